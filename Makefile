@@ -273,7 +273,7 @@ $(BUILD)/tests/bench/micro: $(BUILD)/tests/bench/micro.o $(BUILD)/libbench.a $(L
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) consensus/sim/programs) \
-  consensus/sim/checks/ranks.c $(wildcard node/config/*.c) \
+  $(wildcard node/config/*.c) \
   $(addprefix node/explain/,snapshot_read.c job_snapshot.c diagnosis.c stall.c stall_cause.c) \
   $(addprefix node/tools/,state_text.c state_json.c json.c)
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
@@ -397,8 +397,8 @@ model:
 	@deploy/debian-deps.sh gcc spin
 	tests/model/run.sh $(M)
 
-layers: $(LIB_OBJ) $(BUILD)/libmoot.so.$(SOVERSION)
-	tests/tidy/layers.sh $(BUILD)
+layers: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ)
+	python3 tests/tidy/layers.py $(BUILD)
 
 # --- How it should look -------------------------------------------------------------
 

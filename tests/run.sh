@@ -182,7 +182,7 @@ fuzzers() {
 
 run_kind() {
     case $1 in
-    layers) run_one layers 60 sh tests/tidy/layers.sh "$BUILD" ;;
+    layers) run_one layers 60 python3 tests/tidy/layers.py "$BUILD" ;;
     lint) run_one lint 1800 make --no-print-directory -j"$cores" lint BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     man) run_one man 300 sh tests/tidy/man_examples.sh "$BUILD" ;;
     unit | conformance) programs "$1" 120 ;;

@@ -72,7 +72,7 @@ static void begin_rounds(struct chunk *chunk)
 static void tell_anew(struct core *core)
 {
     for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        struct lane *lane = &core->gossip.lanes[i];
+        struct lane_record *lane = &core->gossip.lanes[i];
         lane->chunks_told = 0;
         for (uint32_t c = 0; c < lane->chunk_count; c++) {
             begin_rounds(&lane->chunks[c]);
@@ -124,7 +124,7 @@ static void add_row(struct core *core, struct rankset *set, uint32_t from,
 }
 
 /* `from` and the `before` members before it have an equal chunk. */
-void disseminate_learn(struct core *core, struct lane *lane, struct chunk *chunk,
+void disseminate_learn(struct core *core, struct lane_record *lane, struct chunk *chunk,
                        uint32_t from, uint32_t before)
 {
     uint32_t count = core->member_count;
@@ -139,7 +139,7 @@ void disseminate_learn(struct core *core, struct lane *lane, struct chunk *chunk
     core->gossip.knowledge_grew = core->gossip.knowledge_wide = true;
 }
 
-bool disseminate_knows(const struct lane *lane, uint64_t position, uint32_t rank)
+bool disseminate_knows(const struct lane_record *lane, uint64_t position, uint32_t rank)
 {
     for (uint32_t i = 0; i < lane->part_count; i++) {
         const struct chunk *part = &lane->part[i];
@@ -151,7 +151,7 @@ bool disseminate_knows(const struct lane *lane, uint64_t position, uint32_t rank
     return false;
 }
 
-void disseminate_forget(struct lane *lane)
+void disseminate_forget(struct lane_record *lane)
 {
     for (uint32_t i = 0; i < lane->part_count; i++) {
         rankset_release(&lane->part[i].holders);
@@ -160,7 +160,7 @@ void disseminate_forget(struct lane *lane)
 }
 
 /* Forgets a part: of the oldest chunk, the shortest. */
-static void make_room(struct lane *lane)
+static void make_room(struct lane_record *lane)
 {
     uint32_t least = 0;
     for (uint32_t i = 1; i < lane->part_count; i++) {
@@ -174,8 +174,8 @@ static void make_room(struct lane *lane)
 }
 
 /* Finds or makes; what is made is to be told. */
-static struct chunk *part_of(struct core *core, struct lane *lane, uint64_t first,
-                             uint32_t count, const struct rollsum *sum)
+static struct chunk *part_of(struct core *core, struct lane_record *lane,
+                             uint64_t first, uint32_t count, const struct rollsum *sum)
 {
     for (uint32_t i = 0; i < lane->part_count; i++) {
         struct chunk *part = &lane->part[i];
@@ -194,14 +194,14 @@ static struct chunk *part_of(struct core *core, struct lane *lane, uint64_t firs
 
 /* Their lane equals ours where `what` says, which is no whole chunk of ours.  We have
  * as much, and pass it on. */
-void disseminate_learn_part(struct core *core, struct lane *lane, uint32_t from,
+void disseminate_learn_part(struct core *core, struct lane_record *lane, uint32_t from,
                             const struct announced *what)
 {
     struct chunk *part = part_of(core, lane, what->first, what->count, &what->sum);
     disseminate_learn(core, lane, part, from, what->before);
 }
 
-void disseminate_tell_part(struct core *core, struct lane *lane)
+void disseminate_tell_part(struct core *core, struct lane_record *lane)
 {
     if (disseminate_is_on(core)) {
         (void)part_of(core, lane, lane->open_first,
@@ -275,7 +275,7 @@ void disseminate_turn(struct core *core)
     }
     bool more = false;
     for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        struct lane *lane = &core->gossip.lanes[i];
+        struct lane_record *lane = &core->gossip.lanes[i];
         uint32_t done = lane->chunk_count;
         for (uint32_t c = lane->chunk_count; c-- > lane->chunks_told;) {
             if (take_turn(core, i, &lane->chunks[c], false)) {

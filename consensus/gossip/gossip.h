@@ -31,17 +31,19 @@ bool disseminate_is_done(const struct core *core);
 
 /* --- roll.c ----------------------------------------------------------------------- */
 
-struct lane *lane_enter(struct core *core, uint32_t number); /* NULL: limit, memory */
-bool roll_append(struct core *core, struct lane *lane, uint32_t number,
-                 struct task *task);
+struct lane_record *lane_enter(struct core *core,
+                               uint32_t number); /* NULL: limit, memory */
+bool roll_append(struct core *core, struct lane_record *lane, uint32_t number,
+                 struct task_record *task);
 bool roll_append_stub(struct core *core,
                       struct stub *stub); /* its place has the lane */
-bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank);
+bool roll_knows_holder(const struct core *core, const struct task_record *task,
+                       uint32_t rank);
 /* By where it stands alone, as of a stub. */
 bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank);
 /* Nothing says that it will not hold it: so far its roll is ours, or shorter.  A guess,
  * good for pushes only. */
-bool roll_agrees_so_far(const struct core *core, const struct task *task,
+bool roll_agrees_so_far(const struct core *core, const struct task_record *task,
                         uint32_t rank);
 void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll);
 void roll_on_want(struct core *core, uint32_t from, const struct message_want *want);
@@ -55,8 +57,8 @@ void roll_want_of_closed(struct core *core);
 void roll_count_common(struct core *core);
 void roll_count_task(struct core *core, const void *known); /* or a stub */
 /* False if some of it is forgotten. */
-bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
-                 uint32_t count, struct rollsum *sum);
+bool roll_sum_of(const struct core *core, const struct lane_record *lane,
+                 uint64_t first, uint32_t count, struct rollsum *sum);
 void roll_announce(struct core *core, uint32_t lane, const struct chunk *chunk);
 void roll_enter_view(struct core *core); /* all of it is announced again */
 void roll_release(struct core *core);
@@ -77,7 +79,7 @@ uint64_t strict_deadline(const struct core *core);
 void strict_on_diverged(struct core *core, uint32_t from,
                         const struct message_diverged *diverged);
 /* Takes out the chunks of which nothing is left. */
-void roll_compact(struct core *core, struct lane *lane);
+void roll_compact(struct core *core, struct lane_record *lane);
 /* Announces what there is of the last chunk. */
 void roll_tell_partial(struct core *core);
 

@@ -6,16 +6,17 @@
 
 /* --- disseminate.c ---------------------------------------------------------------- */
 
-void disseminate_learn(struct core *core, struct lane *lane, struct chunk *chunk,
+void disseminate_learn(struct core *core, struct lane_record *lane, struct chunk *chunk,
                        uint32_t from, uint32_t before);
-void disseminate_learn_part(struct core *core, struct lane *lane, uint32_t from,
+void disseminate_learn_part(struct core *core, struct lane_record *lane, uint32_t from,
                             const struct announced *what);
 /* Tells what there is of the last chunk. */
-void disseminate_tell_part(struct core *core, struct lane *lane);
+void disseminate_tell_part(struct core *core, struct lane_record *lane);
 void disseminate_news(struct core *core);
 /* Some part says that the rank's lane equals ours at this position. */
-bool disseminate_knows(const struct lane *lane, uint64_t position, uint32_t rank);
-void disseminate_forget(struct lane *lane);
+bool disseminate_knows(const struct lane_record *lane, uint64_t position,
+                       uint32_t rank);
+void disseminate_forget(struct lane_record *lane);
 
 /* --- roll.c ----------------------------------------------------------------------- */
 
@@ -29,7 +30,8 @@ static inline void roll_learn_of(struct core *core, uint32_t rank)
 }
 void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what);
 /* Up to which position a peer's lane is known to equal ours. */
-uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank);
+uint64_t roll_agreed(const struct core *core, const struct lane_record *lane,
+                     uint32_t rank);
 
 /* --- segments.c ------------------------------------------------------------------- */
 

@@ -25,14 +25,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct lane *lane_enter(struct core *core, uint32_t number)
+struct lane_record *lane_enter(struct core *core, uint32_t number)
 {
     if (number >= LIMIT_LANES) {
         return NULL;
     }
     if (number >= core->gossip.lane_count) {
-        size_t size = (size_t)(number + 1) * sizeof(struct lane);
-        struct lane *grown = realloc(core->gossip.lanes, size);
+        size_t size = (size_t)(number + 1) * sizeof(struct lane_record);
+        struct lane_record *grown = realloc(core->gossip.lanes, size);
         if (grown == NULL) {
             core->broken = true;
             return NULL;
@@ -40,7 +40,7 @@ struct lane *lane_enter(struct core *core, uint32_t number)
         core->gossip.lanes = grown;
         while (core->gossip.lane_count <= number) {
             core->gossip.lanes[core->gossip.lane_count++] =
-                (struct lane){.state = CORE_LANE_RUNNING, .open_first = 1};
+                (struct lane_record){.state = CORE_LANE_RUNNING, .open_first = 1};
         }
     }
     return &core->gossip.lanes[number];
@@ -49,7 +49,7 @@ struct lane *lane_enter(struct core *core, uint32_t number)
 void roll_release(struct core *core)
 {
     for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        struct lane *lane = &core->gossip.lanes[i];
+        struct lane_record *lane = &core->gossip.lanes[i];
         for (uint32_t c = 0; c < lane->chunk_count; c++) {
             rankset_release(&lane->chunks[c].holders);
         }
@@ -66,7 +66,7 @@ void roll_release(struct core *core)
 
 bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
 {
-    const struct lane *lane = &core->gossip.lanes[place_lane(place)];
+    const struct lane_record *lane = &core->gossip.lanes[place_lane(place)];
     uint64_t position = place_position(place);
     if (rank == core->rank ||
         (lane->agreed != NULL && lane->agreed[rank] >= position)) {
@@ -79,7 +79,8 @@ bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
     return chunk != NULL && rankset_has(&chunk->holders, rank);
 }
 
-bool roll_knows_holder(const struct core *core, const struct task *task, uint32_t rank)
+bool roll_knows_holder(const struct core *core, const struct task_record *task,
+                       uint32_t rank)
 {
     if (rank == core->rank) {
         return task->held;
@@ -91,7 +92,8 @@ bool roll_knows_holder(const struct core *core, const struct task *task, uint32_
            roll_knows_place(core, place_of(task->lane, task->lane_position), rank);
 }
 
-bool roll_agrees_so_far(const struct core *core, const struct task *task, uint32_t rank)
+bool roll_agrees_so_far(const struct core *core, const struct task_record *task,
+                        uint32_t rank)
 {
     const struct peer *peer = core->state.peers[rank];
     unsigned own_way = CORE_TASK_NESTED | CORE_TASK_HINT | CORE_TASK_ADOPTED;
@@ -108,7 +110,8 @@ bool roll_agrees_so_far(const struct core *core, const struct task *task, uint32
     return true;
 }
 
-uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t rank)
+uint64_t roll_agreed(const struct core *core, const struct lane_record *lane,
+                     uint32_t rank)
 {
     if (!disseminate_is_on(core)) {
         return lane->agreed != NULL ? lane->agreed[rank] : 0;
@@ -133,7 +136,7 @@ uint64_t roll_agreed(const struct core *core, const struct lane *lane, uint32_t 
 
 /* Of what has gone nothing is left to be compared: a peer may have announced it too
  * late, when its scope had ended here. */
-static uint64_t behind_what_has_gone(const struct lane *lane, uint64_t agreed,
+static uint64_t behind_what_has_gone(const struct lane_record *lane, uint64_t agreed,
                                      uint64_t first)
 {
     while (agreed + 1 < first && lane_known(lane, agreed + 1) == NULL) {
@@ -146,7 +149,7 @@ static uint64_t behind_what_has_gone(const struct lane *lane, uint64_t agreed,
 static void agree(struct core *core, const struct announced *what, uint32_t from,
                   struct chunk *chunk)
 {
-    struct lane *lane = &core->gossip.lanes[what->lane];
+    struct lane_record *lane = &core->gossip.lanes[what->lane];
     if (lane->agreed == NULL) {
         lane->agreed = core_alloc(core, core->size * sizeof(*lane->agreed));
         if (lane->agreed == NULL) {
@@ -166,15 +169,15 @@ static void agree(struct core *core, const struct announced *what, uint32_t from
         return;
     }
     for (uint64_t at = what->first; at <= last; at++) {
-        struct task *task = lane_task(core, lane, at);
+        struct task_record *task = lane_task(core, lane, at);
         if (task != NULL && !rankset_add(&task_ext_get(core, task)->holders, from)) {
             core->broken = true;
         }
     }
 }
 
-bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t first,
-                 uint32_t count, struct rollsum *sum)
+bool roll_sum_of(const struct core *core, const struct lane_record *lane,
+                 uint64_t first, uint32_t count, struct rollsum *sum)
 {
     *sum = (struct rollsum){0, 0};
     for (uint64_t at = first; at < first + count; at++) {
@@ -192,8 +195,8 @@ bool roll_sum_of(const struct core *core, const struct lane *lane, uint64_t firs
 }
 
 /* Announced before, when it was not whole: it may have been dropped since. */
-static bool is_known(const struct core *core, const struct lane *lane, uint32_t from,
-                     const struct announced *what)
+static bool is_known(const struct core *core, const struct lane_record *lane,
+                     uint32_t from, const struct announced *what)
 {
     return !disseminate_is_on(core) && lane->agreed != NULL &&
            what->first + what->count - 1 <= lane->agreed[from];
@@ -230,7 +233,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     if (what->lane >= core->gossip.lane_count) {
         return false;
     }
-    struct lane *lane = &core->gossip.lanes[what->lane];
+    struct lane_record *lane = &core->gossip.lanes[what->lane];
     if (!what->cut && is_known(core, lane, from, what)) {
         return true;
     }
@@ -323,7 +326,7 @@ void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk
 void roll_enter_view(struct core *core)
 {
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
-        struct lane *lane = &core->gossip.lanes[number];
+        struct lane_record *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             struct chunk *chunk = &lane->chunks[i];
             if (chunk->live == chunk->count && chunk->stage != CHUNK_LEAVING) {
@@ -335,7 +338,7 @@ void roll_enter_view(struct core *core)
     }
 }
 
-static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
+static void cut_chunk(struct core *core, struct lane_record *lane, uint32_t number)
 {
     if (!core_grow(core, &lane->chunks, &lane->chunk_room, lane->chunk_count + 1,
                    sizeof(*lane->chunks))) {
@@ -365,7 +368,7 @@ static void cut_chunk(struct core *core, struct lane *lane, uint32_t number)
 }
 
 /* At the end of the lane. */
-HOT static inline bool put(struct core *core, struct lane *lane, uint32_t number,
+HOT static inline bool put(struct core *core, struct lane_record *lane, uint32_t number,
                            const moot_hash *hash, void *known)
 {
     uint64_t scope = hash_scope(hash);
@@ -377,8 +380,8 @@ HOT static inline bool put(struct core *core, struct lane *lane, uint32_t number
 }
 
 /* It is there: into the sum, with which the chunk may end. */
-HOT static inline void add_to_sum(struct core *core, struct lane *lane, uint32_t number,
-                                  const moot_hash *hash)
+HOT static inline void add_to_sum(struct core *core, struct lane_record *lane,
+                                  uint32_t number, const moot_hash *hash)
 {
     moot_hash salted;
     if (core->options.mode == CORE_STRICT) {
@@ -397,7 +400,7 @@ HOT static inline void add_to_sum(struct core *core, struct lane *lane, uint32_t
 HOT bool roll_append_stub(struct core *core, struct stub *stub)
 {
     uint32_t number = place_lane(stub->place);
-    struct lane *lane = &core->gossip.lanes[number];
+    struct lane_record *lane = &core->gossip.lanes[number];
     if (!put(core, lane, number, &stub->hash, stub)) {
         return false;
     }
@@ -409,8 +412,8 @@ HOT bool roll_append_stub(struct core *core, struct stub *stub)
     return true;
 }
 
-HOT bool roll_append(struct core *core, struct lane *lane, uint32_t number,
-                     struct task *task)
+HOT bool roll_append(struct core *core, struct lane_record *lane, uint32_t number,
+                     struct task_record *task)
 {
     const moot_hash *hash = &task->hash;
     if (!put(core, lane, number, hash, task)) {
@@ -441,7 +444,7 @@ bool roll_is_told(const struct core *core)
 void roll_tell_partial(struct core *core)
 {
     for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        struct lane *lane = &core->gossip.lanes[i];
+        struct lane_record *lane = &core->gossip.lanes[i];
         if (lane->announced < lane->len) {
             announce(core, i,
                      (struct message_roll){
@@ -486,7 +489,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
 
 void roll_on_want(struct core *core, uint32_t from, const struct message_want *want)
 {
-    const struct lane *lane =
+    const struct lane_record *lane =
         want->lane < core->gossip.lane_count ? &core->gossip.lanes[want->lane] : NULL;
     if (lane == NULL || want->first == 0 || want->first > lane->len ||
         want->count == 0 || want->count > LIMIT_ROLL_HASHES ||
@@ -511,7 +514,7 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
     for (uint32_t i = 0; i < want->count; i++) {
         hashes[i] = *lane_hash(lane, want->first + i);
         if (sites != NULL) { /* in strict mode all have records */
-            const struct task *task = lane_known(lane, want->first + i);
+            const struct task_record *task = lane_known(lane, want->first + i);
             sites[i] = task->site != NULL ? task->site : "";
         }
     }
@@ -536,7 +539,7 @@ void roll_on_hashes(struct core *core, uint32_t from,
 {
     struct peer *peer = peer_of(core, from);
     for (uint32_t i = 0; i < hashes->count; i++) {
-        struct task *task = table_find(core, &hashes->hashes[i]);
+        struct task_record *task = table_find(core, &hashes->hashes[i]);
         if (task != NULL && !rankset_add(&task_ext_get(core, task)->holders, from)) {
             core->broken = true;
             return;

@@ -102,7 +102,7 @@ void roll_index(struct core *core)
 
 /* Chunks of which nothing is left are taken out when they are half of all.  Who looks
  * at one after the other (reclaim.c) goes on with the same one. */
-void roll_compact(struct core *core, struct lane *lane)
+void roll_compact(struct core *core, struct lane_record *lane)
 {
     struct drop *drop = &core->reclaim.drop;
     bool looks = lane == &core->gossip.lanes[drop->lane];

@@ -53,7 +53,8 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
         position > core->gossip.lanes[lane].len) {
         return false;
     }
-    const struct task *task = lane_task(core, &core->gossip.lanes[lane], position);
+    const struct task_record *task =
+        lane_task(core, &core->gossip.lanes[lane], position);
     if (task == NULL) {
         return false;
     }
@@ -66,15 +67,15 @@ static void put_mine(struct core *core)
 {
     static const moot_hash nothing = {{0}};
     struct difference *difference = &core->gossip.difference;
-    const struct lane *lane = difference->lane < core->gossip.lane_count
-                                  ? &core->gossip.lanes[difference->lane]
-                                  : NULL;
+    const struct lane_record *lane = difference->lane < core->gossip.lane_count
+                                         ? &core->gossip.lanes[difference->lane]
+                                         : NULL;
     if (lane == NULL || difference->position > lane->len) {
         put_on_side(core, core->rank, &nothing, NULL);
         return;
     }
     /* In strict mode all have records. */
-    const struct task *task = lane_known(lane, difference->position);
+    const struct task_record *task = lane_known(lane, difference->position);
     put_on_side(core, core->rank, &task->hash, task->site);
     FOR_MEMBERS(core, rank)
     {
@@ -109,9 +110,9 @@ static void found(struct core *core, uint32_t lane, uint64_t position)
 static uint64_t first_difference(const struct core *core,
                                  const struct message_hashes *hashes)
 {
-    const struct lane *lane = hashes->lane < core->gossip.lane_count
-                                  ? &core->gossip.lanes[hashes->lane]
-                                  : NULL;
+    const struct lane_record *lane = hashes->lane < core->gossip.lane_count
+                                         ? &core->gossip.lanes[hashes->lane]
+                                         : NULL;
     for (uint32_t i = 0; i < hashes->count; i++) {
         uint64_t position = hashes->first + i;
         if (lane == NULL || position == 0 || position > lane->len) {
@@ -154,7 +155,7 @@ static void see_short_rolls(struct core *core)
             continue;
         }
         for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-            const struct lane *lane = &core->gossip.lanes[i];
+            const struct lane_record *lane = &core->gossip.lanes[i];
             uint64_t agreed = roll_agreed(core, lane, rank);
             if (agreed < lane->len) {
                 found(core, i, agreed + 1);

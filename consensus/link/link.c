@@ -23,7 +23,7 @@
  */
 #include "consensus/link/link.h"
 
-#include "consensus/state/mutant.h"
+#include "consensus/mutant.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -39,7 +39,7 @@ static uint32_t seats_for(uint32_t member_count)
 
 /* --- Choosing -------------------------------------------------------------------- */
 
-struct seat {
+struct committee_seat {
     uint64_t weight;
     uint32_t rank, host;
 };
@@ -54,8 +54,8 @@ static uint64_t weight_of(uint32_t rank)
 }
 
 /* Keeps the `room` lightest, lightest first, and of each host only its lightest. */
-static uint32_t offer(struct seat *seats, uint32_t count, uint32_t room,
-                      struct seat seat)
+static uint32_t offer(struct committee_seat *seats, uint32_t count, uint32_t room,
+                      struct committee_seat seat)
 {
     uint32_t at = 0;
     while (at < count && seats[at].host != seat.host) {
@@ -82,14 +82,14 @@ static uint32_t offer(struct seat *seats, uint32_t count, uint32_t room,
 static bool choose_round(const struct core *core, const struct rankset *members,
                          uint32_t room, struct rankset *chosen)
 {
-    struct seat seats[COMMITTEE_MAX];
+    struct committee_seat seats[COMMITTEE_MAX];
     uint32_t count = 0;
     for (uint32_t rank = rankset_next(members, 0); rank != NOBODY;
          rank = rankset_next(members, rank + 1)) {
         if (!rankset_has(chosen, rank)) {
-            count =
-                offer(seats, count, room,
-                      (struct seat){weight_of(rank), rank, core->state.hosts[rank]});
+            count = offer(seats, count, room,
+                          (struct committee_seat){weight_of(rank), rank,
+                                                  core->state.hosts[rank]});
         }
     }
     bool good = count > 0;

@@ -32,17 +32,18 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
-static bool is_nested(const struct task *task)
+static bool is_nested(const struct task_record *task)
 {
     return hash_has(&task->hash, MOOT_HASH_NESTED);
 }
 
-static bool is_needed_here(const struct task *task)
+static bool is_needed_here(const struct task_record *task)
 {
     return task->needs_done + task->needs_data > 0;
 }
 
-static void say(struct core *core, uint32_t to, enum leave_what what, struct task *task)
+static void say(struct core *core, uint32_t to, enum leave_what what,
+                struct task_record *task)
 {
     struct message *message = out_send(core, to, MESSAGE_LEAVE, task);
     if (message != NULL) {
@@ -67,7 +68,7 @@ static void say_to_committee(struct core *core, enum leave_what what)
 
 /* The chair's record is empty again, and all askers are to hear of the next owner.
  * False without memory. */
-static bool reopen(struct core *core, struct task *task, uint32_t from)
+static bool reopen(struct core *core, struct task_record *task, uint32_t from)
 {
     struct requests *requests = requests_of(core, task);
     if (requests == NULL) {
@@ -90,7 +91,7 @@ static bool reopen(struct core *core, struct task *task, uint32_t from)
 }
 
 /* The chair answers, with TAKEN or KEEP. */
-static void send_back(struct core *core, struct task *task, uint32_t chair)
+static void send_back(struct core *core, struct task_record *task, uint32_t chair)
 {
     task->returned = task->returning = true;
     task->asked = false; /* the chair counts it among those who wait no more (reopen) */
@@ -99,7 +100,7 @@ static void send_back(struct core *core, struct task *task, uint32_t chair)
     say(core, chair, LEAVE_RETURN, task);
 }
 
-static void give_back(struct core *core, struct task *task)
+static void give_back(struct core *core, struct task_record *task)
 {
     if (task->chair == core->rank) {
         if (leave_another_may_run(core, task)) {
@@ -121,9 +122,9 @@ static bool give_all_back(struct core *core)
         return false;
     }
     core->membership.leave.returned = true;
-    struct task *task = core->ownership.unfinished.at.next;
+    struct task_record *task = core->ownership.unfinished.at.next;
     while (task != &core->ownership.unfinished) {
-        struct task *following = task->at.next;
+        struct task_record *following = task->at.next;
         if (task->own == CORE_OWN_WAIT && !is_nested(task) && !is_needed_here(task)) {
             give_back(core, task);
         }
@@ -134,7 +135,7 @@ static bool give_all_back(struct core *core)
 
 /* While the chair has not answered a return, a decision may be of the time before it:
  * KEEP says whether the chair means it. */
-bool leave_declines(struct core *core, uint32_t from, struct task *task,
+bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
                     enum evidence evidence)
 {
     const struct leave *leave = &core->membership.leave;
@@ -156,7 +157,7 @@ bool leave_declines(struct core *core, uint32_t from, struct task *task,
     return true;
 }
 
-static void keep(struct core *core, struct task *task)
+static void keep(struct core *core, struct task_record *task)
 {
     if (task->returning) {
         leave_forget(core, task);
@@ -167,7 +168,8 @@ static void keep(struct core *core, struct task *task)
 }
 
 /* At the chair.  Who returns it holds it, which a report may be all that has said. */
-static void take_back(struct core *core, uint32_t from, struct task *task, bool final)
+static void take_back(struct core *core, uint32_t from, struct task_record *task,
+                      bool final)
 {
     if (task->chair != core->rank || task->rec != from || MUTANT(RETURNDROP)) {
         return; /* another view has begun, which decides it anew */
@@ -218,7 +220,7 @@ void leave_enter_view(struct core *core)
     }
     *leave = (struct leave){.going = true, .returned = leave->returned};
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         if (task != NULL) {
             if (task_ext(task)->heir != NOBODY &&
                 (task->handing || !rankset_has(&core->members, task_ext(task)->heir))) {
@@ -233,7 +235,7 @@ void leave_enter_view(struct core *core)
 
 /* A nested task that perhaps only this rank holds: its end is waited for, whoever runs
  * it.  True while that has not come. */
-static bool sees_out(struct core *core, struct task *task)
+static bool sees_out(struct core *core, struct task_record *task)
 {
     bool ended = task->have != CORE_HAVE_NOTHING || task->verdict;
     if (task->sees_out && ended) {
@@ -256,7 +258,7 @@ static bool sees_any_out(struct core *core)
 {
     bool any = false;
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        struct task *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         any = (task != NULL && sees_out(core, task)) || any;
     }
     return any;
@@ -286,7 +288,7 @@ static bool choose_staying(const struct core *core, struct rankset *out)
     return true;
 }
 
-static uint32_t heir_of(const struct task *task, const struct rankset *staying)
+static uint32_t heir_of(const struct task_record *task, const struct rankset *staying)
 {
     return chair_or_keeper(staying, &task->hash, task->candidates);
 }
@@ -294,7 +296,8 @@ static uint32_t heir_of(const struct task *task, const struct rankset *staying)
 /* Its own, and copies of what others made who have left or are about to.  An heir that
  * has taken it and then leaves, too, might have this rank for an heir: then it goes to
  * one who stays. */
-static bool is_to_hand_over(const struct task *task, const struct rankset *staying)
+static bool is_to_hand_over(const struct task_record *task,
+                            const struct rankset *staying)
 {
     if (task->have != CORE_HAVE_DATA || task->owner == NOBODY) {
         return false;
@@ -308,7 +311,7 @@ static bool is_to_hand_over(const struct task *task, const struct rankset *stayi
 static void hand_over_results(struct core *core, const struct rankset *staying)
 {
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        struct task *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         if (task == NULL || !is_to_hand_over(task, staying)) {
             continue;
         }
@@ -321,7 +324,7 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
 }
 
 /* What a voter knows of a once task, for its next chair. */
-static void hand_over_acceptance(struct core *core, const struct task *task,
+static void hand_over_acceptance(struct core *core, const struct task_record *task,
                                  const struct rankset *staying)
 {
     struct message_entry *entry = out_borrow(core, sizeof(*entry));
@@ -349,7 +352,7 @@ static void hand_over_acceptances(struct core *core, const struct rankset *stayi
     }
     core->membership.leave.accepts_told = true;
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        const struct task *task = table_at(core, i);
+        const struct task_record *task = table_at(core, i);
         if (task != NULL && (task->maybe || task_ext(task)->accepted < core->size)) {
             hand_over_acceptance(core, task, staying);
         }
@@ -409,7 +412,7 @@ static void on_going(struct core *core, uint32_t from)
     }
 }
 
-void leave_on_result(struct core *core, uint32_t from, struct task *task)
+void leave_on_result(struct core *core, uint32_t from, struct task_record *task)
 {
     on_going(core, from); /* in a large view it has told the committee alone */
     if (core->membership.leave.ready) {
@@ -427,7 +430,7 @@ static void remember(struct core *core, const struct message_entry *entry)
 {
     bool gone = scope_is_dropped(core, &entry->hash) ||
                 reclaim_once_is_gone(core, &entry->hash);
-    struct task *task = gone ? NULL : table_enter(core, &entry->hash);
+    struct task_record *task = gone ? NULL : table_enter(core, &entry->hash);
     bool known = task == NULL || (task_ext(task)->accepted != NOBODY &&
                                   task_ext(task)->accepted_epoch >= entry->epoch);
     if (known || entry->owner >= core->size) {
@@ -466,7 +469,7 @@ static void on_ready(struct core *core, uint32_t from)
     }
     for (size_t i = 0; core->membership.leave.going && i < core->state.slot_count;
          i++) {
-        struct task *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         if (task != NULL && task_ext(task)->heir == from && task->handing) {
             leave_forget(core, task);
             task_ext_get(core, task)->heir = NOBODY;
@@ -475,7 +478,7 @@ static void on_ready(struct core *core, uint32_t from)
     core->membership.leave.accepts_told = false;
 }
 
-static void on_taken(struct core *core, uint32_t from, struct task *task)
+static void on_taken(struct core *core, uint32_t from, struct task_record *task)
 {
     if (task == NULL) {
         core->membership.leave.untaken -= core->membership.leave.untaken > 0;
@@ -486,7 +489,7 @@ static void on_taken(struct core *core, uint32_t from, struct task *task)
 
 static void on_return(struct core *core, uint32_t from, const struct message *message)
 {
-    struct task *task = table_find(core, &message->hash);
+    struct task_record *task = table_find(core, &message->hash);
     if (!rankset_add(&core->membership.leavers, from)) {
         core->broken = true;
     }
@@ -506,7 +509,7 @@ static void on_return(struct core *core, uint32_t from, const struct message *me
 void leave_on_leave(struct core *core, uint32_t from, const struct message *message)
 {
     bool names = !hash_is_zero(&message->hash);
-    struct task *task = names ? table_find(core, &message->hash) : NULL;
+    struct task_record *task = names ? table_find(core, &message->hash) : NULL;
     if (task != NULL) {
         scope_received(core, task, message);
     }
@@ -541,7 +544,7 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
     }
 }
 
-void leave_forget(struct core *core, struct task *task)
+void leave_forget(struct core *core, struct task_record *task)
 {
     core->membership.leave.untaken -= task->handing + task->returning;
     task->handing = task->returning = false;

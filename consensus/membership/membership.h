@@ -79,26 +79,26 @@ void leave_on_accept(struct core *core);
 void leave_on_handover(struct core *core, uint32_t from,
                        const struct message_report *handover);
 /* A result came with the word that its sender leaves. */
-void leave_on_result(struct core *core, uint32_t from, struct task *task);
+void leave_on_result(struct core *core, uint32_t from, struct task_record *task);
 /* The decision is for who would rather not, or has returned the task: true. */
-bool leave_declines(struct core *core, uint32_t from, struct task *task,
+bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
                     enum evidence evidence);
 /* The task is about to be forgotten. */
-void leave_forget(struct core *core, struct task *task);
+void leave_forget(struct core *core, struct task_record *task);
 void leave_if_deserted(struct core *core);
 
 /* --- view_change.c ---------------------------------------------------------------- */
 
 /* It stays after all: what was left out of the reports. */
-void view_change_report_chunk(struct core *core, const struct lane *lane,
+void view_change_report_chunk(struct core *core, const struct lane_record *lane,
                               const struct chunk *chunk);
 void view_change_reports_ready(
     struct core *core); /* sends them, if nothing is leaving */
 
 /* --- presume.c -------------------------------------------------------------------- */
 
-void presume_judge_once(const struct core *core, struct task *task);
-static inline void presume_judge_late(const struct core *core, struct task *task)
+void presume_judge_once(const struct core *core, struct task_record *task);
+static inline void presume_judge_late(const struct core *core, struct task_record *task)
 {
     if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
         presume_judge_once(core, task); /* of others it has nothing to say */
@@ -113,6 +113,7 @@ void recovery_on_report(struct core *core, uint32_t from,
 void recovery_on_settled(struct core *core, uint32_t from);
 void recovery_reaccepted(
     struct core *core); /* one more of core->ownership.reaccepting */
-void recovery_forget(struct core *core, struct task *task); /* its scope is over */
+void recovery_forget(struct core *core,
+                     struct task_record *task); /* its scope is over */
 
 #endif

@@ -68,7 +68,7 @@ void view_change_enter(struct core *core, const struct view *view);
 /* --- presume.c -------------------------------------------------------------------- */
 
 void presume_note_losses(struct core *core, bool newcomer);
-uint32_t presume_judge(const struct core *core, const struct task *task);
+uint32_t presume_judge(const struct core *core, const struct task_record *task);
 
 /* --- recovery.c ------------------------------------------------------------------- */
 

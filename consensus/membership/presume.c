@@ -108,7 +108,7 @@ static bool may_hide_a_view(const struct core *core, const struct loss *loss)
 }
 
 static bool may_hide_a_start(const struct core *core, const struct loss *loss,
-                             const struct task *task)
+                             const struct task_record *task)
 {
     if (may_hide_a_view(core, loss)) {
         return true;
@@ -128,7 +128,7 @@ static bool may_hide_a_start(const struct core *core, const struct loss *loss,
 }
 
 /* About the views after `since`: an acceptance found says nothing of later ballots. */
-static bool is_conclusive(const struct core *core, const struct task *task,
+static bool is_conclusive(const struct core *core, const struct task_record *task,
                           uint64_t since)
 {
     for (uint32_t i = 0; i < core->membership.loss_count; i++) {
@@ -159,7 +159,7 @@ static bool was_returned(const struct core *core, const struct recovery *found)
 }
 
 /* NOBODY if the task may be decided anew, REC_MAYBE if not. */
-uint32_t presume_judge(const struct core *core, const struct task *task)
+uint32_t presume_judge(const struct core *core, const struct task_record *task)
 {
     const struct recovery *found = task_ext(task)->recovery;
     bool once = hash_has(&task->hash, MOOT_HASH_ONCE);
@@ -186,7 +186,7 @@ uint32_t presume_judge(const struct core *core, const struct task *task)
 /* A task that this rank, its chair, first hears of when it waits for no reports about
  * it: they are in and held nothing, or it could not tell that it was the chair; or it
  * was the chair in all views since the last that settled, which had nothing either. */
-void presume_judge_once(const struct core *core, struct task *task)
+void presume_judge_once(const struct core *core, struct task_record *task)
 {
     bool early = task->frozen || (MUTANT(JUDGELATE) && !core->membership.settled);
     bool judged = (!early || core->ownership.reaccepting > 0) && !MUTANT(NOLOSSES);

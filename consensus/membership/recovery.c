@@ -21,7 +21,7 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
         reclaim_once_is_gone(core, &entry->hash)) {
         return;
     }
-    struct task *task = table_enter(core, &entry->hash);
+    struct task_record *task = table_enter(core, &entry->hash);
     if (task == NULL) {
         return;
     }
@@ -85,7 +85,7 @@ void recovery_on_report(struct core *core, uint32_t from,
 
 /* Somebody had it, nobody has its bytes, and another run would give others.  (Of a once
  * task that is MAYBE, by the silence of those who ran it.) */
-static bool is_lost(const struct task *task)
+static bool is_lost(const struct task_record *task)
 {
     const struct recovery *found = task_ext(task)->recovery;
     bool varies = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
@@ -93,7 +93,7 @@ static bool is_lost(const struct task *task)
            !hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(LOSTRERUN);
 }
 
-static uint32_t judge(const struct core *core, const struct task *task)
+static uint32_t judge(const struct core *core, const struct task_record *task)
 {
     const struct recovery *found = task_ext(task)->recovery;
     if (found != NULL && found->owner != NOBODY) {
@@ -114,7 +114,7 @@ static uint32_t judge(const struct core *core, const struct task *task)
 
 /* Somebody took its result, or knows of it: what it is made of again is that result,
  * and no cancel. */
-static bool was_seen(const struct task *task)
+static bool was_seen(const struct task_record *task)
 {
     const struct recovery *found = task_ext(task)->recovery;
     return found != NULL && (found->seen || found->owner != NOBODY) && !MUTANT(UNSEEN);
@@ -123,7 +123,7 @@ static bool was_seen(const struct task *task)
 static void decide_frozen(struct core *core)
 {
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         if (task == NULL || !task->frozen) {
             continue;
         }
@@ -138,14 +138,14 @@ static void decide_frozen(struct core *core)
 }
 
 /* Its ballot was in this very view: the key had not moved, so that it did not wait. */
-static bool is_accepted_here(const struct core *core, const struct task *task)
+static bool is_accepted_here(const struct core *core, const struct task_record *task)
 {
     return task_ext(task)->accepted == task->rec &&
            task_ext(task)->accepted_epoch == core->epoch;
 }
 
 /* Its scope has ended: voters know nothing of it any more, and nobody asks. */
-static bool is_over(const struct core *core, const struct task *task)
+static bool is_over(const struct core *core, const struct task_record *task)
 {
     return task->scope != NULL && scope_is_dropped(core, &task->hash);
 }
@@ -153,7 +153,7 @@ static bool is_over(const struct core *core, const struct task *task)
 static void accept_again(struct core *core)
 {
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
             task->chair == core->rank && !task->finder && task->rec != NOBODY &&
             !is_accepted_here(core, task) && !is_over(core, task) && !MUTANT(NOREACC)) {
@@ -177,7 +177,7 @@ static void go_on(struct core *core)
 {
     core->membership.settled = true;
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         if (task != NULL) {
             task->frozen = false;
         }
@@ -194,7 +194,7 @@ static void go_on(struct core *core)
 void recovery_take_up(struct core *core)
 {
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        struct task *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         if (task != NULL && task->chair == core->rank && !is_over(core, task)) {
             chair_claim(core, task);
             chair_retest(core, task);
@@ -204,7 +204,7 @@ void recovery_take_up(struct core *core)
 }
 
 /* The scope ended in an older view, of which this rank has heard only now. */
-void recovery_forget(struct core *core, struct task *task)
+void recovery_forget(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     if (requests != NULL && requests->reaccepting) {

@@ -38,7 +38,7 @@ static bool left(const struct core *core, uint32_t rank)
 
 /* --- What the members are told ---------------------------------------------------- */
 
-struct outgoing {
+struct mail_item {
     uint32_t to;
     struct message_entry entry;
 };
@@ -50,13 +50,13 @@ static void mail_add(struct core *core, struct mail *mail, uint32_t to,
         recovery_note(core, core->rank, &entry);
     } else if (core_grow(core, &mail->items, &mail->room, mail->count + 1,
                          sizeof(*mail->items))) {
-        mail->items[mail->count++] = (struct outgoing){to, entry};
+        mail->items[mail->count++] = (struct mail_item){to, entry};
     }
 }
 
 /* Who does not know the candidates does not know the chair: everyone is told. */
-static void mail_to_chair(struct core *core, struct mail *mail, const struct task *task,
-                          struct message_entry entry)
+static void mail_to_chair(struct core *core, struct mail *mail,
+                          const struct task_record *task, struct message_entry entry)
 {
     if (!task->finder) {
         mail_add(core, mail, task->chair, entry);
@@ -65,8 +65,8 @@ static void mail_to_chair(struct core *core, struct mail *mail, const struct tas
     FOR_MEMBERS(core, rank) { mail_add(core, mail, rank, entry); }
 }
 
-static void report_task(struct core *core, struct mail *mail, const struct task *task,
-                        bool moved)
+static void report_task(struct core *core, struct mail *mail,
+                        const struct task_record *task, bool moved)
 {
     struct message_entry entry = {.hash = task->hash,
                                   .evidence = (enum evidence)task->evidence};
@@ -102,14 +102,14 @@ static void report_task(struct core *core, struct mail *mail, const struct task 
 
 static int by_addressee(const void *a, const void *b)
 {
-    const struct outgoing *left_item = a, *right_item = b;
+    const struct mail_item *left_item = a, *right_item = b;
     if (left_item->to != right_item->to) {
         return left_item->to < right_item->to ? -1 : 1;
     }
     return hash_compare(&left_item->entry.hash, &right_item->entry.hash);
 }
 
-static void send_report(struct core *core, uint32_t to, const struct outgoing *items,
+static void send_report(struct core *core, uint32_t to, const struct mail_item *items,
                         uint32_t count)
 {
     do {
@@ -161,7 +161,7 @@ static void send_all(struct core *core, const struct mail *mail)
             end++;
         }
         if (rank != core->rank) {
-            const struct outgoing *items =
+            const struct mail_item *items =
                 mail->items != NULL ? mail->items + first : NULL;
             send_report(core, rank, items, end - first);
         }
@@ -200,7 +200,7 @@ static void reset_docket(struct requests *requests, bool *unfinished_ballot)
     requests->bound_at = 0;
 }
 
-static void enter_as_chair(struct core *core, struct task *task, bool moved,
+static void enter_as_chair(struct core *core, struct task_record *task, bool moved,
                            bool unfinished_ballot)
 {
     bool mine = task->chair == core->rank || task->finder;
@@ -218,7 +218,7 @@ static void enter_as_chair(struct core *core, struct task *task, bool moved,
 }
 
 /* The bytes went with their owner. */
-static void lose_bare(const struct core *core, struct task *task)
+static void lose_bare(const struct core *core, struct task_record *task)
 {
     if (task->have == CORE_HAVE_BARE && left(core, task->owner)) {
         task->have = CORE_HAVE_NOTHING;
@@ -228,7 +228,7 @@ static void lose_bare(const struct core *core, struct task *task)
     }
 }
 
-static void enter_task(struct core *core, struct task *task, struct mail *mail)
+static void enter_task(struct core *core, struct task_record *task, struct mail *mail)
 {
     bool unfinished_ballot = false;
     if (task->requests != NULL) {
@@ -259,7 +259,7 @@ static void enter_task(struct core *core, struct task *task, struct mail *mail)
     }
 }
 
-static void ask_again(struct core *core, struct task *task)
+static void ask_again(struct core *core, struct task_record *task)
 {
     if (task->own != CORE_OWN_NONE || reclaim_is_leaving(core, task) ||
         MUTANT(NOREASK)) {
@@ -411,11 +411,11 @@ void view_change_enter(struct core *core, const struct view *view)
 
 /* --- What was leaving ------------------------------------------------------------ */
 
-void view_change_report_chunk(struct core *core, const struct lane *lane,
+void view_change_report_chunk(struct core *core, const struct lane_record *lane,
                               const struct chunk *chunk)
 {
     for (uint32_t i = 0; core->membership.mail_waits && i < chunk->count; i++) {
-        struct task *task = lane_task(core, lane, chunk->first + i);
+        struct task_record *task = lane_task(core, lane, chunk->first + i);
         if (task != NULL) {
             release_touch(core, task);
             report_task(core, &core->membership.mail, task,

@@ -15,7 +15,7 @@
 
 /* --- Needs ----------------------------------------------------------------------- */
 
-void ask_add_need(struct core *core, struct task *task, enum want want)
+void ask_add_need(struct core *core, struct task_record *task, enum want want)
 {
     release_touch(core, task);
     if (want == WANT_DATA) {
@@ -26,7 +26,7 @@ void ask_add_need(struct core *core, struct task *task, enum want want)
     core->ownership.open_needs++;
 }
 
-HOT void ask_drop_need(struct core *core, struct task *task, enum want want)
+HOT void ask_drop_need(struct core *core, struct task_record *task, enum want want)
 {
     uint32_t *needs = want == WANT_DATA ? &task->needs_data : &task->needs_done;
     assert(*needs > 0 && core->ownership.open_needs > 0);
@@ -40,12 +40,12 @@ HOT void ask_drop_need(struct core *core, struct task *task, enum want want)
 }
 
 static uint64_t bound_of(const struct core *core, const struct core_event *event,
-                         const struct task *task)
+                         const struct task_record *task)
 {
     if (!event->u.need.by_task) {
         return MUTANT(NOLACK) && task->position == 0 ? NEED_NONE : task->position;
     }
-    const struct task *waiter = table_find(core, &event->u.need.waiter);
+    const struct task_record *waiter = table_find(core, &event->u.need.waiter);
     return waiter != NULL ? waiter->need : NEED_NONE;
 }
 
@@ -58,7 +58,7 @@ int ask_need(struct core *core, const struct core_event *event)
     if (reclaim_once_is_gone(core, &event->hash)) {
         return MOOT_ERR_RESULT_LOST;
     }
-    struct task *task = event_enter(core, event);
+    struct task_record *task = event_enter(core, event);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
@@ -89,7 +89,7 @@ int ask_need(struct core *core, const struct core_event *event)
 int ask_unneed(struct core *core, const struct core_event *event)
 {
     enum want want = event->u.need.want;
-    struct task *task = event_find(core, event);
+    struct task_record *task = event_find(core, event);
     if (task == NULL && scope_is_dropped(core, &event->hash)) {
         return MOOT_OK; /* its end was told with a verdict */
     }
@@ -106,14 +106,14 @@ int ask_unneed(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-bool ask_wants(const struct task *task)
+bool ask_wants(const struct task_record *task)
 {
     return task->needs_done + task->needs_data > 0 && !task_satisfied(task);
 }
 
 /* --- Motions and pulls ----------------------------------------------------------- */
 
-static enum want present_want(const struct task *task)
+static enum want present_want(const struct task_record *task)
 {
     if (task->needs_data > 0) {
         return WANT_DATA;
@@ -122,7 +122,7 @@ static enum want present_want(const struct task *task)
 }
 
 /* The message is whole before the note is put out: outputs move when more are added. */
-static bool send_motion(struct core *core, struct task *task, uint32_t to,
+static bool send_motion(struct core *core, struct task_record *task, uint32_t to,
                         enum want want, bool final)
 {
     struct message *message = out_send(core, to, MESSAGE_MOTION, task);
@@ -147,7 +147,7 @@ static bool send_motion(struct core *core, struct task *task, uint32_t to,
     return true;
 }
 
-void ask_send_motion(struct core *core, struct task *task, uint32_t to)
+void ask_send_motion(struct core *core, struct task_record *task, uint32_t to)
 {
     if (to == core->rank) {
         chair_local_ask(core, task);
@@ -163,7 +163,7 @@ void ask_send_motion(struct core *core, struct task *task, uint32_t to)
     task->at.asked_need = want == WANT_NOTHING ? NEED_NONE : task->need;
 }
 
-static void pull(struct core *core, struct task *task)
+static void pull(struct core *core, struct task_record *task)
 {
     if (!task->pulled && !MUTANT(NOPULL) &&
         out_send(core, task->owner, MESSAGE_PULL, task) != NULL) {
@@ -173,13 +173,13 @@ static void pull(struct core *core, struct task *task)
 }
 
 /* T3a: what nobody can know to push. */
-static bool asks_at_once(const struct task *task)
+static bool asks_at_once(const struct task_record *task)
 {
     return !task->held || MUTANT(ASKANYWAY) ||
            (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT)) != 0;
 }
 
-HOT void ask_consider(struct core *core, struct task *task)
+HOT void ask_consider(struct core *core, struct task_record *task)
 {
     if (!ask_wants(task) || task->own != CORE_OWN_NONE) {
         return;
@@ -213,21 +213,21 @@ HOT void ask_consider(struct core *core, struct task *task)
 
 /* --- Seeks and refers ---------------------------------------------------------- */
 
-void ask_answer_seek(struct core *core, struct task *task, uint32_t seeker)
+void ask_answer_seek(struct core *core, struct task_record *task, uint32_t seeker)
 {
     (void)send_motion(core, task, seeker, WANT_NOTHING, !task->held);
 }
 
 /* A closed rank may still run the parent of a nested task, after a death a second time,
  * and spawn it then. */
-bool ask_never_will_hold(const struct core *core, const struct task *task)
+bool ask_never_will_hold(const struct core *core, const struct task_record *task)
 {
     bool nested = hash_has(&task->hash, MOOT_HASH_NESTED);
     return task->declined ||
            ((core->step.closed || scope_is_closed(core, task)) && !nested);
 }
 
-void ask_on_seek(struct core *core, uint32_t from, struct task *task)
+void ask_on_seek(struct core *core, uint32_t from, struct task_record *task)
 {
     if (task->held || ask_never_will_hold(core, task)) {
         ask_answer_seek(core, task, from);
@@ -236,7 +236,7 @@ void ask_on_seek(struct core *core, uint32_t from, struct task *task)
     }
 }
 
-void ask_answer_seeks(struct core *core, struct task *task)
+void ask_answer_seeks(struct core *core, struct task_record *task)
 {
     for (uint32_t rank = rankset_next(&task_ext(task)->seekers, 0); rank != NOBODY;
          rank = rankset_next(&task_ext(task)->seekers, rank + 1)) {
@@ -250,7 +250,7 @@ void ask_answer_seeks(struct core *core, struct task *task)
 void ask_answer_all_seeks(struct core *core)
 {
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task *task =
+        struct task_record *task =
             !is_stub(core->state.slots[i]) ? core->state.slots[i] : NULL;
         if (task != NULL && (task->held || ask_never_will_hold(core, task))) {
             ask_answer_seeks(core, task);
@@ -258,7 +258,7 @@ void ask_answer_all_seeks(struct core *core)
     }
 }
 
-void ask_on_refer(struct core *core, struct task *task,
+void ask_on_refer(struct core *core, struct task_record *task,
                   const struct message_refer *refer)
 {
     if (!task->finder || refer->candidates == NULL) {
@@ -276,7 +276,7 @@ void ask_on_refer(struct core *core, struct task *task,
 static void sweep_towards(struct core *core, uint32_t rank)
 {
     for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        const struct lane *lane = &core->gossip.lanes[i];
+        const struct lane_record *lane = &core->gossip.lanes[i];
         for (uint64_t at = 0; at < lane->len; at++) {
             void *known = lane_known(lane, at + 1);
             const struct stub *stub = is_stub(known) ? known : NULL;
@@ -284,7 +284,7 @@ static void sweep_towards(struct core *core, uint32_t rank)
                 (stub->chair != rank || roll_knows_place(core, stub->place, rank))) {
                 continue;
             }
-            struct task *task = stub_seen(core, known);
+            struct task_record *task = stub_seen(core, known);
             bool pending = task != NULL && task->pending && MUTANT(LEAVEPENDING);
             if (task != NULL && task->chair == rank && !task->asked && !pending &&
                 task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
@@ -316,7 +316,7 @@ void ask_sweep(struct core *core)
 }
 
 /* Who may not own it passes it on to those who may. */
-static void tell_candidates(struct core *core, struct task *task)
+static void tell_candidates(struct core *core, struct task_record *task)
 {
     FOR_MEMBERS(core, rank)
     {
@@ -330,7 +330,7 @@ static void tell_candidates(struct core *core, struct task *task)
     }
 }
 
-void ask_tell(struct core *core, struct task *task)
+void ask_tell(struct core *core, struct task_record *task)
 {
     if (task->held && task->candidates != NULL &&
         !rankset_has(task->candidates, core->rank)) {
@@ -360,7 +360,7 @@ bool ask_swept(const struct core *core)
     return core->member_count == 1 || core->termination.state_sent.closed;
 }
 
-void ask_forget(struct core *core, struct task *task)
+void ask_forget(struct core *core, struct task_record *task)
 {
     core->ownership.open_needs -= task->needs_done + task->needs_data;
     ask_queue_forget(task);

@@ -29,7 +29,7 @@
 
 enum { LOOK_AHEAD = 12 }; /* on the roll: half of it may not be on the list */
 
-static void append(struct task *list, struct task *task)
+static void append(struct task_record *list, struct task_record *task)
 {
     task->at.prev = list->at.prev;
     task->at.next = list;
@@ -37,20 +37,20 @@ static void append(struct task *list, struct task *task)
     list->at.prev = task;
 }
 
-static void take_off(struct task *task)
+static void take_off(struct task_record *task)
 {
     task->at.prev->at.next = task->at.next;
     task->at.next->at.prev = task->at.prev;
 }
 
-static void move(struct task *list, struct task *task)
+static void move(struct task_record *list, struct task_record *task)
 {
     take_off(task);
     append(list, task);
     task->ahead = true;
 }
 
-static bool is_empty(const struct task *list) { return list->at.next == list; }
+static bool is_empty(const struct task_record *list) { return list->at.next == list; }
 
 bool ask_queue_none(const struct core *core)
 {
@@ -61,7 +61,7 @@ bool ask_queue_none(const struct core *core)
 /* --- When ------------------------------------------------------------------------ */
 
 /* T3a: the chair is known to hold it, so it owns it and will push it. */
-static bool push_is_expected(const struct core *core, const struct task *task)
+static bool push_is_expected(const struct core *core, const struct task_record *task)
 {
     return !task->finder && roll_knows_holder(core, task, task->chair);
 }
@@ -77,14 +77,14 @@ static uint64_t busy_delay_ns(const struct core *core)
 /* A rank that is busy elsewhere still asks for what one of its lanes waits for,
  * directly or through an owned task whose input nobody is known to push: the lane may
  * be what the busy ones wait for. */
-static uint64_t busy_due_ns(const struct core *core, const struct task *task,
+static uint64_t busy_due_ns(const struct core *core, const struct task_record *task,
                             bool pushed)
 {
     bool waited = task->lane_needs > 0 || (task->need != NEED_NONE && !pushed);
     return waited ? add_ns(task->at.since_ns, busy_delay_ns(core)) : CORE_NEVER;
 }
 
-HOT static uint64_t delay_ns(const struct core *core, const struct task *task,
+HOT static uint64_t delay_ns(const struct core *core, const struct task_record *task,
                              bool pushed)
 {
     uint64_t delay = timers_ask_delay_ns(core, task->chair);
@@ -98,7 +98,7 @@ HOT static uint64_t delay_ns(const struct core *core, const struct task *task,
     return delay > CORE_NEVER / factor ? CORE_NEVER : delay * factor;
 }
 
-static uint64_t idle_due_ns(const struct core *core, const struct task *task,
+static uint64_t idle_due_ns(const struct core *core, const struct task_record *task,
                             bool pushed)
 {
     bool before = task->at.since_ns < core->step.idle_since_ns;
@@ -114,7 +114,7 @@ static void sooner(uint64_t *due_ns, uint64_t other_ns)
 }
 
 /* Counts this task's motion in what is due; returns when it is. */
-static uint64_t count_in(const struct core *core, const struct task *task,
+static uint64_t count_in(const struct core *core, const struct task_record *task,
                          struct pending_due *due)
 {
     bool pushed = push_is_expected(core, task);
@@ -163,11 +163,12 @@ uint64_t ask_queue_deadline(const struct core *core)
 /* --- What ------------------------------------------------------------------------ */
 
 /* It takes what is still to be made here, or to come: so it has not run anywhere. */
-static bool is_early(const struct task *task)
+static bool is_early(const struct task_record *task)
 {
     const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *from = inputs[i].from; /* NULL: nothing is known of it */
+        const struct task_record *from =
+            inputs[i].from; /* NULL: nothing is known of it */
         if (from != NULL && from->have == CORE_HAVE_NOTHING && !from->verdict &&
             (from->own != CORE_OWN_NONE || ask_wants(from))) {
             return true;
@@ -176,7 +177,7 @@ static bool is_early(const struct task *task)
     return false;
 }
 
-static void enlist(struct core *core, struct task *task)
+static void enlist(struct core *core, struct task_record *task)
 {
     if (!task->pending) {
         assert(!task->asked || MUTANT(LATEMUTE));
@@ -188,7 +189,7 @@ static void enlist(struct core *core, struct task *task)
 }
 
 /* Most are pushed before it matters when exactly they would be due. */
-HOT void ask_queue_add(struct core *core, struct task *task)
+HOT void ask_queue_add(struct core *core, struct task_record *task)
 {
     enlist(core, task);
     if (!task->ahead && (task->lane_needs > 0 || (task->demanded && !is_early(task)))) {
@@ -206,14 +207,14 @@ HOT void ask_queue_add(struct core *core, struct task *task)
     }
 }
 
-void ask_queue_owe(struct core *core, struct task *task)
+void ask_queue_owe(struct core *core, struct task_record *task)
 {
     enlist(core, task);
     task->owed = true;
     move(&core->ownership.asking, task);
 }
 
-void ask_queue_forget(struct task *task)
+void ask_queue_forget(struct task_record *task)
 {
     task->owed = false;
     if (task->pending) {
@@ -224,7 +225,7 @@ void ask_queue_forget(struct task *task)
 
 /* --- Asking ---------------------------------------------------------------------- */
 
-static bool is_due(struct core *core, const struct task *task)
+static bool is_due(struct core *core, const struct task_record *task)
 {
     struct pending_due with = core->ownership.pending_due;
     bool due = count_in(core, task, &with) <= core->now_ns;
@@ -237,12 +238,12 @@ static bool is_due(struct core *core, const struct task *task)
 /* What is due goes to the list of those that are asked for, in whatever state the rank
  * is by then.  Returns the first that was not looked at, or is one early one too many,
  * of which so many are left in `early`; NULL: there is none. */
-static struct task *look_at(struct core *core, struct task *list, uint64_t looks,
-                            uint64_t *early)
+static struct task_record *look_at(struct core *core, struct task_record *list,
+                                   uint64_t looks, uint64_t *early)
 {
-    struct task *task = list->at.next;
+    struct task_record *task = list->at.next;
     while (task != list) {
-        struct task *following = task->at.next;
+        struct task_record *following = task->at.next;
         if (task->position != 0) {
             lane_expect(&core->gossip.lanes[task->lane],
                         task->lane_position + LOOK_AHEAD);
@@ -271,7 +272,7 @@ static void look(struct core *core)
                      << (doublings < EARLY_DOUBLINGS ? doublings : EARLY_DOUBLINGS);
     uint64_t any = UINT64_MAX, left = early;
     (void)look_at(core, &core->ownership.waited, UINT64_MAX, &any);
-    struct task *rest =
+    struct task_record *rest =
         look_at(core, &core->ownership.pending, early * EARLY_LOOKS, &left);
     if (rest == NULL) {
         return;
@@ -286,7 +287,7 @@ static void look(struct core *core)
     }
 }
 
-static void ask(struct core *core, struct task *task)
+static void ask(struct core *core, struct task_record *task)
 {
     bool send = (task->owed && task->have == CORE_HAVE_NOTHING) || ask_wants(task);
     ask_queue_forget(task);
@@ -302,7 +303,7 @@ void ask_queue_flush(struct core *core)
     }
     for (int said = 0; !is_empty(&core->ownership.asking) && said < SAYS_PER_TURN;
          said++) {
-        struct task *task = core->ownership.asking.at.next;
+        struct task_record *task = core->ownership.asking.at.next;
         fetch_ahead(task->at.next, sizeof(*task));
         ask(core, task);
     }

@@ -24,18 +24,18 @@
 
 #include "consensus/state/state.h"
 
-static bool has_ended(const struct task *task)
+static bool has_ended(const struct task_record *task)
 {
     return task->own == CORE_OWN_DONE || task->have != CORE_HAVE_NOTHING;
 }
 
-bool cancel_is_agreed(const struct core *core, const struct task *task)
+bool cancel_is_agreed(const struct core *core, const struct task_record *task)
 {
     bool agreed = task->chair == core->rank ? !task->finder : task->cancel_agreed;
     return agreed && task_ext(task)->canceller != NOBODY && !task->seen;
 }
 
-static void send_cancel(struct core *core, uint32_t to, struct task *task)
+static void send_cancel(struct core *core, uint32_t to, struct task_record *task)
 {
     struct message *message = out_send(core, to, MESSAGE_CANCEL, task);
     if (message != NULL) {
@@ -45,7 +45,7 @@ static void send_cancel(struct core *core, uint32_t to, struct task *task)
 
 /* Its chair: where there is no owner yet it waits for one, and one that has left has a
  * result, or never will. */
-static void tell_owner(struct core *core, struct task *task)
+static void tell_owner(struct core *core, struct task_record *task)
 {
     if (task->frozen || task->seen || task->rec == NOBODY) {
         return;
@@ -58,14 +58,14 @@ static void tell_owner(struct core *core, struct task *task)
     }
 }
 
-static void seek_holder(struct core *core, struct task *task)
+static void seek_holder(struct core *core, struct task_record *task)
 {
     if (requests_of(core, task) != NULL) {
         chair_retest(core, task);
     }
 }
 
-void cancel_pass_on(struct core *core, struct task *task)
+void cancel_pass_on(struct core *core, struct task_record *task)
 {
     bool gone = task->chair == NOBODY || reclaim_is_leaving(core, task);
     if (task_ext(task)->canceller == NOBODY || has_ended(task) || gone ||
@@ -82,21 +82,21 @@ void cancel_pass_on(struct core *core, struct task *task)
     }
 }
 
-void cancel_enter_view(struct core *core, struct task *task)
+void cancel_enter_view(struct core *core, struct task_record *task)
 {
     if (!MUTANT(CANCELONCE)) {
         cancel_pass_on(core, task);
     }
 }
 
-static void remember(struct core *core, struct task *task, uint32_t by)
+static void remember(struct core *core, struct task_record *task, uint32_t by)
 {
     if (task_ext(task)->canceller == NOBODY) {
         task_ext_get(core, task)->canceller = by;
     }
 }
 
-void cancel_begin(struct core *core, struct task *task)
+void cancel_begin(struct core *core, struct task_record *task)
 {
     if (!has_ended(task)) {
         remember(core, task, core->rank);
@@ -105,7 +105,7 @@ void cancel_begin(struct core *core, struct task *task)
 }
 
 /* From its chair it is an order; from anybody else it is one to pass on. */
-void cancel_on_cancel(struct core *core, uint32_t from, struct task *task,
+void cancel_on_cancel(struct core *core, uint32_t from, struct task_record *task,
                       const struct message_cancel *cancel)
 {
     if (has_ended(task)) {
@@ -120,7 +120,7 @@ void cancel_on_cancel(struct core *core, uint32_t from, struct task *task,
     }
 }
 
-void cancel_on_decision(struct core *core, struct task *task,
+void cancel_on_decision(struct core *core, struct task_record *task,
                         const struct message_decision *decision)
 {
     task->cancel_agreed = decision->cancelled_by != 0 && !MUTANT(CANCELALONE);

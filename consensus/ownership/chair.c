@@ -44,7 +44,8 @@ static uint64_t vote_due_ns(const struct core *core, const struct requests *requ
                : requests->first_ask_ns + timeout_ns;
 }
 
-static enum evidence evidence_for(const struct core *core, const struct task *task)
+static enum evidence evidence_for(const struct core *core,
+                                  const struct task_record *task)
 {
     const struct requests *requests = task->requests;
     if (hash_has(&task->hash, MOOT_HASH_NESTED)) {
@@ -78,7 +79,8 @@ static bool is_leaving(const struct core *core, uint32_t rank)
            (rank == core->rank && core->membership.leave.going);
 }
 
-static bool may_own(const struct core *core, const struct task *task, uint32_t rank)
+static bool may_own(const struct core *core, const struct task_record *task,
+                    uint32_t rank)
 {
     bool refused = task->requests != NULL && rankset_has(&task->requests->never, rank);
     return rankset_has(&core->members, rank) && !refused &&
@@ -88,7 +90,7 @@ static bool may_own(const struct core *core, const struct task *task, uint32_t r
 }
 
 /* The least loaded holder; ties: fewest wins, lowest rank. */
-static uint32_t best_holder(const struct core *core, const struct task *task,
+static uint32_t best_holder(const struct core *core, const struct task_record *task,
                             bool leaving)
 {
     uint32_t best = NOBODY;
@@ -108,13 +110,14 @@ static uint32_t best_holder(const struct core *core, const struct task *task,
 }
 
 /* Who leaves is the last resort. */
-static uint32_t preferred_holder(const struct core *core, const struct task *task)
+static uint32_t preferred_holder(const struct core *core,
+                                 const struct task_record *task)
 {
     uint32_t best = best_holder(core, task, false);
     return best != NOBODY ? best : best_holder(core, task, true);
 }
 
-static bool anyone_may_own(const struct core *core, const struct task *task)
+static bool anyone_may_own(const struct core *core, const struct task_record *task)
 {
     FOR_MEMBERS(core, rank)
     {
@@ -125,7 +128,7 @@ static bool anyone_may_own(const struct core *core, const struct task *task)
     return false;
 }
 
-bool chair_has_holder(const struct core *core, const struct task *task)
+bool chair_has_holder(const struct core *core, const struct task_record *task)
 {
     return !task->finder && (task->requests->balloting || anyone_may_own(core, task));
 }
@@ -134,14 +137,14 @@ bool chair_has_holder(const struct core *core, const struct task *task)
 
 /* This rank, the task's chair, is no candidate, so none is a member: it serves what has
  * run and decides nothing. */
-static bool is_keeper(const struct core *core, const struct task *task)
+static bool is_keeper(const struct core *core, const struct task_record *task)
 {
     return task->candidates != NULL && !rankset_has(task->candidates, core->rank);
 }
 
 /* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
 
-HOT void chair_decided(struct core *core, struct task *task, uint32_t owner,
+HOT void chair_decided(struct core *core, struct task_record *task, uint32_t owner,
                        enum evidence evidence)
 {
     assert((task->rec == NOBODY || MUTANT(AMNESIA)) && task->chair == core->rank);
@@ -176,8 +179,8 @@ static bool asks(const struct requests *requests, uint32_t rank)
 
 /* One proposal in an epoch: what its winner has returned it may get back, because it
  * needs it or nobody else holds it; another owner takes the next view. */
-static void propose_to_voters(struct core *core, struct task *task, uint32_t owner,
-                              enum evidence evidence)
+static void propose_to_voters(struct core *core, struct task_record *task,
+                              uint32_t owner, enum evidence evidence)
 {
     const struct requests *requests = task->requests;
     uint32_t winner = requests != NULL ? requests->winner : NOBODY;
@@ -192,7 +195,7 @@ static void propose_to_voters(struct core *core, struct task *task, uint32_t own
     }
 }
 
-HOT static void propose(struct core *core, struct task *task, uint32_t owner,
+HOT static void propose(struct core *core, struct task_record *task, uint32_t owner,
                         enum evidence evidence)
 {
     if (hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(NOBALLOT)) {
@@ -202,7 +205,7 @@ HOT static void propose(struct core *core, struct task *task, uint32_t owner,
     }
 }
 
-HOT void chair_claim(struct core *core, struct task *task)
+HOT void chair_claim(struct core *core, struct task_record *task)
 {
     bool balloting = task->requests != NULL && task->requests->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&
@@ -213,7 +216,7 @@ HOT void chair_claim(struct core *core, struct task *task)
     }
 }
 
-static void yield(struct core *core, struct task *task)
+static void yield(struct core *core, struct task_record *task)
 {
     enum evidence evidence = evidence_for(core, task);
     uint32_t winner = evidence != EVIDENCE_NONE ? preferred_holder(core, task) : NOBODY;
@@ -224,7 +227,7 @@ static void yield(struct core *core, struct task *task)
 
 /* --- Seeking, finding, failing ------------------------------------------------- */
 
-static void seek(struct core *core, struct task *task)
+static void seek(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     bool wanted =
@@ -245,7 +248,7 @@ static void seek(struct core *core, struct task *task)
 }
 
 /* NOT_HELD, the direct way: every member has said that it never will. */
-static void fail_if_nobody_will(struct core *core, struct task *task)
+static void fail_if_nobody_will(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     bool mine = ask_never_will_hold(core, task);
@@ -255,7 +258,8 @@ static void fail_if_nobody_will(struct core *core, struct task *task)
     }
 }
 
-void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max)
+void chair_fail(struct core *core, struct task_record *task, int32_t code,
+                uint64_t len_max)
 {
     struct requests *requests = task->requests;
     bool self = false;
@@ -282,7 +286,7 @@ void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len
     }
 }
 
-uint64_t chair_least_len(const struct task *task)
+uint64_t chair_least_len(const struct task_record *task)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < task->requests->asker_count; i++) {
@@ -295,7 +299,7 @@ uint64_t chair_least_len(const struct task *task)
 }
 
 /* The candidates are known and the chair is another: send the askers there. */
-static void refer_askers(struct core *core, struct task *task)
+static void refer_askers(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     bool self = false;
@@ -320,7 +324,7 @@ static void refer_askers(struct core *core, struct task *task)
 
 /* --- The chair's one question: what now? --------------------------------------- */
 
-void chair_retest(struct core *core, struct task *task)
+void chair_retest(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     if (requests == NULL || requests->balloting ||
@@ -372,17 +376,17 @@ void chair_retest(struct core *core, struct task *task)
 void chair_retest_all(struct core *core)
 {
     size_t count = 0;
-    for (struct task *task = core->ownership.undecided_requests.undecided_next;
+    for (struct task_record *task = core->ownership.undecided_requests.undecided_next;
          task != &core->ownership.undecided; task = task->requests->undecided_next) {
         count++;
     }
-    struct task **list =
-        count > 0 ? out_borrow(core, count * sizeof(struct task *)) : NULL;
+    struct task_record **list =
+        count > 0 ? out_borrow(core, count * sizeof(struct task_record *)) : NULL;
     if (list == NULL) {
         return;
     }
     size_t i = 0;
-    for (struct task *task = core->ownership.undecided_requests.undecided_next;
+    for (struct task_record *task = core->ownership.undecided_requests.undecided_next;
          task != &core->ownership.undecided; task = task->requests->undecided_next) {
         list[i++] = task;
     }
@@ -395,7 +399,7 @@ void chair_retest_all(struct core *core)
 
 /* Of what nobody is known to hold, who holds it says so, and then it is tested. (Hashes
  * are exchanged when this rank has closed, and its lanes block no more.) */
-static bool may_be_yielded(const struct core *core, const struct task *task)
+static bool may_be_yielded(const struct core *core, const struct task_record *task)
 {
     return task->finder || chair_has_holder(core, task);
 }
@@ -407,7 +411,7 @@ void chair_retest_passed(struct core *core)
         return;
     }
     uint32_t count;
-    struct task **list = undecided_passed(core, core->gossip.roll_len, &count);
+    struct task_record **list = undecided_passed(core, core->gossip.roll_len, &count);
     for (uint32_t i = 0; i < count; i++) {
         if (list[i]->requests->undecided) {
             chair_retest(core, list[i]);
@@ -421,7 +425,7 @@ void chair_retest_passed(struct core *core)
 }
 
 /* Ends, or begins to, that the task is undecided; false if it cannot. */
-static bool yield_when_quiet(struct core *core, struct task *task)
+static bool yield_when_quiet(struct core *core, struct task_record *task)
 {
     if (task->requests->balloting || task->chair != core->rank || task->finder ||
         core->membership.no_quorum) {
@@ -443,9 +447,10 @@ void chair_yield_all(struct core *core) { core->ownership.yields_ns = core->now_
 
 void chair_yield_some(struct core *core)
 {
-    struct task *stays = &core->ownership.undecided; /* none up to it can be yielded */
+    struct task_record *stays =
+        &core->ownership.undecided; /* none up to it can be yielded */
     for (int said = 0; core->ownership.yields_ns != 0 && said < SAYS_PER_TURN;) {
-        struct task *task = stays->requests->undecided_next;
+        struct task_record *task = stays->requests->undecided_next;
         if (task == &core->ownership.undecided ||
             task->requests->first_ask_ns > core->ownership.yields_ns) {
             core->ownership.yields_ns = 0;
@@ -463,9 +468,9 @@ void chair_yield_some(struct core *core)
 }
 
 /* Of those that are yet to be tested; NULL: there is none. */
-static struct task *next_vote(const struct core *core)
+static struct task_record *next_vote(const struct core *core)
 {
-    struct task *task = core->ownership.votes_tested->requests->undecided_next;
+    struct task_record *task = core->ownership.votes_tested->requests->undecided_next;
     return task != &core->ownership.undecided ? task : NULL;
 }
 
@@ -475,7 +480,7 @@ uint64_t chair_deadline(const struct core *core)
         core->state.vote_timeout_ns == CORE_NEVER) {
         return CORE_NEVER;
     }
-    const struct task *task = next_vote(core);
+    const struct task_record *task = next_vote(core);
     return task != NULL ? vote_due_ns(core, task->requests) : CORE_NEVER;
 }
 
@@ -484,7 +489,7 @@ uint64_t chair_deadline(const struct core *core)
 void chair_retest_due(struct core *core)
 {
     while (chair_deadline(core) <= core->now_ns) {
-        struct task *task = next_vote(core);
+        struct task_record *task = next_vote(core);
         core->ownership.votes_tested = task;
         chair_retest(core, task);
     }
@@ -503,7 +508,7 @@ static void add_members_beyond(const struct core *core, const struct rankset *do
     }
 }
 
-enum core_lack chair_lack(const struct core *core, const struct task *task,
+enum core_lack chair_lack(const struct core *core, const struct task_record *task,
                           struct rankset *awaited)
 {
     const struct requests *requests = task->requests;
@@ -540,7 +545,7 @@ enum core_lack chair_lack(const struct core *core, const struct task *task,
 
 /* --- Motions (T4) -------------------------------------------------------------- */
 
-static void note_asker(struct core *core, struct task *task, uint32_t from,
+static void note_asker(struct core *core, struct task_record *task, uint32_t from,
                        const struct message_motion *motion)
 {
     struct requests *requests = requests_of(core, task);
@@ -563,7 +568,7 @@ static void note_asker(struct core *core, struct task *task, uint32_t from,
     }
 }
 
-static bool concerns_me(struct core *core, uint32_t from, struct task *task)
+static bool concerns_me(struct core *core, uint32_t from, struct task_record *task)
 {
     if (task->chair == core->rank || task->finder) {
         return true;
@@ -580,7 +585,7 @@ static bool concerns_me(struct core *core, uint32_t from, struct task *task)
     return false;
 }
 
-void chair_on_motion(struct core *core, uint32_t from, struct task *task,
+void chair_on_motion(struct core *core, uint32_t from, struct task_record *task,
                      const struct message_motion *motion)
 {
     out_note(core, CORE_POINT_MOTION_RECV, task, from, EVIDENCE_NONE);
@@ -614,7 +619,7 @@ void chair_on_motion(struct core *core, uint32_t from, struct task *task,
     chair_retest(core, task);
 }
 
-void chair_local_ask(struct core *core, struct task *task)
+void chair_local_ask(struct core *core, struct task_record *task)
 {
     const struct message_motion motion = {
         .holds = task->held,

@@ -16,18 +16,19 @@
 
 enum { ASKS_WITHIN_MAX = 64 };
 
-static uint64_t input_bound(const struct task *from, const struct task *to)
+static uint64_t input_bound(const struct task_record *from,
+                            const struct task_record *to)
 {
     return from->position < to->need ? from->position : to->need;
 }
 
-static bool visit(struct core *core, struct task *task)
+static bool visit(struct core *core, struct task_record *task)
 {
     if (task->visiting) {
         return true;
     }
     if (!core_grow(core, &core->ownership.visits, &core->ownership.visit_room,
-                   core->ownership.visit_count + 1, sizeof(struct task *))) {
+                   core->ownership.visit_count + 1, sizeof(struct task_record *))) {
         return false;
     }
     task->visiting = true;
@@ -35,7 +36,7 @@ static bool visit(struct core *core, struct task *task)
     return true;
 }
 
-static void lower(struct task *from, uint64_t bound, bool demanded)
+static void lower(struct task_record *from, uint64_t bound, bool demanded)
 {
     from->need = bound < from->need ? bound : from->need;
     from->demanded |= demanded;
@@ -46,14 +47,15 @@ static void work_off(struct core *core, uint32_t begin)
 {
     core->ownership.asks_within++;
     while (core->ownership.visit_count > begin && !core->broken) {
-        struct task *task = core->ownership.visits[--core->ownership.visit_count];
+        struct task_record *task =
+            core->ownership.visits[--core->ownership.visit_count];
         task->visiting = false;
         if (task->needs_done + task->needs_data > 0 && task->own == CORE_OWN_NONE) {
             ask_consider(core, task);
         }
         const struct edge *inputs = task_inputs(task);
         for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
-            struct task *from = inputs[i].from; /* NULL: forgotten */
+            struct task_record *from = inputs[i].from; /* NULL: forgotten */
             if (!inputs[i].waiting) {
                 continue;
             }
@@ -72,7 +74,7 @@ static void work_off(struct core *core, uint32_t begin)
 
 /* What an owned task takes is needed by the position of what it takes already, which is
  * mostly before its own: only a need below that says more of it. */
-HOT void demand_pass_on(struct core *core, struct task *task, uint64_t need,
+HOT void demand_pass_on(struct core *core, struct task_record *task, uint64_t need,
                         bool remote)
 {
     bool first_remote = remote && !task->demanded;
@@ -91,14 +93,14 @@ HOT void demand_pass_on(struct core *core, struct task *task, uint64_t need,
     }
 }
 
-HOT void demand_inputs(struct core *core, struct task *task)
+HOT void demand_inputs(struct core *core, struct task_record *task)
 {
     const struct edge *inputs = task_inputs(task);
     const bool deep = core->ownership.asks_within >= ASKS_WITHIN_MAX;
     const uint32_t begin = core->ownership.visit_count;
     core->ownership.asks_within += !deep;
     for (uint32_t i = 0; i < task->input_count; i++) {
-        struct task *from = inputs[i].from;
+        struct task_record *from = inputs[i].from;
         if (!inputs[i].waiting) { /* a verdict may have ended it meanwhile */
             continue;
         }
@@ -121,11 +123,11 @@ HOT void demand_inputs(struct core *core, struct task *task)
 
 bool core_needs_hold(const struct core *core)
 {
-    for (struct task *task = core->ownership.unfinished.at.next;
+    for (struct task_record *task = core->ownership.unfinished.at.next;
          task != &core->ownership.unfinished; task = task->at.next) {
         const struct edge *inputs = task_inputs(task);
         for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
-            const struct task *from = inputs[i].from;
+            const struct task_record *from = inputs[i].from;
             if (inputs[i].waiting && (from->need > input_bound(from, task) ||
                                       (task->demanded && !from->demanded))) {
                 return false;

@@ -16,7 +16,7 @@
 
 enum { WATCHED_MAX = 64 };
 
-bool task_satisfied(const struct task *task)
+bool task_satisfied(const struct task_record *task)
 {
     return task->needs_data > 0 ? task->have == CORE_HAVE_DATA
                                 : task->have != CORE_HAVE_NOTHING;
@@ -34,7 +34,7 @@ static enum want edge_want(const struct edge *edge)
 }
 
 /* Where this rank expects the task to run; NOBODY if it cannot know. */
-static uint32_t runner_of(const struct core *core, const struct task *task)
+static uint32_t runner_of(const struct core *core, const struct task_record *task)
 {
     if (task->owner != NOBODY) {
         return task->owner;
@@ -48,7 +48,7 @@ static uint32_t runner_of(const struct core *core, const struct task *task)
 /* --- Results on their way -------------------------------------------------------- */
 
 /* How a result goes out; if it is large, its bytes do up to so many. */
-static enum result_data result_form(const struct task *task, enum want want,
+static enum result_data result_form(const struct task_record *task, enum want want,
                                     uint64_t bulk_max)
 {
     if (task->status != MOOT_OK) {
@@ -63,7 +63,8 @@ static enum result_data result_form(const struct task *task, enum want want,
     return task->size <= bulk_max ? RESULT_BULK : RESULT_BARE;
 }
 
-static struct message_result result_of(const struct core *core, const struct task *task,
+static struct message_result result_of(const struct core *core,
+                                       const struct task_record *task,
                                        enum result_data data)
 {
     return (struct message_result){
@@ -75,7 +76,7 @@ static struct message_result result_of(const struct core *core, const struct tas
     };
 }
 
-HOT static void send_result(struct core *core, struct task *task, uint32_t to,
+HOT static void send_result(struct core *core, struct task_record *task, uint32_t to,
                             enum result_data form)
 {
     struct message *message = out_send(core, to, MESSAGE_RESULT, task);
@@ -85,7 +86,7 @@ HOT static void send_result(struct core *core, struct task *task, uint32_t to,
     }
 }
 
-void graph_send_result(struct core *core, struct task *task, uint32_t to,
+void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
                        enum want want)
 {
     core->stats.results_answered++;
@@ -93,7 +94,7 @@ void graph_send_result(struct core *core, struct task *task, uint32_t to,
 }
 
 /* This rank leaves: its heir keeps the bytes. */
-void graph_hand_over(struct core *core, struct task *task, uint32_t heir)
+void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir)
 {
     struct message *message = out_send(core, heir, MESSAGE_RESULT, task);
     if (message == NULL) {
@@ -105,13 +106,13 @@ void graph_hand_over(struct core *core, struct task *task, uint32_t heir)
     out_note(core, CORE_POINT_RESULT_SENT, task, heir, EVIDENCE_NONE);
 }
 
-static bool was_sent(const struct task *task, uint32_t to)
+static bool was_sent(const struct task_record *task, uint32_t to)
 {
     return to < PUSHED_NEAR ? (task->pushed >> to & 1) != 0
                             : rankset_has(&task_ext(task)->pushed, to);
 }
 
-static bool note_sent(struct core *core, struct task *task, uint32_t to)
+static bool note_sent(struct core *core, struct task_record *task, uint32_t to)
 {
     if (to < PUSHED_NEAR) {
         task->pushed |= 1u << to;
@@ -120,8 +121,8 @@ static bool note_sent(struct core *core, struct task *task, uint32_t to)
     return rankset_add(&task_ext_get(core, task)->pushed, to);
 }
 
-HOT static void push(struct core *core, struct task *task, uint32_t to, enum want want,
-                     uint64_t bulk_max)
+HOT static void push(struct core *core, struct task_record *task, uint32_t to,
+                     enum want want, uint64_t bulk_max)
 {
     if (to == core->rank || !rankset_has(&core->members, to) ||
         (was_sent(task, to) && !MUTANT(PUSHAGAIN))) {
@@ -143,7 +144,7 @@ HOT void graph_push_for(struct core *core, const struct edge *edge)
 }
 
 /* Who takes the bytes is not sent the bare end first. */
-static void push_to_consumers(struct core *core, struct task *task)
+static void push_to_consumers(struct core *core, struct task_record *task)
 {
     bool ordered = false;
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
@@ -161,7 +162,7 @@ static void push_to_consumers(struct core *core, struct task *task)
 }
 
 /* True when every member has it. */
-static bool push_to_known_holders(struct core *core, struct task *task)
+static bool push_to_known_holders(struct core *core, struct task_record *task)
 {
     bool all = true;
     FOR_MEMBERS(core, rank)
@@ -179,7 +180,8 @@ static bool push_to_known_holders(struct core *core, struct task *task)
     return all;
 }
 
-static bool may_be_new(const struct core *core, const struct task *task, uint32_t rank)
+static bool may_be_new(const struct core *core, const struct task_record *task,
+                       uint32_t rank)
 {
     return rank == NOBODY ||
            (!was_sent(task, rank) && (roll_knows_holder(core, task, rank) ||
@@ -190,8 +192,8 @@ static bool may_be_new(const struct core *core, const struct task *task, uint32_
 void graph_push_to_holders(struct core *core, uint32_t rank)
 {
     uint32_t kept = 0;
-    for (struct task **link = &core->ownership.push_list; *link != NULL;) {
-        struct task *task = *link;
+    for (struct task_record **link = &core->ownership.push_list; *link != NULL;) {
+        struct task_record *task = *link;
         bool all = may_be_new(core, task, rank) && push_to_known_holders(core, task);
         if (all || kept == WATCHED_MAX) {
             *link = task->at.next;
@@ -203,7 +205,7 @@ void graph_push_to_holders(struct core *core, uint32_t rank)
     }
 }
 
-static void watch_for_holders(struct core *core, struct task *task)
+static void watch_for_holders(struct core *core, struct task_record *task)
 {
     if (core->member_count > 1 && !task->on_push_list &&
         !push_to_known_holders(core, task)) {
@@ -215,7 +217,7 @@ static void watch_for_holders(struct core *core, struct task *task)
 }
 
 /* A lane here waits for a task: those who spawned it too will wait as well. */
-void graph_lane_waits(struct core *core, struct task *task)
+void graph_lane_waits(struct core *core, struct task_record *task)
 {
     bool first = !task->push_holders;
     task->push_holders = true;
@@ -226,7 +228,7 @@ void graph_lane_waits(struct core *core, struct task *task)
 
 /* A motion that crossed the push it asks for gets no second answer: receivers keep what
  * they are pushed, and a bare offer is followed by a PULL. */
-static void answer_askers(struct core *core, struct task *task)
+static void answer_askers(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     for (uint32_t i = 0; i < requests->asker_count; i++) {
@@ -245,7 +247,7 @@ static void answer_askers(struct core *core, struct task *task)
     }
 }
 
-void graph_answer(struct core *core, struct task *task)
+void graph_answer(struct core *core, struct task_record *task)
 {
     if (task->own == CORE_OWN_DONE && task->requests != NULL) {
         answer_askers(core, task);
@@ -254,7 +256,7 @@ void graph_answer(struct core *core, struct task *task)
 
 /* --- Owning and running ---------------------------------------------------------- */
 
-static void unfinished_add(struct core *core, struct task *task)
+static void unfinished_add(struct core *core, struct task_record *task)
 {
     task->at.prev = core->ownership.unfinished.at.prev;
     task->at.next = &core->ownership.unfinished;
@@ -264,7 +266,7 @@ static void unfinished_add(struct core *core, struct task *task)
     core->ownership.unfinished_count++;
 }
 
-static void unfinished_remove(struct core *core, struct task *task)
+static void unfinished_remove(struct core *core, struct task_record *task)
 {
     task->at.prev->at.next = task->at.next;
     task->at.next->at.prev = task->at.prev;
@@ -273,7 +275,7 @@ static void unfinished_remove(struct core *core, struct task *task)
 }
 
 /* It ran before, and what it took then has been forgotten with its scope. */
-static bool lacks_input(const struct task *task)
+static bool lacks_input(const struct task_record *task)
 {
     bool lacks = false;
     for (uint32_t i = 0; i < task->input_count; i++) {
@@ -283,7 +285,7 @@ static bool lacks_input(const struct task *task)
 }
 
 /* `by`: who has cancelled it, or NOBODY. */
-HOT static void run(struct core *core, struct task *task, uint32_t by)
+HOT static void run(struct core *core, struct task_record *task, uint32_t by)
 {
     bool cancelled = by != NOBODY;
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
@@ -310,9 +312,9 @@ void graph_start_leased(struct core *core)
         return;
     }
     core->ownership.deferred = false;
-    struct task *task = core->ownership.unfinished.at.next;
+    struct task_record *task = core->ownership.unfinished.at.next;
     while (task != &core->ownership.unfinished) {
-        struct task *following = task->at.next;
+        struct task_record *following = task->at.next;
         if (task->own == CORE_OWN_WAIT && task->missing == 0) {
             run(core, task, NOBODY);
         }
@@ -322,11 +324,11 @@ void graph_start_leased(struct core *core)
 
 /* What an owned task will read may not be released before it is done, though nobody
  * needs it any more once it is here. */
-HOT static void begin_use(struct core *core, struct task *task)
+HOT static void begin_use(struct core *core, struct task_record *task)
 {
     const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
-        struct task *from = inputs[i].from;
+        struct task_record *from = inputs[i].from;
         if (!inputs[i].order_only && from != NULL) {
             release_touch(core, from);
             from->users++;
@@ -334,18 +336,18 @@ HOT static void begin_use(struct core *core, struct task *task)
     }
 }
 
-HOT static void end_use(struct core *core, struct task *task)
+HOT static void end_use(struct core *core, struct task_record *task)
 {
     const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
-        struct task *from = inputs[i].from;
+        struct task_record *from = inputs[i].from;
         if (!inputs[i].order_only && from != NULL && --from->users == 0) {
             release_count(core, from);
         }
     }
 }
 
-HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
+HOT void graph_own(struct core *core, struct task_record *task, enum evidence evidence)
 {
     if (task->own != CORE_OWN_NONE) {
         return;
@@ -386,7 +388,7 @@ HOT void graph_own(struct core *core, struct task *task, enum evidence evidence)
 
 HOT static void end_edge(struct core *core, struct edge *edge)
 {
-    struct task *to = edge_to(edge);
+    struct task_record *to = edge_to(edge);
     edge->waiting = false;
     ask_drop_need(core, edge->from, edge_want(edge));
     assert(to->missing > 0);
@@ -396,7 +398,7 @@ HOT static void end_edge(struct core *core, struct edge *edge)
     }
 }
 
-static void stop_waiting(struct core *core, struct task *task)
+static void stop_waiting(struct core *core, struct task_record *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct edge *edge = &task_inputs(task)[i];
@@ -409,7 +411,7 @@ static void stop_waiting(struct core *core, struct task *task)
 }
 
 /* It has not started here, and another is to run it. */
-void graph_disown(struct core *core, struct task *task)
+void graph_disown(struct core *core, struct task_record *task)
 {
     assert(task->own == CORE_OWN_WAIT);
     stop_waiting(core, task);
@@ -420,7 +422,7 @@ void graph_disown(struct core *core, struct task *task)
     end_use(core, task);
 }
 
-void graph_cancel_own(struct core *core, struct task *task, uint32_t by)
+void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by)
 {
     if (task->own == CORE_OWN_RUNNING) {
         struct core_output *output = out_add(core, CORE_OUT_CANCEL, task);
@@ -433,7 +435,7 @@ void graph_cancel_own(struct core *core, struct task *task, uint32_t by)
     }
 }
 
-HOT bool graph_spread(struct core *core, struct task *task)
+HOT bool graph_spread(struct core *core, struct task_record *task)
 {
     bool all = true;
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
@@ -455,7 +457,8 @@ HOT bool graph_spread(struct core *core, struct task *task)
     return all;
 }
 
-int graph_done(struct core *core, struct task *task, int32_t status, uint64_t size)
+int graph_done(struct core *core, struct task_record *task, int32_t status,
+               uint64_t size)
 {
     task->own = CORE_OWN_DONE;
     task->have = CORE_HAVE_DATA;
@@ -479,7 +482,7 @@ int graph_done(struct core *core, struct task *task, int32_t status, uint64_t si
     return MOOT_OK;
 }
 
-void graph_verdict(struct core *core, struct task *task, int32_t code,
+void graph_verdict(struct core *core, struct task_record *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count)
 {
     task->verdict = true;
@@ -516,7 +519,8 @@ static uint32_t rank_of(const struct core *core, uint32_t from, uint64_t uid)
     return NOBODY;
 }
 
-enum graph_taken graph_on_result(struct core *core, uint32_t from, struct task *task,
+enum graph_taken graph_on_result(struct core *core, uint32_t from,
+                                 struct task_record *task,
                                  const struct message *message)
 {
     const struct message_result *result = &message->u.result;
@@ -552,7 +556,7 @@ enum graph_taken graph_on_result(struct core *core, uint32_t from, struct task *
     return GRAPH_TAKEN;
 }
 
-void graph_result_taken(struct core *core, struct task *task)
+void graph_result_taken(struct core *core, struct task_record *task)
 {
     graph_spread(core, task);
     ask_consider(core, task);
@@ -560,7 +564,7 @@ void graph_result_taken(struct core *core, struct task *task)
     reclaim_news(core);
 }
 
-static void serve_copy(struct core *core, struct task *task,
+static void serve_copy(struct core *core, struct task_record *task,
                        const struct message_decision *decision)
 {
     for (size_t i = 0; i < decision->asker_count; i++) {
@@ -571,7 +575,7 @@ static void serve_copy(struct core *core, struct task *task,
     }
 }
 
-bool graph_on_decision(struct core *core, uint32_t from, struct task *task,
+bool graph_on_decision(struct core *core, uint32_t from, struct task_record *task,
                        const struct message_decision *decision)
 {
     if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_DATA) {
@@ -607,7 +611,7 @@ bool graph_on_decision(struct core *core, uint32_t from, struct task *task,
     return true;
 }
 
-void graph_decided(struct core *core, struct task *task, enum evidence evidence)
+void graph_decided(struct core *core, struct task_record *task, enum evidence evidence)
 {
     if (task->own == CORE_OWN_NONE) {
         core->stats.owned_by_decision++;

@@ -3,7 +3,7 @@
 
 #include "consensus/gossip/gossip.h"
 
-bool leave_another_may_run(const struct core *core, const struct task *task)
+bool leave_another_may_run(const struct core *core, const struct task_record *task)
 {
     FOR_MEMBERS(core, rank)
     {
@@ -16,7 +16,7 @@ bool leave_another_may_run(const struct core *core, const struct task *task)
     return false;
 }
 
-bool leave_forbids_claim(const struct core *core, const struct task *task)
+bool leave_forbids_claim(const struct core *core, const struct task_record *task)
 {
     if (!core->membership.leave.going || MUTANT(LEAVECLAIM)) {
         return false;

@@ -10,7 +10,7 @@
 #include "consensus/state/state.h"
 
 /* Who is to answer for the record: its owner, or one that has a copy. */
-static uint32_t server_of(const struct core *core, const struct task *task)
+static uint32_t server_of(const struct core *core, const struct task_record *task)
 {
     if (rankset_has(&core->members, task->rec) || task_ext(task)->recovery == NULL) {
         return task->rec;
@@ -24,7 +24,7 @@ static uint32_t server_of(const struct core *core, const struct task *task)
     return task->rec;
 }
 
-static void send_decision(struct core *core, struct task *task,
+static void send_decision(struct core *core, struct task_record *task,
                           const struct message_asker *askers, size_t count)
 {
     struct message *message =
@@ -47,7 +47,7 @@ static void send_decision(struct core *core, struct task *task,
 
 /* A decision that was under way when its addressee entered this view is lost, and who
  * waits for nothing asks for none (T6). */
-void notify_decide_again(struct core *core, struct task *task)
+void notify_decide_again(struct core *core, struct task_record *task)
 {
     if (task->chair == core->rank && !task->finder && !task->frozen &&
         task->rec != core->rank && rankset_has(&core->members, task->rec) &&
@@ -57,7 +57,7 @@ void notify_decide_again(struct core *core, struct task *task)
 }
 
 /* The owner has left, and this rank has the bytes. */
-static void answer_with_copy(struct core *core, struct task *task)
+static void answer_with_copy(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     for (uint32_t i = 0; requests != NULL && i < requests->asker_count; i++) {
@@ -69,7 +69,7 @@ static void answer_with_copy(struct core *core, struct task *task)
     }
 }
 
-void notify_askers(struct core *core, struct task *task, bool fresh)
+void notify_askers(struct core *core, struct task_record *task, bool fresh)
 {
     struct requests *requests = task->requests;
     if (task->rec == core->rank) {

@@ -16,7 +16,7 @@
  * reported what is accepted again here does so there, and then others accept it; should
  * that one crash before the view has settled, who left counts as lost with it
  * (presume.c). */
-static void ask_voters(struct core *core, struct task *task,
+static void ask_voters(struct core *core, struct task_record *task,
                        const struct message_accept *accept)
 {
     struct requests *requests = task->requests;
@@ -42,7 +42,8 @@ static void ask_voters(struct core *core, struct task *task,
     }
 }
 
-void once_awaited(const struct core *core, const struct task *task, struct rankset *out)
+void once_awaited(const struct core *core, const struct task_record *task,
+                  struct rankset *out)
 {
     uint32_t voters[LIMIT_VOTERS];
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
@@ -54,7 +55,7 @@ void once_awaited(const struct core *core, const struct task *task, struct ranks
     }
 }
 
-static void count_acks(struct core *core, struct task *task)
+static void count_acks(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     if (!requests->balloting || rankset_count(&requests->acks) < requests->quorum) {
@@ -69,7 +70,7 @@ static void count_acks(struct core *core, struct task *task)
     }
 }
 
-void once_propose(struct core *core, struct task *task, uint32_t winner,
+void once_propose(struct core *core, struct task_record *task, uint32_t winner,
                   enum evidence evidence)
 {
     struct requests *requests = requests_of(core, task);
@@ -93,7 +94,7 @@ bool once_reaccepted(struct core *core)
     return --core->ownership.reaccepting == 0;
 }
 
-void once_reaccept(struct core *core, struct task *task)
+void once_reaccept(struct core *core, struct task_record *task)
 {
     struct requests *requests = requests_of(core, task);
     if (requests == NULL) {
@@ -112,7 +113,7 @@ void once_reaccept(struct core *core, struct task *task)
 }
 
 /* Who has left may still be what an older view accepted, and MAYBE is nobody. */
-bool once_on_accept(struct core *core, uint32_t from, struct task *task,
+bool once_on_accept(struct core *core, uint32_t from, struct task_record *task,
                     const struct message_accept *accept)
 {
     uint32_t winner = accept->maybe ? REC_MAYBE : accept->winner;
@@ -135,7 +136,7 @@ bool once_on_accept(struct core *core, uint32_t from, struct task *task,
 
 /* An ACK names no winner: there is one per epoch, and it answers this epoch's ACCEPT.
  */
-void once_on_ack(struct core *core, uint32_t from, struct task *task)
+void once_on_ack(struct core *core, uint32_t from, struct task_record *task)
 {
     struct requests *requests = task->requests;
     if (requests == NULL || requests->winner == NOBODY) {

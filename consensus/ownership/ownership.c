@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-static void list_begin(struct task *head) { head->at.next = head->at.prev = head; }
+static void list_begin(struct task_record *head)
+{
+    head->at.next = head->at.prev = head;
+}
 
 static void undecided_begin(struct core_ownership *own)
 {

@@ -28,63 +28,66 @@ int stub_register(struct core *core, void *const *stubs, size_t count);
 
 /* --- graph.c ---------------------------------------------------------------------- */
 
-void graph_own(struct core *core, struct task *task, enum evidence evidence);
-int graph_done(struct core *core, struct task *task, int32_t status, uint64_t size);
+void graph_own(struct core *core, struct task_record *task, enum evidence evidence);
+int graph_done(struct core *core, struct task_record *task, int32_t status,
+               uint64_t size);
 /* A RESULT: whether it was turned away, is here already, or was kept.  What follows
  * from one that was kept, graph_result_taken() does. */
 enum graph_taken { GRAPH_REFUSED, GRAPH_HAD, GRAPH_TAKEN };
-enum graph_taken graph_on_result(struct core *core, uint32_t from, struct task *task,
+enum graph_taken graph_on_result(struct core *core, uint32_t from,
+                                 struct task_record *task,
                                  const struct message *message);
-void graph_result_taken(struct core *core, struct task *task);
+void graph_result_taken(struct core *core, struct task_record *task);
 /* A running task waits for its children, or goes on. */
 void graph_task_waits(struct core *core, bool waiting);
 /* A DECISION: notes who waits.  True: graph_decided() is to make this rank the owner,
  * unless it declines, and to answer. */
-void graph_decided(struct core *core, struct task *task, enum evidence evidence);
-bool graph_on_decision(struct core *core, uint32_t from, struct task *task,
+void graph_decided(struct core *core, struct task_record *task, enum evidence evidence);
+bool graph_on_decision(struct core *core, uint32_t from, struct task_record *task,
                        const struct message_decision *decision);
 /* The waits for a task end with an error instead. */
-void graph_verdict(struct core *core, struct task *task, int32_t code,
+void graph_verdict(struct core *core, struct task_record *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count);
 /* Something is known now of what this rank has; NOBODY: of what several have. */
 void graph_push_to_holders(struct core *core, uint32_t rank);
-void graph_send_result(struct core *core, struct task *task, uint32_t to,
+void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
                        enum want want);
 /* Once tasks that were ready while this rank held no lease (V3). */
 void graph_start_leased(struct core *core);
-void graph_disown(struct core *core, struct task *task); /* not started */
-void graph_hand_over(struct core *core, struct task *task, uint32_t heir);
-bool task_satisfied(const struct task *task);
+void graph_disown(struct core *core, struct task_record *task); /* not started */
+void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir);
+bool task_satisfied(const struct task_record *task);
 
 /* --- ask.c ------------------------------------------------------------------------ */
 
 /* The task is about to be forgotten: nothing is needed of it here. */
-void ask_forget(struct core *core, struct task *task);
+void ask_forget(struct core *core, struct task_record *task);
 
 int ask_need(struct core *core, const struct core_event *event);
 int ask_unneed(struct core *core, const struct core_event *event);
 /* Counts an open need; demand_pass_on and ask_consider then act on it. */
-void ask_add_need(struct core *core, struct task *task, enum want want);
-void ask_drop_need(struct core *core, struct task *task, enum want want);
+void ask_add_need(struct core *core, struct task_record *task, enum want want);
+void ask_drop_need(struct core *core, struct task_record *task, enum want want);
 /* Asks if something is wanted that is not there: at once, later, or not again. */
-void ask_consider(struct core *core, struct task *task);
-void ask_send_motion(struct core *core, struct task *task, uint32_t to);
-bool ask_never_will_hold(const struct core *core, const struct task *task);
-void ask_on_seek(struct core *core, uint32_t from, struct task *task);
-void ask_on_refer(struct core *core, struct task *task,
+void ask_consider(struct core *core, struct task_record *task);
+void ask_send_motion(struct core *core, struct task_record *task, uint32_t to);
+bool ask_never_will_hold(const struct core *core, const struct task_record *task);
+void ask_on_seek(struct core *core, uint32_t from, struct task_record *task);
+void ask_on_refer(struct core *core, struct task_record *task,
                   const struct message_refer *refer);
-void ask_answer_seeks(struct core *core, struct task *task);
+void ask_answer_seeks(struct core *core, struct task_record *task);
 void ask_answer_all_seeks(struct core *core); /* on CLOSED */
 void ask_sweep(struct core *core);            /* T1a */
 /* Closed, has said so, and has told every closed peer what that does not hold. */
 bool ask_swept(const struct core *core);
 /* The census says that the chair lacks it: tells it, unless it has been told. */
-void ask_tell(struct core *core, struct task *task);
+void ask_tell(struct core *core, struct task_record *task);
 
 /* --- ask_queue.c ------------------------------------------------------------------ */
 
-void ask_queue_owe(struct core *core, struct task *task); /* T1: at the next turn */
-void ask_queue_forget(struct task *task);
+void ask_queue_owe(struct core *core,
+                   struct task_record *task); /* T1: at the next turn */
+void ask_queue_forget(struct task_record *task);
 bool ask_queue_none(const struct core *core); /* no motion is held back */
 void ask_queue_idle(struct core *core);       /* this rank has just come to be idle */
 void ask_queue_look_again(struct core *core); /* a delay may have become shorter */
@@ -93,43 +96,46 @@ uint64_t ask_queue_deadline(const struct core *core);
 
 /* --- requests.c ------------------------------------------------------------------- */
 
-struct requests *requests_of(struct core *core, struct task *task);
+struct requests *requests_of(struct core *core, struct task_record *task);
 bool requests_is_wanted(const struct requests *requests); /* not only told of */
 /* Its chair has yet to decide it. */
-bool requests_is_open(const struct core *core, const struct task *task);
+bool requests_is_open(const struct core *core, const struct task_record *task);
 /* The list of asked tasks without an owner: core->ownership.undecided. */
-void undecided_add(struct core *core, struct task *task); /* or its bound is another */
-void undecided_remove(struct core *core, struct task *task);
+void undecided_add(struct core *core,
+                   struct task_record *task); /* or its bound is another */
+void undecided_remove(struct core *core, struct task_record *task);
 
 /* --- notify.c --------------------------------------------------------------------- */
 
-void notify_decide_again(struct core *core, struct task *task); /* in a new view */
+void notify_decide_again(struct core *core,
+                         struct task_record *task); /* in a new view */
 
 /* --- cancel.c --------------------------------------------------------------------- */
 
 /* This rank's program cancels it. */
-void cancel_begin(struct core *core, struct task *task);
-void cancel_on_cancel(struct core *core, uint32_t from, struct task *task,
+void cancel_begin(struct core *core, struct task_record *task);
+void cancel_on_cancel(struct core *core, uint32_t from, struct task_record *task,
                       const struct message_cancel *cancel);
 /* Tells who decides, unless it has been told: the chair is another now, or a chair has
  * found out who the owner is. */
-void cancel_pass_on(struct core *core, struct task *task);
-void cancel_enter_view(struct core *core, struct task *task);
+void cancel_pass_on(struct core *core, struct task_record *task);
+void cancel_enter_view(struct core *core, struct task_record *task);
 
 /* --- chair.c ---------------------------------------------------------------------- */
 
-void chair_on_motion(struct core *core, uint32_t from, struct task *task,
+void chair_on_motion(struct core *core, uint32_t from, struct task_record *task,
                      const struct message_motion *motion);
-void chair_claim(struct core *core, struct task *task); /* T2, if it may */
-void chair_retest(struct core *core, struct task *task);
+void chair_claim(struct core *core, struct task_record *task); /* T2, if it may */
+void chair_retest(struct core *core, struct task_record *task);
 void chair_retest_all(struct core *core);
 void chair_retest_passed(struct core *core); /* the lanes have blocked */
-void chair_fail(struct core *core, struct task *task, int32_t code, uint64_t len_max);
-bool chair_has_holder(const struct core *core, const struct task *task);
-uint64_t chair_least_len(const struct task *task);
+void chair_fail(struct core *core, struct task_record *task, int32_t code,
+                uint64_t len_max);
+bool chair_has_holder(const struct core *core, const struct task_record *task);
+uint64_t chair_least_len(const struct task_record *task);
 /* Why the task has no owner, if this rank is to say; adds to `awaited` who is waited
  * for. */
-enum core_lack chair_lack(const struct core *core, const struct task *task,
+enum core_lack chair_lack(const struct core *core, const struct task_record *task,
                           struct rankset *awaited);
 uint64_t chair_deadline(const struct core *core);
 void chair_retest_due(struct core *core); /* whose vote timeout has passed */
@@ -141,15 +147,15 @@ void chair_yield_some(struct core *core); /* a turn's share of that */
 /* A record of an older view, to the voters of this one (*Entering*). */
 void once_reaccepting(struct core *core); /* something holds the re-acceptance open, */
 bool once_reaccepted(struct core *core);  /* and no more; true: nothing does */
-void once_reaccept(struct core *core, struct task *task);
+void once_reaccept(struct core *core, struct task_record *task);
 /* True: this rank has accepted, as a voter. */
-bool once_on_accept(struct core *core, uint32_t from, struct task *task,
+bool once_on_accept(struct core *core, uint32_t from, struct task_record *task,
                     const struct message_accept *accept);
-void once_on_ack(struct core *core, uint32_t from, struct task *task);
+void once_on_ack(struct core *core, uint32_t from, struct task_record *task);
 
 /* --- leaving.c -------------------------------------------------------------------- */
 
 /* A member that stays, and may, is known to hold the task. */
-bool leave_another_may_run(const struct core *core, const struct task *task);
+bool leave_another_may_run(const struct core *core, const struct task_record *task);
 
 #endif

@@ -8,20 +8,21 @@
 
 /* Pushes an own, done result to the rank that will run this consumer of it. */
 void graph_push_for(struct core *core, const struct edge *edge);
-void graph_answer(struct core *core, struct task *task);
-void graph_lane_waits(struct core *core, struct task *task);
+void graph_answer(struct core *core, struct task_record *task);
+void graph_lane_waits(struct core *core, struct task_record *task);
 /* Something about a result became known here: wake waits and consumers.  True if all
  * consumers have waited here for it, and wait no more. */
-bool graph_spread(struct core *core, struct task *task);
-void graph_cancel_own(struct core *core, struct task *task, uint32_t by);
+bool graph_spread(struct core *core, struct task_record *task);
+void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
 
 /* --- demand.c --------------------------------------------------------------------- */
 
 /* Someone waits at `need`, here or (remote) elsewhere: passes it on to the inputs of
  * what this rank owns. */
-void demand_pass_on(struct core *core, struct task *task, uint64_t need, bool remote);
+void demand_pass_on(struct core *core, struct task_record *task, uint64_t need,
+                    bool remote);
 /* This rank owns it now, and waits for these. */
-void demand_inputs(struct core *core, struct task *task);
+void demand_inputs(struct core *core, struct task_record *task);
 
 /* --- ask.c ------------------------------------------------------------------------ */
 
@@ -29,13 +30,13 @@ void demand_inputs(struct core *core, struct task *task);
  * their way, and are answered, while the next says more. */
 enum { SAYS_PER_TURN = 128 };
 /* Something that is not there is needed here. */
-bool ask_wants(const struct task *task);
-void ask_answer_seek(struct core *core, struct task *task, uint32_t seeker);
+bool ask_wants(const struct task_record *task);
+void ask_answer_seek(struct core *core, struct task_record *task, uint32_t seeker);
 
 /* --- ask_queue.c ------------------------------------------------------------------ */
 
 /* A motion for it, once no push can be expected any more; again if its needs grew. */
-void ask_queue_add(struct core *core, struct task *task);
+void ask_queue_add(struct core *core, struct task_record *task);
 
 /* --- requests.c ------------------------------------------------------------------- */
 
@@ -45,39 +46,39 @@ struct asker *requests_asker(struct core *core, struct requests *requests,
 uint64_t requests_bound(const struct requests *requests);
 /* Those whose bound a roll of this length has passed, and until they are added again
  * they do not come again.  Lives until the next step. */
-struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count);
+struct task_record **undecided_passed(struct core *core, uint64_t len, uint32_t *count);
 bool undecided_hold(const struct core *core); /* for tests: so it is */
 
 /* --- notify.c --------------------------------------------------------------------- */
 
 /* Tells the owner of new askers; and, if `fresh`, that it is the owner. */
-void notify_askers(struct core *core, struct task *task, bool fresh);
+void notify_askers(struct core *core, struct task_record *task, bool fresh);
 
 /* --- cancel.c --------------------------------------------------------------------- */
 
 /* Its chair wants it to end cancelled: whoever owns it next is to be told. */
 /* From the chair, to the owner. */
-void cancel_on_decision(struct core *core, struct task *task,
+void cancel_on_decision(struct core *core, struct task_record *task,
                         const struct message_decision *decision);
-bool cancel_is_agreed(const struct core *core, const struct task *task);
+bool cancel_is_agreed(const struct core *core, const struct task_record *task);
 
 /* --- chair.c ---------------------------------------------------------------------- */
 
-void chair_local_ask(struct core *core, struct task *task);
-void chair_decided(struct core *core, struct task *task, uint32_t owner,
+void chair_local_ask(struct core *core, struct task_record *task);
+void chair_decided(struct core *core, struct task_record *task, uint32_t owner,
                    enum evidence evidence);
 
 /* --- once.c ----------------------------------------------------------------------- */
 
 /* Adds the voters that have not accepted yet. */
-void once_awaited(const struct core *core, const struct task *task,
+void once_awaited(const struct core *core, const struct task_record *task,
                   struct rankset *out);
-void once_propose(struct core *core, struct task *task, uint32_t winner,
+void once_propose(struct core *core, struct task_record *task, uint32_t winner,
                   enum evidence evidence);
 
 /* --- leaving.c -------------------------------------------------------------------- */
 
 /* Another that does not leave can run it, so a leaving chair does not claim it. */
-bool leave_forbids_claim(const struct core *core, const struct task *task);
+bool leave_forbids_claim(const struct core *core, const struct task_record *task);
 
 #endif

@@ -38,7 +38,7 @@ enum stubs { STUBS_NONE, STUBS_STAY, STUBS_EXPAND };
 
 /* They stay so if they stand on the same lane, and the task is another rank's to run.
  */
-static enum stubs judge_stubs(const struct core *core, const struct task *task,
+static enum stubs judge_stubs(const struct core *core, const struct task_record *task,
                               const struct core_register *reg)
 {
     bool others = task->chair != core->rank && on_this_roll(reg);
@@ -66,7 +66,7 @@ static void *input_of(struct core *core, const struct core_register *reg, size_t
     return is_stub(known) ? known : table_enter(core, &reg->inputs[i]);
 }
 
-static bool link_inputs(struct core *core, struct task *task,
+static bool link_inputs(struct core *core, struct task_record *task,
                         const struct core_register *reg)
 {
     if (reg->input_count == 0) {
@@ -95,12 +95,12 @@ static bool link_inputs(struct core *core, struct task *task,
     return true;
 }
 
-HOT static int put_on_roll(struct core *core, struct task *task,
+HOT static int put_on_roll(struct core *core, struct task_record *task,
                            const struct core_register *reg)
 {
-    struct lane *lane = reg->lane < core->gossip.lane_count
-                            ? &core->gossip.lanes[reg->lane]
-                            : lane_enter(core, reg->lane);
+    struct lane_record *lane = reg->lane < core->gossip.lane_count
+                                   ? &core->gossip.lanes[reg->lane]
+                                   : lane_enter(core, reg->lane);
     if (lane == NULL) {
         return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_ERR_LIMIT;
     }
@@ -108,7 +108,7 @@ HOT static int put_on_roll(struct core *core, struct task *task,
 }
 
 /* The program spawns what this rank had adopted. */
-COLD static int register_again(struct core *core, struct task *task,
+COLD static int register_again(struct core *core, struct task_record *task,
                                const struct core_register *reg)
 {
     task->flags |= reg->flags & CORE_TASK_HINT ? (uint8_t)CORE_TASK_HINT : 0;
@@ -123,7 +123,7 @@ COLD static int register_again(struct core *core, struct task *task,
     return put_on_roll(core, task, reg);
 }
 
-static void push_done_inputs(struct core *core, struct task *task)
+static void push_done_inputs(struct core *core, struct task_record *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct edge *edge = &task_inputs(task)[i];
@@ -134,7 +134,7 @@ static void push_done_inputs(struct core *core, struct task *task)
 }
 
 /* What was given away on other evidence than time says nothing about the timeout. */
-COLD static void note_late_claim(struct core *core, const struct task *task)
+COLD static void note_late_claim(struct core *core, const struct task_record *task)
 {
     if (task->requests->asker_count > 0 &&
         (task->rec == NOBODY || task->evidence == EVIDENCE_TIMEOUT)) {
@@ -145,7 +145,7 @@ COLD static void note_late_claim(struct core *core, const struct task *task)
     }
 }
 
-static void settle(struct core *core, struct task *task)
+static void settle(struct core *core, struct task_record *task)
 {
     if (task->task_ext != NULL) {
         cancel_pass_on(core, task); /* it may have asked a finder until now */
@@ -194,7 +194,7 @@ static bool once_is_gone(const struct core *core, const moot_hash *hash,
 }
 
 /* Once this rank holds it; `before`: its record so far, or NULL. */
-static uint32_t chair_of(const struct core *core, const struct task *before,
+static uint32_t chair_of(const struct core *core, const struct task_record *before,
                          const moot_hash *hash, const struct core_register *reg)
 {
     return before != NULL && !before->finder && before->candidates == NULL
@@ -212,7 +212,7 @@ static bool is_sane(const struct core *core, const moot_hash *hash,
 
 /* Something has been forgotten here: is this, or an input, of that?  `before`: as
  * above. */
-static int judge_forgotten(const struct core *core, const struct task *before,
+static int judge_forgotten(const struct core *core, const struct task_record *before,
                            const moot_hash *hash, const struct core_register *reg)
 {
     if (scope_has_ended(core, hash, reg)) {
@@ -223,7 +223,7 @@ static int judge_forgotten(const struct core *core, const struct task *before,
 }
 
 /* It is held from now on. */
-static void take_in(struct core *core, struct task *task,
+static void take_in(struct core *core, struct task_record *task,
                     const struct core_register *reg)
 {
     task->held = true;
@@ -252,7 +252,7 @@ int graph_register(struct core *core, const struct core_event *event)
     }
     /* Before anything is learned of the task: a wait that has gone to its finder is
      * told by the finder. */
-    const struct task *before = event_find(core, event);
+    const struct task_record *before = event_find(core, event);
     bool held = before != NULL && before->held; /* then it is so, whoever is lost */
     if (!held && chair_of(core, before, hash, reg) == NOBODY) {
         return MOOT_ERR_NO_CANDIDATE;
@@ -262,7 +262,7 @@ int graph_register(struct core *core, const struct core_event *event)
     if (error != MOOT_OK) {
         return error;
     }
-    struct task *task = event_enter(core, event);
+    struct task_record *task = event_enter(core, event);
     if (task == NULL ||
         (task->finder && !task_learn_candidates(core, task, reg->candidates))) {
         return MOOT_ERR_NO_MEMORY;

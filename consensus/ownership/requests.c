@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct requests *requests_of(struct core *core, struct task *task)
+struct requests *requests_of(struct core *core, struct task_record *task)
 {
     if (task->requests == NULL) {
         task->requests = memory_take(core, sizeof(*task->requests));
@@ -113,7 +113,7 @@ static void bound_remove(struct core *core, struct requests *requests)
     }
 }
 
-static void bound_add(struct core *core, struct task *task)
+static void bound_add(struct core *core, struct task_record *task)
 {
     struct bounds *bounds = &core->ownership.bounds;
     const struct bound bound = {requests_bound(task->requests), task};
@@ -126,7 +126,7 @@ static void bound_add(struct core *core, struct task *task)
     }
 }
 
-struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count)
+struct task_record **undecided_passed(struct core *core, uint64_t len, uint32_t *count)
 {
     struct bounds *bounds = &core->ownership.bounds;
     const uint32_t all = bounds->count;
@@ -136,7 +136,8 @@ struct task **undecided_passed(struct core *core, uint64_t len, uint32_t *count)
         bounds->items[bounds->count] = first; /* what was the last place is free */
     }
     *count = all - bounds->count;
-    struct task **list = *count > 0 ? out_borrow(core, *count * sizeof(*list)) : NULL;
+    struct task_record **list =
+        *count > 0 ? out_borrow(core, *count * sizeof(*list)) : NULL;
     *count = list != NULL ? *count : 0;
     for (uint32_t i = 0; i < *count; i++) {
         list[i] = bounds->items[all - 1 - i].task;
@@ -155,7 +156,8 @@ bool undecided_hold(const struct core *core)
             return false;
         }
     }
-    for (const struct task *task = core->ownership.undecided_requests.undecided_next;
+    for (const struct task_record *task =
+             core->ownership.undecided_requests.undecided_next;
          task != &core->ownership.undecided; task = task->requests->undecided_next) {
         const struct requests *requests = task->requests;
         const uint64_t bound = requests_bound(requests);
@@ -174,7 +176,7 @@ bool undecided_hold(const struct core *core)
 
 /* --- The list -------------------------------------------------------------------- */
 
-void undecided_add(struct core *core, struct task *task)
+void undecided_add(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     bound_add(core, task);
@@ -190,7 +192,7 @@ void undecided_add(struct core *core, struct task *task)
     core->ownership.undecided_requests.undecided_prev = task;
 }
 
-void undecided_remove(struct core *core, struct task *task)
+void undecided_remove(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     if (requests != NULL && requests->undecided) {
@@ -214,7 +216,7 @@ bool requests_is_wanted(const struct requests *requests)
     return false;
 }
 
-bool requests_is_open(const struct core *core, const struct task *task)
+bool requests_is_open(const struct core *core, const struct task_record *task)
 {
     const struct requests *requests = task->requests;
     return requests != NULL &&

@@ -22,14 +22,14 @@ enum { TOLD_TOGETHER_MAX = 64 };
 
 /* --- Tasks ----------------------------------------------------------------------- */
 
-static void unlink_inputs(struct task *task)
+static void unlink_inputs(struct task_record *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct edge *edge = &task_inputs(task)[i];
         if (edge->from == NULL) {
             continue;
         }
-        struct scope *fed_by = edge->from->scope;
+        struct scope_record *fed_by = edge->from->scope;
         if (fed_by != NULL && fed_by->feeding == edge) {
             fed_by->feeding = edge->next; /* the consumer's scope has ended: served */
             fed_by->feeder =
@@ -42,7 +42,7 @@ static void unlink_inputs(struct task *task)
     }
 }
 
-static void unlink_consumers(struct task *task)
+static void unlink_consumers(struct task_record *task)
 {
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
         bool ended_well = task->have != CORE_HAVE_NOTHING && task->status == MOOT_OK;
@@ -51,9 +51,9 @@ static void unlink_consumers(struct task *task)
     }
 }
 
-static void unlink_from_scope(struct task *task)
+static void unlink_from_scope(struct task_record *task)
 {
-    struct scope *scope = task->scope;
+    struct scope_record *scope = task->scope;
     if (scope == NULL) {
         return;
     }
@@ -94,7 +94,7 @@ static void tell_host(struct core *core, void *user)
     last->u.forget.users[last->u.forget.count++] = user;
 }
 
-static bool must_stay(const struct task *task)
+static bool must_stay(const struct task_record *task)
 {
     return task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING;
 }
@@ -106,8 +106,8 @@ struct inside {
 };
 
 /* Off its lane's pages. */
-static void roll_forget_of(struct core *core, struct lane *lane, struct chunk *chunk,
-                           uint32_t count)
+static void roll_forget_of(struct core *core, struct lane_record *lane,
+                           struct chunk *chunk, uint32_t count)
 {
     assert(chunk != NULL && chunk->live >= count);
     chunk->live -= count;
@@ -122,12 +122,12 @@ static void roll_forget_of(struct core *core, struct lane *lane, struct chunk *c
     }
 }
 
-static void roll_forget(struct core *core, struct task *task)
+static void roll_forget(struct core *core, struct task_record *task)
 {
     if (task->position == 0) {
         return;
     }
-    struct lane *lane = &core->gossip.lanes[task->lane];
+    struct lane_record *lane = &core->gossip.lanes[task->lane];
     lane_forget(core, lane, task->lane_position);
     if (task->lane_position >= lane->open_first) {
         lane->open_forgotten++;
@@ -137,7 +137,7 @@ static void roll_forget(struct core *core, struct task *task)
 }
 
 /* All but its place on the roll. */
-HOT static void forget_record(struct core *core, struct task *task,
+HOT static void forget_record(struct core *core, struct task_record *task,
                               struct inside inside)
 {
     uint32_t own = task->sees_out; /* a leaver's need, which ends with this */
@@ -172,7 +172,7 @@ static void count_alike(struct core *core, uint32_t count)
     core->stats.common += rankset_next(&core->members, 0) == core->rank ? count : 0;
 }
 
-bool forget_task(struct core *core, struct task *task, bool alike)
+bool forget_task(struct core *core, struct task_record *task, bool alike)
 {
     if (must_stay(task)) {
         return false;
@@ -191,12 +191,12 @@ bool forget_task(struct core *core, struct task *task, bool alike)
 
 /* Its tasks have been out of every cache for long: the record some tasks ahead, and of
  * a task less far ahead what that leads to. */
-static void expect_to_forget(const struct core *core, const struct lane *lane,
+static void expect_to_forget(const struct core *core, const struct lane_record *lane,
                              uint64_t position)
 {
     const void *known = lane_known_ahead(lane, position, EXPECT_AHEAD);
     if (known != NULL && !is_stub(known)) {
-        const struct task *task = known;
+        const struct task_record *task = known;
         fetch_ahead(task_inputs(task), task->input_count * sizeof(*task_inputs(task)));
     }
     if (known != NULL) {
@@ -208,7 +208,8 @@ static void expect_to_forget(const struct core *core, const struct lane *lane,
 
 /* A task behind all those that take results from outside, and before all whose results
  * are taken there, shares its edges with tasks that go along with it. */
-static struct inside inside_of(const struct task *task, const struct chunk_facts *facts)
+static struct inside inside_of(const struct task_record *task,
+                               const struct chunk_facts *facts)
 {
     uint64_t place = task->lane_position;
     return (struct inside){.takes = place > facts->takes_last,
@@ -219,7 +220,7 @@ static struct inside inside_of(const struct task *task, const struct chunk_facts
 
 void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
 {
-    struct lane *lane = &core->gossip.lanes[number];
+    struct lane_record *lane = &core->gossip.lanes[number];
     bool all_go = chunk->facts.quiet == chunk->count && chunk->live == chunk->count;
     const struct chunk_facts facts = chunk->facts;
     uint32_t gone = 0;
@@ -233,7 +234,7 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
             gone++;
             continue;
         }
-        struct task *task = known;
+        struct task_record *task = known;
         if (task == NULL || must_stay(task)) {
             continue;
         }
@@ -250,10 +251,10 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
     roll_forget_of(core, lane, chunk, gone);
 }
 
-static void leave_push_list(struct core *core, const struct scope *scope)
+static void leave_push_list(struct core *core, const struct scope_record *scope)
 {
-    for (struct task **link = &core->ownership.push_list; *link != NULL;) {
-        struct task *task = *link;
+    for (struct task_record **link = &core->ownership.push_list; *link != NULL;) {
+        struct task_record *task = *link;
         if (task->scope == scope) {
             *link = task->at.next;
             task->on_push_list = false;
@@ -275,17 +276,17 @@ static void leave_announcements(struct core *core, uint64_t mark)
     }
 }
 
-void forget_begin(struct core *core, struct scope *scope)
+void forget_begin(struct core *core, struct scope_record *scope)
 {
     leave_push_list(core, scope);
     leave_announcements(core, scope->mark);
 }
 
-bool forget_some(struct core *core, struct scope *scope, uint32_t *budget)
+bool forget_some(struct core *core, struct scope_record *scope, uint32_t *budget)
 {
-    struct task *task = scope->tasks;
+    struct task_record *task = scope->tasks;
     while (task != NULL && *budget > 0 && !core->broken) {
-        struct task *following = task->scope_next;
+        struct task_record *following = task->scope_next;
         (void)forget_task(core, task, scope->alike);
         (*budget)--;
         task = following;

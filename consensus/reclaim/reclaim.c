@@ -83,7 +83,7 @@ static bool is_released(const struct core *core, const void *known)
                           : release_is_released(core, known);
 }
 
-static bool look_at_all(const struct core *core, const struct lane *lane,
+static bool look_at_all(const struct core *core, const struct lane_record *lane,
                         const struct chunk *chunk, uint64_t *sent, uint64_t *received)
 {
     *sent = *received = 0;
@@ -94,7 +94,7 @@ static bool look_at_all(const struct core *core, const struct lane *lane,
             return false;
         }
         if (!is_stub(known)) { /* of which nothing was said or heard */
-            const struct task *task = known;
+            const struct task_record *task = known;
             *sent += task->said;
             *received += task->heard;
         }
@@ -147,7 +147,7 @@ static struct chunk_name name_of(const struct chunk *chunk)
 static bool is_found_released(struct core *core, uint32_t number, struct chunk *chunk,
                               uint32_t *tasks)
 {
-    const struct lane *lane = &core->gossip.lanes[number];
+    const struct lane_record *lane = &core->gossip.lanes[number];
     bool moves = chunk->facts.quiet != chunk->quiet_then;
     core->reclaim.drop.moves |= moves;
     bool looks = !moves && may_be_looked_at(core, number, chunk);
@@ -311,7 +311,7 @@ HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
         stub_let_go(core, known);
         return;
     }
-    struct task *task = known;
+    struct task_record *task = known;
     if (task != NULL && !task->let_go) {
         task->let_go = true;
         core->stats.let_go++;
@@ -483,7 +483,7 @@ void reclaim_enter_view(struct core *core)
     reclaim_forget_offers(core);
     release_forget_counts(core);
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
-        struct lane *lane = &core->gossip.lanes[number];
+        struct lane_record *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             struct chunk *chunk = &lane->chunks[i];
             chunk->all_ready = false;

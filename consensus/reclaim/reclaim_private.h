@@ -9,33 +9,34 @@
 void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
                 struct message_released released);
 /* It has ended: its tasks are forgotten in the next steps. */
-void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lowest);
+void scope_drop(struct core *core, struct scope_record *scope, bool alike,
+                bool from_lowest);
 /* All members have answered what this one was asked about it. */
-void scope_all_answered(struct core *core, const struct scope *scope);
+void scope_all_answered(struct core *core, const struct scope_record *scope);
 
 /* --- scope_local.c ---------------------------------------------------------------- */
 
-bool scope_look(struct core *core, struct scope *scope);
-void scope_on_ask(struct core *core, struct scope *scope, uint64_t round);
+bool scope_look(struct core *core, struct scope_record *scope);
+void scope_on_ask(struct core *core, struct scope_record *scope, uint64_t round);
 
 /* --- scope_global.c --------------------------------------------------------------- */
 
 /* What a member says of it, to the lowest. */
-void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
+void scope_take_account(struct core *core, struct scope_record *scope, uint32_t from,
                         const struct message_released *said);
 /* At the end of this round of asking; 0: of none. */
-void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike,
+void scope_drop_everywhere(struct core *core, struct scope_record *scope, bool alike,
                            uint64_t round);
 
 /* --- forget.c --------------------------------------------------------------------- */
 
 /* Drops some of its tasks, as many as the budget allows; true if there are more. */
 enum { FORGET_PER_STEP = 512 };
-bool forget_some(struct core *core, struct scope *scope, uint32_t *budget);
+bool forget_some(struct core *core, struct scope_record *scope, uint32_t *budget);
 /* Takes the scope out of what may look at its tasks, and its peers' announcements. */
-void forget_begin(struct core *core, struct scope *scope);
+void forget_begin(struct core *core, struct scope_record *scope);
 /* False if it must stay for a while: its kernel runs. */
-bool forget_task(struct core *core, struct task *task, bool alike);
+bool forget_task(struct core *core, struct task_record *task, bool alike);
 /* All tasks of a chunk that every member has. */
 void forget_chunk(struct core *core, uint32_t lane, struct chunk *chunk);
 

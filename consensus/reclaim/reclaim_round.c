@@ -81,8 +81,8 @@ static bool all_offer(const struct core *core, const struct offer *offer)
  * graph goes: it has run, and should its result be lost with its owner, it may be made
  * again. What else takes them is known to who holds it, and keeps that from offering
  * the chunk. */
-static bool is_offered(const struct core *core, const struct task *to, uint32_t number,
-                       const struct chunk *input)
+static bool is_offered(const struct core *core, const struct task_record *to,
+                       uint32_t number, const struct chunk *input)
 {
     if (to->position == 0) {
         return to->own == CORE_OWN_DONE || to->have != CORE_HAVE_NOTHING;
@@ -97,14 +97,14 @@ static bool is_offered(const struct core *core, const struct task *to, uint32_t 
 static bool consumers_are_offered(struct core *core, uint32_t number,
                                   const struct chunk *chunk)
 {
-    const struct lane *lane = &core->gossip.lanes[number];
+    const struct lane_record *lane = &core->gossip.lanes[number];
     enum feeds feeds = release_feeds_offered(core, number, chunk);
     if (feeds != FEEDS_MAYBE) {
         return feeds == FEEDS_YES || MUTANT(DROPFED);
     }
     stub_expand_all(core);
     for (uint32_t i = 0; i < chunk->count && !MUTANT(DROPFED); i++) {
-        const struct task *task = lane_task(core, lane, chunk->first + i);
+        const struct task_record *task = lane_task(core, lane, chunk->first + i);
         lane_expect(lane, chunk->first + i);
         const struct edge *edge = task != NULL ? task->consumers : NULL;
         for (; edge != NULL; edge = edge->next) {

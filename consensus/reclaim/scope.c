@@ -46,7 +46,7 @@ int scope_on_close(struct core *core, const moot_hash *hash)
     if (scope_is_dropped(core, hash)) {
         return MOOT_OK;
     }
-    struct scope *scope = scope_of(core, hash);
+    struct scope_record *scope = scope_of(core, hash);
     if (scope == NULL) {
         return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_ERR_INVALID;
     }
@@ -56,7 +56,8 @@ int scope_on_close(struct core *core, const moot_hash *hash)
     }
     scope->closed = true;
     scope->hash = *hash;
-    for (struct task *task = scope->tasks; task != NULL; task = task->scope_next) {
+    for (struct task_record *task = scope->tasks; task != NULL;
+         task = task->scope_next) {
         if (!rankset_empty(&task_ext(task)->seekers) &&
             ask_never_will_hold(core, task)) {
             ask_answer_seeks(core, task);
@@ -69,7 +70,8 @@ int scope_on_close(struct core *core, const moot_hash *hash)
 int scope_on_release(struct core *core, const moot_hash *hash)
 {
     int error = scope_on_close(core, hash);
-    struct scope *scope = error == MOOT_OK ? scope_find(core, hash_scope(hash)) : NULL;
+    struct scope_record *scope =
+        error == MOOT_OK ? scope_find(core, hash_scope(hash)) : NULL;
     if (scope != NULL) {
         scope->released = true;
     }
@@ -114,7 +116,7 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
         }
         return;
     }
-    struct scope *scope = scope_of(core, &message->hash);
+    struct scope_record *scope = scope_of(core, &message->hash);
     if (scope == NULL) {
         core->stats.refused++;
         return;
@@ -164,7 +166,7 @@ static void note_ended(struct core *core, uint64_t mark, bool from_lowest)
 
 /* What the lowest member had told before it asked came to all before the question; and
  * they rest, so they have settled, and have heard what was told when they entered. */
-void scope_all_answered(struct core *core, const struct scope *scope)
+void scope_all_answered(struct core *core, const struct scope_record *scope)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < core->reclaim.ended_count; i++) {
@@ -177,7 +179,8 @@ void scope_all_answered(struct core *core, const struct scope *scope)
     core->reclaim.ended_count = kept;
 }
 
-void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lowest)
+void scope_drop(struct core *core, struct scope_record *scope, bool alike,
+                bool from_lowest)
 {
     note_ended(core, scope->mark, from_lowest);
     scope->dropping = true;
@@ -191,7 +194,7 @@ void scope_drop(struct core *core, struct scope *scope, bool alike, bool from_lo
 
 /* --- Views ----------------------------------------------------------------------- */
 
-static void reset(struct core *core, struct scope *scope)
+static void reset(struct core *core, struct scope_record *scope)
 {
     scope->sent = scope->received = 0;
     scope->told_rests = false;
@@ -254,7 +257,7 @@ void scope_enter_view(struct core *core, const struct view *view)
         }
     }
     for (size_t i = 0; core->state.scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
-        for (struct scope *scope = core->state.scope_buckets[i]; scope != NULL;
+        for (struct scope_record *scope = core->state.scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
             reset(core, scope);
         }
@@ -275,9 +278,9 @@ void scope_enter_view(struct core *core, const struct view *view)
  * for. */
 static void look_at_watched(struct core *core)
 {
-    struct scope *last = core->state.watched_last;
+    struct scope_record *last = core->state.watched_last;
     for (uint32_t i = 0; core->state.scopes_watched != NULL; i++) {
-        struct scope *scope = scope_watched_take(core);
+        struct scope_record *scope = scope_watched_take(core);
         if (!scope->dropping && scope_look(core, scope) && !scope->watched) {
             scope_watch_last(core, scope);
         }
@@ -291,8 +294,8 @@ static void look_at_watched(struct core *core)
 void scope_forget(struct core *core)
 {
     uint32_t budget = FORGET_PER_STEP;
-    for (struct scope **link = &core->reclaim.scopes_dropping; *link != NULL;) {
-        struct scope *scope = *link;
+    for (struct scope_record **link = &core->reclaim.scopes_dropping; *link != NULL;) {
+        struct scope_record *scope = *link;
         if (!forget_some(core, scope, &budget) && !scope->watched) {
             *link = scope->next;
             scope_end(core, scope);

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-static struct scope_report *tally_of(struct core *core, struct scope *scope)
+static struct scope_report *tally_of(struct core *core, struct scope_record *scope)
 {
     if (scope->tally == NULL || scope->tally_count < core->size) {
         free(scope->tally);
@@ -28,7 +28,7 @@ struct count {
     uint64_t sent, received;
 };
 
-static struct count count(const struct core *core, const struct scope *scope)
+static struct count count(const struct core *core, const struct scope_record *scope)
 {
     struct count all = {true, true, true, true, 0, 0};
     const struct scope_report *first = &scope->tally[rankset_next(&core->members, 0)];
@@ -46,7 +46,7 @@ static struct count count(const struct core *core, const struct scope *scope)
     return all;
 }
 
-static void send_all(struct core *core, const struct scope *scope,
+static void send_all(struct core *core, const struct scope_record *scope,
                      struct message_released said)
 {
     FOR_MEMBERS(core, rank)
@@ -57,7 +57,7 @@ static void send_all(struct core *core, const struct scope *scope,
     }
 }
 
-static void ask(struct core *core, struct scope *scope)
+static void ask(struct core *core, struct scope_record *scope)
 {
     scope->round++;
     scope->round_open = core->member_count;
@@ -67,7 +67,7 @@ static void ask(struct core *core, struct scope *scope)
     scope_on_ask(core, scope, scope->round);
 }
 
-static void sweep_all(struct core *core, struct scope *scope)
+static void sweep_all(struct core *core, struct scope_record *scope)
 {
     scope->sweep_sent = true;
     send_all(core, scope, (struct message_released){.what = RELEASED_SWEEP});
@@ -76,7 +76,7 @@ static void sweep_all(struct core *core, struct scope *scope)
     core->reclaim.scope_work = true;
 }
 
-void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike,
+void scope_drop_everywhere(struct core *core, struct scope_record *scope, bool alike,
                            uint64_t round)
 {
     send_all(core, scope,
@@ -85,7 +85,7 @@ void scope_drop_everywhere(struct core *core, struct scope *scope, bool alike,
     scope_drop(core, scope, alike, true);
 }
 
-static void end_round(struct core *core, struct scope *scope)
+static void end_round(struct core *core, struct scope_record *scope)
 {
     const struct count all = count(core, scope);
     if (scope->round_failed || !all.rests || all.sent != all.received) {
@@ -102,7 +102,7 @@ static void end_round(struct core *core, struct scope *scope)
 
 /* Some may have dropped it, or never met it: so has who has closed and says nothing of
  * it.  Goes on from the member that was waited for before. */
-static bool asks_early(const struct core *core, struct scope *scope)
+static bool asks_early(const struct core *core, struct scope_record *scope)
 {
     bool later_view = core->epoch > core->options.epoch || core->options.join_uid != 0;
     uint32_t rank = rankset_next(&core->members, scope->awaited);
@@ -116,7 +116,7 @@ static bool asks_early(const struct core *core, struct scope *scope)
 }
 
 /* After each account that came in. */
-static void consider(struct core *core, struct scope *scope)
+static void consider(struct core *core, struct scope_record *scope)
 {
     if (scope->known < core->member_count) {
         if (scope->round == 0 && asks_early(core, scope)) {
@@ -139,7 +139,7 @@ static void consider(struct core *core, struct scope *scope)
     }
 }
 
-void scope_take_account(struct core *core, struct scope *scope, uint32_t from,
+void scope_take_account(struct core *core, struct scope_record *scope, uint32_t from,
                         const struct message_released *said)
 {
     struct scope_report *tally = tally_of(core, scope);

@@ -21,7 +21,7 @@ enum { SCAN_PER_STEP = 4096 };
 
 /* --- Looking --------------------------------------------------------------------- */
 
-static bool is_served(const struct core *core, const struct task *to)
+static bool is_served(const struct core *core, const struct task_record *to)
 {
     if (to->own != CORE_OWN_NONE) {
         return to->own == CORE_OWN_DONE;
@@ -38,7 +38,7 @@ static bool is_served(const struct core *core, const struct task *to)
 }
 
 /* Goes on from the edge at which it found one before. */
-static bool feeds_others(const struct core *core, struct scope *scope)
+static bool feeds_others(const struct core *core, struct scope_record *scope)
 {
     struct edge *edge =
         scope->feeding != NULL ? scope->feeding : scope->feeder->consumers;
@@ -50,7 +50,7 @@ static bool feeds_others(const struct core *core, struct scope *scope)
     return edge != NULL;
 }
 
-static bool is_busy(const struct core *core, const struct task *task)
+static bool is_busy(const struct core *core, const struct task_record *task)
 {
     bool unclaimed = task->chair == core->rank && task->held && task->rec == NOBODY;
     return task->needs_done + task->needs_data > 0 || task->users > 0 ||
@@ -63,7 +63,8 @@ enum found { FOUND_NONE, FOUND_ONE, FOUND_NOT_YET };
 
 /* Looks on from the first task that was busy: all must be seen at rest with nothing
  * said about the scope in between. */
-static enum found find_busy(struct core *core, struct scope *scope, uint32_t *budget)
+static enum found find_busy(struct core *core, struct scope_record *scope,
+                            uint32_t *budget)
 {
     while (!scope->rests && *budget > 0) {
         if (scope->cursor == NULL) {
@@ -81,7 +82,8 @@ static enum found find_busy(struct core *core, struct scope *scope, uint32_t *bu
 }
 
 /* A consumer that is served stays served. */
-static enum found find_feeder(struct core *core, struct scope *scope, uint32_t *budget)
+static enum found find_feeder(struct core *core, struct scope_record *scope,
+                              uint32_t *budget)
 {
     if (!scope->feeds_looked) {
         scope->feeds_looked = true;
@@ -97,7 +99,7 @@ static enum found find_feeder(struct core *core, struct scope *scope, uint32_t *
     return scope->feeder == NULL ? FOUND_NONE : FOUND_NOT_YET;
 }
 
-static enum found look(struct core *core, struct scope *scope, bool *ready)
+static enum found look(struct core *core, struct scope_record *scope, bool *ready)
 {
     uint32_t budget = SCAN_PER_STEP;
     bool released = scope->released || core->step.closed || MUTANT(FORGETHELD);
@@ -121,10 +123,10 @@ static enum found look(struct core *core, struct scope *scope, bool *ready)
 }
 
 /* T1a: the rolls differ, and the chairs of what stands on this one may lack it. */
-static void sweep(struct core *core, struct scope *scope)
+static void sweep(struct core *core, struct scope_record *scope)
 {
     scope->swept = true;
-    for (struct task *task = scope->tasks;
+    for (struct task_record *task = scope->tasks;
          task != NULL && core->options.mode == CORE_REPAIR && !MUTANT(NOSCOPESWEEP);
          task = task->scope_next) {
         if (task->position != 0 && task->chair != core->rank && !task->asked &&
@@ -139,7 +141,7 @@ static void sweep(struct core *core, struct scope *scope)
 
 /* --- Telling the lowest member --------------------------------------------------- */
 
-static bool is_told(const struct scope *scope, bool rests, bool ready)
+static bool is_told(const struct scope_record *scope, bool rests, bool ready)
 {
     return scope->told_rests == rests && scope->told_ready == ready &&
            scope->told_swept == scope->swept && scope->told_sent == scope->sent &&
@@ -147,7 +149,7 @@ static bool is_told(const struct scope *scope, bool rests, bool ready)
 }
 
 /* Says it once, and again when it has changed or is asked for. */
-static void tell(struct core *core, struct scope *scope, bool rests, bool ready)
+static void tell(struct core *core, struct scope_record *scope, bool rests, bool ready)
 {
     uint64_t asked = scope->asked;
     if (asked == 0 && (!rests || is_told(scope, rests, ready))) {
@@ -178,7 +180,7 @@ static void tell(struct core *core, struct scope *scope, bool rests, bool ready)
     }
 }
 
-void scope_on_ask(struct core *core, struct scope *scope, uint64_t round)
+void scope_on_ask(struct core *core, struct scope_record *scope, uint64_t round)
 {
     scope->asked = round;
     scope->asked_after = core->reclaim.ended_ever;
@@ -189,7 +191,7 @@ void scope_on_ask(struct core *core, struct scope *scope, uint64_t round)
     core->reclaim.scope_work = true;
 }
 
-bool scope_look(struct core *core, struct scope *scope)
+bool scope_look(struct core *core, struct scope_record *scope)
 {
     bool ready;
     enum found found = look(core, scope, &ready);

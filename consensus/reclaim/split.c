@@ -57,7 +57,7 @@ static void mark(struct core *core, struct chunk *chunk)
 static void fill(struct core *core, uint32_t number, struct chunk *chunk,
                  uint64_t first, uint32_t count)
 {
-    const struct lane *lane = &core->gossip.lanes[number];
+    const struct lane_record *lane = &core->gossip.lanes[number];
     *chunk = (struct chunk){.first = first,
                             .count = count,
                             .live = count,
@@ -70,7 +70,7 @@ static void fill(struct core *core, uint32_t number, struct chunk *chunk,
 
 enum end { END_IS, END_LATER, END_CANNOT };
 
-static bool room_for_one(struct core *core, struct lane *lane)
+static bool room_for_one(struct core *core, struct lane_record *lane)
 {
     return core_grow(core, &lane->chunks, &lane->chunk_room, lane->chunk_count + 1,
                      sizeof(*lane->chunks));
@@ -79,7 +79,7 @@ static bool room_for_one(struct core *core, struct lane *lane)
 /* Of what stands behind the last chunk. */
 static enum end end_in_open(struct core *core, uint32_t number, uint64_t at)
 {
-    struct lane *lane = &core->gossip.lanes[number];
+    struct lane_record *lane = &core->gossip.lanes[number];
     if (at > lane->len || lane->open_forgotten > 0 || !room_for_one(core, lane)) {
         return END_CANNOT;
     }
@@ -97,7 +97,7 @@ static enum end end_in_open(struct core *core, uint32_t number, uint64_t at)
 static enum end end_in_chunk(struct core *core, uint32_t number, struct chunk *chunk,
                              uint64_t at)
 {
-    struct lane *lane = &core->gossip.lanes[number];
+    struct lane_record *lane = &core->gossip.lanes[number];
     uint32_t index = (uint32_t)(chunk - lane->chunks);
     uint64_t first = chunk->first, last = first + chunk->count - 1;
     if (chunk->live != chunk->count) {
@@ -124,7 +124,7 @@ static enum end end_in_chunk(struct core *core, uint32_t number, struct chunk *c
 /* A chunk ends at this position, from now on. */
 static enum end end_at(struct core *core, uint32_t number, uint64_t at)
 {
-    struct lane *lane = &core->gossip.lanes[number];
+    struct lane_record *lane = &core->gossip.lanes[number];
     if (at == 0 || at + 1 == lane->open_first) {
         return END_IS;
     }
@@ -142,7 +142,7 @@ static enum end end_at(struct core *core, uint32_t number, uint64_t at)
 
 /* --- Where memory is short ------------------------------------------------------- */
 
-static uint64_t agreed_by_all(const struct core *core, const struct lane *lane)
+static uint64_t agreed_by_all(const struct core *core, const struct lane_record *lane)
 {
     uint64_t upto = lane->len;
     FOR_MEMBERS(core, rank)
@@ -157,7 +157,7 @@ static uint64_t agreed_by_all(const struct core *core, const struct lane *lane)
 static uint32_t cut_open(struct core *core, uint32_t number, uint32_t together,
                          uint64_t upto, uint32_t most)
 {
-    struct lane *lane = &core->gossip.lanes[number];
+    struct lane_record *lane = &core->gossip.lanes[number];
     uint32_t made = 0;
     uint64_t at = lane->open_first - 1;
     at += together - at % together;
@@ -187,7 +187,7 @@ static uint32_t cut_chunk(struct core *core, uint32_t number, uint32_t index,
 /* A chunk that is short enough is marked: all are to offer it. */
 static uint32_t cut_lane(struct core *core, uint32_t number, uint32_t together)
 {
-    struct lane *lane = &core->gossip.lanes[number];
+    struct lane_record *lane = &core->gossip.lanes[number];
     uint64_t upto = agreed_by_all(core, lane);
     uint32_t made = 0;
     for (uint32_t i = 0; i < lane->chunk_count && made < CUTS_PER_LOOK; i++) {
@@ -280,7 +280,7 @@ void split_tell(struct core *core)
     }
     core->reclaim.drop.cuts_untold = false;
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
-        const struct lane *lane = &core->gossip.lanes[number];
+        const struct lane_record *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             tell_one(core, number, &lane->chunks[i]);
         }

@@ -1,7 +1,7 @@
 /* chunk_find.c - the chunk around a position of a roll, and who has an equal one. */
 #include "consensus/state/state.h"
 
-HOT struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position)
+HOT struct chunk *roll_chunk_at(const struct lane_record *lane, uint64_t position)
 {
     uint32_t low = 0, high = lane->chunk_count;
     while (low < high) {
@@ -19,7 +19,7 @@ HOT struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position)
     return &lane->chunks[low - 1];
 }
 
-struct chunk *roll_chunk_of(const struct core *core, const struct task *task)
+struct chunk *roll_chunk_of(const struct core *core, const struct task_record *task)
 {
     return task->position != 0
                ? roll_chunk_at(&core->gossip.lanes[task->lane], task->lane_position)
@@ -28,7 +28,7 @@ struct chunk *roll_chunk_of(const struct core *core, const struct task *task)
 
 bool roll_all_hold(const struct core *core, uint32_t number, const struct chunk *chunk)
 {
-    const struct lane *lane = &core->gossip.lanes[number];
+    const struct lane_record *lane = &core->gossip.lanes[number];
     uint64_t last = chunk->first + chunk->count - 1;
     FOR_MEMBERS(core, rank)
     {

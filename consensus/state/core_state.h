@@ -9,7 +9,7 @@
 #define CONSENSUS_STATE_CORE_STATE_H
 
 #include "consensus/core.h"
-#include "consensus/state/mutant.h"
+#include "consensus/mutant.h"
 #include "consensus/state/peer_record.h"
 #include "consensus/state/scope_record.h"
 #include "consensus/state/task_record.h"
@@ -63,19 +63,19 @@ static inline uint64_t add_ns(uint64_t a, uint64_t b)
     return a > CORE_NEVER - b ? CORE_NEVER : a + b;
 }
 
-struct outgoing;
+struct mail_item;
 
 /* Memory that is used again, by size. */
 enum { MEMORY_STEP_BYTES = 16, MEMORY_STEPS = 64, MEMORY_CLASSES = MEMORY_STEPS + 12 };
 struct memory {
-    struct block *blocks;
+    struct memory_block *blocks;
     void *free[MEMORY_CLASSES]; /* linked by their first bytes */
 };
 
 struct outputs {
     struct core_output *items;
     size_t count, room;
-    struct block *arena; /* what outputs borrow, until the next step */
+    struct memory_block *arena; /* what outputs borrow, until the next step */
 };
 
 struct poll {
@@ -154,15 +154,15 @@ struct core_state {
     struct peer nobody;   /* stands in for a record that there is no memory for, */
     struct task_ext none; /* as does this */
 
-    struct task **slots;    /* task_table.c; NULL: free; or a stub (stub.h) */
-    uint32_t *tags;         /* zero: that is free */
+    struct task_record **slots; /* task_table.c; NULL: free; or a stub (stub.h) */
+    uint32_t *tags;             /* zero: that is free */
     struct rankset *single; /* sets of one of the ranks 0..63, shared; NULL: none yet */
     size_t slot_count;
-    size_t record_bytes;          /* of a task, with what is the host's */
-    struct memory memory;         /* records and edges */
-    struct scope **scope_buckets; /* those that have not ended, by mark */
-    struct scope *scopes_watched;
-    struct scope *watched_last;
+    size_t record_bytes;                 /* of a task, with what is the host's */
+    struct memory memory;                /* records and edges */
+    struct scope_record **scope_buckets; /* those that have not ended, by mark */
+    struct scope_record *scopes_watched;
+    struct scope_record *watched_last;
     uint64_t *marks; /* of those that have ended: open addressing */
     size_t mark_count, mark_room;
     uint64_t released_ever; /* so often something came to be droppable, or may have */
@@ -188,7 +188,7 @@ struct core_gossip {
     uint64_t spread_due_ns; /* the next turn; CORE_NEVER: nothing is new */
     uint64_t spread_ns;     /* no turn before */
 
-    struct lane *lanes;
+    struct lane_record *lanes;
     uint32_t lane_count;
     uint64_t roll_len;
     struct chunk_place *by_sum; /* complete chunks by sum, open addressing; roll.c */
@@ -210,30 +210,31 @@ struct core_ownership {
     uint64_t open_needs;
 
     /* List heads: needs not asked for yet, those that are looked at first; now. */
-    struct task pending, waited, asking;
+    struct task_record pending, waited, asking;
     struct pending_due pending_due;
-    struct task undecided; /* list head, through requests: oldest first */
+    struct task_record undecided; /* list head, through requests: oldest first */
     struct requests undecided_requests;
-    struct task *votes_tested; /* up to this one vote timeouts have been acted on */
+    struct task_record
+        *votes_tested; /* up to this one vote timeouts have been acted on */
     struct bounds {
         struct bound {
             uint64_t need;
-            struct task *task;
+            struct task_record *task;
         } *items; /* a heap: none is less than the first */
         uint32_t count, room;
     } bounds;           /* of the undecided that somebody waits for (requests.c) */
     uint64_t yields_ns; /* all is quiet: what was asked until then goes; 0: nothing */
-    struct task unfinished; /* list head */
-    struct task *push_list; /* waited for by a lane here, and owned here */
-    struct task **visits;   /* the worklist of demand.c */
+    struct task_record unfinished; /* list head */
+    struct task_record *push_list; /* waited for by a lane here, and owned here */
+    struct task_record **visits;   /* the worklist of demand.c */
     uint32_t visit_count, visit_room;
-    uint32_t asks_within;   /* so many stand one within the other */
-    struct task *last_wait; /* the latest lane need, for STATE */
+    uint32_t asks_within;          /* so many stand one within the other */
+    struct task_record *last_wait; /* the latest lane need, for STATE */
 };
 
 /* Scopes and chunks on their way out: written by reclaim/. */
 struct core_reclaim {
-    struct scope *scopes_dropping;
+    struct scope_record *scopes_dropping;
     bool asks_open;      /* some of those watched are to ANSWER */
     struct ended *ended; /* those of which a member of this view may not know yet */
     uint32_t ended_count, ended_room;
@@ -287,7 +288,7 @@ struct core_membership {
     uint32_t join_next;             /* a newcomer: whom it asks next */
     uint64_t sent_before[MESSAGE_TYPE_END], received_before[MESSAGE_TYPE_END];
     struct mail {
-        struct outgoing *items;
+        struct mail_item *items;
         uint32_t count, room;
     } mail; /* reports that wait until it is known what has left */
     bool mail_waits, entering;

@@ -68,14 +68,14 @@ bool reclaim_place_is_leaving(const struct core *core, roll_place place)
     return chunk != NULL && chunk->stage == CHUNK_LEAVING;
 }
 
-bool reclaim_is_leaving(const struct core *core, const struct task *task)
+bool reclaim_is_leaving(const struct core *core, const struct task_record *task)
 {
     return task->position != 0 &&
            reclaim_place_is_leaving(core, place_of(task->lane, task->lane_position));
 }
 
 /* Has the key had another chair since the last view that everyone settled? */
-bool view_change_moved(const struct core *core, const struct task *task)
+bool view_change_moved(const struct core *core, const struct task_record *task)
 {
     if (core->membership.past_count > 0 &&
         hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {

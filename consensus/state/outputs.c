@@ -61,47 +61,49 @@ static size_t align(size_t size)
 
 /* What is skipped so that what is large begins with a cache line: the fields that are
  * looked at most then stand in as few of them as can be. */
-static size_t padding(const struct block *block, size_t size)
+static size_t padding(const struct memory_block *block, size_t size)
 {
     uintptr_t at = (uintptr_t)block->bytes + block->used;
     return size >= LARGE_BYTES ? -at & (CACHE_LINE_BYTES - 1) : 0;
 }
 
-static bool has_room(const struct block *block, size_t size)
+static bool has_room(const struct memory_block *block, size_t size)
 {
     return block != NULL &&
            block->size - block->used >= padding(block, size) + align(size);
 }
 
-COLD static bool block_add(struct block **list, struct block *block, size_t bytes)
+COLD static bool block_add(struct memory_block **list, struct memory_block *block,
+                           size_t bytes)
 {
     if (block == NULL) {
         return false;
     }
-    *block = (struct block){.next = *list, .size = bytes - sizeof(*block)};
+    *block = (struct memory_block){.next = *list, .size = bytes - sizeof(*block)};
     *list = block;
     return true;
 }
 
-HOT void *block_take(struct block **list, size_t size)
+HOT void *block_take(struct memory_block **list, size_t size)
 {
     size_t aligned = align(size);
     size_t needed = aligned + CACHE_LINE_BYTES;
-    size_t bytes = sizeof(struct block) + (needed > BLOCK_BYTES ? needed : BLOCK_BYTES);
+    size_t bytes =
+        sizeof(struct memory_block) + (needed > BLOCK_BYTES ? needed : BLOCK_BYTES);
     if (!has_room(*list, size) && !block_add(list, malloc(bytes), bytes)) {
         return NULL;
     }
-    struct block *block = *list;
+    struct memory_block *block = *list;
     block->used += padding(block, size);
     void *memory = (char *)block->bytes + block->used;
     block->used += aligned;
     return memory;
 }
 
-void block_free(struct block *list)
+void block_free(struct memory_block *list)
 {
     while (list != NULL) {
-        struct block *next = list->next;
+        struct memory_block *next = list->next;
         free(list);
         list = next;
     }
@@ -132,7 +134,7 @@ static unsigned class_of(size_t size, size_t *bytes)
  * so few records take little. */
 COLD static bool memory_grow(struct core *core)
 {
-    struct block **list = &core->state.memory.blocks;
+    struct memory_block **list = &core->state.memory.blocks;
     size_t bytes = *list != NULL ? 2 * ((*list)->size + sizeof(**list)) : BLOCK_BYTES;
     if (bytes < CORE_PAGES_BYTES) {
         return block_add(list, malloc(bytes), bytes);
@@ -143,12 +145,12 @@ COLD static bool memory_grow(struct core *core)
 /* What is large gets a block of its own, behind the one that is being filled. */
 COLD static void *memory_alone(struct core *core, size_t bytes)
 {
-    struct block **list = &core->state.memory.blocks;
-    size_t all = sizeof(struct block) + bytes;
+    struct memory_block **list = &core->state.memory.blocks;
+    size_t all = sizeof(struct memory_block) + bytes;
     if (!block_add(*list != NULL ? &(*list)->next : list, malloc(all), all)) {
         return NULL;
     }
-    struct block *block = (*list)->next != NULL ? (*list)->next : *list;
+    struct memory_block *block = (*list)->next != NULL ? (*list)->next : *list;
     block->used = block->size;
     return block->bytes;
 }
@@ -235,7 +237,7 @@ static bool is_brief(enum core_output_type type)
 }
 
 HOT struct core_output *out_add(struct core *core, enum core_output_type type,
-                                const struct task *task)
+                                const struct task_record *task)
 {
     struct outputs *out = &core->state.out;
     if (out->count == out->room) {
@@ -258,8 +260,8 @@ HOT struct core_output *out_add(struct core *core, enum core_output_type type,
     return item;
 }
 
-void out_note_add(struct core *core, enum core_point point, const struct task *task,
-                  uint32_t peer, enum evidence evidence)
+void out_note_add(struct core *core, enum core_point point,
+                  const struct task_record *task, uint32_t peer, enum evidence evidence)
 {
     struct core_output *item = out_add(core, CORE_OUT_NOTE, task);
     if (item != NULL) {
@@ -278,7 +280,7 @@ void out_note_stub(struct core *core, enum core_point point, const moot_hash *ha
 }
 
 HOT struct message *out_send(struct core *core, uint32_t to, enum message_type type,
-                             struct task *task)
+                             struct task_record *task)
 {
     assert(to != core->rank && to < core->size);
     struct core_output *item = out_add(core, CORE_OUT_SEND, task);

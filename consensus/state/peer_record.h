@@ -11,7 +11,7 @@
  * dissemination (disseminate.c), and what is kept per peer is kept of few. */
 enum { PEERS_ALL_MAX = 64, PARTNERS_MAX = 14, PARTS_MAX = 16 };
 static_assert(1u << PARTNERS_MAX >= LIMIT_RANKS, "every member is within reach");
-struct lane {
+struct lane_record {
     enum core_lane_state state;
     struct page *pages; /* the roll's tasks, `len` of them (forget.c) */
     uint32_t page_room;

@@ -151,7 +151,7 @@ bool core_make_room(struct core *core, uint32_t size)
         return true;
     }
     for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        struct lane *lane = &core->gossip.lanes[i];
+        struct lane_record *lane = &core->gossip.lanes[i];
         if (lane->agreed == NULL) {
             continue;
         }

@@ -28,7 +28,7 @@
 
 /* --- Is it released here? -------------------------------------------------------- */
 
-static bool has_ended(const struct task *task)
+static bool has_ended(const struct task_record *task)
 {
     return task->own == CORE_OWN_DONE ||
            (task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING);
@@ -37,7 +37,7 @@ static bool has_ended(const struct task *task)
 /* Its chair holds it, and cannot have released it before it has ended; nor can whom
  * this rank, as its chair, has decided for, once it has heard of that: until then the
  * decision is a message on its way. */
-static bool is_seen_to(const struct core *core, const struct task *task)
+static bool is_seen_to(const struct core *core, const struct task_record *task)
 {
     if (has_ended(task)) {
         return true;
@@ -49,7 +49,7 @@ static bool is_seen_to(const struct core *core, const struct task *task)
 }
 
 HOT static bool is_released_but_for_askers(const struct core *core,
-                                           const struct task *task)
+                                           const struct task_record *task)
 {
     bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
                 task->pending || task->owed || task->frozen || task->on_push_list ||
@@ -58,10 +58,10 @@ HOT static bool is_released_but_for_askers(const struct core *core,
     return task->let_go && !busy && is_seen_to(core, task);
 }
 
-static bool consumers_are_known(const struct core *core, const struct task *task)
+static bool consumers_are_known(const struct core *core, const struct task_record *task)
 {
     for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        const struct task *to = edge_to(edge);
+        const struct task_record *to = edge_to(edge);
         if (has_ended(to)) {
             continue;
         }
@@ -74,14 +74,14 @@ static bool consumers_are_known(const struct core *core, const struct task *task
     return true;
 }
 
-bool release_is_released(const struct core *core, const struct task *task)
+bool release_is_released(const struct core *core, const struct task_record *task)
 {
     return is_released_but_for_askers(core, task) && !requests_is_open(core, task) &&
            consumers_are_known(core, task);
 }
 
 /* Of what was asked for and is undecided, gossip alone may say more. */
-static bool is_quiet(const struct core *core, const struct task *task)
+static bool is_quiet(const struct core *core, const struct task_record *task)
 {
     return is_released_but_for_askers(core, task) &&
            (task->requests == NULL ||
@@ -93,7 +93,7 @@ static bool is_quiet(const struct core *core, const struct task *task)
 /* One is asked for after another of the same chunk. */
 HOT struct chunk_facts *release_facts_at(struct core *core, roll_place place)
 {
-    struct lane *lane = &core->gossip.lanes[place_lane(place)];
+    struct lane_record *lane = &core->gossip.lanes[place_lane(place)];
     uint64_t position = place_position(place);
     if (position >= lane->open_first) {
         return &lane->open_facts;
@@ -107,12 +107,12 @@ HOT struct chunk_facts *release_facts_at(struct core *core, roll_place place)
     return &last->facts;
 }
 
-static struct chunk_facts *facts_of(struct core *core, const struct task *task)
+static struct chunk_facts *facts_of(struct core *core, const struct task_record *task)
 {
     return release_facts_at(core, place_of(task->lane, task->lane_position));
 }
 
-HOT void release_count_one(struct core *core, struct task *task)
+HOT void release_count_one(struct core *core, struct task_record *task)
 {
     if (task->position == 0 || task->counted || !is_quiet(core, task)) {
         return;
@@ -124,7 +124,7 @@ HOT void release_count_one(struct core *core, struct task *task)
     facts->heard += task->heard;
 }
 
-void release_take_back(struct core *core, struct task *task)
+void release_take_back(struct core *core, struct task_record *task)
 {
     struct chunk_facts *facts = facts_of(core, task);
     task->counted = false;
@@ -141,7 +141,7 @@ void release_forget_counts(struct core *core)
         }
     }
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
-        struct lane *lane = &core->gossip.lanes[number];
+        struct lane_record *lane = &core->gossip.lanes[number];
         struct chunk_facts *facts = &lane->open_facts;
         facts->quiet = 0;
         facts->said = facts->heard = 0;
@@ -167,7 +167,8 @@ static void note_fed(struct core *core, roll_place from, uint64_t taker)
 }
 
 /* Most inputs stand in the open chunk, as what takes them does: nothing is noted. */
-static inline bool is_open(const struct lane *lane, bool same_lane, uint64_t position)
+static inline bool is_open(const struct lane_record *lane, bool same_lane,
+                           uint64_t position)
 {
     return same_lane && position >= lane->open_first;
 }
@@ -175,7 +176,7 @@ static inline bool is_open(const struct lane *lane, bool same_lane, uint64_t pos
 /* What stands at `place` takes from what stands there, if it is in another chunk. */
 static void note_taken(struct core *core, roll_place place, roll_place from)
 {
-    struct lane *lane = &core->gossip.lanes[place_lane(place)];
+    struct lane_record *lane = &core->gossip.lanes[place_lane(place)];
     bool same_lane = place_lane(from) == place_lane(place);
     if (!is_open(lane, same_lane, place_position(from))) {
         lane->open_facts.takes_last = place_position(place);
@@ -190,20 +191,20 @@ HOT void release_note_stub(struct core *core, const struct stub *stub)
     }
 }
 
-static roll_place place_of_task(const struct task *task)
+static roll_place place_of_task(const struct task_record *task)
 {
     return place_of(task->lane, task->lane_position);
 }
 
-HOT void release_note_place(struct core *core, const struct task *task)
+HOT void release_note_place(struct core *core, const struct task_record *task)
 {
-    struct lane *lane = &core->gossip.lanes[task->lane];
+    struct lane_record *lane = &core->gossip.lanes[task->lane];
     if (task->consumers != NULL) { /* they came before it */
         note_fed(core, place_of_task(task), 0);
     }
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct edge *edge = &task_inputs(task)[i];
-        const struct task *from = edge->from;
+        const struct task_record *from = edge->from;
         if (edge->away) {
             note_taken(core, place_of_task(task), edge->place);
         }
@@ -218,10 +219,10 @@ HOT void release_note_place(struct core *core, const struct task *task)
     }
 }
 
-void release_note_none(struct core *core, const struct task *task)
+void release_note_none(struct core *core, const struct task_record *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *from = task_inputs(task)[i].from;
+        const struct task_record *from = task_inputs(task)[i].from;
         if (from != NULL && from->position != 0) {
             note_fed(core, place_of_task(from), 0);
         }
@@ -229,18 +230,18 @@ void release_note_none(struct core *core, const struct task *task)
 }
 
 /* What a task of the stretch shares with others. */
-static void add_edges(const struct task *task, uint64_t first, uint64_t last,
+static void add_edges(const struct task_record *task, uint64_t first, uint64_t last,
                       struct chunk_facts *facts)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct task *from = task_inputs(task)[i].from;
+        const struct task_record *from = task_inputs(task)[i].from;
         bool place = from != NULL && from->position != 0 && from->lane == task->lane;
         if (from != NULL && !(place && from->lane_position - first <= last - first)) {
             facts->takes_last = task->lane_position;
         }
     }
     for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        const struct task *to = edge_to(edge);
+        const struct task_record *to = edge_to(edge);
         bool place = to->position != 0 && to->lane == task->lane;
         if (place && to->lane_position - first <= last - first) {
             continue;
@@ -261,7 +262,7 @@ struct chunk_facts release_facts_of(struct core *core, uint32_t number, uint64_t
     struct chunk_facts facts = {0};
     stub_expand_all(core);
     for (uint64_t at = first; at < first + count && !core->broken; at++) {
-        const struct task *task = lane_known(&core->gossip.lanes[number], at);
+        const struct task_record *task = lane_known(&core->gossip.lanes[number], at);
         facts.quiet += task->counted;
         facts.said += task->counted ? task->said : 0;
         facts.heard += task->counted ? task->heard : 0;
@@ -270,7 +271,8 @@ struct chunk_facts release_facts_of(struct core *core, uint32_t number, uint64_t
     return facts;
 }
 
-static bool agree_upto(const struct core *core, const struct lane *lane, uint64_t last)
+static bool agree_upto(const struct core *core, const struct lane_record *lane,
+                       uint64_t last)
 {
     FOR_MEMBERS(core, rank)
     {
@@ -296,7 +298,7 @@ bool release_takers_are_held(const struct core *core, uint32_t number,
                              const struct chunk *chunk)
 {
     const struct chunk_facts *facts = &chunk->facts;
-    const struct lane *lane = &core->gossip.lanes[number];
+    const struct lane_record *lane = &core->gossip.lanes[number];
     const struct chunk *end = lane->chunks + lane->chunk_count;
     bool held = !facts->feeds_elsewhere && facts->feeds_last < lane->open_first;
     for (const struct chunk *one = chunk + 1;
@@ -310,7 +312,7 @@ enum feeds release_feeds_offered(const struct core *core, uint32_t number,
                                  const struct chunk *chunk)
 {
     const struct chunk_facts *facts = &chunk->facts;
-    const struct lane *lane = &core->gossip.lanes[number];
+    const struct lane_record *lane = &core->gossip.lanes[number];
     const struct chunk *end = lane->chunks + lane->chunk_count;
     if (facts->feeds_elsewhere) {
         return FEEDS_MAYBE;
@@ -328,8 +330,8 @@ enum feeds release_feeds_offered(const struct core *core, uint32_t number,
 
 /* --- For tests ------------------------------------------------------------------- */
 
-static bool counts_are(const struct core *core, const struct lane *lane, uint64_t first,
-                       uint64_t last, const struct chunk_facts *facts)
+static bool counts_are(const struct core *core, const struct lane_record *lane,
+                       uint64_t first, uint64_t last, const struct chunk_facts *facts)
 {
     struct chunk_facts found = {0};
     for (uint64_t at = first; at <= last; at++) {
@@ -347,7 +349,7 @@ static bool counts_are(const struct core *core, const struct lane *lane, uint64_
             found.quiet += counted;
             continue;
         }
-        const struct task *task = known;
+        const struct task_record *task = known;
         if (!task->counted) {
             continue;
         }
@@ -367,7 +369,7 @@ static bool place_is_noted(const struct core *core, roll_place place, roll_place
                            uint64_t first, uint64_t last,
                            const struct chunk_facts *facts)
 {
-    const struct lane *lane = &core->gossip.lanes[place_lane(input)];
+    const struct lane_record *lane = &core->gossip.lanes[place_lane(input)];
     uint64_t position = place_position(place), from = place_position(input);
     bool same_lane = place_lane(input) == place_lane(place);
     if (same_lane && from - first <= last - first) {
@@ -395,13 +397,13 @@ static bool inputs_are_noted(const struct core *core, const struct stub *stub,
 }
 
 /* What it takes from outside is noted, and what outside takes of it. */
-static bool edges_are_noted(const struct core *core, const struct task *task,
+static bool edges_are_noted(const struct core *core, const struct task_record *task,
                             uint64_t first, uint64_t last,
                             const struct chunk_facts *facts)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct edge *edge = &task_inputs(task)[i];
-        const struct task *from = edge->from;
+        const struct task_record *from = edge->from;
         if (edge->away && !place_is_noted(core, place_of_task(task), edge->place, first,
                                           last, facts)) {
             return false;
@@ -414,7 +416,7 @@ static bool edges_are_noted(const struct core *core, const struct task *task,
         }
     }
     for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        const struct task *to = edge_to(edge);
+        const struct task_record *to = edge_to(edge);
         bool place = to->position != 0 && to->lane == task->lane;
         if (place && to->lane_position - first <= last - first) {
             continue;
@@ -429,8 +431,8 @@ static bool edges_are_noted(const struct core *core, const struct task *task,
     return true;
 }
 
-static bool facts_hold(const struct core *core, const struct lane *lane, uint64_t first,
-                       uint64_t last, const struct chunk_facts *facts)
+static bool facts_hold(const struct core *core, const struct lane_record *lane,
+                       uint64_t first, uint64_t last, const struct chunk_facts *facts)
 {
     for (uint64_t at = first; at <= last; at++) {
         const void *known = lane_known(lane, at);
@@ -448,7 +450,7 @@ static bool facts_hold(const struct core *core, const struct lane *lane, uint64_
 bool core_counts_hold(const struct core *core)
 {
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
-        const struct lane *lane = &core->gossip.lanes[number];
+        const struct lane_record *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
             const struct chunk *chunk = &lane->chunks[i];
             uint64_t last = chunk->first + chunk->count - 1;

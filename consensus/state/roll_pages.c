@@ -16,29 +16,31 @@ struct page {
     uint32_t live;
 };
 
-HOT void *lane_known(const struct lane *lane, uint64_t position)
+HOT void *lane_known(const struct lane_record *lane, uint64_t position)
 {
     assert(position >= 1 && position <= lane->len);
     void *const *known = lane->pages[(position - 1) / PAGE_TASKS].known;
     return known != NULL ? known[(position - 1) % PAGE_TASKS] : NULL;
 }
 
-void lane_replace(struct lane *lane, uint64_t position, struct task *task)
+void lane_replace(struct lane_record *lane, uint64_t position, struct task_record *task)
 {
     lane->pages[(position - 1) / PAGE_TASKS].known[(position - 1) % PAGE_TASKS] = task;
 }
 
-const void *lane_known_ahead(const struct lane *lane, uint64_t position, uint32_t ahead)
+const void *lane_known_ahead(const struct lane_record *lane, uint64_t position,
+                             uint32_t ahead)
 {
     return position + ahead <= lane->len ? lane_known(lane, position + ahead) : NULL;
 }
 
-void lane_expect(const struct lane *lane, uint64_t position)
+void lane_expect(const struct lane_record *lane, uint64_t position)
 {
-    fetch_ahead(lane_known_ahead(lane, position, EXPECT_AHEAD), sizeof(struct task));
+    fetch_ahead(lane_known_ahead(lane, position, EXPECT_AHEAD),
+                sizeof(struct task_record));
 }
 
-bool lane_put(struct core *core, struct lane *lane, void *known)
+bool lane_put(struct core *core, struct lane_record *lane, void *known)
 {
     uint64_t index = lane->len / PAGE_TASKS;
     if (lane->len % PAGE_TASKS == 0) {
@@ -59,7 +61,7 @@ bool lane_put(struct core *core, struct lane *lane, void *known)
     return true;
 }
 
-HOT void lane_forget(struct core *core, struct lane *lane, uint64_t position)
+HOT void lane_forget(struct core *core, struct lane_record *lane, uint64_t position)
 {
     uint64_t index = (position - 1) / PAGE_TASKS;
     struct page *page = &lane->pages[index];

@@ -20,26 +20,26 @@ struct ended {
 };
 
 /* A scope that this rank has met and that has not ended everywhere (scope.c). */
-struct scope {
+struct scope_record {
     uint64_t mark;  /* hash_scope() of its tasks */
     moot_hash hash; /* its own, or that of a task in it */
-    struct scope *next, *bucket_next, *watch_next;
-    struct task *tasks;      /* list */
-    uint64_t count;          /* of them, on this rank's roll, */
-    struct rollsum sum;      /* and their sum */
-    uint64_t sent, received; /* messages about its tasks, in this epoch */
-    bool closed, released;   /* here, by the program */
-    bool watched;            /* on the list of those that may be ready soon */
-    bool touched;            /* a message was about it since `cursor` began */
-    bool rests, rested;      /* here; everywhere */
+    struct scope_record *next, *bucket_next, *watch_next;
+    struct task_record *tasks; /* list */
+    uint64_t count;            /* of them, on this rank's roll, */
+    struct rollsum sum;        /* and their sum */
+    uint64_t sent, received;   /* messages about its tasks, in this epoch */
+    bool closed, released;     /* here, by the program */
+    bool watched;              /* on the list of those that may be ready soon */
+    bool touched;              /* a message was about it since `cursor` began */
+    bool rests, rested;        /* here; everywhere */
     bool told_rests, told_ready,
         told_swept; /* what the lowest member knows, with these: */
     uint64_t told_sent, told_received;
     bool sweep_asked, swept; /* T1a */
     bool dropping, alike;
     bool feeds_looked;
-    struct task *cursor;  /* none before it is busy; NULL: begin anew */
-    struct task *feeder;  /* none before it feeds a task outside, */
+    struct task_record *cursor; /* none before it is busy; NULL: begin anew */
+    struct task_record *feeder; /* none before it feeds a task outside, */
     struct edge *feeding; /* none of its edges before this one; NULL: begin anew */
     struct scope_report *tally; /* lowest member: per rank */
     uint32_t tally_count;       /* of ranks */

@@ -53,15 +53,15 @@ void scope_mark_add(struct core *core, uint64_t mark)
 
 /* --- Records of scopes ----------------------------------------------------------- */
 
-static struct scope **bucket_of(const struct core *core, uint64_t mark)
+static struct scope_record **bucket_of(const struct core *core, uint64_t mark)
 {
     return &core->state
                 .scope_buckets[(mark * 0x9e3779b97f4a7c15u >> 32) % SCOPE_BUCKETS];
 }
 
-struct scope *scope_find(const struct core *core, uint64_t mark)
+struct scope_record *scope_find(const struct core *core, uint64_t mark)
 {
-    struct scope *scope =
+    struct scope_record *scope =
         mark != 0 && core->state.scope_buckets != NULL ? *bucket_of(core, mark) : NULL;
     while (scope != NULL && scope->mark != mark) {
         scope = scope->bucket_next;
@@ -70,7 +70,7 @@ struct scope *scope_find(const struct core *core, uint64_t mark)
 }
 
 /* Behind those that are watched already. */
-void scope_watch_last(struct core *core, struct scope *scope)
+void scope_watch_last(struct core *core, struct scope_record *scope)
 {
     scope->watched = true;
     scope->watch_next = NULL;
@@ -79,16 +79,16 @@ void scope_watch_last(struct core *core, struct scope *scope)
     core->state.watched_last = scope;
 }
 
-struct scope *scope_watched_take(struct core *core)
+struct scope_record *scope_watched_take(struct core *core)
 {
-    struct scope *scope = core->state.scopes_watched;
+    struct scope_record *scope = core->state.scopes_watched;
     core->state.scopes_watched = scope->watch_next;
     scope->watched = false;
     return scope;
 }
 
 /* Something happened to it: it is the next to be looked at. */
-void scope_watch(struct core *core, struct scope *scope)
+void scope_watch(struct core *core, struct scope_record *scope)
 {
     if (!scope->watched && !scope->dropping) {
         scope->watched = true;
@@ -100,16 +100,17 @@ void scope_watch(struct core *core, struct scope *scope)
     }
 }
 
-struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *hash)
+struct scope_record *scope_enter(struct core *core, uint64_t mark,
+                                 const moot_hash *hash)
 {
     if (core->state.scope_buckets == NULL) {
         core->state.scope_buckets =
-            core_alloc(core, SCOPE_BUCKETS * sizeof(struct scope *));
+            core_alloc(core, SCOPE_BUCKETS * sizeof(struct scope_record *));
         if (core->state.scope_buckets == NULL) {
             return NULL;
         }
     }
-    struct scope *scope = scope_find(core, mark);
+    struct scope_record *scope = scope_find(core, mark);
     if (scope != NULL) {
         return scope;
     }
@@ -119,7 +120,7 @@ struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *has
     }
     scope->mark = mark;
     scope->hash = *hash;
-    struct scope **bucket = bucket_of(core, mark);
+    struct scope_record **bucket = bucket_of(core, mark);
     scope->bucket_next = *bucket;
     *bucket = scope;
     if (core->step.closed) {
@@ -129,9 +130,9 @@ struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *has
 }
 
 /* The record goes, its mark stays. */
-void scope_end(struct core *core, struct scope *scope)
+void scope_end(struct core *core, struct scope_record *scope)
 {
-    struct scope **link = bucket_of(core, scope->mark);
+    struct scope_record **link = bucket_of(core, scope->mark);
     while (*link != scope) {
         link = &(*link)->bucket_next;
     }
@@ -144,7 +145,7 @@ void scope_end(struct core *core, struct scope *scope)
 void scope_release_all(struct core *core)
 {
     for (size_t i = 0; core->state.scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
-        for (struct scope *scope = core->state.scope_buckets[i]; scope != NULL;
+        for (struct scope_record *scope = core->state.scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
             free(scope->tally);
         }
@@ -154,7 +155,7 @@ void scope_release_all(struct core *core)
     free(core->reclaim.ended);
 }
 
-void scope_add_task(struct scope *scope, struct task *task)
+void scope_add_task(struct scope_record *scope, struct task_record *task)
 {
     task->scope = scope;
     task->scope_prev = NULL;
@@ -168,12 +169,12 @@ void scope_add_task(struct scope *scope, struct task *task)
 
 /* --- What is asked of a scope ---------------------------------------------------- */
 
-bool scope_is_closed_here(const struct core *core, const struct scope *scope)
+bool scope_is_closed_here(const struct core *core, const struct scope_record *scope)
 {
     return scope->closed || core->step.closed;
 }
 
-bool scope_is_closed(const struct core *core, const struct task *task)
+bool scope_is_closed(const struct core *core, const struct task_record *task)
 {
     return task->scope != NULL && scope_is_closed_here(core, task->scope);
 }
@@ -185,14 +186,14 @@ bool core_forgotten(const struct core *core, const moot_hash *hash)
 
 bool core_scope_closed(const struct core *core, const moot_hash *hash)
 {
-    const struct scope *scope = scope_find(core, hash_scope(hash));
+    const struct scope_record *scope = scope_find(core, hash_scope(hash));
     return scope_is_dropped(core, hash) || (scope != NULL && scope->closed);
 }
 
 void scope_on_rank_close(struct core *core)
 {
     for (size_t i = 0; core->state.scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
-        for (struct scope *scope = core->state.scope_buckets[i]; scope != NULL;
+        for (struct scope_record *scope = core->state.scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
             scope_watch(core, scope);
         }
@@ -208,7 +209,7 @@ static bool counts(enum message_type type)
            type == MESSAGE_CANCEL || (type == MESSAGE_LEAVE && !MUTANT(LEAVEUNCOUNTED));
 }
 
-void scope_touch(struct core *core, struct scope *scope)
+void scope_touch(struct core *core, struct scope_record *scope)
 {
     scope->touched = true;
     scope->rests = false;
@@ -217,7 +218,7 @@ void scope_touch(struct core *core, struct scope *scope)
     }
 }
 
-void scope_sent(struct core *core, struct task *task, enum message_type type)
+void scope_sent(struct core *core, struct task_record *task, enum message_type type)
 {
     release_touch(core, task);
     task->said += counts(type);
@@ -227,7 +228,8 @@ void scope_sent(struct core *core, struct task *task, enum message_type type)
     }
 }
 
-void scope_received(struct core *core, struct task *task, const struct message *message)
+void scope_received(struct core *core, struct task_record *task,
+                    const struct message *message)
 {
     release_touch(core, task);
     task->heard += counts(message->type) && message->epoch == core->epoch;

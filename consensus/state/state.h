@@ -36,13 +36,14 @@ bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
 void out_clear(struct outputs *out);
 void *out_borrow(struct core *core, size_t size); /* lives until the next step */
 struct core_output *out_add(struct core *core, enum core_output_type type,
-                            const struct task *task);
-void out_note_add(struct core *core, enum core_point point, const struct task *task,
-                  uint32_t peer, enum evidence evidence);
+                            const struct task_record *task);
+void out_note_add(struct core *core, enum core_point point,
+                  const struct task_record *task, uint32_t peer,
+                  enum evidence evidence);
 void out_note_stub(struct core *core, enum core_point point, const moot_hash *hash);
 /* If the host wants to hear of this point. */
 static inline void out_note(struct core *core, enum core_point point,
-                            const struct task *task, uint32_t peer,
+                            const struct task_record *task, uint32_t peer,
                             enum evidence evidence)
 {
     if ((core->options.notes & CORE_NOTE(point)) != 0) {
@@ -51,15 +52,15 @@ static inline void out_note(struct core *core, enum core_point point,
 }
 /* A message to fill in; NULL only if the core broke.  Never to oneself. */
 struct message *out_send(struct core *core, uint32_t to, enum message_type type,
-                         struct task *task);
+                         struct task_record *task);
 /* Bump allocation: zeroed, aligned for any type, freed all at once. */
-struct block {
-    struct block *next;
+struct memory_block {
+    struct memory_block *next;
     size_t used, size;
     max_align_t bytes[];
 };
-void *block_take(struct block **list, size_t size);
-void block_free(struct block *list);
+void *block_take(struct memory_block **list, size_t size);
+void block_free(struct memory_block *list);
 /* Zeroed; NULL marks the core broken.  Given back with the size it was taken with. */
 void *memory_take(struct core *core, size_t size);
 void *memory_take_raw(struct core *core, size_t size); /* not cleared */
@@ -70,15 +71,15 @@ const struct rankset *out_copy_set(struct core *core, const struct rankset *set)
 /* --- stub.c ----------------------------------------------------------------------- */
 
 /* Its record, made now.  NULL without memory: the core is broken. */
-struct task *stub_expand(struct core *core, void *stub);
+struct task_record *stub_expand(struct core *core, void *stub);
 /* All there are, and all that is away is linked: the lists of consumers are whole. */
 void stub_expand_all(struct core *core);
 /* Of a record that this rank does not run: the input is not linked yet. */
-void stub_put_away(struct core *core, struct task *task, struct edge *edge,
+void stub_put_away(struct core *core, struct task_record *task, struct edge *edge,
                    roll_place place);
 /* It is about to be forgotten. */
-void stub_forget_inputs(struct core *core, struct task *task);
-void stub_bring_inputs(struct core *core, struct task *task);
+void stub_forget_inputs(struct core *core, struct task_record *task);
+void stub_bring_inputs(struct core *core, struct task_record *task);
 void stub_let_go(struct core *core, struct stub *stub);
 /* All but its place on the roll; its memory is used again at once, unless the host has
  * entries. */
@@ -86,17 +87,17 @@ void stub_forget(struct core *core, struct stub *stub);
 void stub_give(struct core *core, struct stub *stub);
 void *stub_user(const struct core *core, struct stub *stub);
 /* What is known of a task, as a record: who looks need not know of stubs. */
-static inline struct task *stub_seen(const struct core *core, void *known)
+static inline struct task_record *stub_seen(const struct core *core, void *known)
 {
     return is_stub(known) ? stub_expand((struct core *)(uintptr_t)core, known) : known;
 }
 
 /* --- task_table.c ----------------------------------------------------------------- */
 
-struct task *table_find(const struct core *core, const moot_hash *hash);
+struct task_record *table_find(const struct core *core, const moot_hash *hash);
 /* A record or a stub. */
 void *table_look(const struct core *core, const moot_hash *hash);
-static inline struct task *table_at(const struct core *core, size_t slot)
+static inline struct task_record *table_at(const struct core *core, size_t slot)
 {
     return stub_seen(core, core->state.slots[slot]);
 }
@@ -104,12 +105,13 @@ static inline struct task *table_at(const struct core *core, size_t slot)
  * in it, or there is no memory, and the core is broken. */
 bool table_finds_room(struct core *core, const moot_hash *hash, size_t *slot);
 void table_put(struct core *core, size_t slot, const moot_hash *hash, void *known);
-void table_replace(struct core *core, struct task *task); /* a stub of its hash */
+void table_replace(struct core *core,
+                   struct task_record *task); /* a stub of its hash */
 void table_remove(struct core *core, const moot_hash *hash);
 /* A record that is in no table yet, of a task that its chair is known of: it has room
  * for edges and the host's bytes.  `alone`: that chair is the only candidate. */
-struct task *table_record(struct core *core, size_t input_count, size_t room_bytes,
-                          uint32_t chair, bool alone);
+struct task_record *table_record(struct core *core, size_t input_count,
+                                 size_t room_bytes, uint32_t chair, bool alone);
 /* Fetches where it is looked for, or will be put. */
 static inline void table_expect(const struct core *core, const moot_hash *hash)
 {
@@ -122,42 +124,43 @@ static inline void table_expect(const struct core *core, const moot_hash *hash)
 /* Fetches the record, if there is one. */
 void table_expect_record(const struct core *core, const moot_hash *hash);
 /* Finds or makes; a new record has its chair.  NULL without memory. */
-struct task *table_enter(struct core *core, const moot_hash *hash);
+struct task_record *table_enter(struct core *core, const moot_hash *hash);
 /* The same where the candidates are known (NULL: all, or unknown): a new record's chair
  * is then drawn from them, if one of them is a member.  It has room for so many edges,
  * and behind that for so many bytes of the host's, or none if that is much. */
-struct task *table_enter_for(struct core *core, const moot_hash *hash,
-                             const struct rankset *candidates, size_t input_count,
-                             size_t room_bytes);
+struct task_record *table_enter_for(struct core *core, const moot_hash *hash,
+                                    const struct rankset *candidates,
+                                    size_t input_count, size_t room_bytes);
 /* What takes it. */
-static inline struct task *edge_to(const struct edge *edge)
+static inline struct task_record *edge_to(const struct edge *edge)
 {
     void *base = (char *)(uintptr_t)edge - edge->behind;
-    return edge->apart ? *(struct task **)base : base;
+    return edge->apart ? *(struct task_record **)base : base;
 }
 /* For a task that has none: so many edges, which are linked nowhere yet and not counted
  * in input_count.  False without memory: the core is broken. */
-bool table_add_inputs(struct core *core, struct task *task, size_t count);
-void *record_room(const struct core *core, struct task *task, size_t *room_bytes);
+bool table_add_inputs(struct core *core, struct task_record *task, size_t count);
+void *record_room(const struct core *core, struct task_record *task,
+                  size_t *room_bytes);
 /* Those of an event's task, by its entry if the host gave it. */
-static inline struct task *event_find(const struct core *core,
-                                      const struct core_event *event)
+static inline struct task_record *event_find(const struct core *core,
+                                             const struct core_event *event)
 {
     return event->entry != NULL ? event->entry : table_find(core, &event->hash);
 }
-static inline struct task *event_enter(struct core *core,
-                                       const struct core_event *event)
+static inline struct task_record *event_enter(struct core *core,
+                                              const struct core_event *event)
 {
     return event->entry != NULL ? event->entry : table_enter(core, &event->hash);
 }
 /* What it has of these; of a task that has none, what each begins with. */
 extern const struct task_ext task_ext_at_first;
-static inline const struct task_ext *task_ext(const struct task *task)
+static inline const struct task_ext *task_ext(const struct task_record *task)
 {
     return task->task_ext != NULL ? task->task_ext : &task_ext_at_first;
 }
 /* Its inputs, input_count of them. */
-static inline struct edge *task_inputs(const struct task *task)
+static inline struct edge *task_inputs(const struct task_record *task)
 {
     char *record = (char *)(uintptr_t)task;
     return task->inputs_at != 0
@@ -167,23 +170,23 @@ static inline struct edge *task_inputs(const struct task *task)
 }
 /* To be written; made if there is none.  Without memory the core is broken, and this is
  * one that does not count. */
-struct task_ext *task_ext_get(struct core *core, struct task *task);
+struct task_ext *task_ext_get(struct core *core, struct task_record *task);
 /* What the host has of it: its pointer, or with a part of its own the record. */
-static inline void *task_user(const struct core *core, const struct task *task)
+static inline void *task_user(const struct core *core, const struct task_record *task)
 {
     void *user = (char *)(uintptr_t)task + CORE_ENTRY_BYTES;
     return core->options.entry_bytes != 0 ? (void *)(uintptr_t)task : *(void **)user;
 }
-void task_set_user(const struct core *core, struct task *task, void *user);
+void task_set_user(const struct core *core, struct task_record *task, void *user);
 /* Its memory is used again at once, unless the host has a part of it. */
-void table_forget(struct core *core, struct task *task);
+void table_forget(struct core *core, struct task_record *task);
 /* The host's part, too, is used no more. */
-void table_give(struct core *core, struct task *task);
+void table_give(struct core *core, struct task_record *task);
 void table_release(struct core *core);
 /* Learns the candidates of a task: the chair is then final. */
-bool task_learn_candidates(struct core *core, struct task *task,
+bool task_learn_candidates(struct core *core, struct task_record *task,
                            const struct rankset *candidates);
-void graph_link_edge(struct edge *edge, struct task *from, bool order_only);
+void graph_link_edge(struct edge *edge, struct task_record *from, bool order_only);
 void requests_release(struct core *core, struct requests *requests); /* accepts NULL */
 
 /* --- peers.c ---------------------------------------------------------------------- */
@@ -212,43 +215,46 @@ bool core_make_room(struct core *core, uint32_t size); /* for ranks 0..size-1 */
 /* --- roll_pages.c ----------------------------------------------------------------- */
 
 /* A record or a stub; NULL: it is gone. */
-void *lane_known(const struct lane *lane, uint64_t position);
-static inline struct task *lane_task(const struct core *core, const struct lane *lane,
-                                     uint64_t position)
+void *lane_known(const struct lane_record *lane, uint64_t position);
+static inline struct task_record *
+lane_task(const struct core *core, const struct lane_record *lane, uint64_t position)
 {
     return stub_seen(core, lane_known(lane, position));
 }
 /* NULL: it is gone.  Of both the hash stands first. */
-static inline const moot_hash *lane_hash(const struct lane *lane, uint64_t position)
+static inline const moot_hash *lane_hash(const struct lane_record *lane,
+                                         uint64_t position)
 {
     return lane_known(lane, position);
 }
 /* What stands so many positions on; NULL: nothing does, or it is gone. */
-const void *lane_known_ahead(const struct lane *lane, uint64_t position,
+const void *lane_known_ahead(const struct lane_record *lane, uint64_t position,
                              uint32_t ahead);
 /* Distances at which a walk along a roll fetches what it comes to: what a record leads
  * to, and the record itself. */
 enum { EXPECT_AHEAD = 4, EXPECT_FAR_AHEAD = 8 };
-void lane_replace(struct lane *lane, uint64_t position, struct task *task);
+void lane_replace(struct lane_record *lane, uint64_t position,
+                  struct task_record *task);
 /* Fetches the record some positions on: who goes along a roll finds it in the cache. */
-void lane_expect(const struct lane *lane, uint64_t position);
-bool lane_put(struct core *core, struct lane *lane, void *known); /* at len */
-void lane_forget(struct core *core, struct lane *lane, uint64_t position);
+void lane_expect(const struct lane_record *lane, uint64_t position);
+bool lane_put(struct core *core, struct lane_record *lane, void *known); /* at len */
+void lane_forget(struct core *core, struct lane_record *lane, uint64_t position);
 
 /* --- chunk_find.c ----------------------------------------------------------------- */
 
 /* Every member is known to have an equal one. */
 bool roll_all_hold(const struct core *core, uint32_t lane, const struct chunk *chunk);
 /* The one around a lane's position; NULL if that is in none yet, or gone. */
-struct chunk *roll_chunk_at(const struct lane *lane, uint64_t position);
+struct chunk *roll_chunk_at(const struct lane_record *lane, uint64_t position);
 /* NULL if it is in none yet, or on no roll. */
-struct chunk *roll_chunk_of(const struct core *core, const struct task *task);
+struct chunk *roll_chunk_of(const struct core *core, const struct task_record *task);
 
 /* --- scope_table.c ---------------------------------------------------------------- */
 
 /* The record of its scope, made if need be; NULL: in none, or the core broke. */
-struct scope *scope_enter(struct core *core, uint64_t mark, const moot_hash *hash);
-static inline struct scope *scope_of(struct core *core, const moot_hash *hash)
+struct scope_record *scope_enter(struct core *core, uint64_t mark,
+                                 const moot_hash *hash);
+static inline struct scope_record *scope_of(struct core *core, const moot_hash *hash)
 {
     uint64_t mark = hash_scope(hash);
     return mark != 0 ? scope_enter(core, mark, hash) : NULL;
@@ -259,29 +265,29 @@ void scope_mark_add(struct core *core, uint64_t mark);
 /* Scope records stand in so many lists, core->state.scope_buckets. */
 enum { SCOPE_BUCKETS = 256 };
 /* The record of a scope that goes on; NULL: none. */
-struct scope *scope_find(const struct core *core, uint64_t mark);
+struct scope_record *scope_find(const struct core *core, uint64_t mark);
 /* Frees the record; its mark stays. */
-void scope_end(struct core *core, struct scope *scope);
+void scope_end(struct core *core, struct scope_record *scope);
 /* Takes the first scope off the watch list, which must not be empty. */
-struct scope *scope_watched_take(struct core *core);
+struct scope_record *scope_watched_take(struct core *core);
 /* Puts the scope behind those that are watched already. */
-void scope_watch_last(struct core *core, struct scope *scope);
+void scope_watch_last(struct core *core, struct scope_record *scope);
 /* Something happened to the scope: it does not rest, and is looked at again. */
-void scope_touch(struct core *core, struct scope *scope);
+void scope_touch(struct core *core, struct scope_record *scope);
 static inline bool scope_is_dropped(const struct core *core, const moot_hash *hash)
 {
     return core->state.mark_count > 0 && mark_is_dropped(core, hash_scope(hash));
 }
 /* No more top-level spawns in the task's scope here (nor of this rank at all). */
-bool scope_is_closed(const struct core *core, const struct task *task);
-void scope_add_task(struct scope *scope, struct task *task);
+bool scope_is_closed(const struct core *core, const struct task_record *task);
+void scope_add_task(struct scope_record *scope, struct task_record *task);
 void scope_on_rank_close(struct core *core);
-void scope_sent(struct core *core, struct task *task, enum message_type type);
-void scope_received(struct core *core, struct task *task,
+void scope_sent(struct core *core, struct task_record *task, enum message_type type);
+void scope_received(struct core *core, struct task_record *task,
                     const struct message *message);
 /* It is looked at with each step until scope_look() says no. */
-void scope_watch(struct core *core, struct scope *scope);
-bool scope_is_closed_here(const struct core *core, const struct scope *scope);
+void scope_watch(struct core *core, struct scope_record *scope);
+bool scope_is_closed_here(const struct core *core, const struct scope_record *scope);
 void scope_release_all(struct core *core);
 
 /* --- once_gone.c ------------------------------------------------------------------ */
@@ -293,11 +299,11 @@ void reclaim_note_once(struct core *core, const moot_hash *hash); /* and now it 
 /* --- release_count.c -------------------------------------------------------------- */
 
 void reclaim_news(struct core *core); /* something may have become droppable */
-bool release_is_released(const struct core *core, const struct task *task);
-void release_count_one(struct core *core, struct task *task);
-void release_take_back(struct core *core, struct task *task);
+bool release_is_released(const struct core *core, const struct task_record *task);
+void release_count_one(struct core *core, struct task_record *task);
+void release_take_back(struct core *core, struct task_record *task);
 /* Something has happened that may let it be dropped. */
-static inline void release_count(struct core *core, struct task *task)
+static inline void release_count(struct core *core, struct task_record *task)
 {
     bool in_use = task->users > 0 || task->counted;
     if (task->let_go && !in_use && core->reclaim.drop.counts) {
@@ -305,7 +311,7 @@ static inline void release_count(struct core *core, struct task *task)
     }
 }
 /* Something is about to happen that may keep it. */
-static inline void release_touch(struct core *core, struct task *task)
+static inline void release_touch(struct core *core, struct task_record *task)
 {
     if (task->counted) {
         release_take_back(core, task);
@@ -319,7 +325,7 @@ enum feeds { FEEDS_NO, FEEDS_YES, FEEDS_MAYBE };
 enum feeds release_feeds_offered(const struct core *core, uint32_t lane,
                                  const struct chunk *chunk);
 void release_note_place(struct core *core,
-                        const struct task *task); /* on the roll: new */
+                        const struct task_record *task); /* on the roll: new */
 void release_note_stub(struct core *core, const struct stub *stub); /* likewise */
 /* Those of the chunk around it. */
 struct chunk_facts *release_facts_at(struct core *core, roll_place place);
@@ -330,8 +336,8 @@ bool release_takers_are_held(const struct core *core, uint32_t lane,
 struct chunk_facts release_facts_of(struct core *core, uint32_t lane, uint64_t first,
                                     uint32_t count);
 void release_note_none(struct core *core,
-                       const struct task *task); /* it has none there */
-void release_forget_counts(struct core *core);   /* in a new view all begins anew */
+                       const struct task_record *task); /* it has none there */
+void release_forget_counts(struct core *core); /* in a new view all begins anew */
 
 /* --- timers.c --------------------------------------------------------------------- */
 
@@ -360,7 +366,7 @@ bool committee_serves(const struct core *core);
 bool detector_is_on(const struct core *core);
 bool detector_is_quorate(const struct core *core); /* enough grants are fresh */
 bool detector_lease(const struct core *core);      /* this rank holds one now (V2) */
-bool view_change_moved(const struct core *core, const struct task *task);
+bool view_change_moved(const struct core *core, const struct task_record *task);
 /* A task's chair among these members: a candidate, or, if none is left, who keeps what
  * has run. */
 uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
@@ -373,7 +379,7 @@ static inline bool forget_ever_has(const struct core *core)
 }
 bool reclaim_is_on(const struct core *core);
 /* It is decided whether all drop it. */
-bool reclaim_is_leaving(const struct core *core, const struct task *task);
+bool reclaim_is_leaving(const struct core *core, const struct task_record *task);
 bool reclaim_place_is_leaving(const struct core *core, roll_place place);
 
 #endif

@@ -117,7 +117,7 @@ static bool is_others(const struct core *core, const void *known, uint32_t lane)
     if (known == NULL || is_stub(known)) {
         return known != NULL && stub_lane(known) == lane;
     }
-    const struct task *task = known;
+    const struct task_record *task = known;
     return task->position != 0 && task->lane == lane && task->scope == NULL &&
            task->own == CORE_OWN_NONE && !task->finder && task->chair != core->rank;
 }
@@ -139,7 +139,7 @@ static roll_place place_of_known(const void *known)
     if (is_stub(known)) {
         return ((const struct stub *)known)->place;
     }
-    const struct task *task = known;
+    const struct task_record *task = known;
     return place_of(task->lane, task->lane_position);
 }
 
@@ -189,7 +189,7 @@ HOT void *core_prune(struct core *core, const moot_hash *hash,
 /* --- Expanding -------------------------------------------------------------------- */
 
 /* Those are away that are not looked for yet: where they stand is known. */
-static bool take_over_inputs(struct core *core, struct task *task,
+static bool take_over_inputs(struct core *core, struct task_record *task,
                              const struct stub *stub)
 {
     if (stub->input_count == 0) {
@@ -209,9 +209,9 @@ static bool take_over_inputs(struct core *core, struct task *task,
     return true;
 }
 
-static struct task *make_record(struct core *core, const struct stub *stub)
+static struct task_record *make_record(struct core *core, const struct stub *stub)
 {
-    struct task *task =
+    struct task_record *task =
         table_record(core, stub->input_count, stub->host_words * sizeof(uint64_t),
                      stub->chair, (stub->state & STUB_ALONE) != 0);
     if (task == NULL || !take_over_inputs(core, task, stub)) {
@@ -229,7 +229,7 @@ static struct task *make_record(struct core *core, const struct stub *stub)
     return task;
 }
 
-static void give_to_host(struct core *core, struct stub *stub, struct task *task)
+static void give_to_host(struct core *core, struct stub *stub, struct task_record *task)
 {
     void *part = host_part(stub);
     if (core->options.entry_bytes == 0) {
@@ -247,11 +247,11 @@ static void regret(struct core *core)
     }
 }
 
-COLD struct task *stub_expand(struct core *core, void *known)
+COLD struct task_record *stub_expand(struct core *core, void *known)
 {
     struct stub *stub = known;
     assert(stub->position != 0 || core->broken);
-    struct task *task = core->broken ? NULL : make_record(core, stub);
+    struct task_record *task = core->broken ? NULL : make_record(core, stub);
     if (task == NULL) {
         core->broken = true;
         return NULL;
@@ -267,7 +267,7 @@ COLD struct task *stub_expand(struct core *core, void *known)
 
 /* --- What records take of stubs --------------------------------------------------- */
 
-void stub_put_away(struct core *core, struct task *task, struct edge *edge,
+void stub_put_away(struct core *core, struct task_record *task, struct edge *edge,
                    roll_place place)
 {
     task->takes_away = true;
@@ -281,8 +281,8 @@ void stub_put_away(struct core *core, struct task *task, struct edge *edge,
 static void bring(struct core *core, struct edge *edge)
 {
     roll_place place = edge->place;
-    const struct lane *lane = &core->gossip.lanes[place_lane(place)];
-    struct task *from = lane_task(core, lane, place_position(place));
+    const struct lane_record *lane = &core->gossip.lanes[place_lane(place)];
+    struct task_record *from = lane_task(core, lane, place_position(place));
     edge->away = false;
     edge->link = NULL;
     edge->lost = from == NULL;
@@ -292,7 +292,7 @@ static void bring(struct core *core, struct edge *edge)
     }
 }
 
-void stub_bring_inputs(struct core *core, struct task *task)
+void stub_bring_inputs(struct core *core, struct task_record *task)
 {
     for (uint32_t i = 0; i < task->input_count && task->takes_away; i++) {
         if (task_inputs(task)[i].away) {
@@ -302,7 +302,7 @@ void stub_bring_inputs(struct core *core, struct task *task)
     task->takes_away = false;
 }
 
-void stub_forget_inputs(struct core *core, struct task *task)
+void stub_forget_inputs(struct core *core, struct task_record *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {
         core->state.away_count -= task_inputs(task)[i].away;

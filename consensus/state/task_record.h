@@ -2,7 +2,7 @@
  *
  * One record serves every role that a rank can have towards a task: it may hold it,
  * wait for it, chair it, own it, vote on it.  What agreeing ranks touch per task stands
- * in struct task; what only divergence or remote askers need stands in a struct
+ * in struct task_record; what only divergence or remote askers need stands in a struct
  * requests, made on demand.  A record is kept until the scope of its task has ended on
  * every rank: a rank must be able to say "that one I yielded" for as long as anyone may
  * ask (PROTOCOL.md, "Forgetting").
@@ -15,8 +15,8 @@
 #include "hashing/placement.h"
 #include "proto/limits.h"
 
-struct scope;
-struct task;
+struct scope_record;
+struct task_record;
 
 #define NOBODY ((uint32_t)PLACEMENT_NOBODY)
 #define REC_MAYBE (NOBODY - 1) /* a chair's record: a once task that may have run */
@@ -26,8 +26,8 @@ struct task;
  * record of the task that they are an input of, so that this is known by where they
  * are; others behind a pointer to it (edge_to). */
 struct edge {
-    struct task *from; /* NULL if its scope has ended */
-    struct edge *next; /* in from's consumer list; */
+    struct task_record *from; /* NULL if its scope has ended */
+    struct edge *next;        /* in from's consumer list; */
     union {
         struct edge **link; /* what points here */
         roll_place place;   /* of an input that is away (stub.c) */
@@ -74,7 +74,7 @@ struct requests {
     uint32_t quorum;        /* how many voters it takes, */
     enum evidence evidence; /* and why */
     struct rankset acks;
-    struct task *undecided_prev, *undecided_next;
+    struct task_record *undecided_prev, *undecided_next;
     bool undecided;    /* on the chair's list of asked tasks without an owner, */
     uint32_t bound_at; /* and of those by their bound, in this place; 0: not there */
     struct asker few[REQUESTS_FEW];
@@ -100,7 +100,7 @@ enum { RECORD_PIECE_BYTES = 16, PUSHED_NEAR = 32 };
 
 /* A long run has tens of thousands of these, touched long after one another: what a
  * drop looks at, and undoes, stands in the first two cache lines. */
-struct task {
+struct task_record {
     moot_hash hash;
     uint8_t pieces;    /* of the record, the host's part and what is behind it */
     uint8_t inputs_at; /* pieces before them, if they stand in the record */
@@ -146,17 +146,17 @@ struct task {
     uint32_t said, heard;       /* messages about it, in this epoch */
     struct rankset *candidates; /* NULL: all, or unknown if `finder` */
     int32_t status;
-    uint32_t lane_needs; /* those of lanes and of running parents */
-    struct scope *scope; /* NULL: none */
+    uint32_t lane_needs;        /* those of lanes and of running parents */
+    struct scope_record *scope; /* NULL: none */
 
     uint64_t size; /* of the result */
     uint64_t need; /* demand bound: least over all waits and askers */
     const char *site;
-    struct task *scope_next, *scope_prev;
+    struct task_record *scope_next, *scope_prev;
 
     /* The one list that it is on: pending, unfinished, or (`next` alone) to push. */
     struct task_links {
-        struct task *prev, *next;
+        struct task_record *prev, *next;
         union {
             uint64_t since_ns;   /* when it became pending, if it is; */
             uint64_t asked_need; /* the bound in the last motion, if it is asked for */
@@ -169,8 +169,9 @@ struct task {
 };
 static_assert(LIMIT_INPUTS <= UINT16_MAX && LIMIT_LANES <= UINT16_MAX,
               "inputs and lanes are counted in 16 bits");
-static_assert(sizeof(struct task) <= CORE_ENTRY_BYTES && CORE_ENTRY_BYTES <= 200,
+static_assert(sizeof(struct task_record) <= CORE_ENTRY_BYTES && CORE_ENTRY_BYTES <= 200,
               "the host's part stands behind it; its memory is what a live task costs");
-static_assert(offsetof(struct task, size) == 128, "what a drop looks at: two lines");
+static_assert(offsetof(struct task_record, size) == 128,
+              "what a drop looks at: two lines");
 
 #endif

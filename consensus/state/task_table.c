@@ -49,7 +49,7 @@ void *table_look(const struct core *core, const moot_hash *hash)
     return core->state.slot_count > 0 ? core->state.slots[slot_of(core, hash)] : NULL;
 }
 
-struct task *table_find(const struct core *core, const moot_hash *hash)
+struct task_record *table_find(const struct core *core, const moot_hash *hash)
 {
     return stub_seen(core, table_look(core, hash));
 }
@@ -78,10 +78,10 @@ static void slot_fill(struct core *core, size_t slot, uint32_t tag, void *known)
 COLD static bool table_widen(struct core *core)
 {
     size_t old_count = core->state.slot_count, mask;
-    struct task **old = core->state.slots;
+    struct task_record **old = core->state.slots;
     uint32_t *old_tags = core->state.tags;
     size_t count = old_count ? old_count * 2 : FIRST_SLOTS;
-    struct task **slots = calloc(count, sizeof(*slots));
+    struct task_record **slots = calloc(count, sizeof(*slots));
     uint32_t *tags = calloc(count, sizeof(*tags));
     if (slots == NULL || tags == NULL) {
         free(slots);
@@ -139,7 +139,7 @@ HOT void table_put(struct core *core, size_t slot, const moot_hash *hash, void *
     core->stats.tasks++;
 }
 
-void table_replace(struct core *core, struct task *task)
+void table_replace(struct core *core, struct task_record *task)
 {
     core->state.slots[slot_of(core, &task->hash)] = task;
 }
@@ -160,7 +160,7 @@ static void seldom_release(struct task_ext *task_ext)
     }
 }
 
-struct task_ext *task_ext_get(struct core *core, struct task *task)
+struct task_ext *task_ext_get(struct core *core, struct task_record *task)
 {
     if (task->task_ext != NULL) {
         return task->task_ext;
@@ -219,7 +219,7 @@ static void candidates_give(struct core *core, struct rankset *set)
 
 /* Among candidates that are not known the chair is provisional.  While not all have
  * reported it is so in any case: what moved is told by what is known of it. */
-static void place(struct core *core, struct task *task,
+static void place(struct core *core, struct task_record *task,
                   const struct rankset *candidates)
 {
     task->finder = hash_has(&task->hash, MOOT_HASH_CANDIDATES);
@@ -238,20 +238,21 @@ static void place(struct core *core, struct task *task,
 
 /* --- Records --------------------------------------------------------------------- */
 
-struct task *table_enter(struct core *core, const moot_hash *hash)
+struct task_record *table_enter(struct core *core, const moot_hash *hash)
 {
     return table_enter_for(core, hash, NULL, 0, 0);
 }
 
 /* A new record, which has room for edges and for what is the host's if that does not
  * make it a large one. */
-static struct task *record_new(struct core *core, size_t input_count, size_t room_bytes)
+static struct task_record *record_new(struct core *core, size_t input_count,
+                                      size_t room_bytes)
 {
     size_t inputs_at = record_round(core->state.record_bytes);
     size_t all = inputs_at + input_count * sizeof(struct edge) + room_bytes;
     bool roomy = all <= RECORD_BYTES_MAX && input_count + room_bytes > 0;
     size_t bytes = roomy ? record_round(all) : inputs_at;
-    struct task *task = memory_take_raw(core, bytes);
+    struct task_record *task = memory_take_raw(core, bytes);
     if (task != NULL) {
         memset(task, 0, core->state.record_bytes);
         task->pieces = (uint8_t)(bytes / RECORD_PIECE_BYTES);
@@ -264,10 +265,10 @@ static struct task *record_new(struct core *core, size_t input_count, size_t roo
     return task;
 }
 
-struct task *table_record(struct core *core, size_t input_count, size_t room_bytes,
-                          uint32_t chair, bool alone)
+struct task_record *table_record(struct core *core, size_t input_count,
+                                 size_t room_bytes, uint32_t chair, bool alone)
 {
-    struct task *task = record_new(core, input_count, room_bytes);
+    struct task_record *task = record_new(core, input_count, room_bytes);
     if (task != NULL) {
         task->chair = chair;
         task->candidates = alone ? single_of(core, chair) : NULL;
@@ -283,11 +284,11 @@ static size_t apart_bytes(size_t count)
     return RECORD_PIECE_BYTES + count * sizeof(struct edge);
 }
 
-COLD static struct edge *inputs_apart(struct core *core, struct task *task,
+COLD static struct edge *inputs_apart(struct core *core, struct task_record *task,
                                       size_t count)
 {
     struct task_ext *rest = task_ext_get(core, task);
-    struct task **memory =
+    struct task_record **memory =
         rest == task->task_ext ? memory_take_raw(core, apart_bytes(count)) : NULL;
     if (memory == NULL) {
         return NULL;
@@ -298,7 +299,7 @@ COLD static struct edge *inputs_apart(struct core *core, struct task *task,
     return rest->inputs;
 }
 
-static void inputs_give(struct core *core, struct task *task)
+static void inputs_give(struct core *core, struct task_record *task)
 {
     if (task->inputs_at == 0) {
         memory_give(core, (char *)task->task_ext->inputs - RECORD_PIECE_BYTES,
@@ -306,7 +307,7 @@ static void inputs_give(struct core *core, struct task *task)
     }
 }
 
-bool table_add_inputs(struct core *core, struct task *task, size_t count)
+bool table_add_inputs(struct core *core, struct task_record *task, size_t count)
 {
     assert(task->input_count == 0);
     bool apart = count > task->room_inputs;
@@ -325,7 +326,7 @@ bool table_add_inputs(struct core *core, struct task *task, size_t count)
     return inputs != NULL;
 }
 
-void *record_room(const struct core *core, struct task *task, size_t *room_bytes)
+void *record_room(const struct core *core, struct task_record *task, size_t *room_bytes)
 {
     size_t at = record_round(core->state.record_bytes) +
                 task->room_inputs * sizeof(struct edge);
@@ -334,9 +335,9 @@ void *record_room(const struct core *core, struct task *task, size_t *room_bytes
     return (char *)task + at;
 }
 
-HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
-                                 const struct rankset *candidates, size_t input_count,
-                                 size_t room_bytes)
+HOT struct task_record *table_enter_for(struct core *core, const moot_hash *hash,
+                                        const struct rankset *candidates,
+                                        size_t input_count, size_t room_bytes)
 {
     size_t slot = core->state.slot_count > 0 ? slot_of(core, hash) : 0;
     if (core->state.slot_count > 0 && core->state.tags[slot] != 0) {
@@ -346,8 +347,8 @@ HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
         return NULL;
     }
     assert(!scope_is_dropped(core, hash) || MUTANT(LATEFRESH));
-    struct scope *scope = scope_of(core, hash);
-    struct task *task = record_new(core, input_count, room_bytes);
+    struct scope_record *scope = scope_of(core, hash);
+    struct task_record *task = record_new(core, input_count, room_bytes);
     if (task == NULL || core->broken) {
         return NULL;
     }
@@ -365,14 +366,14 @@ HOT struct task *table_enter_for(struct core *core, const moot_hash *hash,
     return task;
 }
 
-void task_set_user(const struct core *core, struct task *task, void *user)
+void task_set_user(const struct core *core, struct task_record *task, void *user)
 {
     if (core->options.entry_bytes == 0) {
         memcpy((char *)task + CORE_ENTRY_BYTES, &user, sizeof(void *));
     }
 }
 
-bool task_learn_candidates(struct core *core, struct task *task,
+bool task_learn_candidates(struct core *core, struct task_record *task,
                            const struct rankset *candidates)
 {
     if (!task->finder || candidates == NULL) {
@@ -396,12 +397,12 @@ bool task_learn_candidates(struct core *core, struct task *task,
     return true;
 }
 
-void table_give(struct core *core, struct task *task)
+void table_give(struct core *core, struct task_record *task)
 {
     memory_give(core, task, (size_t)task->pieces * RECORD_PIECE_BYTES);
 }
 
-HOT static void task_release(struct core *core, struct task *task)
+HOT static void task_release(struct core *core, struct task_record *task)
 {
     requests_release(core, task->requests);
     candidates_give(core, task->candidates);
@@ -426,7 +427,7 @@ void table_remove(struct core *core, const moot_hash *hash)
     slot_fill(core, hole, 0, NULL);
 }
 
-void table_forget(struct core *core, struct task *task)
+void table_forget(struct core *core, struct task_record *task)
 {
     table_remove(core, &task->hash);
     core->stats.tasks--;
@@ -452,7 +453,7 @@ void table_release(struct core *core)
     block_free(core->state.memory.blocks);
 }
 
-void graph_link_edge(struct edge *edge, struct task *from, bool order_only)
+void graph_link_edge(struct edge *edge, struct task_record *from, bool order_only)
 {
     struct edge *next = from->consumers;
     edge->from = from;

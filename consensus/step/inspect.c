@@ -10,7 +10,7 @@
 
 void *core_user(const struct core *core, const moot_hash *hash)
 {
-    const struct task *task = table_find(core, hash);
+    const struct task_record *task = table_find(core, hash);
     return task != NULL ? task_user(core, task) : NULL;
 }
 
@@ -89,38 +89,38 @@ void core_entry_set_user(struct core *core, void *entry, void *user)
 
 const char *core_entry_site(const void *entry)
 {
-    const struct task *task = entry;
+    const struct task_record *task = entry;
     return task->site;
 }
 
 void core_entry_set_site(void *entry, const char *site)
 {
-    struct task *task = entry;
+    struct task_record *task = entry;
     task->site = site;
 }
 
 uint32_t core_entry_input_count(const void *entry)
 {
-    const struct task *task = entry;
+    const struct task_record *task = entry;
     return task->input_count;
 }
 
 uint32_t core_entry_data_count(const void *entry)
 {
-    const struct task *task = entry;
+    const struct task_record *task = entry;
     return (uint32_t)task->input_count - task->after_count;
 }
 
 void *core_entry_input(const void *entry, uint32_t i)
 {
-    const struct task *task = entry;
+    const struct task_record *task = entry;
     assert(i < task->input_count);
     return task_inputs(task)[i].from;
 }
 
 bool core_entry_is_input(const void *entry)
 {
-    const struct task *task = entry;
+    const struct task_record *task = entry;
     return task->consumers != NULL;
 }
 
@@ -145,7 +145,7 @@ void core_each_entry(const struct core *core, bool (*see)(void *context, void *e
     }
 }
 
-static void look_at_others(const struct core *core, const struct task *task,
+static void look_at_others(const struct core *core, const struct task_record *task,
                            struct core_task_view *out)
 {
     FOR_MEMBERS(core, rank)
@@ -163,7 +163,7 @@ static void look_at_others(const struct core *core, const struct task *task,
 bool core_task_look(const struct core *core, const moot_hash *hash,
                     struct core_task_view *out)
 {
-    const struct task *task = table_find(core, hash);
+    const struct task_record *task = table_find(core, hash);
     if (task == NULL) {
         return false;
     }
@@ -229,7 +229,7 @@ void core_self_look(const struct core *core, struct core_self_view *out)
 void core_each_open(const struct core *core,
                     bool (*see)(void *context, const moot_hash *hash), void *context)
 {
-    const struct task *task = core->ownership.unfinished.at.next;
+    const struct task_record *task = core->ownership.unfinished.at.next;
     for (; task != &core->ownership.unfinished; task = task->at.next) {
         if (!see(context, &task->hash)) {
             return;
@@ -246,7 +246,7 @@ void core_each_open(const struct core *core,
 uint64_t core_undecided(const struct core *core)
 {
     uint64_t count = 0;
-    const struct task *task = core->ownership.undecided_requests.undecided_next;
+    const struct task_record *task = core->ownership.undecided_requests.undecided_next;
     for (; task != &core->ownership.undecided; task = task->requests->undecided_next) {
         count++;
     }
@@ -270,7 +270,7 @@ void core_each_wait(const struct core *core,
                     void *context)
 {
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        const struct task *task =
+        const struct task_record *task =
             !is_stub(core->state.slots[i]) ? core->state.slots[i] : NULL;
         if (task != NULL && task->needs_done + task->needs_data > 0 &&
             !task_satisfied(task)) {

@@ -117,7 +117,7 @@ static bool names_a_task(enum message_type type)
 }
 
 /* Who leaves may not want to own it. */
-static void on_decision(struct core *core, uint32_t from, struct task *task,
+static void on_decision(struct core *core, uint32_t from, struct task_record *task,
                         const struct message_decision *decision)
 {
     if (graph_on_decision(core, from, task, decision) &&
@@ -127,7 +127,7 @@ static void on_decision(struct core *core, uint32_t from, struct task *task,
 }
 
 /* One that a leaver hands over is answered before anything follows from it. */
-static void on_result(struct core *core, uint32_t from, struct task *task,
+static void on_result(struct core *core, uint32_t from, struct task_record *task,
                       const struct message *message)
 {
     enum graph_taken taken = graph_on_result(core, from, task, message);
@@ -139,7 +139,7 @@ static void on_result(struct core *core, uint32_t from, struct task *task,
     }
 }
 
-static void on_pull(struct core *core, uint32_t from, struct task *task)
+static void on_pull(struct core *core, uint32_t from, struct task_record *task)
 {
     if (task->own != CORE_OWN_DONE) {
         core->stats.refused++;
@@ -148,7 +148,7 @@ static void on_pull(struct core *core, uint32_t from, struct task *task)
     graph_send_result(core, task, from, WANT_DATA);
 }
 
-static void on_verdict(struct core *core, struct task *task,
+static void on_verdict(struct core *core, struct task_record *task,
                        const struct message_verdict *verdict)
 {
     if (!task_satisfied(task)) {
@@ -247,7 +247,7 @@ static void deliver_of_ranks(struct core *core, uint32_t from,
 }
 
 /* `task` is that of the message's hash, or NULL if the type names none. */
-static void deliver(struct core *core, uint32_t from, struct task *task,
+static void deliver(struct core *core, uint32_t from, struct task_record *task,
                     const struct message *message)
 {
     switch ((int)message->type) {
@@ -310,7 +310,7 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
     if (message->epoch == core->epoch) {
         peer_spoke(core, from);
     }
-    struct task *task = NULL;
+    struct task_record *task = NULL;
     if (names_a_task(message->type)) {
         if (scope_is_dropped(core, &message->hash) && !MUTANT(LATEFRESH)) {
             scope_late(core, from, message);
@@ -423,7 +423,7 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
         is_of_the_past(core, motion)) {
         return false;
     }
-    const struct task *task = table_find(core, &motion->hash);
+    const struct task_record *task = table_find(core, &motion->hash);
     if (task != NULL && (task->held || task->declined || task->rec != NOBODY)) {
         return false;
     }

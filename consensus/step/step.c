@@ -115,7 +115,7 @@ void core_free(struct core *core)
 
 static int on_lane(struct core *core, const struct core_event *event)
 {
-    struct lane *lane = lane_enter(core, event->u.lane.lane);
+    struct lane_record *lane = lane_enter(core, event->u.lane.lane);
     if (lane == NULL) {
         return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_ERR_LIMIT;
     }
@@ -150,7 +150,7 @@ COLD static int on_decline(struct core *core, const struct core_event *event)
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_OK;
     }
-    struct task *task = event_enter(core, event);
+    struct task_record *task = event_enter(core, event);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
@@ -166,7 +166,7 @@ COLD static int on_decline(struct core *core, const struct core_event *event)
 
 static int on_done(struct core *core, const struct core_event *event)
 {
-    struct task *task = event_find(core, event);
+    struct task_record *task = event_find(core, event);
     if (task == NULL || task->own != CORE_OWN_RUNNING) {
         return MOOT_ERR_STATE;
     }
@@ -194,7 +194,7 @@ COLD static int on_cancel(struct core *core, const struct core_event *event)
         reclaim_once_is_gone(core, &event->hash)) {
         return MOOT_OK; /* it has ended */
     }
-    struct task *task = event_enter(core, event);
+    struct task_record *task = event_enter(core, event);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
@@ -396,7 +396,7 @@ HOT bool core_release(struct core *core, const moot_hash *hash, void *entry,
     if (core->broken || core->membership.fenced) {
         return false;
     }
-    struct task *task = entry != NULL ? entry : table_find(core, hash);
+    struct task_record *task = entry != NULL ? entry : table_find(core, hash);
     if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
         task->needs_data > 0 || task->users > readers || task->entrusted ||
         task->status != MOOT_OK ||

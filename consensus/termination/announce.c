@@ -34,7 +34,7 @@ bool announce_below_rests(const struct core *core)
 
 static struct message_state state_now(const struct core *core)
 {
-    const struct task *wait = core->ownership.last_wait;
+    const struct task_record *wait = core->ownership.last_wait;
     return (struct message_state){
         .blocked = core->step.blocked,
         .closed = core->step.closed,

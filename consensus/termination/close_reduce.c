@@ -148,7 +148,7 @@ static void add_own_roll(struct core *core, uint32_t holders)
 static void add_own_claims(struct core *core)
 {
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        const struct task *task =
+        const struct task_record *task =
             !is_stub(core->state.slots[i]) ? core->state.slots[i] : NULL;
         if (task != NULL && task->chair == core->rank && !task->finder &&
             (task->held || task->rec != NOBODY)) {

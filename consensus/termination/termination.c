@@ -60,7 +60,8 @@ static bool is_passive(const struct core *core)
 static void find_undecided(const struct core *core, struct message_pollr *answer,
                            moot_hash *orphan)
 {
-    for (const struct task *task = core->ownership.undecided_requests.undecided_next;
+    for (const struct task_record *task =
+             core->ownership.undecided_requests.undecided_next;
          task != &core->ownership.undecided && (!answer->undecided || MUTANT(NOTFOUND));
          task = task->requests->undecided_next) {
         uint64_t len = chair_least_len(task);
@@ -79,7 +80,7 @@ static void find_undecided(const struct core *core, struct message_pollr *answer
 
 static void find_stuck(const struct core *core, struct message_pollr *answer)
 {
-    for (const struct task *task = core->ownership.unfinished.at.next;
+    for (const struct task_record *task = core->ownership.unfinished.at.next;
          task != &core->ownership.unfinished; task = task->at.next) {
         if (task->own == CORE_OWN_WAIT &&
             (!answer->stuck || hash_compare(&task->hash, &answer->stuck_hash) < 0)) {
@@ -179,7 +180,7 @@ static struct message_pollr sum_of_answers(const struct core *core, moot_hash *o
 
 static void carry_out(struct core *core, const moot_hash *hash, enum resolve_what what)
 {
-    struct task *task = table_find(core, hash);
+    struct task_record *task = table_find(core, hash);
     if (what == RESOLVE_YIELD) {
         chair_yield_all(core);
     } else if (task == NULL) {
@@ -458,12 +459,12 @@ void termination_on_pollr(struct core *core, uint32_t from,
 /* --- Carried out at the ranks -------------------------------------------------- */
 
 /* A once task without inputs left to wait for may wait for a lease. */
-static bool waits_for_input(const struct task *task)
+static bool waits_for_input(const struct task_record *task)
 {
     return task->own == CORE_OWN_WAIT && task->missing > 0;
 }
 
-static struct task *first_missing(const struct task *task)
+static struct task_record *first_missing(const struct task_record *task)
 {
     uint32_t i = 0;
     while (!task_inputs(task)[i].waiting) {
@@ -473,7 +474,7 @@ static struct task *first_missing(const struct task *task)
     return task_inputs(task)[i].from;
 }
 
-static void pass_chase_on(struct core *core, struct task *task,
+static void pass_chase_on(struct core *core, struct task_record *task,
                           const struct message_chase *chase)
 {
     uint32_t to = task->chair == core->rank ? task->rec : task->chair;
@@ -521,7 +522,7 @@ static void add_hop(struct message_chase *chase, moot_hash *path, const moot_has
     path[chase->path_count++] = *hash;
 }
 
-void termination_on_chase(struct core *core, struct task *task,
+void termination_on_chase(struct core *core, struct task_record *task,
                           const struct message_chase *chase)
 {
     struct message_chase way = *chase;

@@ -8,8 +8,8 @@
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 #include "node/api/close.h"
-#include "node/api/sized.h"
 #include "node/compose/queue.h"
+#include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/engine/lane_scope.h"
 #include "node/engine/outbox.h"
@@ -55,10 +55,10 @@ int moot_close(moot *m)
         error = observe_refuse(lane, "moot_close");
     } else if (lane->call != NULL) {
         error = lane_fail(lane, MOOT_ERR_STATE, "moot_close inside a kernel");
-    } else if (!m->closing) {
+    } else if (!m->engine.closing) {
         queue_close_all(m, lane); /* whose functions may let another close first */
     }
-    if (error == MOOT_OK && m->closing) {
+    if (error == MOOT_OK && m->engine.closing) {
         error = lane_fail(lane, MOOT_ERR_STATE, "another thread closes this context");
     }
     if (error != MOOT_OK) {
@@ -149,20 +149,20 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
     if (error != MOOT_OK) {
         return error;
     }
-    if (kernel_find(&m->kernels, kernel->name) != NULL) {
+    if (kernel_find(&m->tasks.kernels, kernel->name) != NULL) {
         return lane_fail(lane, MOOT_ERR_KERNEL_EXISTS, "kernel '%s': %s", kernel->name,
                          error_text(MOOT_ERR_KERNEL_EXISTS));
     }
-    if (m->kernels.count == LIMIT_KERNELS) {
+    if (m->tasks.kernels.count == LIMIT_KERNELS) {
         return lane_fail(lane, MOOT_ERR_LIMIT, "no more than %u kernels",
                          LIMIT_KERNELS);
     }
-    struct kernel *added = kernel_add(&m->kernels, kernel);
+    struct kernel *added = kernel_add(&m->tasks.kernels, kernel);
     if (added == NULL) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for kernel '%s'",
                          kernel->name);
     }
-    added->id = handle_of_kernel(&m->handles, m->kernels.count - 1);
+    added->id = handle_of_kernel(&m->tasks.handles, m->tasks.kernels.count - 1);
     if (added->conflict) { /* heard of before: everyone must learn that they differ */
         outbox_tell_kernel(m, added);
     }

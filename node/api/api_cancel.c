@@ -1,8 +1,8 @@
 /* api_cancel.c - the public calls that cancel tasks: one, some, by label.
  *
  * All of them come down to one event of the core per task, which sees to it that
- * whoever decides hears of it (consensus/ownership/cancel.c).  Tasks are named by their hashes
- * here, because a step may end the very records that are gone through.
+ * whoever decides hears of it (consensus/ownership/cancel.c).  Tasks are named by their
+ * hashes here, because a step may end the very records that are gone through.
  */
 #include "node/api/moot.h"
 

@@ -2,8 +2,8 @@
  */
 #include "node/api/moot.h"
 
-#include "node/api/sized.h"
 #include "node/compose/group.h"
+#include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/record/task_watch.h"
 #include "node/spawn/spawn.h"

@@ -1,8 +1,8 @@
 /* api_queue.c - the public calls of task queues: check, lock, call, unlock. */
 #include "node/api/moot_queue.h"
 
-#include "node/api/sized.h"
 #include "node/compose/queue.h"
+#include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/spawn/spawn_check.h"
 #include "node/tasks/kernel.h"

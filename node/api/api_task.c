@@ -48,7 +48,7 @@ static int check_wait(struct moot *m, struct lane *lane, const char *call,
     if (timeout < 0) {
         return lane_fail(lane, MOOT_ERR_INVALID, "%s: the timeout is negative", call);
     }
-    if (m->closing) {
+    if (m->engine.closing) {
         return lane_fail(lane, MOOT_ERR_CLOSED, "%s: the context is closing", call);
     }
     int error = lane_enrol(m, lane);
@@ -252,14 +252,14 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
 static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
 {
     struct handle *handle;
-    bool unnamed = m->unnamed.count + m->unnamed.in_regions > 0;
+    bool unnamed = m->spawn.unnamed.count + m->spawn.unnamed.in_regions > 0;
     if (unnamed) {
         engine_look_at_clock(m);
     }
-    if (m->unnamed.in_regions > 0) {
+    if (m->spawn.unnamed.in_regions > 0) {
         unnamed_end_patiently(m);
     }
-    int error = handle_find(&m->handles, t.id, &handle);
+    int error = handle_find(&m->tasks.handles, t.id, &handle);
     if (error != MOOT_OK) {
         return bad_handle(lane, "moot_task_release", 0, error);
     }
@@ -269,7 +269,7 @@ static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
     if (!unnamed && task_handle_may_step(handle)) {
         engine_look_at_clock(m);
     }
-    if (m->unnamed.count == 0 || !unnamed_release(m, t.id, &handle)) {
+    if (m->spawn.unnamed.count == 0 || !unnamed_release(m, t.id, &handle)) {
         task_handle_end(m, handle);
     }
     return MOOT_OK;

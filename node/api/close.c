@@ -69,15 +69,19 @@ static void serve_until(struct moot *m, struct lane *lane, bool (*done)(struct m
 /* Only this thread is left inside a public call. */
 static bool is_alone(struct moot *m)
 {
-    return __atomic_load_n(&m->callers, __ATOMIC_ACQUIRE) == 1 && m->running == 0;
+    return __atomic_load_n(&m->engine.callers, __ATOMIC_ACQUIRE) == 1 &&
+           m->schedule.running == 0;
 }
 
 static bool program_left(struct moot *m)
 {
-    return m->program_waits == 0 || m->fatal != 0;
+    return m->schedule.program_waits == 0 || m->engine.fatal != 0;
 }
 
-static bool is_over(struct moot *m) { return m->adjourned || m->fatal != 0; }
+static bool is_over(struct moot *m)
+{
+    return m->engine.adjourned || m->engine.fatal != 0;
+}
 
 /* What is under way to a rank that was removed and perhaps stands still may never
  * arrive. */
@@ -109,8 +113,8 @@ static void part(struct moot *m, struct lane *lane)
 
 static void close_core(struct moot *m)
 {
-    while (m->lingering != NULL) {
-        wait_end_linger(m, m->lingering);
+    while (m->schedule.lingering != NULL) {
+        wait_end_linger(m, m->schedule.lingering);
     }
     struct core_event event = {.type = CORE_EV_CLOSE};
     event.u.close.exit_code = 0;
@@ -119,8 +123,8 @@ static void close_core(struct moot *m)
 
 static void stop_threads(struct moot *m)
 {
-    __atomic_store_n(&m->stop, true, __ATOMIC_RELEASE);
-    pthread_cond_broadcast(&m->changed);
+    __atomic_store_n(&m->engine.stop, true, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&m->engine.changed);
     engine_unlock(m);
     workers_join(m);
     progress_join_helper(m);
@@ -141,26 +145,26 @@ static void leave_alone(struct moot *m)
 
 int close_context(struct moot *m, struct lane *lane)
 {
-    m->closing = true;
-    m->closing_ns = engine_look_at_clock(m);
+    m->engine.closing = true;
+    m->engine.closing_ns = engine_look_at_clock(m);
     trace_closing(m);
-    m->end_count++;
-    report_wait_begins(m, m->closing_ns);
+    m->schedule.end_count++;
+    report_wait_begins(m, m->engine.closing_ns);
     progress_wake(m);
     serve_until(m, lane, program_left, CORE_NEVER);
-    if (m->fatal == 0) {
+    if (m->engine.fatal == 0) {
         close_core(m);
         serve_until(m, lane, is_over, CORE_NEVER);
     }
-    uint64_t patience_ns = m->fatal == 0 ? FLUSH_NS : FLUSH_FATAL_NS;
+    uint64_t patience_ns = m->engine.fatal == 0 ? FLUSH_NS : FLUSH_FATAL_NS;
     serve_until(m, lane, is_flushed, clock_ns() + patience_ns);
-    if (m->fatal == 0) {
+    if (m->engine.fatal == 0) {
         part(m, lane);
     }
     serve_until(m, lane, is_alone, CORE_NEVER);
-    int code = m->fatal;
+    int code = m->engine.fatal;
     if (code != 0) {
-        thread_fail(code, "%s", text_get(&m->fatal_story));
+        thread_fail(code, "%s", text_get(&m->engine.fatal_story));
     }
     summary_write(m, code);
     metrics_write(m, code);
@@ -193,36 +197,36 @@ void context_free(struct moot *m)
     bool quiet = m->transport == NULL || m->transport->ops->free(m->transport);
     faults_release(m);
     trace_abandon(m);
-    outbox_free(m->outbox, quiet);
-    inbox_free(m->inbox, quiet);
+    outbox_free(m->engine.outbox, quiet);
+    inbox_free(m->engine.inbox, quiet);
     door_close(m);
-    inquiry_free(m->inquiry);
+    inquiry_free(m->explain.inquiry);
     members_release(m);
     if (m->core != NULL) {
         task_each(m, free_task, NULL);
     }
     exec_release(m);
-    handles_release(&m->handles);
+    handles_release(&m->tasks.handles);
     early_release(m);
-    kernels_release(&m->kernels);
-    queue_lines_release(&m->queue_lines);
+    kernels_release(&m->tasks.kernels);
+    queue_lines_release(&m->compose.queue_lines);
     scopes_release(m);
     datas_release(m);
     observe_release(m);
     transport_group_release(&m->group);
-    free(m->sites);
+    free(m->tasks.sites);
     core_free(m->core); /* and with it the records of tasks */
-    pool_release(&m->pool);
-    payloads_release(&m->payloads);
-    free(m->laters);
-    for (uint32_t i = 0; i < m->report_count; i++) {
-        text_release(&m->reports[i]);
+    pool_release(&m->store.pool);
+    payloads_release(&m->store.payloads);
+    free(m->engine.laters);
+    for (uint32_t i = 0; i < m->explain.report_count; i++) {
+        text_release(&m->explain.reports[i]);
     }
-    free(m->reports);
-    text_release(&m->fatal_story);
-    pthread_cond_destroy(&m->changed);
-    pthread_cond_destroy(&m->left_alone);
-    pthread_cond_destroy(&m->roused);
+    free(m->explain.reports);
+    text_release(&m->engine.fatal_story);
+    pthread_cond_destroy(&m->engine.changed);
+    pthread_cond_destroy(&m->schedule.left_alone);
+    pthread_cond_destroy(&m->engine.roused);
     bond_drop(m->bond);
     free(m);
 }

@@ -8,8 +8,8 @@
 #include "hashing/identity.h"
 #include "node/api/close.h"
 #include "node/api/context_open.h"
-#include "node/api/sized.h"
 #include "node/compose/chain.h"
+#include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/engine/inbox.h"
 #include "node/engine/outbox.h"
@@ -52,8 +52,9 @@ static bool make_condition(pthread_cond_t *condition)
 static struct moot *context_new(const moot_options *options)
 {
     struct moot *m = calloc(1, sizeof(*m));
-    if (m == NULL || !make_condition(&m->changed) || !make_condition(&m->left_alone) ||
-        !make_condition(&m->roused) || !payloads_init(&m->payloads)) {
+    if (m == NULL || !make_condition(&m->engine.changed) ||
+        !make_condition(&m->schedule.left_alone) ||
+        !make_condition(&m->engine.roused) || !payloads_init(&m->store.payloads)) {
         free(m);
         return NULL;
     }
@@ -62,12 +63,12 @@ static struct moot *context_new(const moot_options *options)
         context_free(m);
         return NULL;
     }
-    clock_begin(&m->clock);
+    clock_begin(&m->engine.clock);
     m->opened_ns = engine_look_at_clock(m);
-    m->stall_due_ns = CORE_NEVER;
-    m->signals_seen = usr1_count();
-    m->report = options->report != NULL ? options->report : report_to_stderr;
-    m->report_user = options->report_user;
+    m->explain.stall_due_ns = CORE_NEVER;
+    m->explain.signals_seen = usr1_count();
+    m->explain.report = options->report != NULL ? options->report : report_to_stderr;
+    m->explain.report_user = options->report_user;
     return m;
 }
 
@@ -128,7 +129,7 @@ static int make_core(struct moot *m, char *story)
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
                  CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |
                  (knobs->trace[0] != '\0' ? TRACE_NOTES : 0)};
-    m->window_bound = (uint64_t)knobs->window;
+    m->spawn.window_bound = (uint64_t)knobs->window;
     int error = members_options(m, &options, story, STORY_BYTES);
     m->core = error == MOOT_OK ? core_new(&options) : NULL;
     return error == MOOT_OK && m->core == NULL ? MOOT_ERR_NO_MEMORY : error;
@@ -143,14 +144,14 @@ static int make_parts(struct moot *m, char *story)
     if (error != MOOT_OK) {
         return error;
     }
-    m->outbox = outbox_new(m->group.size);
-    m->inbox = inbox_new(&m->group);
-    m->inquiry = inquiry_new(m->group.size);
+    m->engine.outbox = outbox_new(m->group.size);
+    m->engine.inbox = inbox_new(&m->group);
+    m->explain.inquiry = inquiry_new(m->group.size);
     trace_open(m);
-    chain_kernel_init(&m->join_kernel);
-    handles_init(&m->handles, m->group.uids[m->group.rank]);
-    bool made =
-        members_open(m) && m->outbox != NULL && m->inbox != NULL && m->inquiry != NULL;
+    chain_kernel_init(&m->compose.join_kernel);
+    handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
+    bool made = members_open(m) && m->engine.outbox != NULL &&
+                m->engine.inbox != NULL && m->explain.inquiry != NULL;
     return made ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -196,7 +197,7 @@ static bool start_threads(struct moot *m, char *story)
         helper = workers = false;
         say_caller_mode(m);
     }
-    atomic_store(&m->driven_ns, engine_look_at_clock(m));
+    atomic_store(&m->engine.driven_ns, engine_look_at_clock(m));
     door_open(m);
     engine_lock(m); /* those that run already tell peers how many there are */
     bool helped = !helper || progress_start_helper(m);
@@ -214,8 +215,8 @@ static void give_up(struct moot *m)
 {
     if (m->bond != NULL) {
         engine_lock(m);
-        __atomic_store_n(&m->stop, true, __ATOMIC_RELEASE);
-        pthread_cond_broadcast(&m->changed);
+        __atomic_store_n(&m->engine.stop, true, __ATOMIC_RELEASE);
+        pthread_cond_broadcast(&m->engine.changed);
         engine_unlock(m);
         workers_join(m);
         progress_join_helper(m);

@@ -21,7 +21,7 @@ static bool take_bytes(struct moot *m, struct moot_call *call, size_t i)
     if (payload == NULL || payload != call->inputs[i] ||
         payload->size <= PAYLOAD_SMALL_BYTES || payload->references > 1 || task->own ||
         task->gone || task->pins > 0 || task->handle_count > 0 || task->lingers ||
-        m->fatal != 0 || call->task->kernel->retries > 0) {
+        m->engine.fatal != 0 || call->task->kernel->retries > 0) {
         return false;
     }
     unnamed_settle(m);

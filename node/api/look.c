@@ -3,7 +3,7 @@
 
 #include "hashing/placement.h"
 #include "node/api/moot_watch.h"
-#include "node/api/sized.h"
+#include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/tasks/task_handle.h"
 #include "node/tasks/task_list.h"

@@ -1,7 +1,7 @@
 /* run_figures.c - see run_figures.h. */
 #include "node/cli/run_figures.h"
 #include "node/explain/rank_snapshot.h"
-#include "node/tools/state.h"
+#include "node/tools/state_sockets.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ enum {
 };
 
 /* A question that was asked, and as much of its answer as has come. */
-struct question {
+struct figure_query {
     int fd; /* -1: none is open */
     uint8_t *bytes;
     size_t size, room;
@@ -30,7 +30,7 @@ struct question {
 
 struct source {
     char door[DOOR_PATH_BYTES]; /* "": not known, or not on this host */
-    struct question question;
+    struct figure_query question;
     uint64_t said_ns; /* when it said what follows; 0: never */
     uint64_t done, running, waiting, voted;
     bool closed; /* its moot, and has no other */
@@ -43,7 +43,7 @@ struct run_figures {
     uint32_t count, open;
     uint64_t epoch; /* the last view that is known */
     uint32_t next;  /* to be asked: they take turns where there are many */
-    struct question all;
+    struct figure_query all;
     uint64_t all_due_ns;
 };
 
@@ -68,13 +68,13 @@ struct run_figures *run_figures_new(const char *sheets, int ranks)
 
 /* --- Questions -------------------------------------------------------------------- */
 
-static void question_end(struct question *question)
+static void question_end(struct figure_query *question)
 {
     if (question->fd >= 0) {
         close(question->fd);
     }
     free(question->bytes);
-    *question = (struct question){.fd = -1};
+    *question = (struct figure_query){.fd = -1};
 }
 
 void run_figures_free(struct run_figures *figures)
@@ -91,8 +91,8 @@ void run_figures_free(struct run_figures *figures)
 }
 
 /* False if nobody listens there, or it is too busy for another guest. */
-static bool question_ask(struct question *question, const char *door, const char *line,
-                         uint64_t until_ns)
+static bool question_ask(struct figure_query *question, const char *door,
+                         const char *line, uint64_t until_ns)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const size_t length = strlen(line);
@@ -113,7 +113,7 @@ static bool question_ask(struct question *question, const char *door, const char
 }
 
 /* Once the head is there: room for the rest.  False if there is none to come. */
-static bool question_grow(struct question *question)
+static bool question_grow(struct figure_query *question)
 {
     const size_t rest = state_head_read(question->bytes);
     uint8_t *bytes =
@@ -128,7 +128,7 @@ static bool question_grow(struct question *question)
 
 /* Reads on: the answer, once it is whole.  The question is over then, and also where no
  * answer will come. */
-static Moot__Picture *question_hear(struct question *question, uint64_t now_ns)
+static Moot__Picture *question_hear(struct figure_query *question, uint64_t now_ns)
 {
     Moot__Picture *picture = NULL;
     bool over = now_ns > question->until_ns;
@@ -337,7 +337,7 @@ void run_figures_hear(struct run_figures *figures, uint64_t now_ns)
         picture_take(figures, picture, now_ns);
     }
     for (uint32_t i = 0; figures->open > 0 && i < figures->count; i++) {
-        struct question *question = &figures->sources[i].question;
+        struct figure_query *question = &figures->sources[i].question;
         if (question->fd < 0) {
             continue;
         }

@@ -2,10 +2,10 @@
  * (node/service/status_socket.h), without ever waiting for an answer.
  *
  * A rank says where it can be asked in the file that it leaves in the sheets' folder
- * while its moot is open (node/explain/exit_report.h).  Each rank on this host is asked for itself,
- * in brief, which costs it some tens of microseconds.  Where the moot has more ranks
- * than are here, one of those asks all others now and then.  Who does not answer counts
- * with what it said last, and is silent.
+ * while its moot is open (node/explain/exit_report.h).  Each rank on this host is asked
+ * for itself, in brief, which costs it some tens of microseconds.  Where the moot has
+ * more ranks than are here, one of those asks all others now and then.  Who does not
+ * answer counts with what it said last, and is silent.
  */
 #ifndef NODE_CLI_RUN_FIGURES_H
 #define NODE_CLI_RUN_FIGURES_H

@@ -5,8 +5,8 @@
  * built in as bytes.
  */
 #include "node/cli/report_page.h"
+#include "node/cli/trace_told.h"
 #include "node/tools/report_data.h"
-#include "node/tools/trace_told.h"
 #include <string.h>
 
 /* Replaces `@NAME@` in the page by what belongs there. */

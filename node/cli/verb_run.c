@@ -17,7 +17,7 @@
 #include "node/launch/launch.h"
 #include "node/launch/outcome.h"
 #include "node/tools/sheet.h"
-#include "node/tools/state.h"
+#include "node/tools/state_sockets.h"
 #include "proto/limits.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* verb_state.c - `moot state`: what the ranks of a running job wait for.
  *
- * A rank on this host gathers what all say (node/service/status_socket.h); state_find.c asks it, and
- * state_text.c and state_json.c write what it answers.
+ * A rank on this host gathers what all say (node/service/status_socket.h); state_find.c
+ * asks it, and state_text.c and state_json.c write what it answers.
  */
 #include "node/cli/cli.h"
 #include "node/config/knobs.h"
-#include "node/tools/state.h"
+#include "node/tools/state_sockets.h"
 #include "proto/moot_error.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* verb_trace.c - `moot trace export`: a folder of records as other tools read them. */
 #include "node/cli/cli.h"
+#include "node/cli/trace_told.h"
 #include "node/tools/trace_export.h"
-#include "node/tools/trace_told.h"
 #include <string.h>
 
 static const struct format {

@@ -327,7 +327,7 @@ static int run_once(const struct tuning *tuning, bool shown)
 
 static bool trace_take_in(struct tuning *tuning)
 {
-    struct trace trace;
+    struct trace_job trace;
     char story[4300];
     bool whole = true;
     if (!trace_read(tuning->directory, &trace, story, sizeof(story))) {

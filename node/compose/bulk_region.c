@@ -34,7 +34,7 @@ struct unnamed_task *region_next(struct region *region)
 void region_add(struct moot *m, struct region *region)
 {
     region->last->count++;
-    m->unnamed.in_regions++;
+    m->spawn.unnamed.in_regions++;
 }
 
 /* --- What is about to be forgotten ----------------------------------------------- */
@@ -58,7 +58,8 @@ static bool any_is_leaving(const struct moot *m, const struct region *region)
 static bool any_is_leaving_of_all(const struct moot *m)
 {
     bool any = false;
-    for (const struct lane *lane = m->lanes; lane != NULL && !any; lane = lane->next) {
+    for (const struct lane *lane = m->engine.lanes; lane != NULL && !any;
+         lane = lane->next) {
         const struct moot_queue *queue = lane->queues.top;
         any = queue != NULL && any_is_leaving(m, &queue->region);
     }
@@ -68,7 +69,7 @@ static bool any_is_leaving_of_all(const struct moot *m)
 void region_wait_while_leaving(struct moot *m)
 {
     struct idle idle = {0};
-    while (core_any_leaving(m->core) && m->fatal == 0 && !m->closing &&
+    while (core_any_leaving(m->core) && m->engine.fatal == 0 && !m->engine.closing &&
            any_is_leaving_of_all(m)) {
         if (!progress_drive_free(m)) {
             progress_idle(m, &idle, CORE_NEVER);
@@ -85,14 +86,14 @@ static struct region_part *take_part(struct moot *m, struct region *region)
     struct region_part *part = region->first;
     region->first = part->next;
     region->last = region->first != NULL ? region->last : NULL;
-    m->unnamed.in_regions -= part->count;
+    m->spawn.unnamed.in_regions -= part->count;
     return part;
 }
 
 /* Nothing has happened since they were collected by which that could fail. */
 static bool can_register(const struct moot *m, const struct region *region)
 {
-    bool can = m->fatal == 0 && !m->closing;
+    bool can = m->engine.fatal == 0 && !m->engine.closing;
     for (const struct region_part *part = region->first; can && part != NULL;
          part = part->next) {
         for (uint32_t i = 0; i < part->count; i++) {
@@ -167,13 +168,13 @@ void region_close(struct moot *m, struct lane *lane, struct moot_queue *queue)
 
 void region_end_all(struct moot *m)
 {
-    for (struct lane *lane = m->lanes; lane != NULL; lane = lane->next) {
+    for (struct lane *lane = m->engine.lanes; lane != NULL; lane = lane->next) {
         struct moot_queue *queue = lane->queues.top;
         if (queue != NULL && queue->region.first != NULL) {
             give_tickets(m, lane, queue);
         }
     }
-    assert(m->unnamed.in_regions == 0);
+    assert(m->spawn.unnamed.in_regions == 0);
 }
 
 void region_free(struct region *region)

@@ -127,7 +127,7 @@ static int join_some(struct moot *m, struct lane *lane, struct moot_queue *queue
         }
         moot_hash digest = digest_bytes(hashes, count * sizeof(*hashes));
         struct task_facts facts = {
-            .kernel = &m->join_kernel,
+            .kernel = &m->compose.join_kernel,
             .args = &digest,
             .args_size = sizeof(digest),
             .input_tasks = tasks,
@@ -135,7 +135,7 @@ static int join_some(struct moot *m, struct lane *lane, struct moot_queue *queue
             .nested = around->nested,
             .priority = INT32_MAX,
             .label = "join",
-            .reg = {.flags = m->join_kernel.core_flags |
+            .reg = {.flags = m->compose.join_kernel.core_flags |
                              (around->nested ? CORE_TASK_NESTED : 0u),
                     .inputs = hashes,
                     .input_count = count,

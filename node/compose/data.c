@@ -1,7 +1,7 @@
 /* data.c - see data.h: the handles, and tasks that are spawned through them. */
 #include "node/compose/data.h"
 
-#include "node/api/sized.h"
+#include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/spawn/spawn.h"
 #include "node/tasks/task_handle.h"
@@ -58,13 +58,13 @@ static int invalid(const moot *m, const char *call)
 /* Not the tag of tasks: a task's handle is foreign here. */
 static uint64_t tag_of(const struct moot *m)
 {
-    return m->handles.tag ^ ((1u << TAG_BITS) - 1);
+    return m->tasks.handles.tag ^ ((1u << TAG_BITS) - 1);
 }
 
 static uint64_t id_of(const struct moot *m, uint32_t slot)
 {
     return tag_of(m) << (SLOT_BITS + GENERATION_BITS) |
-           (uint64_t)m->datas->slots[slot].generation << SLOT_BITS | slot;
+           (uint64_t)m->compose.datas->slots[slot].generation << SLOT_BITS | slot;
 }
 
 /* NULL with the error told. */
@@ -74,7 +74,7 @@ static struct data *data_find(struct moot *m, struct lane *lane, const char *cal
     uint32_t slot = (uint32_t)data.id & ((1u << SLOT_BITS) - 1);
     uint32_t generation =
         (uint32_t)(data.id >> SLOT_BITS) & ((1u << GENERATION_BITS) - 1);
-    struct datas *datas = m->datas;
+    struct datas *datas = m->compose.datas;
     *error = MOOT_OK;
     if (data.id >> (SLOT_BITS + GENERATION_BITS) != tag_of(m)) {
         *error = MOOT_ERR_FOREIGN;
@@ -104,14 +104,14 @@ static bool datas_grow(struct datas *datas)
 /* A slot with its generation; NO_SLOT at the limit or without memory. */
 static uint32_t take_slot(struct moot *m)
 {
-    if (m->datas == NULL) {
-        m->datas = calloc(1, sizeof(*m->datas));
-        if (m->datas == NULL) {
+    if (m->compose.datas == NULL) {
+        m->compose.datas = calloc(1, sizeof(*m->compose.datas));
+        if (m->compose.datas == NULL) {
             return NO_SLOT;
         }
-        m->datas->first_free = NO_SLOT;
+        m->compose.datas->first_free = NO_SLOT;
     }
-    struct datas *datas = m->datas;
+    struct datas *datas = m->compose.datas;
     uint32_t slot = datas->first_free;
     if (slot != NO_SLOT) {
         datas->first_free = datas->slots[slot].next_free;
@@ -170,11 +170,11 @@ static int new_locked(struct moot *m, struct lane *lane, moot_task first,
     uint32_t slot = take_slot(m);
     if (slot == NO_SLOT) {
         end_task_handle(m, version);
-        bool full = m->datas != NULL && m->datas->count == LIMIT_DATA;
+        bool full = m->compose.datas != NULL && m->compose.datas->count == LIMIT_DATA;
         return lane_fail(lane, full ? MOOT_ERR_LIMIT : MOOT_ERR_NO_MEMORY,
                          "moot_data_new: no room for a data handle");
     }
-    struct data *data = &m->datas->slots[slot];
+    struct data *data = &m->compose.datas->slots[slot];
     data->used = true;
     data->version = version;
     out->id = id_of(m, slot);
@@ -201,7 +201,7 @@ static int release_locked(struct moot *m, struct lane *lane, moot_data data)
     struct data *found = data_find(m, lane, "moot_data_release", data, &error);
     if (found != NULL) {
         uint64_t version = found->version;
-        give_slot(m->datas, found);
+        give_slot(m->compose.datas, found);
         end_task_handle(m, version);
     }
     return error;
@@ -252,10 +252,10 @@ int moot_data_version(moot *m, moot_data data, moot_task *out)
 
 void datas_release(struct moot *m)
 {
-    if (m->datas != NULL) { /* the task handles go with all others */
-        free(m->datas->slots);
-        free(m->datas);
-        m->datas = NULL;
+    if (m->compose.datas != NULL) { /* the task handles go with all others */
+        free(m->compose.datas->slots);
+        free(m->compose.datas);
+        m->compose.datas = NULL;
     }
 }
 
@@ -332,26 +332,26 @@ static int add_accesses(struct moot *m, struct lane *lane, struct access_spawn *
 
 static int part_kernel(struct moot *m, struct lane *lane, moot_kernel_id *out)
 {
-    struct datas *datas = m->datas;
+    struct datas *datas = m->compose.datas;
     if (datas->part == NULL) {
         const moot_kernel kernel = {
             .name = DATA_PART_KERNEL, .fn = data_part, .flags = MOOT_KERNEL_PORTABLE};
-        if (kernel_find(&m->kernels, kernel.name) != NULL) {
+        if (kernel_find(&m->tasks.kernels, kernel.name) != NULL) {
             return lane_fail(lane, MOOT_ERR_KERNEL_EXISTS,
                              "the program has registered a kernel '%s', a name that "
                              "moot needs itself",
                              kernel.name);
         }
-        if (m->kernels.count == LIMIT_KERNELS) {
+        if (m->tasks.kernels.count == LIMIT_KERNELS) {
             return lane_fail(lane, MOOT_ERR_LIMIT, "more than %u kernels",
                              LIMIT_KERNELS);
         }
-        uint32_t number = m->kernels.count;
-        datas->part = kernel_add(&m->kernels, &kernel);
+        uint32_t number = m->tasks.kernels.count;
+        datas->part = kernel_add(&m->tasks.kernels, &kernel);
         if (datas->part == NULL) {
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a kernel");
         }
-        datas->part->id = handle_of_kernel(&m->handles, number);
+        datas->part->id = handle_of_kernel(&m->tasks.handles, number);
     }
     out->id = datas->part->id;
     return MOOT_OK;

@@ -13,14 +13,14 @@
 
 enum { PRUNE_COUNT_MIN = 1024 };
 
-struct member {
+struct group_member {
     uint64_t id; /* the group's own handle */
     bool ended;
     int code; /* once ended */
 };
 
 struct member_list {
-    struct member *items;
+    struct group_member *items;
     size_t count, room;
 };
 
@@ -42,7 +42,7 @@ static bool list_room(struct member_list *list, size_t more)
     }
     size_t room = list->room ? list->room * 2 : 16;
     room = room < list->count + more ? list->count + more : room;
-    struct member *grown = realloc(list->items, room * sizeof(*grown));
+    struct group_member *grown = realloc(list->items, room * sizeof(*grown));
     if (grown == NULL) {
         return false;
     }
@@ -51,7 +51,7 @@ static bool list_room(struct member_list *list, size_t more)
     return true;
 }
 
-static struct task *task_of(struct moot *m, const struct member *member)
+static struct task *task_of(struct moot *m, const struct group_member *member)
 {
     struct handle *handle;
     int error = task_handle_find(m, member->id, &handle);
@@ -60,7 +60,7 @@ static struct task *task_of(struct moot *m, const struct member *member)
     return handle->task;
 }
 
-static void end_member(struct moot *m, const struct member *member)
+static void end_member(struct moot *m, const struct group_member *member)
 {
     struct handle *handle;
     if (task_handle_find(m, member->id, &handle) == MOOT_OK) {
@@ -109,7 +109,7 @@ void group_add(struct moot *m, struct lane *lane, moot_task task)
         group->incomplete = true;
         return;
     }
-    group->spawned.items[group->spawned.count++] = (struct member){.id = id};
+    group->spawned.items[group->spawned.count++] = (struct group_member){.id = id};
 }
 
 /* --- Open ----------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static bool find_family(struct moot *m, struct group *group, const struct task *
         if (id == 0) {
             return false;
         }
-        group->found.items[group->found.count++] = (struct member){.id = id};
+        group->found.items[group->found.count++] = (struct group_member){.id = id};
     }
     return true;
 }
@@ -209,8 +209,9 @@ static void take_ends(struct moot *m, struct group *group, const struct round *r
 {
     for (size_t i = 0; i < round->count; i++) {
         size_t place = round->places[i];
-        struct member *member = place < FOUND ? &group->spawned.items[place]
-                                              : &group->found.items[place - FOUND];
+        struct group_member *member = place < FOUND
+                                          ? &group->spawned.items[place]
+                                          : &group->found.items[place - FOUND];
         const struct wait_item *item = &round->items[i];
         bool over = item->code == MOOT_ERR_SCOPE_CLOSED && item->task->gone;
         member->ended = true;
@@ -247,7 +248,7 @@ static int wait_for_all(struct moot *m, struct lane *lane, struct group *group,
 }
 
 /* The first that did not end well; NULL: all did. */
-static const struct member *first_failed(const struct member_list *list)
+static const struct group_member *first_failed(const struct member_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].code != MOOT_OK) {
@@ -261,9 +262,10 @@ static const struct member *first_failed(const struct member_list *list)
 static void hand_on(struct moot *m, struct group *to, struct member_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        struct member *member = &list->items[i];
+        struct group_member *member = &list->items[i];
         if (to != NULL && member->code != MOOT_OK && list_room(&to->spawned, 1)) {
-            to->spawned.items[to->spawned.count++] = (struct member){.id = member->id};
+            to->spawned.items[to->spawned.count++] =
+                (struct group_member){.id = member->id};
         } else {
             end_member(m, member);
         }
@@ -300,7 +302,7 @@ int group_close(struct moot *m, struct lane *lane, moot_duration timeout)
     if (code != MOOT_OK) {
         return code; /* it stays open */
     }
-    const struct member *failed = first_failed(&group->spawned);
+    const struct group_member *failed = first_failed(&group->spawned);
     failed = failed != NULL ? failed : first_failed(&group->found);
     if (failed != NULL) {
         code = wait_tell(m, lane, task_of(m, failed), failed->code);

@@ -229,7 +229,7 @@ static int push(struct moot *m, struct lane *lane, enum queue_kind kind,
     uint16_t line = stack->top != NULL ? stack->top->line : 0;
     int error = MOOT_OK;
     if (custom == NULL || (custom->flags & MOOT_QUEUE_INHERITED) != 0) {
-        error = queue_line_in(&m->queue_lines, line, kind, custom, &line);
+        error = queue_line_in(&m->compose.queue_lines, line, kind, custom, &line);
     }
     struct moot_queue *queue = error == MOOT_OK ? queue_new(m, stack->top, kind) : NULL;
     if (queue == NULL) {
@@ -255,11 +255,11 @@ static int open_line(struct moot *m, struct lane *lane, uint16_t line)
     uint32_t depth = 0;
     for (; line != 0 && depth < LIMIT_QUEUE_DEPTH; depth++) {
         lines[depth] = line;
-        line = queue_line_at(&m->queue_lines, line)->up;
+        line = queue_line_at(&m->compose.queue_lines, line)->up;
     }
     int error = MOOT_OK;
     while (depth > 0 && error == MOOT_OK) {
-        struct queue_line one = *queue_line_at(&m->queue_lines, lines[--depth]);
+        struct queue_line one = *queue_line_at(&m->compose.queue_lines, lines[--depth]);
         error = push(m, lane, one.kind, one.kind == QUEUE_CUSTOM ? &one.custom : NULL,
                      true);
         lane = lane_now(m, lane);
@@ -312,7 +312,7 @@ int queue_open(struct moot *m, struct lane *lane, enum queue_kind kind,
                const moot_queue_custom *custom)
 {
     int error = check_shape(lane, "moot_queue_open");
-    if (error == MOOT_OK && lane->call == NULL && m->closing) {
+    if (error == MOOT_OK && lane->call == NULL && m->engine.closing) {
         error = lane_fail(lane, MOOT_ERR_CLOSED, "this context is closing");
     }
     if (error == MOOT_OK) {

@@ -82,7 +82,7 @@ static void release(struct moot_ticket *ticket)
     for (uint32_t i = 0; i < ticket->use_count; i++) {
         task_ticket_end(m, ticket->inputs[i]);
     }
-    pool_give(&m->pool, ticket->inputs, inputs_bytes(ticket->input_count));
+    pool_give(&m->store.pool, ticket->inputs, inputs_bytes(ticket->input_count));
     if (ticket->scope_kept) {
         scope_unkeep(m, &ticket->scope);
     }
@@ -90,7 +90,7 @@ static void release(struct moot_ticket *ticket)
     if (ticket->begun) {
         task_ticket_end(m, task);
     }
-    pool_give(&m->pool, ticket, sizeof(*ticket));
+    pool_give(&m->store.pool, ticket, sizeof(*ticket));
 }
 
 static bool fill_inputs(struct moot_ticket *ticket, const struct task_facts *facts)
@@ -99,7 +99,7 @@ static bool fill_inputs(struct moot_ticket *ticket, const struct task_facts *fac
     if (facts->reg.input_count == 0) {
         return true;
     }
-    ticket->inputs = pool_take(&m->pool, inputs_bytes(facts->reg.input_count));
+    ticket->inputs = pool_take(&m->store.pool, inputs_bytes(facts->reg.input_count));
     if (ticket->inputs == NULL) {
         return false;
     }
@@ -141,7 +141,7 @@ struct moot_ticket *ticket_new(struct moot *m, struct task *task,
                                const struct task_facts *facts)
 {
     assert(!task->held && !task->pending);
-    struct moot_ticket *ticket = pool_take(&m->pool, sizeof(*ticket));
+    struct moot_ticket *ticket = pool_take(&m->store.pool, sizeof(*ticket));
     if (ticket == NULL) {
         return NULL;
     }
@@ -161,7 +161,7 @@ static bool add_after(struct moot_ticket *ticket, struct task *const *after,
 {
     struct moot *m = ticket->m;
     size_t before = ticket->input_count, total = before + count;
-    struct task **inputs = pool_take(&m->pool, inputs_bytes(total));
+    struct task **inputs = pool_take(&m->store.pool, inputs_bytes(total));
     if (inputs == NULL) {
         return false;
     }
@@ -170,10 +170,10 @@ static bool add_after(struct moot_ticket *ticket, struct task *const *after,
     }
     memcpy(inputs + before, after, inputs_bytes(count));
     if (!task_order_spec(m, ticket->task, inputs, total, ticket->after_count + count)) {
-        pool_give(&m->pool, inputs, inputs_bytes(total));
+        pool_give(&m->store.pool, inputs, inputs_bytes(total));
         return false;
     }
-    pool_give(&m->pool, ticket->inputs, inputs_bytes(before));
+    pool_give(&m->store.pool, ticket->inputs, inputs_bytes(before));
     ticket->inputs = inputs;
     ticket->input_count = (uint32_t)total;
     ticket->after_count += (uint32_t)count;

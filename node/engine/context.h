@@ -114,47 +114,14 @@ struct press {
     uint64_t in_vain_bytes; /* has been pressed for them */
 };
 
-struct moot {
-    struct bond *bond;
-    struct core *core;
-    struct transport *transport;
-    struct transport_group group;
-    struct knobs knobs;
-    struct members members;
-    struct faults faults;
-    struct trace *trace;     /* trace.c; NULL: none */
-    struct observe *observe; /* observe.c; NULL: nobody ever watched */
-    uint32_t observed_kinds;
-    moot_report_fn report;
-    void *report_user;
-    uint64_t opened_ns;
+/* The lock, the loop and the lanes: written by engine/, but for .stop, .closing and
+ * .callers, which the public calls set. */
+struct moot_engine {
     struct clock clock;
-    uint64_t now_ns; /* when the lock was taken, or the turn began: time for what is
-                        done under it */
-
-    struct unnamed unnamed; /* spawned, and not registered yet */
-    struct handles handles;
-    bool handles_to_settle; /* task_handle.c: some that were kept may go */
-    struct kernels kernels;
-    struct early_motion *early; /* list */
-    struct kernel join_kernel;  /* chain.c: not among those of programs */
-    struct queue_lines queue_lines;
-    struct pool pool;
-    struct payloads payloads;
-    struct task *gone;       /* task.c: records that the core has forgotten */
-    struct site_name *sites; /* task.c: each spelling once */
-    uint32_t site_count, site_room;
-    const char *site_last; /* of the last spawn: a loop spawns from one place */
     struct lane *lanes;
     uint8_t lane_numbers[LIMIT_LANES]; /* 1: in use */
     uint32_t lane_number_count;        /* ever used */
     struct scope **scopes;             /* scope.c: those in use, by mark */
-    struct datas *datas;               /* data.c; NULL: none yet */
-    uint64_t window_bound;             /* window.c: a spawn waits at so many tasks, */
-    struct patience patience;          /* and for how long */
-    struct press press;
-
-    /* engine.c */
     bool stepping;
     struct later *laters;
     size_t later_count, later_first, later_room;
@@ -163,8 +130,6 @@ struct moot {
     bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
     int fatal;       /* every wait and spawn ends with this; 0: none */
     struct text fatal_story;
-
-    /* progress.c */
     pthread_cond_t changed; /* something that a sleeper may wait for */
     uint32_t sleepers;
     bool driven;                    /* a thread drives; others sleep */
@@ -184,16 +149,45 @@ struct moot {
     uint64_t stirs_seen;   /* and how many they were after the last turn */
     struct outbox *outbox;
     struct inbox *inbox;
+    bool stop;        /* helper, workers and stand-in leave */
+    uint32_t callers; /* __atomic: threads inside public calls, or at their end */
+    bool closing;
+    uint64_t closing_ns; /* since when */
+};
 
-    /* exec.c */
+/* Memory for results and for records: written by store/. */
+struct moot_store {
+    struct pool pool;
+    struct payloads payloads;
+};
+
+/* Handles, kernels and records of tasks: written by tasks/. */
+struct moot_tasks {
+    struct handles handles;
+    bool handles_to_settle; /* task_handle.c: some that were kept may go */
+    struct kernels kernels;
+    struct task *gone;       /* task.c: records that the core has forgotten */
+    struct site_name *sites; /* task.c: each spelling once */
+    uint32_t site_count, site_room;
+    const char *site_last; /* of the last spawn: a loop spawns from one place */
+};
+
+/* Records of what happens, and who watches: written by record/. */
+struct moot_record {
+    struct trace *trace;     /* trace.c; NULL: none */
+    struct observe *observe; /* observe.c; NULL: nobody ever watched */
+    uint32_t observed_kinds;
+};
+
+/* Kernels that wait, run and are run again, threads, and waits: written by schedule/.
+ */
+struct moot_schedule {
     struct ready ready;
     uint32_t running;  /* kernels begun and not ended */
     struct run **runs; /* run_count of them: their kernels' and spare ones */
     struct run *spare_runs, *going_on; /* lists: without a kernel; whose wait is over */
     uint32_t run_count, spare_run_count;
     struct resting resting;
-
-    /* verify.c */
     struct check *checks, **checks_last;
     uint32_t checks_open; /* told to the core */
     uint64_t checks_seen; /* looked at when so much had ended */
@@ -202,34 +196,74 @@ struct moot {
     pthread_cond_t left_alone; /* the stand-in has something to do */
     pthread_t stand_in;
     bool standing_in; /* it has been started */
-    bool stop;        /* helper, workers and stand-in leave */
-
-    /* wait.c */
     struct wait *waits;
     uint32_t program_waits; /* of them: of lanes, */
     uint32_t kernel_waits;  /* and of kernels */
     uint64_t end_count;     /* moves on whenever a wait may have ended, */
     uint64_t ends_released; /* and was this when that was last looked at */
     struct task *lingering; /* list */
-    uint32_t callers;       /* __atomic: threads inside public calls, or at their end */
-    bool closing;
-    uint64_t closing_ns; /* since when */
+};
 
+/* Reports that are queued, and what is asked of peers: written by explain/. */
+struct moot_explain {
+    moot_report_fn report;
+    void *report_user;
     struct inquiry *inquiry; /* inquiry.c */
-    struct door *door;       /* door.c; NULL: none */
-
-    /* report.c */
-    struct text *reports; /* queued until the lock is released */
+    struct text *reports;    /* queued until the lock is released */
     uint32_t report_count, report_room;
     uint64_t stall_due_ns;
     uint64_t stall_pause_ns;
     unsigned signals_seen;
+};
 
+/* Tasks on their way in: written by spawn/. */
+struct moot_spawn {
+    struct unnamed unnamed;     /* spawned, and not registered yet */
+    struct early_motion *early; /* list */
+    uint64_t window_bound;      /* window.c: a spawn waits at so many tasks, */
+    struct patience patience;   /* and for how long */
+    struct press press;
+};
+
+/* Queues, chains and data handles: written by compose/. */
+struct moot_compose {
+    struct kernel join_kernel; /* chain.c: not among those of programs */
+    struct queue_lines queue_lines;
+    struct datas *datas; /* data.c; NULL: none yet */
+};
+
+/* The socket at which this rank tells what it does: written by service/. */
+struct moot_service {
+    struct door *door; /* door.c; NULL: none */
+};
+
+/* One rank's membership: what all rooms use, and one part for each room, which that
+ * room writes; under bond->lock. */
+struct moot {
+    struct bond *bond;
+    struct core *core;
+    struct transport *transport;
+    struct transport_group group;
+    struct knobs knobs;
+    struct members members;
+    struct faults faults;
+    uint64_t opened_ns;
+    uint64_t now_ns; /* when the lock was taken, or the turn began: time for what is
+                        done under it */
     struct {
         uint32_t entered; /* modulo 2^32 */
         uint64_t spawned, run, failed, retried, verified, nondeterministic,
             results_received, frames_refused, stalls;
     } counts;
+    struct moot_engine engine;
+    struct moot_store store;
+    struct moot_tasks tasks;
+    struct moot_record record;
+    struct moot_schedule schedule;
+    struct moot_explain explain;
+    struct moot_spawn spawn;
+    struct moot_compose compose;
+    struct moot_service service;
 };
 
 #endif

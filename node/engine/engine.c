@@ -22,7 +22,7 @@
 
 uint64_t engine_look_at_clock(struct moot *m)
 {
-    return m->now_ns = clock_look(&m->clock, m->now_ns);
+    return m->now_ns = clock_look(&m->engine.clock, m->now_ns);
 }
 
 void engine_lock(struct moot *m)
@@ -35,12 +35,12 @@ void engine_lock(struct moot *m)
 /* Releases the lock, and calls the report hook. */
 static void unlock_and_report(struct moot *m)
 {
-    struct text *reports = m->reports;
-    uint32_t count = m->report_count;
-    moot_report_fn hook = m->report;
-    void *user = m->report_user;
-    m->reports = NULL;
-    m->report_count = m->report_room = 0;
+    struct text *reports = m->explain.reports;
+    uint32_t count = m->explain.report_count;
+    moot_report_fn hook = m->explain.report;
+    void *user = m->explain.report_user;
+    m->explain.reports = NULL;
+    m->explain.report_count = m->explain.report_room = 0;
     pthread_mutex_unlock(&m->bond->lock);
     for (uint32_t i = 0; i < count; i++) {
         hook(user, text_get(&reports[i]));
@@ -51,7 +51,7 @@ static void unlock_and_report(struct moot *m)
 
 static void unlock(struct moot *m)
 {
-    if (m->report_count == 0) {
+    if (m->explain.report_count == 0) {
         pthread_mutex_unlock(&m->bond->lock);
     } else {
         unlock_and_report(m);
@@ -66,10 +66,10 @@ void engine_unlock(struct moot *m)
 
 HOT struct lane *engine_enter_untimed(struct moot *m)
 {
-    __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+    __atomic_add_fetch(&m->engine.callers, 1, __ATOMIC_ACQ_REL);
     struct lane *lane = lane_of_thread(m->bond);
     if (lane == NULL) {
-        __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+        __atomic_sub_fetch(&m->engine.callers, 1, __ATOMIC_ACQ_REL);
         return NULL;
     }
     pthread_mutex_lock(&m->bond->lock);
@@ -99,7 +99,7 @@ struct lane *engine_enter(struct moot *m)
 COLD static void tell_as_caller(struct moot *m)
 {
     observe_tell(m);
-    while (m->report_count > 0) {
+    while (m->explain.report_count > 0) {
         unlock_and_report(m);
         pthread_mutex_lock(&m->bond->lock);
     }
@@ -107,12 +107,12 @@ COLD static void tell_as_caller(struct moot *m)
 
 void engine_leave(struct moot *m)
 {
-    if (m->observe != NULL || m->report_count > 0) {
+    if (m->record.observe != NULL || m->explain.report_count > 0) {
         tell_as_caller(m);
     }
     /* Under the lock: who closes frees `m` once it sees no callers, and looks under it.
      */
-    __atomic_sub_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+    __atomic_sub_fetch(&m->engine.callers, 1, __ATOMIC_ACQ_REL);
     pthread_mutex_unlock(&m->bond->lock);
 }
 
@@ -140,12 +140,12 @@ static void carry_result(struct moot *m, const struct core_output *output)
     }
     task->known = true;
     task->status = result->status;
-    m->any_failed |= result->status != MOOT_OK;
+    m->engine.any_failed |= result->status != MOOT_OK;
     task->size = result->size;
     if (result->data != RESULT_BARE) {
         payload_drop(task->payload);
-        task->payload = m->incoming;
-        m->incoming = NULL;
+        task->payload = m->engine.incoming;
+        m->engine.incoming = NULL;
     }
     observe_end(m, task);
     if (result->digest != 0) {
@@ -199,7 +199,7 @@ COLD static void carry_seldom(struct moot *m, const struct core_output *output)
         break;
     case CORE_OUT_LEFT:
     case CORE_OUT_ADJOURN:
-        m->adjourned = true;
+        m->engine.adjourned = true;
         progress_wake(m);
         break;
     case CORE_OUT_NOTE:
@@ -232,7 +232,7 @@ HOT static int step_one(struct moot *m, const struct core_event *event)
 {
     struct core_outputs outputs;
     int error = core_step(m->core, event, m->now_ns, &outputs);
-    m->hurried |= error != MOOT_OK || outputs.hurried;
+    m->engine.hurried |= error != MOOT_OK || outputs.hurried;
     bool spawns = event->type == CORE_EV_REGISTER || event->type == CORE_EV_PRUNED;
     if (error == MOOT_ERR_NO_MEMORY && !spawns) {
         engine_fail_all(m, error, "no memory for the protocol's state");
@@ -271,62 +271,62 @@ HOT static void step_later(struct moot *m, const struct later *later)
 
 HOT static void step_laters(struct moot *m)
 {
-    while (m->later_first < m->later_count) {
-        struct later later = m->laters[m->later_first++];
+    while (m->engine.later_first < m->engine.later_count) {
+        struct later later = m->engine.laters[m->engine.later_first++];
         step_later(m, &later);
     }
-    m->later_first = m->later_count = 0;
+    m->engine.later_first = m->engine.later_count = 0;
 }
 
 int engine_step(struct moot *m, const struct core_event *event)
 {
-    assert(!m->stepping);
+    assert(!m->engine.stepping);
     if (event->type != CORE_EV_REGISTER && event->type != CORE_EV_PRUNED) {
         unnamed_settle(m);
     }
-    m->stepping = true;
+    m->engine.stepping = true;
     int error = step_one(m, event);
     step_laters(m);
-    m->stepping = false;
+    m->engine.stepping = false;
     return error;
 }
 
 HOT void engine_later(struct moot *m, const struct later *later)
 {
-    if (!m->stepping) {
+    if (!m->engine.stepping) {
         unnamed_settle(m);
-        m->stepping = true;
+        m->engine.stepping = true;
         step_later(m, later);
         step_laters(m);
-        m->stepping = false;
+        m->engine.stepping = false;
         return;
     }
-    if (m->later_count == m->later_room) {
-        size_t room = m->later_room ? m->later_room * 2 : 64;
-        struct later *grown = realloc(m->laters, room * sizeof(*grown));
+    if (m->engine.later_count == m->engine.later_room) {
+        size_t room = m->engine.later_room ? m->engine.later_room * 2 : 64;
+        struct later *grown = realloc(m->engine.laters, room * sizeof(*grown));
         if (grown == NULL) {
             engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an event");
             return;
         }
-        m->laters = grown;
-        m->later_room = room;
+        m->engine.laters = grown;
+        m->engine.later_room = room;
     }
-    m->laters[m->later_count++] = *later;
+    m->engine.laters[m->engine.later_count++] = *later;
 }
 
 __attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,
                                                        const char *format, va_list args)
 {
-    m->fatal = code;
-    m->end_count++;
-    text_add_args(&m->fatal_story, format, args);
+    m->engine.fatal = code;
+    m->schedule.end_count++;
+    text_add_args(&m->engine.fatal_story, format, args);
     trace_fatal(m);
     progress_wake(m);
 }
 
 void engine_fail(struct moot *m, int code, const char *format, ...)
 {
-    if (m->fatal == 0) {
+    if (m->engine.fatal == 0) {
         va_list args;
         va_start(args, format);
         fail(m, code, format, args);
@@ -336,7 +336,7 @@ void engine_fail(struct moot *m, int code, const char *format, ...)
 
 void engine_fail_all(struct moot *m, int code, const char *format, ...)
 {
-    if (m->fatal == 0) {
+    if (m->engine.fatal == 0) {
         va_list args;
         va_start(args, format);
         fail(m, code, format, args);

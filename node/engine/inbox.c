@@ -147,10 +147,10 @@ HOT static void feed_result(struct moot *m, uint32_t from,
         told.u.result.size = 0;
     }
     told.u.result.payload = payload != NULL ? payload->data : NULL;
-    m->incoming = payload;
+    m->engine.incoming = payload;
     feed(m, from, &told);
-    payload_drop(m->incoming); /* not accepted */
-    m->incoming = NULL;
+    payload_drop(m->engine.incoming); /* not accepted */
+    m->engine.incoming = NULL;
 }
 
 static void expect_bulk(struct moot *m, uint32_t from, const struct message *message)
@@ -167,7 +167,7 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     }
     bulk->message = *message;
     bulk->from = from;
-    bulk->payload = payloads_new(&m->payloads, size);
+    bulk->payload = payloads_new(&m->store.payloads, size);
     if (bulk->payload == NULL) {
         bulk->scratch = scratch_new(size);
     }
@@ -179,11 +179,11 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
                         (unsigned long long)size);
         return;
     }
-    bulk->next = m->inbox->flying;
+    bulk->next = m->engine.inbox->flying;
     if (bulk->next != NULL) {
         bulk->next->prev = bulk;
     }
-    m->inbox->flying = bulk;
+    m->engine.inbox->flying = bulk;
     int error = m->transport->ops->bulk_receive(m->transport, m->group.uids[from],
                                                 place, (size_t)size, bulk);
     if (error != MOOT_OK) {
@@ -197,7 +197,7 @@ static void take_bulk(struct moot *m, struct bulk_in *bulk)
     if (bulk->prev != NULL) {
         bulk->prev->next = bulk->next;
     } else {
-        m->inbox->flying = bulk->next;
+        m->engine.inbox->flying = bulk->next;
     }
     if (bulk->next != NULL) {
         bulk->next->prev = bulk->prev;
@@ -211,14 +211,14 @@ static void take_bulk(struct moot *m, struct bulk_in *bulk)
 static void take_kernel(struct moot *m, uint32_t from,
                         const struct message_kernel *said)
 {
-    struct kernel *kernel = kernel_hear(&m->kernels, from, said);
+    struct kernel *kernel = kernel_hear(&m->tasks.kernels, from, said);
     if (kernel != NULL) {
         if (kernel->told) {
             outbox_add_kernel(m, from, kernel);
         } else {
             outbox_tell_kernel(m, kernel); /* a third rank may know neither of us */
         }
-        m->end_count++;
+        m->schedule.end_count++;
         progress_wake(m);
     }
 }
@@ -230,7 +230,7 @@ static void take_result(struct moot *m, uint32_t from, const struct message *mes
         expect_bulk(m, from, message);
     } else if (result->data == RESULT_EAGER) {
         feed_result(m, from, message,
-                    payloads_copy(&m->payloads, result->payload, result->size));
+                    payloads_copy(&m->store.payloads, result->payload, result->size));
     } else {
         feed(m, from, message);
     }
@@ -251,7 +251,7 @@ static void take_inquiry(struct moot *m, uint32_t from, const struct message *me
 
 static void adopt(struct moot *m, uint32_t from, const struct message *motion)
 {
-    if (kernel_find(&m->kernels, motion->u.motion.spec->kernel_name) != NULL) {
+    if (kernel_find(&m->tasks.kernels, motion->u.motion.spec->kernel_name) != NULL) {
         spawn_adopt(m, motion);
     } else {
         early_keep(m, from, motion);
@@ -260,7 +260,7 @@ static void adopt(struct moot *m, uint32_t from, const struct message *motion)
 
 static void take_message(struct moot *m, uint32_t from, const struct message *message)
 {
-    m->stirs += message_stirs(message->type);
+    m->engine.stirs += message_stirs(message->type);
     if (message->type == MESSAGE_KERNEL) {
         take_kernel(m, from, &message->u.kernel);
         return;
@@ -310,11 +310,11 @@ static void refuse(struct moot *m, uint32_t from, const char *why)
 {
     m->counts.frames_refused++;
     bool known = from < m->group.size;
-    if (known && m->inbox->reported[from]) {
+    if (known && m->engine.inbox->reported[from]) {
         return;
     }
     if (known) {
-        m->inbox->reported[from] = true;
+        m->engine.inbox->reported[from] = true;
     }
     report_add(m,
                "moot: rank %u dropped a malformed frame from rank %lld: %s (counted in "
@@ -336,10 +336,10 @@ HOT static void expect(const struct moot *m, const struct wire_frame *frame, siz
 
 HOT static void take_frame(struct moot *m, uint64_t uid, const void *bytes, size_t size)
 {
-    uint32_t from = rank_of(m->inbox, uid);
-    const struct wire_frame *frame = &m->inbox->frame;
+    uint32_t from = rank_of(m->engine.inbox, uid);
+    const struct wire_frame *frame = &m->engine.inbox->frame;
     const char *why = "";
-    int error = wire_frame_decode_again(bytes, size, &m->inbox->frame, &why);
+    int error = wire_frame_decode_again(bytes, size, &m->engine.inbox->frame, &why);
     if (error != MOOT_OK) {
         refuse(m, from, why);
         return;
@@ -411,11 +411,11 @@ static void take_arrival(struct moot *m, const struct arrival *arrival)
         take_frame(m, arrival->uid, arrival->lent, arrival->size);
         break;
     case ARRIVAL_BULK:
-        m->stirs++;
+        m->engine.stirs++;
         take_bulk(m, arrival->data);
         break;
     case ARRIVAL_BULK_SENT:
-        m->stirs++;
+        m->engine.stirs++;
         outbox_bulk_sent(m, arrival->data);
         break;
     }
@@ -423,11 +423,11 @@ static void take_arrival(struct moot *m, const struct arrival *arrival)
 
 bool inbox_poll(struct moot *m)
 {
-    struct inbox *inbox = m->inbox;
+    struct inbox *inbox = m->engine.inbox;
     const struct transport_receiver receiver = {inbox, on_frame, on_bulk, on_bulk_sent,
                                                 on_lent};
     int error = m->transport->ops->poll(m->transport, &receiver, INBOX_FRAMES_PER_POLL);
-    if (error < 0 && m->fatal == 0) {
+    if (error < 0 && m->engine.fatal == 0) {
         report_add(m, "moot: rank %u: the transport failed: %s\n", m->group.rank,
                    m->transport->ops->story(m->transport));
         engine_fail_all(m, error, "rank %u: the transport failed: %s", m->group.rank,

@@ -61,7 +61,7 @@ static void lane_unlink(struct moot *m, struct lane *lane)
     if (lane->prev != NULL) {
         lane->prev->next = lane->next;
     } else {
-        m->lanes = lane->next;
+        m->engine.lanes = lane->next;
     }
     if (lane->next != NULL) {
         lane->next->prev = lane->prev;
@@ -78,7 +78,7 @@ static void lane_end(struct moot *m, struct lane *lane)
     scope_close_all(m, lane);
     if (lane->number != LANE_NO_NUMBER) {
         lane_set_state(m, lane, CORE_LANE_ENDED);
-        m->lane_numbers[lane->number] = 0;
+        m->engine.lane_numbers[lane->number] = 0;
     }
     exec_forget_lane(m, lane);
     lane_unlink(m, lane);
@@ -92,7 +92,7 @@ static void lane_free(struct lane *lane)
     pthread_mutex_lock(&bond->lock);
     if (bond->m != NULL) {
         struct moot *m = bond->m;
-        __atomic_add_fetch(&m->callers, 1, __ATOMIC_ACQ_REL);
+        __atomic_add_fetch(&m->engine.callers, 1, __ATOMIC_ACQ_REL);
         lane_end(m, lane);
         engine_leave(m);
     } else {
@@ -172,11 +172,11 @@ static struct lane *lane_make(struct thread *thread, struct bond *bond)
     thread->lanes = lane;
     __atomic_add_fetch(&bond->references, 1, __ATOMIC_ACQ_REL);
     pthread_mutex_lock(&bond->lock);
-    lane->next = bond->m->lanes;
+    lane->next = bond->m->engine.lanes;
     if (lane->next != NULL) {
         lane->next->prev = lane;
     }
-    bond->m->lanes = lane;
+    bond->m->engine.lanes = lane;
     pthread_mutex_unlock(&bond->lock);
     return lane;
 }
@@ -213,10 +213,10 @@ HOT __attribute__((noinline)) struct lane *lane_of_thread(struct bond *bond)
 
 void lanes_leave(struct moot *m)
 {
-    while (m->lanes != NULL) {
-        queue_free_all(&m->lanes->queues);
-        groups_free(m->lanes);
-        lane_unlink(m, m->lanes);
+    while (m->engine.lanes != NULL) {
+        queue_free_all(&m->engine.lanes->queues);
+        groups_free(m->engine.lanes);
+        lane_unlink(m, m->engine.lanes);
     }
 }
 
@@ -224,7 +224,7 @@ void lanes_leave(struct moot *m)
 
 bool lanes_any_parked(const struct moot *m)
 {
-    const struct lane *lane = m->lanes;
+    const struct lane *lane = m->engine.lanes;
     while (lane != NULL && !lane->parked) {
         lane = lane->next;
     }
@@ -234,7 +234,7 @@ bool lanes_any_parked(const struct moot *m)
 static uint32_t free_number(const struct moot *m)
 {
     uint32_t number = 0;
-    while (number < LIMIT_LANES && m->lane_numbers[number] != 0) {
+    while (number < LIMIT_LANES && m->engine.lane_numbers[number] != 0) {
         number++;
     }
     return number;
@@ -256,7 +256,7 @@ int lane_enrol(struct moot *m, struct lane *lane)
     if (error == MOOT_OK) {
         lane->number = number;
         lane->state = CORE_LANE_RUNNING;
-        m->lane_numbers[number] = 1;
+        m->engine.lane_numbers[number] = 1;
     }
     return error;
 }

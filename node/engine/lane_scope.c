@@ -10,12 +10,12 @@
 
 static struct scope **bucket_of(struct moot *m, uint64_t mark)
 {
-    return &m->scopes[(mark * 0x9e3779b97f4a7c15u >> 32) % SCOPE_BUCKETS];
+    return &m->engine.scopes[(mark * 0x9e3779b97f4a7c15u >> 32) % SCOPE_BUCKETS];
 }
 
 static struct scope *scope_find(struct moot *m, uint64_t mark)
 {
-    struct scope *scope = m->scopes != NULL ? *bucket_of(m, mark) : NULL;
+    struct scope *scope = m->engine.scopes != NULL ? *bucket_of(m, mark) : NULL;
     while (scope != NULL && scope->mark != mark) {
         scope = scope->next;
     }
@@ -24,10 +24,10 @@ static struct scope *scope_find(struct moot *m, uint64_t mark)
 
 static struct scope *scope_add(struct moot *m, const moot_hash *hash)
 {
-    if (m->scopes == NULL) {
-        m->scopes = calloc(SCOPE_BUCKETS, sizeof(struct scope *));
+    if (m->engine.scopes == NULL) {
+        m->engine.scopes = calloc(SCOPE_BUCKETS, sizeof(struct scope *));
     }
-    struct scope *scope = m->scopes != NULL ? calloc(1, sizeof(*scope)) : NULL;
+    struct scope *scope = m->engine.scopes != NULL ? calloc(1, sizeof(*scope)) : NULL;
     if (scope == NULL) {
         return NULL;
     }
@@ -142,13 +142,13 @@ void scope_close_all(struct moot *m, struct lane *lane)
 
 void scopes_release(struct moot *m)
 {
-    for (uint32_t i = 0; m->scopes != NULL && i < SCOPE_BUCKETS; i++) {
-        while (m->scopes[i] != NULL) {
-            struct scope *next = m->scopes[i]->next;
-            free(m->scopes[i]);
-            m->scopes[i] = next;
+    for (uint32_t i = 0; m->engine.scopes != NULL && i < SCOPE_BUCKETS; i++) {
+        while (m->engine.scopes[i] != NULL) {
+            struct scope *next = m->engine.scopes[i]->next;
+            free(m->engine.scopes[i]);
+            m->engine.scopes[i] = next;
         }
     }
-    free(m->scopes);
-    m->scopes = NULL;
+    free(m->engine.scopes);
+    m->engine.scopes = NULL;
 }

@@ -128,11 +128,11 @@ static void fail_transport(struct moot *m, int code, uint32_t to)
 
 static void send_bulk(struct moot *m, uint32_t to)
 {
-    struct outbox_peer *peer = &m->outbox->peers[to];
+    struct outbox_peer *peer = &m->engine.outbox->peers[to];
     while (peer->bulk.first != NULL) {
         struct bulk_out *bulk = peer->bulk.first;
         bulk_remove(&peer->bulk, bulk);
-        bulk_append(&m->outbox->flying, bulk);
+        bulk_append(&m->engine.outbox->flying, bulk);
         int error = m->transport->ops->bulk_send(m->transport, m->group.uids[to],
                                                  bulk->payload->data,
                                                  bulk->payload->size, bulk);
@@ -179,7 +179,7 @@ static bool hand_frame(struct moot *m, uint32_t to, struct wire_writer *writer,
 
 HOT static void send_frame(struct moot *m, uint32_t to)
 {
-    struct outbox_peer *peer = &m->outbox->peers[to];
+    struct outbox_peer *peer = &m->engine.outbox->peers[to];
     if (peer->writer == NULL || wire_writer_count(peer->writer) == 0) {
         return;
     }
@@ -208,7 +208,7 @@ void outbox_hurry(struct moot *m, uint32_t to)
 
 void outbox_void(struct moot *m, uint32_t to)
 {
-    struct outbox_peer *peer = &m->outbox->peers[to];
+    struct outbox_peer *peer = &m->engine.outbox->peers[to];
     wire_writer_free(peer->writer);
     peer->writer = NULL;
     bulk_free_all(&peer->bulk);
@@ -223,7 +223,7 @@ static void list(struct outbox *outbox, uint32_t to)
 /* A frame that fails is told to all peers: their list is then a new one already. */
 HOT void outbox_flush(struct moot *m)
 {
-    struct outbox *outbox = m->outbox;
+    struct outbox *outbox = m->engine.outbox;
     uint32_t *dirty = outbox->dirty, count = outbox->dirty_count;
     outbox->dirty = outbox->flushed;
     outbox->dirty_count = outbox->kept_count = 0;
@@ -242,17 +242,17 @@ HOT void outbox_flush(struct moot *m)
     }
 }
 
-bool outbox_empty(const struct moot *m) { return m->outbox->dirty_count == 0; }
+bool outbox_empty(const struct moot *m) { return m->engine.outbox->dirty_count == 0; }
 
 bool outbox_is_due(const struct moot *m)
 {
-    return m->outbox->dirty_count > m->outbox->kept_count;
+    return m->engine.outbox->dirty_count > m->engine.outbox->kept_count;
 }
 
 void outbox_bulk_sent(struct moot *m, void *cookie)
 {
     struct bulk_out *bulk = cookie;
-    bulk_remove(&m->outbox->flying, bulk);
+    bulk_remove(&m->engine.outbox->flying, bulk);
     payload_drop(bulk->payload);
     free(bulk);
 }
@@ -261,9 +261,9 @@ void outbox_bulk_sent(struct moot *m, void *cookie)
 
 HOT static void add_encoded(struct moot *m, uint32_t to, const struct message *message)
 {
-    struct outbox *outbox = m->outbox;
+    struct outbox *outbox = m->engine.outbox;
     struct outbox_peer *peer = &outbox->peers[to];
-    m->stirs += message_stirs(message->type);
+    m->engine.stirs += message_stirs(message->type);
     if (peer->writer == NULL) {
         peer->writer = wire_writer_new();
     }
@@ -305,7 +305,7 @@ static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
         return;
     }
     bulk->payload = payload_hold(payload);
-    bulk_append(&m->outbox->peers[to].bulk, bulk);
+    bulk_append(&m->engine.outbox->peers[to].bulk, bulk);
 }
 
 /* On a faulty wire these have frames of their own (faulty_wire.h). */

@@ -45,13 +45,13 @@ enum {
  * to come round to it, and now and then what the host tells the core beside them. */
 static bool turn_is_due(struct moot *m, uint64_t now_ns)
 {
-    if (m->hurried || now_ns - m->looked_ns >= LOOK_NS) {
-        m->hurried = false;
-        m->looked_ns = now_ns;
+    if (m->engine.hurried || now_ns - m->engine.looked_ns >= LOOK_NS) {
+        m->engine.hurried = false;
+        m->engine.looked_ns = now_ns;
         core_press(m->core, window_press(m));
-        m->turn_ns = core_deadline(m->core);
+        m->engine.turn_ns = core_deadline(m->core);
     }
-    return m->turn_ns <= now_ns;
+    return m->engine.turn_ns <= now_ns;
 }
 
 /* Sends what there is to send. */
@@ -74,16 +74,16 @@ HOT static void act(struct moot *m, uint64_t now_ns)
 /* What nobody waits for to the microsecond. */
 static void do_chores(struct moot *m, uint64_t now_ns)
 {
-    if (now_ns < m->chores_due_ns) {
+    if (now_ns < m->engine.chores_due_ns) {
         return;
     }
-    m->chores_due_ns = now_ns + CHORES_NS;
+    m->engine.chores_due_ns = now_ns + CHORES_NS;
     members_look(m, now_ns);
     unsigned answered = inquiry_look(m, now_ns);
     report_look(m, now_ns, answered);
     door_look(m, now_ns, answered);
     trace_look(m);
-    large_look(&m->payloads.large, now_ns);
+    large_look(&m->store.payloads.large, now_ns);
 }
 
 /* What was queued since the last turn goes out before the wire is looked at.  What
@@ -93,72 +93,76 @@ static void do_chores(struct moot *m, uint64_t now_ns)
 HOT static bool drive(struct moot *m, bool comes_back)
 {
     uint64_t now_ns = engine_look_at_clock(m);
-    trace_gap(m, atomic_load_explicit(&m->driven_ns, memory_order_relaxed));
-    atomic_store_explicit(&m->driven_ns, now_ns, memory_order_relaxed);
+    trace_gap(m, atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed));
+    atomic_store_explicit(&m->engine.driven_ns, now_ns, memory_order_relaxed);
     if (!faults_look(m, now_ns)) {
         return false;
     }
-    uint64_t ends = m->end_count;
+    uint64_t ends = m->schedule.end_count;
     act(m, now_ns);
     bool arrived = inbox_poll(m);
     if (arrived) {
         say(m);
     }
     do_chores(m, now_ns); /* after it: what the dead had said goes first */
-    bool goes_on = m->ready.live > 0 || m->end_count != ends;
+    bool goes_on = m->schedule.ready.live > 0 || m->schedule.end_count != ends;
     if (arrived && !(comes_back && goes_on)) {
         act(m, now_ns);
     }
     faults_after_turn(m, now_ns);
-    bool moved = m->stirs != m->stirs_seen || outbox_is_due(m);
-    m->stirs_seen = m->stirs;
+    bool moved = m->engine.stirs != m->engine.stirs_seen || outbox_is_due(m);
+    m->engine.stirs_seen = m->engine.stirs;
     return moved;
 }
 
 bool progress_drive(struct moot *m) { return drive(m, false); }
 
-bool progress_drive_free(struct moot *m) { return !m->driven && drive(m, false); }
+bool progress_drive_free(struct moot *m)
+{
+    return !m->engine.driven && drive(m, false);
+}
 
 bool progress_is_due(const struct moot *m)
 {
-    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    uint64_t driven_ns =
+        atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed);
     return m->now_ns - driven_ns >= BUSY_NS;
 }
 
 HOT bool progress_drive_between(struct moot *m)
 {
-    bool busy = m->ready.live > 0 && !progress_is_due(m);
-    return !busy && !m->driven && drive(m, true);
+    bool busy = m->schedule.ready.live > 0 && !progress_is_due(m);
+    return !busy && !m->engine.driven && drive(m, true);
 }
 
 void progress_send_free(struct moot *m)
 {
-    if (!m->driven && m->faults.plan == NULL && !outbox_empty(m)) {
+    if (!m->engine.driven && m->faults.plan == NULL && !outbox_empty(m)) {
         outbox_flush(m);
     }
 }
 
 void progress_wake(struct moot *m)
 {
-    if (m->sleepers > 0) {
-        pthread_cond_broadcast(&m->changed);
+    if (m->engine.sleepers > 0) {
+        pthread_cond_broadcast(&m->engine.changed);
     }
 }
 
 /* The helper has to look after the driver again, if it did not. */
 static void rouse(struct moot *m)
 {
-    if (m->dozing) {
-        __atomic_store_n(&m->dozing, false, __ATOMIC_RELAXED);
-        pthread_cond_signal(&m->roused);
+    if (m->engine.dozing) {
+        __atomic_store_n(&m->engine.dozing, false, __ATOMIC_RELAXED);
+        pthread_cond_signal(&m->engine.roused);
     }
 }
 
 void progress_hand_over(struct moot *m)
 {
     rouse(m);
-    if (m->sleepers > 0 && !m->driven) {
-        pthread_cond_signal(&m->changed);
+    if (m->engine.sleepers > 0 && !m->engine.driven) {
+        pthread_cond_signal(&m->engine.changed);
     }
 }
 
@@ -173,10 +177,10 @@ static uint64_t sooner(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static void sleep_until(struct moot *m, uint64_t until_ns)
 {
     struct timespec until = time_of(until_ns);
-    m->sleepers++;
-    pthread_cond_timedwait(&m->changed, &m->bond->lock, &until);
+    m->engine.sleepers++;
+    pthread_cond_timedwait(&m->engine.changed, &m->bond->lock, &until);
     engine_look_at_clock(m);
-    m->sleepers--;
+    m->engine.sleepers--;
 }
 
 /* `looks`: since it began to sleep. */
@@ -206,26 +210,27 @@ static void breathe(void)
  * threads that may compute, goes on spinning. */
 static bool is_alone(const struct moot *m)
 {
-    return !m->group.oversubscribed && m->lanes->next == NULL;
+    return !m->group.oversubscribed && m->engine.lanes->next == NULL;
 }
 
 void progress_give_way(struct moot *m)
 {
-    if (!m->group.oversubscribed || m->driven) {
+    if (!m->group.oversubscribed || m->engine.driven) {
         return;
     }
     uint64_t begun_ns = engine_look_at_clock(m);
-    if (begun_ns < m->way_due_ns) {
+    if (begun_ns < m->engine.way_due_ns) {
         return;
     }
-    m->driven = true;
+    m->engine.driven = true;
     rouse(m);
     yield(m);
-    m->driven = false;
+    m->engine.driven = false;
     uint64_t back_ns = engine_look_at_clock(m);
     bool dear = back_ns - begun_ns >= WAY_DEAR_NS;
-    m->way_ns = dear ? sooner(2 * m->way_ns + WAY_DEAR_NS, WAY_NS_MAX) : WAY_NS;
-    m->way_due_ns = back_ns + m->way_ns;
+    m->engine.way_ns =
+        dear ? sooner(2 * m->engine.way_ns + WAY_DEAR_NS, WAY_NS_MAX) : WAY_NS;
+    m->engine.way_due_ns = back_ns + m->engine.way_ns;
 }
 
 /* The driver's pause. */
@@ -234,7 +239,7 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
     bool alone = is_alone(m);
     uint32_t spins = alone ? SPIN_ALONE_ROUNDS : SPIN_ROUNDS;
     uint32_t awake = alone ? spins : spins + YIELD_ROUNDS;
-    m->driven = true;
+    m->engine.driven = true;
     if (idle->rounds < awake) {
         rouse(m);
     }
@@ -245,23 +250,23 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
     } else if (idle->rounds < awake) {
         yield(m);
     } else if (idle->rounds % LOOKS_PER_SLEEP == 0) {
-        if (m->report_count > 0 ||
+        if (m->explain.report_count > 0 ||
             observe_is_due(m)) { /* they are called without the lock */
             rouse(m);
             engine_unlock(m);
             engine_lock(m);
         }
-        __atomic_store_n(&m->dozing, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&m->engine.dozing, true, __ATOMIC_RELAXED);
         uint64_t now_ns = clock_ns();
         uint64_t wake_ns = sooner(now_ns + sleep_ns(idle->rounds - awake), until_ns);
         sleep_until(m, sooner(wake_ns, core_deadline(m->core)));
     }
-    m->driven = false;
+    m->engine.driven = false;
 }
 
 void progress_idle(struct moot *m, struct idle *idle, uint64_t until_ns)
 {
-    if (m->driven) {
+    if (m->engine.driven) {
         sleep_until(m, sooner(clock_ns() + SLEEPER_NS_MAX, until_ns));
         return;
     }
@@ -291,7 +296,8 @@ struct standby {
 /* Sleeps until the loop may be driven too late; true if it is. */
 static bool is_late(struct moot *m, struct standby *standby)
 {
-    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    uint64_t driven_ns =
+        atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed);
     if (driven_ns != standby->drove_ns) {
         standby->ns = HELPER_LATE_NS;
     }
@@ -307,13 +313,14 @@ static bool is_late(struct moot *m, struct standby *standby)
 /* A peer that has asked for one thing asks for the next when it has it. */
 static void help(struct moot *m, struct standby *standby)
 {
-    bool idles = m->running == 0 && lanes_any_parked(m);
+    bool idles = m->schedule.running == 0 && lanes_any_parked(m);
     if (progress_drive(m)) {
         standby->ns = idles ? HELPER_PARKED_NS : HELPER_SOON_NS;
     } else {
         standby->ns = sooner(2 * standby->ns, HELPER_LATE_NS);
     }
-    standby->drove_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    standby->drove_ns =
+        atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed);
     workers_stand_in(m);
 }
 
@@ -324,14 +331,14 @@ static void *helper_main(void *argument)
     bool stop = false;
     while (!stop) {
         bool late = is_late(m, &standby);
-        if (!late && !__atomic_load_n(&m->dozing, __ATOMIC_RELAXED) &&
-            !__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
+        if (!late && !__atomic_load_n(&m->engine.dozing, __ATOMIC_RELAXED) &&
+            !__atomic_load_n(&m->engine.stop, __ATOMIC_RELAXED)) {
             continue;
         }
         engine_lock(m);
-        stop = m->stop;
-        if (m->dozing && !stop) {
-            pthread_cond_wait(&m->roused, &m->bond->lock);
+        stop = m->engine.stop;
+        if (m->engine.dozing && !stop) {
+            pthread_cond_wait(&m->engine.roused, &m->bond->lock);
         } else if (late && !stop) {
             help(m, &standby);
         }
@@ -342,17 +349,17 @@ static void *helper_main(void *argument)
 
 bool progress_start_helper(struct moot *m)
 {
-    m->helping = progress_start_thread(&m->helper, helper_main, m);
-    return m->helping;
+    m->engine.helping = progress_start_thread(&m->engine.helper, helper_main, m);
+    return m->engine.helping;
 }
 
 void progress_join_helper(struct moot *m)
 {
-    if (m->helping) {
+    if (m->engine.helping) {
         pthread_mutex_lock(&m->bond->lock);
         rouse(m);
         pthread_mutex_unlock(&m->bond->lock);
-        pthread_join(m->helper, NULL);
-        m->helping = false;
+        pthread_join(m->engine.helper, NULL);
+        m->engine.helping = false;
     }
 }

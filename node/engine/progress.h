@@ -69,6 +69,6 @@ void progress_hand_over(struct moot *m);
 /* A thread that takes no signals: those are for the program's own threads. */
 bool progress_start_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 bool progress_start_helper(struct moot *m); /* false: no thread */
-void progress_join_helper(struct moot *m);  /* after m->stop; without the lock */
+void progress_join_helper(struct moot *m);  /* after m->engine.stop; without the lock */
 
 #endif

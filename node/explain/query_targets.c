@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* What one rank says of a task. */
-struct told {
+struct query_told {
     moot_hash hash;
     uint32_t rank;
     const Moot__Account__Task *task;
@@ -24,7 +24,7 @@ struct wanted {
 struct questions {
     bool all;
     struct wanted *wanted;
-    struct told *told;
+    struct query_told *told;
     size_t wanted_count, told_count;
 };
 
@@ -32,7 +32,7 @@ struct questions {
 
 static int by_hash_and_rank(const void *left, const void *right)
 {
-    const struct told *a = left, *b = right;
+    const struct query_told *a = left, *b = right;
     int order = hash_compare(&a->hash, &b->hash);
     return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
@@ -82,7 +82,7 @@ static void take_account(struct questions *questions, uint32_t rank,
     }
     for (size_t i = 0; i < account->n_tasks; i++) {
         const Moot__Account__Task *task = account->tasks[i];
-        questions->told[questions->told_count++] = (struct told){
+        questions->told[questions->told_count++] = (struct query_told){
             .hash = account_hash(&task->hash), .rank = rank, .task = task};
         if (task->input.len > 0) {
             want(questions, &task->input);
@@ -108,7 +108,7 @@ static void drop_repeated(struct questions *questions)
  */
 
 static void find_speaker(const struct picture *picture, struct wanted *wanted,
-                         const struct told *told, size_t count)
+                         const struct query_told *told, size_t count)
 {
     struct picture_word word = PICTURE_NO_WORD;
     for (size_t i = 0; i < count; i++) {
@@ -124,13 +124,14 @@ static void find_speaker(const struct picture *picture, struct wanted *wanted,
 /* Both are sorted by hash. */
 static void find_speakers(struct questions *questions, const struct picture *picture)
 {
-    const struct told *told = questions->told, *end = told + questions->told_count;
+    const struct query_told *told = questions->told,
+                            *end = told + questions->told_count;
     for (size_t i = 0; i < questions->wanted_count; i++) {
         struct wanted *wanted = &questions->wanted[i];
         while (told < end && hash_compare(&told->hash, &wanted->hash) < 0) {
             told++;
         }
-        const struct told *first = told;
+        const struct query_told *first = told;
         while (told < end && hash_equal(&told->hash, &wanted->hash)) {
             told++;
         }

@@ -34,15 +34,15 @@ static_assert(SUMMARY_FIGURES <= LIMIT_ACCOUNT_NUMBERS &&
                   TIMINGS_MAX <= LIMIT_ACCOUNT_NUMBERS,
               "an account has room for all figures and timers");
 
-struct block {
-    struct block *next;
+struct snapshot_block {
+    struct snapshot_block *next;
     max_align_t bytes[];
 };
 
-struct draft {
+struct snapshot_draft {
     struct moot *m;
     Moot__Account account;
-    struct block *blocks;
+    struct snapshot_block *blocks;
     moot_hash tasks[TASKS_MAX];
     uint32_t task_count;
     struct figure figures[SUMMARY_FIGURES];
@@ -51,9 +51,9 @@ struct draft {
     bool no_memory;
 };
 
-static void *take(struct draft *draft, size_t size)
+static void *take(struct snapshot_draft *draft, size_t size)
 {
-    struct block *block = calloc(1, sizeof(*block) + size);
+    struct snapshot_block *block = calloc(1, sizeof(*block) + size);
     if (block == NULL) {
         draft->no_memory = true;
         return NULL;
@@ -64,7 +64,8 @@ static void *take(struct draft *draft, size_t size)
 }
 
 /* A list of `count` pointers to structs of `size` bytes; the structs' array. */
-static void *take_list(struct draft *draft, size_t count, size_t size, void *list)
+static void *take_list(struct snapshot_draft *draft, size_t count, size_t size,
+                       void *list)
 {
     void **pointers = take(draft, count * sizeof(void *));
     unsigned char *items = take(draft, count * size);
@@ -91,7 +92,8 @@ static ProtobufCBinaryData borrow_hash(const moot_hash *hash)
     return borrow(hash, none ? 0 : sizeof(*hash));
 }
 
-static ProtobufCBinaryData put_set(struct draft *draft, const struct rankset *set)
+static ProtobufCBinaryData put_set(struct snapshot_draft *draft,
+                                   const struct rankset *set)
 {
     uint32_t words = rankset_words(set);
     uint64_t *bytes = words > 0 ? take(draft, words * sizeof(*bytes)) : NULL;
@@ -101,7 +103,7 @@ static ProtobufCBinaryData put_set(struct draft *draft, const struct rankset *se
     return borrow(bytes, bytes != NULL ? words * sizeof(*bytes) : 0);
 }
 
-static uint64_t age(const struct draft *draft, uint64_t then_ns)
+static uint64_t age(const struct snapshot_draft *draft, uint64_t then_ns)
 {
     uint64_t now_ns = draft->m->now_ns;
     return then_ns != 0 && then_ns < now_ns ? now_ns - then_ns : 1;
@@ -109,12 +111,12 @@ static uint64_t age(const struct draft *draft, uint64_t then_ns)
 
 /* --- Lanes and waits ------------------------------------------------------------ */
 
-static void put_lanes(struct draft *draft)
+static void put_lanes(struct snapshot_draft *draft)
 {
     const struct moot *m = draft->m;
     Moot__Account__Lane *to =
         take_list(draft, LANES_MAX, sizeof(*to), &draft->account.lanes);
-    for (const struct lane *lane = m->lanes; to != NULL && lane != NULL;
+    for (const struct lane *lane = m->engine.lanes; to != NULL && lane != NULL;
          lane = lane->next) {
         if (lane->number == LANE_NO_NUMBER || draft->account.n_lanes == LANES_MAX) {
             continue;
@@ -149,7 +151,7 @@ static bool same_wait(const Moot__Account__Wait *told, const struct wait *wait,
            (waiter == NULL || memcmp(told->waiter.data, waiter, sizeof(*waiter)) == 0);
 }
 
-static void put_wait(struct draft *draft, Moot__Account__Wait *room,
+static void put_wait(struct snapshot_draft *draft, Moot__Account__Wait *room,
                      const struct wait *wait, const struct task *task)
 {
     Moot__Account *account = &draft->account;
@@ -174,12 +176,12 @@ static void put_wait(struct draft *draft, Moot__Account__Wait *room,
     to->count++;
 }
 
-static void put_waits(struct draft *draft)
+static void put_waits(struct snapshot_draft *draft)
 {
     Moot__Account__Wait *room =
         take_list(draft, WAITS_MAX, sizeof(*room), &draft->account.waits);
-    for (const struct wait *wait = draft->m->waits; room != NULL && wait != NULL;
-         wait = wait->next) {
+    for (const struct wait *wait = draft->m->schedule.waits;
+         room != NULL && wait != NULL; wait = wait->next) {
         for (size_t i = wait->next_open; i < wait->count; i++) {
             if (is_open(wait, &wait->items[i])) {
                 put_wait(draft, room, wait, wait->items[i].task);
@@ -190,7 +192,8 @@ static void put_waits(struct draft *draft)
 
 /* --- Tasks ---------------------------------------------------------------------- */
 
-static bool name_task(struct draft *draft, const moot_hash *hash, uint32_t most)
+static bool name_task(struct snapshot_draft *draft, const moot_hash *hash,
+                      uint32_t most)
 {
     for (uint32_t i = 0; i < draft->task_count; i++) {
         if (hash_equal(&draft->tasks[i], hash)) {
@@ -206,7 +209,7 @@ static bool name_task(struct draft *draft, const moot_hash *hash, uint32_t most)
 
 static bool name_open(void *context, const moot_hash *hash)
 {
-    struct draft *draft = context;
+    struct snapshot_draft *draft = context;
     return name_task(draft, hash, TASKS_MAX - OPEN_MAX / 2);
 }
 
@@ -215,7 +218,8 @@ static void name_call(void *context, const struct moot_call *call)
     (void)name_task(context, &call->task->hash, TASKS_MAX);
 }
 
-static void name_tasks(struct draft *draft, const moot_hash *asked, uint32_t count)
+static void name_tasks(struct snapshot_draft *draft, const moot_hash *asked,
+                       uint32_t count)
 {
     for (size_t i = 0; i < draft->account.n_waits; i++) {
         moot_hash hash = account_hash(&draft->account.waits[i]->hash);
@@ -243,7 +247,7 @@ static void find_call(void *context, const struct moot_call *call)
     }
 }
 
-static void put_names(struct draft *draft, Moot__Account__Task *to,
+static void put_names(struct snapshot_draft *draft, Moot__Account__Task *to,
                       const struct task *task)
 {
     struct running running = {.task = task};
@@ -257,7 +261,7 @@ static void put_names(struct draft *draft, Moot__Account__Task *to,
     }
 }
 
-static void put_view(struct draft *draft, Moot__Account__Task *to,
+static void put_view(struct snapshot_draft *draft, Moot__Account__Task *to,
                      const struct core_task_view *view)
 {
     to->held = view->held;
@@ -285,7 +289,7 @@ static void put_view(struct draft *draft, Moot__Account__Task *to,
 }
 
 /* Tells of the tasks named so far, and of the inputs that they name in turn. */
-static void put_tasks(struct draft *draft)
+static void put_tasks(struct snapshot_draft *draft)
 {
     const struct core *core = draft->m->core;
     Moot__Account__Task *to =
@@ -312,8 +316,8 @@ static void put_tasks(struct draft *draft)
 
 /* --- Peers ---------------------------------------------------------------------- */
 
-static void put_peer(struct draft *draft, Moot__Account__Peer *to, uint32_t rank,
-                     const struct core_peer_view *view)
+static void put_peer(struct snapshot_draft *draft, Moot__Account__Peer *to,
+                     uint32_t rank, const struct core_peer_view *view)
 {
     const struct moot *m = draft->m;
     const struct member *member = &m->members.all[rank];
@@ -357,7 +361,7 @@ static void put_peer(struct draft *draft, Moot__Account__Peer *to, uint32_t rank
     }
 }
 
-static void put_peers(struct draft *draft)
+static void put_peers(struct snapshot_draft *draft)
 {
     const struct moot *m = draft->m;
     Moot__Account__Peer *to =
@@ -378,7 +382,7 @@ static void put_peers(struct draft *draft)
 
 /* --- The rank ------------------------------------------------------------------- */
 
-static void put_numbers(struct draft *draft)
+static void put_numbers(struct snapshot_draft *draft)
 {
     Moot__Account *account = &draft->account;
     size_t figures = summary_figures(draft->m, draft->figures);
@@ -407,7 +411,7 @@ static void count_begun(void *context, const struct moot_call *call)
 }
 
 /* How far this rank has come.  Each try of a task was counted when it began. */
-static void put_progress(struct draft *draft)
+static void put_progress(struct snapshot_draft *draft)
 {
     const struct moot *m = draft->m;
     uint64_t begun = 0;
@@ -418,7 +422,7 @@ static void put_progress(struct draft *draft)
     draft->account.undecided = core_undecided(m->core);
 }
 
-static void put_self(struct draft *draft)
+static void put_self(struct snapshot_draft *draft)
 {
     struct moot *m = draft->m;
     Moot__Account *account = &draft->account;
@@ -433,7 +437,7 @@ static void put_self(struct draft *draft)
     account->host_name = borrow_text(draft->host);
     account->program = borrow_text(program_invocation_short_name);
     account->open_ns = age(draft, m->opened_ns);
-    account->closing_ns = m->closing ? age(draft, m->closing_ns) : 0;
+    account->closing_ns = m->engine.closing ? age(draft, m->engine.closing_ns) : 0;
     account->stalled_ns =
         stalled_ns != CORE_NEVER && stalled_ns < m->now_ns ? m->now_ns - stalled_ns : 0;
     account->stall_ns = (uint64_t)m->knobs.stall_ns;
@@ -444,17 +448,17 @@ static void put_self(struct draft *draft)
     account->blocked = self.blocked;
     account->closed = self.closed;
     account->lease = self.lease;
-    account->helper = m->helping;
-    account->ready = (uint32_t)m->ready.live;
-    account->running = m->running;
-    account->stopped = m->kernel_waits;
-    account->workers = m->worker_count;
+    account->helper = m->engine.helping;
+    account->ready = (uint32_t)m->schedule.ready.live;
+    account->running = m->schedule.running;
+    account->stopped = m->schedule.kernel_waits;
+    account->workers = m->schedule.worker_count;
     account->plan = borrow_text(m->faults.plan != NULL ? m->knobs.faults : NULL);
     for (uint32_t i = 0; m->faults.plan != NULL && i < m->faults.plan->rule_count;
          i++) {
         account->faults_fired += m->faults.hits.fired[i];
     }
-    account->fatal = m->fatal;
+    account->fatal = m->engine.fatal;
     account->rests = window_rests(m);
     struct core_timers timers;
     if (core_timers_look(m->core, m->group.rank, &timers)) {
@@ -463,9 +467,9 @@ static void put_self(struct draft *draft)
     put_progress(draft);
 }
 
-static struct draft *draft_new(struct moot *m)
+static struct snapshot_draft *draft_new(struct moot *m)
 {
-    struct draft *draft = calloc(1, sizeof(*draft));
+    struct snapshot_draft *draft = calloc(1, sizeof(*draft));
     if (draft != NULL) {
         draft->m = m;
         put_self(draft);
@@ -474,7 +478,7 @@ static struct draft *draft_new(struct moot *m)
 }
 
 /* Frees the draft, and returns its bytes. */
-static uint8_t *draft_pack(struct draft *draft, size_t *size)
+static uint8_t *draft_pack(struct snapshot_draft *draft, size_t *size)
 {
     uint8_t *bytes = NULL;
     if (!draft->no_memory) {
@@ -489,7 +493,7 @@ static uint8_t *draft_pack(struct draft *draft, size_t *size)
         moot__account__pack(&draft->account, bytes);
     }
     while (draft->blocks != NULL) {
-        struct block *next = draft->blocks->next;
+        struct snapshot_block *next = draft->blocks->next;
         free(draft->blocks);
         draft->blocks = next;
     }
@@ -500,7 +504,7 @@ static uint8_t *draft_pack(struct draft *draft, size_t *size)
 uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_count,
                       size_t *size)
 {
-    struct draft *draft = draft_new(m);
+    struct snapshot_draft *draft = draft_new(m);
     if (draft == NULL) {
         return NULL;
     }
@@ -515,7 +519,7 @@ uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_cou
 
 uint8_t *account_pack_brief(struct moot *m, size_t *size)
 {
-    struct draft *draft = draft_new(m);
+    struct snapshot_draft *draft = draft_new(m);
     if (draft == NULL) {
         return NULL;
     }
@@ -525,6 +529,6 @@ uint8_t *account_pack_brief(struct moot *m, size_t *size)
 
 uint8_t *account_pack_self(struct moot *m, size_t *size)
 {
-    struct draft *draft = draft_new(m);
+    struct snapshot_draft *draft = draft_new(m);
     return draft != NULL ? draft_pack(draft, size) : NULL;
 }

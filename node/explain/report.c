@@ -17,17 +17,17 @@
 
 static void queue(struct moot *m, struct text text)
 {
-    if (m->report_count == m->report_room) {
-        uint32_t room = m->report_room ? m->report_room * 2 : 4;
-        struct text *grown = realloc(m->reports, room * sizeof(*grown));
+    if (m->explain.report_count == m->explain.report_room) {
+        uint32_t room = m->explain.report_room ? m->explain.report_room * 2 : 4;
+        struct text *grown = realloc(m->explain.reports, room * sizeof(*grown));
         if (grown == NULL) {
             text_release(&text);
             return;
         }
-        m->reports = grown;
-        m->report_room = room;
+        m->explain.reports = grown;
+        m->explain.report_room = room;
     }
-    m->reports[m->report_count++] = text;
+    m->explain.reports[m->explain.report_count++] = text;
 }
 
 void report_add(struct moot *m, const char *format, ...)
@@ -113,7 +113,7 @@ void report_divergence(struct moot *m, const struct message_diverged *diverged)
     engine_fail(m, MOOT_ERR_DIVERGED, "%s", text_get(&line));
     /* A program's hook gets every rank's; standard error is most often one for all. */
     uint32_t lowest = lowest_member(m);
-    if (m->report != report_to_stderr || m->group.rank == lowest) {
+    if (m->explain.report != report_to_stderr || m->group.rank == lowest) {
         struct text text = {0};
         divergence_compose(&text, &divergence);
         queue(m, text);
@@ -129,17 +129,17 @@ static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 uint64_t report_stalled_since(const struct moot *m, uint64_t now_ns)
 {
-    if ((m->waits == NULL && !m->closing) || m->adjourned) {
+    if ((m->schedule.waits == NULL && !m->engine.closing) || m->engine.adjourned) {
         return CORE_NEVER;
     }
-    if (m->running > m->kernel_waits) {
+    if (m->schedule.running > m->schedule.kernel_waits) {
         return now_ns; /* a kernel is at work here */
     }
-    uint64_t oldest = m->closing ? m->closing_ns : CORE_NEVER;
-    for (const struct wait *wait = m->waits; wait != NULL; wait = wait->next) {
+    uint64_t oldest = m->engine.closing ? m->engine.closing_ns : CORE_NEVER;
+    for (const struct wait *wait = m->schedule.waits; wait != NULL; wait = wait->next) {
         oldest = wait->since_ns < oldest ? wait->since_ns : oldest;
     }
-    return later_of(oldest, m->ended_ns);
+    return later_of(oldest, m->engine.ended_ns);
 }
 
 static void report_picture(struct moot *m, const struct picture *picture)
@@ -156,9 +156,9 @@ static void report_picture(struct moot *m, const struct picture *picture)
 
 void report_wait_begins(struct moot *m, uint64_t now_ns)
 {
-    if (m->knobs.stall_ns != KNOB_NEVER && m->stall_due_ns == CORE_NEVER) {
-        m->stall_pause_ns = (uint64_t)m->knobs.stall_ns;
-        m->stall_due_ns = now_ns + m->stall_pause_ns;
+    if (m->knobs.stall_ns != KNOB_NEVER && m->explain.stall_due_ns == CORE_NEVER) {
+        m->explain.stall_pause_ns = (uint64_t)m->knobs.stall_ns;
+        m->explain.stall_due_ns = now_ns + m->explain.stall_pause_ns;
     }
 }
 
@@ -168,12 +168,12 @@ static bool is_stalled(struct moot *m, uint64_t now_ns)
     uint64_t since_ns = report_stalled_since(m, now_ns);
     uint64_t first_ns = (uint64_t)m->knobs.stall_ns;
     if (since_ns == CORE_NEVER) {
-        m->stall_due_ns = CORE_NEVER;
+        m->explain.stall_due_ns = CORE_NEVER;
         return false;
     }
     if (now_ns - since_ns < first_ns) {
-        m->stall_pause_ns = first_ns;
-        m->stall_due_ns = since_ns + first_ns;
+        m->explain.stall_pause_ns = first_ns;
+        m->explain.stall_due_ns = since_ns + first_ns;
         return false;
     }
     return true;
@@ -185,7 +185,8 @@ static bool another_tells(const struct moot *m, const struct picture *picture)
     for (uint32_t rank = 0; rank < m->group.rank; rank++) {
         const Moot__Account *account = picture->seats[rank].account;
         if (account != NULL && account->stalled_ns >= account->stall_ns / 4 * 3 &&
-            account->stalled_ns > 0 && (account->n_waits > 0 || m->waits == NULL)) {
+            account->stalled_ns > 0 &&
+            (account->n_waits > 0 || m->schedule.waits == NULL)) {
             return true;
         }
     }
@@ -195,14 +196,14 @@ static bool another_tells(const struct moot *m, const struct picture *picture)
 static void tell_stall(struct moot *m, const struct picture *picture, uint64_t now_ns)
 {
     if (another_tells(m, picture)) {
-        m->stall_due_ns = now_ns + (uint64_t)m->knobs.stall_ns / 2;
+        m->explain.stall_due_ns = now_ns + (uint64_t)m->knobs.stall_ns / 2;
         return;
     }
     m->counts.stalls++;
     report_picture(m, picture);
-    m->stall_pause_ns *= 2;
-    m->stall_due_ns = now_ns + m->stall_pause_ns / 2;
-    if (m->knobs.stall_abort && m->waits != NULL) {
+    m->explain.stall_pause_ns *= 2;
+    m->explain.stall_due_ns = now_ns + m->explain.stall_pause_ns / 2;
+    if (m->knobs.stall_abort && m->schedule.waits != NULL) {
         engine_fail_all(
             m, MOOT_ERR_STALLED,
             "rank %u stalled for longer than MOOT_STALL, and MOOT_STALL_ABORT "
@@ -217,7 +218,7 @@ static void tell(struct moot *m, unsigned for_whom, uint64_t now_ns)
     if (inquiry_picture(m, now_ns, &picture)) {
         if (for_whom & INQUIRY_FOR_SIGNAL) {
             report_picture(m, &picture);
-        } else if (m->fatal == 0 && is_stalled(m, now_ns)) {
+        } else if (m->engine.fatal == 0 && is_stalled(m, now_ns)) {
             tell_stall(m, &picture, now_ns);
         }
     }
@@ -226,12 +227,14 @@ static void tell(struct moot *m, unsigned for_whom, uint64_t now_ns)
 
 void report_look(struct moot *m, uint64_t now_ns, unsigned answered)
 {
-    if (now_ns >= m->stall_due_ns && m->fatal == 0 && is_stalled(m, now_ns)) {
-        m->stall_due_ns = now_ns + m->stall_pause_ns; /* if there is no answer */
+    if (now_ns >= m->explain.stall_due_ns && m->engine.fatal == 0 &&
+        is_stalled(m, now_ns)) {
+        m->explain.stall_due_ns =
+            now_ns + m->explain.stall_pause_ns; /* if there is no answer */
         inquiry_want(m, INQUIRY_FOR_STALL);
     }
-    if (usr1_count() != m->signals_seen) {
-        m->signals_seen = usr1_count();
+    if (usr1_count() != m->explain.signals_seen) {
+        m->explain.signals_seen = usr1_count();
         inquiry_want(m, INQUIRY_FOR_SIGNAL);
     }
     if (answered & (INQUIRY_FOR_STALL | INQUIRY_FOR_SIGNAL)) {

@@ -62,7 +62,7 @@ void inquiry_free(struct inquiry *inquiry)
     }
 }
 
-bool inquiry_is_open(const struct moot *m) { return m->inquiry->rounds > 0; }
+bool inquiry_is_open(const struct moot *m) { return m->explain.inquiry->rounds > 0; }
 
 /* --- Asking --------------------------------------------------------------------- */
 
@@ -74,7 +74,7 @@ static bool can_answer(const struct moot *m, uint32_t rank)
 
 static void ask(struct moot *m, uint32_t rank, const struct question *question)
 {
-    struct inquiry *inquiry = m->inquiry;
+    struct inquiry *inquiry = m->explain.inquiry;
     struct message message = {.type = MESSAGE_INQUIRY};
     message.u.inquiry = (struct message_inquiry){
         .number = inquiry->number,
@@ -91,7 +91,7 @@ static bool look_at_self(struct moot *m)
 {
     size_t size = 0;
     uint8_t *bytes = account_pack(m, NULL, 0, &size);
-    struct asked *self = &m->inquiry->ranks[m->group.rank];
+    struct asked *self = &m->explain.inquiry->ranks[m->group.rank];
     self->account = bytes != NULL ? account_read(bytes, size) : NULL;
     self->answered_ns = m->now_ns;
     free(bytes);
@@ -102,7 +102,7 @@ static bool look_at_self(struct moot *m)
  * those that something hangs on. */
 static void ask_round(struct moot *m)
 {
-    struct inquiry *inquiry = m->inquiry;
+    struct inquiry *inquiry = m->explain.inquiry;
     struct picture picture = {0};
     struct question question;
     bool all = inquiry->rounds == 0 && m->group.size <= ASK_ALL_MAX;
@@ -134,7 +134,7 @@ static void ask_round(struct moot *m)
 
 void inquiry_want(struct moot *m, unsigned purpose)
 {
-    struct inquiry *inquiry = m->inquiry;
+    struct inquiry *inquiry = m->explain.inquiry;
     inquiry->purposes |= purpose;
     if (inquiry->rounds > 0) {
         return;
@@ -149,7 +149,7 @@ void inquiry_want(struct moot *m, unsigned purpose)
 
 unsigned inquiry_look(struct moot *m, uint64_t now_ns)
 {
-    struct inquiry *inquiry = m->inquiry;
+    struct inquiry *inquiry = m->explain.inquiry;
     if (inquiry->rounds == 0 || (inquiry->missing > 0 && now_ns < inquiry->due_ns)) {
         return 0;
     }
@@ -167,7 +167,7 @@ unsigned inquiry_look(struct moot *m, uint64_t now_ns)
 
 bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *picture)
 {
-    const struct inquiry *inquiry = m->inquiry;
+    const struct inquiry *inquiry = m->explain.inquiry;
     *picture = (struct picture){.rank = m->group.rank, .size = inquiry->size};
     picture->seats = calloc(inquiry->size, sizeof(*picture->seats));
     for (uint32_t rank = 0; picture->seats != NULL && rank < inquiry->size; rank++) {
@@ -209,7 +209,7 @@ void inquiry_on_account(struct moot *m, uint32_t from,
         window_on_account(m, from, said);
         return;
     }
-    struct inquiry *inquiry = m->inquiry;
+    struct inquiry *inquiry = m->explain.inquiry;
     struct asked *asked = &inquiry->ranks[from];
     Moot__Account *account = said->number == inquiry->number && asked->answered_ns == 0
                                  ? account_read(said->bytes, said->size)

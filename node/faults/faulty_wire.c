@@ -27,8 +27,8 @@ struct packet {
 };
 
 /* On its way through the plan, ready for the real wire. */
-struct flight {
-    struct flight *next;
+struct wire_flight {
+    struct wire_flight *next;
     uint64_t due_ns;
     uint32_t waits_for; /* later frames that are to pass it */
     size_t size;
@@ -39,8 +39,8 @@ struct faulty_peer {
     uint64_t uid;
     struct link *link; /* NULL: this rank itself */
     bool forgotten;
-    struct flight *flights; /* delayed and held back */
-    unsigned char *joined;  /* the pieces of a frame that have come */
+    struct wire_flight *flights; /* delayed and held back */
+    unsigned char *joined;       /* the pieces of a frame that have come */
     size_t joined_size;
 };
 
@@ -81,16 +81,16 @@ static void put_on_wire(struct faulty *f, const struct faulty_peer *peer, void *
 static void hold_back(struct faulty *f, struct faulty_peer *peer, void *bytes,
                       size_t size, uint64_t delay_ns, uint32_t waits_for)
 {
-    struct flight *flight = malloc(sizeof(*flight));
+    struct wire_flight *flight = malloc(sizeof(*flight));
     if (flight == NULL) {
         free(bytes); /* lost: the link sends it again */
         return;
     }
-    *flight = (struct flight){.next = peer->flights,
-                              .due_ns = clock_ns() + delay_ns,
-                              .waits_for = waits_for,
-                              .size = size,
-                              .bytes = bytes};
+    *flight = (struct wire_flight){.next = peer->flights,
+                                   .due_ns = clock_ns() + delay_ns,
+                                   .waits_for = waits_for,
+                                   .size = size,
+                                   .bytes = bytes};
     (void)f;
     peer->flights = flight;
 }
@@ -99,9 +99,9 @@ static void hold_back(struct faulty *f, struct faulty_peer *peer, void *bytes,
 static void let_go(struct faulty *f, struct faulty_peer *peer, bool passed)
 {
     uint64_t now_ns = clock_ns();
-    struct flight **link = &peer->flights;
+    struct wire_flight **link = &peer->flights;
     while (*link != NULL) {
-        struct flight *flight = *link;
+        struct wire_flight *flight = *link;
         bool was_held = flight->waits_for > 0;
         flight->waits_for -= passed && was_held;
         if (flight->due_ns > now_ns && !(was_held && flight->waits_for == 0)) {
@@ -384,7 +384,7 @@ static bool faulty_flushed(const struct transport *t)
 static void drop_flights(struct faulty_peer *peer)
 {
     while (peer->flights != NULL) {
-        struct flight *next = peer->flights->next;
+        struct wire_flight *next = peer->flights->next;
         free(peer->flights->bytes);
         free(peer->flights);
         peer->flights = next;

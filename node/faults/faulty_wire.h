@@ -1,9 +1,9 @@
 /* faulty_wire.h - a transport over another one that a fault plan harms.
  *
  * It stands between the engine and whichever transport there is, so that a plan does
- * the same to all of them.  Frames leave through a link (consensus/link/link.h), which makes
- * them arrive once and in order whatever happens to them, and then through the plan,
- * which loses, repeats, delays and holds them back:
+ * the same to all of them.  Frames leave through a link (consensus/link/link.h), which
+ * makes them arrive once and in order whatever happens to them, and then through the
+ * plan, which loses, repeats, delays and holds them back:
  *
  *     engine -> frame -> [link] -> plan -> the real wire -> plan -> [link] -> engine
  *

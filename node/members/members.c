@@ -136,7 +136,7 @@ static void tell_core(struct moot *m, uint32_t rank)
     if (engine_step(m, &event) == MOOT_ERR_STATE) {
         m->members.uncertain = true;
     }
-    if (m->members.uncertain && is_left_behind(m) && !m->adjourned) {
+    if (m->members.uncertain && is_left_behind(m) && !m->engine.adjourned) {
         engine_fail(m, MOOT_ERR_NO_QUORUM,
                     "rank %u was out of touch, and meanwhile all its peers have ended: "
                     "whether they had removed it first cannot be known any more",
@@ -149,7 +149,7 @@ void members_look(struct moot *m, uint64_t now_ns)
     uint32_t rank;
     while ((rank = watch_next(m->members.watch, now_ns)) != UINT32_MAX) {
         struct member *member = &m->members.all[rank];
-        bool over = m->adjourned || m->fatal != 0;
+        bool over = m->engine.adjourned || m->engine.fatal != 0;
         member->ended_ns = now_ns;
         if (over && member->left) {
             m->transport->ops->go_alone(m->transport);

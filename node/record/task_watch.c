@@ -2,7 +2,7 @@
 #include "node/record/task_watch.h"
 
 #include "hashing/base/hot.h"
-#include "node/api/sized.h"
+#include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "proto/error.h"
 
@@ -50,10 +50,10 @@ static int invalid(const moot *m, const char *call)
 
 static void count_kinds(struct moot *m)
 {
-    m->observed_kinds = 0;
+    m->record.observed_kinds = 0;
     for (int i = 0; i < WATCHES_MAX; i++) {
-        const struct watcher *watcher = &m->observe->watchers[i];
-        m->observed_kinds |= watcher->id != 0 ? watcher->kinds : 0u;
+        const struct watcher *watcher = &m->record.observe->watchers[i];
+        m->record.observed_kinds |= watcher->id != 0 ? watcher->kinds : 0u;
     }
 }
 
@@ -70,13 +70,13 @@ static struct watcher *watcher_of(struct observe *observe, uint64_t id)
 static int add_watch(struct moot *m, struct lane *lane, const moot_watch *watch,
                      moot_watch_id *out)
 {
-    if (m->observe == NULL) {
-        m->observe = calloc(1, sizeof(*m->observe));
+    if (m->record.observe == NULL) {
+        m->record.observe = calloc(1, sizeof(*m->record.observe));
     }
-    if (m->observe == NULL) {
+    if (m->record.observe == NULL) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_watch_add: no memory");
     }
-    struct watcher *watcher = watcher_of(m->observe, 0);
+    struct watcher *watcher = watcher_of(m->record.observe, 0);
     if (watcher == NULL) {
         return lane_fail(lane, MOOT_ERR_LIMIT, "moot_watch_add: more than %d watches",
                          WATCHES_MAX);
@@ -88,14 +88,14 @@ static int add_watch(struct moot *m, struct lane *lane, const moot_watch *watch,
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_watch_add: no memory");
         }
     }
-    *watcher = (struct watcher){.id = ++m->observe->last_id,
+    *watcher = (struct watcher){.id = ++m->record.observe->last_id,
                                 .kinds = watch->kinds != 0 ? watch->kinds : UINT32_MAX,
                                 .label_prefix = prefix,
                                 .fn = watch->fn,
                                 .user = watch->user};
-    int used = (int)(watcher - m->observe->watchers) + 1;
-    if (m->observe->watcher_count < used) {
-        m->observe->watcher_count = used;
+    int used = (int)(watcher - m->record.observe->watchers) + 1;
+    if (m->record.observe->watcher_count < used) {
+        m->record.observe->watcher_count = used;
     }
     count_kinds(m);
     out->id = watcher->id;
@@ -122,14 +122,14 @@ int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out)
 
 static int remove_watch(struct moot *m, struct lane *lane, uint64_t id)
 {
-    struct watcher *watcher = id != 0 ? watcher_of(m->observe, id) : NULL;
+    struct watcher *watcher = id != 0 ? watcher_of(m->record.observe, id) : NULL;
     if (watcher == NULL) {
         return lane_fail(lane, MOOT_ERR_STALE, "moot_watch_remove: no such watch");
     }
     free(watcher->label_prefix);
     *watcher = (struct watcher){0};
     count_kinds(m);
-    while (m->observe->telling && !observe_is_telling(lane)) {
+    while (m->record.observe->telling && !observe_is_telling(lane)) {
         engine_unlock(m); /* it may be in that function just now */
         sched_yield();
         engine_lock(m);
@@ -153,7 +153,7 @@ int moot_watch_remove(moot *m, moot_watch_id id)
 
 void observe_release(struct moot *m)
 {
-    struct observe *observe = m->observe;
+    struct observe *observe = m->record.observe;
     if (observe == NULL) {
         return;
     }
@@ -165,7 +165,7 @@ void observe_release(struct moot *m)
     }
     free(observe->happened);
     free(observe);
-    m->observe = NULL;
+    m->record.observe = NULL;
 }
 
 /* --- Events --------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ static struct happened *happened_add(struct observe *observe)
 static void add(struct moot *m, enum moot_event_kind kind, const struct task *task,
                 int rank, int status, const char *why, const char *story)
 {
-    struct observe *observe = m->observe;
+    struct observe *observe = m->record.observe;
     const char *label = task_label(task) != NULL ? task_label(task) : "";
     if (!is_wanted(observe, kind, label)) {
         return;
@@ -242,12 +242,12 @@ void observe_event(struct moot *m, enum moot_event_kind kind, const struct task 
 
 uint64_t observe_mark(const struct moot *m)
 {
-    return m->observe != NULL ? m->observe->last_sequence : 0;
+    return m->record.observe != NULL ? m->record.observe->last_sequence : 0;
 }
 
 void observe_retract(struct moot *m, uint64_t mark)
 {
-    struct observe *observe = m->observe;
+    struct observe *observe = m->record.observe;
     while (observe != NULL && observe->last_sequence > mark && observe->count > 0) {
         free(observe->happened[--observe->count].story);
         observe->last_sequence--;
@@ -283,14 +283,14 @@ HOT void observe_end(struct moot *m, struct task *task)
 {
     bool named = task->kernel != NULL || task->handle_count > 0 ||
                  (!task->gone && core_entry_is_input(task));
-    if (m->observed_kinds != 0 && named) {
+    if (m->record.observed_kinds != 0 && named) {
         tell_end(m, task);
     }
 }
 
 void observe_spawned_late(struct moot *m, struct task *task)
 {
-    if (m->observed_kinds != 0 && task->known && !task->end_told) {
+    if (m->record.observed_kinds != 0 && task->known && !task->end_told) {
         tell_end(m, task);
     }
 }
@@ -342,7 +342,8 @@ void observe_note(struct moot *m, const struct core_output *output)
 
 bool observe_is_due(const struct moot *m)
 {
-    return m->observe != NULL && m->observe->count > 0 && !m->observe->telling;
+    return m->record.observe != NULL && m->record.observe->count > 0 &&
+           !m->record.observe->telling;
 }
 
 bool observe_is_telling(const struct lane *lane) { return lane->telling; }
@@ -363,9 +364,9 @@ static void tell_one(struct moot *m, struct happened *happened)
     int count = 1;
     for (int i = 0; i < count; i++) {
         pthread_mutex_lock(&m->bond->lock); /* one of them may remove another */
-        struct watcher watcher = m->observe->watchers[i];
+        struct watcher watcher = m->record.observe->watchers[i];
         bool wanted = wants(&watcher, event->kind, event->label);
-        count = m->observe->watcher_count;
+        count = m->record.observe->watcher_count;
         pthread_mutex_unlock(&m->bond->lock);
         if (wanted) {
             watcher.fn(watcher.user, event);
@@ -399,7 +400,7 @@ static void tell_events(struct moot *m, struct happened *happened, size_t count)
 
 static void tell_all(struct moot *m)
 {
-    struct observe *observe = m->observe;
+    struct observe *observe = m->record.observe;
     struct happened *happened = observe->happened;
     size_t count = observe->count;
     observe->happened = NULL;

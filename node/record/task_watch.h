@@ -44,7 +44,7 @@ void observe_release(struct moot *m);
 
 static inline bool observed(const struct moot *m, enum moot_event_kind kind)
 {
-    return (m->observed_kinds & (uint32_t)kind) != 0;
+    return (m->record.observed_kinds & (uint32_t)kind) != 0;
 }
 
 #endif

@@ -60,12 +60,12 @@ struct trace {
 
 static inline struct trace_record begin(struct moot *m, unsigned kind)
 {
-    return trace_record_begin(&m->trace->file, kind, m->now_ns);
+    return trace_record_begin(&m->record.trace->file, kind, m->now_ns);
 }
 
 static inline void end(struct moot *m, const struct trace_record *record)
 {
-    trace_record_end(&m->trace->file, record);
+    trace_record_end(&m->record.trace->file, record);
 }
 
 /* --- Numbers --------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static uint32_t number_of(struct moot *m, struct task *task)
     if (task == NULL || number != 0 || core_is_stub(task)) {
         return number;
     }
-    task->trace_number = ++m->trace->tasks;
+    task->trace_number = ++m->record.trace->tasks;
     struct trace_record record = begin(m, KIND(TASK));
     trace_put(&record, FIELD_TASK, task->trace_number);
     trace_put_bytes(&record, FIELD_HASH, task->hash.bytes, MOOT_HASH_BYTES);
@@ -89,7 +89,7 @@ static uint32_t number_of(struct moot *m, struct task *task)
 static uint32_t find_name(struct moot *m, const void *key, const char *text,
                           unsigned kind)
 {
-    struct trace *trace = m->trace;
+    struct trace *trace = m->record.trace;
     uint32_t number;
     for (number = 1; number <= trace->name_count; number++) {
         if (trace->names[number - 1] == key) {
@@ -114,11 +114,11 @@ static uint32_t find_name(struct moot *m, const void *key, const char *text,
 static inline uint32_t name_of(struct moot *m, const void *key, const char *text,
                                unsigned kind)
 {
-    uint32_t last = m->trace->name_last[kind];
+    uint32_t last = m->record.trace->name_last[kind];
     if (text == NULL) {
         return 0;
     }
-    bool again = last != 0 && m->trace->names[last - 1] == key;
+    bool again = last != 0 && m->record.trace->names[last - 1] == key;
     return again ? last : find_name(m, key, text, kind);
 }
 
@@ -161,7 +161,7 @@ void trace_write_spawn(struct moot *m, const struct trace_spawned *spawned,
         number_of(m, input_of(m, facts, i));
     }
     if (*spawned->number == 0) {
-        *spawned->number = ++m->trace->tasks;
+        *spawned->number = ++m->record.trace->tasks;
     }
     struct trace_record record = begin(m, KIND(SPAWN));
     trace_put(&record, FIELD_TASK, *spawned->number);
@@ -182,7 +182,8 @@ static inline struct trace_record begin_of(struct moot *m, unsigned kind,
                                            struct task *task, uint64_t now_ns)
 {
     uint32_t number = number_of(m, task);
-    struct trace_record record = trace_record_begin(&m->trace->file, kind, now_ns);
+    struct trace_record record =
+        trace_record_begin(&m->record.trace->file, kind, now_ns);
     trace_put(&record, FIELD_TASK, number);
     return record;
 }
@@ -308,8 +309,8 @@ void trace_write_suspects(struct moot *m, const struct rankset *suspects)
     bool news = false;
     for (uint32_t i = 0; i < all && i < SUSPECT_WORDS; i++) {
         uint64_t word = i < words ? rankset_word(suspects, i) : 0;
-        news |= word != m->trace->suspects[i];
-        m->trace->suspects[i] = word;
+        news |= word != m->record.trace->suspects[i];
+        m->record.trace->suspects[i] = word;
     }
     if (!news) {
         return;
@@ -362,18 +363,18 @@ void trace_write_stall(struct moot *m, const char *text)
 
 void trace_write_fatal(struct moot *m)
 {
-    write_text(m, KIND(FATAL), m->fatal, text_get(&m->fatal_story));
+    write_text(m, KIND(FATAL), m->engine.fatal, text_get(&m->engine.fatal_story));
 }
 
 void trace_write_out(struct moot *m)
 {
-    trace_file_flush(&m->trace->file);
-    m->trace->flushed_ns = m->now_ns;
+    trace_file_flush(&m->record.trace->file);
+    m->record.trace->flushed_ns = m->now_ns;
 }
 
 void trace_write_look(struct moot *m)
 {
-    if (m->now_ns - m->trace->flushed_ns > TRACE_LOOK_NS) {
+    if (m->now_ns - m->record.trace->flushed_ns > TRACE_LOOK_NS) {
         trace_write_out(m);
     }
 }
@@ -434,7 +435,7 @@ static void write_packed(struct moot *m, const Moot__Record *record)
     uint8_t *bytes = malloc(size);
     if (bytes != NULL) {
         moot__record__pack(record, bytes);
-        trace_file_append(&m->trace->file, bytes, size, record->after_ns);
+        trace_file_append(&m->record.trace->file, bytes, size, record->after_ns);
         free(bytes);
     }
 }
@@ -503,10 +504,10 @@ static void trace_free(struct trace *trace)
 
 void trace_abandon(struct moot *m)
 {
-    if (m->trace != NULL) {
-        trace_file_close(&m->trace->file);
-        trace_free(m->trace);
-        m->trace = NULL;
+    if (m->record.trace != NULL) {
+        trace_file_close(&m->record.trace->file);
+        trace_free(m->record.trace);
+        m->record.trace = NULL;
     }
 }
 
@@ -519,7 +520,7 @@ void trace_open(struct moot *m)
     struct knob_lines *lines = calloc(1, sizeof(*lines));
     char *command = calloc(1, COMMAND_BYTES);
     if (trace != NULL && lines != NULL && command != NULL && open_parts(m, trace)) {
-        m->trace = trace;
+        m->record.trace = trace;
         write_process(m, lines, command);
         trace_write_out(m);
     } else {
@@ -531,7 +532,7 @@ void trace_open(struct moot *m)
 
 void trace_close(struct moot *m)
 {
-    struct trace *trace = m->trace;
+    struct trace *trace = m->record.trace;
     if (trace == NULL) {
         return;
     }
@@ -542,7 +543,7 @@ void trace_close(struct moot *m)
         text_add(&figures, "%s %llu\n", list[i].key, (unsigned long long)list[i].value);
     }
     engine_look_at_clock(m);
-    write_text(m, KIND(FIGURES), m->fatal, text_get(&figures));
+    write_text(m, KIND(FIGURES), m->engine.fatal, text_get(&figures));
     text_release(&figures);
     trace_file_close(&trace->file);
     if (trace->file.error != 0) {

@@ -3,7 +3,7 @@
  * With MOOT_TRACE each rank appends records (moot.proto) to `rank-N.trace` in that
  * folder: what it spawned and ran, what it waited for, votes, results, views, deaths,
  * faults, stalls.  The functions below are hooks, one line where the thing happens;
- * each costs a look at m->trace if there is no trace.
+ * each costs a look at m->record.trace if there is no trace.
  *
  * A record carries the time at which the thread last took the engine's lock or began a
  * turn (m->now_ns): that is when a thing that happens under the lock is noticed, and it
@@ -76,7 +76,7 @@ void trace_write_look(struct moot *m); /* likewise, if that was last done long a
 #define TRACE_HOOK(name, parameters, arguments)                                        \
     static inline void trace_##name parameters                                         \
     {                                                                                  \
-        if (m->trace != NULL) {                                                        \
+        if (m->record.trace != NULL) {                                                 \
             trace_write_##name arguments;                                              \
         }                                                                              \
     }

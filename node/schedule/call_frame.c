@@ -6,8 +6,8 @@
 #include "node/schedule/call_frame.h"
 
 #include "hashing/base/hot.h"
-#include "node/api/sized.h"
 #include "node/compose/queue.h"
+#include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/wait.h"
@@ -39,7 +39,7 @@ HOT bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
         call->takes_foreign |= !input->own;
     }
     call->input_count = count;
-    call->small = payloads_take(&m->payloads);
+    call->small = payloads_take(&m->store.payloads);
     return call->small != NULL;
 }
 
@@ -126,7 +126,7 @@ HOT void *moot_call_output(moot_call *call, size_t size)
     if (size <= PAYLOAD_SMALL_BYTES) {
         payload_fit(output, size);
     } else {
-        output = payloads_new(&call->m->payloads, size);
+        output = payloads_new(&call->m->store.payloads, size);
     }
     if (output == NULL) {
         call->no_memory = true;
@@ -234,7 +234,7 @@ static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec 
     }
     if (error == MOOT_OK) {
         call->children[call->child_count++] = child.id;
-        handle_at(&call->m->handles, child.id)->child = true;
+        handle_at(&call->m->tasks.handles, child.id)->child = true;
         *out = child;
     }
     return error;

@@ -60,9 +60,9 @@ HOT static void end_task(struct moot *m, struct task *task, int status,
     task->stage = TASK_ENDED;
     /* What ended before and was dropped did not fail by not being made again. */
     m->counts.failed += status != MOOT_OK && status != MOOT_ERR_RESULT_LOST;
-    m->any_failed |= status != MOOT_OK;
-    m->end_count++;
-    m->ended_ns = m->now_ns;
+    m->engine.any_failed |= status != MOOT_OK;
+    m->schedule.end_count++;
+    m->engine.ended_ns = m->now_ns;
     task_drop_args(task);
     observe_end(m, task);
     progress_wake(m);
@@ -90,7 +90,7 @@ static bool has_failed(const struct task *task, enum want want)
 /* While nothing has ever failed here the inputs are not looked at. */
 static const struct task *failed_input(const struct moot *m, const struct task *task)
 {
-    for (uint32_t i = 0; m->any_failed && i < task_input_count(task); i++) {
+    for (uint32_t i = 0; m->engine.any_failed && i < task_input_count(task); i++) {
         const struct task *input = task_input(task, i); /* NULL: has ended well */
         enum want want = i < task_data_count(task) ? WANT_DATA : WANT_DONE;
         if (input != NULL && has_failed(input, want)) {
@@ -144,7 +144,7 @@ static void unpin_inputs(struct task *task)
 /* When the core has heard that it has ended: until then it keeps them. */
 HOT static void release_inputs(struct moot *m, struct task *task)
 {
-    uint32_t count = m->stepping ? 0 : task_data_count(task);
+    uint32_t count = m->engine.stepping ? 0 : task_data_count(task);
     for (uint32_t i = 0; i < count; i++) {
         struct task *input = task_input(task, i);
         if (input != NULL) {
@@ -197,7 +197,7 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool se
         struct text story = {0};
         story_of_input(&story, m, task, failed);
         end_with_story(m, task, status_after(failed, taken_over), &story);
-    } else if (ready_push(&m->ready, task)) {
+    } else if (ready_push(&m->schedule.ready, task)) {
         task->stage = TASK_READY;
         trace_ready(m, task);
         progress_wake(m);
@@ -208,8 +208,8 @@ void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool se
 
 COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *task)
 {
-    for (uint32_t i = 0; i < m->run_count; i++) {
-        struct run *run = m->runs[i];
+    for (uint32_t i = 0; i < m->schedule.run_count; i++) {
+        struct run *run = m->schedule.runs[i];
         if (run->active && run->call.task == task && !run->call.check) {
             return &run->call;
         }
@@ -231,7 +231,7 @@ void exec_cancel(struct moot *m, struct task *task, uint32_t by)
     if (task->stage == TASK_RESTING) {
         retry_forget(m, task);
     } else {
-        m->ready.live--;
+        m->schedule.ready.live--;
     }
     end_cancelled(m, task, by, task_seldom(task)->failures > 0);
     release_inputs(m, task);
@@ -279,10 +279,10 @@ COLD static void end_without_stack(struct moot *m, struct task *task)
 
 COLD static struct run *run_make(struct moot *m)
 {
-    if (m->runs == NULL) {
-        m->runs = calloc(LIMIT_RUNS, sizeof(struct run *));
+    if (m->schedule.runs == NULL) {
+        m->schedule.runs = calloc(LIMIT_RUNS, sizeof(struct run *));
     }
-    struct run *run = m->runs != NULL ? calloc(1, sizeof(*run)) : NULL;
+    struct run *run = m->schedule.runs != NULL ? calloc(1, sizeof(*run)) : NULL;
     if (run == NULL) {
         return NULL;
     }
@@ -291,18 +291,18 @@ COLD static struct run *run_make(struct moot *m)
         free(run);
         return NULL;
     }
-    m->runs[m->run_count++] = run;
+    m->schedule.runs[m->schedule.run_count++] = run;
     return run;
 }
 
 static struct run *run_take(struct moot *m)
 {
-    struct run *run = m->spare_runs;
+    struct run *run = m->schedule.spare_runs;
     if (run == NULL) {
         return run_make(m);
     }
-    m->spare_runs = run->next;
-    m->spare_run_count--;
+    m->schedule.spare_runs = run->next;
+    m->schedule.spare_run_count--;
     return run;
 }
 
@@ -314,17 +314,17 @@ static void run_free(struct run *run)
 
 static void run_give_back(struct moot *m, struct run *run)
 {
-    if (m->spare_run_count < EXEC_SPARE_RUNS) {
-        run->next = m->spare_runs;
-        m->spare_runs = run;
-        m->spare_run_count++;
+    if (m->schedule.spare_run_count < EXEC_SPARE_RUNS) {
+        run->next = m->schedule.spare_runs;
+        m->schedule.spare_runs = run;
+        m->schedule.spare_run_count++;
         return;
     }
     uint32_t at = 0;
-    while (m->runs[at] != run) {
+    while (m->schedule.runs[at] != run) {
         at++;
     }
-    m->runs[at] = m->runs[--m->run_count];
+    m->schedule.runs[at] = m->schedule.runs[--m->schedule.run_count];
     run_free(run);
 }
 
@@ -458,7 +458,7 @@ HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
     }
     run->call.began_ns = m->now_ns;
     m->counts.run++;
-    m->running++;
+    m->schedule.running++;
     faults_at_point(m, CORE_POINT_TASK_START);
     if (task_seldom(task)->failures == 0) { /* a trace shows one run, with its pauses */
         trace_start(m, task);
@@ -469,16 +469,16 @@ HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
 
 static void free_spent(struct moot *m)
 {
-    struct task *task = ready_take_spent(&m->ready);
+    struct task *task = ready_take_spent(&m->schedule.ready);
     while (task != NULL) {
         task_try_free(m, task);
-        task = ready_take_spent(&m->ready);
+        task = ready_take_spent(&m->schedule.ready);
     }
 }
 
 static struct task *take_ready(struct moot *m)
 {
-    struct task *task = ready_pop(&m->ready);
+    struct task *task = ready_pop(&m->schedule.ready);
     free_spent(m);
     return task;
 }
@@ -486,8 +486,9 @@ static struct task *take_ready(struct moot *m)
 /* Nothing else is to be done before the next kernel. */
 static bool another_may_follow(struct moot *m, struct run *run)
 {
-    return m->ready.live > 0 && m->going_on == NULL && m->resting.count == 0 &&
-           m->fatal == 0 && m->kernel_waits < LIMIT_RUNS / 2 && !progress_is_due(m) &&
+    return m->schedule.ready.live > 0 && m->schedule.going_on == NULL &&
+           m->schedule.resting.count == 0 && m->engine.fatal == 0 &&
+           m->schedule.kernel_waits < LIMIT_RUNS / 2 && !progress_is_due(m) &&
            !run->enough(m, run->context);
 }
 
@@ -498,7 +499,7 @@ static bool go_to_next(struct moot *m, struct run *run)
     engine_lock(m);
     struct lane *lane = run->call.lane;
     lane->call = NULL;
-    m->running--;
+    m->schedule.running--;
     end_run(m, run);
     if (run->left == 0) {
         return false;
@@ -530,16 +531,16 @@ void exec_each_call(const struct moot *m,
                     void (*see)(void *context, const struct moot_call *call),
                     void *context)
 {
-    for (uint32_t i = 0; i < m->run_count; i++) {
-        if (m->runs[i]->active) {
-            see(context, &m->runs[i]->call);
+    for (uint32_t i = 0; i < m->schedule.run_count; i++) {
+        if (m->schedule.runs[i]->active) {
+            see(context, &m->schedule.runs[i]->call);
         }
     }
 }
 
 bool exec_stop(struct moot *m, struct moot_call *call)
 {
-    if (m->kernel_waits >= LIMIT_RUNS) {
+    if (m->schedule.kernel_waits >= LIMIT_RUNS) {
         return false;
     }
     struct run *run = (struct run *)call;
@@ -558,7 +559,7 @@ void exec_go_on(struct moot *m, struct moot_call *call)
         call->goes_on = true; /* which matters if it is just leaving */
         return;
     }
-    struct run *run = (struct run *)call, **last = &m->going_on;
+    struct run *run = (struct run *)call, **last = &m->schedule.going_on;
     while (*last != NULL) {
         last = &(*last)->next;
     }
@@ -570,7 +571,8 @@ void exec_go_on(struct moot *m, struct moot_call *call)
 /* Whose thread does not come round to them is anyone's. */
 static struct run *take_going_on(struct moot *m, const struct lane *lane)
 {
-    for (struct run **link = &m->going_on; *link != NULL; link = &(*link)->next) {
+    for (struct run **link = &m->schedule.going_on; *link != NULL;
+         link = &(*link)->next) {
         struct run *run = *link;
         if (run->home == lane || run->home == NULL || !run->home->here) {
             *link = run->next;
@@ -582,13 +584,14 @@ static struct run *take_going_on(struct moot *m, const struct lane *lane)
 
 static bool is_full(const struct moot *m)
 {
-    return m->run_count == LIMIT_RUNS && m->spare_runs == NULL;
+    return m->schedule.run_count == LIMIT_RUNS && m->schedule.spare_runs == NULL;
 }
 
 static bool is_reluctant(const struct moot *m, uint32_t idle_rounds)
 {
-    return m->kernel_waits >= LIMIT_RUNS / 2 && idle_rounds < EXEC_RELUCTANT_ROUNDS &&
-           !ready_first(&m->ready)->nested;
+    return m->schedule.kernel_waits >= LIMIT_RUNS / 2 &&
+           idle_rounds < EXEC_RELUCTANT_ROUNDS &&
+           !ready_first(&m->schedule.ready)->nested;
 }
 
 /* Runs a task a second time, if there is one to check; there is nothing else to do. */
@@ -616,7 +619,7 @@ static bool check_one(struct moot *m, struct lane *lane)
         run_give_back(m, run);
         return true;
     }
-    m->running++;
+    m->schedule.running++;
     strand_begin(run->strand, run_kernels, run);
     run_on(m, lane, run);
     return true;
@@ -626,7 +629,7 @@ HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
                    exec_enough enough, void *context)
 {
     wait_release_ended(m);
-    if (m->resting.count > 0) {
+    if (m->schedule.resting.count > 0) {
         retry_wake(m);
     }
     struct run *run = take_going_on(m, lane);
@@ -634,10 +637,10 @@ HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
         run_on(m, lane, run);
         return true;
     }
-    if (m->ready.live == 0 && m->checks != NULL) {
+    if (m->schedule.ready.live == 0 && m->schedule.checks != NULL) {
         return check_one(m, lane);
     }
-    if (m->ready.live == 0 || m->fatal != 0 || is_full(m) ||
+    if (m->schedule.ready.live == 0 || m->engine.fatal != 0 || is_full(m) ||
         is_reluctant(m, idle_rounds)) {
         return false;
     }
@@ -675,20 +678,20 @@ void exec_here(struct lane *lane, bool here) { lane->here = here; }
 
 void exec_forget_lane(struct moot *m, const struct lane *lane)
 {
-    for (uint32_t i = 0; i < m->run_count; i++) {
-        if (m->runs[i]->home == lane) {
-            m->runs[i]->home = NULL;
+    for (uint32_t i = 0; i < m->schedule.run_count; i++) {
+        if (m->schedule.runs[i]->home == lane) {
+            m->schedule.runs[i]->home = NULL;
         }
     }
 }
 
 void exec_release(struct moot *m)
 {
-    for (uint32_t i = 0; i < m->run_count; i++) {
-        run_free(m->runs[i]);
+    for (uint32_t i = 0; i < m->schedule.run_count; i++) {
+        run_free(m->schedule.runs[i]);
     }
-    free(m->runs);
-    ready_release(&m->ready);
+    free(m->schedule.runs);
+    ready_release(&m->schedule.ready);
     retry_release(m);
     verify_release(m);
 }

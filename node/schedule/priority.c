@@ -17,7 +17,7 @@ static void set(struct moot *m, struct task *task, int32_t priority)
 {
     task_reprioritise(task, priority);
     if (task->stage == TASK_READY) {
-        ready_raise(&m->ready, task);
+        ready_raise(&m->schedule.ready, task);
     }
 }
 

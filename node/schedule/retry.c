@@ -80,7 +80,7 @@ static uint64_t rest_ns(const struct kernel *kernel, uint32_t failures)
 
 static bool make_ready(struct moot *m, struct task *task)
 {
-    if (!ready_push(&m->ready, task)) {
+    if (!ready_push(&m->schedule.ready, task)) {
         return false;
     }
     task->stage = TASK_READY;
@@ -91,28 +91,29 @@ static bool make_ready(struct moot *m, struct task *task)
 bool retry_later(struct moot *m, struct task *task)
 {
     uint32_t failures = task_seldom(task)->failures;
-    if (failures >= task->kernel->retries || m->fatal != 0 ||
+    if (failures >= task->kernel->retries || m->engine.fatal != 0 ||
         task_seldom_of(m, task) == NULL) {
         return false;
     }
     uint64_t ns = rest_ns(task->kernel, failures + 1);
-    if (ns > 0 ? !make_room(&m->resting) : !make_ready(m, task)) {
+    if (ns > 0 ? !make_room(&m->schedule.resting) : !make_ready(m, task)) {
         return false;
     }
     task->seldom->failures++;
     m->counts.retried++;
     if (ns > 0) {
-        const struct rest rest = {
-            .due_ns = m->now_ns + ns, .number = ++m->resting.newest, .task = task};
+        const struct rest rest = {.due_ns = m->now_ns + ns,
+                                  .number = ++m->schedule.resting.newest,
+                                  .task = task};
         task->stage = TASK_RESTING;
-        sift(&m->resting, m->resting.count++, rest);
+        sift(&m->schedule.resting, m->schedule.resting.count++, rest);
     }
     return true;
 }
 
 void retry_wake(struct moot *m)
 {
-    struct resting *resting = &m->resting;
+    struct resting *resting = &m->schedule.resting;
     while (resting->count > 0 && resting->items[0].due_ns <= m->now_ns &&
            make_ready(m, resting->items[0].task)) {
         take_out(resting, 0);
@@ -121,7 +122,7 @@ void retry_wake(struct moot *m)
 
 void retry_forget(struct moot *m, const struct task *task)
 {
-    take_out(&m->resting, task->seldom->rest_at);
+    take_out(&m->schedule.resting, task->seldom->rest_at);
 }
 
-void retry_release(struct moot *m) { free(m->resting.items); }
+void retry_release(struct moot *m) { free(m->schedule.resting.items); }

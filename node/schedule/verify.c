@@ -113,10 +113,11 @@ void verify_spawned(struct moot *m, struct task *task)
     }
     check->task = task;
     task->pins++;
-    struct check **link = m->checks_last != NULL ? m->checks_last : &m->checks;
+    struct check **link =
+        m->schedule.checks_last != NULL ? m->schedule.checks_last : &m->schedule.checks;
     *link = check;
-    m->checks_last = &check->next;
-    m->checks_seen = UINT64_MAX;
+    m->schedule.checks_last = &check->next;
+    m->schedule.checks_seen = UINT64_MAX;
 }
 
 /* --- What a check waits for ------------------------------------------------------ */
@@ -151,10 +152,10 @@ static void unlink_check(struct moot *m, struct check **link)
 {
     struct check *check = *link;
     *link = check->next;
-    if (m->checks_last == &check->next) {
-        m->checks_last = m->checks != NULL ? link : NULL;
+    if (m->schedule.checks_last == &check->next) {
+        m->schedule.checks_last = m->schedule.checks != NULL ? link : NULL;
     }
-    m->checks_open -= check->open;
+    m->schedule.checks_open -= check->open;
     free(check);
 }
 
@@ -178,7 +179,7 @@ static void end_check(struct moot *m, struct check **link)
 static bool open_check(struct moot *m, struct check *check)
 {
     check->open = true;
-    m->checks_open++;
+    m->schedule.checks_open++;
     for (uint32_t i = 0; i < need_count(check->task); i++) {
         if (check->task->gone ||
             tell_need(m, check->task, i, CORE_EV_NEED) != MOOT_OK) {
@@ -189,9 +190,9 @@ static bool open_check(struct moot *m, struct check *check)
     return true;
 }
 
-enum found { FOUND_READY, FOUND_WAITS, FOUND_HOPELESS };
+enum verify_found { FOUND_READY, FOUND_WAITS, FOUND_HOPELESS };
 
-static enum found look(const struct moot *m, const struct check *check)
+static enum verify_found look(const struct moot *m, const struct check *check)
 {
     const struct task *task = check->task;
     if (task->own && m->group.size > 1) {
@@ -212,8 +213,8 @@ static enum found look(const struct moot *m, const struct check *check)
 
 static void open_more(struct moot *m)
 {
-    struct check **link = &m->checks;
-    while (*link != NULL && m->checks_open < CHECKS_OPEN_MAX) {
+    struct check **link = &m->schedule.checks;
+    while (*link != NULL && m->schedule.checks_open < CHECKS_OPEN_MAX) {
         if (!(*link)->open && !open_check(m, *link)) {
             end_check(m, link);
         } else {
@@ -224,13 +225,14 @@ static void open_more(struct moot *m)
 
 struct task *verify_next(struct moot *m)
 {
-    if (m->checks == NULL || m->checks_seen == m->end_count || m->fatal != 0) {
+    if (m->schedule.checks == NULL ||
+        m->schedule.checks_seen == m->schedule.end_count || m->engine.fatal != 0) {
         return NULL;
     }
     open_more(m);
-    struct check **link = &m->checks;
+    struct check **link = &m->schedule.checks;
     for (uint32_t i = 0; *link != NULL && (*link)->open; i++) {
-        enum found found = (*link)->runs ? FOUND_WAITS : look(m, *link);
+        enum verify_found found = (*link)->runs ? FOUND_WAITS : look(m, *link);
         if (found == FOUND_READY) {
             (*link)->runs = true;
             return (*link)->task;
@@ -241,8 +243,9 @@ struct task *verify_next(struct moot *m)
             link = &(*link)->next;
         }
     }
-    m->checks_seen =
-        m->checks != NULL && m->checks_open == 0 ? UINT64_MAX : m->end_count;
+    m->schedule.checks_seen = m->schedule.checks != NULL && m->schedule.checks_open == 0
+                                  ? UINT64_MAX
+                                  : m->schedule.end_count;
     return NULL;
 }
 
@@ -255,21 +258,21 @@ void verify_ran(struct moot *m, struct task *task, const struct payload *output)
             complain(m, task, m->group.rank, digest);
         }
     }
-    struct check **link = &m->checks;
+    struct check **link = &m->schedule.checks;
     while ((*link)->task != task || !(*link)->runs) {
         link = &(*link)->next;
     }
     end_check(m, link);
-    m->checks_seen = UINT64_MAX;
+    m->schedule.checks_seen = UINT64_MAX;
     open_more(m); /* before anybody may think that nothing is left */
 }
 
 void verify_release(struct moot *m)
 {
-    while (m->checks != NULL) {
-        struct check *next = m->checks->next;
-        free(m->checks);
-        m->checks = next;
+    while (m->schedule.checks != NULL) {
+        struct check *next = m->schedule.checks->next;
+        free(m->schedule.checks);
+        m->schedule.checks = next;
     }
-    m->checks_last = NULL;
+    m->schedule.checks_last = NULL;
 }

@@ -45,8 +45,8 @@ static bool item_ends(const struct moot *m, struct wait_item *item, enum want wa
         item->code = MOOT_ERR_KERNEL_MISMATCH;
         return true;
     }
-    if (m->fatal != 0) {
-        item->code = m->fatal;
+    if (m->engine.fatal != 0) {
+        item->code = m->engine.fatal;
         return true;
     }
     return false;
@@ -80,8 +80,9 @@ static bool look_all(struct moot *m, struct wait *wait)
 
 static bool wait_ended(struct moot *m, struct wait *wait)
 {
-    if (!wait->over && wait->ends_seen != m->end_count) { /* else nothing has ended */
-        wait->ends_seen = m->end_count;
+    if (!wait->over &&
+        wait->ends_seen != m->schedule.end_count) { /* else nothing has ended */
+        wait->ends_seen = m->schedule.end_count;
         wait->over = wait->any ? look_any(m, wait) : look_all(m, wait);
     }
     return wait->over;
@@ -89,11 +90,11 @@ static bool wait_ended(struct moot *m, struct wait *wait)
 
 HOT void wait_release_ended(struct moot *m)
 {
-    if (m->ends_released == m->end_count) {
+    if (m->schedule.ends_released == m->schedule.end_count) {
         return;
     }
-    m->ends_released = m->end_count;
-    for (struct wait *wait = m->waits; wait != NULL; wait = wait->next) {
+    m->schedule.ends_released = m->schedule.end_count;
+    for (struct wait *wait = m->schedule.waits; wait != NULL; wait = wait->next) {
         if (wait->released || !wait_ended(m, wait)) {
             continue;
         }
@@ -168,7 +169,7 @@ void wait_end_linger(struct moot *m, struct task *task)
     if (seldom->linger_prev != NULL) {
         seldom->linger_prev->seldom->linger_next = seldom->linger_next;
     } else {
-        m->lingering = seldom->linger_next;
+        m->schedule.lingering = seldom->linger_next;
     }
     if (seldom->linger_next != NULL) {
         seldom->linger_next->seldom->linger_prev = seldom->linger_prev;
@@ -194,11 +195,11 @@ static void linger(struct moot *m, struct wait *wait, struct wait_item *item)
     task->lingers = true;
     seldom->linger_want = (uint8_t)wait->want;
     seldom->linger_lane = wait->lane->number;
-    seldom->linger_next = m->lingering;
+    seldom->linger_next = m->schedule.lingering;
     if (seldom->linger_next != NULL) {
         seldom->linger_next->seldom->linger_prev = task;
     }
-    m->lingering = task;
+    m->schedule.lingering = task;
 }
 
 static void end_needs(struct moot *m, struct wait *wait, bool timed_out)
@@ -221,7 +222,7 @@ static void end_needs(struct moot *m, struct wait *wait, bool timed_out)
 
 static bool is_enough(struct moot *m, void *context)
 {
-    return wait_ended(m, context) || m->closing;
+    return wait_ended(m, context) || m->engine.closing;
 }
 
 /* A lane's. */
@@ -229,7 +230,7 @@ static int loop(struct moot *m, struct wait *wait)
 {
     struct idle idle = {0};
     while (!wait_ended(m, wait)) {
-        if (m->closing) {
+        if (m->engine.closing) {
             return lane_fail(wait->lane, MOOT_ERR_CLOSED,
                              "another thread closes this context");
         }
@@ -275,15 +276,15 @@ static void link_wait(struct moot *m, struct wait *wait)
 {
     wait->since_ns = m->now_ns;
     wait->prev = NULL;
-    wait->next = m->waits;
+    wait->next = m->schedule.waits;
     if (wait->next != NULL) {
         wait->next->prev = wait;
     }
-    m->waits = wait;
+    m->schedule.waits = wait;
     if (wait->waiter != NULL) {
-        m->kernel_waits++;
+        m->schedule.kernel_waits++;
     } else {
-        m->program_waits++;
+        m->schedule.program_waits++;
     }
     report_wait_begins(m, wait->since_ns);
     trace_wait(m, wait, false, MOOT_OK);
@@ -295,15 +296,15 @@ static void unlink_wait(struct moot *m, struct wait *wait)
     if (wait->prev != NULL) {
         wait->prev->next = wait->next;
     } else {
-        m->waits = wait->next;
+        m->schedule.waits = wait->next;
     }
     if (wait->next != NULL) {
         wait->next->prev = wait->prev;
     }
     if (wait->waiter != NULL) {
-        m->kernel_waits--;
+        m->schedule.kernel_waits--;
     } else {
-        m->program_waits--;
+        m->schedule.program_waits--;
     }
 }
 
@@ -317,7 +318,7 @@ static void tell_waiting(struct moot *m, const struct wait *wait, bool waiting)
 
 int wait_run(struct moot *m, struct wait *wait)
 {
-    wait->ends_seen = m->end_count - 1;
+    wait->ends_seen = m->schedule.end_count - 1;
     begin_needs(m, wait);
     if (wait_ended(m, wait)) {
         if (wait->waiter == NULL) {
@@ -397,8 +398,8 @@ int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int co
 
 void wait_task_done(struct moot *m, struct task *task)
 {
-    m->end_count++;
-    m->ended_ns = m->now_ns;
+    m->schedule.end_count++;
+    m->engine.ended_ns = m->now_ns;
     if (task != NULL && task->lingers &&
         task_is_here(task, (enum want)task->seldom->linger_want)) {
         wait_end_linger(m, task);
@@ -422,10 +423,10 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
     seldom->verdict_story = story.bytes;
     seldom->verdict = code;
     seldom->verdict_count++;
-    m->any_failed = true;
+    m->engine.any_failed = true;
     observe_verdict(m, task);
-    m->end_count++;
-    m->ended_ns = m->now_ns;
+    m->schedule.end_count++;
+    m->engine.ended_ns = m->now_ns;
     if (task->lingers) {
         wait_end_linger(m, task);
         task->verdict_waits = true;

@@ -12,7 +12,7 @@
 static bool worker_stops(struct moot *m, void *context)
 {
     (void)context;
-    return m->stop;
+    return m->engine.stop;
 }
 
 static void *worker_main(void *argument)
@@ -25,7 +25,7 @@ static void *worker_main(void *argument)
     struct idle idle = {0};
     engine_lock(m);
     exec_here(lane, true);
-    while (!m->stop) {
+    while (!m->engine.stop) {
         if (exec_some(m, lane, idle.rounds, worker_stops, NULL)) {
             progress_send_free(m);
             idle.rounds = 0;
@@ -41,15 +41,16 @@ static void *worker_main(void *argument)
 
 bool workers_start(struct moot *m, uint32_t count)
 {
-    m->workers = calloc(count ? count : 1, sizeof(*m->workers));
-    if (m->workers == NULL) {
+    m->schedule.workers = calloc(count ? count : 1, sizeof(*m->schedule.workers));
+    if (m->schedule.workers == NULL) {
         return false;
     }
-    while (m->worker_count < count) {
-        if (!progress_start_thread(&m->workers[m->worker_count], worker_main, m)) {
+    while (m->schedule.worker_count < count) {
+        if (!progress_start_thread(&m->schedule.workers[m->schedule.worker_count],
+                                   worker_main, m)) {
             return false;
         }
-        m->worker_count++;
+        m->schedule.worker_count++;
     }
     return true;
 }
@@ -58,8 +59,10 @@ bool workers_start(struct moot *m, uint32_t count)
 
 static bool is_left_alone(const struct moot *m)
 {
-    if ((m->ready.live == 0 && m->going_on == NULL && m->resting.count == 0) ||
-        m->worker_count > 0 || m->program_waits > 0 || m->closing) {
+    if ((m->schedule.ready.live == 0 && m->schedule.going_on == NULL &&
+         m->schedule.resting.count == 0) ||
+        m->schedule.worker_count > 0 || m->schedule.program_waits > 0 ||
+        m->engine.closing) {
         return false;
     }
     return lanes_any_parked(m);
@@ -73,11 +76,11 @@ static void *stand_in_main(void *argument)
         return NULL; /* no memory: the parked lane runs them when it is back */
     }
     engine_lock(m);
-    while (!m->stop) {
+    while (!m->engine.stop) {
         exec_here(lane, is_left_alone(m));
         if (!lane->here || !exec_one(m, lane, EXEC_RELUCTANT_ROUNDS)) {
             exec_here(lane, false);
-            pthread_cond_wait(&m->left_alone, &m->bond->lock);
+            pthread_cond_wait(&m->schedule.left_alone, &m->bond->lock);
         }
     }
     engine_unlock(m);
@@ -89,23 +92,24 @@ void workers_stand_in(struct moot *m)
     if (!is_left_alone(m)) {
         return;
     }
-    if (!m->standing_in) {
-        m->standing_in = progress_start_thread(&m->stand_in, stand_in_main, m);
+    if (!m->schedule.standing_in) {
+        m->schedule.standing_in =
+            progress_start_thread(&m->schedule.stand_in, stand_in_main, m);
     }
-    pthread_cond_signal(&m->left_alone);
+    pthread_cond_signal(&m->schedule.left_alone);
 }
 
 void workers_join(struct moot *m)
 {
-    if (m->standing_in) {
-        pthread_cond_signal(&m->left_alone);
-        pthread_join(m->stand_in, NULL);
-        m->standing_in = false;
+    if (m->schedule.standing_in) {
+        pthread_cond_signal(&m->schedule.left_alone);
+        pthread_join(m->schedule.stand_in, NULL);
+        m->schedule.standing_in = false;
     }
-    for (uint32_t i = 0; i < m->worker_count; i++) {
-        pthread_join(m->workers[i], NULL);
+    for (uint32_t i = 0; i < m->schedule.worker_count; i++) {
+        pthread_join(m->schedule.workers[i], NULL);
     }
-    m->worker_count = 0;
-    free(m->workers);
-    m->workers = NULL;
+    m->schedule.worker_count = 0;
+    free(m->schedule.workers);
+    m->schedule.workers = NULL;
 }

@@ -15,7 +15,7 @@
 bool workers_start(struct moot *m, uint32_t count); /* false: no thread */
 /* Starts or wakes the stand-in if it is needed; by the helper, under the lock. */
 void workers_stand_in(struct moot *m);
-/* After m->stop; without the lock. */
+/* After m->engine.stop; without the lock. */
 void workers_join(struct moot *m);
 
 #endif

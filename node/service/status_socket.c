@@ -137,7 +137,7 @@ void door_open(struct moot *m)
         open = listen_at(door, folder, m);
         door->in_ours = m->knobs.state[0] == '\0';
     }
-    m->door = open ? door : NULL;
+    m->service.door = open ? door : NULL;
     if (!open) {
         free(door);
     }
@@ -145,7 +145,7 @@ void door_open(struct moot *m)
 
 const char *door_path(const struct moot *m)
 {
-    return m->door != NULL ? m->door->path : "";
+    return m->service.door != NULL ? m->service.door->path : "";
 }
 
 static void let_go(struct guest *guest)
@@ -157,7 +157,7 @@ static void let_go(struct guest *guest)
 
 void door_close(struct moot *m)
 {
-    struct door *door = m->door;
+    struct door *door = m->service.door;
     if (door == NULL) {
         return;
     }
@@ -173,7 +173,7 @@ void door_close(struct moot *m)
     }
     close(door->fd);
     free(door);
-    m->door = NULL;
+    m->service.door = NULL;
 }
 
 /* --- Answers --------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static uint8_t *pack_picture(const struct door *door, const struct picture *pict
 
 static void answer(struct moot *m, struct guest *guest, const struct picture *picture)
 {
-    guest->answer = pack_picture(m->door, picture, &guest->answer_size);
+    guest->answer = pack_picture(m->service.door, picture, &guest->answer_size);
     if (guest->answer == NULL) {
         let_go(guest);
     }
@@ -251,7 +251,7 @@ static void answer_all(struct moot *m, uint64_t now_ns)
     struct picture picture;
     bool have = inquiry_picture(m, now_ns, &picture);
     for (int i = 0; i < GUESTS_MAX; i++) {
-        struct guest *guest = &m->door->guests[i];
+        struct guest *guest = &m->service.door->guests[i];
         if (guest->fd >= 0 && guest->waits) {
             guest->waits = false;
             if (have) {
@@ -330,7 +330,7 @@ static void give(struct guest *guest)
 
 void door_look(struct moot *m, uint64_t now_ns, unsigned answered)
 {
-    struct door *door = m->door;
+    struct door *door = m->service.door;
     if (door == NULL) {
         return;
     }

@@ -44,7 +44,7 @@ static bool is_repeated(const struct early_motion *early, uint32_t from,
 
 void early_keep(struct moot *m, uint32_t from, const struct message *motion)
 {
-    struct early_motion **last = &m->early;
+    struct early_motion **last = &m->spawn.early;
     uint32_t count = 0;
     while (*last != NULL) {
         if (is_repeated(*last, from, motion) || !would_adopt(m, *last)) {
@@ -71,7 +71,7 @@ void early_keep(struct moot *m, uint32_t from, const struct message *motion)
 
 void early_take(struct moot *m, const struct kernel *kernel)
 {
-    struct early_motion **link = &m->early;
+    struct early_motion **link = &m->spawn.early;
     while (*link != NULL) {
         const struct message *motion = (*link)->motion;
         if (strcmp(motion->u.motion.spec->kernel_name, kernel->name) != 0) {
@@ -88,7 +88,7 @@ void early_take(struct moot *m, const struct kernel *kernel)
 
 void early_release(struct moot *m)
 {
-    while (m->early != NULL) {
-        early_free(take_off(&m->early));
+    while (m->spawn.early != NULL) {
+        early_free(take_off(&m->spawn.early));
     }
 }

@@ -58,11 +58,11 @@ HOT static inline int register_task(struct moot *m, struct task *task,
     bool held = task->held, was_adopted = task->adopted;
     task->held = true; /* the core's answer may run it at once */
     task->adopted = adopted;
-    if (m->trace != NULL) {
+    if (m->record.trace != NULL) {
         trace_held(m, task, facts, adopted);
     }
     uint64_t mark = 0;
-    if (m->observe != NULL) {
+    if (m->record.observe != NULL) {
         mark = observe_mark(m);
         if (!held || was_adopted) {
             observe_event(m, MOOT_EVENT_SPAWNED, task, -1, NULL);
@@ -223,8 +223,8 @@ int spawn_enter(struct moot *m, struct lane *lane, const struct task_facts *fact
 /* As far as the host goes. */
 static inline bool is_plain(const struct moot *m, const struct task_facts *facts)
 {
-    return m->observe == NULL && m->knobs.verify_ppm == 0 && facts->label == NULL &&
-           facts->priority == 0 && !facts->nested &&
+    return m->record.observe == NULL && m->knobs.verify_ppm == 0 &&
+           facts->label == NULL && facts->priority == 0 && !facts->nested &&
            facts->queue_line <= STUB_QUEUE_LINE_MAX &&
            (facts->kernel->flags & MOOT_KERNEL_PORTABLE) == 0 &&
            facts->args_size <= STUB_ARGS_BYTES_MAX &&
@@ -260,7 +260,7 @@ static inline void *prune(struct moot *m, const struct lane *lane,
     reg->input_entries = lane->entries;
     reg->site = reg->site != NULL ? task_site_intern(m, reg->site) : NULL;
     reg->host_size = sizeof(struct task_stub) + facts->args_size +
-                     (m->trace != NULL ? sizeof(uint32_t) : 0);
+                     (m->record.trace != NULL ? sizeof(uint32_t) : 0);
     return core_prune(m->core, hash, reg);
 }
 
@@ -285,15 +285,15 @@ static inline void fill_stub(struct moot *m, struct lane *lane, const moot_hash 
     part->number = ++m->counts.entered;
     part->kernel = (uint16_t)kernel_number(facts->kernel);
     part->args_size = facts->args_size & 0x1ffu;
-    part->traced = m->trace != NULL;
+    part->traced = m->record.trace != NULL;
     part->queue_line = facts->queue_line & 0x3fu;
     if (facts->args_size > 0) {
         memcpy(part + 1, facts->args, facts->args_size);
     }
-    if (m->trace != NULL) {
+    if (m->record.trace != NULL) {
         trace_stub(m, hash, facts, (char *)(part + 1) + facts->args_size);
     }
-    handle_at(&m->handles, id)->task = stub;
+    handle_at(&m->tasks.handles, id)->task = stub;
     m->counts.spawned++;
     lane->spawn_site = facts->reg.site;
 }
@@ -314,7 +314,7 @@ HOT int spawn_register_stubs(struct moot *m, struct spawn_stubs *stubs)
 void spawn_undo(struct moot *m, const struct spawned *spawned)
 {
     struct handle *handle;
-    if (handle_find(&m->handles, spawned->id, &handle) == MOOT_OK) {
+    if (handle_find(&m->tasks.handles, spawned->id, &handle) == MOOT_OK) {
         task_handle_end(m, handle);
     }
 }
@@ -374,8 +374,8 @@ int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
                  struct task_facts *facts)
 {
     assert(task->pending);
-    if (m->fatal != 0) {
-        return lane_fail(lane, m->fatal, "%s", text_get(&m->fatal_story));
+    if (m->engine.fatal != 0) {
+        return lane_fail(lane, m->engine.fatal, "%s", text_get(&m->engine.fatal_story));
     }
     if (task->gone) {
         return explain(m, lane, &task->hash, facts->label, MOOT_ERR_SCOPE_CLOSED);
@@ -392,7 +392,8 @@ int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
 
 static void spawn_drive(struct moot *m)
 {
-    uint64_t driven_ns = atomic_load_explicit(&m->driven_ns, memory_order_relaxed);
+    uint64_t driven_ns =
+        atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed);
     if (m->now_ns > driven_ns + SPAWN_DRIVE_NS) {
         progress_drive_free(m);
     }
@@ -426,7 +427,7 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
     if (!knows_inputs(facts)) {
         lane_forget_stubs(lane, facts->reg.input_count);
     }
-    uint64_t id = handle_new(&m->handles, UNNAMED_TASK, NULL);
+    uint64_t id = handle_new(&m->tasks.handles, UNNAMED_TASK, NULL);
     struct spawn_stubs stubs = {.count = 0};
     error =
         id != 0 ? spawn_named(m, lane, &hash, facts, id, &stubs) : MOOT_ERR_NO_MEMORY;
@@ -484,9 +485,9 @@ HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec
 {
     if (spawn_check_open(m, lane) == MOOT_OK && unnamed_is_open(m, lane) &&
         unnamed_take(m, lane, spec, site, out)) {
-        if (m->unnamed.count == 0 || m->unnamed.settled) {
+        if (m->spawn.unnamed.count == 0 || m->spawn.unnamed.settled) {
             spawn_make_room(m, lane);
-            m->unnamed.settled = false;
+            m->spawn.unnamed.settled = false;
         } else {
             spawn_drive(m); /* and nothing has taken room since the last spawn */
         }
@@ -513,7 +514,7 @@ int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
 
 static struct kernel *portable_kernel(struct moot *m, const struct message_spec *spec)
 {
-    struct kernel *kernel = kernel_find(&m->kernels, spec->kernel_name);
+    struct kernel *kernel = kernel_find(&m->tasks.kernels, spec->kernel_name);
     bool usable = kernel != NULL && !kernel->conflict &&
                   (kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
     return usable ? kernel : NULL;
@@ -523,7 +524,7 @@ void spawn_adopt(struct moot *m, const struct message *motion)
 {
     const struct message_spec *spec = motion->u.motion.spec;
     struct kernel *kernel = portable_kernel(m, spec);
-    if (kernel == NULL || m->fatal != 0) {
+    if (kernel == NULL || m->engine.fatal != 0) {
         return;
     }
     struct task_facts facts = {.kernel = kernel,

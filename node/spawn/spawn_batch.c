@@ -17,17 +17,17 @@ const struct unnamed_nothing unnamed_task = {.words = {0}};
 /* Another thread of this rank may be about to run what is spawned. */
 static inline bool others_may_run(const struct moot *m)
 {
-    return m->worker_count > 0 || m->program_waits > 0;
+    return m->schedule.worker_count > 0 || m->schedule.program_waits > 0;
 }
 
 /* While some wait nothing has happened but spawns and releases. */
 HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
 {
-    if (m->unnamed.count > 0) {
-        return m->unnamed.lane == lane;
+    if (m->spawn.unnamed.count > 0) {
+        return m->spawn.unnamed.lane == lane;
     }
     return identity_together() > 0 && lane_is_running(lane) && lane->scope_depth == 0 &&
-           lane->group == NULL && m->observe == NULL &&
+           lane->group == NULL && m->record.observe == NULL &&
            (lane->queues.entry == NULL ? !others_may_run(m)
                                        : region_is_open(lane->queues.top)) &&
            m->knobs.verify_ppm == 0 && !core_any_leaving(m->core);
@@ -52,11 +52,11 @@ static inline struct kernel *plain_kernel(const struct moot *m,
 {
     const uint32_t plain = CORE_TASK_IDEMPOTENT | CORE_TASK_NONDETERMINISTIC;
     uint32_t number = 0;
-    if (handle_find_kernel(&m->handles, spec->kernel.id, &number) != MOOT_OK ||
-        number >= m->kernels.count) {
+    if (handle_find_kernel(&m->tasks.handles, spec->kernel.id, &number) != MOOT_OK ||
+        number >= m->tasks.kernels.count) {
         return NULL;
     }
-    struct kernel *kernel = m->kernels.items[number];
+    struct kernel *kernel = m->tasks.kernels.items[number];
     return (kernel->core_flags & ~plain) == 0 && !kernel->conflict ? kernel : NULL;
 }
 
@@ -70,7 +70,7 @@ static inline enum inputs find_inputs(const struct moot *m, const moot_task_spec
     }
     for (size_t i = 0; i < spec->input_count; i++) {
         struct handle *handle;
-        if (handle_find(&m->handles, spec->inputs[i].id, &handle) != MOOT_OK) {
+        if (handle_find(&m->tasks.handles, spec->inputs[i].id, &handle) != MOOT_OK) {
             return INPUTS_WRONG;
         }
         if (handle->task == UNNAMED_TASK) {
@@ -93,13 +93,13 @@ static inline void copy_hashes(unsigned char *to, struct task *const *tasks,
 static inline struct unnamed_task *next_place(struct moot *m, struct moot_queue *queue)
 {
     return queue != NULL ? region_next(&queue->region)
-                         : &m->unnamed.tasks[m->unnamed.count];
+                         : &m->spawn.unnamed.tasks[m->spawn.unnamed.count];
 }
 
 HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                       const char *site, moot_task *out)
 {
-    struct unnamed *unnamed = &m->unnamed;
+    struct unnamed *unnamed = &m->spawn.unnamed;
     unsigned owner_plus_one = (unsigned)spec->owner.rank_plus_one;
     struct kernel *kernel = plain_kernel(m, spec);
     if (kernel == NULL || !is_plain(spec) || owner_plus_one > IDENTITY_OWNERS ||
@@ -116,7 +116,8 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
     if (found == INPUTS_UNNAMED && unnamed->count > 0) {
         unnamed_settle_all(m);
         task = next_place(m, queue);
-        found = m->fatal == 0 ? find_inputs(m, spec, task->inputs) : INPUTS_WRONG;
+        found =
+            m->engine.fatal == 0 ? find_inputs(m, spec, task->inputs) : INPUTS_WRONG;
     }
     if (found != INPUTS_NAMED) { /* or one that another queue collects */
         return false;
@@ -128,7 +129,7 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
         return false;
     }
     copy_hashes(inputs, task->inputs, spec->input_count);
-    task->id = handle_new(&m->handles, UNNAMED_TASK, NULL);
+    task->id = handle_new(&m->tasks.handles, UNNAMED_TASK, NULL);
     if (task->id == 0) {
         return false;
     }
@@ -165,7 +166,7 @@ bool unnamed_may_stay(const struct moot *m, const struct unnamed_task *task)
 struct task_facts *unnamed_facts(struct moot *m, struct unnamed_task *task,
                                  uint16_t queue_line)
 {
-    struct unnamed *unnamed = &m->unnamed;
+    struct unnamed *unnamed = &m->spawn.unnamed;
     struct task_facts *facts = &unnamed->facts;
     const unsigned char *bytes = task->block.bytes;
     if (task->expanded != unnamed->expanded) {
@@ -201,12 +202,12 @@ COLD static void settle_released(struct moot *m, struct lane *lane,
                                  const moot_hash *hash, struct task_facts *facts,
                                  struct spawn_stubs *stubs)
 {
-    uint64_t id = handle_new(&m->handles, UNNAMED_TASK, NULL);
+    uint64_t id = handle_new(&m->tasks.handles, UNNAMED_TASK, NULL);
     must(m,
          id != 0 ? spawn_named(m, lane, hash, facts, id, stubs) : MOOT_ERR_NO_MEMORY);
     must(m, spawn_register_stubs(m, stubs));
     if (id != 0) {
-        task_handle_end(m, handle_at(&m->handles, id));
+        task_handle_end(m, handle_at(&m->tasks.handles, id));
     }
 }
 
@@ -254,7 +255,7 @@ void unnamed_register(struct moot *m, struct lane *lane, uint16_t queue_line,
 
 HOT void unnamed_settle_all(struct moot *m)
 {
-    struct unnamed *unnamed = &m->unnamed;
+    struct unnamed *unnamed = &m->spawn.unnamed;
     uint32_t count = unnamed->count;
     unnamed->count = 0;
     unnamed->settled = true;
@@ -264,7 +265,7 @@ HOT void unnamed_settle_all(struct moot *m)
 void unnamed_end_all(struct moot *m)
 {
     unnamed_settle(m);
-    if (m->unnamed.in_regions > 0) {
+    if (m->spawn.unnamed.in_regions > 0) {
         region_end_all(m);
     }
 }
@@ -315,12 +316,12 @@ static bool is_again(const struct unnamed *unnamed, const struct task *task)
 
 bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle)
 {
-    struct unnamed *unnamed = &m->unnamed;
+    struct unnamed *unnamed = &m->spawn.unnamed;
     const struct task *task = (*handle)->task;
     if (task != UNNAMED_TASK) {
         if (is_input(unnamed, task) || is_again(unnamed, task)) {
             unnamed_settle_all(m);
-            *handle = handle_at(&m->handles, id);
+            *handle = handle_at(&m->tasks.handles, id);
         }
         return false;
     }
@@ -328,6 +329,6 @@ bool unnamed_release(struct moot *m, uint64_t id, struct handle **handle)
         struct unnamed_task *one = &unnamed->tasks[i];
         one->id = one->id == id ? 0 : one->id;
     }
-    handle_free(&m->handles, *handle);
+    handle_free(&m->tasks.handles, *handle);
     return true;
 }

@@ -12,13 +12,13 @@
 
 int spawn_judge_open(struct moot *m, struct lane *lane, const struct task *parent)
 {
-    if (m->fatal != 0) {
-        return lane_fail(lane, m->fatal, "%s", text_get(&m->fatal_story));
+    if (m->engine.fatal != 0) {
+        return lane_fail(lane, m->engine.fatal, "%s", text_get(&m->engine.fatal_story));
     }
     if (observe_is_telling(lane)) {
         return lane_fail(lane, MOOT_ERR_STATE, "a watch's function may not spawn");
     }
-    if (parent == NULL && m->closing) {
+    if (parent == NULL && m->engine.closing) {
         return lane_fail(lane, MOOT_ERR_CLOSED, "this context is closing");
     }
     if (parent == NULL && lane->call != NULL) {
@@ -37,14 +37,14 @@ static int check_kernel(struct moot *m, struct lane *lane, const moot_task_spec 
                         struct kernel **out)
 {
     uint32_t number = 0;
-    int error = handle_find_kernel(&m->handles, spec->kernel.id, &number);
-    if (error == MOOT_OK && number >= m->kernels.count) {
+    int error = handle_find_kernel(&m->tasks.handles, spec->kernel.id, &number);
+    if (error == MOOT_OK && number >= m->tasks.kernels.count) {
         error = MOOT_ERR_UNKNOWN_KERNEL;
     }
     if (error != MOOT_OK) {
         return lane_fail(lane, error, ".kernel: %s", error_text(error));
     }
-    *out = m->kernels.items[number];
+    *out = m->tasks.kernels.items[number];
     if ((*out)->conflict) {
         text_clear(&lane->error);
         story_of_conflict(&lane->error, m, *out);
@@ -126,7 +126,7 @@ static inline int add_handles(struct moot *m, struct lane *lane, const char *fie
 {
     for (size_t i = 0; i < count; i++) {
         struct handle *handle;
-        int error = handle_find(&m->handles, tasks[i].id, &handle);
+        int error = handle_find(&m->tasks.handles, tasks[i].id, &handle);
         if (error == MOOT_OK && handle->task == UNNAMED_TASK) {
             error = MOOT_ERR_NO_MEMORY; /* there was none for it */
         }

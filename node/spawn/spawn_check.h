@@ -19,8 +19,8 @@ int spawn_judge_open(struct moot *m, struct lane *lane, const struct task *paren
 /* The same of the program. */
 static inline int spawn_check_open(struct moot *m, struct lane *lane)
 {
-    bool open = m->fatal == 0 && !m->closing && lane->call == NULL && !lane->parked &&
-                !lane->telling;
+    bool open = m->engine.fatal == 0 && !m->engine.closing && lane->call == NULL &&
+                !lane->parked && !lane->telling;
     return open ? MOOT_OK : spawn_judge_open(m, lane, NULL);
 }
 /* Checks a spec and turns it into facts.  Release the candidates whatever it returns.

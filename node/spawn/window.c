@@ -49,10 +49,10 @@ static bool is_worth_it(struct press *press, const struct payloads *payloads,
 
 uint32_t window_press(struct moot *m)
 {
-    if (!is_worth_it(&m->press, &m->payloads, m->now_ns)) {
+    if (!is_worth_it(&m->spawn.press, &m->store.payloads, m->now_ns)) {
         return 0;
     }
-    uint64_t bytes = m->payloads.let_go_bytes;
+    uint64_t bytes = m->store.payloads.let_go_bytes;
     uint64_t together = WINDOW_PIECE_BYTES * core_stats(m->core)->tasks / bytes;
     return together < 1 ? 1 : together < UINT32_MAX ? (uint32_t)together : UINT32_MAX;
 }
@@ -81,7 +81,7 @@ void window_wait_while_leaving(struct moot *m, struct lane *lane, const moot_has
     if (is_leaving(m, hash, facts)) {
         lane_forget_inputs(lane, facts->reg.input_count);
     }
-    while (is_leaving(m, hash, facts) && m->fatal == 0 && !m->closing) {
+    while (is_leaving(m, hash, facts) && m->engine.fatal == 0 && !m->engine.closing) {
         if (!progress_drive_free(m)) {
             progress_idle(m, &idle, CORE_NEVER);
         }
@@ -97,7 +97,8 @@ static bool is_full(const struct moot *m, uint64_t bound)
 static bool can_help(const struct moot *m)
 {
     const struct core_stats *stats = core_stats(m->core);
-    return stats->let_go * 2 > stats->tasks && m->fatal == 0 && !m->closing;
+    return stats->let_go * 2 > stats->tasks && m->engine.fatal == 0 &&
+           !m->engine.closing;
 }
 
 /* --- Waiting for room ------------------------------------------------------------ */
@@ -133,7 +134,7 @@ void window_on_account(struct moot *m, uint32_t from,
     Moot__Account *account =
         from < PATIENCE_RANKS_MAX ? account_read(said->bytes, said->size) : NULL;
     if (account != NULL) {
-        patience_hear(&m->patience, from,
+        patience_hear(&m->spawn.patience, from,
                       account->closed                       ? PATIENCE_CLOSED
                       : account->running > account->stopped ? PATIENCE_COMPUTES
                       : account->rests                      ? PATIENCE_RESTS
@@ -150,10 +151,12 @@ static bool lane_goes_on(const struct lane *lane)
 
 bool window_rests(const struct moot *m)
 {
-    bool rests = m->ready.live == 0 && m->running <= m->kernel_waits &&
-                 m->going_on == NULL && m->resting.count == 0;
+    bool rests = m->schedule.ready.live == 0 &&
+                 m->schedule.running <= m->schedule.kernel_waits &&
+                 m->schedule.going_on == NULL && m->schedule.resting.count == 0;
     bool any = false; /* who has not spawned or waited yet has yet to begin */
-    for (const struct lane *lane = m->lanes; rests && lane != NULL; lane = lane->next) {
+    for (const struct lane *lane = m->engine.lanes; rests && lane != NULL;
+         lane = lane->next) {
         bool counts = lane->number != LANE_NO_NUMBER;
         any |= counts;
         rests = !counts || !lane_goes_on(lane);
@@ -169,11 +172,12 @@ static uint64_t moves(const struct moot *m)
 
 static enum patience_verdict judge(struct moot *m, uint64_t now_ns)
 {
-    bool computes = m->running > m->kernel_waits; /* on another thread */
+    bool computes =
+        m->schedule.running > m->schedule.kernel_waits; /* on another thread */
     enum patience_verdict verdict =
-        patience_look(&m->patience, now_ns, moves(m), peers_to_ask(m), computes);
+        patience_look(&m->spawn.patience, now_ns, moves(m), peers_to_ask(m), computes);
     if (verdict == PATIENCE_ASK) {
-        ask(m, m->patience.to_ask);
+        ask(m, m->spawn.patience.to_ask);
     }
     return verdict;
 }
@@ -204,12 +208,12 @@ static enum patience_verdict wait_for_room(struct moot *m, struct lane *lane,
 static bool is_enough(struct moot *m, void *context)
 {
     const uint64_t *target = context;
-    return core_unfinished(m->core) <= *target || m->closing;
+    return core_unfinished(m->core) <= *target || m->engine.closing;
 }
 
 static bool run_ready(struct moot *m, struct lane *lane, uint64_t *target)
 {
-    if (m->ready.live > 0) {
+    if (m->schedule.ready.live > 0) {
         unnamed_settle(m);
     }
     bool ran = exec_some(m, lane, 0, is_enough, target);
@@ -241,7 +245,7 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
 static uint64_t next_bound(const struct moot *m, uint64_t window,
                            enum patience_verdict verdict)
 {
-    uint64_t part = window / WINDOW_PARTS + 1, bound = m->window_bound;
+    uint64_t part = window / WINDOW_PARTS + 1, bound = m->spawn.window_bound;
     if (verdict == PATIENCE_WAIT) {
         bound -= bound / WINDOW_FALLS;
         return bound > window ? bound : window;
@@ -254,7 +258,7 @@ static uint64_t next_bound(const struct moot *m, uint64_t window,
 
 static bool any_lacks_room(const struct moot *m)
 {
-    const struct lane *lane = m->lanes;
+    const struct lane *lane = m->engine.lanes;
     while (lane != NULL && !lane->lacks_room) {
         lane = lane->next;
     }
@@ -268,7 +272,7 @@ static enum patience_verdict stay(struct moot *m, struct lane *lane, uint64_t ta
         return PATIENCE_USELESS;
     }
     if (!any_lacks_room(m)) {
-        patience_begin(&m->patience, clock_ns(), moves(m),
+        patience_begin(&m->spawn.patience, clock_ns(), moves(m),
                        core_stats(m->core)->forgotten);
     }
     lane->lacks_room = true;
@@ -284,14 +288,14 @@ HOT void window_make_room(struct moot *m, struct lane *lane)
         return;
     }
     run_some(m, lane, window / WINDOW_AHEAD + 1);
-    if (!is_full(m, m->window_bound)) {
+    if (!is_full(m, m->spawn.window_bound)) {
         return;
     }
-    uint64_t target = m->window_bound - m->window_bound / WINDOW_PARTS;
+    uint64_t target = m->spawn.window_bound - m->spawn.window_bound / WINDOW_PARTS;
     unnamed_settle(m);
     exec_here(lane, true);
     enum patience_verdict verdict = stay(m, lane, target);
     progress_hand_over(m);
     exec_here(lane, false);
-    m->window_bound = next_bound(m, window, verdict);
+    m->spawn.window_bound = next_bound(m, window, verdict);
 }

@@ -6,22 +6,22 @@
  * MOOT_WINDOW unfinished on this rank runs what is ready.
  *
  * MOOT_WINDOW is how many tasks a rank remembers.  From an eighth of it on the core
- * drops what all ranks have released (consensus/reclaim/reclaim.c): what is dropped late can be
- * made again after a death.  Where no rank outlives another, none has anything of that,
- * and it drops from 1,024 tasks on: their memory is used again while it is in a cache.
- * A program that spawns faster than its tasks end, or than the other ranks spawn, stays
- * in its spawn while the rank remembers a whole window: it moves messages and runs
- * tasks, as a wait does, until an eighth of the window is free.
+ * drops what all ranks have released (consensus/reclaim/reclaim.c): what is dropped
+ * late can be made again after a death.  Where no rank outlives another, none has
+ * anything of that, and it drops from 1,024 tasks on: their memory is used again while
+ * it is in a cache. A program that spawns faster than its tasks end, or than the other
+ * ranks spawn, stays in its spawn while the rank remembers a whole window: it moves
+ * messages and runs tasks, as a wait does, until an eighth of the window is free.
  *
  * While large results that the program has let go of take more than
  * WINDOW_RESULT_BYTES on one rank, what all ranks have released is dropped from the
  * first task on, and the roll is cut for that into pieces of some WINDOW_PIECE_BYTES
- * (consensus/reclaim/split.c): a chunk of 256 tasks may have any number of bytes.  These are few,
- * so that the results of a stream come from memory that the caches still have.  What
- * the program holds does not count.  Where nothing goes although it was pressed for
- * that for WINDOW_PRESS_NS (who takes it has not run, or another rank holds it), it is
- * not pressed again before some has gone, or as much has come to it: the small pieces
- * would cost every other task.
+ * (consensus/reclaim/split.c): a chunk of 256 tasks may have any number of bytes. These
+ * are few, so that the results of a stream come from memory that the caches still have.
+ * What the program holds does not count.  Where nothing goes although it was pressed
+ * for that for WINDOW_PRESS_NS (who takes it has not run, or another rank holds it), it
+ * is not pressed again before some has gone, or as much has come to it: the small
+ * pieces would cost every other task.
  *
  * The bound is exceeded, so that a program never hangs in a spawn, when waiting would
  * not help:

@@ -7,8 +7,9 @@
  *
  * What is kept is bounded in bytes, in number and in time: a block that nobody takes
  * goes back to the system within a second of turns of the engine.  The bounds are those
- * of a chunk of the roll, whose results are let go at once (consensus/reclaim/reclaim.c): 256 on
- * average, and most programs' are used again before the second has passed.
+ * of a chunk of the roll, whose results are let go at once
+ * (consensus/reclaim/reclaim.c): 256 on average, and most programs' are used again
+ * before the second has passed.
  *
  * Any thread may call, with or without the engine lock: a lock of its own is held for a
  * look over a short list, and not while the system is asked for memory.

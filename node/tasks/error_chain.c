@@ -187,8 +187,8 @@ void story_of_conflict(struct text *story, const struct moot *m,
 void story_of_wait(struct text *story, const struct moot *m, const struct task *task,
                    int code)
 {
-    if (code == m->fatal) {
-        text_add(story, "%s", text_get(&m->fatal_story));
+    if (code == m->engine.fatal) {
+        text_add(story, "%s", text_get(&m->engine.fatal_story));
     } else if (code == MOOT_ERR_KERNEL_MISMATCH && task->kernel != NULL) {
         story_of_conflict(story, m, task->kernel);
     } else if (task->known && task->status != MOOT_OK && task->payload != NULL &&

@@ -51,7 +51,7 @@ const struct task_seldom task_seldom_none = {0};
 struct task_seldom *task_seldom_of(struct moot *m, struct task *task)
 {
     if (task->seldom == NULL) {
-        task->seldom = pool_take(&m->pool, sizeof(*task->seldom));
+        task->seldom = pool_take(&m->store.pool, sizeof(*task->seldom));
     }
     return task->seldom;
 }
@@ -75,23 +75,23 @@ static uint64_t site_hash(const char *site, size_t length)
 
 static bool sites_grow(struct moot *m)
 {
-    uint32_t room = m->site_room ? m->site_room * 2 : 64;
+    uint32_t room = m->tasks.site_room ? m->tasks.site_room * 2 : 64;
     struct site_name *sites = calloc(room, sizeof(*sites));
     if (sites == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < m->site_room; i++) {
-        if (m->sites[i].name != NULL) {
-            uint32_t at = (uint32_t)m->sites[i].hash & (room - 1);
+    for (uint32_t i = 0; i < m->tasks.site_room; i++) {
+        if (m->tasks.sites[i].name != NULL) {
+            uint32_t at = (uint32_t)m->tasks.sites[i].hash & (room - 1);
             while (sites[at].name != NULL) {
                 at = (at + 1) & (room - 1);
             }
-            sites[at] = m->sites[i];
+            sites[at] = m->tasks.sites[i];
         }
     }
-    free(m->sites);
-    m->sites = sites;
-    m->site_room = room;
+    free(m->tasks.sites);
+    m->tasks.sites = sites;
+    m->tasks.site_room = room;
     return true;
 }
 
@@ -99,28 +99,29 @@ COLD static const char *site_enter(struct moot *m, const char *site)
 {
     size_t length = strnlen(site, LIMIT_SITE_BYTES);
     uint64_t hash = site_hash(site, length);
-    if (m->site_count * 2 >= m->site_room && !sites_grow(m)) {
+    if (m->tasks.site_count * 2 >= m->tasks.site_room && !sites_grow(m)) {
         return NULL;
     }
-    uint32_t at = (uint32_t)hash & (m->site_room - 1);
-    while (m->sites[at].name != NULL) {
-        const char *name = m->sites[at].name;
-        if (m->sites[at].hash == hash && strncmp(name, site, length) == 0 &&
+    uint32_t at = (uint32_t)hash & (m->tasks.site_room - 1);
+    while (m->tasks.sites[at].name != NULL) {
+        const char *name = m->tasks.sites[at].name;
+        if (m->tasks.sites[at].hash == hash && strncmp(name, site, length) == 0 &&
             name[length] == '\0') {
-            m->site_last = name;
+            m->tasks.site_last = name;
             return name;
         }
-        at = (at + 1) & (m->site_room - 1);
+        at = (at + 1) & (m->tasks.site_room - 1);
     }
-    m->sites[at] = (struct site_name){hash, pool_string(&m->pool, site, length)};
-    m->site_count += m->sites[at].name != NULL;
-    m->site_last = m->sites[at].name;
-    return m->sites[at].name;
+    m->tasks.sites[at] =
+        (struct site_name){hash, pool_string(&m->store.pool, site, length)};
+    m->tasks.site_count += m->tasks.sites[at].name != NULL;
+    m->tasks.site_last = m->tasks.sites[at].name;
+    return m->tasks.sites[at].name;
 }
 
 const char *task_site_intern(struct moot *m, const char *site)
 {
-    const char *last = m->site_last; /* it may be that, for a second time */
+    const char *last = m->tasks.site_last; /* it may be that, for a second time */
     bool again = last == site || (last != NULL && strcmp(last, site) == 0);
     return again ? last : site_enter(m, site);
 }
@@ -137,7 +138,7 @@ static bool fill_args(struct moot *m, struct task *task, const struct task_facts
     bool small = facts->args_size <= ARGS_ALONE_BYTES, alone = !small && !keep;
     void *args = small && room != NULL ? room
                  : alone               ? malloc(facts->args_size)
-                                       : pool_take(&m->pool, facts->args_size);
+                                       : pool_take(&m->store.pool, facts->args_size);
     if (args == NULL) {
         return false;
     }
@@ -152,13 +153,14 @@ static bool fill_args(struct moot *m, struct task *task, const struct task_facts
 
 static const struct rankset *keep_candidates(struct moot *m, const struct rankset *set)
 {
-    struct rankset *copy = pool_take(&m->pool, sizeof(*copy));
+    struct rankset *copy = pool_take(&m->store.pool, sizeof(*copy));
     if (copy == NULL) {
         return NULL;
     }
     *copy = (struct rankset){.low = set->low, .high_words = set->high_words};
     if (set->high_words > 0) { /* in the pool, so that nobody has to release it */
-        copy->high = pool_copy(&m->pool, set->high, set->high_words * sizeof(uint64_t));
+        copy->high =
+            pool_copy(&m->store.pool, set->high, set->high_words * sizeof(uint64_t));
         return copy->high != NULL ? copy : NULL;
     }
     return copy;
@@ -168,11 +170,12 @@ static const struct rankset *keep_candidates(struct moot *m, const struct rankse
 COLD static bool fill_spec(struct moot *m, struct task *task,
                            const struct task_facts *facts)
 {
-    struct message_spec *spec = pool_take(&m->pool, sizeof(*spec));
-    moot_hash *inputs = pool_copy(&m->pool, facts->reg.inputs,
+    struct message_spec *spec = pool_take(&m->store.pool, sizeof(*spec));
+    moot_hash *inputs = pool_copy(&m->store.pool, facts->reg.inputs,
                                   facts->reg.input_count * sizeof(*inputs));
-    void *key =
-        facts->key != NULL ? pool_copy(&m->pool, facts->key, facts->key_size) : NULL;
+    void *key = facts->key != NULL
+                    ? pool_copy(&m->store.pool, facts->key, facts->key_size)
+                    : NULL;
     if (spec == NULL || inputs == NULL || (facts->key != NULL && key == NULL)) {
         return false;
     }
@@ -204,15 +207,15 @@ COLD static bool fill_spec(struct moot *m, struct task *task,
 
 COLD static void give_spec(struct moot *m, const struct message_spec *spec)
 {
-    pool_give(&m->pool, spec->inputs,
+    pool_give(&m->store.pool, spec->inputs,
               spec->input_count > 0 ? spec->input_count * sizeof(*spec->inputs) : 1);
-    pool_give(&m->pool, spec->key, spec->key_size > 0 ? spec->key_size : 1);
+    pool_give(&m->store.pool, spec->key, spec->key_size > 0 ? spec->key_size : 1);
     if (spec->candidates != NULL) {
-        pool_give(&m->pool, spec->candidates->high,
+        pool_give(&m->store.pool, spec->candidates->high,
                   spec->candidates->high_words * sizeof(uint64_t));
-        pool_give(&m->pool, spec->candidates, sizeof(*spec->candidates));
+        pool_give(&m->store.pool, spec->candidates, sizeof(*spec->candidates));
     }
-    pool_give(&m->pool, spec, sizeof(*spec));
+    pool_give(&m->store.pool, spec, sizeof(*spec));
 }
 
 HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
@@ -236,7 +239,7 @@ HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *f
         seldom->parent = facts->parent;
     }
     if (facts->label != NULL) {
-        seldom->label = pool_string(&m->pool, facts->label, LIMIT_LABEL_BYTES);
+        seldom->label = pool_string(&m->store.pool, facts->label, LIMIT_LABEL_BYTES);
     }
     if (portable && !fill_spec(m, task, facts)) {
         return false;
@@ -287,16 +290,16 @@ COLD void task_expand(void *context, struct core *core, void *entry, const void 
     struct task_stub stub;
     (void)core;
     memcpy(&stub, part, sizeof(stub));
-    m->unnamed.expanded++;
+    m->spawn.unnamed.expanded++;
     task->entered = true;
     task->held = true;
     task->number = stub.number;
     task->trace_number = task_stub_trace_number(part);
-    task->kernel = m->kernels.items[stub.kernel];
+    task->kernel = m->tasks.kernels.items[stub.kernel];
     task->queue_line = stub.queue_line;
     task->let_go = stub.handle == 0;
     if (stub.handle != 0) {
-        handle_at(&m->handles, stub.handle)->task = task;
+        handle_at(&m->tasks.handles, stub.handle)->task = task;
         task->handle_count = 1;
     }
     if (!take_args(m, task, (const char *)part + sizeof(stub), stub.args_size)) {
@@ -313,14 +316,14 @@ bool task_order_spec(struct moot *m, struct task *task, struct task *const *inpu
     if (spec == NULL) {
         return true;
     }
-    moot_hash *hashes = pool_take(&m->pool, count * sizeof(*hashes));
+    moot_hash *hashes = pool_take(&m->store.pool, count * sizeof(*hashes));
     if (hashes == NULL) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         hashes[i] = inputs[i]->hash;
     }
-    pool_give(&m->pool, spec->inputs,
+    pool_give(&m->store.pool, spec->inputs,
               spec->input_count > 0 ? spec->input_count * sizeof(*hashes) : 1);
     spec->inputs = hashes;
     spec->input_count = count;
@@ -331,7 +334,7 @@ bool task_order_spec(struct moot *m, struct task *task, struct task *const *inpu
 static void give_label(struct moot *m, struct task_seldom *seldom)
 {
     if (seldom->label != NULL) {
-        pool_give(&m->pool, seldom->label, strlen(seldom->label) + 1);
+        pool_give(&m->store.pool, seldom->label, strlen(seldom->label) + 1);
         seldom->label = NULL;
     }
 }
@@ -340,7 +343,7 @@ bool task_relabel(struct moot *m, struct task *task, const char *label)
 {
     struct task_seldom *seldom = task_seldom_of(m, task);
     char *copy =
-        seldom != NULL ? pool_string(&m->pool, label, LIMIT_LABEL_BYTES) : NULL;
+        seldom != NULL ? pool_string(&m->store.pool, label, LIMIT_LABEL_BYTES) : NULL;
     if (copy == NULL) {
         return false;
     }
@@ -371,7 +374,7 @@ static bool is_unused(const struct task *task)
 
 static void give_record(struct moot *m, struct task *task)
 {
-    pool_give(&m->pool, task->seldom, sizeof(*task->seldom));
+    pool_give(&m->store.pool, task->seldom, sizeof(*task->seldom));
     core_entry_give(m->core, task);
 }
 
@@ -399,7 +402,7 @@ static void drop_own_bytes(struct moot *m, struct task *task)
     }
     if (!task->args_alone) {
         if (!task->args_inside) {
-            pool_give(&m->pool, task->args, task->args_size);
+            pool_give(&m->store.pool, task->args, task->args_size);
         }
         task->args = NULL;
         task->args_size = 0;
@@ -457,7 +460,7 @@ void task_drop_args(struct task *task)
 HOT void task_try_release(struct moot *m, struct task *task)
 {
     if (task->own || task->gone || task->payload == NULL || task->handle_count > 0 ||
-        task->pins > 0 || task->status != MOOT_OK || m->fatal != 0) {
+        task->pins > 0 || task->status != MOOT_OK || m->engine.fatal != 0) {
         return;
     }
     unnamed_settle(m); /* it may be an input of theirs */

@@ -10,7 +10,7 @@
 
 void task_handle_give(struct moot *m, uint64_t id, struct task *task)
 {
-    struct handle *handle = handle_at(&m->handles, id);
+    struct handle *handle = handle_at(&m->tasks.handles, id);
     uint64_t mark = hash_scope(&task->hash);
     handle->task = task;
     task->handle_count++;
@@ -21,7 +21,7 @@ void task_handle_give(struct moot *m, uint64_t id, struct task *task)
 
 HOT uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent)
 {
-    uint64_t id = handle_new(&m->handles, task, parent);
+    uint64_t id = handle_new(&m->tasks.handles, task, parent);
     if (id == 0) {
         return 0;
     }
@@ -31,7 +31,7 @@ HOT uint64_t task_handle_new(struct moot *m, struct task *task, struct task *par
 
 int task_handle_find(struct moot *m, uint64_t id, struct handle **out)
 {
-    int error = handle_find(&m->handles, id, out);
+    int error = handle_find(&m->tasks.handles, id, out);
     if (error != MOOT_OK || !core_is_stub((*out)->task)) {
         return error;
     }
@@ -44,12 +44,12 @@ static void end_stub(struct moot *m, struct handle *handle)
 {
     struct task *stub = handle->task;
     if (stub == UNNAMED_TASK) {
-        handle_free(&m->handles, handle);
+        handle_free(&m->tasks.handles, handle);
         return;
     }
     struct task_stub *part = core_stub_host(stub);
     part->handle = 0;
-    handle_free(&m->handles, handle);
+    handle_free(&m->tasks.handles, handle);
     core_let_go(m->core, &stub->hash, stub);
 }
 
@@ -77,10 +77,10 @@ HOT void task_handle_end(struct moot *m, struct handle *handle)
     uint64_t mark = handle->scoped ? hash_scope(&task->hash) : 0;
     end_borrow(handle);
     if (task->handle_count == 1 && task->tickets > 0) {
-        handle_keep(&m->handles, handle);
+        handle_keep(&m->tasks.handles, handle);
         return;
     }
-    handle_free(&m->handles, handle);
+    handle_free(&m->tasks.handles, handle);
     if (task->handle_count == 1 && last_may_step(task)) {
         wait_end_linger(m, task); /* in whose step it may be forgotten */
         unnamed_settle(m);
@@ -106,10 +106,10 @@ bool task_ticket_begin(struct moot *m, struct task *task)
     if (task->handle_count == 0) { /* known by its hash alone */
         uint64_t id = task_handle_new(m, task, NULL);
         struct handle *handle;
-        if (id == 0 || handle_find(&m->handles, id, &handle) != MOOT_OK) {
+        if (id == 0 || handle_find(&m->tasks.handles, id, &handle) != MOOT_OK) {
             return false;
         }
-        handle_keep(&m->handles, handle);
+        handle_keep(&m->tasks.handles, handle);
     }
     task->tickets++;
     return true;
@@ -118,23 +118,23 @@ bool task_ticket_begin(struct moot *m, struct task *task)
 void task_ticket_end(struct moot *m, struct task *task)
 {
     assert(task->tickets > 0);
-    if (--task->tickets == 0 && handle_kept_next(&m->handles, NULL) != NULL) {
-        m->handles_to_settle = true;
+    if (--task->tickets == 0 && handle_kept_next(&m->tasks.handles, NULL) != NULL) {
+        m->tasks.handles_to_settle = true;
     }
 }
 
 void task_tickets_settle(struct moot *m)
 {
-    if (!m->handles_to_settle) {
+    if (!m->tasks.handles_to_settle) {
         return;
     }
-    m->handles_to_settle = false;
+    m->tasks.handles_to_settle = false;
     struct handle *before = NULL, *handle;
-    while ((handle = handle_kept_next(&m->handles, before)) != NULL) {
+    while ((handle = handle_kept_next(&m->tasks.handles, before)) != NULL) {
         if (handle->task->tickets > 0) {
             before = handle;
         } else {
-            task_handle_end(m, handle_unkeep(&m->handles, before));
+            task_handle_end(m, handle_unkeep(&m->tasks.handles, before));
         }
     }
 }

@@ -10,13 +10,13 @@ enum { GONE_PREV, GONE_NEXT };
 
 void task_link_gone(struct moot *m, struct task *task)
 {
-    struct task *next = m->gone;
+    struct task *next = m->tasks.gone;
     task->entry.rest[GONE_PREV] = NULL;
     task->entry.rest[GONE_NEXT] = next;
     if (next != NULL) {
         next->entry.rest[GONE_PREV] = task;
     }
-    m->gone = task;
+    m->tasks.gone = task;
 }
 
 void task_unlink_gone(struct moot *m, struct task *task)
@@ -26,7 +26,7 @@ void task_unlink_gone(struct moot *m, struct task *task)
     if (prev != NULL) {
         prev->entry.rest[GONE_NEXT] = next;
     } else {
-        m->gone = next;
+        m->tasks.gone = next;
     }
     if (next != NULL) {
         next->entry.rest[GONE_PREV] = prev;
@@ -50,7 +50,7 @@ void task_each(struct moot *m, void (*see)(void *context, struct task *task),
 {
     struct each each = {.see = see, .context = context};
     core_each_entry(m->core, see_entry, &each);
-    for (struct task *task = m->gone; task != NULL;
+    for (struct task *task = m->tasks.gone; task != NULL;
          task = task->entry.rest[GONE_NEXT]) {
         see(context, task);
     }

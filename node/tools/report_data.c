@@ -15,7 +15,7 @@ double report_us(int64_t ns) { return (double)ns / 1e3; }
 
 static void verdict_write(const struct model *model, FILE *file)
 {
-    const struct trace *trace = model->trace;
+    const struct trace_job *trace = model->trace;
     uint64_t dead = 0, removed = 0, ran = 0, failed = 0, whole = 0, spawned = 0;
     int32_t code = 0;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -53,7 +53,7 @@ static void verdict_write(const struct model *model, FILE *file)
 
 /* --- Ranks ------------------------------------------------------------------------ */
 
-static void suspicions_write(const struct trace *trace, uint32_t rank, FILE *file)
+static void suspicions_write(const struct trace_job *trace, uint32_t rank, FILE *file)
 {
     const char *join = "";
     fputs(",\"suspected\":[", file);
@@ -135,7 +135,7 @@ static size_t segment_count(const struct model *model)
 
 /* The names of the tasks that are drawn; of a rank alone whose peers left no trace,
  * most are not.  `shown` has them in the order of their numbers on the page. */
-static void names_write(const struct trace *trace, const uint32_t *shown,
+static void names_write(const struct trace_job *trace, const uint32_t *shown,
                         uint32_t count, FILE *file)
 {
     char name[200];
@@ -187,7 +187,7 @@ static bool segments_write(const struct model *model, FILE *file)
 /* The shares of each state in slots of one length, in percent. */
 static bool slots_write(const struct model *model, FILE *file)
 {
-    const struct trace *trace = model->trace;
+    const struct trace_job *trace = model->trace;
     uint32_t slots = REPORT_SLOTS_ALL / (trace->rank_count + 1u);
     slots = slots > REPORT_SLOTS ? REPORT_SLOTS : slots < 50 ? 50 : slots;
     const int64_t slot_ns = trace->makespan_ns / slots + 1;
@@ -224,7 +224,7 @@ static bool slots_write(const struct model *model, FILE *file)
 
 /* --- All of it -------------------------------------------------------------------- */
 
-static void settings_write(const struct trace *trace, FILE *file)
+static void settings_write(const struct trace_job *trace, FILE *file)
 {
     uint32_t first = 0;
     while (!trace->ranks[first].present) {

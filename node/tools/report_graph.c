@@ -18,7 +18,7 @@ struct node {
 };
 
 struct graph {
-    const struct trace *trace;
+    const struct trace_job *trace;
     uint32_t *depth; /* per task */
     uint32_t *node;  /* likewise */
     struct node *nodes;
@@ -30,7 +30,7 @@ struct graph {
 /* Chains may be long, so this is no recursion: a task is done when its inputs are. */
 static bool depths_find(struct graph *graph)
 {
-    const struct trace *trace = graph->trace;
+    const struct trace_job *trace = graph->trace;
     uint32_t *stack = calloc(trace->task_count + 1u, sizeof(*stack));
     uint8_t *seen = calloc(trace->task_count + 1u, 1);
     for (uint32_t first = 0; stack && seen && first < trace->task_count; first++) {
@@ -72,7 +72,7 @@ static bool depths_find(struct graph *graph)
 
 /* --- Nodes ------------------------------------------------------------------------ */
 
-static bool is_divergent(const struct trace *trace, const struct trace_task *task)
+static bool is_divergent(const struct trace_job *trace, const struct trace_task *task)
 {
     const uint32_t spawners = rankset_count(&task->spawners);
     return !(task->flags & MOOT__RECORD__FLAG__NESTED) && spawners > 0 &&
@@ -107,7 +107,7 @@ static bool is_alike(const struct graph *graph, const struct node *node, uint32_
 /* False if there are too many. */
 static bool nodes_find(struct graph *graph, int merge)
 {
-    const struct trace *trace = graph->trace;
+    const struct trace_job *trace = graph->trace;
     graph->node_count = 0;
     for (uint32_t t = 0; t < trace->task_count; t++) {
         uint32_t at = 0;
@@ -135,7 +135,7 @@ static bool nodes_find(struct graph *graph, int merge)
 
 static void node_write(const struct graph *graph, const struct node *node, FILE *file)
 {
-    const struct trace *trace = graph->trace;
+    const struct trace_job *trace = graph->trace;
     const struct trace_task *task = &trace->tasks[node->task];
     char name[200], ranks[256];
     const bool one = node->count == 1;

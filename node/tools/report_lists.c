@@ -36,7 +36,7 @@ static void causes_write(const struct model *model, FILE *file)
 /* The mean number of ready tasks in each slot of time, all ranks together. */
 static bool ready_write(const struct model *model, FILE *file)
 {
-    const struct trace *trace = model->trace;
+    const struct trace_job *trace = model->trace;
     int64_t first_ns = trace->makespan_ns;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         if (trace->ranks[r].ready_ns < first_ns) {
@@ -72,7 +72,7 @@ static bool ready_write(const struct model *model, FILE *file)
 
 /* --- The critical path ------------------------------------------------------------ */
 
-static void path_row_write(const struct trace *trace, uint32_t task, FILE *file)
+static void path_row_write(const struct trace_job *trace, uint32_t task, FILE *file)
 {
     char name[200];
     uint32_t last;
@@ -108,7 +108,7 @@ static void path_write(const struct model *model, FILE *file)
 
 static void votes_write(const struct model *model, FILE *file)
 {
-    const struct trace *trace = model->trace;
+    const struct trace_job *trace = model->trace;
     uint64_t by[EVIDENCE_END] = {0}, count = 0;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
@@ -150,7 +150,7 @@ static void votes_write(const struct model *model, FILE *file)
 
 /* --- What befell ranks ------------------------------------------------------------ */
 
-static void event_write(const struct trace *trace, uint32_t rank,
+static void event_write(const struct trace_job *trace, uint32_t rank,
                         const struct trace_event *event, FILE *file)
 {
     char name[200] = "";
@@ -168,7 +168,7 @@ static void event_write(const struct trace *trace, uint32_t rank,
     putc(']', file);
 }
 
-static void events_write(const struct trace *trace, FILE *file)
+static void events_write(const struct trace_job *trace, FILE *file)
 {
     uint64_t count = 0;
     fputs(",\n\"events\":[", file);
@@ -186,7 +186,7 @@ static void events_write(const struct trace *trace, FILE *file)
 }
 
 /* The rules of the plan that the run had, and how often each fired by the records. */
-static void faults_write(const struct trace *trace, FILE *file)
+static void faults_write(const struct trace_job *trace, FILE *file)
 {
     const char *text = "";
     struct plan *plan = NULL;

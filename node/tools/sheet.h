@@ -1,8 +1,8 @@
 /* sheet.h - the figures that ranks leave behind, read and told to a person.
  *
  * A rank whose MOOT_SUMMARY names a directory puts a whole file into it at close
- * (node/explain/exit_report.c has its keys), so a rank without one died before that.  Keys that are
- * unknown here are skipped.
+ * (node/explain/exit_report.c has its keys), so a rank without one died before that.
+ * Keys that are unknown here are skipped.
  */
 #ifndef NODE_TOOLS_SHEET_H
 #define NODE_TOOLS_SHEET_H

@@ -1,5 +1,5 @@
 /* state_find.c - the sockets of running ranks: which there are, and what they say. */
-#include "node/tools/state.h"
+#include "node/tools/state_sockets.h"
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>

@@ -9,7 +9,7 @@
 #include "node/members/members.h"
 #include "node/tasks/task.h"
 #include "node/tools/json.h"
-#include "node/tools/state.h"
+#include "node/tools/state_sockets.h"
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>

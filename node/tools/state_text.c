@@ -2,12 +2,12 @@
  * before it has been looked at, for whoever may write to the folder may listen there,
  * too.
  *
- * The text is the stall report's (node/explain/stall.h), of a job that need not stall, and
- * every rank's timers and wire.
+ * The text is the stall report's (node/explain/stall.h), of a job that need not stall,
+ * and every rank's timers and wire.
  */
 #include "node/explain/rank_snapshot.h"
 #include "node/explain/stall.h"
-#include "node/tools/state.h"
+#include "node/tools/state_sockets.h"
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -66,7 +66,7 @@ static Moot__Record__Kind sent_kind(Moot__Record__Kind kind, bool *received)
     return sent ? kind : MOOT__RECORD__KIND__NONE;
 }
 
-static void sides_gather(struct trace *trace, uint32_t rank)
+static void sides_gather(struct trace_job *trace, uint32_t rank)
 {
     const struct trace_rank *each = &trace->ranks[rank];
     for (size_t i = 0; i < each->event_count; i++) {
@@ -124,7 +124,7 @@ static size_t sides_pair(struct trace_message *sides, size_t count,
     return pairs;
 }
 
-static void messages_gather(struct trace *trace)
+static void messages_gather(struct trace_job *trace)
 {
     size_t kept = 0;
     trace->message_count = 0;
@@ -151,7 +151,8 @@ static void messages_gather(struct trace *trace)
 
 /* A record bears the time at which its turn began, so a message that was sent meanwhile
  * is recorded before it was sent.  Where both have one clock that is all it can be. */
-static void same_clock_mend(const struct trace *trace, struct trace_message *message)
+static void same_clock_mend(const struct trace_job *trace,
+                            struct trace_message *message)
 {
     if (trace->ranks[message->from].host == trace->ranks[message->to].host &&
         message->received_ns < message->sent_ns) {
@@ -159,7 +160,7 @@ static void same_clock_mend(const struct trace *trace, struct trace_message *mes
     }
 }
 
-void trace_pair_messages(struct trace *trace)
+void trace_pair_messages(struct trace_job *trace)
 {
     messages_gather(trace);
     trace->backward = 0;
@@ -184,7 +185,7 @@ struct hosts {
     int64_t *from, *to;
 };
 
-static bool hosts_find(const struct trace *trace, struct hosts *hosts)
+static bool hosts_find(const struct trace_job *trace, struct hosts *hosts)
 {
     hosts->of_rank = calloc(trace->rank_count, sizeof(*hosts->of_rank));
     for (uint32_t r = 0; hosts->of_rank && r < trace->rank_count; r++) {
@@ -212,7 +213,7 @@ static void edge_see(struct hosts *hosts, uint32_t from, uint32_t to, int64_t to
     }
 }
 
-static void edges_find(const struct trace *trace, struct hosts *hosts)
+static void edges_find(const struct trace_job *trace, struct hosts *hosts)
 {
     for (uint32_t i = 0; i < hosts->count * hosts->count; i++) {
         hosts->edge[i] = FAR;
@@ -270,7 +271,7 @@ static void paths_find(struct hosts *hosts)
 
 /* What a host's clock lacks towards the first one's.  Of a host that was heard in one
  * direction only the one bound is taken, of one never heard the wall clock. */
-static int64_t offset_of(const struct trace *trace, const struct hosts *hosts,
+static int64_t offset_of(const struct trace_job *trace, const struct hosts *hosts,
                          uint32_t rank)
 {
     const uint32_t host = hosts->of_rank[rank];
@@ -289,7 +290,7 @@ static int64_t offset_of(const struct trace *trace, const struct hosts *hosts,
     return limited((b->wall_ns - b->opened_ns) - (a->wall_ns - a->opened_ns));
 }
 
-static void offsets_find(struct trace *trace)
+static void offsets_find(struct trace_job *trace)
 {
     struct hosts hosts = {0};
     if (!hosts_find(trace, &hosts)) {
@@ -331,7 +332,7 @@ static void shift(int64_t *at_ns, int64_t by_ns)
     }
 }
 
-static void times_shift(struct trace *trace, int64_t start_ns)
+static void times_shift(struct trace_job *trace, int64_t start_ns)
 {
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         struct trace_rank *rank = &trace->ranks[r];
@@ -361,7 +362,7 @@ static void earlier(int64_t *at_ns, int64_t other_ns)
 }
 
 /* What the events say of tasks and of other ranks. */
-static void event_apply(struct trace *trace, uint32_t rank,
+static void event_apply(struct trace_job *trace, uint32_t rank,
                         const struct trace_event *event)
 {
     struct trace_task *task =
@@ -395,7 +396,7 @@ static int run_weight(const struct trace_run *run)
     return run->end_ns == TRACE_NEVER ? 0 : run->code != 0 ? 1 : 2;
 }
 
-static void runs_choose(struct trace *trace)
+static void runs_choose(struct trace_job *trace)
 {
     for (uint32_t i = 0; i < trace->run_count; i++) {
         const struct trace_run *run = &trace->runs[i];
@@ -410,7 +411,7 @@ static void runs_choose(struct trace *trace)
 }
 
 /* A kernel's waits for its children are no time of its own. */
-static void kernel_wait_add(struct trace *trace, uint32_t rank,
+static void kernel_wait_add(struct trace_job *trace, uint32_t rank,
                             const struct trace_event *event)
 {
     const uint32_t at =
@@ -427,7 +428,7 @@ static void kernel_wait_add(struct trace *trace, uint32_t rank,
     }
 }
 
-static void kernel_waits_add(struct trace *trace)
+static void kernel_waits_add(struct trace_job *trace)
 {
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
@@ -436,7 +437,7 @@ static void kernel_waits_add(struct trace *trace)
     }
 }
 
-void trace_align(struct trace *trace)
+void trace_align(struct trace_job *trace)
 {
     int64_t start_ns = TRACE_NEVER;
     offsets_find(trace);

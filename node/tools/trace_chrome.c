@@ -27,7 +27,7 @@ static void name_thread(FILE *file, uint32_t rank, uint32_t tid, const char *nam
             rank, tid, name);
 }
 
-static void ranks_write(const struct trace *trace, const struct export_rows *rows,
+static void ranks_write(const struct trace_job *trace, const struct export_rows *rows,
                         FILE *file)
 {
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -55,7 +55,7 @@ static void slice_begin(FILE *file, const char *name, const char *category,
             category, rank, tid, us(from_ns), us(to_ns - from_ns));
 }
 
-static void runs_write(const struct trace *trace, const struct export_rows *rows,
+static void runs_write(const struct trace_job *trace, const struct export_rows *rows,
                        FILE *file)
 {
     char name[200];
@@ -98,7 +98,7 @@ static void waits_write(const struct model *model, FILE *file)
     }
 }
 
-static void votes_write(const struct trace *trace, FILE *file)
+static void votes_write(const struct trace_job *trace, FILE *file)
 {
     for (uint32_t t = 0; t < trace->task_count; t++) {
         const struct trace_task *task = &trace->tasks[t];
@@ -119,7 +119,7 @@ static void votes_write(const struct trace *trace, FILE *file)
     }
 }
 
-static void messages_write(const struct trace *trace, FILE *file)
+static void messages_write(const struct trace_job *trace, FILE *file)
 {
     for (size_t i = 0; i < trace->message_count; i++) {
         const struct trace_message *each = &trace->messages[i];
@@ -157,7 +157,7 @@ static char *event_name(const struct trace_event *event, char *text, size_t size
     return text;
 }
 
-static void event_write(const struct trace *trace, uint32_t rank,
+static void event_write(const struct trace_job *trace, uint32_t rank,
                         const struct trace_event *event, FILE *file)
 {
     char name[200];
@@ -173,7 +173,7 @@ static void event_write(const struct trace *trace, uint32_t rank,
     fputs("}}", file);
 }
 
-static void events_write(const struct trace *trace, FILE *file)
+static void events_write(const struct trace_job *trace, FILE *file)
 {
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {

@@ -91,7 +91,7 @@ struct trace_rank {
     size_t figure_count;
 };
 
-struct trace {
+struct trace_job {
     struct trace_rank *ranks;
     uint32_t rank_count, present_count;
     struct rankset strangers; /* beyond these: files of another run with more ranks */
@@ -118,31 +118,31 @@ struct trace {
 
 /* Reads a folder; false, and *why (static or in `story`), if there is no trace in it.
  */
-bool trace_read(const char *directory, struct trace *out, char *story,
+bool trace_read(const char *directory, struct trace_job *out, char *story,
                 size_t story_size);
-void trace_release(struct trace *trace);
+void trace_release(struct trace_job *trace);
 
 /* Between files and times: puts all ranks on one clock and makes time 0 the start. */
-void trace_align(struct trace *trace);
+void trace_align(struct trace_job *trace);
 /* Pairs what was sent with what came. */
-void trace_pair_messages(struct trace *trace);
+void trace_pair_messages(struct trace_job *trace);
 
 /* Memory that lives with the trace; NULL, and out_of_memory, if there is none. */
-void *trace_take(struct trace *trace, size_t size);
-const char *trace_text(struct trace *trace, const void *bytes, size_t size);
+void *trace_take(struct trace_job *trace, size_t size);
+const char *trace_text(struct trace_job *trace, const void *bytes, size_t size);
 /* Makes room for one more; NULL, and out_of_memory. */
-void *trace_grow(struct trace *trace, void *items, uint64_t count, uint64_t *room,
+void *trace_grow(struct trace_job *trace, void *items, uint64_t count, uint64_t *room,
                  size_t item_size);
 
 /* The task of a hash, made if there is none; TRACE_NONE without memory. */
-uint32_t trace_task_enter(struct trace *trace, const uint8_t *hash);
+uint32_t trace_task_enter(struct trace_job *trace, const uint8_t *hash);
 
 uint64_t trace_figure(const struct trace_rank *rank, const char *key);
-uint64_t trace_figure_sum(const struct trace *trace, const char *key);
+uint64_t trace_figure_sum(const struct trace_job *trace, const char *key);
 /* Votes, by the records and not by the figures; deaths likewise. */
-uint64_t trace_count(const struct trace *trace, Moot__Record__Kind kind);
+uint64_t trace_count(const struct trace_job *trace, Moot__Record__Kind kind);
 /* "kernel 'label' 1a2b3c4d", cut. */
-char *trace_task_name(const struct trace *trace, uint32_t task, char *text,
+char *trace_task_name(const struct trace_job *trace, uint32_t task, char *text,
                       size_t size);
 /* What befell a rank, as a verb: "enters view"; NULL for all that is no such event. */
 const char *trace_event_word(Moot__Record__Kind kind);

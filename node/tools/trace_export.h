@@ -10,7 +10,7 @@ struct export_rows {
     uint32_t *of_run;    /* per run of the trace */
     uint32_t *row_count; /* per rank */
 };
-bool export_rows_make(const struct trace *trace, struct export_rows *out);
+bool export_rows_make(const struct trace_job *trace, struct export_rows *out);
 void export_rows_release(struct export_rows *rows);
 
 /* Each writes all of it; false without memory. */

@@ -6,7 +6,7 @@
 
 enum { BLAME_DEPTH = 256, WAITS_MAX = 256 };
 
-int64_t model_ran_ns(const struct trace *trace, uint32_t task)
+int64_t model_ran_ns(const struct trace_job *trace, uint32_t task)
 {
     const uint32_t at = trace->tasks[task].run;
     if (at == TRACE_NONE || trace->runs[at].end_ns == TRACE_NEVER ||
@@ -17,13 +17,13 @@ int64_t model_ran_ns(const struct trace *trace, uint32_t task)
            trace->runs[at].waited_ns;
 }
 
-static int64_t end_of(const struct trace *trace, uint32_t task)
+static int64_t end_of(const struct trace_job *trace, uint32_t task)
 {
     const uint32_t at = trace->tasks[task].run;
     return at != TRACE_NONE ? trace->runs[at].end_ns : TRACE_NEVER;
 }
 
-int64_t model_inputs_ns(const struct trace *trace, uint32_t task, uint32_t *last)
+int64_t model_inputs_ns(const struct trace_job *trace, uint32_t task, uint32_t *last)
 {
     const struct trace_task *each = &trace->tasks[task];
     int64_t latest = 0;
@@ -71,7 +71,7 @@ static void segment_add(struct model *model, uint32_t rank,
 static void wait_add(struct model *model, uint32_t rank, int64_t from_ns, int64_t to_ns,
                      uint32_t task, int depth)
 {
-    const struct trace *trace = model->trace;
+    const struct trace_job *trace = model->trace;
     uint32_t missing = task;
     for (; depth < BLAME_DEPTH && missing != TRACE_NONE; depth++) {
         uint32_t last;
@@ -282,7 +282,7 @@ static void causes_find(struct model *model)
 
 /* --- The critical path ------------------------------------------------------------ */
 
-struct link {
+struct trace_link {
     uint32_t task, before; /* the input with the heaviest chain */
     int64_t end_ns;
     double chain_ns; /* a sum of which a damaged trace knows no bound */
@@ -290,8 +290,8 @@ struct link {
 
 static int compare_ends(const void *a, const void *b)
 {
-    const int64_t left = ((const struct link *)a)->end_ns;
-    const int64_t right = ((const struct link *)b)->end_ns;
+    const int64_t left = ((const struct trace_link *)a)->end_ns;
+    const int64_t right = ((const struct trace_link *)b)->end_ns;
     return (left > right) - (left < right);
 }
 
@@ -300,8 +300,8 @@ static int compare_ends(const void *a, const void *b)
  * it: of the two the heavier chain counts, and not the sum, which would be no bound. */
 static void path_find(struct model *model)
 {
-    const struct trace *trace = model->trace;
-    struct link *links = calloc(trace->task_count + 1u, sizeof(*links));
+    const struct trace_job *trace = model->trace;
+    struct trace_link *links = calloc(trace->task_count + 1u, sizeof(*links));
     uint32_t *place = calloc(trace->task_count + 1u, sizeof(*place)), count = 0;
     uint32_t *inner =
         calloc(trace->task_count + 1u, sizeof(*inner)); /* heaviest child */
@@ -314,12 +314,12 @@ static void path_find(struct model *model)
     for (uint32_t t = 0; t < trace->task_count; t++) {
         const int64_t end_ns = end_of(trace, t);
         if (end_ns != TRACE_NEVER) {
-            links[count++] = (struct link){t, TRACE_NONE, end_ns, 0};
+            links[count++] = (struct trace_link){t, TRACE_NONE, end_ns, 0};
         }
     }
     qsort(links, count, sizeof(*links), compare_ends);
     for (uint32_t i = 0; i < count; i++) {
-        struct link *link = &links[i];
+        struct trace_link *link = &links[i];
         const struct trace_task *task = &trace->tasks[link->task];
         place[link->task] = i + 1;
         for (uint32_t k = 0; k < task->input_count; k++) {
@@ -361,7 +361,7 @@ done:
 
 /* --- All of it -------------------------------------------------------------------- */
 
-bool model_make(const struct trace *trace, struct model *out)
+bool model_make(const struct trace_job *trace, struct model *out)
 {
     *out = (struct model){.trace = trace};
     out->ranks = calloc(trace->rank_count, sizeof(*out->ranks));

@@ -39,7 +39,7 @@ struct model_cause {
 };
 
 struct model {
-    const struct trace *trace;
+    const struct trace_job *trace;
     struct model_rank *ranks;
     struct model_cause *causes; /* most first */
     size_t cause_count;
@@ -51,12 +51,12 @@ struct model {
     bool out_of_memory;
 };
 
-bool model_make(const struct trace *trace, struct model *out);
+bool model_make(const struct trace_job *trace, struct model *out);
 void model_release(struct model *model);
 
 /* How long the task that counts ran; 0: not to its end here. */
-int64_t model_ran_ns(const struct trace *trace, uint32_t task);
+int64_t model_ran_ns(const struct trace_job *trace, uint32_t task);
 /* When its inputs were there: the last one's end; 0: it has none that ended. */
-int64_t model_inputs_ns(const struct trace *trace, uint32_t task, uint32_t *last);
+int64_t model_inputs_ns(const struct trace_job *trace, uint32_t task, uint32_t *last);
 
 #endif

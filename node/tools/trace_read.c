@@ -26,8 +26,8 @@ enum { FORMAT = 1, RECORD_BYTES_MAX = 1 << 20, NAME_MAX_COUNT = 1 << 16 };
 enum { FIRST_BYTES_MAX = (64 << 10) + 16 }; /* as it is written at most */
 
 /* One file while it is read: its own numbers. */
-struct reader {
-    struct trace *trace;
+struct trace_reader {
+    struct trace_job *trace;
     struct trace_rank *rank; /* NULL until the first record is taken */
     const char *why;         /* it is not */
     uint32_t number;         /* the rank */
@@ -43,24 +43,26 @@ struct reader {
     uint64_t event_room;
 };
 
-static const char *text_of(struct reader *reader, const ProtobufCBinaryData *bytes)
+static const char *text_of(struct trace_reader *reader,
+                           const ProtobufCBinaryData *bytes)
 {
     return trace_text(reader->trace, bytes->data, bytes->len);
 }
 
-static uint32_t task_of(const struct reader *reader, uint32_t number)
+static uint32_t task_of(const struct trace_reader *reader, uint32_t number)
 {
     return number > 0 && number <= reader->task_count ? reader->tasks[number - 1]
                                                       : TRACE_NONE;
 }
 
-static const char *name_of(const struct reader *reader, uint32_t number)
+static const char *name_of(const struct trace_reader *reader, uint32_t number)
 {
     return number > 0 && number <= reader->name_count ? reader->names[number - 1] : "";
 }
 
 /* Numbers come in order; false if one does not. */
-static bool number_add(struct reader *reader, uint32_t number, const uint8_t *hash)
+static bool number_add(struct trace_reader *reader, uint32_t number,
+                       const uint8_t *hash)
 {
     if (number <= reader->task_count) {
         return number > 0;
@@ -82,7 +84,7 @@ static bool number_add(struct reader *reader, uint32_t number, const uint8_t *ha
     return true;
 }
 
-static bool name_add(struct reader *reader, const Moot__Record *record)
+static bool name_add(struct trace_reader *reader, const Moot__Record *record)
 {
     if (record->value != reader->name_count + 1u || record->value > NAME_MAX_COUNT) {
         return false;
@@ -100,7 +102,7 @@ static bool name_add(struct reader *reader, const Moot__Record *record)
 
 /* --- Tasks ------------------------------------------------------------------------ */
 
-static void inputs_take(struct reader *reader, struct trace_task *task,
+static void inputs_take(struct trace_reader *reader, struct trace_task *task,
                         const Moot__Record *record)
 {
     task->inputs = trace_take(reader->trace, record->n_inputs * sizeof(uint32_t));
@@ -118,7 +120,7 @@ static void inputs_take(struct reader *reader, struct trace_task *task,
     task->edges_from = reader->number;
 }
 
-static bool spawn_take(struct reader *reader, const Moot__Record *record)
+static bool spawn_take(struct trace_reader *reader, const Moot__Record *record)
 {
     if (record->hash.len != MOOT_HASH_BYTES ||
         !number_add(reader, record->task, record->hash.data)) {
@@ -144,9 +146,9 @@ static bool spawn_take(struct reader *reader, const Moot__Record *record)
     return true;
 }
 
-static uint32_t run_add(struct reader *reader, uint32_t task)
+static uint32_t run_add(struct trace_reader *reader, uint32_t task)
 {
-    struct trace *trace = reader->trace;
+    struct trace_job *trace = reader->trace;
     uint64_t room = trace->run_room;
     struct trace_run *runs =
         trace_grow(trace, trace->runs, trace->run_count, &room, sizeof(*runs));
@@ -163,7 +165,7 @@ static uint32_t run_add(struct reader *reader, uint32_t task)
     return trace->run_count++;
 }
 
-static void run_take(struct reader *reader, const Moot__Record *record)
+static void run_take(struct trace_reader *reader, const Moot__Record *record)
 {
     const uint32_t task = task_of(reader, record->task);
     if (task == TRACE_NONE) {
@@ -188,7 +190,7 @@ static void run_take(struct reader *reader, const Moot__Record *record)
 
 /* --- Other records ---------------------------------------------------------------- */
 
-static void figures_take(struct reader *reader, const char *text)
+static void figures_take(struct trace_reader *reader, const char *text)
 {
     struct trace_rank *rank = reader->rank;
     free(rank->figures);
@@ -205,7 +207,7 @@ static void figures_take(struct reader *reader, const char *text)
     }
 }
 
-static bool event_take(struct reader *reader, const Moot__Record *record)
+static bool event_take(struct trace_reader *reader, const Moot__Record *record)
 {
     struct trace_event *events =
         trace_grow(reader->trace, reader->rank->events, reader->rank->event_count,
@@ -239,7 +241,7 @@ static bool event_take(struct reader *reader, const Moot__Record *record)
     return true;
 }
 
-static const char *command_of(struct reader *reader, const Moot__Process *process)
+static const char *command_of(struct trace_reader *reader, const Moot__Process *process)
 {
     size_t size = 1;
     for (size_t i = 0; i < process->n_command; i++) {
@@ -259,9 +261,9 @@ static const char *command_of(struct reader *reader, const Moot__Process *proces
     return text != NULL ? text : "";
 }
 
-static void knobs_take(struct reader *reader, const Moot__Process *process)
+static void knobs_take(struct trace_reader *reader, const Moot__Process *process)
 {
-    struct trace *trace = reader->trace;
+    struct trace_job *trace = reader->trace;
     trace->vote_timeout_ns = process->vote_timeout_ns;
     trace->knobs = calloc(process->n_knobs + 1, sizeof(*trace->knobs));
     for (size_t i = 0; trace->knobs != NULL && i < process->n_knobs; i++) {
@@ -272,7 +274,7 @@ static void knobs_take(struct reader *reader, const Moot__Process *process)
     }
 }
 
-static bool ranks_make(struct trace *trace, uint32_t size)
+static bool ranks_make(struct trace_job *trace, uint32_t size)
 {
     trace->ranks = calloc(size, sizeof(*trace->ranks));
     if (trace->ranks == NULL) {
@@ -293,11 +295,11 @@ static bool ranks_make(struct trace *trace, uint32_t size)
 }
 
 /* What is wrong with a first record; NULL: nothing. */
-static const char *process_check(const struct reader *reader,
+static const char *process_check(const struct trace_reader *reader,
                                  const Moot__Record *record)
 {
     const Moot__Process *process = record->process;
-    const struct trace *trace = reader->trace;
+    const struct trace_job *trace = reader->trace;
     if (record->kind != MOOT__RECORD__KIND__PROCESS || process == NULL ||
         process->size > LIMIT_RANKS || process->wall_ns < 0 ||
         process->wall_ns > TRACE_WALL_NS_MAX) {
@@ -317,10 +319,10 @@ static const char *process_check(const struct reader *reader,
 }
 
 /* The first record; false if it is not a trace of this run, or of another format. */
-static bool process_take(struct reader *reader, const Moot__Record *record)
+static bool process_take(struct trace_reader *reader, const Moot__Record *record)
 {
     const Moot__Process *process = record->process;
-    struct trace *trace = reader->trace;
+    struct trace_job *trace = reader->trace;
     reader->why = process_check(reader, record);
     if (reader->why != NULL) {
         return false;
@@ -350,7 +352,7 @@ static bool process_take(struct reader *reader, const Moot__Record *record)
     return true;
 }
 
-static bool record_take(struct reader *reader, const Moot__Record *record)
+static bool record_take(struct trace_reader *reader, const Moot__Record *record)
 {
     if (record->after_ns > (uint64_t)(TRACE_CLOCK_NS_MAX - reader->now_ns)) {
         return false;
@@ -393,7 +395,7 @@ static bool length_read(const uint8_t *bytes, size_t size, size_t *at, size_t *l
     return false;
 }
 
-static bool bytes_read(struct reader *reader, const uint8_t *bytes, size_t size)
+static bool bytes_read(struct trace_reader *reader, const uint8_t *bytes, size_t size)
 {
     size_t at = 0, good = 0, length;
     bool ok = true;
@@ -437,14 +439,14 @@ static uint8_t *file_load(const char *path, size_t most, size_t *size)
 }
 
 /* NULL if it was read; else why not: "" if there is no such file. */
-static const char *rank_read(struct trace *trace, const char *directory,
+static const char *rank_read(struct trace_job *trace, const char *directory,
                              uint32_t number)
 {
     char path[4200];
     size_t size = 0;
-    struct reader reader = {.trace = trace,
-                            .number = number,
-                            .why = "it is empty, or its beginning is damaged"};
+    struct trace_reader reader = {.trace = trace,
+                                  .number = number,
+                                  .why = "it is empty, or its beginning is damaged"};
     snprintf(path, sizeof(path), "%s/rank-%u.trace", directory, number);
     uint8_t *bytes = file_load(path, SIZE_MAX / 2, &size);
     if (bytes == NULL) {
@@ -475,7 +477,8 @@ static bool name_read(const char *name, uint32_t *number)
 }
 
 /* The first record of a rank's file; NULL if there is none to be read. */
-static Moot__Record *first_read(struct trace *trace, const char *path, uint32_t number)
+static Moot__Record *first_read(struct trace_job *trace, const char *path,
+                                uint32_t number)
 {
     size_t size = 0, at = 0, length;
     uint8_t *bytes = file_load(path, FIRST_BYTES_MAX, &size);
@@ -484,7 +487,7 @@ static Moot__Record *first_read(struct trace *trace, const char *path, uint32_t 
         record = moot__record__unpack(NULL, length, bytes + at);
     }
     free(bytes);
-    const struct reader reader = {.trace = trace, .number = number};
+    const struct trace_reader reader = {.trace = trace, .number = number};
     if (record != NULL && process_check(&reader, record) == NULL) {
         return record;
     }
@@ -500,7 +503,7 @@ static bool is_newer(const Moot__Process *one, const Moot__Process *other)
 }
 
 /* Finds the run that began last, and which ranks have a file of whatever run. */
-static bool newest_find(struct trace *trace, const char *directory,
+static bool newest_find(struct trace_job *trace, const char *directory,
                         Moot__Process *newest, struct rankset *files)
 {
     char path[4200];
@@ -531,7 +534,7 @@ static bool newest_find(struct trace *trace, const char *directory,
 }
 
 /* Makes places for the ranks of that run; false if none is found. */
-static bool run_choose(struct trace *trace, const char *directory)
+static bool run_choose(struct trace_job *trace, const char *directory)
 {
     Moot__Process newest = MOOT__PROCESS__INIT;
     struct rankset files = {0};
@@ -550,7 +553,7 @@ static bool run_choose(struct trace *trace, const char *directory)
     return found;
 }
 
-static bool ranks_read(struct trace *trace, const char *directory, char *story,
+static bool ranks_read(struct trace_job *trace, const char *directory, char *story,
                        size_t story_size)
 {
     enum { LOOK_MAX = 4096 }; /* a folder that lacks the first ranks' files */
@@ -574,10 +577,10 @@ static bool ranks_read(struct trace *trace, const char *directory, char *story,
     return trace->present_count > 0;
 }
 
-bool trace_read(const char *directory, struct trace *out, char *story,
+bool trace_read(const char *directory, struct trace_job *out, char *story,
                 size_t story_size)
 {
-    *out = (struct trace){0};
+    *out = (struct trace_job){0};
     const bool some = ranks_read(out, directory, story, story_size);
     if (out->out_of_memory) {
         snprintf(story, story_size, "out of memory");

@@ -14,7 +14,7 @@ struct trace_block {
 
 enum { BLOCK_BYTES = 256 << 10 };
 
-void *trace_take(struct trace *trace, size_t size)
+void *trace_take(struct trace_job *trace, size_t size)
 {
     const size_t whole = (size + 15) & ~(size_t)15;
     struct trace_block *block = trace->blocks;
@@ -34,7 +34,7 @@ void *trace_take(struct trace *trace, size_t size)
     return memory;
 }
 
-const char *trace_text(struct trace *trace, const void *bytes, size_t size)
+const char *trace_text(struct trace_job *trace, const void *bytes, size_t size)
 {
     char *text = size > 0 ? trace_take(trace, size + 1) : NULL;
     if (text == NULL) {
@@ -44,7 +44,7 @@ const char *trace_text(struct trace *trace, const void *bytes, size_t size)
     return text;
 }
 
-void *trace_grow(struct trace *trace, void *items, uint64_t count, uint64_t *room,
+void *trace_grow(struct trace_job *trace, void *items, uint64_t count, uint64_t *room,
                  size_t item_size)
 {
     if (count < *room) {
@@ -60,7 +60,7 @@ void *trace_grow(struct trace *trace, void *items, uint64_t count, uint64_t *roo
     return grown;
 }
 
-void trace_release(struct trace *trace)
+void trace_release(struct trace_job *trace)
 {
     for (uint32_t i = 0; i < trace->task_count; i++) {
         rankset_release(&trace->tasks[i].spawners);
@@ -81,12 +81,12 @@ void trace_release(struct trace *trace)
         free(trace->blocks);
         trace->blocks = next;
     }
-    *trace = (struct trace){0};
+    *trace = (struct trace_job){0};
 }
 
 /* --- Tasks by hash ---------------------------------------------------------------- */
 
-static uint32_t slot_of(const struct trace *trace, const uint8_t *hash)
+static uint32_t slot_of(const struct trace_job *trace, const uint8_t *hash)
 {
     uint32_t word;
     memcpy(&word, hash, sizeof(word)); /* a hash is random enough for a table */
@@ -99,7 +99,7 @@ static uint32_t slot_of(const struct trace *trace, const uint8_t *hash)
     return at;
 }
 
-static bool index_grow(struct trace *trace)
+static bool index_grow(struct trace_job *trace)
 {
     const uint32_t size = trace->index_size ? trace->index_size * 2 : 1024;
     uint32_t *index = calloc(size, sizeof(*index));
@@ -115,7 +115,7 @@ static bool index_grow(struct trace *trace)
     return true;
 }
 
-uint32_t trace_task_enter(struct trace *trace, const uint8_t *hash)
+uint32_t trace_task_enter(struct trace_job *trace, const uint8_t *hash)
 {
     if (trace->task_count >= trace->index_size / 2 && !index_grow(trace)) {
         trace->out_of_memory = true;
@@ -162,7 +162,7 @@ uint64_t trace_figure(const struct trace_rank *rank, const char *key)
     return 0;
 }
 
-uint64_t trace_figure_sum(const struct trace *trace, const char *key)
+uint64_t trace_figure_sum(const struct trace_job *trace, const char *key)
 {
     uint64_t sum = 0;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -171,7 +171,7 @@ uint64_t trace_figure_sum(const struct trace *trace, const char *key)
     return sum;
 }
 
-uint64_t trace_count(const struct trace *trace, Moot__Record__Kind kind)
+uint64_t trace_count(const struct trace_job *trace, Moot__Record__Kind kind)
 {
     uint64_t count = 0;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -182,7 +182,8 @@ uint64_t trace_count(const struct trace *trace, Moot__Record__Kind kind)
     return count;
 }
 
-char *trace_task_name(const struct trace *trace, uint32_t task, char *text, size_t size)
+char *trace_task_name(const struct trace_job *trace, uint32_t task, char *text,
+                      size_t size)
 {
     if (task == TRACE_NONE) {
         snprintf(text, size, "-");

@@ -41,7 +41,7 @@ static uint32_t row_take(int64_t *free_ns, uint32_t *count, const struct trace_r
     return row;
 }
 
-bool export_rows_make(const struct trace *trace, struct export_rows *out)
+bool export_rows_make(const struct trace_job *trace, struct export_rows *out)
 {
     enum { ROWS_MAX = 1024 };
     struct began *began = calloc(trace->run_count + 1u, sizeof(*began));
@@ -112,7 +112,7 @@ static void dot_text(FILE *file, const char *text)
     }
 }
 
-static bool is_divergent(const struct trace *trace, const struct trace_task *task)
+static bool is_divergent(const struct trace_job *trace, const struct trace_task *task)
 {
     const uint32_t spawners = rankset_count(&task->spawners);
     return !(task->flags & MOOT__RECORD__FLAG__NESTED) && spawners > 0 &&
@@ -123,7 +123,7 @@ bool export_dot(const struct model *model, FILE *file)
 {
     static const char *const colours[] = {"#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6",
                                           "#fb9a99", "#ffff99", "#d9d9d9", "#ccebc5"};
-    const struct trace *trace = model->trace;
+    const struct trace_job *trace = model->trace;
     char name[200], ranks[64];
     fprintf(file, "digraph moot {\n  node [shape=box, style=filled];\n");
     for (uint32_t t = 0; t < trace->task_count; t++) {
@@ -183,7 +183,7 @@ static void csv_time(FILE *file, int64_t ns)
     putc(',', file);
 }
 
-static void csv_task(const struct trace *trace, const struct trace_task *task,
+static void csv_task(const struct trace_job *trace, const struct trace_task *task,
                      FILE *file)
 {
     static const struct trace_run none = {
@@ -308,7 +308,7 @@ bool export_paje(const struct model *model, FILE *file)
 
 bool export_prometheus(const struct model *model, FILE *file)
 {
-    const struct trace *trace = model->trace;
+    const struct trace_job *trace = model->trace;
     struct metrics_rank *ranks = calloc(trace->rank_count, sizeof(*ranks));
     size_t count = 0;
     for (uint32_t r = 0; ranks && r < trace->rank_count; r++) {

@@ -58,20 +58,20 @@ struct tune_measures {
 };
 
 /* Adds what a run's traces say.  False without memory. */
-bool tune_measure(const struct trace *trace, struct tune_measures *to);
+bool tune_measure(const struct trace_job *trace, struct tune_measures *to);
 /* Asks that found a chair without the task. */
 size_t tune_early_asks(const struct tune_measures *measures);
 void tune_measures_sort(struct tune_measures *measures);
 void tune_measures_release(struct tune_measures *measures);
 
 /* The chair of a task, as far as the trace says or its hash does. */
-uint32_t tune_chair(const struct trace *trace, uint32_t task);
+uint32_t tune_chair(const struct trace_job *trace, uint32_t task);
 
 /* The run as a program of one lane for each of the ranks' first: who spawned what,
  * when, and waited where; kernels take as long as they did.  Of a long run the
  * beginning, and *whole says whether that is all.  NULL if there is nothing to replay.
  */
-struct program *tune_program(const struct trace *trace, bool *whole);
+struct program *tune_program(const struct trace_job *trace, bool *whole);
 
 /* --- Candidates ------------------------------------------------------------------- */
 

@@ -99,7 +99,7 @@ void tune_measures_release(struct tune_measures *measures)
 /* --- The network and the ranks ---------------------------------------------------- */
 
 /* Until moot_open has returned everywhere the ranks are still on their way. */
-static int64_t begun_ns(const struct trace *trace)
+static int64_t begun_ns(const struct trace_job *trace)
 {
     int64_t begun = 0;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -112,7 +112,7 @@ static int64_t begun_ns(const struct trace *trace)
 }
 
 /* The kernel that ran on the rank at some time between; "" if none did. */
-static const char *kernel_between(const struct trace *trace, uint32_t rank,
+static const char *kernel_between(const struct trace_job *trace, uint32_t rank,
                                   int64_t from_ns, int64_t to_ns)
 {
     const char *kernel = "";
@@ -143,7 +143,7 @@ static void take_trip(uint32_t rank, const struct trace_event *event,
     }
 }
 
-static void take_gap(const struct trace *trace, uint32_t rank,
+static void take_gap(const struct trace_job *trace, uint32_t rank,
                      const struct trace_event *event, struct tune_measures *to,
                      int64_t *most_ns)
 {
@@ -167,8 +167,8 @@ static int64_t longest(const struct samples *samples)
     return most_ns;
 }
 
-static void measure_rank(const struct trace *trace, uint32_t number, int64_t *heard_ns,
-                         struct tune_measures *to)
+static void measure_rank(const struct trace_job *trace, uint32_t number,
+                         int64_t *heard_ns, struct tune_measures *to)
 {
     const struct trace_rank *rank = &trace->ranks[number];
     const int64_t from_ns = begun_ns(trace);
@@ -201,7 +201,7 @@ static void measure_rank(const struct trace *trace, uint32_t number, int64_t *he
 
 /* --- The waits -------------------------------------------------------------------- */
 
-uint32_t tune_chair(const struct trace *trace, uint32_t task)
+uint32_t tune_chair(const struct trace_job *trace, uint32_t task)
 {
     const struct trace_task *t = &trace->tasks[task];
     struct rankset all = {0};
@@ -255,7 +255,7 @@ static void judge_chaired(const struct chaired *task, struct tune_measures *to)
     }
 }
 
-static void measure_waits(const struct trace *trace, uint32_t number,
+static void measure_waits(const struct trace_job *trace, uint32_t number,
                           struct chaired *chaired, struct tune_measures *to)
 {
     const struct trace_rank *rank = &trace->ranks[number];
@@ -287,7 +287,7 @@ size_t tune_early_asks(const struct tune_measures *measures)
     return measures->late.count + measures->decided.count;
 }
 
-static uint32_t count_hosts(const struct trace *trace)
+static uint32_t count_hosts(const struct trace_job *trace)
 {
     uint32_t hosts = 0;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -298,7 +298,7 @@ static uint32_t count_hosts(const struct trace *trace)
     return hosts;
 }
 
-static uint32_t count_workers(const struct trace *trace)
+static uint32_t count_workers(const struct trace_job *trace)
 {
     for (size_t i = 0; i < trace->knob_count; i++) {
         if (strcmp(trace->knobs[i].name, "MOOT_THREADS") == 0) {
@@ -308,7 +308,7 @@ static uint32_t count_workers(const struct trace *trace)
     return 0;
 }
 
-bool tune_measure(const struct trace *trace, struct tune_measures *to)
+bool tune_measure(const struct trace_job *trace, struct tune_measures *to)
 {
     int64_t *heard_ns = calloc(trace->rank_count, sizeof(*heard_ns));
     struct chaired *chaired = calloc((size_t)trace->task_count + 1, sizeof(*chaired));

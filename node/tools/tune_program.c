@@ -16,7 +16,7 @@
 #define KIND(name) MOOT__RECORD__KIND__##name
 
 struct translation {
-    const struct trace *trace;
+    const struct trace_job *trace;
     struct program *program;
     uint32_t *order; /* tasks of the trace in the program's order */
     uint32_t count;
@@ -55,7 +55,7 @@ static int by_date(const void *a, const void *b)
  * many there are, of which the first are kept. */
 static uint32_t order_tasks(struct translation *t)
 {
-    const struct trace *trace = t->trace;
+    const struct trace_job *trace = t->trace;
     struct dated *dated = zeroed(trace->task_count, sizeof(*dated));
     uint32_t count = 0;
     for (uint32_t i = 0; i < trace->task_count; i++) {
@@ -117,7 +117,7 @@ static void add_inputs(struct translation *t, uint32_t index)
 }
 
 /* A kernel of the simulator takes from half of its time to all of it. */
-static uint32_t work_us(const struct trace *trace, uint32_t task)
+static uint32_t work_us(const struct trace_job *trace, uint32_t task)
 {
     const uint32_t run = trace->tasks[task].run;
     if (run == TRACE_NONE || trace->runs[run].end_ns == TRACE_NEVER) {
@@ -265,7 +265,7 @@ static void add_scripts(struct translation *t)
 
 /* --- The program ------------------------------------------------------------------ */
 
-static uint32_t count_lanes(const struct trace *trace)
+static uint32_t count_lanes(const struct trace_job *trace)
 {
     uint32_t lanes = 1;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -279,7 +279,7 @@ static uint32_t count_lanes(const struct trace *trace)
 }
 
 /* The first rank's program begins then, and the others' where they do. */
-static int64_t first_begun_ns(const struct trace *trace)
+static int64_t first_begun_ns(const struct trace_job *trace)
 {
     int64_t first_ns = TRACE_NEVER;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
@@ -290,7 +290,7 @@ static int64_t first_begun_ns(const struct trace *trace)
     return first_ns == TRACE_NEVER ? 0 : first_ns;
 }
 
-struct program *tune_program(const struct trace *trace, bool *whole)
+struct program *tune_program(const struct trace_job *trace, bool *whole)
 {
     struct translation t = {.trace = trace,
                             .order = zeroed(trace->task_count, sizeof(uint32_t)),

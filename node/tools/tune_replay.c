@@ -8,7 +8,7 @@
  * The ask delay is learnt, as it is on real ranks.
  */
 #include "consensus/sim/engine/sim.h"
-#include "consensus/sim/runs/chaos.h"
+#include "consensus/sim/engine/storm.h"
 #include "node/tools/tune.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* transport.h - how frames and large results move between ranks.
  *
  * A transport is a table of functions over a private state.  It assumes no MPI, no
- * fixed membership and no collective: peers are uids that come and go.  node/engine/progress.c
- * is its only caller and always holds the engine lock, so a transport needs no lock of
- * its own; it must not call back into the engine except through `receive` handlers
- * given to poll(), on the calling thread.
+ * fixed membership and no collective: peers are uids that come and go.
+ * node/engine/progress.c is its only caller and always holds the engine lock, so a
+ * transport needs no lock of its own; it must not call back into the engine except
+ * through `receive` handlers given to poll(), on the calling thread.
  *
  * Order: frames from one peer arrive in the order sent.  A bulk transfer is matched to
  * its receiver by order too: the n-th bulk_send from A to B fills the n-th bulk_receive

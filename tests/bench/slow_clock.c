@@ -7,8 +7,8 @@
  * condition that is to end at a time of that clock ends when it shows it.
  *
  * Other clocks, waits of a given length and the processor's counter of ticks are as
- * they are: where the library would reckon the time from that counter (node/engine/clock.c),
- * it reads this clock instead.
+ * they are: where the library would reckon the time from that counter
+ * (node/engine/clock.c), it reads this clock instead.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -12,9 +12,9 @@
  * taken in the same run before and after; the lesser counts.
  *
  * The median of a chain is what a program sees that goes on: a result is received into
- * the memory of one that was let go (node/store/payload_large.h).  The first of a chain has none to
- * follow, and its pages are fresh: that is the worst, behind the row.  What the kernel
- * itself writes to belongs to its duration.
+ * the memory of one that was let go (node/store/payload_large.h).  The first of a chain
+ * has none to follow, and its pages are fresh: that is the worst, behind the row.  What
+ * the kernel itself writes to belongs to its duration.
  *
  * Who waits for a result of which no task of its own takes anything is told less
  * directly: its owner must learn first that it is held there, or be asked.  That is the

@@ -10,7 +10,7 @@
 static inline uint32_t handles_in_use(struct seat *seat)
 {
     engine_lock(seat->m);
-    const struct handles *handles = &seat->m->handles;
+    const struct handles *handles = &seat->m->tasks.handles;
     uint32_t count = handles->count - handles->free_count;
     engine_unlock(seat->m);
     return count;

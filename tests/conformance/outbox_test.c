@@ -33,7 +33,7 @@ static void *wait_for_it(void *argument)
 static bool anybody_waits(struct seat *seat)
 {
     engine_lock(seat->m);
-    bool any = seat->m->program_waits > 0;
+    bool any = seat->m->schedule.program_waits > 0;
     engine_unlock(seat->m);
     return any;
 }
@@ -107,7 +107,7 @@ static void a_failure_is_told_to_all(struct seat *seat)
             add_one(seat, (uint32_t)to);
         }
         outbox_flush(seat->m);
-        CHECK(seat, seat->m->fatal == MOOT_ERR_TRANSPORT);
+        CHECK(seat, seat->m->engine.fatal == MOOT_ERR_TRANSPORT);
         engine_unlock(seat->m);
     }
 }

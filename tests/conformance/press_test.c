@@ -30,7 +30,7 @@ static moot_task spawn_big(struct seat *seat, int owner, int number)
 static size_t let_go_bytes(struct seat *seat)
 {
     engine_lock(seat->m);
-    size_t bytes = seat->m->payloads.let_go_bytes;
+    size_t bytes = seat->m->store.payloads.let_go_bytes;
     engine_unlock(seat->m);
     return bytes;
 }
@@ -42,8 +42,8 @@ struct pressed {
 
 static void begin_anew(struct moot *m, uint64_t in_vain_bytes)
 {
-    m->press = (struct press){.freed = m->payloads.let_go_freed,
-                              .in_vain_bytes = in_vain_bytes};
+    m->spawn.press = (struct press){.freed = m->store.payloads.let_go_freed,
+                                    .in_vain_bytes = in_vain_bytes};
 }
 
 static struct pressed look(struct seat *seat, uint64_t in_vain_bytes)
@@ -80,9 +80,9 @@ static void wait_until_it_goes(struct seat *seat)
 static bool forgets_what_was_in_vain(struct seat *seat)
 {
     engine_lock(seat->m);
-    seat->m->press = (struct press){.in_vain_bytes = WINDOW_RESULT_BYTES};
+    seat->m->spawn.press = (struct press){.in_vain_bytes = WINDOW_RESULT_BYTES};
     (void)window_press(seat->m);
-    bool forgotten = seat->m->press.in_vain_bytes == 0;
+    bool forgotten = seat->m->spawn.press.in_vain_bytes == 0;
     engine_unlock(seat->m);
     return forgotten;
 }

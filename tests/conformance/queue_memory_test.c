@@ -141,7 +141,7 @@ static bool is_over(struct seat *seat)
     const struct core_event turn = {.type = CORE_EV_TICK};
     engine_lock(seat->m);
     (void)engine_step(seat->m, &turn);
-    bool ended = seat->m->fatal != 0;
+    bool ended = seat->m->engine.fatal != 0;
     engine_unlock(seat->m);
     return ended;
 }
@@ -157,7 +157,7 @@ static void in_a_program(struct seat *seat)
     over = is_over(seat);
     overs += over;
     if (over) {
-        CHECK(seat, seat->m->fatal == MOOT_ERR_NO_MEMORY);
+        CHECK(seat, seat->m->engine.fatal == MOOT_ERR_NO_MEMORY);
         release_all(seat, &attempt);
         CHECK(seat, handles_in_use(seat) == handles);
         return;

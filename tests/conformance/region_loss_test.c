@@ -1,6 +1,6 @@
-/* region_loss_test.c - what a bulk queue collects without tickets (node/compose/bulk_region.h), and
- * what is lost or forgotten meanwhile: ranks, contexts, tasks; and memory, which is
- * not.
+/* region_loss_test.c - what a bulk queue collects without tickets
+ * (node/compose/bulk_region.h), and what is lost or forgotten meanwhile: ranks,
+ * contexts, tasks; and memory, which is not.
  */
 #include "tests/conformance/region_marks.h"
 
@@ -148,7 +148,7 @@ static const char *const cut_workers[] = {"MOOT_FAULTS=part:2@300ms",
 static bool has_ended(const struct seat *seat)
 {
     pthread_mutex_lock(&seat->m->bond->lock); /* no call: that would end the region */
-    bool ended = seat->m->fatal != MOOT_OK;
+    bool ended = seat->m->engine.fatal != MOOT_OK;
     pthread_mutex_unlock(&seat->m->bond->lock);
     return ended;
 }

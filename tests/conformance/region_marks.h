@@ -1,4 +1,5 @@
-/* region_marks.h - marks in bulk queues that collect without tickets (node/compose/bulk_region.h).
+/* region_marks.h - marks in bulk queues that collect without tickets
+ * (node/compose/bulk_region.h).
  */
 #ifndef TESTS_CONFORMANCE_REGION_MARKS_H
 #define TESTS_CONFORMANCE_REGION_MARKS_H
@@ -12,7 +13,7 @@
 static inline bool collects(const struct seat *seat, uint32_t count)
 {
     pthread_mutex_lock(&seat->m->bond->lock); /* no call: that would end it */
-    bool all = seat->m->unnamed.in_regions == count;
+    bool all = seat->m->spawn.unnamed.in_regions == count;
     pthread_mutex_unlock(&seat->m->bond->lock);
     return all || identity_together() == 0;
 }

@@ -1,6 +1,6 @@
 /* region_test.c - what a bulk queue that is its thread's only queue collects without
- * tickets (node/compose/bulk_region.h), among ranks of one process: nothing tells it from what has
- * tickets.
+ * tickets (node/compose/bulk_region.h), among ranks of one process: nothing tells it
+ * from what has tickets.
  */
 #include "tests/conformance/region_marks.h"
 #include "tests/conformance/region_probe.h"

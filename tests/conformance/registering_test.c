@@ -107,7 +107,7 @@ static void only_what_it_says_it_is_is_adopted(struct seat *seat)
         {"portable", PORTABLE, 3, 3, true},  {"portable", PORTABLE, 4, 5, false},
         {"portable", CLASHING, 6, 6, false}, {"clashing", CLASHING, 7, 7, false},
         {"square", SQUARE, 8, 8, false},     {"none", PORTABLE, 9, 9, false}};
-    struct kernel *clashing = kernel_find(&seat->m->kernels, "clashing");
+    struct kernel *clashing = kernel_find(&seat->m->tasks.kernels, "clashing");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         moot_task_spec spec = spec_of(seat, rows[i].kernel, &rows[i].is);
         moot_hash hash, said;

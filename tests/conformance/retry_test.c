@@ -35,7 +35,7 @@ static void stumble_kernels(struct seat *seat)
 static size_t resting(struct seat *seat)
 {
     engine_lock(seat->m);
-    size_t count = seat->m->resting.count;
+    size_t count = seat->m->schedule.resting.count;
     engine_unlock(seat->m);
     return count;
 }
@@ -64,21 +64,21 @@ static void check_order(struct seat *seat, size_t left)
 {
     struct moot *m = seat->m;
     uint64_t last_ns = 0, now_ns = m->now_ns;
-    CHECK(seat, m->resting.count == left && m->ready.live == 0);
-    for (size_t woken = 0; m->resting.count > 0; woken++) {
-        const uint64_t due_ns = m->resting.items[0].due_ns;
-        const struct task *first = m->resting.items[0].task;
-        const size_t count = m->resting.count;
+    CHECK(seat, m->schedule.resting.count == left && m->schedule.ready.live == 0);
+    for (size_t woken = 0; m->schedule.resting.count > 0; woken++) {
+        const uint64_t due_ns = m->schedule.resting.items[0].due_ns;
+        const struct task *first = m->schedule.resting.items[0].task;
+        const size_t count = m->schedule.resting.count;
         for (size_t i = 0; i < count; i++) {
-            CHECK(seat, m->resting.items[i].due_ns >= due_ns &&
-                            m->resting.items[i].task->seldom->rest_at == i);
+            CHECK(seat, m->schedule.resting.items[i].due_ns >= due_ns &&
+                            m->schedule.resting.items[i].task->seldom->rest_at == i);
         }
         CHECK(seat, due_ns >= last_ns && first->stage == TASK_RESTING);
         m->now_ns = last_ns = due_ns;
         retry_wake(m);
-        CHECK(seat, m->resting.count < count && first->stage == TASK_READY);
+        CHECK(seat, m->schedule.resting.count < count && first->stage == TASK_READY);
     }
-    CHECK(seat, m->ready.live == left);
+    CHECK(seat, m->schedule.ready.live == left);
     m->now_ns = now_ns;
 }
 

@@ -27,7 +27,7 @@ static void until_waited_for(struct seat *seat)
 {
     for (bool waits = false; !waits; nap_ms(1)) {
         engine_lock(seat->m);
-        waits = seat->m->program_waits > 0;
+        waits = seat->m->schedule.program_waits > 0;
         engine_unlock(seat->m);
     }
 }
@@ -141,7 +141,7 @@ static void a_call_reports_while_the_context_closes(struct seat *seat)
 {
     called = returned = false;
     engine_lock(seat->m);
-    seat->m->report = report_slowly;
+    seat->m->explain.report = report_slowly;
     engine_unlock(seat->m);
     pthread_create(&caller, NULL, leave_a_report, seat);
     until_called();

@@ -1,5 +1,6 @@
 /* unnamed.h - for tests of tasks that have been spawned and have no hash yet
- * (node/spawn/spawn_batch.h): who holds the loop still, how many there are, what the roll says.
+ * (node/spawn/spawn_batch.h): who holds the loop still, how many there are, what the
+ * roll says.
  */
 #ifndef TESTS_CONFORMANCE_UNNAMED_H
 #define TESTS_CONFORMANCE_UNNAMED_H
@@ -14,7 +15,7 @@
 static inline unsigned unnamed(struct seat *seat)
 {
     pthread_mutex_lock(&seat->m->bond->lock);
-    unsigned count = seat->m->unnamed.count;
+    unsigned count = seat->m->spawn.unnamed.count;
     pthread_mutex_unlock(&seat->m->bond->lock);
     return count;
 }
@@ -23,7 +24,7 @@ static inline unsigned unnamed(struct seat *seat)
 static inline void hold_still(struct seat *seat)
 {
     stats_of(seat);
-    atomic_store(&seat->m->driven_ns, clock_ns() + 1000000000u);
+    atomic_store(&seat->m->engine.driven_ns, clock_ns() + 1000000000u);
 }
 
 /* Once this thread may spawn: its first task is registered at once. */

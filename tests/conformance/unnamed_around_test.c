@@ -168,7 +168,7 @@ static void an_input_in_a_queue(struct seat *seat)
     pthread_t thread;
     pthread_create(&thread, NULL, collect, &guest);
     pthread_barrier_wait(&turns);
-    atomic_store(&seat->m->driven_ns, clock_ns() + 1000000000u);
+    atomic_store(&seat->m->engine.driven_ns, clock_ns() + 1000000000u);
     moot_task task = spawn_sum(seat, &guest.tasks[0], 1, 7);
     uint64_t more = 7;
     moot_task_spec spec = {.kernel = seat->kernels[SUM],
@@ -209,10 +209,10 @@ static void beside_a_wait(struct seat *seat)
     pthread_create(&thread, NULL, stand_at_the_gate, &guest);
     for (bool waits = false; !waits; sched_yield()) {
         engine_lock(seat->m);
-        waits = seat->m->program_waits > 0;
+        waits = seat->m->schedule.program_waits > 0;
         engine_unlock(seat->m);
     }
-    atomic_store(&seat->m->driven_ns, clock_ns() + 1000000000u);
+    atomic_store(&seat->m->engine.driven_ns, clock_ns() + 1000000000u);
     spawn_u64(seat, SQUARE, 250);
     WAIT_UNNAMED(seat, 0);
     meet(seat);

@@ -151,7 +151,8 @@ static void collected_before_it_leaves(struct seat *seat, bool looks)
         for (uint64_t i = 0; i < FEW; i++) {
             tasks[i] = spawn_u64(seat, SQUARE, 100 + i);
         }
-        CHECK(seat, seat->m->unnamed.in_regions == FEW || identity_together() == 0);
+        CHECK(seat,
+              seat->m->spawn.unnamed.in_regions == FEW || identity_together() == 0);
     }
     turn_until(seat, seat->size - 1, one_is_leaving);
     if (!is_last(seat)) {
@@ -251,7 +252,7 @@ static void until_it_sleeps(struct seat *seat)
 {
     for (;; nap_ms(1)) {
         pthread_mutex_lock(&seat->m->bond->lock);
-        if (seat->m->sleepers > 0) {
+        if (seat->m->engine.sleepers > 0) {
             return; /* with the lock */
         }
         pthread_mutex_unlock(&seat->m->bond->lock);
@@ -275,10 +276,11 @@ static void an_input_goes_while_its_taker_leaves(struct seat *seat)
     }
     turn_until(seat, seat->size - 1, one_is_leaving);
     if (is_last(seat)) {
-        seat->m->driven = true; /* by this thread, which holds the lock from then on */
+        seat->m->engine.driven =
+            true; /* by this thread, which holds the lock from then on */
         pthread_create(&thread, NULL, spawn_late, &late);
         until_it_sleeps(seat);
-        task_handle_end(seat->m, handle_at(&seat->m->handles, late.input.id));
+        task_handle_end(seat->m, handle_at(&seat->m->tasks.handles, late.input.id));
         holds_lock = true;
     }
     meet(seat);
@@ -289,7 +291,7 @@ static void an_input_goes_while_its_taker_leaves(struct seat *seat)
             hash.bytes[MOOT_HASH_BYTES - 1] = 0;
             CHECK(seat, task_enter(seat->m, &hash) != NULL);
         }
-        holds_lock = seat->m->driven = false;
+        holds_lock = seat->m->engine.driven = false;
         pthread_mutex_unlock(&seat->m->bond->lock);
         pthread_join(thread, NULL);
     }

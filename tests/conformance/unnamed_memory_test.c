@@ -17,7 +17,7 @@ static atomic_bool for_good, failed;
 static int spawn_until_one_fails(struct seat *seat, moot_task *tasks, int count)
 {
     moot_stats stats;
-    for (; count < SPAWNS_MAX && seat->m->fatal == 0; count++) {
+    for (; count < SPAWNS_MAX && seat->m->engine.fatal == 0; count++) {
         uint64_t number = (uint64_t)count;
         moot_task_spec spec = {.kernel = seat->kernels[SUM],
                                .args = &number,
@@ -63,7 +63,7 @@ static void check_end(struct seat *seat, moot_task task)
     const moot_task_spec spec = {
         .kernel = seat->kernels[EMPTY], .inputs = &task, .input_count = 1};
     struct handle *handle;
-    bool found = handle_find(&seat->m->handles, task.id, &handle) == MOOT_OK;
+    bool found = handle_find(&seat->m->tasks.handles, task.id, &handle) == MOOT_OK;
     EXPECT(seat, moot_spec_hash(seat->m, &spec, &info.hash),
            found && handle->task != UNNAMED_TASK ? MOOT_OK : MOOT_ERR_NO_MEMORY);
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_NO_MEMORY);
@@ -99,9 +99,9 @@ static void without_memory(struct seat *seat)
     fail_all = for_good;
     fail_at = nth;
     count = spawn_until_one_fails(seat, tasks, count);
-    failed = seat->m->fatal != 0;
+    failed = seat->m->engine.fatal != 0;
     fail_at = 0;
-    CHECK(seat, !failed || seat->m->unnamed.count == 0);
+    CHECK(seat, !failed || seat->m->spawn.unnamed.count == 0);
     at_settling += failed;
     if (!failed) { /* the spawn was told; what it has broken the close says */
         uint64_t number = 1u << 30;
@@ -113,7 +113,7 @@ static void without_memory(struct seat *seat)
         free(tasks);
         return;
     }
-    CHECK(seat, seat->m->fatal == MOOT_ERR_NO_MEMORY);
+    CHECK(seat, seat->m->engine.fatal == MOOT_ERR_NO_MEMORY);
     for (int i = 0; i < count; i++) {
         if (tasks[i].id != none.id) {
             check_end(seat, tasks[i]);

@@ -96,17 +96,17 @@ static void a_table_that_moves(struct seat *seat)
 {
     begin(seat);
     moot_task input = spawn_on(seat, 0, NULL, 0, 1);
-    while (seat->m->handles.count + 2 < seat->m->handles.room) {
-        spawn_on(seat, 0, NULL, 0, seat->m->handles.count);
+    while (seat->m->tasks.handles.count + 2 < seat->m->tasks.handles.room) {
+        spawn_on(seat, 0, NULL, 0, seat->m->tasks.handles.count);
     }
     hold_still(seat);
     moot_task gone = spawn_on(seat, 0, NULL, 0, 2);
     moot_task taker = spawn_on(seat, 0, &input, 1, 3);
     WAIT_UNNAMED(seat, 2);
-    const struct handle *slots = seat->m->handles.slots;
+    const struct handle *slots = seat->m->tasks.handles.slots;
     release(seat, gone);
     release(seat, input);
-    CHECK(seat, seat->m->handles.slots != slots || identity_together() == 0);
+    CHECK(seat, seat->m->tasks.handles.slots != slots || identity_together() == 0);
     CHECK(seat, fetch_u64(seat, taker) == 4);
     EXPECT(seat, moot_task_release(seat->m, input), MOOT_ERR_STALE);
 }

@@ -1,8 +1,8 @@
 /* unnamed_test.c - tasks that wait for their hash look like tasks that have one.
  *
  * Each scene spawns up to three plain tasks while the loop stands still, so that they
- * wait (node/spawn/spawn_batch.h), and then does what a program, another thread or a peer can do
- * before they are registered.
+ * wait (node/spawn/spawn_batch.h), and then does what a program, another thread or a
+ * peer can do before they are registered.
  */
 #include "tests/conformance/unnamed.h"
 

@@ -46,7 +46,7 @@ static void who_goes_on_is_not_at_rest(struct seat *seat)
 static bool any_lingers(struct seat *seat)
 {
     engine_lock(seat->m);
-    bool any = seat->m->lingering != NULL;
+    bool any = seat->m->schedule.lingering != NULL;
     engine_unlock(seat->m);
     return any;
 }

@@ -7,7 +7,7 @@
  * terminal would obey.
  */
 #include "node/explain/rank_snapshot.h"
-#include "node/tools/state.h"
+#include "node/tools/state_sockets.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
  */
 #include "tests/fuzz/events_lies.h"
 
-#include "consensus/state/mutant.h"
+#include "consensus/mutant.h"
 #include "proto/wire.h"
 
 #include <string.h>

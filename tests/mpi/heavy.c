@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results up to the first are held wherever they are (node/spawn/window.h), and those of a
- * piece or two. */
+/* Results up to the first are held wherever they are (node/spawn/window.h), and those
+ * of a piece or two. */
 #define HELD_BYTES_MAX ((uint64_t)64 << 20)
 enum { HELD_MAX = 8, PIECES_BYTES = 32 << 20 };
 

@@ -2,9 +2,9 @@
  *
  *     pruned            a rank of the job, of any size
  *
- * Such tasks take no record until something is done with them (consensus/state/stub.c), which
- * a program must not notice.  All ranks do the same; most of what a scene spawns is
- * kept as a stub on all ranks but its owner, if its result has not come before, and
+ * Such tasks take no record until something is done with them (consensus/state/stub.c),
+ * which a program must not notice.  All ranks do the same; most of what a scene spawns
+ * is kept as a stub on all ranks but its owner, if its result has not come before, and
  * looked at through one call.
  */
 #include "node/engine/context.h"

@@ -4,9 +4,9 @@
  *   mpirun -n 4 random_programs --seed 17 [--tasks N] [--features MASK] [--agree]
  *                               [--knob NAME=VALUE]... [--print] [--regions]
  *
- * Each seed is a program of 50 to 500 tasks (consensus/sim/programs/program.h), played in a moot
- * of its own (support/play.h).  A seed that fails, or does not end, prints the line
- * that runs it again.  With --regions the player draws queues and groups, too
+ * Each seed is a program of 50 to 500 tasks (consensus/sim/programs/program.h), played
+ * in a moot of its own (support/play.h).  A seed that fails, or does not end, prints
+ * the line that runs it again.  With --regions the player draws queues and groups, too
  * (support/play_regions.h), and every third program is one in which queues may be
  * sequential.  --features takes a mask of enum program_feature: leaving bits
  * out makes a failing program smaller.

@@ -8,8 +8,8 @@
 #ifndef TESTS_SIM_MUTANT_KILLERS_H
 #define TESTS_SIM_MUTANT_KILLERS_H
 
+#include "consensus/mutant.h"
 #include "consensus/sim/runs/swarm.h"
-#include "consensus/state/mutant.h"
 
 /* Programs for the rules of fixed membership. */
 static const struct swarm_job grounds[] = {

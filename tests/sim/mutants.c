@@ -1,6 +1,6 @@
 /* mutants.c - breaks the core's rules one by one; some check must see each.
  *
- * Built with -DMOOT_MUTANTS, together with a core that is too (consensus/state/mutant.h).  A
+ * Built with -DMOOT_MUTANTS, together with a core that is too (consensus/mutant.h).  A
  * mutant is killed when a check fails on a random program or in a random storm, when a
  * test on the bench (tests/unit/) fails, when a scene's transcript changes, or when an
  * assertion of the core ends the process.  Each hunt is a process of its own.
@@ -18,7 +18,7 @@
  */
 #include "tests/sim/mutant_killers.h"
 
-#include "consensus/sim/programs/cases.h"
+#include "consensus/sim/runs/cases.h"
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdlib.h>

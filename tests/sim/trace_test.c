@@ -15,8 +15,8 @@
  *
  * The quick set fails, too, if some transition was never seen.
  */
+#include "consensus/mutant.h"
 #include "consensus/sim/runs/swarm.h"
-#include "consensus/state/mutant.h"
 #include "tests/sim/trace_watch.h"
 
 #include <inttypes.h>

@@ -1,13 +1,13 @@
 /* transcript_test.c - the protocol told by its own cores, one golden file per case.
  *
- * The transcript of each scene of consensus/sim/programs/cases.h must be the one in
+ * The transcript of each scene of consensus/sim/runs/cases.h must be the one in
  * tests/golden/<name>.txt, which is meant to be read.
  *
  *   transcript_test            compares
  *   transcript_test NAME       prints one transcript
  *   MOOT_UPDATE_GOLDEN=1       writes the golden files instead; read the diff
  */
-#include "consensus/sim/programs/cases.h"
+#include "consensus/sim/runs/cases.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,14 @@
 /* account_test.c - accounts and pictures that nobody packed: cut, flipped, made by
  * hand.
  *
- * What a rank or a socket says is refused unless it is sound (node/explain/rank_snapshot.h,
- * node/tools/state.h), and what is sound can be diagnosed and told without harm, whatever
- * its texts hold: a terminal is shown nothing that it would obey.
+ * What a rank or a socket says is refused unless it is sound
+ * (node/explain/rank_snapshot.h, node/tools/state_sockets.h), and what is sound can be
+ * diagnosed and told without harm, whatever its texts hold: a terminal is shown nothing
+ * that it would obey.
  */
 #include "tests/unit/pictures.h"
 
-#include "node/tools/state.h"
+#include "node/tools/state_sockets.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

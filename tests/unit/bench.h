@@ -68,7 +68,7 @@ static int numbers[64];
  * (tests/sim/mutants.c).
  */
 #ifdef MOOT_MUTANTS
-#include "consensus/state/mutant.h"
+#include "consensus/mutant.h"
 enum mutant mutant_on;
 
 static inline void bench_break_a_rule(void)

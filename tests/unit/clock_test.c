@@ -1,4 +1,5 @@
-/* clock_test.c - what is reckoned from a counter of ticks is the time (node/engine/clock.h).
+/* clock_test.c - what is reckoned from a counter of ticks is the time
+ * (node/engine/clock.h).
  *
  * A counter is a script: how many ticks it makes in a microsecond, from when on.
  */

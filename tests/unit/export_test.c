@@ -50,7 +50,7 @@ static const struct row {
 };
 
 /* To be freed. */
-static char *exported(exporter *export, const struct trace *trace)
+static char *exported(exporter *export, const struct trace_job *trace)
 {
     const struct model model = {.trace = trace};
     char *text = NULL;
@@ -75,11 +75,11 @@ static void labels_stay_within_their_quotes(void **state)
                                   .spawned_ns = TRACE_NEVER,
                                   .asked_ns = TRACE_NEVER,
                                   .voted_ns = TRACE_NEVER};
-        const struct trace trace = {.ranks = &rank,
-                                    .rank_count = 1,
-                                    .present_count = 1,
-                                    .tasks = &task,
-                                    .task_count = 1};
+        const struct trace_job trace = {.ranks = &rank,
+                                        .rank_count = 1,
+                                        .present_count = 1,
+                                        .tasks = &task,
+                                        .task_count = 1};
         char *text = exported(rows[i].export, &trace);
         if (strstr(text, rows[i].wanted) == NULL) {
             fail_msg("row %zu: no %s in\n%s", i, rows[i].wanted, text);
@@ -101,13 +101,13 @@ static void what_did_not_happen_is_empty(void **state)
                               .spawned_ns = 3,
                               .asked_ns = TRACE_NEVER,
                               .voted_ns = TRACE_NEVER};
-    const struct trace trace = {.ranks = &rank,
-                                .rank_count = 1,
-                                .present_count = 1,
-                                .tasks = &task,
-                                .task_count = 1,
-                                .runs = &run,
-                                .run_count = 1};
+    const struct trace_job trace = {.ranks = &rank,
+                                    .rank_count = 1,
+                                    .present_count = 1,
+                                    .tasks = &task,
+                                    .task_count = 1,
+                                    .runs = &run,
+                                    .run_count = 1};
     char *text = exported(export_csv, &trace);
     assert_non_null(strstr(text, ",\"none\",3,0,5,7,,,,,,,,\r\n"));
     free(text);
@@ -137,12 +137,12 @@ static void the_page_names_what_it_draws(void **state)
                                        .asked_ns = TRACE_NEVER,
                                        .voted_ns = TRACE_NEVER};
     }
-    const struct trace trace = {.ranks = &rank,
-                                .rank_count = 1,
-                                .present_count = 1,
-                                .tasks = tasks,
-                                .task_count = TASKS,
-                                .makespan_ns = 9000};
+    const struct trace_job trace = {.ranks = &rank,
+                                    .rank_count = 1,
+                                    .present_count = 1,
+                                    .tasks = tasks,
+                                    .task_count = TASKS,
+                                    .makespan_ns = 9000};
     struct model_segment segment = {1000, 5000, STATE_RUN, DRAWN};
     struct model_rank drawn = {.segments = &segment, .count = 1};
     const struct model model = {.trace = &trace, .ranks = &drawn};
@@ -180,14 +180,14 @@ static void a_trace_without_an_open_moot_has_its_page(void **state)
                               .parent = TRACE_NONE,
                               .asked_ns = TRACE_NEVER,
                               .voted_ns = TRACE_NEVER};
-    const struct trace trace = {.ranks = &rank,
-                                .rank_count = 1,
-                                .present_count = 1,
-                                .tasks = &task,
-                                .task_count = 1,
-                                .runs = &run,
-                                .run_count = 1,
-                                .makespan_ns = late_ns};
+    const struct trace_job trace = {.ranks = &rank,
+                                    .rank_count = 1,
+                                    .present_count = 1,
+                                    .tasks = &task,
+                                    .task_count = 1,
+                                    .runs = &run,
+                                    .run_count = 1,
+                                    .makespan_ns = late_ns};
     struct model_rank none = {.count = 0};
     const struct model model = {.trace = &trace, .ranks = &none};
     FILE *file = fopen("/dev/null", "w");
@@ -221,13 +221,13 @@ static void no_path_is_too_long(void **state)
                                        .asked_ns = TRACE_NEVER,
                                        .voted_ns = TRACE_NEVER};
     }
-    const struct trace trace = {.ranks = &rank,
-                                .rank_count = 1,
-                                .present_count = 1,
-                                .tasks = tasks,
-                                .task_count = TASKS,
-                                .runs = runs,
-                                .run_count = TASKS};
+    const struct trace_job trace = {.ranks = &rank,
+                                    .rank_count = 1,
+                                    .present_count = 1,
+                                    .tasks = tasks,
+                                    .task_count = TASKS,
+                                    .runs = runs,
+                                    .run_count = TASKS};
     struct model model;
     assert_true(model_make(&trace, &model));
     assert_int_equal(model.path_count, TASKS);

@@ -1,6 +1,6 @@
 /* host_rings_test.c - the segment among the ranks of a host
- * (node/transport/shm/host_rings.h): all find it, others do not, and nothing is left of it
- * however its maker ends.
+ * (node/transport/shm/host_rings.h): all find it, others do not, and nothing is left of
+ * it however its maker ends.
  */
 #include "node/transport/shm/host_rings.h"
 

@@ -1,7 +1,7 @@
 /* link_test.c - over any wire frames arrive once and in order, and then there is quiet.
  *
  * Carries its own copy of the link, so that the link's rules can be broken one by one
- * (consensus/state/mutant.h) and its allocations can fail.
+ * (consensus/mutant.h) and its allocations can fail.
  */
 #ifndef MOOT_MUTANTS
 #define MOOT_MUTANTS

@@ -6,8 +6,8 @@
  * then the same with one thing wrong, and wants the check of that name.
  */
 #include "consensus/sim/checks/order_checker.h"
-#include "consensus/sim/checks/ranks.h"
 #include "consensus/sim/engine/sim_internal.h"
+#include "consensus/sim/programs/ranks.h"
 #include "hashing/placement.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* ring_test.c - frames through shared memory (node/transport/shm/ring.h): whole, once and
- * in order, however the ends take turns; lent bytes stay until they are returned; and
- * nothing that stands in the memory leads an end outside of it.
+/* ring_test.c - frames through shared memory (node/transport/shm/ring.h): whole, once
+ * and in order, however the ends take turns; lent bytes stay until they are returned;
+ * and nothing that stands in the memory leads an end outside of it.
  */
 #include "node/transport/shm/ring.h"
 

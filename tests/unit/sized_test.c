@@ -1,5 +1,5 @@
 /* sized_test.c - structs of another release: what of them is taken and given. */
-#include "node/api/sized.h"
+#include "node/config/sized.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* timers_test.c - what is learnt, and which of a core's timers follow it. */
 #include "tests/unit/bench.h"
 
-#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 #define SUSPECT_NS (6 * HEARTBEAT_NS)

@@ -83,9 +83,9 @@ static void result(struct trace_file *file, unsigned kind, uint32_t peer, int64_
     trace_record_end(file, &record);
 }
 
-static struct trace read_back(void)
+static struct trace_job read_back(void)
 {
-    struct trace trace;
+    struct trace_job trace;
     char story[256] = "";
     if (!trace_read(directory, &trace, story, sizeof(story))) {
         fail_msg("%s", story);
@@ -108,7 +108,7 @@ static void clocks_are_put_in_line(void **state)
         heard(&file, 0, start_ns + 10 * MS, start_ns + 11 * MS + ahead);
         result(&file, KIND(RESULT_RECEIVED), 0, start_ns + 31 * MS + ahead);
         trace_file_close(&file);
-        struct trace trace = read_back();
+        struct trace_job trace = read_back();
         assert_int_equal(trace.message_count, 1);
         assert_int_equal(trace.backward, 0);
         const int64_t error_ns =
@@ -128,7 +128,7 @@ static void ranks_of_one_host_have_one_clock(void **state)
     trace_file_close(&file);
     file = file_begin(1, 4, 120 * MS);
     trace_file_close(&file);
-    struct trace trace = read_back();
+    struct trace_job trace = read_back();
     assert_int_equal(trace.ranks[1].offset_ns, trace.ranks[0].offset_ns);
     assert_int_equal(trace.ranks[1].first_ns, 20 * MS);
     trace_release(&trace);
@@ -149,7 +149,7 @@ static void on_one_clock_no_message_runs_backwards(void **state)
               141 * MS); /* so these clocks are 1 ms apart at most */
         result(&file, KIND(RESULT_RECEIVED), 0, 147 * MS);
         trace_file_close(&file);
-        struct trace trace = read_back();
+        struct trace_job trace = read_back();
         assert_int_equal(trace.message_count, 1);
         assert_int_equal(trace.backward, host == 4 ? 0 : 1);
         assert_int_equal(trace.messages[0].received_ns < trace.messages[0].sent_ns,
@@ -175,7 +175,7 @@ static void what_was_written_is_read(void **state)
         trace_record_end(&file, &record);
     }
     trace_file_close(&file);
-    struct trace trace = read_back();
+    struct trace_job trace = read_back();
     assert_int_equal(trace.ranks[0].event_count, SIZES);
     assert_int_equal(trace.ranks[0].torn_bytes, 0);
     for (size_t i = 0; i < SIZES; i++) {
@@ -205,7 +205,7 @@ static void a_torn_end_is_skipped(void **state)
     path_of(0, path);
     for (long size = ends[RECORDS]; size >= ends[0]; size--) {
         assert_int_equal(truncate(path, size), 0);
-        struct trace trace = read_back();
+        struct trace_job trace = read_back();
         size_t whole = 0;
         while (whole < RECORDS && ends[whole + 1] <= size) {
             whole++;
@@ -231,7 +231,7 @@ static void zeros_are_no_records(void **state)
     assert_non_null(end);
     assert_int_equal(fwrite(zeros, 1, ZEROS, end), ZEROS);
     assert_int_equal(fclose(end), 0);
-    struct trace trace = read_back();
+    struct trace_job trace = read_back();
     assert_int_equal(trace.ranks[0].event_count, 1);
     assert_int_equal(trace.ranks[0].torn_bytes, ZEROS);
     trace_release(&trace);
@@ -253,7 +253,7 @@ static void times_beyond_all_clocks_are_torn(void **state)
         trace_file_close(&file);
         file = file_begin(1, 1, TRACE_CLOCK_NS_MAX);
         trace_file_close(&file);
-        struct trace trace = read_back();
+        struct trace_job trace = read_back();
         assert_int_equal(trace.ranks[0].event_count, 2);
         assert_int_equal(trace.ranks[0].torn_bytes, bytes - good);
         assert_true(trace.ranks[1].present);
@@ -272,7 +272,7 @@ static void a_command_is_read_word_by_word(void **state)
     process.command = words;
     struct trace_file file = process_begin(process, 1000);
     trace_file_close(&file);
-    struct trace trace = read_back();
+    struct trace_job trace = read_back();
     assert_string_equal(trace.ranks[0].command, "prog  a b");
     trace_release(&trace);
 }
@@ -289,7 +289,7 @@ static void a_file_of_another_run_is_left_out(void **state)
     process.job = 8;
     file = process_begin(process, 1000);
     trace_file_close(&file);
-    struct trace trace = read_back();
+    struct trace_job trace = read_back();
     assert_int_equal(trace.present_count, 1);
     assert_false(trace.ranks[1].present);
     assert_string_equal(trace.ranks[1].unread, "it is of another run");
@@ -309,7 +309,7 @@ static void of_two_runs_the_last_is_read(void **state)
         struct trace_file file = process_begin(process, 1000);
         trace_file_close(&file);
     }
-    struct trace trace = read_back();
+    struct trace_job trace = read_back();
     assert_int_equal(trace.rank_count, 3);
     assert_int_equal(trace.job, 8);
     assert_int_equal(trace.present_count, 2);
@@ -324,7 +324,7 @@ static void what_is_no_trace_is_said(void **state)
 {
     (void)state;
     char path[128], story[256] = "";
-    struct trace trace;
+    struct trace_job trace;
     path_of(0, path);
     assert_int_equal(mkfifo(path, 0600), 0);
     alarm(10);

@@ -1,4 +1,5 @@
-/* tree_test.c - every member has one place in the tree of a view (consensus/state/tree.h). */
+/* tree_test.c - every member has one place in the tree of a view
+ * (consensus/state/tree.h). */
 #include "consensus/state/tree.h"
 
 #include <setjmp.h>

@@ -62,7 +62,7 @@ enum { RANKS = 3, TASKS = 4, EVENTS_MAX = 32 };
 /* 0 and 1 are spawned by all, and 1 takes 0; rank 2 waits for 1.  Task 2 is rank 0's
  * and 1's alone; task 3 was never spawned. */
 static struct run {
-    struct trace trace;
+    struct trace_job trace;
     struct trace_rank ranks[RANKS];
     struct trace_task tasks[TASKS];
     struct trace_run runs[TASKS];
@@ -112,14 +112,14 @@ static void run_open(void)
     run.inputs[0] = 0;
     run.tasks[1].inputs = run.inputs;
     run.tasks[1].input_count = 1;
-    run.trace = (struct trace){.ranks = run.ranks,
-                               .rank_count = RANKS,
-                               .present_count = RANKS,
-                               .tasks = run.tasks,
-                               .task_count = TASKS,
-                               .runs = run.runs,
-                               .run_count = TASKS,
-                               .makespan_ns = MS(20)};
+    run.trace = (struct trace_job){.ranks = run.ranks,
+                                   .rank_count = RANKS,
+                                   .present_count = RANKS,
+                                   .tasks = run.tasks,
+                                   .task_count = TASKS,
+                                   .runs = run.runs,
+                                   .run_count = TASKS,
+                                   .makespan_ns = MS(20)};
     for (uint32_t r = 0; r < RANKS; r++) {
         spawn(r, MS(2 + r), 0);
         spawn(r, MS(4 + r), 1);

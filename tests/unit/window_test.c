@@ -1,4 +1,5 @@
-/* window_test.c - what a window of so many tasks means to the core (node/spawn/window.h). */
+/* window_test.c - what a window of so many tasks means to the core
+ * (node/spawn/window.h). */
 #include "node/spawn/window.h"
 
 #include <setjmp.h>

@@ -8,12 +8,12 @@
 #define CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
 
 #include "consensus/sim/checks/chaos_checker.h"
-#include "consensus/sim/checks/ranks.h"
+#include "consensus/sim/programs/ranks.h"
 
 enum { STORM_VIEWS_MAX = 64 };
 
 /* What has been seen of one task. */
-struct seen {
+struct chaos_seen {
     struct rankset spawned_by, started_by, ended_by;
     struct rankset adopted_by; /* of spawned_by, who was only brought it */
     struct rankset kept_by;    /* with its bytes */
@@ -60,7 +60,7 @@ struct storm_checker {
     const struct program *program;
     uint32_t first; /* ranks of the first view; who comes later is a newcomer */
     uint32_t limit; /* ranks that there may be */
-    struct seen *tasks;
+    struct chaos_seen *tasks;
     struct party *parties;
     struct view_seen views[STORM_VIEWS_MAX]; /* by epoch */
     uint64_t newest;
@@ -94,7 +94,7 @@ bool storm_may_fail(const struct storm_checker *checker, uint32_t task);
 /* The rank leaves in good order: others have what it had. */
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
-void storm_forget_task(struct seen *seen); /* frees what it owns */
+void storm_forget_task(struct chaos_seen *seen); /* frees what it owns */
 
 /* --- chaos_checker_views.c ------------------------------------------------------- */
 

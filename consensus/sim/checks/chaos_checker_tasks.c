@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void storm_forget_task(struct seen *seen)
+void storm_forget_task(struct chaos_seen *seen)
 {
     rankset_release(&seen->spawned_by);
     rankset_release(&seen->adopted_by);
@@ -49,7 +49,7 @@ static void check_given(struct storm_checker *checker, struct sim *sim,
 void storm_see_ballot(struct storm_checker *checker, const struct sight *sight)
 {
     const struct message *message = sight->message;
-    struct seen *seen = &checker->tasks[sight->task];
+    struct chaos_seen *seen = &checker->tasks[sight->task];
     if (message->type == MESSAGE_LEAVE && message->u.leave.what == LEAVE_TAKEN &&
         rankset_has(&seen->kept_by, sight->rank)) {
         ranks_add(&seen->heirs, sight->rank);
@@ -77,7 +77,7 @@ static bool had_quorum_in(const struct storm_checker *checker, const struct sim 
                           const struct sight *sight, uint64_t epoch)
 {
     static const struct ballot none;
-    const struct seen *seen = &checker->tasks[sight->task];
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
     const struct ballot *ballot = seen->ballots != NULL ? &seen->ballots[epoch] : &none;
     const struct rankset among = candidates_of(checker, sight->task);
     const struct rankset *members = &storm_view(checker, epoch)->members;
@@ -112,7 +112,7 @@ static bool has_quorum(const struct storm_checker *checker, const struct sim *si
 static void check_start(struct storm_checker *checker, struct sim *sim,
                         const struct sight *sight)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct chaos_seen *seen = &checker->tasks[sight->task];
     const char *name = storm_task_name(checker, sight->task);
     bool once = checker->program->tasks[sight->task].once;
     if (once && !rankset_empty(&seen->started_by)) {
@@ -202,7 +202,7 @@ static bool takes_what_is_dropped(const struct storm_checker *checker, uint32_t 
 static bool may_be_lost(const struct storm_checker *checker, uint32_t rank,
                         uint32_t index)
 {
-    const struct seen *seen = &checker->tasks[index];
+    const struct chaos_seen *seen = &checker->tasks[index];
     uint32_t newcomer = rankset_next(&seen->spawned_by, checker->first);
     bool ran = !rankset_empty(&seen->ended_by);
     bool scoped = takes_from_scope(checker, index) && (ran || newcomer != UINT32_MAX);
@@ -252,7 +252,7 @@ static uint32_t rank_of(const struct storm_checker *checker, const struct sim *s
 static void check_alike(const struct storm_checker *checker, struct sim *sim,
                         const struct sight *sight)
 {
-    const struct seen *seen = &checker->tasks[sight->task];
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
     const struct kept *here = &seen->kept[sight->rank];
     if (!rankset_has(&checker->counting, sight->rank)) {
         return;
@@ -276,7 +276,7 @@ static void check_alike(const struct storm_checker *checker, struct sim *sim,
 static void check_outcome(struct storm_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct chaos_seen *seen = &checker->tasks[sight->task];
     bool well = sight->code == MOOT_OK;
     if (sight->code == MOOT_ERR_RESULT_LOST) {
         return;
@@ -292,7 +292,7 @@ static void check_outcome(struct storm_checker *checker, struct sim *sim,
 }
 
 /* It knows nothing of it any more. */
-static void forget_outcome(struct seen *seen, uint32_t rank)
+static void forget_outcome(struct chaos_seen *seen, uint32_t rank)
 {
     rankset_remove(&seen->saw_well, rank);
     rankset_remove(&seen->saw_ill, rank);
@@ -302,7 +302,7 @@ static void forget_outcome(struct seen *seen, uint32_t rank)
 static void consume(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight, uint32_t owner)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct chaos_seen *seen = &checker->tasks[sight->task];
     struct kept now = {.owner = owner,
                        .status = sight->code,
                        .epoch = checker->parties[sight->rank].epoch};
@@ -357,7 +357,7 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
                            const struct sight *sight)
 {
     const struct rankset candidates = candidates_of(checker, sight->task);
-    const struct seen *seen = &checker->tasks[sight->task];
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
     const struct party *told = &checker->parties[sight->rank];
     struct rankset holders = {0};
     ranks_copy(&holders, &seen->spawned_by);
@@ -393,7 +393,7 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
 static void check_maybe(struct storm_checker *checker, struct sim *sim,
                         const struct sight *sight)
 {
-    const struct seen *seen = &checker->tasks[sight->task];
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
     const struct rankset *view = &storm_view_at(checker, sight->rank)->members;
     struct rankset here = {0};
     ranks_copy(&here, &seen->started_by);
@@ -418,7 +418,7 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
 static void find_keepers(const struct storm_checker *checker, const struct sight *sight,
                          struct rankset *here)
 {
-    const struct seen *seen = &checker->tasks[sight->task];
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
     FOR_RANKS(rank, &seen->kept_by)
     {
         if (seen->kept[rank].epoch <= checker->parties[sight->rank].epoch) {
@@ -450,7 +450,7 @@ static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
 static void check_lost(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
-    const struct seen *seen = &checker->tasks[sight->task];
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
     struct rankset here = {0};
     find_keepers(checker, sight, &here);
     if (!checker->program->tasks[sight->task].varies ||
@@ -506,7 +506,7 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
     ranks_drop(&others, &checker->leaving);
     bool nobody = rankset_empty(&others);
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
-        const struct seen *seen = &checker->tasks[i];
+        const struct chaos_seen *seen = &checker->tasks[i];
         if (!checker->faulty && !nobody && !is_scoped(checker->program, i) &&
             rankset_has(&seen->kept_by, sight->rank) &&
             !rankset_has(&seen->forgot, sight->rank) &&
@@ -564,7 +564,7 @@ static void refuse(struct storm_checker *checker, struct sim *sim,
 void storm_see_task(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct chaos_seen *seen = &checker->tasks[sight->task];
     if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT) {
         ranks_add(&seen->spawned_by, sight->rank);
     }

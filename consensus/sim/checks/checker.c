@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What has been seen of one task. */
-struct seen {
+struct task_seen {
     struct rankset spawned_by, kept_by, acked_by;
     uint8_t *data_to; /* agreeing: results with data, to each rank; or NULL */
     uint8_t *asks_of; /* and its motions */
@@ -18,7 +18,7 @@ struct seen {
 
 struct checker {
     const struct program *program;
-    struct seen *tasks;
+    struct task_seen *tasks;
 };
 
 struct checker *checker_new(const struct program *program)
@@ -86,7 +86,7 @@ static bool should_fail(const struct checker *checker, uint32_t task)
 static bool check_shaky(struct checker *checker, struct sim *sim,
                         const struct sight *sight)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct task_seen *seen = &checker->tasks[sight->task];
     bool ill = sight->code != MOOT_OK;
     if (!program_shaky(checker->program, sight->task)) {
         return false;
@@ -128,7 +128,7 @@ static void check_result(struct checker *checker, struct sim *sim,
 static void check_keep(struct checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct task_seen *seen = &checker->tasks[sight->task];
     check_result(checker, sim, sight, "kept");
     include(&seen->kept_by, sight->rank);
     uint64_t uid = sight->message->u.result.owner_uid;
@@ -147,7 +147,7 @@ static void check_keep(struct checker *checker, struct sim *sim,
 static void check_run(struct checker *checker, struct sim *sim,
                       const struct sight *sight)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct task_seen *seen = &checker->tasks[sight->task];
     if (seen->given++ != 0) {
         sim_fail(sim, "ran once", "%s is given to rank %" PRIu32 " and to %" PRIu32,
                  name(checker, sight->task), seen->owner, sight->rank);
@@ -183,7 +183,7 @@ static void check_quorum(struct checker *checker, struct sim *sim,
 static void check_start(struct checker *checker, struct sim *sim,
                         const struct sight *sight)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct task_seen *seen = &checker->tasks[sight->task];
     if (seen->started++ != 0) {
         sim_fail(sim, "ran once", "%s starts again, at rank %" PRIu32,
                  name(checker, sight->task), sight->rank);
@@ -237,7 +237,7 @@ static bool has_holder(const struct checker *checker, uint32_t task)
 static void check_verdict(struct checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
-    const struct seen *seen = &checker->tasks[sight->task];
+    const struct task_seen *seen = &checker->tasks[sight->task];
     if (sight->code == MOOT_ERR_NOT_HELD && has_holder(checker, sight->task)) {
         sim_fail(sim, "not held", "rank %" PRIu32 " is told that nobody holds %s",
                  sight->rank, name(checker, sight->task));
@@ -268,7 +268,7 @@ static uint32_t count_one(const struct checker *checker, uint8_t **numbers,
 static void check_data(struct checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
-    struct seen *seen = &checker->tasks[sight->task];
+    struct task_seen *seen = &checker->tasks[sight->task];
     const struct message *message = sight->message;
     if (message->type == MESSAGE_MOTION && message->u.motion.want == WANT_DATA) {
         (void)count_one(checker, &seen->asks_of, sight->rank);
@@ -307,7 +307,7 @@ static void check_send(struct checker *checker, struct sim *sim,
 static void check_forget(struct checker *checker, struct sim *sim,
                          const struct sight *sight)
 {
-    const struct seen *seen = &checker->tasks[sight->task];
+    const struct task_seen *seen = &checker->tasks[sight->task];
     if (!seen->ended && has_holder(checker, sight->task)) {
         sim_fail(sim, "forgotten", "rank %" PRIu32 " forgets %s, which has not ended",
                  sight->rank, name(checker, sight->task));
@@ -323,7 +323,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     if (sight->task >= checker->program->task_count) {
         return;
     }
-    struct seen *seen = &checker->tasks[sight->task];
+    struct task_seen *seen = &checker->tasks[sight->task];
     if (sight->type == SIGHT_SPAWN) {
         include(&seen->spawned_by, sight->rank);
     } else if (sight->type == SIGHT_RUN) {
@@ -366,7 +366,7 @@ bool checker_finish(struct checker *checker, struct sim_report *report)
         return false;
     }
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
-        const struct seen *seen = &checker->tasks[i];
+        const struct task_seen *seen = &checker->tasks[i];
         if (program_runs(checker->program, i) && seen->started != 1 &&
             seen->expected == MOOT_OK && !program_shaky(checker->program, i)) {
             (void)snprintf(why, sizeof(why),

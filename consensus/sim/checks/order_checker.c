@@ -1,6 +1,6 @@
 /* order_checker.c - see order_checker.h. */
 #include "consensus/sim/checks/order_checker.h"
-#include "consensus/sim/checks/ranks.h"
+#include "consensus/sim/programs/ranks.h"
 #include "hashing/placement.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 enum { VIEWS_MAX = 64 };
 
 /* What has been said of one task. */
-struct said {
+struct order_said {
     uint32_t owner[VIEWS_MAX]; /* 1 + whom that view's reports name; 0: nobody */
     struct rankset claimed_by; /* who runs it on their own word, whatever is old */
-    struct search {
+    struct order_search {
         uint32_t chair; /* or finder */
         uint64_t epoch;
         struct rankset sought, proposed; /* to whom, in that epoch */
@@ -37,7 +37,7 @@ struct view_said {
 struct order_checker {
     const struct program *program;
     uint32_t limit; /* ranks that there may be */
-    struct said *tasks;
+    struct order_said *tasks;
     struct speaker *speakers;
     struct view_said views[VIEWS_MAX];
 };
@@ -188,9 +188,10 @@ static void check_past(const struct order_checker *checker, struct sim *sim,
 }
 
 /* What the rank has said of the task in this epoch, as its chair or finder. */
-static struct search *search_of(struct said *said, uint32_t chair, uint64_t epoch)
+static struct order_search *search_of(struct order_said *said, uint32_t chair,
+                                      uint64_t epoch)
 {
-    struct search *search = said->searches;
+    struct order_search *search = said->searches;
     uint32_t i = 0;
     while (i < said->search_count && search[i].chair != chair) {
         i++;
@@ -200,7 +201,7 @@ static struct search *search_of(struct said *said, uint32_t chair, uint64_t epoc
         if (said->searches == NULL) {
             abort();
         }
-        said->searches[said->search_count++] = (struct search){.chair = chair};
+        said->searches[said->search_count++] = (struct order_search){.chair = chair};
     }
     search = &said->searches[i];
     if (search->epoch != epoch) {
@@ -218,7 +219,7 @@ static void check_task_message(struct order_checker *checker, struct sim *sim,
     if (type != MESSAGE_SEEK && type != MESSAGE_ACCEPT) {
         return;
     }
-    struct search *search =
+    struct order_search *search =
         search_of(&checker->tasks[sight->task], sight->rank, sight->message->epoch);
     count_once(sim, sight, type == MESSAGE_SEEK ? &search->sought : &search->proposed);
 }
@@ -375,7 +376,7 @@ static void forget_view(const struct order_checker *checker, struct view_said *v
     free(view->reports_to);
 }
 
-static void forget_task(struct said *said)
+static void forget_task(struct order_said *said)
 {
     for (uint32_t i = 0; i < said->search_count; i++) {
         rankset_release(&said->searches[i].sought);

@@ -411,7 +411,7 @@ void host_receive(struct host *host, const struct parcel *parcel)
     host_step(host, &event);
 }
 
-void host_arrive(struct host *host, struct flight *flight)
+void host_arrive(struct host *host, struct sim_flight *flight)
 {
     struct sim *sim = host->sim;
     if (sim->harmed && harm_loses_arriving(sim, flight)) {

@@ -9,12 +9,12 @@
 #include "consensus/sim/engine/sim_internal.h"
 #include <stdlib.h>
 
-static uint64_t types_of(const struct flight *flight)
+static uint64_t types_of(const struct sim_flight *flight)
 {
     return flight->parcel != NULL ? PLAN_TYPE(flight->parcel->message->type) : 0;
 }
 
-static plan_rules rules_about(struct sim *sim, const struct flight *flight,
+static plan_rules rules_about(struct sim *sim, const struct sim_flight *flight,
                               bool arriving)
 {
     if (sim->options.plan == NULL || sim->now_ns >= strike_stop_ns(sim)) {
@@ -28,15 +28,15 @@ static plan_rules rules_about(struct sim *sim, const struct flight *flight,
 
 /* --- Leaving ---------------------------------------------------------------------- */
 
-struct fate {
+struct net_fate {
     bool lost, overtaken;
     uint32_t copies, waits_for;
     uint64_t delay_ns;
 };
 
-static struct fate draw_fate(struct sim *sim, const struct flight *flight)
+static struct net_fate draw_fate(struct sim *sim, const struct sim_flight *flight)
 {
-    struct fate fate = {.copies = 1};
+    struct net_fate fate = {.copies = 1};
     plan_rules rules = rules_about(sim, flight, false);
     for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX && !fate.lost; i++) {
         const struct plan_rule *rule = &sim->options.plan->rules[i];
@@ -59,7 +59,7 @@ static struct fate draw_fate(struct sim *sim, const struct flight *flight)
     return fate;
 }
 
-static void hold(struct sim *sim, struct pair *pair, struct flight *flight,
+static void hold(struct sim *sim, struct pair *pair, struct sim_flight *flight,
                  uint32_t waits_for)
 {
     if (pair->held_count == pair->held_room) {
@@ -80,7 +80,7 @@ static void hold(struct sim *sim, struct pair *pair, struct flight *flight,
 
 static void let_go(struct sim *sim, struct pair *pair, uint32_t at)
 {
-    struct flight *flight = pair->held[at].flight;
+    struct sim_flight *flight = pair->held[at].flight;
     for (pair->held_count--; at < pair->held_count; at++) {
         pair->held[at] = pair->held[at + 1];
     }
@@ -115,18 +115,18 @@ static void pass_held(struct sim *sim, struct pair *pair)
     }
 }
 
-static struct flight *copy_of(struct sim *sim, const struct flight *flight)
+static struct sim_flight *copy_of(struct sim *sim, const struct sim_flight *flight)
 {
-    struct flight *copy =
+    struct sim_flight *copy =
         flight_new(sim, flight->from, flight->to, parcel_share(flight->parcel));
     copy->sequence = flight->sequence;
     copy->ack = flight->ack;
     return copy;
 }
 
-void harm_send(struct sim *sim, struct pair *pair, struct flight *flight)
+void harm_send(struct sim *sim, struct pair *pair, struct sim_flight *flight)
 {
-    struct fate fate = draw_fate(sim, flight);
+    struct net_fate fate = draw_fate(sim, flight);
     if (fate.lost) {
         flight_free(flight);
         return;
@@ -144,7 +144,7 @@ void harm_send(struct sim *sim, struct pair *pair, struct flight *flight)
 
 /* --- Arriving --------------------------------------------------------------------- */
 
-bool harm_loses_arriving(struct sim *sim, const struct flight *flight)
+bool harm_loses_arriving(struct sim *sim, const struct sim_flight *flight)
 {
     plan_rules rules = rules_about(sim, flight, true);
     for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {

@@ -81,7 +81,7 @@ static void flush(struct host *host, struct pair *pair)
     struct link_transmission out;
     while (link_next(pair->link, sim->now_ns, &out)) {
         struct parcel *parcel = parcel_share(out.frame);
-        struct flight *flight = flight_new(sim, host->rank, pair->to, parcel);
+        struct sim_flight *flight = flight_new(sim, host->rank, pair->to, parcel);
         flight->sequence = out.sequence;
         flight->ack = out.ack;
         counts->resent += out.again;
@@ -108,7 +108,7 @@ void carrier_send(struct host *host, struct parcel *parcel)
     }
     struct pair *pair = network_pair(sim, host->rank, to);
     if (goes_past(pair, parcel)) {
-        struct flight *flight = flight_new(sim, host->rank, to, parcel);
+        struct sim_flight *flight = flight_new(sim, host->rank, to, parcel);
         flight->ack = pair->link != NULL ? link_ack(pair->link) : 0;
         network_send(sim, flight);
         return;
@@ -139,7 +139,8 @@ static void deliver(struct host *host, struct parcel *parcel)
     parcel_free(parcel);
 }
 
-static void take_by_link(struct host *host, struct pair *pair, struct flight *flight)
+static void take_by_link(struct host *host, struct pair *pair,
+                         struct sim_flight *flight)
 {
     struct link *link = link_of(host, pair);
     struct parcel *frame = flight->sequence != 0 ? parcel_share(flight->parcel) : NULL;
@@ -152,7 +153,7 @@ static void take_by_link(struct host *host, struct pair *pair, struct flight *fl
     }
 }
 
-void carrier_take(struct host *host, struct flight *flight)
+void carrier_take(struct host *host, struct sim_flight *flight)
 {
     struct sim *sim = host->sim;
     struct pair *pair =

@@ -170,16 +170,16 @@ void network_release(struct sim *sim)
 
 /* --- Flights ---------------------------------------------------------------------- */
 
-struct flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
-                          struct parcel *parcel)
+struct sim_flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
+                              struct parcel *parcel)
 {
-    struct flight *flight = sim_alloc(1, sizeof(*flight));
-    *flight = (struct flight){
+    struct sim_flight *flight = sim_alloc(1, sizeof(*flight));
+    *flight = (struct sim_flight){
         .from = from, .to = to, .sent_ns = sim->now_ns, .parcel = parcel};
     return flight;
 }
 
-void flight_free(struct flight *flight)
+void flight_free(struct sim_flight *flight)
 {
     if (flight == NULL) {
         return;
@@ -188,7 +188,7 @@ void flight_free(struct flight *flight)
     free(flight);
 }
 
-bool network_is_void(const struct sim *sim, const struct flight *flight)
+bool network_is_void(const struct sim *sim, const struct sim_flight *flight)
 {
     if (sim->options.storm == NULL || !sim->options.storm->abandon) {
         return false;
@@ -209,7 +209,7 @@ static uint64_t draw_delay_ns(struct sim *sim)
     return delay_ns;
 }
 
-void network_launch(struct sim *sim, struct pair *pair, struct flight *flight,
+void network_launch(struct sim *sim, struct pair *pair, struct sim_flight *flight,
                     uint64_t delay_ns, bool overtaken)
 {
     bool bulk = flight->parcel != NULL && flight->parcel->bulk != NULL;
@@ -231,7 +231,7 @@ void network_launch(struct sim *sim, struct pair *pair, struct flight *flight,
                                    .flight = flight});
 }
 
-void network_send(struct sim *sim, struct flight *flight)
+void network_send(struct sim *sim, struct sim_flight *flight)
 {
     struct pair *pair = network_pair(sim, flight->from, flight->to);
     sim->report->counts.frames++;

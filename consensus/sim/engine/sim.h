@@ -14,7 +14,7 @@
  * pair of ranks, unless a fault plan (faultplan.h) harms it: then frames go through the
  * core's links, below which they are lost, repeated, delayed and passed by others.  A
  * plan also kills, restarts, pauses and slows ranks, and skews their clocks.
- * Membership is fixed, and nobody is ever suspected, except in a *storm* (chaos.h).
+ * Membership is fixed, and nobody is ever suspected, except in a *storm* (storm.h).
  * Scopes begin and end with the program's phases; what a newcomer would do in one that
  * is over is refused, and its program goes on.  The modes other than repair are not
  * drawn.
@@ -24,8 +24,8 @@
 
 #include "consensus/core.h"
 #include "consensus/faultplan/faultplan.h"
+#include "consensus/sim/engine/storm.h"
 #include "consensus/sim/programs/program.h"
-#include "consensus/sim/runs/chaos.h"
 
 enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
 

@@ -50,11 +50,11 @@ struct event {
     enum event_kind kind;
     uint32_t rank, index;
     uint64_t ticket;
-    struct flight *flight;
+    struct sim_flight *flight;
 };
 
 /* A frame on the wire. */
-struct flight {
+struct sim_flight {
     uint32_t from, to;
     uint64_t sent_ns;
     uint64_t sequence, ack; /* the link's; sequence 0: past it */
@@ -104,7 +104,7 @@ enum { FORGOTTEN_MAX = 16, FORGOTTEN_BYTE = 0xa5, ROOM_BYTE = 0x5a };
 
 enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };
 
-struct lane {
+struct sim_thread {
     enum lane_wait state;
     uint32_t pc;
     uint64_t ticket; /* of the event that may move it */
@@ -118,8 +118,8 @@ struct host {
     struct record *records; /* per task */
     struct sim_entry *forgotten[FORGOTTEN_MAX];
     uint32_t forgotten_count;
-    struct lane lanes[PROGRAM_LANES_MAX];
-    struct flight **inbox;
+    struct sim_thread lanes[PROGRAM_LANES_MAX];
+    struct sim_flight **inbox;
     size_t inbox_count, inbox_capacity;
     /* Per scope: the spawns in it that are still to come, and the steps that name it.
      */
@@ -153,7 +153,7 @@ struct pair {
     uint64_t link_due_ns;           /* when its event comes; LINK_NEVER */
     bool forgotten;                 /* a view of `from` removed `to` */
     struct held_flight {
-        struct flight *flight;
+        struct sim_flight *flight;
         uint64_t number;
         uint32_t waits_for; /* so many later ones are to pass it */
     } *held;
@@ -229,27 +229,27 @@ struct pair *network_pair(struct sim *sim, uint32_t from, uint32_t to);
 /* NULL if nothing has made one. */
 struct pair *network_find(const struct sim *sim, uint32_t from, uint32_t to);
 void network_release(struct sim *sim); /* the heap and the pairs */
-struct flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
-                          struct parcel *parcel); /* takes the holder's share */
-void flight_free(struct flight *flight);          /* accepts NULL */
-void network_send(struct sim *sim, struct flight *flight);
+struct sim_flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
+                              struct parcel *parcel); /* takes the holder's share */
+void flight_free(struct sim_flight *flight);          /* accepts NULL */
+void network_send(struct sim *sim, struct sim_flight *flight);
 /* Has it arrive delay_ns later than the wire takes; `overtaken`: not in its turn. */
-void network_launch(struct sim *sim, struct pair *pair, struct flight *flight,
+void network_launch(struct sim *sim, struct pair *pair, struct sim_flight *flight,
                     uint64_t delay_ns, bool overtaken);
 /* It was sent before its sender's view abandoned its receiver. */
-bool network_is_void(const struct sim *sim, const struct flight *flight);
+bool network_is_void(const struct sim *sim, const struct sim_flight *flight);
 
 /* inject_net.c */
 /* Takes the flight, which is about to leave: on its way, held back, or lost. */
-void harm_send(struct sim *sim, struct pair *pair, struct flight *flight);
-bool harm_loses_arriving(struct sim *sim, const struct flight *flight);
+void harm_send(struct sim *sim, struct pair *pair, struct sim_flight *flight);
+bool harm_loses_arriving(struct sim *sim, const struct sim_flight *flight);
 void harm_let_go(struct sim *sim, uint32_t from, uint32_t to, uint64_t number);
 
 /* link_layer.c */
 void carrier_open(struct sim *sim);
 void carrier_send(struct host *host, struct parcel *parcel); /* takes it */
 /* Gives host what has become deliverable by the flight's arrival; takes it. */
-void carrier_take(struct host *host, struct flight *flight);
+void carrier_take(struct host *host, struct sim_flight *flight);
 void carrier_go_on(struct host *host, uint32_t peer, uint64_t ticket);
 void carrier_forget(struct host *host, uint32_t peer);
 void carrier_drop(struct host *host); /* it is dead: so are its links */
@@ -263,7 +263,7 @@ void host_give_forgotten(struct host *host);
 void host_release(struct host *host);
 int host_step(struct host *host, const struct core_event *event); /* core_step's */
 void host_register(struct host *host, uint32_t task, uint32_t lane, bool adopted);
-void host_arrive(struct host *host, struct flight *flight); /* takes it */
+void host_arrive(struct host *host, struct sim_flight *flight); /* takes it */
 void host_receive(struct host *host, const struct parcel *parcel);
 void host_poll(struct host *host);
 void host_tick(struct host *host, uint64_t armed_ns);

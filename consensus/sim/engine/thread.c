@@ -293,7 +293,7 @@ static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want
 static void begin_wait(struct host *host, uint32_t lane,
                        const struct program_step *step)
 {
-    struct lane *state = &host->lanes[lane];
+    struct sim_thread *state = &host->lanes[lane];
     bool timed = step->op == PROGRAM_POLL;
     state->state = LANE_WAITS;
     state->cut = host->no_quorum ? MOOT_ERR_NO_QUORUM : MOOT_OK;
@@ -426,7 +426,7 @@ static void end_lane(struct host *host, uint32_t lane)
 void lane_leave(struct host *host)
 {
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
-        struct lane *state = &host->lanes[lane];
+        struct sim_thread *state = &host->lanes[lane];
         const struct program_step *step = current(host, lane);
         bool waits = state->state == LANE_WAITS || state->state == LANE_WOKEN;
         state->ticket++; /* calls that are due are off */
@@ -528,7 +528,7 @@ void lane_start(struct host *host)
 
 void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket)
 {
-    struct lane *state = &host->lanes[lane];
+    struct sim_thread *state = &host->lanes[lane];
     if (ticket != state->ticket || state->state == LANE_OVER) {
         return;
     }

@@ -34,12 +34,12 @@ struct style {
     bool waits_alike; /* agreeing: even the waits are the same on all ranks */
 };
 
-struct draft {
+struct program_draft {
     struct program *program;
     struct style style;
 };
 
-static inline bool has(const struct draft *draft, enum program_feature feature)
+static inline bool has(const struct program_draft *draft, enum program_feature feature)
 {
     return (draft->program->features & (uint32_t)feature) != 0;
 }
@@ -55,7 +55,7 @@ static inline bool list_has(const struct program_list *list, uint32_t item)
 }
 
 /* Writes the rank's script for a lane.  `top` lists the top-level tasks by index. */
-void draft_write_script(const struct draft *draft, const struct program_list *top,
-                        uint32_t rank, uint32_t lane);
+void draft_write_script(const struct program_draft *draft,
+                        const struct program_list *top, uint32_t rank, uint32_t lane);
 
 #endif

@@ -9,8 +9,8 @@
  * The rules that make a program legal stand in program.h.  A drawn program has at most
  * PROGRAM_RANKS_MAX ranks, so a set of them is the word `low`.
  */
-#include "consensus/sim/checks/ranks.h"
 #include "consensus/sim/programs/program_draft.h"
+#include "consensus/sim/programs/ranks.h"
 #include "proto/limits.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -61,8 +61,8 @@ static struct style draw_style(struct random *random, uint32_t tasks, bool agree
 
 /* --- Tasks ------------------------------------------------------------------------ */
 
-static void draw_result_and_work(const struct draft *draft, struct random *random,
-                                 struct program_task *task)
+static void draw_result_and_work(const struct program_draft *draft,
+                                 struct random *random, struct program_task *task)
 {
     task->result_bytes = (uint32_t)random_between(random, 0, 64);
     if (random_chance(random, 30) && has(draft, PROGRAM_LARGE)) {
@@ -77,7 +77,7 @@ static void draw_result_and_work(const struct draft *draft, struct random *rando
 
 /* A child may use what its parent may use, older siblings, and whatever comes before
  * the top-level task that it is of, whether its parent waits for that or not. */
-static void draw_child_inputs(struct draft *draft, struct random *random,
+static void draw_child_inputs(struct program_draft *draft, struct random *random,
                               const struct program_list *top, uint32_t child)
 {
     struct program *program = draft->program;
@@ -105,7 +105,7 @@ static void draw_child_inputs(struct draft *draft, struct random *random,
 
 /* Adds some children below `parent`, and below these, depth first: a subtree is a run
  * of indices. */
-static void add_children(struct draft *draft, struct random *random,
+static void add_children(struct program_draft *draft, struct random *random,
                          const struct program_list *top, uint32_t parent)
 {
     struct program *program = draft->program;
@@ -125,7 +125,7 @@ static void add_children(struct draft *draft, struct random *random,
     }
 }
 
-static void draw_inputs(const struct draft *draft, struct random *random,
+static void draw_inputs(const struct program_draft *draft, struct random *random,
                         struct program_task *task, const struct program_list *top)
 {
     uint32_t count = (uint32_t)random_below(random, draft->style.inputs_max + 1);
@@ -146,7 +146,7 @@ static void draw_inputs(const struct draft *draft, struct random *random,
     }
 }
 
-static void draw_tasks(struct draft *draft, struct program_list *top)
+static void draw_tasks(struct program_draft *draft, struct program_list *top)
 {
     struct program *program = draft->program;
     struct random random = random_stream(program->seed, STREAM_TASKS);
@@ -239,7 +239,7 @@ static void close_holders(struct program *program, const struct program_list *to
     }
 }
 
-static void draw_divergence(struct draft *draft, const struct program_list *top)
+static void draw_divergence(struct program_draft *draft, const struct program_list *top)
 {
     struct program *program = draft->program;
     struct random random = random_stream(program->seed, STREAM_HOLDERS);
@@ -271,7 +271,7 @@ static void draw_divergence(struct draft *draft, const struct program_list *top)
 }
 
 /* Some tasks that nothing depends on may be cancelled, in one program of three. */
-static void draw_cancellers(struct draft *draft, const struct program_list *top)
+static void draw_cancellers(struct program_draft *draft, const struct program_list *top)
 {
     struct program *program = draft->program;
     struct random random = random_stream(program->seed, STREAM_CANCELS);
@@ -307,7 +307,8 @@ static void draw_cancellers(struct draft *draft, const struct program_list *top)
 }
 
 /* Any task, by any rank, whether that spawns it or not. */
-static void draw_late_cancellers(struct draft *draft, const struct program_list *top)
+static void draw_late_cancellers(struct program_draft *draft,
+                                 const struct program_list *top)
 {
     struct program *program = draft->program;
     struct random random = random_stream(program->seed, STREAM_LATE_CANCELS);
@@ -341,7 +342,7 @@ static bool keep_for_children(struct program *program)
 }
 
 /* Half of the programs have phases: runs of tasks, but for some that are in none. */
-static void draw_scopes(struct draft *draft, const struct program_list *top)
+static void draw_scopes(struct program_draft *draft, const struct program_list *top)
 {
     struct program *program = draft->program;
     struct random random = random_stream(program->seed, STREAM_SCOPES);
@@ -358,7 +359,7 @@ static void draw_scopes(struct draft *draft, const struct program_list *top)
     }
 }
 
-static void draw_varying(struct draft *draft)
+static void draw_varying(struct program_draft *draft)
 {
     struct program *program = draft->program;
     struct random random = random_stream(program->seed, STREAM_VARIES);
@@ -402,7 +403,7 @@ struct program *program_new(const struct program_options *options)
     if (features & PROGRAM_LANES) {
         lanes = (uint32_t)random_between(&random, 2, 3);
     }
-    struct draft draft = {
+    struct program_draft draft = {
         .program = program_blank(options->seed, options->ranks, lanes),
         .style = draw_style(&random, options->tasks, options->agree),
     };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct scribe {
-    const struct draft *draft;
+    const struct program_draft *draft;
     const struct program_list *top;
     struct random random; /* for orders */
     struct random waits;
@@ -105,7 +105,7 @@ static void write_declines(struct scribe *scribe, uint32_t top_end)
  * before barrier b is for a task above b. */
 static void write_between(struct scribe *scribe)
 {
-    const struct draft *draft = scribe->draft;
+    const struct program_draft *draft = scribe->draft;
     while (scribe->top_limit < scribe->top->count &&
            scribe->top->items[scribe->top_limit] < scribe->limit) {
         scribe->top_limit++;
@@ -202,8 +202,8 @@ static void write_cancels(struct scribe *scribe)
     }
 }
 
-void draft_write_script(const struct draft *draft, const struct program_list *top,
-                        uint32_t rank, uint32_t lane)
+void draft_write_script(const struct program_draft *draft,
+                        const struct program_list *top, uint32_t rank, uint32_t lane)
 {
     struct program *program = draft->program;
     uint64_t place = (uint64_t)rank * PROGRAM_LANES_MAX + lane;

@@ -1,8 +1,8 @@
 /* chaos.c - draws storms; their plans are chaos_plan.c's. */
-#include "consensus/sim/runs/chaos.h"
 #include "consensus/sim/checks/electorate.h"
-#include "consensus/sim/checks/ranks.h"
 #include "consensus/sim/engine/sim.h"
+#include "consensus/sim/engine/storm.h"
+#include "consensus/sim/programs/ranks.h"
 #include "consensus/sim/runs/chaos_plan.h"
 #include <stdlib.h>
 

@@ -198,7 +198,7 @@ static struct ask *ask_of(struct asks *asks, uint32_t task, uint32_t rank)
 
 /* --- Watching --------------------------------------------------------------------- */
 
-struct seen {
+struct latency_seen {
     uint32_t votes, chair, asks;
     enum evidence evidence;
     bool needless;
@@ -211,7 +211,7 @@ struct sent {
 
 struct tally_watch {
     const struct program *program;
-    struct seen *tasks;
+    struct latency_seen *tasks;
     struct sent *ranks;
     uint32_t rank_count;
     struct asks asks;
@@ -264,7 +264,7 @@ static void see_send(struct tally_watch *watch, const struct sight *sight)
     if (sight->task >= watch->program->task_count || !is_of_vote(message->type)) {
         return;
     }
-    struct seen *seen = &watch->tasks[sight->task];
+    struct latency_seen *seen = &watch->tasks[sight->task];
     seen->messages++;
     seen->bytes += bytes;
     if (message->type != MESSAGE_MOTION || message->u.motion.want == WANT_NOTHING) {
@@ -304,7 +304,7 @@ static void see_vote(struct tally_watch *watch, const struct sight *sight)
     if (sight->task >= watch->program->task_count) {
         return;
     }
-    struct seen *seen = &watch->tasks[sight->task];
+    struct latency_seen *seen = &watch->tasks[sight->task];
     seen->votes++;
     seen->chair = sight->rank;
     seen->evidence = sight->evidence;
@@ -330,7 +330,7 @@ static void see_waited(struct tally_watch *watch, const struct sight *sight)
 
 static void see_spawn(struct tally_watch *watch, const struct sight *sight)
 {
-    struct seen *seen = &watch->tasks[sight->task];
+    struct latency_seen *seen = &watch->tasks[sight->task];
     watch->tally.spawns++;
     watch->tally.gossip_pairs += watch->program->rank_count - 1;
     if (seen->votes == 0 || seen->needless || seen->chair != sight->rank) {
@@ -386,7 +386,7 @@ static void count_faults(struct tally *tally, const struct sim_report *report,
 static void count_votes(struct tally_watch *watch)
 {
     for (uint32_t i = 0; i < watch->program->task_count; i++) {
-        const struct seen *seen = &watch->tasks[i];
+        const struct latency_seen *seen = &watch->tasks[i];
         if (seen->votes == 0) {
             continue;
         }

@@ -8,8 +8,8 @@
 #ifndef CONSENSUS_SIM_RUNS_TRIAL_H
 #define CONSENSUS_SIM_RUNS_TRIAL_H
 
+#include "consensus/sim/engine/storm.h"
 #include "consensus/sim/programs/workload.h"
-#include "consensus/sim/runs/chaos.h"
 #include "consensus/sim/runs/run_stats.h"
 
 enum trial_faults {

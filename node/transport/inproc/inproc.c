@@ -23,7 +23,7 @@
 enum { SLICE_BYTES = 1 << 20 };
 
 /* From one rank to another. */
-struct lane {
+struct inproc_lane {
     pthread_mutex_t lock;
     struct transfer_queue frames; /* sent, not yet taken by the receiver */
     struct transfer_queue offers; /* bulk transfers sent, copied or not */
@@ -37,10 +37,10 @@ struct inproc_hub {
     pthread_mutex_t lock;
     pthread_cond_t joined_all;
     uint32_t size, joined;
-    bool failed;        /* some end could not be made: nobody opens */
-    uint64_t *uids;     /* drawn when the hub is made */
-    bool *taken;        /* per rank: its end was opened */
-    struct lane *lanes; /* [from * size + to] */
+    bool failed;               /* some end could not be made: nobody opens */
+    uint64_t *uids;            /* drawn when the hub is made */
+    bool *taken;               /* per rank: its end was opened */
+    struct inproc_lane *lanes; /* [from * size + to] */
     void *blob;
     size_t blob_size;
 };
@@ -55,7 +55,8 @@ struct inproc_end {
     char story[128];
 };
 
-static struct lane *lane_of(const struct inproc_hub *hub, uint32_t from, uint32_t to)
+static struct inproc_lane *lane_of(const struct inproc_hub *hub, uint32_t from,
+                                   uint32_t to)
 {
     return &hub->lanes[(size_t)from * hub->size + to];
 }
@@ -100,7 +101,7 @@ void inproc_hub_free(struct inproc_hub *hub)
         return;
     }
     for (size_t i = 0; hub->lanes && i < (size_t)hub->size * hub->size; i++) {
-        struct lane *lane = &hub->lanes[i];
+        struct inproc_lane *lane = &hub->lanes[i];
         transfer_queue_release(&lane->frames);
         transfer_queue_release(&lane->offers);
         transfer_queue_release(&lane->posted);
@@ -118,7 +119,7 @@ void inproc_hub_free(struct inproc_hub *hub)
 
 void inproc_hub_hold(struct inproc_hub *hub, uint32_t from, uint32_t to, bool held)
 {
-    struct lane *lane = lane_of(hub, from, to);
+    struct inproc_lane *lane = lane_of(hub, from, to);
     pthread_mutex_lock(&lane->lock);
     lane->held = held;
     pthread_mutex_unlock(&lane->lock);
@@ -149,8 +150,8 @@ static uint32_t peer_find(const struct inproc_end *end, uint64_t uid)
 /* Puts a new transfer into its queue.  The bytes stay the caller's unless this
  * succeeds.
  */
-static int submit(struct inproc_end *end, struct lane *lane, enum transfer_kind kind,
-                  void *bytes, size_t size, void *cookie)
+static int submit(struct inproc_end *end, struct inproc_lane *lane,
+                  enum transfer_kind kind, void *bytes, size_t size, void *cookie)
 {
     struct transfer *transfer = transfer_new(kind, end->rank, bytes, size, cookie);
     if (!transfer) {
@@ -198,7 +199,7 @@ static size_t inproc_backlog(const struct transport *t, uint64_t to_uid)
     if (to == end->hub->size) {
         return 0;
     }
-    struct lane *lane = lane_of(end->hub, end->rank, to);
+    struct inproc_lane *lane = lane_of(end->hub, end->rank, to);
     pthread_mutex_lock(&lane->lock);
     const size_t count = lane->frames.count;
     pthread_mutex_unlock(&lane->lock);
@@ -240,7 +241,8 @@ static int inproc_bulk_receive(struct transport *t, uint64_t from_uid, void *dat
 /* Copies up to `budget` bytes of the oldest offer into the oldest posted buffer.
  * Returns the latter once it is full, else NULL; *mismatch if the two sides disagree
  * about the size. */
-static struct transfer *lane_copy(struct lane *lane, size_t *budget, bool *mismatch)
+static struct transfer *lane_copy(struct inproc_lane *lane, size_t *budget,
+                                  bool *mismatch)
 {
     struct transfer *offer = lane->offers.head, *posted = lane->posted.head;
     if (lane->held || !offer || !posted) {
@@ -270,7 +272,7 @@ static struct transfer *lane_copy(struct lane *lane, size_t *budget, bool *misma
 static int bulks_take(struct inproc_end *end, uint32_t from,
                       const struct transport_receiver *receiver)
 {
-    struct lane *lane = lane_of(end->hub, from, end->rank);
+    struct inproc_lane *lane = lane_of(end->hub, from, end->rank);
     size_t budget = SLICE_BYTES;
     int calls = 0;
     for (;;) {
@@ -297,7 +299,7 @@ static int bulks_take(struct inproc_end *end, uint32_t from,
 static int bulks_settle(struct inproc_end *end, uint32_t to,
                         const struct transport_receiver *receiver)
 {
-    struct lane *lane = lane_of(end->hub, end->rank, to);
+    struct inproc_lane *lane = lane_of(end->hub, end->rank, to);
     for (int calls = 0;; calls++) {
         pthread_mutex_lock(&lane->lock);
         struct transfer *copied = transfer_queue_pop(&lane->copied);
@@ -314,7 +316,7 @@ static int bulks_settle(struct inproc_end *end, uint32_t to,
 static int frames_take(struct inproc_end *end, uint32_t from,
                        const struct transport_receiver *receiver, int frames_max)
 {
-    struct lane *lane = lane_of(end->hub, from, end->rank);
+    struct inproc_lane *lane = lane_of(end->hub, from, end->rank);
     for (int calls = 0;; calls++) {
         struct transfer *frame = NULL;
         pthread_mutex_lock(&lane->lock);
@@ -360,14 +362,14 @@ static int inproc_poll(struct transport *t, const struct transport_receiver *rec
 /* Drops all that is under way between this end and a peer. */
 static void lanes_cut(struct inproc_end *end, uint32_t peer, bool take_frames_back)
 {
-    struct lane *in = lane_of(end->hub, peer, end->rank);
+    struct inproc_lane *in = lane_of(end->hub, peer, end->rank);
     pthread_mutex_lock(&in->lock);
     in->cut = true;
     transfer_queue_release(&in->frames);
     transfer_queue_release(&in->offers);
     transfer_queue_release(&in->posted);
     pthread_mutex_unlock(&in->lock);
-    struct lane *out = lane_of(end->hub, end->rank, peer);
+    struct inproc_lane *out = lane_of(end->hub, end->rank, peer);
     pthread_mutex_lock(&out->lock);
     if (take_frames_back) {
         transfer_queue_release(&out->frames);
@@ -382,7 +384,7 @@ static bool inproc_flushed(const struct transport *t)
     const struct inproc_end *end = (const struct inproc_end *)t;
     bool empty = true;
     for (uint32_t to = 0; empty && to < end->hub->size; to++) {
-        struct lane *lane = lane_of(end->hub, end->rank, to);
+        struct inproc_lane *lane = lane_of(end->hub, end->rank, to);
         pthread_mutex_lock(&lane->lock);
         empty = lane->frames.count + lane->offers.count + lane->copied.count == 0;
         pthread_mutex_unlock(&lane->lock);

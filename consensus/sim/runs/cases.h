@@ -3,8 +3,8 @@
  * Each scene runs on a wire without jitter, under the checkers.  What it tells is a
  * golden transcript in tests/golden/, to be read in the order of PROTOCOL.md's rules.
  */
-#ifndef CONSENSUS_SIM_PROGRAMS_CASES_H
-#define CONSENSUS_SIM_PROGRAMS_CASES_H
+#ifndef CONSENSUS_SIM_RUNS_CASES_H
+#define CONSENSUS_SIM_RUNS_CASES_H
 
 #include "consensus/sim/engine/sim.h"
 

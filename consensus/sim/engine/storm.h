@@ -1,4 +1,4 @@
-/* chaos.h - what goes wrong in one run, drawn from its seed.
+/* storm.h - what goes wrong in one run, drawn from its seed.
  *
  * What strikes, where and when is a fault plan (faultplan.h), drawn or given.  A
  * *storm* is what a plan does not say: who is there from the start, who shares a
@@ -17,8 +17,8 @@
  * restarts comes back under a new one, with the same part of the program to play, and
  * the plan's rules about the old rank are about it from then on.
  */
-#ifndef CONSENSUS_SIM_RUNS_CHAOS_H
-#define CONSENSUS_SIM_RUNS_CHAOS_H
+#ifndef CONSENSUS_SIM_ENGINE_STORM_H
+#define CONSENSUS_SIM_ENGINE_STORM_H
 
 #include "consensus/faultplan/faultplan.h"
 

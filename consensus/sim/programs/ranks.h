@@ -5,8 +5,8 @@
  * beyond the struct while that is below 64: the same checker watches four ranks and ten
  * thousand.  Memory that runs out ends the process, as everywhere in the simulator.
  */
-#ifndef CONSENSUS_SIM_CHECKS_RANKS_H
-#define CONSENSUS_SIM_CHECKS_RANKS_H
+#ifndef CONSENSUS_SIM_PROGRAMS_RANKS_H
+#define CONSENSUS_SIM_PROGRAMS_RANKS_H
 
 #include "hashing/rankset.h"
 

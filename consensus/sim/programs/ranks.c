@@ -1,5 +1,5 @@
 /* ranks.c - see ranks.h. */
-#include "consensus/sim/checks/ranks.h"
+#include "consensus/sim/programs/ranks.h"
 #include <stdlib.h>
 
 void ranks_add(struct rankset *set, uint32_t rank)

@@ -5,8 +5,8 @@
  * any other build MUTANT() is the constant false and the mutants do not exist.  `make
  * mutants` shows what kills each.
  */
-#ifndef CONSENSUS_STATE_MUTANT_H
-#define CONSENSUS_STATE_MUTANT_H
+#ifndef CONSENSUS_MUTANT_H
+#define CONSENSUS_MUTANT_H
 
 /* X(NAME, "what is left out") */
 #define MUTANTS(X)                                                                     \

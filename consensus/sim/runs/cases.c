@@ -3,7 +3,7 @@
  * A scene picks the chairs of its tasks by their arguments (seat()), and the order of
  * events by how long ranks compute.  Then it leaves everything to the cores.
  */
-#include "consensus/sim/programs/cases.h"
+#include "consensus/sim/runs/cases.h"
 #include "consensus/sim/checks/chaos_checker.h"
 #include "consensus/sim/checks/checker.h"
 #include "consensus/sim/runs/transcript.h"

@@ -1,6 +1,7 @@
-/* state.h - finding and asking the sockets of running ranks (node/service/status_socket.h). */
-#ifndef NODE_TOOLS_STATE_H
-#define NODE_TOOLS_STATE_H
+/* state_sockets.h - finding and asking the sockets of running ranks
+ * (node/service/status_socket.h). */
+#ifndef NODE_TOOLS_STATE_SOCKETS_H
+#define NODE_TOOLS_STATE_SOCKETS_H
 
 #include "moot.pb-c.h"
 #include "node/config/text.h"

@@ -1,7 +1,7 @@
 /* trace_told.h - reading a trace for a verb, telling what it lacks, and writing what
  * the verb makes of it. */
-#ifndef NODE_TOOLS_TRACE_TOLD_H
-#define NODE_TOOLS_TRACE_TOLD_H
+#ifndef NODE_CLI_TRACE_TOLD_H
+#define NODE_CLI_TRACE_TOLD_H
 
 #include "node/cli/cli.h"
 #include "node/tools/trace_model.h"

@@ -17,8 +17,8 @@
  *
  * Handles, moot_hash, moot_access, moot_ranks and moot_place never grow.
  */
-#ifndef NODE_API_SIZED_H
-#define NODE_API_SIZED_H
+#ifndef NODE_CONFIG_SIZED_H
+#define NODE_CONFIG_SIZED_H
 
 #include "node/api/moot.h"
 

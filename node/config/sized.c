@@ -1,5 +1,5 @@
 /* sized.c - see sized.h. */
-#include "node/api/sized.h"
+#include "node/config/sized.h"
 
 #include <stdint.h>
 #include <string.h>

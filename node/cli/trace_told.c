@@ -1,5 +1,5 @@
 /* trace_told.c - see trace_told.h. */
-#include "node/tools/trace_told.h"
+#include "node/cli/trace_told.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct told {
-    struct trace trace;
+struct trace_told {
+    struct trace_job trace;
     struct model model;
 };
 
-static void lacks_tell(const struct verb *verb, const struct trace *trace)
+static void lacks_tell(const struct verb *verb, const struct trace_job *trace)
 {
     struct rankset absent = {0};
     char ranks[256];
@@ -55,13 +55,14 @@ static void lacks_tell(const struct verb *verb, const struct trace *trace)
     }
 }
 
-static void told_release(struct told *told)
+static void told_release(struct trace_told *told)
 {
     model_release(&told->model);
     trace_release(&told->trace);
 }
 
-static bool told_read(const struct verb *verb, const char *directory, struct told *out)
+static bool told_read(const struct verb *verb, const char *directory,
+                      struct trace_told *out)
 {
     char story[4300];
     if (!trace_read(directory, &out->trace, story, sizeof(story))) {
@@ -133,7 +134,7 @@ static int model_write(const struct verb *verb, const struct model *model,
 int told_export(const struct verb *verb, const char *directory, told_write *write,
                 const char *path)
 {
-    struct told told;
+    struct trace_told told;
     if (!told_read(verb, directory, &told)) {
         return CLI_FAILED;
     }

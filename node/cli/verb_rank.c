@@ -1,4 +1,4 @@
-/* rank.c - `moot rank`: what the launcher starts in a program's place.
+/* verb_rank.c - `moot rank`: what the launcher starts in a program's place.
  *
  * It runs the program, waits, and leaves behind how that ended, because the launcher
  * does not tell: a rank that was killed and one that said that its answer is wrong are
