@@ -2,7 +2,7 @@
  *
  * The design stands in plan.h.
  */
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * Logarithms and powers here are binary fixed point with 32 bits behind the point and
  * are good to about five decimal digits, which no distribution of delays can show.
  */
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 
 #include <assert.h>
 

@@ -8,7 +8,7 @@
  * It says every number of its rule, defaults included, so that two different rules
  * never read alike.
  */
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 
 #include <inttypes.h>
 

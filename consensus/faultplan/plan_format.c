@@ -3,7 +3,7 @@
  * The canonical word has the seed first, kinds before ranks, no argument that is the
  * default, and every time as a whole number of the largest unit that allows it.
  */
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 
 #include <inttypes.h>
 #include <string.h>

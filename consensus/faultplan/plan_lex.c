@@ -4,7 +4,7 @@
  * moves on, or records the first mistake and returns false.  A mistake is recorded with
  * the place of the word that is wrong, not of the character at which reading stopped.
  */
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 #include "proto/limits.h"
 
 #include <stdarg.h>

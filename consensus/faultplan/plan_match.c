@@ -3,7 +3,7 @@
  * A rule's place in time is a window.  One at a time is the same for every rank; one at
  * a point opens on the rank that passes it, and plan_rank keeps when it closes.
  */
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 
 static bool nth_matches(const struct plan_rule *rule, uint64_t count)
 {

@@ -3,7 +3,7 @@
  * One table says what each fault takes and needs; the functions below follow the
  * grammar of plan.h from left to right.
  */
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* sim_options.c - the command line of `moot sim`. */
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 #include "node/cli/sim_verb.h"
 #include "node/config/text.h"
 #include "proto/limits.h"

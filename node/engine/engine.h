@@ -40,4 +40,12 @@ void engine_fail(struct moot *m, int code, const char *format, ...)
 void engine_fail_all(struct moot *m, int code, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
+/* Of this room other rooms use, beside this header: */
+#include "node/engine/clock.h"
+#include "node/engine/inbox.h"
+#include "node/engine/lane.h"
+#include "node/engine/lane_scope.h"
+#include "node/engine/outbox.h"
+#include "node/engine/progress.h"
+
 #endif

@@ -9,7 +9,7 @@ tests/tidy/rooms.txt lists the rooms, lowest first. Checked are:
   calls     An undefined symbol of an object in BUILD is defined in the same room or below;
             of the core's rooms others call core_* alone.
   private   A NAME_private.h, and a header that its room's contract (FOLDER/ROOM.h, if
-            there is one) does not include, is included inside the room alone.
+            there is one) does not lead to, is included inside the room alone.
   state     Only a room assigns to its part of struct core or struct moot.
   twice     No struct, union or enum has another's tag, and no file another's name.
   pure      The core includes and calls nothing of clocks, I/O, threads or chance.
@@ -51,7 +51,7 @@ class Room:
             self.owns = (words[at + 3], words[at + 1])
         if "not" in words:
             self.barred = set(words[words.index("not") + 1:])
-        contract = "%s/%s.h" % (self.folder, self.folder.split("/")[-1])
+        contract = "%s/%s.h" % (self.folder, self.folder.rstrip("*").split("/")[-1])
         self.contract = contract if os.path.exists(contract) else None
 
     def may_use(self, other):
@@ -106,12 +106,22 @@ def check_includes(rooms, texts):
                 yield "includes", path, name
 
 
+def offered_by(room, texts):
+    """The contract, the headers of the room that it includes, and those that they do."""
+    found, waiting = set(), [room.contract]
+    while waiting:
+        header = waiting.pop()
+        found.add(header)
+        waiting += [name for _, name in includes_of(texts[header])
+                    if name in texts and name.startswith(room.prefix) and name not in found]
+    return found
+
+
 def check_private(rooms, texts):
     offered = {}
     for room in rooms:
         if room.contract:
-            names = [name for _, name in includes_of(texts[room.contract])]
-            offered[room.name] = {room.contract, *names}
+            offered[room.name] = offered_by(room, texts)
     for path, text in texts.items():
         for mark, name in includes_of(text):
             home = room_of(rooms, name) if mark == '"' and name in texts else None

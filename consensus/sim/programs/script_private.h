@@ -5,7 +5,7 @@
 #ifndef CONSENSUS_SIM_PROGRAMS_SCRIPT_PRIVATE_H
 #define CONSENSUS_SIM_PROGRAMS_SCRIPT_PRIVATE_H
 
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 #include "consensus/sim/programs/script.h"
 
 /* Where something stands, for a mistake that shows only later. */

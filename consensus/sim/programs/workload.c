@@ -1,6 +1,6 @@
 /* workload.c - see workload.h. */
 #include "consensus/sim/programs/workload.h"
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 #include "consensus/sim/engine/random.h"
 #include <stdlib.h>
 #include <string.h>

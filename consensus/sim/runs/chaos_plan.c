@@ -4,7 +4,7 @@
  * kinds.  Rules have places in time, or chances below 1, so none has to fire.
  */
 #include "consensus/sim/runs/chaos_plan.h"
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 
 enum {
     RULES_DRAWN_MAX = 5,

@@ -1,6 +1,6 @@
 /* trial.c - see trial.h. */
 #include "consensus/sim/runs/trial.h"
-#include "consensus/faultplan/faultplan_private.h"
+#include "consensus/faultplan/plan_words.h"
 #include "consensus/sim/checks/chaos_checker.h"
 #include "consensus/sim/checks/checker.h"
 #include "consensus/sim/runs/transcript.h"

@@ -1,4 +1,4 @@
-/* faultplan_private.h - what the files of the fault plan share.
+/* plan_words.h - what the files of the fault plan share.
  *
  *     plan.c          names, sets of ranks, equality, the check against a job's size
  *     plan_lex.c      words, numbers, times, ranks
@@ -8,8 +8,8 @@
  *     plan_match.c    which rules strike
  *     plan_draw.c     how hard
  */
-#ifndef CONSENSUS_FAULTPLAN_FAULTPLAN_PRIVATE_H
-#define CONSENSUS_FAULTPLAN_FAULTPLAN_PRIVATE_H
+#ifndef CONSENSUS_FAULTPLAN_PLAN_WORDS_H
+#define CONSENSUS_FAULTPLAN_PLAN_WORDS_H
 
 #include "consensus/faultplan/faultplan.h"
 

@@ -1,0 +1,20 @@
+/* compose.h - the room of what stands between a spawn and its submission.
+ *
+ * Stacks of queues (queue.h, queue_line.h), the order of a sequential one (chain.h),
+ * groups of all that a thread spawned (group.h), and data handles that order tasks by
+ * what they read and write (data.h).
+ *
+ * Writes m->compose. Under the engine lock.
+ *
+ * This is its contract: files of other rooms include of this room what stands below.
+ */
+#ifndef NODE_COMPOSE_COMPOSE_H
+#define NODE_COMPOSE_COMPOSE_H
+
+#include "node/compose/chain.h"
+#include "node/compose/data.h"
+#include "node/compose/group.h"
+#include "node/compose/queue.h"
+#include "node/compose/queue_line.h"
+
+#endif

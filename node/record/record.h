@@ -1,0 +1,18 @@
+/* record.h - the room that writes down what happens.
+ *
+ * Each rank appends to a file of its own (trace.h; trace_file.h is for this room and
+ * for readers), and tells the program what becomes of tasks (task_watch.h).
+ *
+ * Writes m->record. Under the engine lock; the program's functions are called without
+ * it.
+ *
+ * This is its contract: files of other rooms include of this room what stands below.
+ */
+#ifndef NODE_RECORD_RECORD_H
+#define NODE_RECORD_RECORD_H
+
+#include "node/record/task_watch.h"
+#include "node/record/trace.h"
+#include "node/record/trace_file.h"
+
+#endif

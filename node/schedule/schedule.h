@@ -1,0 +1,28 @@
+/* schedule.h - the room that runs kernels, and in which threads wait.
+ *
+ * Tasks whose inputs are there wait by priority (ready.h, priority.h) for a thread
+ * (workers.h, and every caller that waits: wait.h, task_wait.h); a kernel has a frame
+ * (call_frame.h), runs on a stack of its own if it may stop in the middle (fiber.h),
+ * and may be tried again (retry.h) or checked (verify.h). What a task leaves running is
+ * descendants.h's.
+ *
+ * Writes m->schedule. Under the engine lock, which is released around kernels and
+ * sleeps.
+ *
+ * This is its contract: files of other rooms include of this room what stands below.
+ */
+#ifndef NODE_SCHEDULE_SCHEDULE_H
+#define NODE_SCHEDULE_SCHEDULE_H
+
+#include "node/schedule/call_frame.h"
+#include "node/schedule/descendants.h"
+#include "node/schedule/exec.h"
+#include "node/schedule/priority.h"
+#include "node/schedule/ready.h"
+#include "node/schedule/retry.h"
+#include "node/schedule/task_wait.h"
+#include "node/schedule/verify.h"
+#include "node/schedule/wait.h"
+#include "node/schedule/workers.h"
+
+#endif

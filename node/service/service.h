@@ -1,0 +1,14 @@
+/* service.h - the room at which a running rank can be asked.
+ *
+ * A socket answers whoever may open it with what the rank does (status_socket.h).
+ *
+ * Writes m->service. Under the engine lock.
+ *
+ * This is its contract: files of other rooms include of this room what stands below.
+ */
+#ifndef NODE_SERVICE_SERVICE_H
+#define NODE_SERVICE_SERVICE_H
+
+#include "node/service/status_socket.h"
+
+#endif

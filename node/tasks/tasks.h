@@ -1,0 +1,21 @@
+/* tasks.h - the room of what this rank keeps of a task beside the core.
+ *
+ * A record of a task stands behind the core's entry (task.h); programs hold handles
+ * (handle.h, task_handle.h); kernels are registered alike on all ranks (kernel.h); why
+ * a task failed travels with its error (error_chain.h).
+ *
+ * Writes m->tasks. Under the engine lock.
+ *
+ * This is its contract: files of other rooms include of this room what stands below.
+ */
+#ifndef NODE_TASKS_TASKS_H
+#define NODE_TASKS_TASKS_H
+
+#include "node/tasks/error_chain.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/kernel.h"
+#include "node/tasks/task.h"
+#include "node/tasks/task_handle.h"
+#include "node/tasks/task_list.h"
+
+#endif
