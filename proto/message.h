@@ -15,57 +15,80 @@
 #include "hashing/rollsum.h"
 #include <stddef.h>
 
-/* X(name): the order is the wire's number, from 1; append only. */
-#define MESSAGE_TYPES(X)                                                               \
-    X(MOTION)                                                                          \
-    X(DECISION)                                                                        \
-    X(RESULT)                                                                          \
-    X(PULL)                                                                            \
-    X(SEEK)                                                                            \
-    X(REFER)                                                                           \
-    X(ACCEPT)                                                                          \
-    X(ACK)                                                                             \
-    X(VERDICT)                                                                         \
-    X(ROLL)                                                                            \
-    X(WANT)                                                                            \
-    X(HASHES)                                                                          \
-    X(STATE)                                                                           \
-    X(POLL)                                                                            \
-    X(POLLR)                                                                           \
-    X(RESOLVE)                                                                         \
-    X(CHASE)                                                                           \
-    X(CANCEL)                                                                          \
-    X(DIVERGED)                                                                        \
-    X(ADJOURN)                                                                         \
-    X(KERNEL)                                                                          \
-    X(HEARTBEAT)                                                                       \
-    X(GRANT)                                                                           \
-    X(PREPARE)                                                                         \
-    X(PROMISE)                                                                         \
-    X(PROPOSE)                                                                         \
-    X(VOTED)                                                                           \
-    X(REJECT)                                                                          \
-    X(VIEW)                                                                            \
-    X(REPORT)                                                                          \
-    X(SETTLED)                                                                         \
-    X(FENCED)                                                                          \
-    X(JOIN)                                                                            \
-    X(LEAVE)                                                                           \
-    X(RELEASED)                                                                        \
-    X(TALLY)                                                                           \
-    X(CENSUS)                                                                          \
-    X(HANDOVER)                                                                        \
-    X(FAMILY)                                                                          \
-    X(INQUIRY)                                                                         \
-    X(ACCOUNT)
+/* What is so of a type of messages: the columns of MESSAGE_TYPES. */
+enum {
+    MESSAGE_IS_TASK = 1,   /* its hash is a task's */
+    MESSAGE_IS_SCOPE = 2,  /* a scope does not end while it is on its way */
+    MESSAGE_IS_QUIET = 4,  /* all is not quiet while it is on its way */
+    MESSAGE_IS_LATE = 8,   /* who sends it about an ended scope is told so */
+    MESSAGE_IS_STIRS = 16, /* whoever waits has a reason to look again at once */
+    MESSAGE_IS_PAST = 32,  /* goes past the link layer: a later one supersedes it */
+    MESSAGE_IS_PAXOS = 64, /* a ballot about the next view: u.paxos */
+    MESSAGE_IS_HOST = 128  /* node/'s own: the core neither sends nor takes it */
+};
+
+/* The order is the wire's number, from 1; append only. */
+/* clang-format off */
+#define MESSAGE_TYPES(X)                                                              \
+    /*         task  scope  quiet  late  stirs  past  paxos  host */                  \
+    X(MOTION,      1,     1,     1,    1,     1,    0,     0,    0)                   \
+    X(DECISION,    1,     1,     1,    1,     1,    0,     0,    0)                   \
+    X(RESULT,      1,     1,     1,    0,     1,    0,     0,    0)                   \
+    X(PULL,        1,     1,     1,    1,     1,    0,     0,    0)                   \
+    X(SEEK,        1,     1,     1,    1,     1,    0,     0,    0)                   \
+    X(REFER,       1,     1,     1,    0,     1,    0,     0,    0)                   \
+    X(ACCEPT,      1,     1,     1,    1,     1,    0,     0,    0)                   \
+    X(ACK,         1,     1,     1,    0,     1,    0,     0,    0)                   \
+    X(VERDICT,     1,     1,     1,    0,     1,    0,     0,    0)                   \
+    X(ROLL,        0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(WANT,        0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(HASHES,      0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(STATE,       0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(POLL,        0,     0,     0,    0,     1,    0,     0,    0)                   \
+    X(POLLR,       0,     0,     0,    0,     1,    0,     0,    0)                   \
+    X(RESOLVE,     0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(CHASE,       1,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(CANCEL,      1,     1,     1,    0,     1,    0,     0,    0)                   \
+    X(DIVERGED,    0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(ADJOURN,     0,     0,     0,    0,     1,    0,     0,    0)                   \
+    X(KERNEL,      0,     0,     1,    0,     1,    0,     0,    1)                   \
+    X(HEARTBEAT,   0,     0,     0,    0,     0,    1,     0,    0)                   \
+    X(GRANT,       0,     0,     0,    0,     0,    1,     0,    0)                   \
+    X(PREPARE,     0,     0,     0,    0,     1,    0,     1,    0)                   \
+    X(PROMISE,     0,     0,     0,    0,     1,    0,     1,    0)                   \
+    X(PROPOSE,     0,     0,     0,    0,     1,    0,     1,    0)                   \
+    X(VOTED,       0,     0,     0,    0,     1,    0,     1,    0)                   \
+    X(REJECT,      0,     0,     0,    0,     1,    0,     1,    0)                   \
+    X(VIEW,        0,     0,     0,    0,     1,    0,     0,    0)                   \
+    X(REPORT,      0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(SETTLED,     0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(FENCED,      0,     0,     0,    0,     1,    0,     0,    0)                   \
+    X(JOIN,        0,     0,     0,    0,     1,    1,     0,    0)                   \
+    X(LEAVE,       0,     1,     1,    0,     1,    0,     0,    0)                   \
+    X(RELEASED,    0,     0,     1,    1,     1,    0,     0,    0)                   \
+    X(TALLY,       0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(CENSUS,      0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(HANDOVER,    0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(FAMILY,      0,     0,     1,    0,     1,    0,     0,    1)                   \
+    X(INQUIRY,     0,     0,     1,    0,     1,    0,     0,    1)                   \
+    X(ACCOUNT,     0,     0,     1,    0,     1,    0,     0,    1)
+/* clang-format on */
 
 enum message_type {
     MESSAGE_NONE,
-#define X(name) MESSAGE_##name,
+#define X(name, ...) MESSAGE_##name,
     MESSAGE_TYPES(X)
 #undef X
         MESSAGE_TYPE_END
 };
+
+/* Per type: MESSAGE_IS_*. */
+extern const unsigned char message_types[MESSAGE_TYPE_END];
+/* For any of enum message_type. */
+static inline bool message_is(enum message_type type, unsigned what)
+{
+    return (message_types[type] & what) != 0;
+}
 
 /* Why a task has the owner that it has.  CLAIM needs no vote; the others are the
  * evidence on which its chair yielded it. */

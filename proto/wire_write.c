@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define X(name)                                                                        \
+#define X(name, ...)                                                                   \
     static_assert((int)MOOT__MESSAGE__TYPE__##name == (int)MESSAGE_##name,             \
                   "moot.proto numbers messages as message.h does");
 MESSAGE_TYPES(X)

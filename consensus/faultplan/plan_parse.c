@@ -63,7 +63,7 @@ static const char *const kind_names[] = {
 #define X(name, text) text,
     PLAN_GROUPS(X)
 #undef X
-#define X(name) #name,
+#define X(name, ...) #name,
         MESSAGE_TYPES(X)
 #undef X
 };

@@ -93,10 +93,7 @@ void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
 void scope_late(struct core *core, uint32_t from, const struct message *message)
 {
     core->stats.late++;
-    bool asks = message->type == MESSAGE_MOTION || message->type == MESSAGE_SEEK ||
-                message->type == MESSAGE_PULL || message->type == MESSAGE_DECISION ||
-                message->type == MESSAGE_ACCEPT || message->type == MESSAGE_RELEASED;
-    if (asks) {
+    if (message_is(message->type, MESSAGE_IS_LATE)) {
         scope_send(core, from, &message->hash,
                    (struct message_released){.what = RELEASED_DROP});
     }

@@ -202,11 +202,10 @@ void scope_on_rank_close(struct core *core)
 
 /* --- Counting -------------------------------------------------------------------- */
 
-/* What may lead to more; a CHASE or a RESOLVE acts on what is busy anyway. */
 static bool counts(enum message_type type)
 {
-    return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
-           type == MESSAGE_CANCEL || (type == MESSAGE_LEAVE && !MUTANT(LEAVEUNCOUNTED));
+    return message_is(type, MESSAGE_IS_SCOPE) &&
+           !(type == MESSAGE_LEAVE && MUTANT(LEAVEUNCOUNTED));
 }
 
 void scope_touch(struct core *core, struct scope_record *scope)

@@ -110,12 +110,6 @@ static void keep(struct core *core, uint64_t uid, const struct message *message,
     where(core, held);
 }
 
-static bool names_a_task(enum message_type type)
-{
-    return (type >= MESSAGE_MOTION && type <= MESSAGE_VERDICT) ||
-           type == MESSAGE_CHASE || type == MESSAGE_CANCEL;
-}
-
 /* Who leaves may not want to own it. */
 static void on_decision(struct core *core, uint32_t from, struct task_record *task,
                         const struct message_decision *decision)
@@ -157,146 +151,80 @@ static void on_verdict(struct core *core, struct task_record *task,
     }
 }
 
-/* Of the view layer; the cast is for types that are named elsewhere. */
-static void deliver_of_views(struct core *core, uint32_t from,
-                             const struct message *message)
+static void on_accept(struct core *core, uint32_t from, struct task_record *task,
+                      const struct message_accept *accept)
 {
-    switch ((int)message->type) {
-    case MESSAGE_HEARTBEAT:
-        detector_on_heartbeat(core, from, &message->u.heartbeat);
-        break;
-    case MESSAGE_GRANT:
-        detector_on_grant(core, from, &message->u.grant);
-        break;
-    case MESSAGE_PREPARE:
-        view_on_prepare(core, from, &message->u.paxos);
-        break;
-    case MESSAGE_PROPOSE:
-        view_on_propose(core, from, &message->u.paxos);
-        break;
-    case MESSAGE_PROMISE:
-    case MESSAGE_VOTED:
-    case MESSAGE_REJECT:
-        view_on_answer(core, from, message->type, &message->u.paxos);
-        break;
-    case MESSAGE_VIEW:
-        view_on_view(core, &message->u.view);
-        break;
-    case MESSAGE_FENCED:
-        view_fence(core, message->u.fenced.epoch, message->u.fenced.refused);
-        break;
-    case MESSAGE_REPORT:
-        recovery_on_report(core, from, &message->u.report);
-        break;
-    case MESSAGE_SETTLED:
-        recovery_on_settled(core, from);
-        break;
-    case MESSAGE_LEAVE:
-        leave_on_leave(core, from, message);
-        break;
-    case MESSAGE_HANDOVER:
-        leave_on_handover(core, from, &message->u.report);
-        break;
-    case MESSAGE_TALLY:
-        barrier_on_tally(core, from, &message->u.tally);
-        break;
-    default: /* KERNEL, FAMILY, INQUIRY and ACCOUNT are the host's; JOIN was taken
-                before Rule E */
-        core->stats.refused++;
+    if (once_on_accept(core, from, task, accept)) {
+        leave_on_accept(core);
     }
 }
 
-/* Of what ranks hold and do, and whether anything moves any more. */
-static void deliver_of_ranks(struct core *core, uint32_t from,
-                             const struct message *message)
-{
-    switch ((int)message->type) {
-    case MESSAGE_ROLL:
-        roll_on_roll(core, from, &message->u.roll);
-        break;
-    case MESSAGE_WANT:
-        roll_on_want(core, from, &message->u.want);
-        break;
-    case MESSAGE_HASHES:
-        roll_on_hashes(core, from, &message->u.hashes);
-        break;
-    case MESSAGE_STATE:
-        announce_on_state(core, from, message);
-        break;
-    case MESSAGE_POLL:
-        termination_on_poll(core, from, &message->u.poll);
-        break;
-    case MESSAGE_POLLR:
-        termination_on_pollr(core, from, message);
-        break;
-    case MESSAGE_CENSUS:
-        close_reduce_on_census(core, from, &message->u.census);
-        break;
-    case MESSAGE_DIVERGED:
-        strict_on_diverged(core, from, &message->u.diverged);
-        break;
-    case MESSAGE_ADJOURN:
-        termination_on_adjourn(core, &message->u.adjourn);
-        break;
-    case MESSAGE_RELEASED:
-        scope_on_released(core, from, message);
-        break;
-    default:
-        deliver_of_views(core, from, message);
-    }
-}
+static void refuse(struct core *core) { core->stats.refused++; }
 
-/* `task` is that of the message's hash, or NULL if the type names none. */
+/* Who takes which message; `task` is the record of its hash, or NULL if the type names
+ * none.  JOIN was taken before Rule E, and the host has its own. */
+#define HANDLERS(X)                                                                    \
+    X(MOTION, chair_on_motion(core, from, task, &message->u.motion))                   \
+    X(DECISION, on_decision(core, from, task, &message->u.decision))                   \
+    X(RESULT, on_result(core, from, task, message))                                    \
+    X(PULL, on_pull(core, from, task))                                                 \
+    X(SEEK, ask_on_seek(core, from, task))                                             \
+    X(REFER, ask_on_refer(core, task, &message->u.refer))                              \
+    X(ACCEPT, on_accept(core, from, task, &message->u.accept))                         \
+    X(ACK, once_on_ack(core, from, task))                                              \
+    X(VERDICT, on_verdict(core, task, &message->u.verdict))                            \
+    X(ROLL, roll_on_roll(core, from, &message->u.roll))                                \
+    X(WANT, roll_on_want(core, from, &message->u.want))                                \
+    X(HASHES, roll_on_hashes(core, from, &message->u.hashes))                          \
+    X(STATE, announce_on_state(core, from, message))                                   \
+    X(POLL, termination_on_poll(core, from, &message->u.poll))                         \
+    X(POLLR, termination_on_pollr(core, from, message))                                \
+    X(RESOLVE, termination_on_resolve(core, &message->hash, message->u.resolve.what))  \
+    X(CHASE, termination_on_chase(core, task, &message->u.chase))                      \
+    X(CANCEL, cancel_on_cancel(core, from, task, &message->u.cancel))                  \
+    X(DIVERGED, strict_on_diverged(core, from, &message->u.diverged))                  \
+    X(ADJOURN, termination_on_adjourn(core, &message->u.adjourn))                      \
+    X(KERNEL, refuse(core))                                                            \
+    X(HEARTBEAT, detector_on_heartbeat(core, from, &message->u.heartbeat))             \
+    X(GRANT, detector_on_grant(core, from, &message->u.grant))                         \
+    X(PREPARE, view_on_prepare(core, from, &message->u.paxos))                         \
+    X(PROMISE, view_on_answer(core, from, message->type, &message->u.paxos))           \
+    X(PROPOSE, view_on_propose(core, from, &message->u.paxos))                         \
+    X(VOTED, view_on_answer(core, from, message->type, &message->u.paxos))             \
+    X(REJECT, view_on_answer(core, from, message->type, &message->u.paxos))            \
+    X(VIEW, view_on_view(core, &message->u.view))                                      \
+    X(REPORT, recovery_on_report(core, from, &message->u.report))                      \
+    X(SETTLED, recovery_on_settled(core, from))                                        \
+    X(FENCED, view_fence(core, message->u.fenced.epoch, message->u.fenced.refused))    \
+    X(JOIN, refuse(core))                                                              \
+    X(LEAVE, leave_on_leave(core, from, message))                                      \
+    X(RELEASED, scope_on_released(core, from, message))                                \
+    X(TALLY, barrier_on_tally(core, from, &message->u.tally))                          \
+    X(CENSUS, close_reduce_on_census(core, from, &message->u.census))                  \
+    X(HANDOVER, leave_on_handover(core, from, &message->u.report))                     \
+    X(FAMILY, refuse(core))                                                            \
+    X(INQUIRY, refuse(core))                                                           \
+    X(ACCOUNT, refuse(core))
+
 static void deliver(struct core *core, uint32_t from, struct task_record *task,
                     const struct message *message)
 {
-    switch ((int)message->type) {
-    case MESSAGE_MOTION:
-        chair_on_motion(core, from, task, &message->u.motion);
+    switch (message->type) {
+#define X(name, call)                                                                  \
+    case MESSAGE_##name:                                                               \
+        call;                                                                          \
         break;
-    case MESSAGE_DECISION:
-        on_decision(core, from, task, &message->u.decision);
+        HANDLERS(X)
+#undef X
+    case MESSAGE_NONE:
+    case MESSAGE_TYPE_END:
         break;
-    case MESSAGE_RESULT:
-        on_result(core, from, task, message);
-        break;
-    case MESSAGE_PULL:
-        on_pull(core, from, task);
-        break;
-    case MESSAGE_SEEK:
-        ask_on_seek(core, from, task);
-        break;
-    case MESSAGE_REFER:
-        ask_on_refer(core, task, &message->u.refer);
-        break;
-    case MESSAGE_ACCEPT:
-        if (once_on_accept(core, from, task, &message->u.accept)) {
-            leave_on_accept(core);
-        }
-        break;
-    case MESSAGE_ACK:
-        once_on_ack(core, from, task);
-        break;
-    case MESSAGE_VERDICT:
-        on_verdict(core, task, &message->u.verdict);
-        break;
-    case MESSAGE_RESOLVE:
-        termination_on_resolve(core, &message->hash, message->u.resolve.what);
-        break;
-    case MESSAGE_CHASE:
-        termination_on_chase(core, task, &message->u.chase);
-        break;
-    case MESSAGE_CANCEL:
-        cancel_on_cancel(core, from, task, &message->u.cancel);
-        break;
-    default:
-        deliver_of_ranks(core, from, message);
     }
 }
 
 HOT static void take(struct core *core, uint32_t from, const struct message *message)
 {
-    if (core->reclaim.drop.leaving > 0 && names_a_task(message->type) &&
+    if (core->reclaim.drop.leaving > 0 && message_is(message->type, MESSAGE_IS_TASK) &&
         core_is_leaving(core, &message->hash)) {
         keep(core, core->state.uids[from], message, reclaim_hold);
         return;
@@ -311,7 +239,7 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
         peer_spoke(core, from);
     }
     struct task_record *task = NULL;
-    if (names_a_task(message->type)) {
+    if (message_is(message->type, MESSAGE_IS_TASK)) {
         if (scope_is_dropped(core, &message->hash) && !MUTANT(LATEFRESH)) {
             scope_late(core, from, message);
             return;

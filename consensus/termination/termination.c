@@ -99,10 +99,7 @@ static bool counts(const struct core *core, enum message_type type)
         core->options.mode != CORE_STRICT) {
         return false;
     }
-    bool polls =
-        type == MESSAGE_POLL || type == MESSAGE_POLLR || type == MESSAGE_ADJOURN;
-    bool views = type >= MESSAGE_HEARTBEAT && type <= MESSAGE_VIEW;
-    return !polls && !views && type != MESSAGE_FENCED && type != MESSAGE_JOIN;
+    return message_is(type, MESSAGE_IS_QUIET);
 }
 
 static void count_messages(const struct core *core, struct message_pollr *answer)

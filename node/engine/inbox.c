@@ -260,7 +260,7 @@ static void adopt(struct moot *m, uint32_t from, const struct message *motion)
 
 static void take_message(struct moot *m, uint32_t from, const struct message *message)
 {
-    m->engine.stirs += message_stirs(message->type);
+    m->engine.stirs += message_is(message->type, MESSAGE_IS_STIRS);
     if (message->type == MESSAGE_KERNEL) {
         take_kernel(m, from, &message->u.kernel);
         return;

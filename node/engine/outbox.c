@@ -263,7 +263,7 @@ HOT static void add_encoded(struct moot *m, uint32_t to, const struct message *m
 {
     struct outbox *outbox = m->engine.outbox;
     struct outbox_peer *peer = &outbox->peers[to];
-    m->engine.stirs += message_stirs(message->type);
+    m->engine.stirs += message_is(message->type, MESSAGE_IS_STIRS);
     if (peer->writer == NULL) {
         peer->writer = wire_writer_new();
     }

@@ -28,13 +28,6 @@
 
 #include "node/engine/context.h"
 
-/* A message that gives whoever waits a reason to look again at once: all but those
- * that go back and forth while nothing happens. */
-static inline bool message_stirs(enum message_type type)
-{
-    return type != MESSAGE_HEARTBEAT && type != MESSAGE_GRANT;
-}
-
 /* One turn; returns whether since the last one a message that stirs came in, was said
  * or waits for room on the wire, or a large result was moved.  Never from within a
  * step.

@@ -93,9 +93,7 @@ static void flush(struct host *host, struct pair *pair)
 
 static bool goes_past(const struct pair *pair, const struct parcel *parcel)
 {
-    enum message_type type = parcel->message->type;
-    return pair->forgotten || type == MESSAGE_HEARTBEAT || type == MESSAGE_GRANT ||
-           type == MESSAGE_JOIN;
+    return pair->forgotten || message_is(parcel->message->type, MESSAGE_IS_PAST);
 }
 
 void carrier_send(struct host *host, struct parcel *parcel)

@@ -234,7 +234,7 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
         say(narrator, sight, "asks rank %" PRIu32 " to cancel \"%s\"", peer, task);
     } else if (type == MESSAGE_LEAVE) {
         say_leave(narrator, sight);
-    } else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT) {
+    } else if (message_is(type, MESSAGE_IS_PAXOS)) {
         say_ballot(narrator, sight);
     } else if (type == MESSAGE_POLLR) {
         say(narrator, sight,
