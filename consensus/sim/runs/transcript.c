@@ -405,6 +405,17 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
     }
 }
 
+static void say_waited(struct narrator *narrator, const struct sight *sight,
+                       const char *task)
+{
+    if (sight->code == MOOT_OK) {
+        say(narrator, sight, "has \"%s\"", task);
+    } else {
+        say(narrator, sight, "waits for \"%s\" no more: %s", task,
+            error_name(sight->code));
+    }
+}
+
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct narrator *narrator = context;
@@ -432,12 +443,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         say(narrator, sight, "waits for \"%s\"", task);
         break;
     case SIGHT_WAITED:
-        if (sight->code == MOOT_OK) {
-            say(narrator, sight, "has \"%s\"", task);
-        } else {
-            say(narrator, sight, "waits for \"%s\" no more: %s", task,
-                error_name(sight->code));
-        }
+        say_waited(narrator, sight, task);
         break;
     case SIGHT_LAPSED:
         say(narrator, sight, "stops waiting for \"%s\"", task);
