@@ -220,6 +220,10 @@ $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION) $(USER
 	  -I$(BUILD)/include $(MPI_CFLAGS) -MMD -MP $< -o $@ \
 	  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $(MPI_LIBS) -lm
 
+# To be linted they are compiled as parts of the tree are.
+$(EXAMPLE_SRC:%.c=$(BUILD)/%.o): CFLAGS_ALL += -I$(BUILD)/include
+$(EXAMPLE_SRC:%.c=$(BUILD)/%.o): $(USER_HEADERS)
+
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmoottools.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 
@@ -425,7 +429,7 @@ LINT_STATES := -Xclang -analyzer-config -Xclang max-nodes=75000
 # A file is looked at again when it, or a header that it includes, has changed.
 $(BUILD)/lint/%.ok: %.c .clang-tidy $(BUILD)/%.o
 	@mkdir -p $(@D)
-	clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -I. -I$(BUILD)/gen $(MPI_CFLAGS) $(LINT_STATES) 2>$@.noise || { cat $@.noise; exit 1; }
+	clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -I$(BUILD)/include $(MPI_CFLAGS) $(LINT_STATES) 2>$@.noise || { cat $@.noise; exit 1; }
 	@touch $@
 
 # --- How it is installed --------------------------------------------------------------

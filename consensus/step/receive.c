@@ -214,7 +214,7 @@ static void deliver(struct core *core, uint32_t from, struct task_record *task,
     case MESSAGE_##name:                                                               \
         call;                                                                          \
         break;
-        HANDLERS(X)
+        HANDLERS(X) /* NOLINT(bugprone-branch-clone): a row for each type */
 #undef X
     case MESSAGE_NONE:
     case MESSAGE_TYPE_END:
