@@ -402,7 +402,8 @@ model:
 	tests/model/run.sh $(M)
 
 layers: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ)
-	python3 tests/tidy/layers.py $(BUILD)
+	tests/tidy/layers.py $(BUILD)
+	tests/tidy/layers_test.py
 
 # --- How it should look -------------------------------------------------------------
 
