@@ -27,6 +27,11 @@ void membership_start(struct core *core)
     }
 }
 
+void membership_heard_old(struct core *core, enum message_type type)
+{
+    core->membership.received_before[type]++;
+}
+
 void membership_end(struct core *core)
 {
     struct core_membership *membership = &core->membership;

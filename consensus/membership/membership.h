@@ -20,6 +20,8 @@
 bool membership_begin(
     struct core *core); /* members and size are set; false: no memory */
 void membership_start(struct core *core); /* with the first step */
+/* A message that was sent in another epoch is none of this one's counts. */
+void membership_heard_old(struct core *core, enum message_type type);
 void membership_end(struct core *core);
 
 /* --- view_data.c ------------------------------------------------------------------ */

@@ -490,6 +490,7 @@ void chair_retest_due(struct core *core)
 {
     while (chair_deadline(core) <= core->now_ns) {
         struct task_record *task = next_vote(core);
+        assert(task != NULL);
         core->ownership.votes_tested = task;
         chair_retest(core, task);
     }

@@ -231,8 +231,7 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
     }
     core->stats.received[message->type]++;
     if (message->epoch != core->epoch && !MUTANT(COUNTOLD)) {
-        core->membership
-            .received_before[message->type]++; /* it was sent in another epoch */
+        membership_heard_old(core, message->type);
     }
     peer_heard(core, from);
     if (message->epoch == core->epoch) {
