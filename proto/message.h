@@ -15,7 +15,7 @@
 #include "hashing/rollsum.h"
 #include <stddef.h>
 
-/* What is so of a type of messages: the columns of MESSAGE_TYPES. */
+/* Properties of a type of messages: the columns of MESSAGE_TYPES. */
 enum {
     MESSAGE_IS_TASK = 1,   /* its hash is a task's */
     MESSAGE_IS_SCOPE = 2,  /* a scope does not end while it is on its way */

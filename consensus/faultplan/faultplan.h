@@ -340,7 +340,7 @@ plan_rules plan_unfired(const struct plan *plan, const struct plan_hits *hits);
 size_t plan_hits_format(const struct plan *plan, const struct plan_hits *hits,
                         char *text, size_t size);
 
-/* Of this room other rooms use, beside this header: */
+/* Headers of this room that other rooms use, too: */
 #include "consensus/faultplan/plan_words.h"
 
 #endif

@@ -91,7 +91,7 @@ void leave_if_deserted(struct core *core);
 
 /* --- view_change.c ---------------------------------------------------------------- */
 
-/* It stays after all: what was left out of the reports. */
+/* Reports the tasks of a chunk that stays after all, which were left out. */
 void view_change_report_chunk(struct core *core, const struct lane_record *lane,
                               const struct chunk *chunk);
 void view_change_reports_ready(

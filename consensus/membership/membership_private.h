@@ -24,7 +24,7 @@ void view_forget_past(struct core *core);
 
 /* A view of so many members is large. */
 bool committee_is_due(const struct core *core, uint32_t member_count);
-/* Who decides about the view after one with these members.  False without memory. */
+/* The committee of a view with these members.  False without memory. */
 bool committee_of(const struct core *core, const struct rankset *members,
                   struct rankset *out);
 

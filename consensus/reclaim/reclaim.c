@@ -247,7 +247,7 @@ static bool look(struct core *core)
     return true;
 }
 
-/* What may let a chunk go, since this rank looked last. */
+/* Releases counted since this rank looked last: each may let a chunk go. */
 static uint64_t news(const struct core *core)
 {
     return core->state.released_ever - core->reclaim.drop.news_seen;

@@ -8,7 +8,7 @@
 
 void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
                 struct message_released released);
-/* It has ended: its tasks are forgotten in the next steps. */
+/* Ends the scope: its tasks are forgotten in the next steps. */
 void scope_drop(struct core *core, struct scope_record *scope, bool alike,
                 bool from_lowest);
 /* All members have answered what this one was asked about it. */
@@ -21,7 +21,7 @@ void scope_on_ask(struct core *core, struct scope_record *scope, uint64_t round)
 
 /* --- scope_global.c --------------------------------------------------------------- */
 
-/* What a member says of it, to the lowest. */
+/* Takes in a member's account of the scope, as the lowest member. */
 void scope_take_account(struct core *core, struct scope_record *scope, uint32_t from,
                         const struct message_released *said);
 /* At the end of this round of asking; 0: of none. */
@@ -50,7 +50,7 @@ bool reclaim_was_recent(const struct core *core, const struct chunk_name *name);
 
 /* --- reclaim_round.c -------------------------------------------------------------- */
 
-/* Of the lowest member. */
+/* Calls for the lowest member alone. */
 void reclaim_begin_round(struct core *core); /* if none is open, and there is reason */
 void reclaim_take_account(struct core *core, uint32_t from,
                           const struct message_released *said);

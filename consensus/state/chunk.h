@@ -9,7 +9,8 @@
 
 struct held;
 
-/* What is known of the tasks of a chunk without a look at them (release_count.c). */
+/* Facts about the tasks of a chunk, counted so that nobody has to look at them
+ * (release_count.c). */
 struct chunk_facts {
     uint32_t quiet;       /* so many could be dropped as far as they go themselves */
     uint64_t said, heard; /* messages about these, in this epoch */
@@ -68,7 +69,7 @@ struct chunk_name {
     uint32_t count;
 };
 
-/* What the lowest member knows of one that may be dropped (reclaim_round.c). */
+/* A chunk that may be dropped, as the lowest member knows it (reclaim_round.c). */
 struct offer {
     struct chunk_name name;
     struct rankset ready;    /* members that have offered it */
@@ -78,7 +79,7 @@ struct offer {
     uint64_t sent, received;
 };
 
-/* What leaves before its scope ends (reclaim.c). */
+/* Chunks that leave before their scope ends (reclaim.c). */
 struct drop {
     uint64_t news_seen;   /* core->state.released_ever when this rank looked last; */
     uint64_t moves_seen;  /* when it began to look */

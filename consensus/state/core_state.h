@@ -244,7 +244,7 @@ struct core_reclaim {
     bool forget_due; /* of what is dropped: with the next message or tick */
 };
 
-/* What this rank has said of its state, and whether anything still moves: written by
+/* The state that this rank has told, and whether anything still moves: written by
  * termination/. */
 struct core_termination {
     uint64_t state_sent_ns;

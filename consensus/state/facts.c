@@ -39,7 +39,7 @@ bool detector_is_quorate(const struct core *core)
     return 2 * granted > core->membership.committee_count;
 }
 
-/* Who is ready to leave has forsworn it. */
+/* A rank that is ready to leave has forsworn its lease. */
 bool detector_lease(const struct core *core)
 {
     return detector_is_quorate(core) && !core->membership.leave.ready;

@@ -33,7 +33,7 @@ struct lane_record {
     uint32_t chunks_told; /* chunks before this one have been told to all partners */
 };
 
-/* What this rank knows of a peer from the peer itself.  Up to PEERS_ALL_MAX ranks there
+/* A peer, as this rank knows it from the peer itself.  Up to PEERS_ALL_MAX ranks there
  * is a record for each; above that only for those with whom there was something to
  * do. */
 struct peer {

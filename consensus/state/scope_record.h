@@ -4,7 +4,7 @@
 
 #include "consensus/state/task_record.h"
 
-/* What a member said of a scope that is about to end. */
+/* A member's account of a scope that is about to end. */
 struct scope_report {
     bool known, rests, ready, swept;
     uint64_t answered; /* the round of its last ANSWER */

@@ -74,10 +74,10 @@ const struct rankset *out_copy_set(struct core *core, const struct rankset *set)
 struct task_record *stub_expand(struct core *core, void *stub);
 /* All there are, and all that is away is linked: the lists of consumers are whole. */
 void stub_expand_all(struct core *core);
-/* Of a record that this rank does not run: the input is not linked yet. */
+/* Leaves an input unlinked for now, where this rank does not run the record's task. */
 void stub_put_away(struct core *core, struct task_record *task, struct edge *edge,
                    roll_place place);
-/* It is about to be forgotten. */
+/* The task is about to be forgotten. */
 void stub_forget_inputs(struct core *core, struct task_record *task);
 void stub_bring_inputs(struct core *core, struct task_record *task);
 void stub_let_go(struct core *core, struct stub *stub);
@@ -86,7 +86,8 @@ void stub_let_go(struct core *core, struct stub *stub);
 void stub_forget(struct core *core, struct stub *stub);
 void stub_give(struct core *core, struct stub *stub);
 void *stub_user(const struct core *core, struct stub *stub);
-/* What is known of a task, as a record: who looks need not know of stubs. */
+/* The record of a task of which a record or a stub is known: callers need not know of
+ * stubs. */
 static inline struct task_record *stub_seen(const struct core *core, void *known)
 {
     return is_stub(known) ? stub_expand((struct core *)(uintptr_t)core, known) : known;
@@ -131,7 +132,7 @@ struct task_record *table_enter(struct core *core, const moot_hash *hash);
 struct task_record *table_enter_for(struct core *core, const moot_hash *hash,
                                     const struct rankset *candidates,
                                     size_t input_count, size_t room_bytes);
-/* What takes it. */
+/* The task that this edge is an input of. */
 static inline struct task_record *edge_to(const struct edge *edge)
 {
     void *base = (char *)(uintptr_t)edge - edge->behind;
@@ -153,7 +154,7 @@ static inline struct task_record *event_enter(struct core *core,
 {
     return event->entry != NULL ? event->entry : table_enter(core, &event->hash);
 }
-/* What it has of these; of a task that has none, what each begins with. */
+/* The rare part of a task; of a task without one, the part that each begins with. */
 extern const struct task_ext task_ext_at_first;
 static inline const struct task_ext *task_ext(const struct task_record *task)
 {
@@ -171,7 +172,7 @@ static inline struct edge *task_inputs(const struct task_record *task)
 /* To be written; made if there is none.  Without memory the core is broken, and this is
  * one that does not count. */
 struct task_ext *task_ext_get(struct core *core, struct task_record *task);
-/* What the host has of it: its pointer, or with a part of its own the record. */
+/* The host's pointer to a task, or, where the host has a part of it, the record. */
 static inline void *task_user(const struct core *core, const struct task_record *task)
 {
     void *user = (char *)(uintptr_t)task + CORE_ENTRY_BYTES;
@@ -196,7 +197,7 @@ void peers_release(struct core *core);
 /* Finds or makes.  Without memory the core is broken, and this is a record that does
  * not count. */
 struct peer *peer_of(struct core *core, uint32_t rank);
-/* What there is of a peer: nothing at all (all zero) if nothing was recorded. */
+/* The record of a peer; one that is all zero if nothing was recorded. */
 const struct peer *peer_seen(const struct core *core, uint32_t rank);
 void peer_heard(struct core *core, uint32_t rank); /* now */
 void peer_spoke(struct core *core, uint32_t rank); /* in this epoch */
@@ -227,7 +228,7 @@ static inline const moot_hash *lane_hash(const struct lane_record *lane,
 {
     return lane_known(lane, position);
 }
-/* What stands so many positions on; NULL: nothing does, or it is gone. */
+/* The record or stub that stands `ahead` positions on; NULL: none, or it is gone. */
 const void *lane_known_ahead(const struct lane_record *lane, uint64_t position,
                              uint32_t ahead);
 /* Distances at which a walk along a roll fetches what it comes to: what a record leads
@@ -285,7 +286,7 @@ void scope_on_rank_close(struct core *core);
 void scope_sent(struct core *core, struct task_record *task, enum message_type type);
 void scope_received(struct core *core, struct task_record *task,
                     const struct message *message);
-/* It is looked at with each step until scope_look() says no. */
+/* Has the next steps look at the scope until scope_look() says no. */
 void scope_watch(struct core *core, struct scope_record *scope);
 bool scope_is_closed_here(const struct core *core, const struct scope_record *scope);
 void scope_release_all(struct core *core);
@@ -320,7 +321,8 @@ static inline void release_touch(struct core *core, struct task_record *task)
 /* All of it is counted, and all members hold what takes its results: it is released. */
 bool release_is_all_quiet(const struct core *core, uint32_t lane,
                           const struct chunk *chunk);
-/* What takes its results is offered by all, as far as is counted. */
+/* Whether all members have offered the chunks that take this one's results, as far as
+ * is counted. */
 enum feeds { FEEDS_NO, FEEDS_YES, FEEDS_MAYBE };
 enum feeds release_feeds_offered(const struct core *core, uint32_t lane,
                                  const struct chunk *chunk);
@@ -378,7 +380,7 @@ static inline bool forget_ever_has(const struct core *core)
     return core->state.mark_count > 0 || core->reclaim.drop.once_count > 0;
 }
 bool reclaim_is_on(const struct core *core);
-/* It is decided whether all drop it. */
+/* The members are deciding whether all of them drop the task. */
 bool reclaim_is_leaving(const struct core *core, const struct task_record *task);
 bool reclaim_place_is_leaving(const struct core *core, roll_place place);
 

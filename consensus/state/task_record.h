@@ -50,7 +50,7 @@ struct asker {
     uint64_t need, len;
 };
 
-/* What the reports of this epoch say of one task. */
+/* One task, as the reports of this epoch have it. */
 struct recovery {
     uint32_t owner, running; /* of a result; of a task that runs; NOBODY */
     uint32_t accepted;       /* voter: the winner last accepted; NOBODY */
@@ -60,7 +60,7 @@ struct recovery {
     struct rankset at; /* who has the result's bytes */
 };
 
-/* What a task has when somebody asked, or when it is balloted. */
+/* The requests for a task, made when somebody asks or voters are asked. */
 enum { REQUESTS_FEW = 2 };
 struct requests {
     struct asker *askers; /* `few`, or an array of its own */
@@ -80,7 +80,7 @@ struct requests {
     struct asker few[REQUESTS_FEW];
 };
 
-/* What few tasks have, made on demand: divergence, views, votes of once tasks. */
+/* The rare part of a task, made on demand: divergence, views, votes of once tasks. */
 struct task_ext {
     struct rankset holders;    /* known by motion or by hash; gossip knows more */
     struct rankset seekers;    /* chairs to answer when it is registered here */

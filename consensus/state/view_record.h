@@ -12,7 +12,7 @@ struct past {
     struct rankset members;
 };
 
-/* Who was a member of a view and of none that followed before one settled. */
+/* Members of a view that were in none that followed before one settled. */
 struct loss {
     uint64_t epoch; /* of the view */
     struct rankset before, after;

@@ -110,7 +110,7 @@ static void keep(struct core *core, uint64_t uid, const struct message *message,
     where(core, held);
 }
 
-/* Who leaves may not want to own it. */
+/* A leaver may decline a DECISION that makes it the owner. */
 static void on_decision(struct core *core, uint32_t from, struct task_record *task,
                         const struct message_decision *decision)
 {
@@ -161,8 +161,8 @@ static void on_accept(struct core *core, uint32_t from, struct task_record *task
 
 static void refuse(struct core *core) { core->stats.refused++; }
 
-/* Who takes which message; `task` is the record of its hash, or NULL if the type names
- * none.  JOIN was taken before Rule E, and the host has its own. */
+/* The handler of each message; `task` is the record of its hash, or NULL if the type
+ * names none.  JOIN was taken before Rule E, and the host has its own. */
 #define HANDLERS(X)                                                                    \
     X(MOTION, chair_on_motion(core, from, task, &message->u.motion))                   \
     X(DECISION, on_decision(core, from, task, &message->u.decision))                   \

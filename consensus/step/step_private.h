@@ -7,7 +7,7 @@
 /* --- receive.c -------------------------------------------------------------------- */
 
 int receive_event(struct core *core, const struct core_event *event);
-/* What came before this rank entered its epoch. */
+/* Takes the messages that came before this rank entered their epoch. */
 void receive_held(struct core *core);
 
 #endif

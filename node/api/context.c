@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `auto` begins with (consensus/state/timers.c). */
+/* The durations that `auto` begins with (consensus/state/timers.c). */
 #define ASK_DELAY_AUTO_NS UINT64_C(1000000)
 #define GOSSIP_PERIOD_NS UINT64_C(2000000)
 

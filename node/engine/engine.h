@@ -40,7 +40,7 @@ void engine_fail(struct moot *m, int code, const char *format, ...)
 void engine_fail_all(struct moot *m, int code, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* Of this room other rooms use, beside this header: */
+/* Headers of this room that other rooms use, too: */
 #include "node/engine/clock.h"
 #include "node/engine/inbox.h"
 #include "node/engine/lane.h"

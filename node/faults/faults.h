@@ -50,7 +50,7 @@ struct fate {
 struct fate faults_fate(struct moot *m, uint64_t types, uint32_t to);
 bool faults_loses_arriving(struct moot *m, uint64_t types, uint32_t from);
 
-/* Of this room other rooms use, beside this header: */
+/* Headers of this room that other rooms use, too: */
 #include "node/faults/faulty_wire.h"
 
 #endif

@@ -45,7 +45,7 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context);
 /* The first of these signals that this process has had since; 0: none. */
 int launch_signal(void);
 
-/* Of this room other rooms use, beside this header: */
+/* Headers of this room that other rooms use, too: */
 #include "node/launch/outcome.h"
 
 #endif

@@ -79,7 +79,7 @@ int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
  * version is a part; otherwise does nothing. */
 void spawn_adopt(struct moot *m, const struct message *motion);
 
-/* Of this room other rooms use, beside this header: */
+/* Headers of this room that other rooms use, too: */
 #include "node/spawn/backpressure.h"
 #include "node/spawn/early_motions.h"
 #include "node/spawn/spawn_batch.h"

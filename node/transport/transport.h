@@ -142,7 +142,7 @@ typedef int (*transport_open_fn)(void *arg, const void *blob, size_t blob_size,
 /* Frees what the group holds (not the group itself) and zeroes it. */
 void transport_group_release(struct transport_group *group);
 
-/* Of this room other rooms use, beside this header: */
+/* Headers of this room that other rooms use, too: */
 #include "node/transport/host/process.h"
 #include "node/transport/inproc/inproc.h"
 #include "node/transport/mpi/mpi.h"

@@ -21,7 +21,7 @@ struct probe {
 
 enum { LOOKS = 7, CALLS = 15 };
 
-/* What each call says of a task that a queue keeps; `own`: of this thread. */
+/* Looks at a task that a queue keeps, by each call; `own`: of this thread. */
 static void look(struct probe *probe, int which, bool own)
 {
     struct seat *seat = probe->seat;
@@ -65,7 +65,7 @@ static void look(struct probe *probe, int which, bool own)
     }
 }
 
-/* What goes on beside it, or lets go of it. */
+/* Works beside the task, or lets go of it. */
 static void work_beside(struct probe *probe, int which)
 {
     struct seat *seat = probe->seat;
