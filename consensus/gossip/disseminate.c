@@ -139,18 +139,6 @@ void disseminate_learn(struct core *core, struct lane_record *lane, struct chunk
     core->gossip.knowledge_grew = core->gossip.knowledge_wide = true;
 }
 
-bool disseminate_knows(const struct lane_record *lane, uint64_t position, uint32_t rank)
-{
-    for (uint32_t i = 0; i < lane->part_count; i++) {
-        const struct chunk *part = &lane->part[i];
-        if (part->first <= position && position < part->first + part->count &&
-            rankset_has(&part->holders, rank)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void disseminate_forget(struct lane_record *lane)
 {
     for (uint32_t i = 0; i < lane->part_count; i++) {

@@ -37,10 +37,6 @@ bool roll_append(struct core *core, struct lane_record *lane, uint32_t number,
                  struct task_record *task);
 bool roll_append_stub(struct core *core,
                       struct stub *stub); /* its place has the lane */
-bool roll_knows_holder(const struct core *core, const struct task_record *task,
-                       uint32_t rank);
-/* By where it stands alone, as of a stub. */
-bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank);
 /* Nothing says that it will not hold it: so far its roll is ours, or shorter.  A guess,
  * good for pushes only. */
 bool roll_agrees_so_far(const struct core *core, const struct task_record *task,

@@ -13,9 +13,6 @@ void disseminate_learn_part(struct core *core, struct lane_record *lane, uint32_
 /* Tells what there is of the last chunk. */
 void disseminate_tell_part(struct core *core, struct lane_record *lane);
 void disseminate_news(struct core *core);
-/* Some part says that the rank's lane equals ours at this position. */
-bool disseminate_knows(const struct lane_record *lane, uint64_t position,
-                       uint32_t rank);
 void disseminate_forget(struct lane_record *lane);
 
 /* --- roll.c ----------------------------------------------------------------------- */

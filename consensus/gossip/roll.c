@@ -64,34 +64,6 @@ void roll_release(struct core *core)
 
 /* --- What is known of peers ------------------------------------------------------ */
 
-bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
-{
-    const struct lane_record *lane = &core->gossip.lanes[place_lane(place)];
-    uint64_t position = place_position(place);
-    if (rank == core->rank ||
-        (lane->agreed != NULL && lane->agreed[rank] >= position)) {
-        return true;
-    }
-    if (disseminate_knows(lane, position, rank)) {
-        return true;
-    }
-    const struct chunk *chunk = roll_chunk_at(lane, position);
-    return chunk != NULL && rankset_has(&chunk->holders, rank);
-}
-
-bool roll_knows_holder(const struct core *core, const struct task_record *task,
-                       uint32_t rank)
-{
-    if (rank == core->rank) {
-        return task->held;
-    }
-    if (rankset_has(&task_ext(task)->holders, rank)) {
-        return true;
-    }
-    return task->position != 0 &&
-           roll_knows_place(core, place_of(task->lane, task->lane_position), rank);
-}
-
 bool roll_agrees_so_far(const struct core *core, const struct task_record *task,
                         uint32_t rank)
 {

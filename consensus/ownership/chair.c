@@ -19,10 +19,7 @@
 #include "consensus/ownership/ownership_private.h"
 
 #include "consensus/gossip/gossip.h"
-#include "consensus/membership/membership.h"
 #include "consensus/state/state.h"
-
-#include <stdlib.h>
 
 /* --- Evidence (T5) ------------------------------------------------------------- */
 
@@ -79,16 +76,6 @@ static bool is_leaving(const struct core *core, uint32_t rank)
            (rank == core->rank && core->membership.leave.going);
 }
 
-static bool may_own(const struct core *core, const struct task_record *task,
-                    uint32_t rank)
-{
-    bool refused = task->requests != NULL && rankset_has(&task->requests->never, rank);
-    return rankset_has(&core->members, rank) && !refused &&
-           !(rank == core->rank && core->membership.leave.ready) &&
-           (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
-           roll_knows_holder(core, task, rank);
-}
-
 /* The least loaded holder; ties: fewest wins, lowest rank. */
 static uint32_t best_holder(const struct core *core, const struct task_record *task,
                             bool leaving)
@@ -96,7 +83,7 @@ static uint32_t best_holder(const struct core *core, const struct task_record *t
     uint32_t best = NOBODY;
     FOR_MEMBERS(core, rank)
     {
-        if (is_leaving(core, rank) != leaving || !may_own(core, task, rank)) {
+        if (is_leaving(core, rank) != leaving || !chair_may_choose(core, task, rank)) {
             continue;
         }
         const struct peer *peer = peer_seen(core, rank);
@@ -115,22 +102,6 @@ static uint32_t preferred_holder(const struct core *core,
 {
     uint32_t best = best_holder(core, task, false);
     return best != NOBODY ? best : best_holder(core, task, true);
-}
-
-static bool anyone_may_own(const struct core *core, const struct task_record *task)
-{
-    FOR_MEMBERS(core, rank)
-    {
-        if (may_own(core, task, rank)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool chair_has_holder(const struct core *core, const struct task_record *task)
-{
-    return !task->finder && (task->requests->balloting || anyone_may_own(core, task));
 }
 
 /* --- Where no candidate is left ------------------------------------------------- */
@@ -184,8 +155,8 @@ static void propose_to_voters(struct core *core, struct task_record *task,
 {
     const struct requests *requests = task->requests;
     uint32_t winner = requests != NULL ? requests->winner : NOBODY;
-    bool last_resort =
-        evidence == EVIDENCE_QUIET && winner != NOBODY && may_own(core, task, winner);
+    bool last_resort = evidence == EVIDENCE_QUIET && winner != NOBODY &&
+                       chair_may_choose(core, task, winner);
     if (winner != NOBODY && winner < core->size &&
         (winner == owner || asks(requests, winner) || last_resort)) {
         bool again = requests->evidence == EVIDENCE_NONE && evidence != EVIDENCE_CLAIM;
@@ -531,7 +502,7 @@ enum core_lack chair_lack(const struct core *core, const struct task_record *tas
         once_awaited(core, task, awaited);
         return CORE_LACK_VOTERS;
     }
-    if (task->finder || !anyone_may_own(core, task)) {
+    if (task->finder || !chair_has_choice(core, task)) {
         add_members_beyond(core, &requests->never, awaited);
         return task->finder ? CORE_LACK_CANDIDATES : CORE_LACK_HOLDER;
     }

@@ -9,10 +9,7 @@
 #include "consensus/ownership/ownership_private.h"
 
 #include "consensus/gossip/gossip.h"
-#include "consensus/membership/membership.h"
 #include "consensus/state/state.h"
-
-#include <stdlib.h>
 
 enum { WATCHED_MAX = 64 };
 

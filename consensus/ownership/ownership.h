@@ -97,9 +97,6 @@ uint64_t ask_queue_deadline(const struct core *core);
 /* --- requests.c ------------------------------------------------------------------- */
 
 struct requests *requests_of(struct core *core, struct task_record *task);
-bool requests_is_wanted(const struct requests *requests); /* not only told of */
-/* Its chair has yet to decide it. */
-bool requests_is_open(const struct core *core, const struct task_record *task);
 /* The list of asked tasks without an owner: core->ownership.undecided. */
 void undecided_add(struct core *core,
                    struct task_record *task); /* or its bound is another */
@@ -131,7 +128,6 @@ void chair_retest_all(struct core *core);
 void chair_retest_passed(struct core *core); /* the lanes have blocked */
 void chair_fail(struct core *core, struct task_record *task, int32_t code,
                 uint64_t len_max);
-bool chair_has_holder(const struct core *core, const struct task_record *task);
 uint64_t chair_least_len(const struct task_record *task);
 /* Why the task has no owner, if this rank is to say; adds to `awaited` who is waited
  * for. */

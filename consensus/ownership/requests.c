@@ -205,22 +205,3 @@ void undecided_remove(struct core *core, struct task_record *task)
         requests->undecided_next->requests->undecided_prev = requests->undecided_prev;
     }
 }
-
-bool requests_is_wanted(const struct requests *requests)
-{
-    for (uint32_t i = 0; i < requests->asker_count; i++) {
-        if (requests->askers[i].want != WANT_NOTHING) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool requests_is_open(const struct core *core, const struct task_record *task)
-{
-    const struct requests *requests = task->requests;
-    return requests != NULL &&
-           (requests->balloting ||
-            (requests->undecided &&
-             (requests_is_wanted(requests) || chair_has_holder(core, task))));
-}

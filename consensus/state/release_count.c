@@ -24,8 +24,6 @@
  */
 #include "consensus/state/state.h"
 
-#include "consensus/ownership/ownership.h"
-
 /* --- Is it released here? -------------------------------------------------------- */
 
 static bool has_ended(const struct task_record *task)

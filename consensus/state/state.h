@@ -250,6 +250,24 @@ struct chunk *roll_chunk_at(const struct lane_record *lane, uint64_t position);
 /* NULL if it is in none yet, or on no roll. */
 struct chunk *roll_chunk_of(const struct core *core, const struct task_record *task);
 
+/* --- holders.c -------------------------------------------------------------------- */
+
+/* The rank is known to hold the task: by a motion, by its hash, or by its place. */
+bool roll_knows_holder(const struct core *core, const struct task_record *task,
+                       uint32_t rank);
+/* By where it stands alone, as of a stub. */
+bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank);
+/* The chair may decide for this rank: a member, and a candidate, that holds the task
+ * and has not refused it. */
+bool chair_may_choose(const struct core *core, const struct task_record *task,
+                      uint32_t rank);
+bool chair_has_choice(const struct core *core, const struct task_record *task);
+/* The same, or it has chosen and asks the voters.  The task has requests. */
+bool chair_has_holder(const struct core *core, const struct task_record *task);
+bool requests_is_wanted(const struct requests *requests); /* not only told of */
+/* The task's chair has yet to decide it. */
+bool requests_is_open(const struct core *core, const struct task_record *task);
+
 /* --- scope_table.c ---------------------------------------------------------------- */
 
 /* The record of its scope, made if need be; NULL: in none, or the core broke. */

@@ -30,8 +30,6 @@
 #include "consensus/state/timers.h"
 #include "consensus/state/state.h"
 
-#include "consensus/ownership/ownership.h"
-
 enum {
     ESTIMATE_MEAN_SHARE = 8, /* a sample's weight: 1/8 in the mean, */
     ESTIMATE_DEVIATION_SHARE = 4,
