@@ -93,9 +93,9 @@ static bool reopen(struct core *core, struct task_record *task, uint32_t from)
 /* The chair answers, with TAKEN or KEEP. */
 static void send_back(struct core *core, struct task_record *task, uint32_t chair)
 {
-    task->returned = task->returning = true;
+    task->returned = true;
     task->asked = false; /* the chair counts it among those who wait no more (reopen) */
-    core->membership.leave.untaken++;
+    giving_return(core, task);
     core->stats.returned++;
     say(core, chair, LEAVE_RETURN, task);
 }
@@ -160,7 +160,7 @@ bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
 static void keep(struct core *core, struct task_record *task)
 {
     if (task->returning) {
-        leave_forget(core, task);
+        giving_end(core, task);
         if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
             graph_own(core, task, (enum evidence)task->evidence);
         }
@@ -226,7 +226,8 @@ void leave_enter_view(struct core *core)
                 (task->handing || !rankset_has(&core->members, task_ext(task)->heir))) {
                 task_ext_get(core, task)->heir = NOBODY;
             }
-            task->handing = task->returned = task->returning = false;
+            giving_end(core, task);
+            task->returned = false;
         }
     }
 }
@@ -317,8 +318,7 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
         }
         uint32_t heir = heir_of(task, staying);
         task_ext_get(core, task)->heir = heir;
-        task->handing = true;
-        core->membership.leave.untaken++;
+        giving_hand_over(core, task);
         graph_hand_over(core, task, heir);
     }
 }
@@ -371,6 +371,12 @@ static void become_ready(struct core *core)
     }
 }
 
+/* Results and returns by tasks, acceptances by messages. */
+static bool is_all_taken(const struct core *core)
+{
+    return core->state.untaken + core->membership.leave.untaken == 0;
+}
+
 void leave_turn(struct core *core)
 {
     struct leave *leave = &core->membership.leave;
@@ -384,7 +390,7 @@ void leave_turn(struct core *core)
     if (give_all_back(core)) {
         chair_retest_all(core);
     }
-    if (core->ownership.unfinished_count > 0 || leave->untaken > 0 ||
+    if (core->ownership.unfinished_count > 0 || !is_all_taken(core) ||
         core->reclaim.drop.leaving > 0 || sees_any_out(core)) {
         return;
     }
@@ -398,7 +404,7 @@ void leave_turn(struct core *core)
         hand_over_acceptances(core, &staying);
     }
     rankset_release(&staying);
-    if (leave->untaken == 0 && (!keeper || core->member_count == 1) && !core->broken) {
+    if (is_all_taken(core) && (!keeper || core->member_count == 1) && !core->broken) {
         become_ready(core);
     }
 }
@@ -471,7 +477,7 @@ static void on_ready(struct core *core, uint32_t from)
          i++) {
         struct task_record *task = table_at(core, i);
         if (task != NULL && task_ext(task)->heir == from && task->handing) {
-            leave_forget(core, task);
+            giving_end(core, task);
             task_ext_get(core, task)->heir = NOBODY;
         }
     }
@@ -483,7 +489,7 @@ static void on_taken(struct core *core, uint32_t from, struct task_record *task)
     if (task == NULL) {
         core->membership.leave.untaken -= core->membership.leave.untaken > 0;
     } else if (task->returning || (task->handing && task_ext(task)->heir == from)) {
-        leave_forget(core, task);
+        giving_end(core, task);
     }
 }
 
@@ -542,12 +548,6 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
     case LEAVE_END:
         break;
     }
-}
-
-void leave_forget(struct core *core, struct task_record *task)
-{
-    core->membership.leave.untaken -= task->handing + task->returning;
-    task->handing = task->returning = false;
 }
 
 /* --- Going ----------------------------------------------------------------------- */

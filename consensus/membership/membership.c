@@ -36,7 +36,7 @@ void membership_end(struct core *core)
 {
     struct core_membership *membership = &core->membership;
     view_release_slot(core);
-    presume_release(core);
+    losses_release(core);
     free(membership->mail.items);
     rankset_release(&membership->reported);
     rankset_release(&membership->settled_peers);

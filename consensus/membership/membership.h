@@ -3,7 +3,7 @@
  *
  * It watches the members and grants leases (failure_detector.c), agrees on the next
  * view (view_paxos.c, view_data.c, view_sync.c), enters it (view_change.c), decides the
- * keys that moved (recovery.c, presume.c), and lets ranks leave in good order
+ * keys that moved (recovery.c, losses.c), and lets ranks leave in good order
  * (leave.c).  Where members are many a few of them decide (committee.c), and counts go
  * along the tree (view_barrier.c).
  *
@@ -85,8 +85,6 @@ void leave_on_result(struct core *core, uint32_t from, struct task_record *task)
 /* The decision is for who would rather not, or has returned the task: true. */
 bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
                     enum evidence evidence);
-/* The task is about to be forgotten. */
-void leave_forget(struct core *core, struct task_record *task);
 void leave_if_deserted(struct core *core);
 
 /* --- view_change.c ---------------------------------------------------------------- */
@@ -96,17 +94,6 @@ void view_change_report_chunk(struct core *core, const struct lane_record *lane,
                               const struct chunk *chunk);
 void view_change_reports_ready(
     struct core *core); /* sends them, if nothing is leaving */
-
-/* --- presume.c -------------------------------------------------------------------- */
-
-void presume_judge_once(const struct core *core, struct task_record *task);
-static inline void presume_judge_late(const struct core *core, struct task_record *task)
-{
-    if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
-        presume_judge_once(core, task); /* of others it has nothing to say */
-    }
-}
-void presume_release(struct core *core);
 
 /* --- recovery.c ------------------------------------------------------------------- */
 

@@ -65,10 +65,10 @@ void leave_done(struct core *core);
 bool view_change_take_newcomers(struct core *core, const struct view *view);
 void view_change_enter(struct core *core, const struct view *view);
 
-/* --- presume.c -------------------------------------------------------------------- */
+/* --- losses.c --------------------------------------------------------------------- */
 
-void presume_note_losses(struct core *core, bool newcomer);
-uint32_t presume_judge(const struct core *core, const struct task_record *task);
+void losses_note(struct core *core, bool newcomer);
+void losses_release(struct core *core);
 
 /* --- recovery.c ------------------------------------------------------------------- */
 

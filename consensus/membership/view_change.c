@@ -373,7 +373,7 @@ void view_change_enter(struct core *core, const struct view *view)
     reset_epoch(core);
     leave_enter_view(core);
     forget_removed(core);
-    presume_note_losses(core, newcomer);
+    losses_note(core, newcomer);
     core->membership.entering = true;
     struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
     if (output != NULL) {

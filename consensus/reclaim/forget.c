@@ -149,7 +149,7 @@ HOT static void forget_record(struct core *core, struct task_record *task,
         undecided_remove(core, task);
         recovery_forget(core, task);
     }
-    leave_forget(core, task);
+    giving_end(core, task);
     if (task->takes_away) {
         stub_forget_inputs(core, task);
     }

@@ -173,6 +173,8 @@ struct core_state {
     uint32_t regrets;       /* stubs expanded again, less those that were not */
     uint64_t records_until; /* none is made before so many were registered */
 
+    uint64_t untaken; /* tasks that a leaver has given away, and that are not taken */
+
     struct outputs out;
 };
 

@@ -250,6 +250,19 @@ struct chunk *roll_chunk_at(const struct lane_record *lane, uint64_t position);
 /* NULL if it is in none yet, or on no roll. */
 struct chunk *roll_chunk_of(const struct core *core, const struct task_record *task);
 
+/* --- presume.c -------------------------------------------------------------------- */
+
+/* NOBODY if the task may be decided anew, REC_MAYBE if it may have run. */
+uint32_t presume_judge(const struct core *core, const struct task_record *task);
+/* Judges a record that has just been made, if nothing else will. */
+void presume_judge_once(const struct core *core, struct task_record *task);
+static inline void presume_judge_late(const struct core *core, struct task_record *task)
+{
+    if (hash_has(&task->hash, MOOT_HASH_ONCE)) {
+        presume_judge_once(core, task); /* of others it has nothing to say */
+    }
+}
+
 /* --- holders.c -------------------------------------------------------------------- */
 
 /* The rank is known to hold the task: by a motion, by its hash, or by its place. */
@@ -267,6 +280,14 @@ bool chair_has_holder(const struct core *core, const struct task_record *task);
 bool requests_is_wanted(const struct requests *requests); /* not only told of */
 /* The task's chair has yet to decide it. */
 bool requests_is_open(const struct core *core, const struct task_record *task);
+
+/* --- giving.c --------------------------------------------------------------------- */
+
+/* A leaver returns the task to its chair, or hands its result over to an heir. */
+void giving_return(struct core *core, struct task_record *task);
+void giving_hand_over(struct core *core, struct task_record *task);
+/* The other has taken it, or there is nothing to be taken any more. */
+void giving_end(struct core *core, struct task_record *task);
 
 /* --- scope_table.c ---------------------------------------------------------------- */
 

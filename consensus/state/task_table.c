@@ -8,8 +8,6 @@
  */
 #include "consensus/state/state.h"
 
-#include "consensus/membership/membership.h"
-
 #include <stdlib.h>
 #include <string.h>
 

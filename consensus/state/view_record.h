@@ -35,7 +35,7 @@ struct leave {
     bool told;         /* the members of this view know */
     bool accepts_told; /* what it accepted as a voter is handed over */
     bool ready;        /* nothing is left to hand over: it does no more */
-    uint64_t untaken;  /* what heirs have not said that they have */
+    uint64_t untaken;  /* acceptances that heirs have not said that they have */
 };
 
 enum paxos_phase { PAXOS_IDLE, PAXOS_PREPARING, PAXOS_PROPOSING };

@@ -4,18 +4,17 @@
  * accepted the owner, and every view's reports bring up what a voter has accepted.  So
  * nobody can have started it unless, between some view and the first that followed it
  * settled, its chair left and a quorum of its voters with it, or so many that they
- * could have decided a view that nobody else knows.  Such a *loss* is never forgotten:
- * a survivor that spawns the task long after may be the first to know of it, and those
- * who ran it are gone.
+ * could have decided a view that nobody else knows.  Such a *loss* is never forgotten
+ * (membership/losses.c): a survivor that spawns the task long after may be the first to
+ * know of it, and those who ran it are gone.
  *
  * A newcomer does not know the losses before its time and takes every once task that
  * nobody reports for one that may have run, if there can have been any.
+ *
+ * The judgement is a predicate over losses and the task's record.  It stands below the
+ * rooms because a record is judged when it is made.
  */
-#include "consensus/membership/membership_private.h"
-
 #include "consensus/state/state.h"
-
-#include <stdlib.h>
 
 /* In whatever way: who left in good order may have told one that has crashed, or, of
  * its last acceptances, nobody. */
@@ -24,69 +23,6 @@ static bool left_since(const struct core *core, const struct loss *loss, uint32_
     bool spared = MUTANT(LEAVEKEEPS) && rankset_has(&core->membership.retired, rank);
     return rankset_has(&loss->before, rank) && !rankset_has(&loss->after, rank) &&
            !spared;
-}
-
-/* --- Losses ---------------------------------------------------------------------- */
-
-/* The latest word about a view counts: members only get fewer. */
-static struct loss *loss_enter(struct core *core, const struct past *past)
-{
-    for (uint32_t i = 0; i < core->membership.loss_count; i++) {
-        if (core->membership.losses[i].epoch == past->epoch) {
-            return &core->membership.losses[i];
-        }
-    }
-    if (!core_grow(core, &core->membership.losses, &core->membership.loss_room,
-                   core->membership.loss_count + 1, sizeof(*core->membership.losses))) {
-        return NULL;
-    }
-    struct loss *loss = &core->membership.losses[core->membership.loss_count++];
-    *loss = (struct loss){.epoch = past->epoch};
-    return loss;
-}
-
-/* Who left in good order took nothing along. */
-static bool anyone_left(const struct core *core, const struct rankset *before)
-{
-    for (uint32_t rank = rankset_next(before, 0); rank != NOBODY;
-         rank = rankset_next(before, rank + 1)) {
-        bool retired =
-            rankset_has(&core->membership.retired, rank) && !MUTANT(LEAVELOSES);
-        if (!rankset_has(&core->members, rank) && !retired) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* On entering a view: who is missing, against each view that was not settled. */
-void presume_note_losses(struct core *core, bool newcomer)
-{
-    for (uint32_t i = 0; i < core->membership.past_count && !core->broken; i++) {
-        const struct past *past = &core->membership.past[i];
-        struct loss *loss =
-            anyone_left(core, &past->members) ? loss_enter(core, past) : NULL;
-        if (loss != NULL && (!rankset_copy(&loss->before, &past->members) ||
-                             !rankset_copy(&loss->after, &core->members))) {
-            core->broken = true;
-        }
-    }
-    for (uint32_t rank = 0;
-         newcomer && core->membership.past_count > 0 && rank < core->size; rank++) {
-        core->membership.losses_unknown |=
-            !rankset_has(&core->membership.past[0].members, rank) &&
-            !rankset_has(&core->members, rank) &&
-            !rankset_has(&core->membership.retired, rank);
-    }
-}
-
-void presume_release(struct core *core)
-{
-    for (uint32_t i = 0; i < core->membership.loss_count; i++) {
-        rankset_release(&core->membership.losses[i].before);
-        rankset_release(&core->membership.losses[i].after);
-    }
-    free(core->membership.losses);
 }
 
 /* --- Judging --------------------------------------------------------------------- */

@@ -1,0 +1,73 @@
+/* losses.c - who left views that had not settled.
+ *
+ * A *loss* is a view whose members are not all there when a later one is entered: those
+ * who are gone may have started once tasks of which nobody else knows.  It is noted
+ * with each view that is entered and never forgotten.  state/presume.c says what it
+ * proves.
+ */
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/state/state.h"
+
+#include <stdlib.h>
+
+/* The latest word about a view counts: members only get fewer. */
+static struct loss *loss_enter(struct core *core, const struct past *past)
+{
+    for (uint32_t i = 0; i < core->membership.loss_count; i++) {
+        if (core->membership.losses[i].epoch == past->epoch) {
+            return &core->membership.losses[i];
+        }
+    }
+    if (!core_grow(core, &core->membership.losses, &core->membership.loss_room,
+                   core->membership.loss_count + 1, sizeof(*core->membership.losses))) {
+        return NULL;
+    }
+    struct loss *loss = &core->membership.losses[core->membership.loss_count++];
+    *loss = (struct loss){.epoch = past->epoch};
+    return loss;
+}
+
+/* Who left in good order took nothing along. */
+static bool anyone_left(const struct core *core, const struct rankset *before)
+{
+    for (uint32_t rank = rankset_next(before, 0); rank != NOBODY;
+         rank = rankset_next(before, rank + 1)) {
+        bool retired =
+            rankset_has(&core->membership.retired, rank) && !MUTANT(LEAVELOSES);
+        if (!rankset_has(&core->members, rank) && !retired) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* On entering a view: who is missing, against each view that was not settled. */
+void losses_note(struct core *core, bool newcomer)
+{
+    for (uint32_t i = 0; i < core->membership.past_count && !core->broken; i++) {
+        const struct past *past = &core->membership.past[i];
+        struct loss *loss =
+            anyone_left(core, &past->members) ? loss_enter(core, past) : NULL;
+        if (loss != NULL && (!rankset_copy(&loss->before, &past->members) ||
+                             !rankset_copy(&loss->after, &core->members))) {
+            core->broken = true;
+        }
+    }
+    for (uint32_t rank = 0;
+         newcomer && core->membership.past_count > 0 && rank < core->size; rank++) {
+        core->membership.losses_unknown |=
+            !rankset_has(&core->membership.past[0].members, rank) &&
+            !rankset_has(&core->members, rank) &&
+            !rankset_has(&core->membership.retired, rank);
+    }
+}
+
+void losses_release(struct core *core)
+{
+    for (uint32_t i = 0; i < core->membership.loss_count; i++) {
+        rankset_release(&core->membership.losses[i].before);
+        rankset_release(&core->membership.losses[i].after);
+    }
+    free(core->membership.losses);
+}
