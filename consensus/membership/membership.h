@@ -100,9 +100,8 @@ void view_change_reports_ready(
 void recovery_on_report(struct core *core, uint32_t from,
                         const struct message_report *report);
 void recovery_on_settled(struct core *core, uint32_t from);
-void recovery_reaccepted(
-    struct core *core); /* one more of core->ownership.reaccepting */
-void recovery_forget(struct core *core,
-                     struct task_record *task); /* its scope is over */
+/* What has been decided by the reports has been accepted again: goes on with it, once.
+ * False: it has not, or it has been gone on with. */
+bool recovery_go_on(struct core *core);
 
 #endif

@@ -203,36 +203,28 @@ void recovery_take_up(struct core *core)
     }
 }
 
-/* The scope ended in an older view, of which this rank has heard only now. */
-void recovery_forget(struct core *core, struct task_record *task)
-{
-    struct requests *requests = task->requests;
-    if (requests != NULL && requests->reaccepting) {
-        requests->balloting = requests->reaccepting = false;
-        recovery_reaccepted(core);
-    }
-}
-
-void recovery_reaccepted(struct core *core)
-{
-    if (once_reaccepted(core)) {
-        go_on(core);
-    }
-}
-
 void recovery_decide(struct core *core)
 {
-    assert(!core->membership.settled && core->ownership.reaccepting == 0);
+    assert(!core->membership.settled && !core->membership.deciding);
     decide_frozen(core);
-    once_reaccepting(core); /* held until all are under way */
     accept_again(core);
-    recovery_reaccepted(core);
+    core->membership.deciding = true;
+}
+
+bool recovery_go_on(struct core *core)
+{
+    if (!core->membership.deciding || core->ownership.reaccepting > 0) {
+        return false;
+    }
+    core->membership.deciding = false;
+    go_on(core);
+    return true;
 }
 
 /* In a small view: one more member has. */
 void recovery_reported(struct core *core, uint32_t from)
 {
-    if (core->membership.settled || core->ownership.reaccepting > 0) {
+    if (core->membership.settled || core->membership.deciding) {
         return;
     }
     if (!rankset_add(&core->membership.reported, from)) {

@@ -325,7 +325,7 @@ static void forget_removed(struct core *core)
 
 static void reset_epoch(struct core *core)
 {
-    core->membership.settled = false;
+    core->membership.settled = core->membership.deciding = false;
     core->membership.voted_next = false;
     core->membership.entered_ns = core->membership.watched_ns = core->now_ns;
     core->membership.lacked_ns = 0;

@@ -82,7 +82,7 @@ int ask_need(struct core *core, const struct core_event *event)
     }
     task->verdict = false;
     demand_pass_on(core, task, bound_of(core, event, task), false);
-    ask_consider(core, task);
+    agenda_add(core, task, AGENDA_ASK);
     return MOOT_OK;
 }
 
@@ -147,10 +147,24 @@ static bool send_motion(struct core *core, struct task_record *task, uint32_t to
     return true;
 }
 
+/* This rank is the chair itself. */
+static void ask_oneself(struct core *core, struct task_record *task)
+{
+    const struct message_motion motion = {
+        .holds = task->held,
+        .hint = (task->flags & CORE_TASK_HINT) != 0,
+        .want = present_want(task),
+        .need = task->need,
+        .len = core->gossip.roll_len,
+    };
+    requests_note(core, task, core->rank, &motion);
+    agenda_add(core, task, AGENDA_TEST);
+}
+
 void ask_send_motion(struct core *core, struct task_record *task, uint32_t to)
 {
     if (to == core->rank) {
-        chair_local_ask(core, task);
+        ask_oneself(core, task);
         return;
     }
     assert(!task->pending);
@@ -201,7 +215,7 @@ HOT void ask_consider(struct core *core, struct task_record *task)
         task->asked = true;
         task->asked_want = (uint8_t)present_want(task);
         task->at.asked_need = task->need;
-        chair_local_ask(core, task);
+        ask_oneself(core, task);
     } else if (task->asked) {
         ask_send_motion(core, task, task->chair);
     } else if (asks_at_once(task)) {
@@ -267,8 +281,7 @@ void ask_on_refer(struct core *core, struct task_record *task,
     if (!task_learn_candidates(core, task, refer->candidates)) {
         return;
     }
-    cancel_pass_on(core, task);
-    ask_consider(core, task);
+    agenda_add(core, task, AGENDA_ASK | AGENDA_CANCEL);
 }
 
 /* --- T1a ----------------------------------------------------------------------- */

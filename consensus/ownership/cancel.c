@@ -61,7 +61,7 @@ static void tell_owner(struct core *core, struct task_record *task)
 static void seek_holder(struct core *core, struct task_record *task)
 {
     if (requests_of(core, task) != NULL) {
-        chair_retest(core, task);
+        agenda_add(core, task, AGENDA_TEST);
     }
 }
 

@@ -115,8 +115,8 @@ static bool is_keeper(const struct core *core, const struct task_record *task)
 
 /* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
 
-HOT void chair_decided(struct core *core, struct task_record *task, uint32_t owner,
-                       enum evidence evidence)
+HOT static void chair_decided(struct core *core, struct task_record *task,
+                              uint32_t owner, enum evidence evidence)
 {
     assert((task->rec == NOBODY || MUTANT(AMNESIA)) && task->chair == core->rank);
     task->rec = owner;
@@ -161,8 +161,8 @@ static void propose_to_voters(struct core *core, struct task_record *task,
         (winner == owner || asks(requests, winner) || last_resort)) {
         bool again = requests->evidence == EVIDENCE_NONE && evidence != EVIDENCE_CLAIM;
         chair_decided(core, task, winner, again ? evidence : requests->evidence);
-    } else if (winner == NOBODY) {
-        once_propose(core, task, owner, evidence);
+    } else if (winner == NOBODY && once_propose(core, task, owner, evidence)) {
+        chair_decided(core, task, owner, evidence);
     }
 }
 
@@ -289,7 +289,7 @@ static void refer_askers(struct core *core, struct task_record *task)
     undecided_remove(core, task);
     if (self) {
         task->asked = false;
-        ask_consider(core, task);
+        agenda_add(core, task, AGENDA_ASK);
     }
 }
 
@@ -343,28 +343,11 @@ void chair_retest(struct core *core, struct task_record *task)
     }
 }
 
-/* Over a copy of the list: deciding one task may decide its inputs. */
 void chair_retest_all(struct core *core)
 {
-    size_t count = 0;
     for (struct task_record *task = core->ownership.undecided_requests.undecided_next;
          task != &core->ownership.undecided; task = task->requests->undecided_next) {
-        count++;
-    }
-    struct task_record **list =
-        count > 0 ? out_borrow(core, count * sizeof(struct task_record *)) : NULL;
-    if (list == NULL) {
-        return;
-    }
-    size_t i = 0;
-    for (struct task_record *task = core->ownership.undecided_requests.undecided_next;
-         task != &core->ownership.undecided; task = task->requests->undecided_next) {
-        list[i++] = task;
-    }
-    for (i = 0; i < count; i++) {
-        if (list[i]->requests->undecided) {
-            chair_retest(core, list[i]);
-        }
+        agenda_add(core, task, AGENDA_TEST);
     }
 }
 
@@ -517,29 +500,6 @@ enum core_lack chair_lack(const struct core *core, const struct task_record *tas
 
 /* --- Motions (T4) -------------------------------------------------------------- */
 
-static void note_asker(struct core *core, struct task_record *task, uint32_t from,
-                       const struct message_motion *motion)
-{
-    struct requests *requests = requests_of(core, task);
-    struct asker *asker =
-        requests != NULL ? requests_asker(core, requests, from) : NULL;
-    if (asker == NULL) {
-        return;
-    }
-    asker->holds |= motion->holds;
-    asker->hint |= motion->hint;
-    asker->want = motion->want > asker->want ? motion->want : asker->want;
-    asker->need = motion->need < asker->need ? motion->need : asker->need;
-    asker->len = motion->len;
-    asker->told = false;
-    if (motion->want != WANT_NOTHING) {
-        demand_pass_on(core, task, motion->need, from != core->rank);
-    }
-    if (task->rec == NOBODY || task->finder) { /* a finder's record is hearsay */
-        undecided_add(core, task);
-    }
-}
-
 static bool concerns_me(struct core *core, uint32_t from, struct task_record *task)
 {
     if (task->chair == core->rank || task->finder) {
@@ -571,9 +531,8 @@ void chair_on_motion(struct core *core, uint32_t from, struct task_record *task,
     if (!task_learn_candidates(core, task, motion->candidates)) {
         return;
     }
-    if (found && !task->finder) {
-        ask_consider(core, task); /* a wait of our own has gone to the finder */
-        cancel_pass_on(core, task);
+    if (found && !task->finder) { /* a wait or cancel of our own went to the finder */
+        agenda_add(core, task, AGENDA_ASK | AGENDA_CANCEL);
     }
     if (motion->final) {
         struct requests *requests = requests_of(core, task);
@@ -586,22 +545,17 @@ void chair_on_motion(struct core *core, uint32_t from, struct task_record *task,
     } else if (!concerns_me(core, from, task)) {
         return;
     } else {
-        note_asker(core, task, from, motion);
+        requests_note(core, task, from, motion);
+        if (motion->want != WANT_NOTHING) {
+            demand_pass_on(core, task, motion->need, true);
+        }
     }
-    chair_retest(core, task);
+    agenda_add(core, task, AGENDA_TEST);
 }
 
-void chair_local_ask(struct core *core, struct task_record *task)
+void chair_on_ack(struct core *core, uint32_t from, struct task_record *task)
 {
-    const struct message_motion motion = {
-        .holds = task->held,
-        .hint = (task->flags & CORE_TASK_HINT) != 0,
-        .want = task->needs_data > 0   ? WANT_DATA
-                : task->needs_done > 0 ? WANT_DONE
-                                       : WANT_NOTHING,
-        .need = task->need,
-        .len = core->gossip.roll_len,
-    };
-    note_asker(core, task, core->rank, &motion);
-    chair_retest(core, task);
+    if (once_on_ack(core, from, task)) {
+        chair_decided(core, task, task->requests->winner, task->requests->evidence);
+    }
 }

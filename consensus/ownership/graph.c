@@ -374,6 +374,7 @@ HOT void graph_own(struct core *core, struct task_record *task, enum evidence ev
             task->late_input |= edge->from->position > task->position;
             task->missing++;
             ask_add_need(core, edge->from, edge_want(edge));
+            agenda_add(core, edge->from, AGENDA_ASK);
         }
     }
     if (task->missing == 0) {

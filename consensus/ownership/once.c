@@ -8,7 +8,6 @@
  */
 #include "consensus/ownership/ownership_private.h"
 
-#include "consensus/membership/membership.h"
 #include "consensus/state/state.h"
 
 /* That it has accepted the winner itself a chair that leaves need not tell its heirs
@@ -55,27 +54,25 @@ void once_awaited(const struct core *core, const struct task_record *task,
     }
 }
 
-static void count_acks(struct core *core, struct task_record *task)
+/* True: a majority has accepted the owner.  (A record that is accepted again has had
+ * its owner before.) */
+static bool count_acks(struct core *core, struct requests *requests)
 {
-    struct requests *requests = task->requests;
     if (!requests->balloting || rankset_count(&requests->acks) < requests->quorum) {
-        return;
+        return false;
     }
-    requests->balloting = false;
-    if (requests->reaccepting) {
-        requests->reaccepting = false;
-        recovery_reaccepted(core);
-    } else {
-        chair_decided(core, task, requests->winner, requests->evidence);
-    }
+    bool again = requests->reaccepting;
+    requests->balloting = requests->reaccepting = false;
+    core->ownership.reaccepting -= again;
+    return !again;
 }
 
-void once_propose(struct core *core, struct task_record *task, uint32_t winner,
+bool once_propose(struct core *core, struct task_record *task, uint32_t winner,
                   enum evidence evidence)
 {
     struct requests *requests = requests_of(core, task);
     if (requests == NULL) {
-        return;
+        return false;
     }
     assert(!requests->balloting && requests->winner == NOBODY);
     requests->winner = winner;
@@ -83,15 +80,7 @@ void once_propose(struct core *core, struct task_record *task, uint32_t winner,
     const struct message_accept accept = {.winner = winner,
                                           .winner_uid = core->state.uids[winner]};
     ask_voters(core, task, &accept);
-    count_acks(core, task);
-}
-
-void once_reaccepting(struct core *core) { core->ownership.reaccepting++; }
-
-bool once_reaccepted(struct core *core)
-{
-    assert(core->ownership.reaccepting > 0);
-    return --core->ownership.reaccepting == 0;
+    return count_acks(core, requests);
 }
 
 void once_reaccept(struct core *core, struct task_record *task)
@@ -103,13 +92,22 @@ void once_reaccept(struct core *core, struct task_record *task)
     bool maybe = task->rec == REC_MAYBE;
     requests->winner = task->rec;
     requests->reaccepting = true;
-    once_reaccepting(core);
+    core->ownership.reaccepting++;
     const struct message_accept accept = {.maybe = maybe,
                                           .winner = maybe ? 0 : task->rec,
                                           .winner_uid =
                                               maybe ? 0 : core->state.uids[task->rec]};
     ask_voters(core, task, &accept);
-    count_acks(core, task);
+    (void)count_acks(core, requests);
+}
+
+void once_forget(struct core *core, struct task_record *task)
+{
+    struct requests *requests = task->requests;
+    if (requests != NULL && requests->reaccepting) {
+        requests->balloting = requests->reaccepting = false;
+        core->ownership.reaccepting--;
+    }
 }
 
 /* Who has left may still be what an older view accepted, and MAYBE is nobody. */
@@ -136,16 +134,16 @@ bool once_on_accept(struct core *core, uint32_t from, struct task_record *task,
 
 /* An ACK names no winner: there is one per epoch, and it answers this epoch's ACCEPT.
  */
-void once_on_ack(struct core *core, uint32_t from, struct task_record *task)
+bool once_on_ack(struct core *core, uint32_t from, struct task_record *task)
 {
     struct requests *requests = task->requests;
     if (requests == NULL || requests->winner == NOBODY) {
         core->stats.violations++;
-        return;
+        return false;
     }
     if (!rankset_add(&requests->acks, from)) {
         core->broken = true;
-        return;
+        return false;
     }
-    count_acks(core, task);
+    return count_acks(core, requests);
 }

@@ -36,8 +36,4 @@ void ownership_enter_view(struct core *core)
     own->yields_ns = 0;
 }
 
-void ownership_end(struct core *core)
-{
-    free(core->ownership.bounds.items);
-    free(core->ownership.visits);
-}
+void ownership_end(struct core *core) { free(core->ownership.bounds.items); }

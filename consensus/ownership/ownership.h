@@ -58,6 +58,11 @@ void graph_disown(struct core *core, struct task_record *task); /* not started *
 void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir);
 bool task_satisfied(const struct task_record *task);
 
+/* --- demand.c --------------------------------------------------------------------- */
+
+/* This rank owns the task: hands its bound down to what it waits for. */
+void demand_inputs(struct core *core, struct task_record *task);
+
 /* --- ask.c ------------------------------------------------------------------------ */
 
 /* The task is about to be forgotten: nothing is needed of it here. */
@@ -65,7 +70,7 @@ void ask_forget(struct core *core, struct task_record *task);
 
 int ask_need(struct core *core, const struct core_event *event);
 int ask_unneed(struct core *core, const struct core_event *event);
-/* Counts an open need; demand_pass_on and ask_consider then act on it. */
+/* Counts an open need, on which AGENDA_ASK then acts. */
 void ask_add_need(struct core *core, struct task_record *task, enum want want);
 void ask_drop_need(struct core *core, struct task_record *task, enum want want);
 /* Asks if something is wanted that is not there: at once, later, or not again. */
@@ -122,9 +127,10 @@ void cancel_enter_view(struct core *core, struct task_record *task);
 
 void chair_on_motion(struct core *core, uint32_t from, struct task_record *task,
                      const struct message_motion *motion);
+void chair_on_ack(struct core *core, uint32_t from, struct task_record *task);
 void chair_claim(struct core *core, struct task_record *task); /* T2, if it may */
 void chair_retest(struct core *core, struct task_record *task);
-void chair_retest_all(struct core *core);
+void chair_retest_all(struct core *core);    /* by the agenda */
 void chair_retest_passed(struct core *core); /* the lanes have blocked */
 void chair_fail(struct core *core, struct task_record *task, int32_t code,
                 uint64_t len_max);
@@ -140,14 +146,14 @@ void chair_yield_some(struct core *core); /* a turn's share of that */
 
 /* --- once.c ----------------------------------------------------------------------- */
 
-/* A record of an older view, to the voters of this one (*Entering*). */
-void once_reaccepting(struct core *core); /* something holds the re-acceptance open, */
-bool once_reaccepted(struct core *core);  /* and no more; true: nothing does */
+/* A record of an older view, to the voters of this one (*Entering*): one more of
+ * core->ownership.reaccepting, until a majority has accepted it, */
 void once_reaccept(struct core *core, struct task_record *task);
+/* or it is about to be forgotten. */
+void once_forget(struct core *core, struct task_record *task);
 /* True: this rank has accepted, as a voter. */
 bool once_on_accept(struct core *core, uint32_t from, struct task_record *task,
                     const struct message_accept *accept);
-void once_on_ack(struct core *core, uint32_t from, struct task_record *task);
 
 /* --- leaving.c -------------------------------------------------------------------- */
 

@@ -17,12 +17,10 @@ void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
 
 /* --- demand.c --------------------------------------------------------------------- */
 
-/* Someone waits at `need`, here or (remote) elsewhere: passes it on to the inputs of
- * what this rank owns. */
+/* Someone waits at `need`, here or (remote) elsewhere: the agenda passes it on to the
+ * inputs of what this rank owns, or asks. */
 void demand_pass_on(struct core *core, struct task_record *task, uint64_t need,
                     bool remote);
-/* This rank owns it now, and waits for these. */
-void demand_inputs(struct core *core, struct task_record *task);
 
 /* --- ask.c ------------------------------------------------------------------------ */
 
@@ -42,6 +40,9 @@ void ask_queue_add(struct core *core, struct task_record *task);
 
 struct asker *requests_asker(struct core *core, struct requests *requests,
                              uint32_t rank);
+/* A motion: who asks, and why. */
+void requests_note(struct core *core, struct task_record *task, uint32_t from,
+                   const struct message_motion *motion);
 /* The demand bound: the shortest roll among those who wait (T3, `need`). */
 uint64_t requests_bound(const struct requests *requests);
 /* Those whose bound a roll of this length has passed, and until they are added again
@@ -62,19 +63,15 @@ void cancel_on_decision(struct core *core, struct task_record *task,
                         const struct message_decision *decision);
 bool cancel_is_agreed(const struct core *core, const struct task_record *task);
 
-/* --- chair.c ---------------------------------------------------------------------- */
-
-void chair_local_ask(struct core *core, struct task_record *task);
-void chair_decided(struct core *core, struct task_record *task, uint32_t owner,
-                   enum evidence evidence);
-
 /* --- once.c ----------------------------------------------------------------------- */
 
 /* Adds the voters that have not accepted yet. */
 void once_awaited(const struct core *core, const struct task_record *task,
                   struct rankset *out);
-void once_propose(struct core *core, struct task_record *task, uint32_t winner,
+/* True, of this and of an ACK: a majority of the voters has accepted the owner. */
+bool once_propose(struct core *core, struct task_record *task, uint32_t winner,
                   enum evidence evidence);
+bool once_on_ack(struct core *core, uint32_t from, struct task_record *task);
 
 /* --- leaving.c -------------------------------------------------------------------- */
 

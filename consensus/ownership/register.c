@@ -147,27 +147,26 @@ COLD static void note_late_claim(struct core *core, const struct task_record *ta
 
 static void settle(struct core *core, struct task_record *task)
 {
-    if (task->task_ext != NULL) {
-        cancel_pass_on(core, task); /* it may have asked a finder until now */
+    const bool wanted = task->needs_done + task->needs_data > 0;
+    if (task->task_ext != NULL) { /* a finder may have been told until now, */
+        agenda_add(core, task, AGENDA_CANCEL);
+    }
+    if (wanted) { /* and asked */
+        agenda_add(core, task, AGENDA_ASK);
     }
     if (task->chair == core->rank) {
         if (task->requests != NULL) {
             note_late_claim(core, task);
+            agenda_add(core, task, AGENDA_TEST);
         }
         chair_claim(core, task);
-        if (task->requests != NULL) {
-            chair_retest(core, task);
-        }
-        ask_consider(core, task); /* it may have asked a finder until now */
         return;
     }
     push_done_inputs(core, task);
     /* If it asked it did so without holding it. */
     task->asked = task->asked && MUTANT(LATEMUTE);
-    if (task->needs_done + task->needs_data > 0) {
-        ask_consider(core, task);
-    } else if (task->have == CORE_HAVE_NOTHING &&
-               (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
+    if (!wanted && task->have == CORE_HAVE_NOTHING &&
+        (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT))) {
         ask_queue_owe(core, task);
     }
 }

@@ -62,6 +62,26 @@ struct asker *requests_asker(struct core *core, struct requests *requests,
     return asker;
 }
 
+void requests_note(struct core *core, struct task_record *task, uint32_t from,
+                   const struct message_motion *motion)
+{
+    struct requests *requests = requests_of(core, task);
+    struct asker *asker =
+        requests != NULL ? requests_asker(core, requests, from) : NULL;
+    if (asker == NULL) {
+        return;
+    }
+    asker->holds |= motion->holds;
+    asker->hint |= motion->hint;
+    asker->want = motion->want > asker->want ? motion->want : asker->want;
+    asker->need = motion->need < asker->need ? motion->need : asker->need;
+    asker->len = motion->len;
+    asker->told = false;
+    if (task->rec == NOBODY || task->finder) { /* a finder's record is hearsay */
+        undecided_add(core, task);
+    }
+}
+
 /* --- By their bounds ------------------------------------------------------------- */
 
 uint64_t requests_bound(const struct requests *requests)

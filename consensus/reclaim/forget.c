@@ -147,7 +147,7 @@ HOT static void forget_record(struct core *core, struct task_record *task,
     ask_forget(core, task);
     if (task->requests != NULL) {
         undecided_remove(core, task);
-        recovery_forget(core, task);
+        once_forget(core, task);
     }
     giving_end(core, task);
     if (task->takes_away) {

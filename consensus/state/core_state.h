@@ -72,6 +72,12 @@ struct memory {
     void *free[MEMORY_CLASSES]; /* linked by their first bytes */
 };
 
+/* What is to be done about tasks before the step ends (agenda.c), in this order. */
+struct agenda {
+    struct task_record **items; /* from `first` on; each task stands in it once */
+    uint32_t first, count, room;
+};
+
 struct outputs {
     struct core_output *items;
     size_t count, room;
@@ -173,6 +179,7 @@ struct core_state {
     uint32_t regrets;       /* stubs expanded again, less those that were not */
     uint64_t records_until; /* none is made before so many were registered */
 
+    struct agenda agenda;
     uint64_t untaken; /* tasks that a leaver has given away, and that are not taken */
 
     struct outputs out;
@@ -204,7 +211,7 @@ struct core_gossip {
 
 /* Needs, requests and owned tasks: written by ownership/. */
 struct core_ownership {
-    uint32_t reaccepting; /* once records that wait for their voters, plus one */
+    uint32_t reaccepting; /* once records that wait for their voters */
 
     uint32_t running;          /* CORE_OUT_RUN not answered, minus those that wait */
     bool deferred;             /* once tasks wait for a lease */
@@ -228,9 +235,6 @@ struct core_ownership {
     uint64_t yields_ns; /* all is quiet: what was asked until then goes; 0: nothing */
     struct task_record unfinished; /* list head */
     struct task_record *push_list; /* waited for by a lane here, and owned here */
-    struct task_record **visits;   /* the worklist of demand.c */
-    uint32_t visit_count, visit_room;
-    uint32_t asks_within;          /* so many stand one within the other */
     struct task_record *last_wait; /* the latest lane need, for STATE */
 };
 
@@ -269,7 +273,8 @@ struct core_membership {
     struct loss *losses; /* ever */
     uint32_t loss_count, loss_room;
     bool losses_unknown; /* a newcomer: there may have been some before its time */
-    bool settled; /* all have reported in this epoch, and frozen keys are decided */
+    bool deciding; /* all have reported in this epoch, and frozen keys are decided; */
+    bool settled;  /* and what was decided has been accepted again */
     struct rankset reported, settled_peers;
     bool large; /* more than direct_max members: a committee, and a tree */
     struct rankset committee; /* of a small view: the members */

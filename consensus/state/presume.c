@@ -125,7 +125,7 @@ uint32_t presume_judge(const struct core *core, const struct task_record *task)
 void presume_judge_once(const struct core *core, struct task_record *task)
 {
     bool early = task->frozen || (MUTANT(JUDGELATE) && !core->membership.settled);
-    bool judged = (!early || core->ownership.reaccepting > 0) && !MUTANT(NOLOSSES);
+    bool judged = (!early || core->membership.deciding) && !MUTANT(NOLOSSES);
     if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&
         !task->maybe) {
         task->rec = presume_judge(core, task);

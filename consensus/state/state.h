@@ -68,6 +68,25 @@ void memory_give(struct core *core, void *memory, size_t size);
 /* A copy of a set for a message; NULL only if the core broke. */
 const struct rankset *out_copy_set(struct core *core, const struct rankset *set);
 
+/* --- agenda.c --------------------------------------------------------------------- */
+
+/* Why a task stands on the agenda; step/work_off.c does what follows, in this order. */
+enum agenda_why {
+    AGENDA_DEMAND = 1, /* owned here, and needed sooner: so is what it takes */
+    AGENDA_ASK = 2,    /* wanted here: asks, if it is not there */
+    AGENDA_CANCEL = 4, /* cancelled: tells whoever is to know */
+    AGENDA_TEST = 8    /* as its chair: what now? */
+};
+/* Has the step do this about the task before it ends.  The task is not forgotten before
+ * that.  Without memory the core is broken. */
+void agenda_add(struct core *core, struct task_record *task, unsigned why);
+/* Takes the first task off, and why it stood there; NULL: there is none. */
+struct task_record *agenda_take(struct core *core, unsigned *why);
+static inline bool agenda_is_empty(const struct core *core)
+{
+    return core->state.agenda.count == 0;
+}
+
 /* --- stub.c ----------------------------------------------------------------------- */
 
 /* Its record, made now.  NULL without memory: the core is broken. */

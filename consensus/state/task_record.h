@@ -111,7 +111,8 @@ struct task_record {
     uint64_t position;      /* rank-wide roll position, 1-based; 0: none */
     uint64_t lane_position; /* in its lane's roll */
     uint8_t own, have, evidence;
-    uint8_t flags; /* CORE_TASK_* if held */
+    uint8_t flags;      /* CORE_TASK_* if held */
+    uint8_t agenda : 4; /* AGENDA_*: why it stands on the agenda */
     bool held : 1, declined : 1;
     bool finder : 1; /* the chair is provisional: candidates exist and are unknown */
     bool frozen : 1; /* as chair: nothing is decided before all have reported */
@@ -121,7 +122,6 @@ struct task_record {
     bool cancel_told : 1;   /* in this view, to the chair */
     bool cancel_agreed : 1; /* owner: its chair says that it is to end cancelled */
     bool asked : 1, pulled : 1, pending : 1, ahead : 1, owed : 1, verdict : 1;
-    bool visiting : 1;     /* on the worklist of demand.c */
     bool late_input : 1;   /* owner: one that it waits for stands behind it */
     bool demanded : 1;     /* a remote rank waits for it, or for what it feeds */
     bool push_holders : 1; /* a lane here waits for it: push it to all who hold it */

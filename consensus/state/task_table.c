@@ -427,6 +427,7 @@ void table_remove(struct core *core, const moot_hash *hash)
 
 void table_forget(struct core *core, struct task_record *task)
 {
+    assert(task->agenda == 0);
     table_remove(core, &task->hash);
     core->stats.tasks--;
     task_release(core, task);

@@ -171,7 +171,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(SEEK, ask_on_seek(core, from, task))                                             \
     X(REFER, ask_on_refer(core, task, &message->u.refer))                              \
     X(ACCEPT, on_accept(core, from, task, &message->u.accept))                         \
-    X(ACK, once_on_ack(core, from, task))                                              \
+    X(ACK, chair_on_ack(core, from, task))                                             \
     X(VERDICT, on_verdict(core, task, &message->u.verdict))                            \
     X(ROLL, roll_on_roll(core, from, &message->u.roll))                                \
     X(WANT, roll_on_want(core, from, &message->u.want))                                \
@@ -276,6 +276,7 @@ void receive_held(struct core *core)
         uint32_t from = rank_of_uid(core, held->uid);
         if (rule_e(core, from, held->uid, held->message) == E_TAKE) {
             take(core, from, held->message);
+            agenda_work_off(core);
         }
         message_copy_free(held->message);
         free(held);

@@ -160,7 +160,7 @@ COLD static int on_decline(struct core *core, const struct core_event *event)
     core->step.any_declined = true;
     task->declined = true; /* of an adopted task it says no more than it is worth */
     ask_answer_seeks(core, task);
-    chair_retest(core, task);
+    agenda_add(core, task, AGENDA_TEST);
     return MOOT_OK;
 }
 
@@ -281,6 +281,7 @@ static bool see_what_changed(struct core *core)
         graph_push_to_holders(core, of);
         reclaim_news(core);
     }
+    agenda_work_off(core);
     return rests;
 }
 
@@ -288,14 +289,18 @@ HOT static void do_what_is_due(struct core *core)
 {
     core->step.turn_due_ns = CORE_NEVER;
     chair_retest_due(core);
+    agenda_work_off(core); /* what is asked for now goes out with this turn */
     detector_turn(core);
     leave_if_deserted(core);
     view_turn(core);
+    agenda_work_off(core);
     if (core->epoch == 0 || core->membership.fenced) {
         return;
     }
     leave_turn(core);
+    agenda_work_off(core);
     ask_queue_flush(core);
+    agenda_work_off(core);
     strict_turn(core);
     if (core->step.closed && core->reclaim.drop.leaving > 0) {
         /* What is on the roll is about to be known. */
@@ -304,12 +309,14 @@ HOT static void do_what_is_due(struct core *core)
     } else if (core->step.closed) {
         roll_want_of_closed(core);
         ask_sweep(core);
+        agenda_work_off(core);
     }
     disseminate_turn(core);
     split_tell(core);
     announce_state(core);
     termination_turn(core);
     chair_yield_some(core);
+    agenda_work_off(core);
     scope_turn(core);
     reclaim_turn(core);
 }
@@ -369,6 +376,7 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
         scope_forget(core);
     }
     int error = dispatch(core, event);
+    agenda_work_off(core);
     if (core->state.held_first != NULL) {
         receive_held(core);
     }
@@ -380,6 +388,8 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
             do_what_is_due(core);
         }
     }
+    agenda_work_off(core);
+    assert(agenda_is_empty(core) || core->broken);
     if (core->broken) {
         error = MOOT_ERR_NO_MEMORY;
     }

@@ -10,4 +10,15 @@ int receive_event(struct core *core, const struct core_event *event);
 /* Takes the messages that came before this rank entered their epoch. */
 void receive_held(struct core *core);
 
+/* --- work_off.c ------------------------------------------------------------------- */
+
+/* Does what stands on the agenda, and what comes onto it meanwhile. */
+void agenda_do(struct core *core);
+static inline void agenda_work_off(struct core *core)
+{
+    if (!agenda_is_empty(core) || core->membership.deciding) {
+        agenda_do(core);
+    }
+}
+
 #endif

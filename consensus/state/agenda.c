@@ -1,0 +1,54 @@
+/* agenda.c - what is to be done about tasks before the step ends.
+ *
+ * What a rank learns of one task has consequences for others: a chair that decides for
+ * itself owns the task, needs what that takes, asks for it, and may be the chair of
+ * that, too.  Were each consequence a call, the rooms would call each other in circles,
+ * as deep as the program's graph.  So a room that finds a consequence above it appends
+ * the task and the reason, and returns; step/work_off.c works the list off, first come
+ * first served, until nothing is left.  A step ends with an empty agenda.
+ *
+ * A task stands on the agenda once, with all its reasons.
+ */
+#include "consensus/state/state.h"
+
+#include <string.h>
+
+/* Room for one more: that of tasks taken off, if there is much of it. */
+static bool make_room(struct core *core, struct agenda *agenda)
+{
+    if (agenda->count == agenda->room && agenda->first > agenda->count / 2) {
+        agenda->count -= agenda->first;
+        memmove(agenda->items, agenda->items + agenda->first,
+                agenda->count * sizeof(struct task_record *));
+        agenda->first = 0;
+    }
+    return core_grow(core, &agenda->items, &agenda->room, agenda->count + 1,
+                     sizeof(struct task_record *));
+}
+
+HOT void agenda_add(struct core *core, struct task_record *task, unsigned why)
+{
+    struct agenda *agenda = &core->state.agenda;
+    assert(why != 0 && !is_stub(task));
+    if (task->agenda == 0) {
+        if (!make_room(core, agenda)) {
+            return;
+        }
+        agenda->items[agenda->count++] = task;
+    }
+    task->agenda = (task->agenda | why) & 15u;
+}
+
+HOT struct task_record *agenda_take(struct core *core, unsigned *why)
+{
+    struct agenda *agenda = &core->state.agenda;
+    if (agenda->first == agenda->count) {
+        agenda->first = agenda->count = 0;
+        return NULL;
+    }
+    struct task_record *task = agenda->items[agenda->first++];
+    *why = task->agenda;
+    assert(*why != 0);
+    task->agenda = 0;
+    return task;
+}
