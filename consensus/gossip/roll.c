@@ -19,7 +19,6 @@
  */
 #include "consensus/gossip/gossip_private.h"
 
-#include "consensus/reclaim/reclaim.h"
 #include "consensus/state/state.h"
 
 #include <stdlib.h>
@@ -174,6 +173,15 @@ static bool is_known(const struct core *core, const struct lane_record *lane,
            what->first + what->count - 1 <= lane->agreed[from];
 }
 
+/* A piece that is equal here: reclaim/ cuts it likewise, and takes the announcement. */
+static bool leave_to_split(struct core *core, uint32_t from, struct announced *what)
+{
+    what->split = true;
+    roll_learn_of(core, from);
+    agenda_add_due(core, AGENDA_SPLITS);
+    return false;
+}
+
 /* True if the announcement matches what we have, and is now known to match. */
 static bool resolve(struct core *core, uint32_t from, struct announced *what)
 {
@@ -195,8 +203,9 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
             agree(core, what, from, chunk);
         }
         if (what->cut) {
-            split_hear(core, from, chunk);
-        } else if (!aligned && !chunk->cut && !rankset_add(&chunk->holders, from)) {
+            return leave_to_split(core, from, what);
+        }
+        if (!aligned && !chunk->cut && !rankset_add(&chunk->holders, from)) {
             core->broken = true;
         }
         roll_learn_of(core, from);
@@ -223,7 +232,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     } else {
         agree(core, what, from, NULL);
     }
-    return !what->cut || split_take(core, from, what);
+    return !what->cut || leave_to_split(core, from, what);
 }
 
 static void resolve_or_close(struct core *core, struct peer *peer, uint32_t i)

@@ -89,19 +89,15 @@ void leave_if_deserted(struct core *core);
 
 /* --- view_change.c ---------------------------------------------------------------- */
 
-/* Reports the tasks of a chunk that stays after all, which were left out. */
-void view_change_report_chunk(struct core *core, const struct lane_record *lane,
-                              const struct chunk *chunk);
-void view_change_reports_ready(
-    struct core *core); /* sends them, if nothing is leaving */
+/* Reports the chunks that were leaving when this view began, and stay. */
+void view_change_report_stayed(struct core *core);
 
 /* --- recovery.c ------------------------------------------------------------------- */
 
 void recovery_on_report(struct core *core, uint32_t from,
                         const struct message_report *report);
 void recovery_on_settled(struct core *core, uint32_t from);
-/* What has been decided by the reports has been accepted again: goes on with it, once.
- * False: it has not, or it has been gone on with. */
-bool recovery_go_on(struct core *core);
+/* Goes on in the view, once, if what has been decided has been accepted again. */
+void recovery_go_on(struct core *core);
 
 #endif

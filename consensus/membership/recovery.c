@@ -209,16 +209,15 @@ void recovery_decide(struct core *core)
     decide_frozen(core);
     accept_again(core);
     core->membership.deciding = true;
+    agenda_add_due(core, AGENDA_SETTLE);
 }
 
-bool recovery_go_on(struct core *core)
+void recovery_go_on(struct core *core)
 {
-    if (!core->membership.deciding || core->ownership.reaccepting > 0) {
-        return false;
+    if (core->membership.deciding && core->ownership.reaccepting == 0) {
+        core->membership.deciding = false;
+        go_on(core);
     }
-    core->membership.deciding = false;
-    go_on(core);
-    return true;
 }
 
 /* In a small view: one more member has. */

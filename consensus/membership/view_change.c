@@ -374,7 +374,6 @@ void view_change_enter(struct core *core, const struct view *view)
     leave_enter_view(core);
     forget_removed(core);
     losses_note(core, newcomer);
-    core->membership.entering = true;
     struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
     if (output != NULL) {
         output->u.view.epoch = core->epoch;
@@ -393,7 +392,10 @@ void view_change_enter(struct core *core, const struct view *view)
             enter_task(core, core->state.slots[i], &core->membership.mail);
         }
     }
-    view_change_reports_ready(core);
+    core->membership.mail_waits = core->reclaim.drop.leaving > 0;
+    if (!core->membership.mail_waits) {
+        send_mail(core, &core->membership.mail);
+    }
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
         if (core->state.slots[i] != NULL) {
             ask_again(core, core->state.slots[i]);
@@ -401,7 +403,6 @@ void view_change_enter(struct core *core, const struct view *view)
             cancel_enter_view(core, core->state.slots[i]);
         }
     }
-    core->membership.entering = false;
     if (core->membership.mail_waits) {
         reclaim_doubt(core);
     } else if (!core->membership.large) {
@@ -411,10 +412,10 @@ void view_change_enter(struct core *core, const struct view *view)
 
 /* --- What was leaving ------------------------------------------------------------ */
 
-void view_change_report_chunk(struct core *core, const struct lane_record *lane,
-                              const struct chunk *chunk)
+static void report_chunk(struct core *core, const struct lane_record *lane,
+                         const struct chunk *chunk)
 {
-    for (uint32_t i = 0; core->membership.mail_waits && i < chunk->count; i++) {
+    for (uint32_t i = 0; i < chunk->count; i++) {
         struct task_record *task = lane_task(core, lane, chunk->first + i);
         if (task != NULL) {
             release_touch(core, task);
@@ -426,14 +427,22 @@ void view_change_report_chunk(struct core *core, const struct lane_record *lane,
     }
 }
 
-void view_change_reports_ready(struct core *core)
+void view_change_report_stayed(struct core *core)
 {
-    if (!core->membership.mail_waits || core->reclaim.drop.leaving > 0) {
+    if (!core->membership.mail_waits) {
+        return;
+    }
+    uint32_t lane;
+    for (const struct chunk *chunk;
+         (chunk = reclaim_next_stayed(core, &lane)) != NULL;) {
+        report_chunk(core, &core->gossip.lanes[lane], chunk);
+    }
+    if (core->reclaim.drop.leaving > 0) {
         return;
     }
     core->membership.mail_waits = false;
     send_mail(core, &core->membership.mail);
-    if (!core->membership.entering && !core->membership.large) {
+    if (!core->membership.large) {
         recovery_reported(core, core->rank);
     }
 }

@@ -54,6 +54,15 @@ void once_awaited(const struct core *core, const struct task_record *task,
     }
 }
 
+static void end_reaccepting(struct core *core, struct requests *requests)
+{
+    requests->reaccepting = false;
+    assert(core->ownership.reaccepting > 0);
+    if (--core->ownership.reaccepting == 0) {
+        agenda_add_due(core, AGENDA_SETTLE);
+    }
+}
+
 /* True: a majority has accepted the owner.  (A record that is accepted again has had
  * its owner before.) */
 static bool count_acks(struct core *core, struct requests *requests)
@@ -61,10 +70,12 @@ static bool count_acks(struct core *core, struct requests *requests)
     if (!requests->balloting || rankset_count(&requests->acks) < requests->quorum) {
         return false;
     }
-    bool again = requests->reaccepting;
-    requests->balloting = requests->reaccepting = false;
-    core->ownership.reaccepting -= again;
-    return !again;
+    requests->balloting = false;
+    if (!requests->reaccepting) {
+        return true;
+    }
+    end_reaccepting(core, requests);
+    return false;
 }
 
 bool once_propose(struct core *core, struct task_record *task, uint32_t winner,
@@ -105,8 +116,8 @@ void once_forget(struct core *core, struct task_record *task)
 {
     struct requests *requests = task->requests;
     if (requests != NULL && requests->reaccepting) {
-        requests->balloting = requests->reaccepting = false;
-        core->ownership.reaccepting--;
+        requests->balloting = false;
+        end_reaccepting(core, requests);
     }
 }
 

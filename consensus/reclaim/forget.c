@@ -11,7 +11,6 @@
 #include "consensus/reclaim/reclaim_private.h"
 
 #include "consensus/gossip/gossip.h"
-#include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 

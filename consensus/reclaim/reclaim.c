@@ -40,7 +40,6 @@
 #include "consensus/reclaim/reclaim_private.h"
 
 #include "consensus/gossip/gossip.h"
-#include "consensus/membership/membership.h"
 #include "consensus/state/state.h"
 
 #include <stdlib.h>
@@ -340,9 +339,27 @@ static void set_leaving(struct core *core, struct chunk *chunk)
 
 static void set_staying(struct core *core, struct chunk *chunk)
 {
-    core->reclaim.drop.leaving -= chunk->stage == CHUNK_LEAVING;
+    if (chunk->stage == CHUNK_LEAVING) {
+        core->reclaim.drop.leaving--;
+        chunk->stayed = core->membership.mail_waits;
+        agenda_add_due(core, AGENDA_REPORTS);
+    }
     chunk->stage = CHUNK_STAYS;
     chunk->looked = 0;
+}
+
+struct chunk *reclaim_next_stayed(struct core *core, uint32_t *number)
+{
+    for (*number = 0; *number < core->gossip.lane_count; ++*number) {
+        const struct lane_record *lane = &core->gossip.lanes[*number];
+        for (uint32_t i = 0; i < lane->chunk_count; i++) {
+            if (lane->chunks[i].stayed) {
+                lane->chunks[i].stayed = false;
+                return &lane->chunks[i];
+            }
+        }
+    }
+    return NULL;
 }
 
 bool reclaim_was_recent(const struct core *core, const struct chunk_name *name)
@@ -428,7 +445,6 @@ static void outcome(struct core *core, const struct message_released *said)
         for (uint32_t k = 0; k < core->state.known_count; k++) {
             announced_open(core->state.known[k]);
         }
-        view_change_report_chunk(core, &core->gossip.lanes[number], chunk);
         reclaim_news(core);
     } else if (chunk != NULL && !drops) {
         set_staying(core, chunk);
@@ -436,7 +452,6 @@ static void outcome(struct core *core, const struct message_released *said)
     }
     if (leaving && !drops) {
         take_up_held(core);
-        view_change_reports_ready(core);
     }
 }
 
@@ -446,7 +461,6 @@ void reclaim_left(struct core *core, struct chunk *chunk)
     if (chunk->stage == CHUNK_LEAVING) {
         set_staying(core, chunk);
         take_up_held(core);
-        view_change_reports_ready(core);
     }
 }
 

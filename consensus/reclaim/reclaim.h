@@ -35,14 +35,15 @@ void reclaim_hold(struct core *core, struct held *held);
 void reclaim_left(struct core *core, struct chunk *chunk);
 void reclaim_enter_view(struct core *core);
 void reclaim_doubt(struct core *core); /* behind the rest of entering a view */
+/* A chunk that was leaving when this view began, and stays, each once; NULL: no more.
+ */
+struct chunk *reclaim_next_stayed(struct core *core, uint32_t *lane);
 void reclaim_release(struct core *core);
 
 /* --- split.c ---------------------------------------------------------------------- */
 
-/* A peer has cut its lane so, which is equal here: cuts likewise.  False: not yet. */
-bool split_take(struct core *core, uint32_t from, const struct announced *what);
-/* A peer has cut a chunk that is one here, too. */
-void split_hear(struct core *core, uint32_t from, struct chunk *chunk);
+/* Cuts likewise what peers have cut and is equal here. */
+void split_take_heard(struct core *core);
 void split_tell(struct core *core);
 
 #endif

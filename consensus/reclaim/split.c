@@ -220,13 +220,14 @@ void split_own(struct core *core)
     if (made > 0) {
         roll_index(core);
         roll_resolve(core); /* others may have cut there, too */
+        split_take_heard(core);
     }
     split_tell(core);
 }
 
 /* --- Where it is short elsewhere ------------------------------------------------- */
 
-void split_hear(struct core *core, uint32_t from, struct chunk *chunk)
+static void hear(struct core *core, uint32_t from, struct chunk *chunk)
 {
     mark(core, chunk);
     if (!rankset_add(&chunk->holders, from)) {
@@ -234,22 +235,42 @@ void split_hear(struct core *core, uint32_t from, struct chunk *chunk)
     }
 }
 
-bool split_take(struct core *core, uint32_t from, const struct announced *what)
+/* False: not yet, as it is leaving. */
+static bool take(struct core *core, uint32_t from, const struct announced *what)
 {
-    uint64_t last = what->first + what->count - 1;
-    enum end end = end_at(core, what->lane, what->first - 1);
-    if (end == END_IS) {
-        end = end_at(core, what->lane, last);
-    }
-    roll_index(core);
     const struct chunk_name name = {what->sum, what->count};
     uint32_t number;
     struct chunk *chunk = roll_find_chunk(core, &name, &number);
+    enum end end = END_IS;
+    bool here = chunk != NULL && number == what->lane && chunk->first == what->first;
+    if (chunk == NULL || (chunk->stage == CHUNK_LEAVING && !here)) {
+        end = end_at(core, what->lane, what->first - 1);
+        if (end == END_IS) {
+            end = end_at(core, what->lane, what->first + what->count - 1);
+        }
+        roll_index(core);
+        chunk = roll_find_chunk(core, &name, &number);
+    }
     if (chunk != NULL) {
-        split_hear(core, from, chunk);
+        hear(core, from, chunk);
     }
     core->reclaim.drop.cuts_wait |= end == END_LATER;
     return end != END_LATER;
+}
+
+void split_take_heard(struct core *core)
+{
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        struct peer *peer = core->state.known[k];
+        for (uint32_t i = peer->announced_count; i-- > 0;) {
+            struct announced *what = &peer->announced[i];
+            bool split = what->split;
+            what->split = false;
+            if (split && take(core, peer->rank, what)) {
+                announced_forget(peer, i);
+            }
+        }
+    }
 }
 
 /* --- Telling --------------------------------------------------------------------- */
@@ -274,6 +295,7 @@ void split_tell(struct core *core)
     if (core->reclaim.drop.cuts_wait && core->reclaim.drop.leaving == 0) {
         core->reclaim.drop.cuts_wait = false;
         roll_resolve(core);
+        split_take_heard(core);
     }
     if (!core->reclaim.drop.cuts_untold) {
         return;

@@ -7,7 +7,8 @@
  * the task and the reason, and returns; step/work_off.c works the list off, first come
  * first served, until nothing is left.  A step ends with an empty agenda.
  *
- * A task stands on the agenda once, with all its reasons.
+ * A task stands on the agenda once, with all its reasons.  Beside tasks there are rooms
+ * that have something to look at as a whole, once all tasks have been seen to.
  */
 #include "consensus/state/state.h"
 
@@ -51,4 +52,16 @@ HOT struct task_record *agenda_take(struct core *core, unsigned *why)
     assert(*why != 0);
     task->agenda = 0;
     return task;
+}
+
+void agenda_add_due(struct core *core, enum agenda_due due)
+{
+    core->state.agenda.due |= due;
+}
+
+unsigned agenda_take_due(struct core *core)
+{
+    unsigned due = core->state.agenda.due;
+    core->state.agenda.due = 0;
+    return due;
 }

@@ -36,6 +36,7 @@ struct chunk {
     bool all_ready; /* lowest member: every member has offered it */
     bool cut; /* for the sake of memory (split.c): it is offered in any case, and */
     bool cut_told; /* held by all when all have told so by its name; this rank has */
+    bool stayed;   /* it was leaving when this view began, and is yet to be reported */
     struct chunk_facts facts;
     uint32_t looked;     /* so many of its tasks, from the first, were found released */
     uint32_t quiet_then; /* facts.quiet, when all of it was looked at last */
@@ -58,7 +59,8 @@ struct announced {
     struct rollsum sum;
     uint32_t before; /* it goes for so many members before the announcer, too */
     bool partial;
-    bool cut;     /* its announcer has cut it for the sake of memory */
+    bool cut;     /* its announcer has cut it for the sake of memory, */
+    bool split;   /* and the same stands here */
     bool wanted;  /* its hashes are asked for */
     bool differs; /* our lane has all these positions, and other tasks there */
 };

@@ -72,10 +72,11 @@ struct memory {
     void *free[MEMORY_CLASSES]; /* linked by their first bytes */
 };
 
-/* What is to be done about tasks before the step ends (agenda.c), in this order. */
+/* What is to be done before the step ends (agenda.c). */
 struct agenda {
     struct task_record **items; /* from `first` on; each task stands in it once */
     uint32_t first, count, room;
+    unsigned due; /* AGENDA_SPLITS ... */
 };
 
 struct outputs {
@@ -298,7 +299,7 @@ struct core_membership {
         struct mail_item *items;
         uint32_t count, room;
     } mail; /* reports that wait until it is known what has left */
-    bool mail_waits, entering;
+    bool mail_waits;
 };
 
 /* The step itself, and how this rank's program stands: written by step/. */

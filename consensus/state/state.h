@@ -77,14 +77,22 @@ enum agenda_why {
     AGENDA_CANCEL = 4, /* cancelled: tells whoever is to know */
     AGENDA_TEST = 8    /* as its chair: what now? */
 };
+/* What the agenda has for rooms as a whole. */
+enum agenda_due {
+    AGENDA_SPLITS = 1,  /* a peer has cut what is equal here: so does reclaim/ */
+    AGENDA_REPORTS = 2, /* a chunk that was leaving stays: it is reported */
+    AGENDA_SETTLE = 4   /* the view may go on, if all is accepted again */
+};
 /* Has the step do this about the task before it ends.  The task is not forgotten before
  * that.  Without memory the core is broken. */
 void agenda_add(struct core *core, struct task_record *task, unsigned why);
 /* Takes the first task off, and why it stood there; NULL: there is none. */
 struct task_record *agenda_take(struct core *core, unsigned *why);
+void agenda_add_due(struct core *core, enum agenda_due due);
+unsigned agenda_take_due(struct core *core); /* all that is due; 0: nothing */
 static inline bool agenda_is_empty(const struct core *core)
 {
-    return core->state.agenda.count == 0;
+    return (core->state.agenda.count | core->state.agenda.due) == 0;
 }
 
 /* --- stub.c ----------------------------------------------------------------------- */

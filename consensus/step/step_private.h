@@ -16,7 +16,7 @@ void receive_held(struct core *core);
 void agenda_do(struct core *core);
 static inline void agenda_work_off(struct core *core)
 {
-    if (!agenda_is_empty(core) || core->membership.deciding) {
+    if (!agenda_is_empty(core)) {
         agenda_do(core);
     }
 }

@@ -1,13 +1,14 @@
 /* work_off.c - works off what the rooms have put on the agenda (state/agenda.c).
  *
  * Here stands what each reason means.  What a task's chair does comes last: by then its
- * own wait has been noted as an asker's.  When nothing is left, a view whose reports
- * are decided may go on, which fills the agenda again.
+ * own wait has been noted as an asker's.  When no task is left the rooms have their
+ * turn, which may fill the agenda again.
  */
 #include "consensus/step/step_private.h"
 
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
+#include "consensus/reclaim/reclaim.h"
 #include "consensus/state/state.h"
 
 HOT static void do_one(struct core *core, struct task_record *task, unsigned why)
@@ -26,13 +27,28 @@ HOT static void do_one(struct core *core, struct task_record *task, unsigned why
     }
 }
 
+static void do_due(struct core *core, unsigned due)
+{
+    if ((due & AGENDA_REPORTS) != 0) {
+        view_change_report_stayed(core); /* before what stays is cut */
+    }
+    if ((due & AGENDA_SPLITS) != 0) {
+        split_take_heard(core);
+    }
+    if ((due & AGENDA_SETTLE) != 0) {
+        recovery_go_on(core);
+    }
+}
+
 HOT void agenda_do(struct core *core)
 {
-    do {
+    while (!core->broken && !agenda_is_empty(core)) {
         unsigned why;
-        struct task_record *task;
-        while (!core->broken && (task = agenda_take(core, &why)) != NULL) {
+        struct task_record *task = agenda_take(core, &why);
+        if (task != NULL) {
             do_one(core, task, why);
+        } else {
+            do_due(core, agenda_take_due(core));
         }
-    } while (!core->broken && recovery_go_on(core));
+    }
 }

@@ -9,7 +9,7 @@
 #define TESTS_UNIT_LINK_WORLD_H
 
 #include "consensus/link/link.h"
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 
 #include <stdlib.h>
 

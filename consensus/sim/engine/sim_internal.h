@@ -25,7 +25,7 @@
 #include "consensus/link/link.h"
 #include "consensus/sim/engine/liveness.h"
 #include "consensus/sim/engine/packet.h"
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 #include "consensus/sim/engine/sim.h"
 
 struct host;

@@ -5,7 +5,7 @@
  * little-endian words, so that the oracle is the same on every machine.
  */
 #include "consensus/sim/programs/program.h"
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef CONSENSUS_SIM_PROGRAMS_PROGRAM_DRAFT_H
 #define CONSENSUS_SIM_PROGRAMS_PROGRAM_DRAFT_H
 
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 #include "consensus/sim/programs/program.h"
 
 /* What the streams of a seed are for. */

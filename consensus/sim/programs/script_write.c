@@ -3,7 +3,7 @@
  * What cannot be known before the number of ranks is said here: ranks that are not
  * there, and tasks that a rank spawns twice, declines too, or spawns on two lanes.
  */
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 #include "consensus/sim/programs/script_private.h"
 #include <stdarg.h>
 #include <stdlib.h>

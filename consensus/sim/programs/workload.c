@@ -1,7 +1,7 @@
 /* workload.c - see workload.h. */
 #include "consensus/sim/programs/workload.h"
 #include "consensus/faultplan/plan_words.h"
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define CONSENSUS_SIM_RUNS_CHAOS_PLAN_H
 
 #include "consensus/faultplan/faultplan.h"
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 #include "hashing/rankset.h"
 
 /* What is early, late, short and long in this storm. */

@@ -1,7 +1,7 @@
 /* order.c - rows of the matrix: spawn orders, and waits that depend on each other. */
 #include "tests/mpi/divergence/rows.h"
 
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 
 /* Two ranks take two tasks in opposite orders, each waiting for its first before it
  * spawns its second; each chairs the other's first. */

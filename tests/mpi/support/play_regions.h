@@ -20,7 +20,7 @@
 
 #include "tests/mpi/support/play_spec.h"
 
-#include "consensus/sim/engine/random.h"
+#include "consensus/sim/programs/random.h"
 
 enum { REGION_QUEUES_MAX = 4, REGION_GROUPS_MAX = 3 };
 

@@ -5,8 +5,8 @@
  * needs.  Streams with different purposes are split off by name, so that drawing one
  * more number for one purpose does not shift the numbers of another.
  */
-#ifndef CONSENSUS_SIM_ENGINE_RANDOM_H
-#define CONSENSUS_SIM_ENGINE_RANDOM_H
+#ifndef CONSENSUS_SIM_PROGRAMS_RANDOM_H
+#define CONSENSUS_SIM_PROGRAMS_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>
