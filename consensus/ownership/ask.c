@@ -82,7 +82,7 @@ int ask_need(struct core *core, const struct core_event *event)
     }
     task->verdict = false;
     demand_pass_on(core, task, bound_of(core, event, task), false);
-    agenda_add(core, task, AGENDA_ASK);
+    ask_consider(core, task);
     return MOOT_OK;
 }
 

@@ -32,8 +32,8 @@ HOT void demand_pass_on(struct core *core, struct task_record *task, uint64_t ne
     bool says_more = task->need < task->position || task->late_input;
     if (task->own == CORE_OWN_WAIT && (first_remote || says_more)) {
         agenda_add(core, task, AGENDA_DEMAND);
-    } else if (task->own == CORE_OWN_NONE && task->needs_done + task->needs_data > 0) {
-        agenda_add(core, task, AGENDA_ASK);
+    } else {
+        ask_consider(core, task);
     }
 }
 

@@ -374,7 +374,6 @@ HOT void graph_own(struct core *core, struct task_record *task, enum evidence ev
             task->late_input |= edge->from->position > task->position;
             task->missing++;
             ask_add_need(core, edge->from, edge_want(edge));
-            agenda_add(core, edge->from, AGENDA_ASK);
         }
     }
     if (task->missing == 0) {
@@ -382,6 +381,11 @@ HOT void graph_own(struct core *core, struct task_record *task, enum evidence ev
         return;
     }
     demand_inputs(core, task);
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        if (inputs[i].waiting) {
+            ask_consider(core, inputs[i].from);
+        }
+    }
 }
 
 HOT static void end_edge(struct core *core, struct edge *edge)

@@ -18,7 +18,7 @@ void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
 /* --- demand.c --------------------------------------------------------------------- */
 
 /* Someone waits at `need`, here or (remote) elsewhere: the agenda passes it on to the
- * inputs of what this rank owns, or asks. */
+ * inputs of what this rank owns; else it is asked for. */
 void demand_pass_on(struct core *core, struct task_record *task, uint64_t need,
                     bool remote);
 

@@ -19,16 +19,47 @@
 
 /* --- Messages -------------------------------------------------------------------- */
 
-enum verdict_of_e { E_DROP, E_TAKE, E_HOLD };
+/* E_OUTSIDE: from one who is no member here, and need not be. */
+enum verdict_of_e { E_DROP, E_TAKE, E_HOLD, E_OUTSIDE };
 
-/* Rule E.  VIEW and FENCED are how one learns that one's epoch is over, so
- * their own epoch does not count; what counts is that a member of ours sent them. */
+/* Where only majorities decide, a view is what it is whoever tells it, and the last who
+ * know it may be those whom it has let in. */
+static bool is_newcomers_view(const struct core *core, uint64_t uid,
+                              const struct message *message)
+{
+    if (!core->options.joinable || message->type != MESSAGE_VIEW) {
+        return false;
+    }
+    for (uint32_t i = 0; i < message->u.view.newcomers; i++) {
+        const struct message_newcomer *newcomer = &message->u.view.newcomer[i];
+        if (newcomer->uid == uid) {
+            return rankset_has(message->u.view.members, newcomer->rank);
+        }
+    }
+    return false;
+}
+
+/* A newcomer of a view that this rank has yet to hear of, or a stranger. */
+static enum verdict_of_e rule_e_for_strangers(const struct core *core, uint64_t uid,
+                                              const struct message *message)
+{
+    if (is_newcomers_view(core, uid, message)) {
+        return E_OUTSIDE;
+    }
+    return message->epoch > core->epoch && uid != 0 ? E_HOLD : E_DROP;
+}
+
+/* Rule E.  VIEW and FENCED are how one learns that one's epoch is over, so their own
+ * epoch does not count; what counts is that a member of ours sent them.  JOIN comes
+ * from whoever asks to be let in. */
 HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
                                     uint64_t uid, const struct message *message)
 {
+    if (message->type == MESSAGE_JOIN) {
+        return core->epoch > 0 ? E_OUTSIDE : E_DROP;
+    }
     if (from >= core->size || core->state.uids[from] != uid) {
-        /* A newcomer of a view that this rank has yet to hear of, or a stranger. */
-        return message->epoch > core->epoch && uid != 0 ? E_HOLD : E_DROP;
+        return rule_e_for_strangers(core, uid, message);
     }
     bool dead = rankset_has(&core->membership.dead, from) && !core->options.joinable;
     if (from == core->rank || dead) {
@@ -53,24 +84,6 @@ HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
         return result || stale ? E_TAKE : E_DROP;
     }
     return message->view_id == core->view_id ? E_TAKE : E_DROP;
-}
-
-/* Where only majorities decide, a view is what it is whoever tells it, and the last who
- * know it may be those whom it has let in. */
-static bool is_strangers_view(const struct core *core, uint32_t from, uint64_t uid,
-                              const struct message *message)
-{
-    bool stranger = from >= core->size || core->state.uids[from] != uid;
-    if (!stranger || !core->options.joinable || message->type != MESSAGE_VIEW) {
-        return false;
-    }
-    for (uint32_t i = 0; i < message->u.view.newcomers; i++) {
-        const struct message_newcomer *newcomer = &message->u.view.newcomer[i];
-        if (newcomer->uid == uid) {
-            return rankset_has(message->u.view.members, newcomer->rank);
-        }
-    }
-    return false;
 }
 
 /* Who speaks from an older epoch has missed a view, or is no member any more. */
@@ -162,7 +175,7 @@ static void on_accept(struct core *core, uint32_t from, struct task_record *task
 static void refuse(struct core *core) { core->stats.refused++; }
 
 /* The handler of each message; `task` is the record of its hash, or NULL if the type
- * names none.  JOIN was taken before Rule E, and the host has its own. */
+ * names none.  The host has its own. */
 #define HANDLERS(X)                                                                    \
     X(MOTION, chair_on_motion(core, from, task, &message->u.motion))                   \
     X(DECISION, on_decision(core, from, task, &message->u.decision))                   \
@@ -196,7 +209,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(REPORT, recovery_on_report(core, from, &message->u.report))                      \
     X(SETTLED, recovery_on_settled(core, from))                                        \
     X(FENCED, view_fence(core, message->u.fenced.epoch, message->u.fenced.refused))    \
-    X(JOIN, refuse(core))                                                              \
+    X(JOIN, view_on_join(core, &message->u.join))                                      \
     X(LEAVE, leave_on_leave(core, from, message))                                      \
     X(RELEASED, scope_on_released(core, from, message))                                \
     X(TALLY, barrier_on_tally(core, from, &message->u.tally))                          \
@@ -290,16 +303,6 @@ int receive_event(struct core *core, const struct core_event *event)
     if (core->termination.adjourned) {
         return MOOT_OK;
     }
-    if (message->type == MESSAGE_JOIN) {
-        if (core->epoch > 0) {
-            view_on_join(core, &message->u.join);
-        }
-        return MOOT_OK;
-    }
-    if (is_strangers_view(core, from, event->u.recv.uid, message)) {
-        view_on_view(core, &message->u.view);
-        return MOOT_OK;
-    }
     switch (rule_e(core, from, event->u.recv.uid, message)) {
     case E_TAKE:
         take(core, from, message);
@@ -309,6 +312,9 @@ int receive_event(struct core *core, const struct core_event *event)
             break;
         }
         keep(core, event->u.recv.uid, message, hold);
+        break;
+    case E_OUTSIDE:
+        deliver(core, NOBODY, NULL, message);
         break;
     case E_DROP:
         core->stats.refused++;

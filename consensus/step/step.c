@@ -319,6 +319,7 @@ HOT static void do_what_is_due(struct core *core)
     agenda_work_off(core);
     scope_turn(core);
     reclaim_turn(core);
+    agenda_work_off(core);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -388,7 +389,6 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
             do_what_is_due(core);
         }
     }
-    agenda_work_off(core);
     assert(agenda_is_empty(core) || core->broken);
     if (core->broken) {
         error = MOOT_ERR_NO_MEMORY;
