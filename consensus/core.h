@@ -448,12 +448,9 @@ void core_expect_known(const struct core *core, const moot_hash *hash);
  * host's part or pointer from before the task is registered (a pushed result, a wait
  * for a hash). */
 void *core_enter(struct core *core, const moot_hash *hash);
-/* The same where the candidates (NULL: all) are known, as in a spawn: copied. */
-void *core_enter_among(struct core *core, const moot_hash *hash,
-                       const struct rankset *candidates);
-/* The same for a task that is about to be registered with so many inputs.  If the entry
- * is made by this call it has room for them, and behind that for so many bytes of the
- * host's. */
+/* The same for a task that is about to be registered: with candidates (NULL: all),
+ * which are copied, and so many inputs.  If the entry is made by this call it has room
+ * for them, and behind that for so many bytes of the host's. */
 void *core_enter_for(struct core *core, const moot_hash *hash,
                      const struct rankset *candidates, size_t input_count,
                      size_t room_bytes);
@@ -490,7 +487,8 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
 enum core_own { CORE_OWN_NONE, CORE_OWN_WAIT, CORE_OWN_RUNNING, CORE_OWN_DONE };
 enum core_have { CORE_HAVE_NOTHING, CORE_HAVE_BARE, CORE_HAVE_DATA };
 
-/* What a task without an owner lacks, as its chair has it.  X(name, "text"). */
+/* core_lack: what a task without an owner lacks, as its chair has it.  X(name, "text").
+ */
 #define CORE_LACKS(X)                                                                  \
     X(NOTHING, "nothing")   /* decided, or another rank's to decide */                 \
     X(CANDIDATES, "finder") /* this is a finder: nobody said who may run it */         \
@@ -538,7 +536,6 @@ struct core_task_view {
 bool core_task_look(const struct core *core, const moot_hash *hash,
                     struct core_task_view *out);
 void core_task_view_release(struct core_task_view *view);
-const char *core_lack_name(enum core_lack lack);
 
 /* What a peer said last. */
 struct core_peer_view {

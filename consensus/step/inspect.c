@@ -33,12 +33,6 @@ void *core_enter_for(struct core *core, const moot_hash *hash,
                 : table_enter_for(core, hash, candidates, input_count, room_bytes);
 }
 
-void *core_enter_among(struct core *core, const moot_hash *hash,
-                       const struct rankset *candidates)
-{
-    return core_enter_for(core, hash, candidates, 0, 0);
-}
-
 void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes)
 {
     return record_room(core, entry, room_bytes);
@@ -46,7 +40,7 @@ void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes)
 
 void *core_enter(struct core *core, const moot_hash *hash)
 {
-    return core_enter_among(core, hash, NULL);
+    return core_enter_for(core, hash, NULL, 0, 0);
 }
 
 int core_refusal(const struct core *core, const moot_hash *hash,
@@ -202,16 +196,6 @@ void core_task_view_release(struct core_task_view *view)
     rankset_release(&view->asked_by);
     rankset_release(&view->holders);
     rankset_release(&view->awaited);
-}
-
-const char *core_lack_name(enum core_lack lack)
-{
-    static const char *const names[] = {
-#define X(name, text) [CORE_LACK_##name] = text,
-        CORE_LACKS(X)
-#undef X
-    };
-    return (unsigned)lack < CORE_LACK_END ? names[lack] : "?";
 }
 
 void core_self_look(const struct core *core, struct core_self_view *out)
