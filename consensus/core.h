@@ -9,8 +9,7 @@
  * The core decides who owns a task, asks for and pushes results, counts a task's
  * missing inputs, and says when to run it.  It never sees arguments or payloads: those
  * are the host's (node/ or consensus/sim/), which keeps them behind the core's entry of
- * the task (struct core_entry), or under the pointer `user` that it gave at
- * registration.
+ * the task (struct core_entry).
  *
  *     core_step(core, &event, now) -> outputs; carry them out in order; step again.
  *
@@ -76,8 +75,8 @@ struct core_options {
                                     memory is most of what a rank touches between two
                                     tasks; on pages as large as that it costs less */
     size_t entry_bytes; /* what an entry takes, the host's part of it included (struct
-                           core_entry); 0: it has none */
-    /* A stub becomes an entry: `host` is what was given with it (core_register.host).
+                           core_entry) */
+    /* A stub becomes an entry: `host` is what was given with it (core_stub_host()).
      * Called within a step, or whatever else names a task; NULL: nothing is to be done.
      */
     void (*expand)(void *context, struct core *core, void *entry, const void *host);
@@ -95,11 +94,10 @@ enum { CORE_ASK_FACTOR_MAX = 64, CORE_SUSPECT_FACTOR_MAX = 4 };
 enum { CORE_PAGES_BYTES = 2 << 20 };
 
 /* A task's record, whose first part is the core's and whose second is the host's: one
- * piece of memory, that both touch together.  A host with .entry_bytes begins its own
- * record with this; its part is zero when the core makes the entry, on its own or in
- * core_enter(), and `user` is the entry in all that concerns the task.  With
- * CORE_OUT_FORGET the whole of it is the host's, `rest` included, until it gives it
- * back with core_entry_give(). */
+ * piece of memory, that both touch together.  A host begins its own record with this;
+ * its part is zero when the core makes the entry, on its own or in core_enter(), and
+ * `user` is the entry in all that concerns the task.  With CORE_OUT_FORGET the whole of
+ * it is the host's, `rest` included, until it gives it back with core_entry_give(). */
 enum { CORE_ENTRY_BYTES = 200, CORE_ENTRY_BYTES_MAX = 1024 };
 struct core_entry {
     moot_hash hash; /* neither this is to be written */
@@ -135,11 +133,8 @@ void *core_prune(struct core *core, const moot_hash *hash,
 bool core_takes_any(const struct core *core, uint32_t owner_plus_one);
 /* Of an entry or a stub, whose hash stands at the beginning of both. */
 bool core_is_stub(const void *entry);
-/* As many bytes as core_register.host_size: what its entry is made of.  Of hosts
- * without .entry_bytes: their `user`. */
+/* As many bytes as core_register.host_size: what its entry is made of. */
 void *core_stub_host(void *stub);
-/* Its entry or its stub, which stays one; NULL: nothing is known of it. */
-void *core_known(const struct core *core, const moot_hash *hash);
 
 /* --- Events -------------------------------------------------------------------- */
 
@@ -189,8 +184,7 @@ struct core_register {
     const struct rankset *candidates; /* NULL: all; copied */
     const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
     const char *site;                 /* "file:line" or NULL; must outlive the core */
-    void *user; /* comes back in outputs; not NULL, but ignored with .entry_bytes */
-    size_t host_size; /* of the host's part, if it becomes a stub */
+    size_t host_size;                 /* of the host's part, if it becomes a stub */
 };
 
 enum core_lane_state {
@@ -272,11 +266,11 @@ enum core_output_type {
     CORE_OUT_REFUSE,  /* a JOIN came to a moot that takes no newcomers: send the message
                          to the incarnation that asked, which has no rank */
     CORE_OUT_FORGET,  /* of many tasks: their scope has ended on every rank: nothing is
-                         said of them any more, their `user`s and bytes may go; entries
-                         with the host's part are to be given back.  Events about one are
-                         answered with SCOPE_CLOSED.  Or all members have released and
-                         dropped them: then one may be registered again, and is another
-                         task, unless it is once (RESULT_LOST) */
+                         said of them any more, their bytes may go, and their entries
+                         are to be given back.  Events about one are answered with
+                         SCOPE_CLOSED.  Or all members have released and dropped them:
+                         then one may be registered again, and is another task, unless
+                         it is once (RESULT_LOST) */
     CORE_OUT_ADJOURN, /* all have closed: send what is queued and leave */
     CORE_OUT_NOTE     /* a protocol point was passed (options.notes) */
 };
@@ -313,8 +307,7 @@ const char *core_point_name(enum core_point point);
 struct core_output {
     enum core_output_type type;
     moot_hash hash;
-    void *user; /* of that task: the pointer set or given, or NULL; with .entry_bytes
-                   its entry, NULL if there is none */
+    void *user; /* the entry of that task; NULL if there is none */
     union {
         struct {
             uint32_t to;
@@ -360,7 +353,7 @@ struct core_output {
             struct message message;
         } refuse;
         struct {
-            void **users; /* of the tasks */
+            void **users; /* of the tasks: entries and stubs */
             uint32_t count;
         } forget;
         struct {
@@ -396,8 +389,7 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
 /* --- Looking in ---------------------------------------------------------------- */
 
-/* The pointer given at registration, or set since, or the entry if the host has a part
- * of it; NULL if unknown or none. */
+/* Its entry; NULL: nothing is known of it. */
 void *core_user(const struct core *core, const moot_hash *hash);
 /* The task belongs to a scope that has ended on every rank: nothing is known of it. */
 bool core_forgotten(const struct core *core, const moot_hash *hash);
@@ -445,8 +437,8 @@ void core_expect(const struct core *core, const moot_hash *hash);
 void core_expect_known(const struct core *core, const moot_hash *hash);
 /* The core's entry of a task, made if there is none: NULL without memory, or if its
  * scope has ended on every rank.  It stands until CORE_OUT_FORGET, and carries the
- * host's part or pointer from before the task is registered (a pushed result, a wait
- * for a hash). */
+ * host's part from before the task is registered (a pushed result, a wait for a hash).
+ */
 void *core_enter(struct core *core, const moot_hash *hash);
 /* The same for a task that is about to be registered: with candidates (NULL: all),
  * which are copied, and so many inputs.  If the entry is made by this call it has room
@@ -468,10 +460,7 @@ uint32_t core_entry_input_count(const void *entry);
 uint32_t core_entry_data_count(const void *entry);
 void *core_entry_input(const void *entry, uint32_t i);
 bool core_entry_is_input(const void *entry);
-/* Of hosts without .entry_bytes. */
-void *core_entry_user(const struct core *core, const void *entry);
-void core_entry_set_user(struct core *core, void *entry, void *user);
-/* Of the others: the memory of a forgotten task's entry, to be used again. */
+/* The memory of a forgotten task's entry, to be used again. */
 void core_entry_give(struct core *core, void *entry);
 /* Calls `see` for every entry that is not forgotten, in no order of meaning, until it
  * returns false.  Nothing is to be entered, stepped or given back meanwhile. */

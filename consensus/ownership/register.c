@@ -201,11 +201,9 @@ static uint32_t chair_of(const struct core *core, const struct task_record *befo
                : placement_chair(hash, &core->members, reg->candidates);
 }
 
-static bool is_sane(const struct core *core, const moot_hash *hash,
-                    const struct core_register *reg)
+static bool is_sane(const moot_hash *hash, const struct core_register *reg)
 {
-    return (reg->user != NULL || core->options.entry_bytes != 0) &&
-           reg->after_count <= reg->input_count && reg->input_count <= LIMIT_INPUTS &&
+    return reg->after_count <= reg->input_count && reg->input_count <= LIMIT_INPUTS &&
            facts_match(hash, reg) && (reg->lane < LIMIT_LANES || !on_this_roll(reg));
 }
 
@@ -227,7 +225,6 @@ static void take_in(struct core *core, struct task_record *task,
 {
     task->held = true;
     task->flags = (uint8_t)reg->flags;
-    task_set_user(core, task, reg->user);
     task->site = reg->site;
     if (reg->spec != NULL) {
         task_ext_get(core, task)->spec = reg->spec;
@@ -243,7 +240,7 @@ int graph_register(struct core *core, const struct core_event *event)
 {
     const moot_hash *hash = &event->hash;
     const struct core_register *reg = event->u.reg;
-    if (!is_sane(core, hash, reg)) {
+    if (!is_sane(hash, reg)) {
         return MOOT_ERR_INVALID;
     }
     if (core->step.closed && on_this_roll(reg)) {

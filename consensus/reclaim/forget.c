@@ -159,7 +159,7 @@ HOT static void forget_record(struct core *core, struct task_record *task,
         unlink_consumers(task);
     }
     unlink_from_scope(task);
-    tell_host(core, task_user(core, task));
+    tell_host(core, task);
     core->stats.forgotten++;
     core->stats.let_go -= task->let_go;
     table_forget(core, task);
@@ -227,7 +227,7 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
         void *known = lane_known(lane, chunk->first + i);
         expect_to_forget(core, lane, chunk->first + i);
         if (is_stub(known)) {
-            tell_host(core, stub_user(core, known));
+            tell_host(core, known);
             lane_forget(core, lane, chunk->first + i);
             stub_forget(core, known);
             gone++;

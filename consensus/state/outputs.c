@@ -255,7 +255,7 @@ HOT struct core_output *out_add(struct core *core, enum core_output_type type,
     item->type = type;
     if (task != NULL) {
         item->hash = task->hash;
-        item->user = task_user(core, task);
+        item->user = (void *)(uintptr_t)task;
     }
     return item;
 }

@@ -6,9 +6,7 @@
 void state_begin(struct core *core)
 {
     const struct core_options *options = &core->options;
-    core->state.record_bytes = options->entry_bytes != 0
-                                   ? options->entry_bytes
-                                   : CORE_ENTRY_BYTES + sizeof(void *);
+    core->state.record_bytes = options->entry_bytes;
     core->state.held_last = &core->state.held_first;
     core->state.vote_timeout_ns =
         options->adapt & CORE_ADAPT_VOTE ? CORE_NEVER : options->vote_timeout_ns;

@@ -108,11 +108,9 @@ void stub_put_away(struct core *core, struct task_record *task, struct edge *edg
 void stub_forget_inputs(struct core *core, struct task_record *task);
 void stub_bring_inputs(struct core *core, struct task_record *task);
 void stub_let_go(struct core *core, struct stub *stub);
-/* All but its place on the roll; its memory is used again at once, unless the host has
- * entries. */
+/* All but its place on the roll, and its memory. */
 void stub_forget(struct core *core, struct stub *stub);
-void stub_give(struct core *core, struct stub *stub);
-void *stub_user(const struct core *core, struct stub *stub);
+void stub_give(struct core *core, struct stub *stub); /* that memory */
 /* The record of a task of which a record or a stub is known: callers need not know of
  * stubs. */
 static inline struct task_record *stub_seen(const struct core *core, void *known)
@@ -199,17 +197,9 @@ static inline struct edge *task_inputs(const struct task_record *task)
 /* To be written; made if there is none.  Without memory the core is broken, and this is
  * one that does not count. */
 struct task_ext *task_ext_get(struct core *core, struct task_record *task);
-/* The host's pointer to a task, or, where the host has a part of it, the record. */
-static inline void *task_user(const struct core *core, const struct task_record *task)
-{
-    void *user = (char *)(uintptr_t)task + CORE_ENTRY_BYTES;
-    return core->options.entry_bytes != 0 ? (void *)(uintptr_t)task : *(void **)user;
-}
-void task_set_user(const struct core *core, struct task_record *task, void *user);
-/* Its memory is used again at once, unless the host has a part of it. */
+/* All but its memory, which is the host's until it gives that back. */
 void table_forget(struct core *core, struct task_record *task);
-/* The host's part, too, is used no more. */
-void table_give(struct core *core, struct task_record *task);
+void table_give(struct core *core, struct task_record *task); /* that memory */
 void table_release(struct core *core);
 /* Learns the candidates of a task: the chair is then final. */
 bool task_learn_candidates(struct core *core, struct task_record *task,

@@ -58,11 +58,6 @@ static size_t stub_bytes(const struct stub *stub)
 
 static void *host_part(struct stub *stub) { return stub->inputs + stub->input_count; }
 
-void *stub_user(const struct core *core, struct stub *stub)
-{
-    return core->options.entry_bytes != 0 ? stub : *(void **)host_part(stub);
-}
-
 /* --- Which tasks ------------------------------------------------------------------ */
 
 /* Nothing goes on that may look at all tasks. */
@@ -231,11 +226,8 @@ static struct task_record *make_record(struct core *core, const struct stub *stu
 
 static void give_to_host(struct core *core, struct stub *stub, struct task_record *task)
 {
-    void *part = host_part(stub);
-    if (core->options.entry_bytes == 0) {
-        task_set_user(core, task, *(void **)part);
-    } else if (core->options.expand != NULL) {
-        core->options.expand(core->options.expand_context, core, task, part);
+    if (core->options.expand != NULL) {
+        core->options.expand(core->options.expand_context, core, task, host_part(stub));
     }
 }
 
@@ -348,9 +340,6 @@ HOT void stub_forget(struct core *core, struct stub *stub)
     core->state.regrets -= core->state.regrets > 0;
     core->stats.forgotten++;
     core->stats.let_go -= (stub->state & STUB_LET_GO) != 0;
-    if (core->options.entry_bytes == 0) {
-        stub_give(core, stub);
-    }
 }
 
 void stub_give(struct core *core, struct stub *stub)
@@ -363,8 +352,3 @@ void stub_give(struct core *core, struct stub *stub)
 bool core_is_stub(const void *entry) { return is_stub(entry); }
 
 void *core_stub_host(void *stub) { return host_part(stub); }
-
-void *core_known(const struct core *core, const moot_hash *hash)
-{
-    return table_look(core, hash);
-}

@@ -364,13 +364,6 @@ HOT struct task_record *table_enter_for(struct core *core, const moot_hash *hash
     return task;
 }
 
-void task_set_user(const struct core *core, struct task_record *task, void *user)
-{
-    if (core->options.entry_bytes == 0) {
-        memcpy((char *)task + CORE_ENTRY_BYTES, &user, sizeof(void *));
-    }
-}
-
 bool task_learn_candidates(struct core *core, struct task_record *task,
                            const struct rankset *candidates)
 {
@@ -433,9 +426,6 @@ void table_forget(struct core *core, struct task_record *task)
     task_release(core, task);
     inputs_give(core, task);
     memory_give(core, task->task_ext, sizeof(*task->task_ext));
-    if (core->options.entry_bytes == 0) {
-        table_give(core, task);
-    }
 }
 
 void table_release(struct core *core)

@@ -10,8 +10,7 @@
 
 void *core_user(const struct core *core, const moot_hash *hash)
 {
-    const struct task_record *task = table_find(core, hash);
-    return task != NULL ? task_user(core, task) : NULL;
+    return table_find(core, hash);
 }
 
 void core_expect(const struct core *core, const moot_hash *hash)
@@ -71,16 +70,6 @@ bool core_any_leaving(const struct core *core)
     return core->reclaim.drop.leaving > 0;
 }
 
-void *core_entry_user(const struct core *core, const void *entry)
-{
-    return task_user(core, entry);
-}
-
-void core_entry_set_user(struct core *core, void *entry, void *user)
-{
-    task_set_user(core, entry, user);
-}
-
 const char *core_entry_site(const void *entry)
 {
     const struct task_record *task = entry;
@@ -120,7 +109,6 @@ bool core_entry_is_input(const void *entry)
 
 void core_entry_give(struct core *core, void *entry)
 {
-    assert(core->options.entry_bytes != 0);
     if (is_stub(entry)) {
         stub_give(core, entry);
     } else {
@@ -157,7 +145,7 @@ static void look_at_others(const struct core *core, const struct task_record *ta
 bool core_task_look(const struct core *core, const moot_hash *hash,
                     struct core_task_view *out)
 {
-    const struct task_record *task = table_find(core, hash);
+    struct task_record *task = table_find(core, hash);
     if (task == NULL) {
         return false;
     }
@@ -178,7 +166,7 @@ bool core_task_look(const struct core *core, const moot_hash *hash,
         .waits = task->needs_done + task->needs_data,
         .need = task->need,
         .site = task->site,
-        .user = task_user(core, task),
+        .user = task,
         .candidates = task->candidates,
     };
     for (uint32_t i = 0; i < task->input_count && out->first_missing == NULL; i++) {

@@ -30,10 +30,8 @@ static bool options_are_sane(const struct core_options *options)
            (joins || options->rank < options->size) && options->uids != NULL &&
            (joins || options->epoch >= 1) && options->voters >= 1 &&
            options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST &&
-           (!joins || options->joinable) &&
-           (options->entry_bytes == 0 ||
-            (options->entry_bytes >= CORE_ENTRY_BYTES &&
-             options->entry_bytes <= CORE_ENTRY_BYTES_MAX));
+           (!joins || options->joinable) && options->entry_bytes >= CORE_ENTRY_BYTES &&
+           options->entry_bytes <= CORE_ENTRY_BYTES_MAX;
 }
 
 static bool begin_members(struct core *core, const struct core_options *options)

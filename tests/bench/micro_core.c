@@ -16,6 +16,11 @@
 
 enum { PAIR = 2, RESULT_BYTES = 64, DONES_MAX = 64, NOW_NS = 1000000 };
 
+struct entry {
+    struct core_entry core;
+    long number;
+};
+
 struct pair {
     struct core *core[PAIR];
     struct wire_writer *writer[PAIR]; /* to the other */
@@ -27,7 +32,6 @@ struct pair {
 };
 
 static const uint64_t UIDS[PAIR] = {1000, 1001};
-static char user; /* any address will do */
 static uint8_t payload[RESULT_BYTES];
 
 /* --- Carrying out ----------------------------------------------------------------- */
@@ -164,7 +168,8 @@ static void *begin_pair(long count)
                                             .voters = 2,
                                             .vote_timeout_ns = CORE_NEVER,
                                             .ask_delay_ns = 1000000,
-                                            .gossip_period_ns = 1000000});
+                                            .gossip_period_ns = 1000000,
+                                            .entry_bytes = sizeof(struct entry)});
         pair->writer[rank] = wire_writer_new();
         micro_check(pair->core[rank] != NULL && pair->writer[rank] != NULL,
                     "no memory");
@@ -181,9 +186,9 @@ static void *begin_pair(long count)
 static void insert(void *argument, long i)
 {
     struct pair *pair = argument;
-    void *entry = core_enter(pair->core[0], &pair->hashes[0][i]);
+    struct entry *entry = core_enter(pair->core[0], &pair->hashes[0][i]);
     micro_check(entry != NULL, "no memory");
-    core_entry_set_user(pair->core[0], entry, &user);
+    entry->number = i;
 }
 
 static void *begin_find(long count)
@@ -198,22 +203,22 @@ static void *begin_find(long count)
 static void find(void *argument, long i)
 {
     const struct pair *pair = argument;
-    micro_check(core_user(pair->core[0], &pair->hashes[0][i]) == &user, "not found");
+    const struct entry *entry = core_user(pair->core[0], &pair->hashes[0][i]);
+    micro_check(entry != NULL && entry->number == i, "not found");
 }
 
 static void register_task(struct pair *pair, uint32_t rank, const moot_hash *hash,
                           const moot_hash *inputs, size_t input_count, uint32_t flags)
 {
-    void *const given = &user;
+    const long number = 0;
     struct core_register reg = {.flags = flags,
                                 .inputs = inputs,
                                 .input_count = input_count,
-                                .user = given,
-                                .host_size = sizeof(given)};
+                                .host_size = sizeof(number)};
     struct core_event event = {.type = CORE_EV_REGISTER, .hash = *hash, .u.reg = &reg};
     void *stub = core_prune(pair->core[rank], hash, &reg);
     if (stub != NULL) {
-        memcpy(core_stub_host(stub), &given, sizeof(given));
+        memcpy(core_stub_host(stub), &number, sizeof(number));
         event.type = CORE_EV_PRUNED;
         event.u.pruned.stubs = &stub;
         event.u.pruned.count = 1;

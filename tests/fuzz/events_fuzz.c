@@ -83,8 +83,7 @@ static void do_register(struct host *host)
         .after_count = specs[task].after_count,
         .candidates = candidates.low != 0 ? &candidates : NULL,
         .site = "fuzz.c:1",
-        .user = &host->tasks[task],
-        .host_size = sizeof(void *),
+        .host_size = sizeof(task),
     };
     if (specs[task].parent >= 0) {
         reg.parent = world.hashes[specs[task].parent];
@@ -93,10 +92,12 @@ static void do_register(struct host *host)
         .type = CORE_EV_REGISTER, .hash = world.hashes[task], .u.reg = &reg};
     void *stub = core_prune(host->core, &world.hashes[task], &reg);
     if (stub != NULL) {
-        memcpy(core_stub_host(stub), &reg.user, sizeof(void *));
+        memcpy(core_stub_host(stub), &task, sizeof(task));
         event.type = CORE_EV_PRUNED;
         event.u.pruned.stubs = &stub;
         event.u.pruned.count = 1;
+    } else {
+        event.entry = enter_for(host, task, &reg);
     }
     host->tasks[task].held = true;
     int code = step(host, &event);

@@ -64,6 +64,12 @@ static const struct {
      .size = RESULT_SIZE},
 };
 
+/* A task's entry. */
+struct entry {
+    struct core_entry core;
+    uint32_t task;
+};
+
 struct link {
     struct message **items;
     size_t count, room;
@@ -351,6 +357,28 @@ static inline void name_tasks(void)
     }
 }
 
+/* What was given with a stub is of the same task. */
+static inline void expand(void *context, struct core *core, void *entry,
+                          const void *part)
+{
+    struct entry *made = entry;
+    const struct host *host = context;
+    require(host->core == core);
+    memcpy(&made->task, part, sizeof(made->task));
+    require(hash_equal(&world.hashes[made->task], &made->core.hash));
+}
+
+/* The entry of a task that is about to be registered. */
+static inline void *enter_for(struct host *host, uint32_t task,
+                              const struct core_register *reg)
+{
+    struct entry *entry = core_enter_for(host->core, &world.hashes[task],
+                                         reg->candidates, reg->input_count, 0);
+    require(entry != NULL);
+    entry->task = task;
+    return entry;
+}
+
 static inline void host_open(uint32_t rank, const struct core_options *common)
 {
     struct host *host = host_of(rank);
@@ -360,6 +388,9 @@ static inline void host_open(uint32_t rank, const struct core_options *common)
     options.size = first;
     options.uids = world.uids;
     options.epoch = 1;
+    options.entry_bytes = sizeof(struct entry);
+    options.expand = expand;
+    options.expand_context = host;
     if (rank < first) {
         host->epoch = 1;
         host->members = (UINT64_C(1) << first) - 1;

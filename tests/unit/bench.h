@@ -54,15 +54,21 @@ static struct bench {
     struct rankset members[RANKS_MAX]; /* of the last view; none before */
     bool hurried;                      /* the last step its host */
     bool hold_runs;
-    bool joinable;         /* set before it is opened, and kept */
-    uint32_t direct_max;   /* core_options; outlives bench_open */
-    bool drops;            /* all released is dropped, in small chunks; likewise */
-    uint64_t drop_above;   /* tasks; 0: one; likewise */
-    uint32_t adapt;        /* core_options; likewise */
-    uint64_t result_bytes; /* of each task; 0: 8 */
+    bool stub[RANKS_MAX][64]; /* the rank keeps a stub of it (stub_test.c) */
+    bool joinable;            /* set before it is opened, and kept */
+    uint32_t direct_max;      /* core_options; outlives bench_open */
+    bool drops;               /* all released is dropped, in small chunks; likewise */
+    uint64_t drop_above;      /* tasks; 0: one; likewise */
+    uint32_t adapt;           /* core_options; likewise */
+    uint64_t result_bytes;    /* of each task; 0: 8 */
 } bench;
 
-static int numbers[64];
+/* A task's entry. */
+struct bench_entry {
+    struct core_entry core;
+    bool named; /* this host has said which task it is: */
+    int number;
+};
 
 /* Built with -DMOOT_MUTANTS, $MOOT_MUTANT names the rule to break
  * (tests/sim/mutants.c).
@@ -117,26 +123,66 @@ static inline void post(uint32_t from, uint32_t to, const struct message *messag
     assert_true(bench.tail - bench.head < QUEUE_MAX);
 }
 
+/* -1: of an entry that this host has not named. */
+static inline int number_of(void *known)
+{
+    const struct bench_entry *entry = known;
+    int number = -1;
+    if (core_is_stub(known)) {
+        memcpy(&number, core_stub_host(known), sizeof(number));
+    } else if (entry->named) {
+        number = entry->number;
+    }
+    return number;
+}
+
+/* What was given with a stub is in its entry. */
+static inline void expand(void *context, struct core *core, void *made,
+                          const void *part)
+{
+    struct bench_entry *entry = made;
+    bool(*stub)[64] = context;
+    assert_non_null(core);
+    entry->named = true;
+    memcpy(&entry->number, part, sizeof(entry->number));
+    (*stub)[entry->number] = false;
+}
+
+static inline void forget(uint32_t rank, void *known)
+{
+    int number = number_of(known);
+    if (number >= 0) {
+        bench.forgotten[rank][number] = true;
+    }
+    core_entry_give(bench.core[rank], known);
+}
+
 static inline void carry_out(uint32_t rank, const struct core_outputs *out)
 {
     struct core_output *items = calloc(out->count + 1, sizeof(*items));
+    int *numbers = calloc(out->count + 1, sizeof(*numbers));
+    assert_true(items != NULL && numbers != NULL);
     if (out->count > 0) {
         memcpy(items, out->items, out->count * sizeof(*items));
     }
     size_t count = out->count, said = 0;
     for (size_t i = 0; i < count; i++) { /* first what borrows from the core */
+        int number = items[i].user != NULL ? number_of(items[i].user) : 0;
+        numbers[i] = number >= 0 ? number : 0;
         if (items[i].type == CORE_OUT_SEND) {
             said++;
             post(rank, items[i].u.send.to, &items[i].u.send.message);
         }
+    }
+    for (size_t i = 0; i < count; i++) {
         for (uint32_t k = 0;
              items[i].type == CORE_OUT_FORGET && k < items[i].u.forget.count; k++) {
-            bench.forgotten[rank][*(int *)items[i].u.forget.users[k]] = true;
+            forget(rank, items[i].u.forget.users[k]);
         }
     }
     bench.said_most = said > bench.said_most ? said : bench.said_most;
     for (size_t i = 0; i < count; i++) {
-        int number = items[i].user != NULL ? *(int *)items[i].user : 0;
+        int number = numbers[i];
         switch (items[i].type) {
         case CORE_OUT_RUN:
             bench.runs[number]++;
@@ -190,6 +236,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             break;
         }
     }
+    free(numbers);
     free(items);
 }
 
@@ -340,7 +387,10 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .joinable = joinable,
                                              .direct_max = direct_max,
                                              .drop_above = drops ? drop_above : 0,
-                                             .chunk_mask = drops ? 7 : 0};
+                                             .chunk_mask = drops ? 7 : 0,
+                                             .entry_bytes = sizeof(struct bench_entry),
+                                             .expand = expand,
+                                             .expand_context = bench.stub[rank]};
         bench.core[rank] = core_new(&options);
         assert_non_null(bench.core[rank]);
     }
@@ -403,13 +453,38 @@ static inline moot_hash chaired_by(uint32_t chair, int n, unsigned facts)
     }
 }
 
+static inline void *name(struct bench_entry *entry, int number)
+{
+    if (entry != NULL) {
+        entry->named = true;
+        entry->number = number;
+    }
+    return entry;
+}
+
+/* The host has an entry of what its program names by hash. */
+static inline void enter(uint32_t rank, int number, moot_hash hash)
+{
+    assert_non_null(name(core_enter(bench.core[rank], &hash), number));
+}
+
+/* The entry of what is about to be registered; NULL: its scope has ended. */
+static inline void *enter_for(uint32_t rank, int number, const moot_hash *hash,
+                              const struct core_register *reg)
+{
+    return name(
+        core_enter_for(bench.core[rank], hash, reg->candidates, reg->input_count, 0),
+        number);
+}
+
 static inline int spawn_with(uint32_t rank, int number, moot_hash hash,
                              struct core_register reg)
 {
-    struct core_event event = {.type = CORE_EV_REGISTER, .hash = hash};
-    reg.user = &numbers[number];
+    struct core_event event = {.type = CORE_EV_REGISTER,
+                               .hash = hash,
+                               .entry = enter_for(rank, number, &hash, &reg),
+                               .u.reg = &reg};
     reg.site = "test.c:1";
-    event.u.reg = &reg;
     return step(rank, &event);
 }
 
@@ -480,14 +555,6 @@ static inline uint64_t sum_sent(enum message_type type)
         sum += core_stats(bench.core[rank])->sent[type];
     }
     return sum;
-}
-
-static inline void numbers_init(void)
-{
-    bench_break_a_rule();
-    for (int i = 0; i < 64; i++) {
-        numbers[i] = i;
-    }
 }
 
 #endif

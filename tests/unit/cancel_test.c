@@ -208,7 +208,7 @@ static void a_cancelled_once_task_takes_its_quorum(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(where_nobody_has_spawned_it_it_waits_at_the_chair),
         cmocka_unit_test(a_decision_brings_it),

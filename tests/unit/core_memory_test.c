@@ -31,14 +31,14 @@ static void spawn_stubs(int count)
     for (int i = 0, made = 0; made < count; i++) {
         moot_hash hash = digest_bytes(&i, sizeof(i));
         hash.bytes[15] = 0;
-        const void *user = &numbers[1];
-        const struct core_register reg = {
-            .user = &numbers[1], .site = "test.c:1", .host_size = sizeof(user)};
+        const int number = 1;
+        const struct core_register reg = {.site = "test.c:1",
+                                          .host_size = sizeof(number)};
         void *stub = core_prune(bench.core[0], &hash, &reg);
         if (stub == NULL) {
             continue; /* rank 0 is its chair */
         }
-        memcpy(core_stub_host(stub), &user, sizeof(user));
+        memcpy(core_stub_host(stub), &number, sizeof(number));
         struct core_event event = {.type = CORE_EV_PRUNED};
         event.u.pruned.stubs = &stub;
         event.u.pruned.count = 1;
@@ -122,7 +122,7 @@ static void handing_over_short_of_memory_breaks(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     if (!hashing_init()) {
         return 1;
     }

@@ -151,11 +151,7 @@ static void what_nobody_holds_fails_when_all_is_quiet(void **state)
     (void)state;
     bench_open(3, CORE_REPAIR);
     moot_hash a = chaired_by(1, 0, 0), b = chaired_by(2, 0, 0);
-    numbers[1] = 1;
-    void *entry = core_enter(bench.core[0], &a);
-    assert_non_null(entry);
-    core_entry_set_user(bench.core[0], entry, &numbers[1]);
-    assert_ptr_equal(core_entry_user(bench.core[0], entry), &numbers[1]);
+    enter(0, 1, a);
     begin_wait(0, a);
     spawn(1, 2, b);
     begin_wait(1, b);
@@ -583,7 +579,7 @@ static void what_waits_for_a_lease_is_on_no_circle(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     if (!hashing_init()) {
         return 1;
     }

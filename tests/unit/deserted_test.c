@@ -128,7 +128,7 @@ static void those_who_are_ready_and_were_asked_go_on(void **state)
 int main(void)
 {
     bench_break_a_rule();
-    numbers_init();
+    bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_ready_does_not_go_on_alone),
         cmocka_unit_test(those_who_are_ready_do_not_go_on_together),

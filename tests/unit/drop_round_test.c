@@ -129,7 +129,7 @@ static void what_feeds_another_lane_waits_for_that(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     bench.drops = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_chunk_that_is_leaving_is_known),

@@ -604,7 +604,7 @@ static void what_is_on_its_way_is_waited_for(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     bench.drops = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_all_have_released_is_dropped),

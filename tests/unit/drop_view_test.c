@@ -343,7 +343,7 @@ static void what_was_announced_too_late_is_told_again(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     bench.drops = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),

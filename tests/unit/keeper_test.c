@@ -122,7 +122,7 @@ static void what_the_only_candidate_ran_is_served_or_has_a_named_end(void **stat
 int main(void)
 {
     bench_break_a_rule();
-    numbers_init();
+    bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ran_where_no_candidate_is_left_is_served),
         cmocka_unit_test(what_did_not_run_there_has_no_candidate),

@@ -532,7 +532,7 @@ static void strict_mode_refuses_it(void **state)
 int main(void)
 {
     bench_break_a_rule();
-    numbers_init();
+    bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_rank_leaves_in_no_time),
         cmocka_unit_test(it_takes_no_failure_detection),

@@ -147,7 +147,7 @@ static void a_copy_is_served_and_the_last_is_kept(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pure_task_is_run_again),
         cmocka_unit_test(who_runs_it_again_knows_that_it_ended_well),

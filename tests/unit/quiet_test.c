@@ -5,12 +5,9 @@
 
 enum { MISSING = 1, LATE = 2, OTHER = 3 };
 
-/* The host has an entry of what it waits for. */
 static void wait_for(uint32_t rank, int number, moot_hash hash)
 {
-    void *entry = core_enter(bench.core[rank], &hash);
-    assert_non_null(entry);
-    core_entry_set_user(bench.core[rank], entry, &numbers[number]);
+    enter(rank, number, hash);
     begin_wait(rank, hash);
 }
 
@@ -224,7 +221,7 @@ static void nobody_goes_before_all_have_closed(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_of_who_has_come_least_far_ends),
         cmocka_unit_test(who_trusts_waits),

@@ -620,7 +620,7 @@ static void what_a_leaver_is_to_keep_keeps_its_scope(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     if (!hashing_init()) {
         return 1;
     }

@@ -324,7 +324,7 @@ static void and_nothing_of_one_that_is_being_voted_on(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     if (!hashing_init()) {
         return 1;
     }

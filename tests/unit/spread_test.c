@@ -150,7 +150,7 @@ static void strict_mode_lets_agreeing_ranks_go(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everybody_hears_of_all_who_hold_a_chunk),
         cmocka_unit_test(agreeing_ranks_count_once_and_send_no_motion),

@@ -520,13 +520,12 @@ static moot_hash spawn_link(uint64_t number, const moot_hash *before)
 {
     struct rankset mine = {0};
     assert_true(rankset_add(&mine, 1));
-    const struct core_register reg = {.user = &numbers[1],
-                                      .candidates = &mine,
-                                      .inputs = before,
-                                      .input_count = before != NULL};
+    const struct core_register reg = {
+        .candidates = &mine, .inputs = before, .input_count = before != NULL};
     struct core_event event = {.type = CORE_EV_REGISTER};
     event.hash = digest_bytes(&number, sizeof(number));
     event.hash.bytes[15] = MOOT_HASH_CANDIDATES;
+    event.entry = enter_for(1, 1, &event.hash, &reg);
     event.u.reg = &reg;
     struct core_outputs out; /* a look at all that is counted would take too long */
     assert_int_equal(core_step(bench.core[1], &event, bench.now, &out), MOOT_OK);
@@ -563,7 +562,7 @@ static void a_long_chain_is_claimed_when_all_have_reported(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     if (!hashing_init()) {
         return 1;
     }

@@ -71,7 +71,8 @@ static void who_never_spoke_is_certified_dead_too(void **state)
                                          .voters = 3,
                                          .vote_timeout_ns = CORE_NEVER,
                                          .heartbeat_ns = CORE_NEVER,
-                                         .direct_max = MANY};
+                                         .direct_max = MANY,
+                                         .entry_bytes = CORE_ENTRY_BYTES};
     struct core *core = core_new(&options);
     assert_non_null(core);
     struct core_event event = {.type = CORE_EV_DEAD};
@@ -286,7 +287,8 @@ static struct core *newcomer(bool *refused, struct core_output *answer)
                                          .voters = 3,
                                          .heartbeat_ns = HEARTBEAT_NS,
                                          .join_uid = 77,
-                                         .joinable = true};
+                                         .joinable = true,
+                                         .entry_bytes = CORE_ENTRY_BYTES};
     struct core *core = core_new(&options);
     assert_non_null(core);
     struct core_outputs asks, answers;
@@ -354,7 +356,7 @@ static void with_joinable_a_certificate_is_no_quorum(void **state)
 
 int main(void)
 {
-    numbers_init();
+    bench_break_a_rule();
     if (!hashing_init()) {
         return 1;
     }
