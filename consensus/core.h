@@ -389,8 +389,8 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
 /* --- Looking in ---------------------------------------------------------------- */
 
-/* Its entry; NULL: nothing is known of it. */
-void *core_user(const struct core *core, const moot_hash *hash);
+/* Its entry, made of its stub if need be; NULL: nothing is known of it. */
+void *core_user(struct core *core, const moot_hash *hash);
 /* The task belongs to a scope that has ended on every rank: nothing is known of it. */
 bool core_forgotten(const struct core *core, const moot_hash *hash);
 /* A once task that has run and been dropped: it is not to be spawned again. */
@@ -462,9 +462,10 @@ void *core_entry_input(const void *entry, uint32_t i);
 bool core_entry_is_input(const void *entry);
 /* The memory of a forgotten task's entry, to be used again. */
 void core_entry_give(struct core *core, void *entry);
-/* Calls `see` for every entry that is not forgotten, in no order of meaning, until it
- * returns false.  Nothing is to be entered, stepped or given back meanwhile. */
-void core_each_entry(const struct core *core, bool (*see)(void *context, void *entry),
+/* Makes entries of all stubs, and calls `see` for every entry that is not forgotten, in
+ * no order of meaning, until it returns false.  Nothing is to be entered, stepped or
+ * given back meanwhile. */
+void core_each_entry(struct core *core, bool (*see)(void *context, void *entry),
                      void *context);
 
 /* True if a MOTION that carries a spec should be adopted: it passes Rule E, this rank
@@ -521,8 +522,9 @@ struct core_task_view {
     struct rankset awaited; /* whom a vote waits for: voters, or who reports; members
                                that have not said that they never will hold it */
 };
-/* False, and nothing to release, if nothing is known of it. */
-bool core_task_look(const struct core *core, const moot_hash *hash,
+/* False, and nothing to release, if nothing is known of it.  Makes an entry of a stub.
+ */
+bool core_task_look(struct core *core, const moot_hash *hash,
                     struct core_task_view *out);
 void core_task_view_release(struct core_task_view *view);
 
@@ -566,9 +568,7 @@ void core_each_open(const struct core *core,
 /* Calls `see` for each task that this rank waits for (a lane, or an owned task's
  * missing input) and has not got. */
 void core_each_wait(const struct core *core,
-                    void (*see)(const struct core *core, const moot_hash *hash,
-                                void *context),
-                    void *context);
+                    void (*see)(void *context, const moot_hash *hash), void *context);
 
 struct core_stats {
     uint64_t registered, claimed, adopted;

@@ -53,13 +53,13 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
         position > core->gossip.lanes[lane].len) {
         return false;
     }
-    const struct task_record *task =
-        lane_task(core, &core->gossip.lanes[lane], position);
-    if (task == NULL) {
+    const void *known = lane_known(&core->gossip.lanes[lane], position);
+    if (known == NULL) {
         return false;
     }
-    *hash = task->hash;
-    *site = task->site;
+    *hash = *(const moot_hash *)known;
+    *site = is_stub(known) ? ((const struct stub *)known)->site
+                           : ((const struct task_record *)known)->site;
     return true;
 }
 

@@ -39,7 +39,7 @@ HOT void ask_drop_need(struct core *core, struct task_record *task, enum want wa
     }
 }
 
-static uint64_t bound_of(const struct core *core, const struct core_event *event,
+static uint64_t bound_of(struct core *core, const struct core_event *event,
                          const struct task_record *task)
 {
     if (!event->u.need.by_task) {

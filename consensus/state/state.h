@@ -111,19 +111,19 @@ void stub_let_go(struct core *core, struct stub *stub);
 /* All but its place on the roll, and its memory. */
 void stub_forget(struct core *core, struct stub *stub);
 void stub_give(struct core *core, struct stub *stub); /* that memory */
-/* The record of a task of which a record or a stub is known: callers need not know of
- * stubs. */
-static inline struct task_record *stub_seen(const struct core *core, void *known)
+/* The record of a task of which a record or a stub is known, made now of a stub:
+ * callers need not know of stubs. */
+static inline struct task_record *stub_seen(struct core *core, void *known)
 {
-    return is_stub(known) ? stub_expand((struct core *)(uintptr_t)core, known) : known;
+    return is_stub(known) ? stub_expand(core, known) : known;
 }
 
 /* --- task_table.c ----------------------------------------------------------------- */
 
-struct task_record *table_find(const struct core *core, const moot_hash *hash);
+struct task_record *table_find(struct core *core, const moot_hash *hash);
 /* A record or a stub. */
 void *table_look(const struct core *core, const moot_hash *hash);
-static inline struct task_record *table_at(const struct core *core, size_t slot)
+static inline struct task_record *table_at(struct core *core, size_t slot)
 {
     return stub_seen(core, core->state.slots[slot]);
 }
@@ -169,7 +169,7 @@ bool table_add_inputs(struct core *core, struct task_record *task, size_t count)
 void *record_room(const struct core *core, struct task_record *task,
                   size_t *room_bytes);
 /* Those of an event's task, by its entry if the host gave it. */
-static inline struct task_record *event_find(const struct core *core,
+static inline struct task_record *event_find(struct core *core,
                                              const struct core_event *event)
 {
     return event->entry != NULL ? event->entry : table_find(core, &event->hash);
@@ -235,7 +235,7 @@ bool core_make_room(struct core *core, uint32_t size); /* for ranks 0..size-1 */
 /* A record or a stub; NULL: it is gone. */
 void *lane_known(const struct lane_record *lane, uint64_t position);
 static inline struct task_record *
-lane_task(const struct core *core, const struct lane_record *lane, uint64_t position)
+lane_task(struct core *core, const struct lane_record *lane, uint64_t position)
 {
     return stub_seen(core, lane_known(lane, position));
 }

@@ -47,7 +47,7 @@ void *table_look(const struct core *core, const moot_hash *hash)
     return core->state.slot_count > 0 ? core->state.slots[slot_of(core, hash)] : NULL;
 }
 
-struct task_record *table_find(const struct core *core, const moot_hash *hash)
+struct task_record *table_find(struct core *core, const moot_hash *hash)
 {
     return stub_seen(core, table_look(core, hash));
 }

@@ -1,5 +1,7 @@
-/* inspect.c - views of a core's state, for reports, info and tests.  Nothing here
- * changes anything. */
+/* inspect.c - views of a core's state, for reports, info and tests.
+ *
+ * Nothing here changes what is known.  Where a core is not const, what is asked for has
+ * a record afterwards that may have been a stub before. */
 #include "consensus/step/step.h"
 
 #include "consensus/gossip/gossip.h"
@@ -8,7 +10,7 @@
 
 #include <string.h>
 
-void *core_user(const struct core *core, const moot_hash *hash)
+void *core_user(struct core *core, const moot_hash *hash)
 {
     return table_find(core, hash);
 }
@@ -116,10 +118,10 @@ void core_entry_give(struct core *core, void *entry)
     }
 }
 
-void core_each_entry(const struct core *core, bool (*see)(void *context, void *entry),
+void core_each_entry(struct core *core, bool (*see)(void *context, void *entry),
                      void *context)
 {
-    stub_expand_all((struct core *)(uintptr_t)core); /* it may ask for its inputs */
+    stub_expand_all(core); /* it may ask for its inputs */
     for (size_t i = 0; i < core->state.slot_count; i++) {
         if (table_at(core, i) != NULL && !see(context, table_at(core, i))) {
             return;
@@ -142,7 +144,7 @@ static void look_at_others(const struct core *core, const struct task_record *ta
     }
 }
 
-bool core_task_look(const struct core *core, const moot_hash *hash,
+bool core_task_look(struct core *core, const moot_hash *hash,
                     struct core_task_view *out)
 {
     struct task_record *task = table_find(core, hash);
@@ -237,16 +239,14 @@ bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_vie
 }
 
 void core_each_wait(const struct core *core,
-                    void (*see)(const struct core *core, const moot_hash *hash,
-                                void *context),
-                    void *context)
+                    void (*see)(void *context, const moot_hash *hash), void *context)
 {
     for (size_t i = 0; i < core->state.slot_count; i++) {
         const struct task_record *task =
             !is_stub(core->state.slots[i]) ? core->state.slots[i] : NULL;
         if (task != NULL && task->needs_done + task->needs_data > 0 &&
             !task_satisfied(task)) {
-            see(core, &task->hash, context);
+            see(context, &task->hash);
         }
     }
 }

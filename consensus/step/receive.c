@@ -357,8 +357,10 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
         is_of_the_past(core, motion)) {
         return false;
     }
-    const struct task_record *task = table_find(core, &motion->hash);
-    if (task != NULL && (task->held || task->declined || task->rec != NOBODY)) {
+    const void *known = table_look(core, &motion->hash);
+    const struct task_record *task = known;
+    if (known != NULL && (is_stub(known) || task->held || task->declined ||
+                          task->rec != NOBODY)) { /* a stub is held */
         return false;
     }
     return placement_chair(&motion->hash, &core->members,

@@ -291,7 +291,7 @@ static void put_view(struct snapshot_draft *draft, Moot__Account__Task *to,
 /* Tells of the tasks named so far, and of the inputs that they name in turn. */
 static void put_tasks(struct snapshot_draft *draft)
 {
-    const struct core *core = draft->m->core;
+    struct core *core = draft->m->core;
     Moot__Account__Task *to =
         take_list(draft, TASKS_MAX, sizeof(*to), &draft->account.tasks);
     for (uint32_t i = 0; to != NULL && i < draft->task_count; i++) {

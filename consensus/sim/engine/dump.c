@@ -16,11 +16,11 @@ static const char *name_of(const struct sim *sim, const moot_hash *hash)
     return task < sim->program->task_count ? sim->program->tasks[task].name : "?";
 }
 
-static void dump_wait(const struct core *core, const moot_hash *hash, void *context)
+static void dump_wait(void *context, const moot_hash *hash)
 {
     struct dump *dump = context;
     struct core_task_view view = {0};
-    if (!core_task_look(core, hash, &view)) {
+    if (!core_task_look(dump->host->core, hash, &view)) {
         return;
     }
     char asked[64], holders[64];
