@@ -13,6 +13,9 @@
  *
  *     core_step(core, &event, now) -> outputs; carry them out in order; step again.
  *
+ * Beside the steps stand what a host keeps behind entries (core_entry.h), looks
+ * (core_view.h), and three calls that put nothing out, at the end of this file.
+ *
  * Outputs, and what they borrow, live until the next step of the same core.  The host
  * must not step the core while it carries outputs out of the previous step except after
  * having copied what it still needs; node/ queues follow-up events instead.
@@ -93,48 +96,9 @@ enum { CORE_ASK_FACTOR_MAX = 64, CORE_SUSPECT_FACTOR_MAX = 4 };
 
 enum { CORE_PAGES_BYTES = 2 << 20 };
 
-/* A task's record, whose first part is the core's and whose second is the host's: one
- * piece of memory, that both touch together.  A host begins its own record with this;
- * its part is zero when the core makes the entry, on its own or in core_enter(), and
- * `user` is the entry in all that concerns the task.  With CORE_OUT_FORGET the whole of
- * it is the host's, `rest` included, until it gives it back with core_entry_give(). */
-enum { CORE_ENTRY_BYTES = 200, CORE_ENTRY_BYTES_MAX = 1024 };
-struct core_entry {
-    moot_hash hash; /* neither this is to be written */
-    uint8_t pieces; /* nor what all of it takes, room behind it included */
-    uint8_t more[7];
-    void *rest[(CORE_ENTRY_BYTES - sizeof(moot_hash) - 8) / sizeof(void *)];
-};
-
 /* NULL if there is no memory or an option is out of range. */
 struct core *core_new(const struct core_options *options);
 void core_free(struct core *core); /* accepts NULL */
-
-/* --- Stubs --------------------------------------------------------------------- */
-
-struct core_register;
-
-/* A task that this rank neither runs nor feeds may be kept as a stub, which takes a
- * third of what an entry does: its hash, its place on the roll, and what the host puts
- * there (core_stub_host), some hundred bytes.  It becomes an entry when anything else
- * than its release is said of it, and then its stub is gone: whoever keeps one hears of
- * that by core_options.expand.  In what is given to the core, and in CORE_OUT_FORGET,
- * it may stand for an entry; whatever else says that it takes an entry does not take a
- * stub.
- *
- * Makes one of a task that may be one, or returns NULL.  The next event must be the
- * CORE_EV_PRUNED that registers it, alone or behind others made before; until then the
- * host writes its part and has the core look for nothing. */
-void *core_prune(struct core *core, const moot_hash *hash,
-                 const struct core_register *reg);
-/* Whether any plain task can be registered now, at top level and in no scope, whatever
- * its hash, with all ranks for candidates or, if `owner_plus_one` is not 0, with that
- * rank, which is below 64.  Only memory can lack. */
-bool core_takes_any(const struct core *core, uint32_t owner_plus_one);
-/* Of an entry or a stub, whose hash stands at the beginning of both. */
-bool core_is_stub(const void *entry);
-/* As many bytes as core_register.host_size: what its entry is made of. */
-void *core_stub_host(void *stub);
 
 /* --- Events -------------------------------------------------------------------- */
 
@@ -387,14 +351,12 @@ uint64_t core_deadline(const struct core *core);
 /* The present view, which frames and the host's own messages carry. */
 void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
-/* --- Looking in ---------------------------------------------------------------- */
+/* --- Beside the steps ----------------------------------------------------------- */
 
-/* Its entry, made of its stub if need be; NULL: nothing is known of it. */
-void *core_user(struct core *core, const moot_hash *hash);
-/* The task belongs to a scope that has ended on every rank: nothing is known of it. */
-bool core_forgotten(const struct core *core, const moot_hash *hash);
-/* A once task that has run and been dropped: it is not to be spawned again. */
-bool core_lost(const struct core *core, const moot_hash *hash);
+/* These three change what a core takes into account, and put nothing out: they cost
+ * less than a step where a host does little else.  They are not to be called within
+ * one. */
+
 /* The program uses the task, of which entry may be NULL, no more: it may be dropped
  * when all members say so.  To register it again takes that back. */
 void core_let_go(struct core *core, const moot_hash *hash, void *entry);
@@ -406,194 +368,5 @@ bool core_release(struct core *core, const moot_hash *hash, void *entry,
  * however few tasks there are, in pieces of so many at most (rounded down to a power of
  * two).  One member that says so is enough.  0: they do not any more. */
 void core_press(struct core *core, uint32_t together);
-/* Why a task with these inputs is not to be spawned any more: it, or an input, is
- * forgotten (SCOPE_CLOSED) or lost (RESULT_LOST); else MOOT_OK. */
-int core_refusal(const struct core *core, const moot_hash *hash,
-                 const moot_hash *inputs, size_t input_count);
-/* The members are deciding whether to drop it: until that is over (some messages, with
- * no help by this rank's lanes) it is neither to be registered nor named as an input.
- */
-bool core_is_leaving(const struct core *core, const moot_hash *hash);
-bool core_entry_is_leaving(const struct core *core, const void *entry);
-bool core_any_leaving(const struct core *core); /* some task is */
-/* What is counted of tasks that may be dropped is what a look at all of them finds: for
- * tests, as it takes long. */
-bool core_counts_hold(const struct core *core);
-/* Every input that an owned task waits for is needed at least as soon as the task, and
- * what a chair is asked for is found by how soon: for tests, likewise. */
-bool core_needs_hold(const struct core *core);
-/* The task at a position, from 1, of a lane of this rank's, and its call site (NULL:
- * not known), which stays while the core knows the task; false where the lane has none,
- * or it is forgotten. */
-bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
-                  moot_hash *hash, const char **site);
-/* This rank has closed the scope, by name. */
-bool core_scope_closed(const struct core *core, const moot_hash *scope);
-
-/* The task will be entered, or looked up, soon: fetches what that takes. */
-void core_expect(const struct core *core, const moot_hash *hash);
-/* A message about the task, which is likely to be known, is about to be stepped:
- * fetches its record. */
-void core_expect_known(const struct core *core, const moot_hash *hash);
-/* The core's entry of a task, made if there is none: NULL without memory, or if its
- * scope has ended on every rank.  It stands until CORE_OUT_FORGET, and carries the
- * host's part from before the task is registered (a pushed result, a wait for a hash).
- */
-void *core_enter(struct core *core, const moot_hash *hash);
-/* The same for a task that is about to be registered: with candidates (NULL: all),
- * which are copied, and so many inputs.  If the entry is made by this call it has room
- * for them, and behind that for so many bytes of the host's. */
-void *core_enter_for(struct core *core, const moot_hash *hash,
-                     const struct rankset *candidates, size_t input_count,
-                     size_t room_bytes);
-/* What room the host has behind the entry, aligned for any type and not cleared, and at
- * least as much as was asked for if there is any at all.  It goes with the entry. */
-void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes);
-/* Where the program spawned it; NULL: not said.  What is set stays the host's, and
- * CORE_EV_REGISTER may say the same.  Also of an entry that the core has forgotten. */
-const char *core_entry_site(const void *entry);
-void core_entry_set_site(void *entry, const char *site);
-/* What an entry was registered with, not when the core has forgotten it: so many
- * inputs, of which the first so many give it data; the entry of one, NULL if it has
- * been forgotten.  Is it itself an input of another? */
-uint32_t core_entry_input_count(const void *entry);
-uint32_t core_entry_data_count(const void *entry);
-void *core_entry_input(const void *entry, uint32_t i);
-bool core_entry_is_input(const void *entry);
-/* The memory of a forgotten task's entry, to be used again. */
-void core_entry_give(struct core *core, void *entry);
-/* Makes entries of all stubs, and calls `see` for every entry that is not forgotten, in
- * no order of meaning, until it returns false.  Nothing is to be entered, stepped or
- * given back meanwhile. */
-void core_each_entry(struct core *core, bool (*see)(void *context, void *entry),
-                     void *context);
-
-/* True if a MOTION that carries a spec should be adopted: it passes Rule E, this rank
- * chairs the task and does not hold it.  The host then registers it with
- * CORE_TASK_ADOPTED before it feeds the MOTION itself. */
-bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
-                      const struct message *motion);
-
-enum core_own { CORE_OWN_NONE, CORE_OWN_WAIT, CORE_OWN_RUNNING, CORE_OWN_DONE };
-enum core_have { CORE_HAVE_NOTHING, CORE_HAVE_BARE, CORE_HAVE_DATA };
-
-/* core_lack: what a task without an owner lacks, as its chair has it.  X(name, "text").
- */
-#define CORE_LACKS(X)                                                                  \
-    X(NOTHING, "nothing")   /* decided, or another rank's to decide */                 \
-    X(CANDIDATES, "finder") /* this is a finder: nobody said who may run it */         \
-    X(REPORTS, "reports")   /* of members, about what they had before this view */     \
-    X(QUORUM, "quorum")     /* this rank is cut off from the majority */               \
-    X(VOTERS, "voters")     /* once: that a majority of them accepts the owner */      \
-    X(HOLDER, "holder")     /* nobody who may run it is known to hold it */            \
-    X(EVIDENCE, "evidence") /* this chair is in its own program and may spawn it */    \
-    X(DEMAND, "demand")     /* it waits, but its roll is shorter than the asker's */   \
-    X(MODE, "mode")         /* what is at hand counts in repair mode only */           \
-    X(MOTION, "motion")     /* nobody has asked for it */
-
-enum core_lack {
-#define X(name, text) CORE_LACK_##name,
-    CORE_LACKS(X)
-#undef X
-        CORE_LACK_END
-};
-
-struct core_task_view {
-    bool held, declined, asked; /* asked: this rank has sent a motion */
-    uint32_t flags;
-    uint64_t position;  /* on this rank's roll, 1-based; 0: not on it */
-    uint32_t chair;     /* PLACEMENT_NOBODY if unknown */
-    uint32_t owner;     /* PLACEMENT_NOBODY if this rank does not know */
-    uint32_t canceller; /* PLACEMENT_NOBODY if this rank knows of none */
-    enum evidence evidence;
-    enum core_own own;
-    enum core_have have;
-    int32_t status;   /* once have is not NOTHING, or a verdict */
-    uint32_t missing; /* inputs not there yet, if owned */
-    uint32_t waits;   /* of this rank: lanes and owned tasks */
-    uint64_t need;
-    const char *site;
-    void *user;
-    const moot_hash *first_missing;   /* an input not there yet; NULL if none */
-    struct rankset asked_by;          /* as chair */
-    struct rankset holders;           /* known to hold it */
-    const struct rankset *candidates; /* NULL: all ranks, or not known */
-    enum core_lack lack;              /* as chair */
-    struct rankset awaited; /* whom a vote waits for: voters, or who reports; members
-                               that have not said that they never will hold it */
-};
-/* False, and nothing to release, if nothing is known of it.  Makes an entry of a stub.
- */
-bool core_task_look(struct core *core, const moot_hash *hash,
-                    struct core_task_view *out);
-void core_task_view_release(struct core_task_view *view);
-
-/* What a peer said last. */
-struct core_peer_view {
-    uint64_t heard_ns;          /* when; 0: nothing yet */
-    struct message_state state; /* .site is owned by the core */
-    moot_hash waits_for;        /* if state.waiting */
-};
-bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out);
-
-/* The timers as they are now, and what they follow.  Those that concern a peer are of
- * the peer `rank`; CORE_NEVER: it never ends, or there is no failure detection. */
-struct core_timers {
-    uint64_t ask_delay_ns; /* before `rank`, as a chair, is asked */
-    uint64_t vote_timeout_ns, heartbeat_ns, lease_ns;
-    uint64_t suspect_ns;                             /* the silence for which it is */
-    uint64_t round_trip_ns, round_trip_deviation_ns; /* to it; smoothed */
-    uint64_t round_trips;                            /* so many were seen */
-    uint64_t longest_gap_ns; /* between two of its heartbeats; fades */
-    uint64_t late_claims;    /* of this rank, that the vote timeout is learnt from */
-    uint32_t unwell;         /* this rank has been late itself: 0 (not lately) to 3 */
-};
-bool core_timers_look(const struct core *core, uint32_t rank, struct core_timers *out);
-
-/* This rank, as the protocol has it. */
-struct core_self_view {
-    uint64_t len; /* of its roll */
-    bool blocked, closed;
-    bool lease;     /* it may start once tasks; true where no lease is needed */
-    bool no_quorum; /* its waits have ended with that */
-    const struct rankset *members, *suspects;
-};
-void core_self_look(const struct core *core, struct core_self_view *out);
-
-/* Calls `see` for tasks that this rank owns and has not finished, and for those that it
- * was asked for and has not decided, until it returns false. */
-void core_each_open(const struct core *core,
-                    bool (*see)(void *context, const moot_hash *hash), void *context);
-
-/* Calls `see` for each task that this rank waits for (a lane, or an owned task's
- * missing input) and has not got. */
-void core_each_wait(const struct core *core,
-                    void (*see)(void *context, const moot_hash *hash), void *context);
-
-struct core_stats {
-    uint64_t registered, claimed, adopted;
-    uint64_t pruned;               /* of those registered: as stubs */
-    uint64_t yields[EVIDENCE_END]; /* votes that this rank cast as chair, by evidence */
-    uint64_t owned_by_decision;
-    uint64_t motions_sent, results_pushed, results_answered, pulls_sent;
-    uint64_t seeks_sent, polls_sent, verdicts;
-    uint64_t returned, handed_over; /* leaving: tasks not started; results */
-    uint64_t sent[MESSAGE_TYPE_END], received[MESSAGE_TYPE_END];
-    uint64_t results_dropped; /* a second copy, or nobody wanted it */
-    uint64_t refused;         /* messages that Rule E or a check turned away */
-    uint64_t violations;      /* a peer broke an invariant (I1, I6) */
-    uint64_t tasks;           /* records now; SCOPED ones go when their scope ends */
-    uint64_t forgotten, scopes_ended, late; /* tasks; scopes; messages about these */
-    uint64_t dropped;                       /* of those forgotten, before their scope */
-    uint64_t let_go;          /* of `tasks`: the program uses them no more */
-    uint64_t common, partial; /* at adjourn: tasks of this roll that all / not all held,
-                                 as far as gossip told */
-};
-const struct core_stats *core_stats(const struct core *core);
-
-/* How many tasks this rank owns and has not finished. */
-uint64_t core_unfinished(const struct core *core);
-/* How many it was asked for as their chair, and nobody owns yet: counts them. */
-uint64_t core_undecided(const struct core *core);
 
 #endif

@@ -9,6 +9,7 @@
 #define CONSENSUS_STATE_CORE_STATE_H
 
 #include "consensus/core.h"
+#include "consensus/core_view.h"
 #include "consensus/mutant.h"
 #include "consensus/state/peer_record.h"
 #include "consensus/state/scope_record.h"

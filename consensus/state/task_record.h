@@ -11,6 +11,8 @@
 #define CONSENSUS_STATE_TASK_RECORD_H
 
 #include "consensus/core.h"
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "consensus/state/stub.h"
 #include "hashing/placement.h"
 #include "proto/limits.h"

@@ -1,7 +1,8 @@
 /* step.h - the room of the step itself: one event in, outputs out (consensus/core.h).
  *
  * step.c takes an event to its room and does what is due by the clock; receive.c
- * applies Rule E and hands messages out; inspect.c looks at the state for reports.
+ * applies Rule E and hands messages out; entry.c makes and gives back the entries that
+ * hosts share (core_entry.h); inspect.c looks at the state for reports (core_view.h).
  * Nothing in consensus/ calls this room but itself.
  *
  * Writes core->step.

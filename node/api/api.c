@@ -5,6 +5,7 @@
  */
 #include "node/api/moot.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 #include "node/api/close.h"

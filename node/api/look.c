@@ -1,6 +1,7 @@
 /* look.c - the public calls that show what is known of tasks: one, some, all. */
 #include "node/api/look.h"
 
+#include "consensus/core_view.h"
 #include "hashing/placement.h"
 #include "node/api/moot_watch.h"
 #include "node/config/sized.h"

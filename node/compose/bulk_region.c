@@ -1,6 +1,8 @@
 /* bulk_region.c - see bulk_region.h. */
 #include "node/compose/bulk_region.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "node/compose/queue.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"

@@ -1,6 +1,7 @@
 /* group.c - see group.h. */
 #include "node/compose/group.h"
 
+#include "consensus/core_view.h"
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_wait.h"

@@ -1,6 +1,8 @@
 /* inbox.c - see inbox.h. */
 #include "node/engine/inbox.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"

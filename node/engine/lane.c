@@ -1,6 +1,7 @@
 /* lane.c - see lane.h. */
 #include "node/engine/lane.h"
 
+#include "consensus/core_entry.h"
 #include "hashing/base/hot.h"
 #include "node/compose/group.h"
 #include "node/compose/queue.h"

@@ -1,6 +1,7 @@
 /* lane_scope.c - see lane_scope.h. */
 #include "node/engine/lane_scope.h"
 
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/engine/context.h"
 #include "node/engine/engine.h"

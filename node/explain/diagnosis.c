@@ -1,6 +1,7 @@
 /* diagnosis.c - see diagnosis.h. */
 #include "node/explain/diagnosis.h"
 
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/members/members.h"
 

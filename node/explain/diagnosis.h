@@ -9,6 +9,7 @@
 #ifndef NODE_EXPLAIN_DIAGNOSIS_H
 #define NODE_EXPLAIN_DIAGNOSIS_H
 
+#include "consensus/core_view.h"
 #include "node/explain/job_snapshot.h"
 
 /* X(name, "word"): the worst first. */

@@ -1,6 +1,7 @@
 /* exit_report.c - see exit_report.h. */
 #include "node/explain/exit_report.h"
 
+#include "consensus/core_view.h"
 #include "node/explain/report.h"
 #include "node/members/members.h"
 #include "node/service/status_socket.h"

@@ -1,6 +1,7 @@
 /* job_snapshot.c - see job_snapshot.h. */
 #include "node/explain/job_snapshot.h"
 
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/members/members.h"
 

@@ -5,6 +5,7 @@
  */
 #include "node/explain/rank_snapshot.h"
 
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/explain/exit_report.h"
 #include "node/explain/report.h"

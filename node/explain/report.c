@@ -1,6 +1,8 @@
 /* report.c - see report.h; what a stall report says stands in stall.c. */
 #include "node/explain/report.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/engine/engine.h"
 #include "node/explain/divergence.h"

@@ -6,6 +6,7 @@
  */
 #include "node/explain/rank_snapshot.h"
 
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/members/members.h"
 

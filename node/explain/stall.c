@@ -1,6 +1,7 @@
 /* stall.c - see stall.h. */
 #include "node/explain/stall.h"
 
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/members/members.h"
 

@@ -3,6 +3,7 @@
  */
 #include "node/explain/stall.h"
 
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/members/members.h"
 

@@ -1,5 +1,6 @@
 /* timing.c - see timing.h. */
 #include "node/explain/timing.h"
+#include "consensus/core_view.h"
 
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* task_watch.c - see task_watch.h. */
 #include "node/record/task_watch.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"

@@ -10,6 +10,7 @@
 #include "node/schedule/call_frame.h"
 #include "proto/wire.h"
 
+#include "consensus/core_entry.h"
 #include "moot.pb-c.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* descendants.c - see descendants.h. */
 #include "node/schedule/descendants.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"

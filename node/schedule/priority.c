@@ -2,6 +2,8 @@
  * are as long as the program makes them. */
 #include "node/schedule/priority.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "node/schedule/ready.h"
 
 #include <assert.h>

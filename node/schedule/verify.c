@@ -1,6 +1,7 @@
 /* verify.c - see verify.h. */
 #include "node/schedule/verify.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"

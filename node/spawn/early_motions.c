@@ -1,6 +1,7 @@
 /* early_motions.c - see early_motions.h. */
 #include "node/spawn/early_motions.h"
 
+#include "consensus/core_view.h"
 #include "node/engine/context.h"
 #include "node/spawn/spawn.h"
 #include "proto/copy.h"

@@ -1,6 +1,8 @@
 /* spawn.c - see spawn.h. */
 #include "node/spawn/spawn.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 #include "node/compose/group.h"

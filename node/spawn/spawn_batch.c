@@ -1,6 +1,8 @@
 /* spawn_batch.c - see spawn_batch.h. */
 #include "node/spawn/spawn_batch.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/compose/queue.h"
 #include "node/engine/engine.h"

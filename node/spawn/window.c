@@ -1,6 +1,7 @@
 /* window.c - see window.h. */
 #include "node/spawn/window.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"

@@ -1,6 +1,8 @@
 /* error_chain.c - see error_chain.h. */
 #include "node/tasks/error_chain.h"
 
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "node/members/members.h"
 #include "proto/error.h"
 #include "proto/limits.h"

@@ -1,6 +1,7 @@
 /* task.c - see task.h. */
 #include "node/tasks/task.h"
 
+#include "consensus/core_entry.h"
 #include "hashing/base/fetch_ahead.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"

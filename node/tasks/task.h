@@ -13,6 +13,7 @@
 #define NODE_TASKS_TASK_H
 
 #include "consensus/core.h"
+#include "consensus/core_entry.h"
 #include "node/api/moot.h"
 #include "node/config/text.h"
 #include "node/store/payload.h"

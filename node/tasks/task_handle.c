@@ -1,6 +1,7 @@
 /* task_handle.c - see task_handle.h. */
 #include "node/tasks/task_handle.h"
 
+#include "consensus/core_entry.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 #include "node/engine/lane_scope.h"

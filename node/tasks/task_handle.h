@@ -5,6 +5,7 @@
 #ifndef NODE_TASKS_TASK_HANDLE_H
 #define NODE_TASKS_TASK_HANDLE_H
 
+#include "consensus/core_entry.h"
 #include "node/engine/context.h"
 
 /* A new reference; 0 without memory or beyond the limit. */

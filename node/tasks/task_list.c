@@ -1,6 +1,7 @@
 /* task_list.c - see task_list.h. */
 #include "node/tasks/task_list.h"
 
+#include "consensus/core_entry.h"
 #include "node/engine/context.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * list).  A state is a word, so that who reads it need not know the enums.  What is
  * absent is null: a message, a time that never comes, a rank that nobody knows.
  */
+#include "consensus/core_view.h"
 #include "node/explain/rank_snapshot.h"
 #include "node/members/members.h"
 #include "node/tasks/task.h"

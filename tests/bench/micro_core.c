@@ -7,6 +7,7 @@
 #include "tests/bench/micro.h"
 
 #include "consensus/core.h"
+#include "consensus/core_entry.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "proto/wire.h"

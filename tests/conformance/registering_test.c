@@ -4,6 +4,8 @@
  * The program is linked with --wrap=engine_step: of the registrations some are refused
  * for want of memory, and all are counted.
  */
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/placement.h"
 #include "node/engine/context.h"
 #include "node/engine/engine.h"

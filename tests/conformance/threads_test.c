@@ -1,6 +1,7 @@
 /* threads_test.c - threads of one rank that use each other's handles, and that end or
  * are called back while another closes the context.
  */
+#include "consensus/core_view.h"
 #include "node/api/moot_watch.h"
 #include "node/engine/context.h"
 #include "node/engine/engine.h"

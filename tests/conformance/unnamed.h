@@ -5,6 +5,7 @@
 #ifndef TESTS_CONFORMANCE_UNNAMED_H
 #define TESTS_CONFORMANCE_UNNAMED_H
 
+#include "consensus/core_view.h"
 #include "node/engine/clock.h"
 #include "node/engine/context.h"
 #include "node/engine/engine.h"

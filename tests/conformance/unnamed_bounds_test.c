@@ -3,6 +3,8 @@
  * about to be, and when a queue's function returns.  And where the little that is kept
  * of other ranks' tasks is not enough: in tickets, and behind many kinds of queues.
  */
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/tasks/task_handle.h"
 #include "tests/conformance/unnamed.h"

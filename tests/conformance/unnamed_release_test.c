@@ -1,6 +1,7 @@
 /* unnamed_release_test.c - releases while tasks wait for their hash: of one of these,
  * of an input of one, and of a task that one of these is once more.
  */
+#include "consensus/core_entry.h"
 #include "tests/conformance/unnamed.h"
 
 enum what { BYTES, LINGERS, LET_GO };

@@ -4,6 +4,7 @@
  * wait (node/spawn/spawn_batch.h), and then does what a program, another thread or a
  * peer can do before they are registered.
  */
+#include "consensus/core_entry.h"
 #include "tests/conformance/unnamed.h"
 
 /* --- When they are registered ---------------------------------------------------- */

@@ -20,6 +20,8 @@
 #define TESTS_FUZZ_EVENTS_WORLD_H
 
 #include "consensus/core.h"
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "proto/copy.h"
 

@@ -7,6 +7,7 @@
  * is kept as a stub on all ranks but its owner, if its result has not come before, and
  * looked at through one call.
  */
+#include "consensus/core_view.h"
 #include "node/engine/context.h"
 #include "tests/mpi/support/harness.h"
 

@@ -9,6 +9,8 @@
 #define TESTS_UNIT_BENCH_H
 
 #include "consensus/core.h"
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "proto/copy.h"

@@ -4,6 +4,7 @@
 #ifndef TESTS_UNIT_DIAGNOSIS_SCENES_H
 #define TESTS_UNIT_DIAGNOSIS_SCENES_H
 
+#include "consensus/core_view.h"
 #include "tests/unit/pictures.h"
 
 enum { NOBODY = -1, A = 0, B = 1, C = 2, D = 3 };

@@ -7,6 +7,7 @@
 #ifndef TESTS_UNIT_PICTURES_H
 #define TESTS_UNIT_PICTURES_H
 
+#include "consensus/core_view.h"
 #include "node/explain/diagnosis.h"
 #include "node/members/members.h"
 

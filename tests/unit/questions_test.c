@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "consensus/core_view.h"
 #include "node/explain/query_targets.h"
 #include "node/explain/stall.h"
 

@@ -1,5 +1,6 @@
 /* dump.c - what a failed run has come to: who waits for what, and what its chair says.
  */
+#include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,6 +4,8 @@
  * task, an inbox, and the bytes of results (perform.c).  It keeps the contract of
  * core.h.
  */
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
 #include "hashing/identity.h"
 #include <stdlib.h>

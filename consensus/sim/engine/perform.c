@@ -3,6 +3,7 @@
  * The host holds the core to core.h: an output that breaks the contract fails the run
  * under the check "contract".
  */
+#include "consensus/core_entry.h"
 #include "consensus/sim/engine/sim_internal.h"
 #include "hashing/identity.h"
 #include <stdlib.h>

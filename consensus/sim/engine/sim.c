@@ -7,6 +7,7 @@
  * dump says who waits for what.  A program whose own code or kernels run is not stuck.
  * Once no fault strikes any more the program may stand still for much less: liveness.c.
  */
+#include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"

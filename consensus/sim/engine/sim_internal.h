@@ -22,6 +22,7 @@
 #ifndef CONSENSUS_SIM_ENGINE_SIM_INTERNAL_H
 #define CONSENSUS_SIM_ENGINE_SIM_INTERNAL_H
 
+#include "consensus/core_entry.h"
 #include "consensus/link/link.h"
 #include "consensus/sim/engine/liveness.h"
 #include "consensus/sim/engine/packet.h"

@@ -1,0 +1,173 @@
+/* core_view.h - looks at a core, for the host's decisions, its reports, and tests.
+ *
+ * No look changes what a core does.  Where one takes a core that is not const, it makes
+ * an entry of a stub (core_entry.h).
+ */
+#ifndef CONSENSUS_CORE_VIEW_H
+#define CONSENSUS_CORE_VIEW_H
+
+#include "consensus/core.h"
+
+/* --- What may be spawned ---------------------------------------------------------- */
+
+/* Whether any plain task can be registered now, at top level and in no scope, whatever
+ * its hash, with all ranks for candidates or, if `owner_plus_one` is not 0, with that
+ * rank, which is below 64.  Only memory can lack. */
+bool core_takes_any(const struct core *core, uint32_t owner_plus_one);
+/* The task belongs to a scope that has ended on every rank: nothing is known of it. */
+bool core_forgotten(const struct core *core, const moot_hash *hash);
+/* A once task that has run and been dropped: it is not to be spawned again. */
+bool core_lost(const struct core *core, const moot_hash *hash);
+/* Why a task with these inputs is not to be spawned any more: it, or an input, is
+ * forgotten (SCOPE_CLOSED) or lost (RESULT_LOST); else MOOT_OK. */
+int core_refusal(const struct core *core, const moot_hash *hash,
+                 const moot_hash *inputs, size_t input_count);
+/* The members are deciding whether to drop it: until that is over (some messages, with
+ * no help by this rank's lanes) it is neither to be registered nor named as an input.
+ */
+bool core_is_leaving(const struct core *core, const moot_hash *hash);
+bool core_entry_is_leaving(const struct core *core, const void *entry);
+bool core_any_leaving(const struct core *core); /* some task is */
+/* What is counted of tasks that may be dropped is what a look at all of them finds: for
+ * tests, as it takes long. */
+bool core_counts_hold(const struct core *core);
+/* Every input that an owned task waits for is needed at least as soon as the task, and
+ * what a chair is asked for is found by how soon: for tests, likewise. */
+bool core_needs_hold(const struct core *core);
+/* The task at a position, from 1, of a lane of this rank's, and its call site (NULL:
+ * not known), which stays while the core knows the task; false where the lane has none,
+ * or it is forgotten. */
+bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
+                  moot_hash *hash, const char **site);
+/* This rank has closed the scope, by name. */
+bool core_scope_closed(const struct core *core, const moot_hash *scope);
+
+/* True if a MOTION that carries a spec should be adopted: it passes Rule E, this rank
+ * chairs the task and does not hold it.  The host then registers it with
+ * CORE_TASK_ADOPTED before it feeds the MOTION itself. */
+bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
+                      const struct message *motion);
+
+enum core_own { CORE_OWN_NONE, CORE_OWN_WAIT, CORE_OWN_RUNNING, CORE_OWN_DONE };
+enum core_have { CORE_HAVE_NOTHING, CORE_HAVE_BARE, CORE_HAVE_DATA };
+
+/* core_lack: what a task without an owner lacks, as its chair has it.  X(name, "text").
+ */
+#define CORE_LACKS(X)                                                                  \
+    X(NOTHING, "nothing")   /* decided, or another rank's to decide */                 \
+    X(CANDIDATES, "finder") /* this is a finder: nobody said who may run it */         \
+    X(REPORTS, "reports")   /* of members, about what they had before this view */     \
+    X(QUORUM, "quorum")     /* this rank is cut off from the majority */               \
+    X(VOTERS, "voters")     /* once: that a majority of them accepts the owner */      \
+    X(HOLDER, "holder")     /* nobody who may run it is known to hold it */            \
+    X(EVIDENCE, "evidence") /* this chair is in its own program and may spawn it */    \
+    X(DEMAND, "demand")     /* it waits, but its roll is shorter than the asker's */   \
+    X(MODE, "mode")         /* what is at hand counts in repair mode only */           \
+    X(MOTION, "motion")     /* nobody has asked for it */
+
+enum core_lack {
+#define X(name, text) CORE_LACK_##name,
+    CORE_LACKS(X)
+#undef X
+        CORE_LACK_END
+};
+
+struct core_task_view {
+    bool held, declined, asked; /* asked: this rank has sent a motion */
+    uint32_t flags;
+    uint64_t position;  /* on this rank's roll, 1-based; 0: not on it */
+    uint32_t chair;     /* PLACEMENT_NOBODY if unknown */
+    uint32_t owner;     /* PLACEMENT_NOBODY if this rank does not know */
+    uint32_t canceller; /* PLACEMENT_NOBODY if this rank knows of none */
+    enum evidence evidence;
+    enum core_own own;
+    enum core_have have;
+    int32_t status;   /* once have is not NOTHING, or a verdict */
+    uint32_t missing; /* inputs not there yet, if owned */
+    uint32_t waits;   /* of this rank: lanes and owned tasks */
+    uint64_t need;
+    const char *site;
+    void *user;
+    const moot_hash *first_missing;   /* an input not there yet; NULL if none */
+    struct rankset asked_by;          /* as chair */
+    struct rankset holders;           /* known to hold it */
+    const struct rankset *candidates; /* NULL: all ranks, or not known */
+    enum core_lack lack;              /* as chair */
+    struct rankset awaited; /* whom a vote waits for: voters, or who reports; members
+                               that have not said that they never will hold it */
+};
+/* False, and nothing to release, if nothing is known of it.  Makes an entry of a stub.
+ */
+bool core_task_look(struct core *core, const moot_hash *hash,
+                    struct core_task_view *out);
+void core_task_view_release(struct core_task_view *view);
+
+/* What a peer said last. */
+struct core_peer_view {
+    uint64_t heard_ns;          /* when; 0: nothing yet */
+    struct message_state state; /* .site is owned by the core */
+    moot_hash waits_for;        /* if state.waiting */
+};
+bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out);
+
+/* The timers as they are now, and what they follow.  Those that concern a peer are of
+ * the peer `rank`; CORE_NEVER: it never ends, or there is no failure detection. */
+struct core_timers {
+    uint64_t ask_delay_ns; /* before `rank`, as a chair, is asked */
+    uint64_t vote_timeout_ns, heartbeat_ns, lease_ns;
+    uint64_t suspect_ns;                             /* the silence for which it is */
+    uint64_t round_trip_ns, round_trip_deviation_ns; /* to it; smoothed */
+    uint64_t round_trips;                            /* so many were seen */
+    uint64_t longest_gap_ns; /* between two of its heartbeats; fades */
+    uint64_t late_claims;    /* of this rank, that the vote timeout is learnt from */
+    uint32_t unwell;         /* this rank has been late itself: 0 (not lately) to 3 */
+};
+bool core_timers_look(const struct core *core, uint32_t rank, struct core_timers *out);
+
+/* This rank, as the protocol has it. */
+struct core_self_view {
+    uint64_t len; /* of its roll */
+    bool blocked, closed;
+    bool lease;     /* it may start once tasks; true where no lease is needed */
+    bool no_quorum; /* its waits have ended with that */
+    const struct rankset *members, *suspects;
+};
+void core_self_look(const struct core *core, struct core_self_view *out);
+
+/* Calls `see` for tasks that this rank owns and has not finished, and for those that it
+ * was asked for and has not decided, until it returns false. */
+void core_each_open(const struct core *core,
+                    bool (*see)(void *context, const moot_hash *hash), void *context);
+
+/* Calls `see` for each task that this rank waits for (a lane, or an owned task's
+ * missing input) and has not got. */
+void core_each_wait(const struct core *core,
+                    void (*see)(void *context, const moot_hash *hash), void *context);
+
+struct core_stats {
+    uint64_t registered, claimed, adopted;
+    uint64_t pruned;               /* of those registered: as stubs */
+    uint64_t yields[EVIDENCE_END]; /* votes that this rank cast as chair, by evidence */
+    uint64_t owned_by_decision;
+    uint64_t motions_sent, results_pushed, results_answered, pulls_sent;
+    uint64_t seeks_sent, polls_sent, verdicts;
+    uint64_t returned, handed_over; /* leaving: tasks not started; results */
+    uint64_t sent[MESSAGE_TYPE_END], received[MESSAGE_TYPE_END];
+    uint64_t results_dropped; /* a second copy, or nobody wanted it */
+    uint64_t refused;         /* messages that Rule E or a check turned away */
+    uint64_t violations;      /* a peer broke an invariant (I1, I6) */
+    uint64_t tasks;           /* records now; SCOPED ones go when their scope ends */
+    uint64_t forgotten, scopes_ended, late; /* tasks; scopes; messages about these */
+    uint64_t dropped;                       /* of those forgotten, before their scope */
+    uint64_t let_go;          /* of `tasks`: the program uses them no more */
+    uint64_t common, partial; /* at adjourn: tasks of this roll that all / not all held,
+                                 as far as gossip told */
+};
+const struct core_stats *core_stats(const struct core *core);
+
+/* How many tasks this rank owns and has not finished. */
+uint64_t core_unfinished(const struct core *core);
+/* How many it was asked for as their chair, and nobody owns yet: counts them. */
+uint64_t core_undecided(const struct core *core);
+
+#endif
