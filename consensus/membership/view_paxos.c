@@ -35,8 +35,7 @@
 
 #define BALLOT_RANK_BITS 20
 
-/* --- Quorums
- * --------------------------------------------------------------------------- */
+/* --- Quorums ---------------------------------------------------------------------- */
 
 static bool is_quorum(const struct core *core, const struct rankset *set,
                       const struct rankset *dead)
@@ -69,8 +68,7 @@ bool view_is_quorum(const struct core *core, const struct rankset *set)
     return is_quorum(core, set, &nobody);
 }
 
-/* --- Causes, and whose turn it is
- * ------------------------------------------------------- */
+/* --- Causes, and whose turn it is ------------------------------------------------- */
 
 static bool unwanted(const struct core *core, uint32_t rank)
 {
@@ -151,8 +149,7 @@ static void wait_for_turn(struct core *core, uint64_t extra_ns)
     paxos->next_try_ns = add_ns(core->now_ns, wait_ns);
 }
 
-/* --- Proposing
- * --------------------------------------------------------------------------- */
+/* --- Proposing -------------------------------------------------------------------- */
 
 static bool make_proposal(struct core *core, struct view *view)
 {
@@ -196,34 +193,22 @@ static const struct rankset *some_of(struct core *core, const struct rankset *se
     return rankset_empty(set) ? NULL : out_copy_set(core, set);
 }
 
-static void to_acceptor(struct core *core, uint32_t to, enum message_type type,
-                        const struct message_paxos *paxos)
+static void say(struct core *core, uint32_t to, enum message_type type,
+                const struct message_paxos *paxos)
 {
-    if (to == core->rank) {
-        if (type == MESSAGE_PREPARE) {
-            view_on_prepare(core, to, paxos);
-        } else {
-            view_on_propose(core, to, paxos);
-        }
-        return;
-    }
-    struct message *message = out_send(core, to, type, NULL);
+    struct message *message = agenda_send(core, to, type);
     if (message != NULL) {
         message->u.paxos = *paxos;
     }
 }
 
-static void to_all(struct core *core, enum message_type type,
-                   const struct message_paxos *paxos)
+static void say_to_all(struct core *core, enum message_type type,
+                       const struct message_paxos *paxos)
 {
-    uint64_t epoch = core->epoch;
     FOR_COMMITTEE(core, rank)
     {
-        if (core->epoch != epoch) {
-            return; /* alone, or with the dead: our own vote decided */
-        }
         if (!rankset_has(&core->membership.dead, rank)) {
-            to_acceptor(core, rank, type, paxos);
+            say(core, rank, type, paxos);
         }
     }
 }
@@ -248,7 +233,7 @@ static void propose_value(struct core *core)
                                           .value =
                                               view_to_message(core, &paxos->proposal)};
     if (!core->broken) {
-        to_all(core, MESSAGE_PROPOSE, &propose);
+        say_to_all(core, MESSAGE_PROPOSE, &propose);
     }
 }
 
@@ -276,11 +261,10 @@ static void start_ballot(struct core *core)
         propose_value(core);
         return;
     }
-    to_all(core, MESSAGE_PREPARE, &prepare);
+    say_to_all(core, MESSAGE_PREPARE, &prepare);
 }
 
-/* --- Accepting
- * ---------------------------------------------------------------------------- */
+/* --- Accepting -------------------------------------------------------------------- */
 
 static bool merge_dead(struct core *core, const struct rankset *dead)
 {
@@ -289,19 +273,6 @@ static bool merge_dead(struct core *core, const struct rankset *dead)
     }
     return detector_certify(core, dead) &&
            !rankset_has(&core->membership.dead, core->rank);
-}
-
-static void answer(struct core *core, uint32_t to, enum message_type type,
-                   const struct message_paxos *paxos)
-{
-    if (to == core->rank) {
-        view_on_answer(core, to, type, paxos);
-        return;
-    }
-    struct message *message = out_send(core, to, type, NULL);
-    if (message != NULL) {
-        message->u.paxos = *paxos;
-    }
 }
 
 void view_on_prepare(struct core *core, uint32_t from,
@@ -318,7 +289,7 @@ void view_on_prepare(struct core *core, uint32_t from,
     struct message_paxos reply = {.ballot = prepare->ballot};
     if (prepare->ballot <= paxos->promised) {
         reply.ballot = paxos->promised;
-        answer(core, from, MESSAGE_REJECT, &reply);
+        say(core, from, MESSAGE_REJECT, &reply);
         return;
     }
     paxos->promised = prepare->ballot;
@@ -330,7 +301,7 @@ void view_on_prepare(struct core *core, uint32_t from,
     if (paxos->accepted != 0) {
         reply.value = view_to_message(core, &paxos->value);
     }
-    answer(core, from, MESSAGE_PROMISE, &reply);
+    say(core, from, MESSAGE_PROMISE, &reply);
 }
 
 /* When this rank may vote for the value; CORE_NEVER while it hears one whom it removes,
@@ -364,7 +335,7 @@ static void vote(struct core *core)
     paxos->pending_ballot = 0;
     core->membership.voted_next = true;
     const struct message_paxos reply = {.ballot = paxos->accepted};
-    answer(core, paxos->pending_from, MESSAGE_VOTED, &reply);
+    say(core, paxos->pending_from, MESSAGE_VOTED, &reply);
 }
 
 /* Votes for the pending value now, later, or says whom it still hears. */
@@ -383,7 +354,7 @@ static void weigh(struct core *core)
         struct message_paxos reply = {.ballot = paxos->pending_ballot,
                                       .heard = out_copy_set(core, &heard)};
         paxos->pending_ballot = 0;
-        answer(core, paxos->pending_from, MESSAGE_REJECT, &reply);
+        say(core, paxos->pending_from, MESSAGE_REJECT, &reply);
     }
     rankset_release(&heard);
 }
@@ -414,7 +385,7 @@ void view_on_propose(struct core *core, uint32_t from,
     }
     if (propose->ballot < paxos->promised) {
         struct message_paxos reply = {.ballot = paxos->promised};
-        answer(core, from, MESSAGE_REJECT, &reply);
+        say(core, from, MESSAGE_REJECT, &reply);
         return;
     }
     paxos->promised = propose->ballot;
@@ -429,8 +400,7 @@ void view_on_propose(struct core *core, uint32_t from,
     weigh(core);
 }
 
-/* --- Answers to the proposer
- * ---------------------------------------------------------------- */
+/* --- Answers to the proposer ------------------------------------------------------ */
 
 /* Whom the decision is sent to.  The members of a large view pass it on to each other
  * (view_barrier.c); who begins that, and who has no part in it, is told directly. */
@@ -546,9 +516,7 @@ void view_on_answer(struct core *core, uint32_t from, enum message_type type,
     }
 }
 
-/* --- The turn
- * -----------------------------------------------------------------------------------
- */
+/* --- The turn --------------------------------------------------------------------- */
 
 /* Who is in no view yet asks those whom it knows, JOIN_WIDTH of them at a time; any
  * member may take it in. */

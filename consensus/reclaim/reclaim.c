@@ -121,11 +121,7 @@ void reclaim_say(struct core *core, uint32_t to, enum released_what what,
     said.what = what;
     said.count = name->count;
     said.sum = name->sum;
-    if (to == core->rank) {
-        reclaim_take(core, core->rank, &said);
-        return;
-    }
-    struct message *message = out_send(core, to, MESSAGE_RELEASED, NULL);
+    struct message *message = agenda_send(core, to, MESSAGE_RELEASED);
     if (message != NULL) {
         message->u.released = said;
     }
@@ -174,9 +170,7 @@ struct look {
     uint32_t chunks; /* in so many chunks */
 };
 
-/* False if it is to be looked at again, from where this look has come to its end.  A
- * chunk that is offered may have gone, and others stand elsewhere, when this returns.
- */
+/* False if it is to be looked at again, from where this look has come to its end. */
 static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
                     struct look *look)
 {

@@ -127,20 +127,6 @@ static bool may_ask(struct core *core, const struct offer *offer)
            !core->step.closed && consumers_are_offered(core, number, chunk);
 }
 
-/* Last of all: with nobody else, its answers end the round. */
-static void ask_self(struct core *core)
-{
-    struct drop *drop = &core->reclaim.drop;
-    uint64_t round = drop->round;
-    for (uint32_t i = 0; drop->round == round && i < drop->offer_count; i++) {
-        const struct chunk_name name = drop->offers[i].name;
-        if (drop->offers[i].asked && drop->answers_open > 0) {
-            reclaim_say(core, core->rank, RELEASED_CHUNK_ASK, &name,
-                        (struct message_released){.round = round});
-        }
-    }
-}
-
 void reclaim_begin_round(struct core *core)
 {
     struct drop *drop = &core->reclaim.drop;
@@ -165,13 +151,12 @@ void reclaim_begin_round(struct core *core)
         const struct offer *offer = &drop->offers[i];
         FOR_MEMBERS(core, rank)
         {
-            if (offer->asked && rank != core->rank) {
+            if (offer->asked) {
                 reclaim_say(core, rank, RELEASED_CHUNK_ASK, &offer->name,
                             (struct message_released){.round = drop->round});
             }
         }
     }
-    ask_self(core);
 }
 
 static bool is_to_go(const struct offer *offer)
@@ -202,13 +187,9 @@ static void end_round(struct core *core)
         }
         FOR_MEMBERS(core, rank)
         {
-            if (rank != core->rank) {
-                reclaim_say(core, rank, what, &name,
-                            (struct message_released){.round = round});
-            }
+            reclaim_say(core, rank, what, &name,
+                        (struct message_released){.round = round});
         }
-        reclaim_say(core, core->rank, what, &name,
-                    (struct message_released){.round = round});
     }
 }
 

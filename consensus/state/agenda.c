@@ -7,8 +7,9 @@
  * the task and the reason, and returns; step/work_off.c works the list off, first come
  * first served, until nothing is left.  A step ends with an empty agenda.
  *
- * A task stands on the agenda once, with all its reasons.  Beside tasks there are rooms
- * that have something to look at as a whole, once all tasks have been seen to.
+ * A task stands on the agenda once, with all its reasons.  Beside tasks there are the
+ * messages of a rank to itself, which are handled as those to others are, and rooms
+ * that have something to look at as a whole.
  */
 #include "consensus/state/state.h"
 
@@ -52,6 +53,42 @@ HOT struct task_record *agenda_take(struct core *core, unsigned *why)
     assert(*why != 0);
     task->agenda = 0;
     return task;
+}
+
+/* It lives, as what it borrows, until the next step. */
+struct own_message {
+    struct own_message *next;
+    struct message message;
+};
+
+struct message *agenda_send(struct core *core, uint32_t to, enum message_type type)
+{
+    if (to != core->rank) {
+        return out_send(core, to, type, NULL);
+    }
+    struct agenda *agenda = &core->state.agenda;
+    struct own_message *own = out_borrow(core, sizeof(*own));
+    if (own == NULL) {
+        return NULL;
+    }
+    if (agenda->mail == NULL) {
+        agenda->mail_last = &agenda->mail;
+    }
+    *agenda->mail_last = own;
+    agenda->mail_last = &own->next;
+    own->message.type = type;
+    own->message.epoch = core->epoch;
+    return &own->message;
+}
+
+const struct message *agenda_take_mail(struct core *core)
+{
+    struct own_message *own = core->state.agenda.mail;
+    if (own == NULL) {
+        return NULL;
+    }
+    core->state.agenda.mail = own->next;
+    return &own->message;
 }
 
 void agenda_add_due(struct core *core, enum agenda_due due)

@@ -77,7 +77,8 @@ struct memory {
 struct agenda {
     struct task_record **items; /* from `first` on; each task stands in it once */
     uint32_t first, count, room;
-    unsigned due; /* AGENDA_SPLITS ... */
+    struct own_message *mail, **mail_last; /* to this rank itself */
+    unsigned due;                          /* AGENDA_SPLITS ... */
 };
 
 struct outputs {

@@ -88,11 +88,16 @@ enum agenda_due {
 void agenda_add(struct core *core, struct task_record *task, unsigned why);
 /* Takes the first task off, and why it stood there; NULL: there is none. */
 struct task_record *agenda_take(struct core *core, unsigned *why);
+/* As out_send(), to any member: what a rank says to itself it takes before the step
+ * ends, behind what it has said to itself before.  Such a message names no task. */
+struct message *agenda_send(struct core *core, uint32_t to, enum message_type type);
+const struct message *agenda_take_mail(struct core *core); /* NULL: there is none */
 void agenda_add_due(struct core *core, enum agenda_due due);
 unsigned agenda_take_due(struct core *core); /* all that is due; 0: nothing */
 static inline bool agenda_is_empty(const struct core *core)
 {
-    return (core->state.agenda.count | core->state.agenda.due) == 0;
+    const struct agenda *agenda = &core->state.agenda;
+    return (agenda->count | agenda->due) == 0 && agenda->mail == NULL;
 }
 
 /* --- stub.c ----------------------------------------------------------------------- */

@@ -269,6 +269,13 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
     deliver(core, from, task, message);
 }
 
+void receive_own(struct core *core, const struct message *message)
+{
+    if (message->epoch == core->epoch && !core->membership.fenced) {
+        deliver(core, core->rank, NULL, message);
+    }
+}
+
 static uint32_t rank_of_uid(const struct core *core, uint64_t uid)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {

@@ -7,6 +7,8 @@
 /* --- receive.c -------------------------------------------------------------------- */
 
 int receive_event(struct core *core, const struct core_event *event);
+/* What this rank has said to itself. */
+void receive_own(struct core *core, const struct message *message);
 /* Takes the messages that came before this rank entered their epoch. */
 void receive_held(struct core *core);
 

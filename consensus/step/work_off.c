@@ -1,8 +1,9 @@
 /* work_off.c - works off what the rooms have put on the agenda (state/agenda.c).
  *
  * Here stands what each reason means.  What a task's chair does comes last: by then its
- * own wait has been noted as an asker's.  When no task is left the rooms have their
- * turn, which may fill the agenda again.
+ * own wait has been noted as an asker's.  When no task is left, and nothing that
+ * this rank has said to itself, the rooms have their turn; all of it may fill the
+ * agenda again.
  */
 #include "consensus/step/step_private.h"
 
@@ -45,8 +46,11 @@ HOT void agenda_do(struct core *core)
     while (!core->broken && !agenda_is_empty(core)) {
         unsigned why;
         struct task_record *task = agenda_take(core, &why);
+        const struct message *own = task == NULL ? agenda_take_mail(core) : NULL;
         if (task != NULL) {
             do_one(core, task, why);
+        } else if (own != NULL) {
+            receive_own(core, own);
         } else {
             do_due(core, agenda_take_due(core));
         }
