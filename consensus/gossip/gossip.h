@@ -65,6 +65,9 @@ void roll_release(struct core *core);
 struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *name,
                               uint32_t *lane);
 void roll_index(struct core *core); /* chunks have come in between others */
+/* Takes out the chunks of which nothing is left.  Returns where the chunk that stood at
+ * `at`, or the next that stays, stands then. */
+uint32_t roll_compact(struct core *core, struct lane_record *lane, uint32_t at);
 
 /* --- strict.c --------------------------------------------------------------------- */
 
@@ -74,8 +77,6 @@ bool strict_settled(const struct core *core);
 uint64_t strict_deadline(const struct core *core);
 void strict_on_diverged(struct core *core, uint32_t from,
                         const struct message_diverged *diverged);
-/* Takes out the chunks of which nothing is left. */
-void roll_compact(struct core *core, struct lane_record *lane);
 /* Announces what there is of the last chunk. */
 void roll_tell_partial(struct core *core);
 

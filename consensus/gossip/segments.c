@@ -100,26 +100,22 @@ void roll_index(struct core *core)
     }
 }
 
-/* Chunks of which nothing is left are taken out when they are half of all.  Who looks
- * at one after the other (reclaim.c) goes on with the same one. */
-void roll_compact(struct core *core, struct lane_record *lane)
+uint32_t roll_compact(struct core *core, struct lane_record *lane, uint32_t at)
 {
-    struct drop *drop = &core->reclaim.drop;
-    bool looks = lane == &core->gossip.lanes[drop->lane];
     uint32_t kept = 0, before = 0;
     for (uint32_t i = 0; i < lane->chunk_count; i++) {
         if (lane->chunks[i].live > 0) {
-            before += i < drop->chunk;
+            before += i < at;
             lane->chunks[kept++] = lane->chunks[i];
         } else {
             rankset_release(&lane->chunks[i].holders);
         }
     }
-    drop->chunk = looks ? before : drop->chunk;
     lane->chunk_count = kept;
     lane->chunks_dead = 0;
     lane->chunks_told = 0; /* their places are others now */
     roll_index(core);
+    return before;
 }
 
 /* --- By place -------------------------------------------------------------------- */

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 
 enum { CHUNKS_DEAD_MIN = 16 };
-enum { TOLD_TOGETHER_MAX = 64 };
 
 /* --- Tasks ----------------------------------------------------------------------- */
 
@@ -73,26 +72,6 @@ static void unlink_from_scope(struct task_record *task)
     }
 }
 
-/* Many in one output. */
-static void tell_host(struct core *core, void *user)
-{
-    struct outputs *out = &core->state.out;
-    struct core_output *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
-    if (user == NULL) {
-        return;
-    }
-    if (last == NULL || last->type != CORE_OUT_FORGET ||
-        last->u.forget.count == TOLD_TOGETHER_MAX) {
-        void **users = out_borrow(core, TOLD_TOGETHER_MAX * sizeof(*users));
-        last = users != NULL ? out_add(core, CORE_OUT_FORGET, NULL) : NULL;
-        if (last == NULL) {
-            return;
-        }
-        last->u.forget.users = users;
-    }
-    last->u.forget.users[last->u.forget.count++] = user;
-}
-
 static bool must_stay(const struct task_record *task)
 {
     return task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING;
@@ -117,7 +96,11 @@ static void roll_forget_of(struct core *core, struct lane_record *lane,
     reclaim_left(core, chunk);
     if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
         lane->chunks_dead * 2 > lane->chunk_count) {
-        roll_compact(core, lane);
+        struct drop *drop = &core->reclaim.drop;
+        bool looks =
+            lane == &core->gossip.lanes[drop->lane]; /* goes on with the same */
+        uint32_t place = roll_compact(core, lane, drop->chunk);
+        drop->chunk = looks ? place : drop->chunk;
     }
 }
 
@@ -159,7 +142,7 @@ HOT static void forget_record(struct core *core, struct task_record *task,
         unlink_consumers(task);
     }
     unlink_from_scope(task);
-    tell_host(core, task);
+    out_forget(core, task);
     core->stats.forgotten++;
     core->stats.let_go -= task->let_go;
     table_forget(core, task);
@@ -227,7 +210,7 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
         void *known = lane_known(lane, chunk->first + i);
         expect_to_forget(core, lane, chunk->first + i);
         if (is_stub(known)) {
-            tell_host(core, known);
+            out_forget(core, known);
             lane_forget(core, lane, chunk->first + i);
             stub_forget(core, known);
             gone++;

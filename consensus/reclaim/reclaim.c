@@ -528,7 +528,6 @@ void reclaim_release(struct core *core)
     reclaim_forget_offers(core);
     free(drop->offers);
     free(drop->recent);
-    free(drop->once);
     take_up_held(core); /* freed with the others */
 }
 

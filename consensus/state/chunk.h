@@ -102,8 +102,6 @@ struct drop {
     struct chunk_name *recent; /* dropped, perhaps not yet by all: of one round */
     uint32_t recent_count, recent_room;
     uint64_t recent_round, recent_epoch;
-    moot_hash *once; /* once tasks that were dropped: open addressing */
-    size_t once_count, once_room;
     /* The lowest member. */
     struct offer *offers;
     uint32_t offer_count, offer_room;

@@ -174,6 +174,8 @@ struct core_state {
     struct scope_record *watched_last;
     uint64_t *marks; /* of those that have ended: open addressing */
     size_t mark_count, mark_room;
+    moot_hash *once; /* once tasks that were dropped: open addressing */
+    size_t once_count, once_room;
     uint64_t released_ever; /* so often something came to be droppable, or may have */
     struct held *held_first, **held_last; /* messages to be taken later (held.c) */
 

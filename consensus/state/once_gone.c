@@ -16,29 +16,30 @@ static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *has
 
 bool reclaim_once_is_gone(const struct core *core, const moot_hash *hash)
 {
-    const struct drop *drop = &core->reclaim.drop;
-    return drop->once_count > 0 && hash_has(hash, MOOT_HASH_ONCE) &&
-           hash_equal(&drop->once[once_slot(drop->once, drop->once_room, hash)], hash);
+    const struct core_state *state = &core->state;
+    return state->once_count > 0 && hash_has(hash, MOOT_HASH_ONCE) &&
+           hash_equal(&state->once[once_slot(state->once, state->once_room, hash)],
+                      hash);
 }
 
 void reclaim_note_once(struct core *core, const moot_hash *hash)
 {
-    struct drop *drop = &core->reclaim.drop;
-    if (drop->once_count * 2 >= drop->once_room) {
-        size_t room = drop->once_room ? drop->once_room * 2 : 64;
+    struct core_state *state = &core->state;
+    if (state->once_count * 2 >= state->once_room) {
+        size_t room = state->once_room ? state->once_room * 2 : 64;
         moot_hash *once = core_alloc(core, room * sizeof(*once));
         if (once == NULL) {
             return;
         }
-        for (size_t i = 0; i < drop->once_room; i++) {
-            if (!hash_is_zero(&drop->once[i])) {
-                once[once_slot(once, room, &drop->once[i])] = drop->once[i];
+        for (size_t i = 0; i < state->once_room; i++) {
+            if (!hash_is_zero(&state->once[i])) {
+                once[once_slot(once, room, &state->once[i])] = state->once[i];
             }
         }
-        free(drop->once);
-        drop->once = once;
-        drop->once_room = room;
+        free(state->once);
+        state->once = once;
+        state->once_room = room;
     }
-    drop->once[once_slot(drop->once, drop->once_room, hash)] = *hash;
-    drop->once_count++;
+    state->once[once_slot(state->once, state->once_room, hash)] = *hash;
+    state->once_count++;
 }

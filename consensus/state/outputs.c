@@ -302,6 +302,27 @@ HOT struct message *out_send(struct core *core, uint32_t to, enum message_type t
     return message;
 }
 
+enum { FORGOTTEN_TOGETHER_MAX = 64 };
+
+void out_forget(struct core *core, void *user)
+{
+    struct outputs *out = &core->state.out;
+    struct core_output *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
+    if (user == NULL) {
+        return;
+    }
+    if (last == NULL || last->type != CORE_OUT_FORGET ||
+        last->u.forget.count == FORGOTTEN_TOGETHER_MAX) {
+        void **users = out_borrow(core, FORGOTTEN_TOGETHER_MAX * sizeof(*users));
+        last = users != NULL ? out_add(core, CORE_OUT_FORGET, NULL) : NULL;
+        if (last == NULL) {
+            return;
+        }
+        last->u.forget.users = users;
+    }
+    last->u.forget.users[last->u.forget.count++] = user;
+}
+
 const struct rankset *out_copy_set(struct core *core, const struct rankset *set)
 {
     struct rankset *copy = out_borrow(core, sizeof(*copy));

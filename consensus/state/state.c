@@ -15,6 +15,7 @@ void state_begin(struct core *core)
 void state_end(struct core *core)
 {
     free(core->state.agenda.items);
+    free(core->state.once);
     held_free(core->state.held_first);
     free(core->state.claims);
     peers_release(core);

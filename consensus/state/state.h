@@ -50,6 +50,9 @@ static inline void out_note(struct core *core, enum core_point point,
         out_note_add(core, point, task, peer, evidence);
     }
 }
+/* Tells the host that a task is forgotten, of which it has `user` (NULL: nothing): many
+ * in one output. */
+void out_forget(struct core *core, void *user);
 /* A message to fill in; NULL only if the core broke.  Never to oneself. */
 struct message *out_send(struct core *core, uint32_t to, enum message_type type,
                          struct task_record *task);
@@ -438,7 +441,7 @@ uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
  * been known. */
 static inline bool forget_ever_has(const struct core *core)
 {
-    return core->state.mark_count > 0 || core->reclaim.drop.once_count > 0;
+    return core->state.mark_count > 0 || core->state.once_count > 0;
 }
 bool reclaim_is_on(const struct core *core);
 /* The members are deciding whether all of them drop the task. */

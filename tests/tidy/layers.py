@@ -14,8 +14,9 @@ read text, or ask nm of the objects in BUILD; run from the top of the tree.
               FOLDER/x.h, and offers itself and those of its room that it includes, or
               that these include.  A room without one offers all that is not private.
     state     Only files of room x change core->x or m->x: by =, op=, ++ or --, of any
-              part of it down to the first pointer.  What is changed by address is not
-              seen.
+              part of it down to the first pointer; and only they point to a part of it
+              by a pointer that is not const, but for the records that rooms share
+              (SHARED).  An address that is handed to a function is not seen.
     twice     No tag of a struct, union or enum is defined twice, and no two files have
               the same name.
     mpi       <mpi.h> is included by node/api/moot_mpi.h alone, and that by one file.
@@ -46,6 +47,9 @@ GENERATED = {"proto/moot.proto": "gen/moot.pb-c", "node/cli/report.html": "gen/r
 # OWNERS: how a struct is called whose fields are rooms, by the folder of these rooms.
 OWNERS = {"consensus": "core", "node": "m"}
 
+# SHARED: records that several rooms write, each its own fields of it (ARCHITECTURE.md).
+SHARED = ("lane_record",)
+
 MPI_HEADER, MPI_SOURCE = "node/api/moot_mpi.h", "node/transport/mpi/mpi.c"
 
 # IMPURE: folders in consensus/ that are not linked to a core's steps.
@@ -62,6 +66,7 @@ COMMENT_OR_STRING = re.compile(
     r"""/\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""", re.S | re.X)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 TAG = re.compile(r"\b(struct|union|enum)\s+(?:_?[Aa]lign\w*\s*\([^)]*\)\s*)?(\w+)\s*\{")
+POINTER = r"\b(const\s+)?struct\s+(\w+)\s*\*\s*(?:const\s+)?\w+\s*=\s*&\s*"
 STEP = re.compile(r"\s*\.\s*(\w+)")
 CHANGE = re.compile(r"[\s)]*(=(?!=)|[-+*/%&|^]=|<<=|>>=|\+\+|--)")
 
@@ -229,7 +234,8 @@ def check_state(house):
         # A field of that name which is a pointer, or a number, is no part.
         if any(STEP.match(text, found.end()) for _, text, found in places):
             for file, text, found in places:
-                if house.home[file] is not room and is_changed(text, found):
+                if house.home[file] is not room and (is_changed(text, found)
+                                                     or is_pointed_to(text, found)):
                     member = STEP.match(text, found.end())
                     yield "state", file, room, room.field + (f".{member[1]}" if member else "")
 
@@ -248,6 +254,12 @@ def is_changed(text, found):
     return (CHANGE.match(text, end) is not None
             or re.search(r"(\+\+|--)[\s(]*$", text[max(0, found.start() - 20):found.start()])
             is not None)
+
+
+def is_pointed_to(text, found):
+    """Whether a pointer through which it may be changed begins with its address."""
+    pointer = re.search(POINTER + "$", text[max(0, found.start() - 120):found.start()])
+    return pointer is not None and pointer[1] is None and pointer[2] not in SHARED
 
 
 def end_of_bracket(text, start):

@@ -133,6 +133,10 @@ CASES = [
                                "int core_step(struct core *core)\n"
                                "{ return core->gossip.length = 1; }\n"},
      ["state step>gossip consensus/step/step.c gossip.length"]),
+    ("another room's state is pointed to", change_api("int *p = 0; struct part *at = &m->engine;"),
+     ["state api>engine node/api/api.c engine"]),
+    ("another room's state is pointed to by const", change_api(
+        "const struct part *at = &m->engine; (void)at;"), []),
     ("another room's state is compared", change_api(
         "if (m->engine.count == 1 || m->engine.count <= 2 || m->engine.count != 3) return;"), []),
     ("what it points to is changed", change_api("m->engine.next->count = 1;"), []),
