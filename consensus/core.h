@@ -369,4 +369,9 @@ bool core_release(struct core *core, const moot_hash *hash, void *entry,
  * two).  One member that says so is enough.  0: they do not any more. */
 void core_press(struct core *core, uint32_t together);
 
+/* Asserts all that must be true of a core between two steps, room by room.  Takes as
+ * long as there are tasks: for tests and simulators.  core_step() itself looks at a
+ * part of it now and then. */
+void core_hold(const struct core *core);
+
 #endif

@@ -28,12 +28,6 @@ int core_refusal(const struct core *core, const moot_hash *hash,
 bool core_is_leaving(const struct core *core, const moot_hash *hash);
 bool core_entry_is_leaving(const struct core *core, const void *entry);
 bool core_any_leaving(const struct core *core); /* some task is */
-/* What is counted of tasks that may be dropped is what a look at all of them finds: for
- * tests, as it takes long. */
-bool core_counts_hold(const struct core *core);
-/* Every input that an owned task waits for is needed at least as soon as the task, and
- * what a chair is asked for is found by how soon: for tests, likewise. */
-bool core_needs_hold(const struct core *core);
 /* The task at a position, from 1, of a lane of this rank's, and its call site (NULL:
  * not known), which stays while the core knows the task; false where the lane has none,
  * or it is forgotten. */

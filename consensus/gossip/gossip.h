@@ -22,6 +22,13 @@ void gossip_end_lanes(struct core *core); /* no lane spawns any more */
  * now; NOBODY: those of several ranks. */
 bool gossip_take_news(struct core *core, uint32_t *of);
 
+/* --- gossip_hold.c ---------------------------------------------------------------- */
+
+/* As state_hold() and its parts. */
+void gossip_hold(const struct core *core);
+void gossip_hold_fields(const struct core *core);
+void gossip_hold_peer(const struct core *core, const struct peer *peer);
+
 /* --- disseminate.c ---------------------------------------------------------------- */
 
 void disseminate_enter(struct core *core); /* a view: takes this rank's place in it */

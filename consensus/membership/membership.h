@@ -24,6 +24,13 @@ void membership_start(struct core *core); /* with the first step */
 void membership_heard_old(struct core *core, enum message_type type);
 void membership_end(struct core *core);
 
+/* --- membership_hold.c ------------------------------------------------------------ */
+
+/* As state_hold() and its parts. */
+void membership_hold(const struct core *core);
+void membership_hold_fields(const struct core *core);
+void membership_hold_task(const struct core *core, const struct task_record *task);
+
 /* --- view_data.c ------------------------------------------------------------------ */
 
 void core_name_view(struct core *core); /* its id, from its members */

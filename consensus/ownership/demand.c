@@ -12,12 +12,6 @@
 
 #include "consensus/state/state.h"
 
-static uint64_t input_bound(const struct task_record *from,
-                            const struct task_record *to)
-{
-    return from->position < to->need ? from->position : to->need;
-}
-
 /* What an owned task takes is needed by the position of what it takes already, which is
  * mostly before its own: only a need below that says more of it. */
 HOT void demand_pass_on(struct core *core, struct task_record *task, uint64_t need,
@@ -43,24 +37,8 @@ HOT void demand_inputs(struct core *core, struct task_record *task)
     for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
         struct task_record *from = inputs[i].from; /* NULL: forgotten */
         if (inputs[i].waiting) {
-            uint64_t bound = MUTANT(NOBOUND) ? from->need : input_bound(from, task);
+            uint64_t bound = MUTANT(NOBOUND) ? from->need : demand_of_input(from, task);
             demand_pass_on(core, from, bound, task->demanded);
         }
     }
-}
-
-bool core_needs_hold(const struct core *core)
-{
-    for (struct task_record *task = core->ownership.unfinished.at.next;
-         task != &core->ownership.unfinished; task = task->at.next) {
-        const struct edge *inputs = task_inputs(task);
-        for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
-            const struct task_record *from = inputs[i].from;
-            if (inputs[i].waiting && (from->need > input_bound(from, task) ||
-                                      (task->demanded && !from->demanded))) {
-                return false;
-            }
-        }
-    }
-    return undecided_hold(core);
 }

@@ -20,6 +20,13 @@ void ownership_begin(struct core *core);      /* of a core that is all zero */
 void ownership_enter_view(struct core *core); /* nobody has asked for anything in it */
 void ownership_end(struct core *core);
 
+/* --- ownership_hold.c ------------------------------------------------------------- */
+
+/* As state_hold() and its parts. */
+void ownership_hold(const struct core *core);
+void ownership_hold_fields(const struct core *core);
+void ownership_hold_task(const struct core *core, const struct task_record *task);
+
 /* --- register.c ------------------------------------------------------------------- */
 
 int graph_register(struct core *core, const struct core_event *event);

@@ -21,6 +21,12 @@ void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
  * inputs of what this rank owns; else it is asked for. */
 void demand_pass_on(struct core *core, struct task_record *task, uint64_t need,
                     bool remote);
+/* By when an owned task needs this input: the lesser of its bound and what it takes. */
+static inline uint64_t demand_of_input(const struct task_record *from,
+                                       const struct task_record *to)
+{
+    return from->position < to->need ? from->position : to->need;
+}
 
 /* --- ask.c ------------------------------------------------------------------------ */
 
@@ -48,7 +54,6 @@ uint64_t requests_bound(const struct requests *requests);
 /* Those whose bound a roll of this length has passed, and until they are added again
  * they do not come again.  Lives until the next step. */
 struct task_record **undecided_passed(struct core *core, uint64_t len, uint32_t *count);
-bool undecided_hold(const struct core *core); /* for tests: so it is */
 
 /* --- notify.c --------------------------------------------------------------------- */
 

@@ -165,35 +165,6 @@ struct task_record **undecided_passed(struct core *core, uint64_t len, uint32_t 
     return list;
 }
 
-bool undecided_hold(const struct core *core)
-{
-    const struct bounds *bounds = &core->ownership.bounds;
-    for (uint32_t i = 0; i < bounds->count; i++) {
-        const struct bound *bound = &bounds->items[i];
-        const struct requests *requests = bound->task->requests;
-        if (!requests->undecided || requests->bound_at != i + 1 ||
-            bounds->items[i > 0 ? (i - 1) / 2 : 0].need > bound->need) {
-            return false;
-        }
-    }
-    for (const struct task_record *task =
-             core->ownership.undecided_requests.undecided_next;
-         task != &core->ownership.undecided; task = task->requests->undecided_next) {
-        const struct requests *requests = task->requests;
-        const uint64_t bound = requests_bound(requests);
-        /* What it holds itself it claims as soon as it may. */
-        bool elsewhere = core->step.closed || task->held ||
-                         (!task->finder && !chair_has_holder(core, task));
-        bool found = requests->bound_at != 0
-                         ? bounds->items[requests->bound_at - 1].need <= bound
-                         : bound == NEED_NONE || elsewhere;
-        if (!found) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* --- The list -------------------------------------------------------------------- */
 
 void undecided_add(struct core *core, struct task_record *task)

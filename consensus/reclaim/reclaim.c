@@ -458,7 +458,7 @@ void reclaim_left(struct core *core, struct chunk *chunk)
     }
 }
 
-void reclaim_hold(struct core *core, struct held *held)
+void reclaim_keep_back(struct core *core, struct held *held)
 {
     struct drop *drop = &core->reclaim.drop;
     if (drop->held_first == NULL) {

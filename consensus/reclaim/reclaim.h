@@ -9,6 +9,12 @@
 
 #include "consensus/state/state.h"
 
+/* --- reclaim_hold.c --------------------------------------------------------------- */
+
+/* As state_hold() and its parts. */
+void reclaim_hold(const struct core *core);
+void reclaim_hold_fields(const struct core *core);
+
 /* --- scope.c ---------------------------------------------------------------------- */
 
 int scope_on_close(struct core *core, const moot_hash *hash);
@@ -31,7 +37,7 @@ void reclaim_turn(struct core *core);
 uint64_t reclaim_deadline(const struct core *core);
 void reclaim_late(struct core *core, uint32_t from, const struct message *message);
 /* Until the outcome; takes it. */
-void reclaim_hold(struct core *core, struct held *held);
+void reclaim_keep_back(struct core *core, struct held *held);
 void reclaim_left(struct core *core, struct chunk *chunk);
 void reclaim_enter_view(struct core *core);
 void reclaim_doubt(struct core *core); /* behind the rest of entering a view */

@@ -15,14 +15,13 @@
  * more before one that may end that (release_touch).  Not each way of becoming quiet is
  * an event here, and a task that nobody counts stays; so a chunk whose count does not
  * move is looked at, task by task, once in a gossip period (reclaim.c).  The other way
- * round there is no leniency: a task that is counted is quiet.  core_counts_hold()
- * looks whether that is so, for tests.
+ * round there is no leniency: a task that is counted is quiet (release_hold.c).
  *
  * Where a chunk's tasks have inputs or consumers outside of it is known from when they
  * were put on the roll, too: the others need not be unlinked when all of it goes
  * (forget.c).
  */
-#include "consensus/state/state.h"
+#include "consensus/state/state_private.h"
 
 /* --- Is it released here? -------------------------------------------------------- */
 
@@ -79,7 +78,7 @@ bool release_is_released(const struct core *core, const struct task_record *task
 }
 
 /* Of what was asked for and is undecided, gossip alone may say more. */
-static bool is_quiet(const struct core *core, const struct task_record *task)
+bool release_is_quiet(const struct core *core, const struct task_record *task)
 {
     return is_released_but_for_askers(core, task) &&
            (task->requests == NULL ||
@@ -112,7 +111,7 @@ static struct chunk_facts *facts_of(struct core *core, const struct task_record 
 
 HOT void release_count_one(struct core *core, struct task_record *task)
 {
-    if (task->position == 0 || task->counted || !is_quiet(core, task)) {
+    if (task->position == 0 || task->counted || !release_is_quiet(core, task)) {
         return;
     }
     struct chunk_facts *facts = facts_of(core, task);
@@ -324,144 +323,6 @@ enum feeds release_feeds_offered(const struct core *core, uint32_t number,
         }
     }
     return facts->feeds_last < lane->open_first ? FEEDS_YES : FEEDS_NO;
-}
-
-/* --- For tests ------------------------------------------------------------------- */
-
-static bool counts_are(const struct core *core, const struct lane_record *lane,
-                       uint64_t first, uint64_t last, const struct chunk_facts *facts)
-{
-    struct chunk_facts found = {0};
-    for (uint64_t at = first; at <= last; at++) {
-        const void *known = lane_known(lane, at);
-        if (known == NULL) {
-            return true; /* it has gone before its chunk, which is not asked about */
-        }
-        if (is_stub(known)) {
-            const struct stub *stub = known;
-            bool let_go = (stub->state & STUB_LET_GO) != 0;
-            bool counted = (stub->state & STUB_COUNTED) != 0;
-            if (counted != let_go || stub->chair == core->rank) {
-                return false;
-            }
-            found.quiet += counted;
-            continue;
-        }
-        const struct task_record *task = known;
-        if (!task->counted) {
-            continue;
-        }
-        if (!is_quiet(core, task)) {
-            return false;
-        }
-        found.quiet++;
-        found.said += task->said;
-        found.heard += task->heard;
-    }
-    return found.quiet == facts->quiet && found.said == facts->said &&
-           found.heard == facts->heard;
-}
-
-/* What is taken by its place, from outside, is noted here and there. */
-static bool place_is_noted(const struct core *core, roll_place place, roll_place input,
-                           uint64_t first, uint64_t last,
-                           const struct chunk_facts *facts)
-{
-    const struct lane_record *lane = &core->gossip.lanes[place_lane(input)];
-    uint64_t position = place_position(place), from = place_position(input);
-    bool same_lane = place_lane(input) == place_lane(place);
-    if (same_lane && from - first <= last - first) {
-        return true;
-    }
-    const struct chunk *chunk = roll_chunk_at(lane, from);
-    const struct chunk_facts *theirs = from >= lane->open_first ? &lane->open_facts
-                                       : chunk != NULL          ? &chunk->facts
-                                                                : NULL;
-    bool noted =
-        theirs == NULL || theirs->feeds_elsewhere ||
-        (same_lane && theirs->feeds_last >= position && theirs->feeds_first <= from);
-    return facts->takes_last >= position && noted;
-}
-
-static bool inputs_are_noted(const struct core *core, const struct stub *stub,
-                             uint64_t first, uint64_t last,
-                             const struct chunk_facts *facts)
-{
-    bool noted = true;
-    for (uint32_t i = 0; i < stub->input_count && noted; i++) {
-        noted = place_is_noted(core, stub->place, stub->inputs[i], first, last, facts);
-    }
-    return noted;
-}
-
-/* What it takes from outside is noted, and what outside takes of it. */
-static bool edges_are_noted(const struct core *core, const struct task_record *task,
-                            uint64_t first, uint64_t last,
-                            const struct chunk_facts *facts)
-{
-    for (uint32_t i = 0; i < task->input_count; i++) {
-        const struct edge *edge = &task_inputs(task)[i];
-        const struct task_record *from = edge->from;
-        if (edge->away && !place_is_noted(core, place_of_task(task), edge->place, first,
-                                          last, facts)) {
-            return false;
-        }
-        bool inside =
-            from == NULL || (from->position != 0 && from->lane == task->lane &&
-                             from->lane_position - first <= last - first);
-        if (!inside && facts->takes_last < task->lane_position) {
-            return false;
-        }
-    }
-    for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
-        const struct task_record *to = edge_to(edge);
-        bool place = to->position != 0 && to->lane == task->lane;
-        if (place && to->lane_position - first <= last - first) {
-            continue;
-        }
-        bool covered =
-            facts->feeds_elsewhere || (place && facts->feeds_last >= to->lane_position);
-        if (!covered || facts->feeds_first == 0 ||
-            facts->feeds_first > task->lane_position) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool facts_hold(const struct core *core, const struct lane_record *lane,
-                       uint64_t first, uint64_t last, const struct chunk_facts *facts)
-{
-    for (uint64_t at = first; at <= last; at++) {
-        const void *known = lane_known(lane, at);
-        bool noted =
-            known == NULL ||
-            (is_stub(known) ? inputs_are_noted(core, known, first, last, facts)
-                            : edges_are_noted(core, known, first, last, facts));
-        if (!noted) {
-            return false;
-        }
-    }
-    return counts_are(core, lane, first, last, facts);
-}
-
-bool core_counts_hold(const struct core *core)
-{
-    for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
-        const struct lane_record *lane = &core->gossip.lanes[number];
-        for (uint32_t i = 0; i < lane->chunk_count; i++) {
-            const struct chunk *chunk = &lane->chunks[i];
-            uint64_t last = chunk->first + chunk->count - 1;
-            if (chunk->live > 0 &&
-                !facts_hold(core, lane, chunk->first, last, &chunk->facts)) {
-                return false;
-            }
-        }
-        if (!facts_hold(core, lane, lane->open_first, lane->len, &lane->open_facts)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Invalidates a scan that may already be past the changed task. */

@@ -5,16 +5,9 @@
  * its stub.  A task that is forgotten leaves its place empty; the last one of a full
  * page takes the page's memory with it.  Positions are never used again.
  */
-#include "consensus/state/state.h"
+#include "consensus/state/state_private.h"
 
 #include <assert.h>
-
-enum { PAGE_TASKS = 512 };
-
-struct page {
-    void **known; /* records, and stubs; NULL: nothing is left of it */
-    uint32_t live;
-};
 
 HOT void *lane_known(const struct lane_record *lane, uint64_t position)
 {

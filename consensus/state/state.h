@@ -20,6 +20,16 @@
 void state_begin(struct core *core); /* of a core that has its options, else zero */
 void state_end(struct core *core);
 
+/* --- state_hold.c ----------------------------------------------------------------- */
+
+/* Asserts what must be true of the room's state between two steps: all of it, which
+ * takes as long as there is state; and parts of it that do not: the fields, a task, a
+ * peer. */
+void state_hold(const struct core *core);
+void state_hold_fields(const struct core *core);
+void state_hold_task(const struct core *core, const struct task_record *task);
+void state_hold_peer(const struct core *core, const struct peer *peer);
+
 /* --- held.c ----------------------------------------------------------------------- */
 
 /* Adds the messages from `first` to the one whose .next is `*last`; takes them. */

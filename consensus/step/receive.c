@@ -239,7 +239,7 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
 {
     if (core->reclaim.drop.leaving > 0 && message_is(message->type, MESSAGE_IS_TASK) &&
         core_is_leaving(core, &message->hash)) {
-        keep(core, core->state.uids[from], message, reclaim_hold);
+        keep(core, core->state.uids[from], message, reclaim_keep_back);
         return;
     }
     core->stats.received[message->type]++;

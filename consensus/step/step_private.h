@@ -4,6 +4,11 @@
 
 #include "consensus/step/step.h"
 
+/* --- step_hold.c ------------------------------------------------------------------ */
+
+/* Of core_hold() a part, which is another for each number. */
+void step_hold_some(const struct core *core, uint64_t look);
+
 /* --- receive.c -------------------------------------------------------------------- */
 
 int receive_event(struct core *core, const struct core_event *event);

@@ -31,8 +31,6 @@
 
 #include <string.h>
 
-#define POLL_PAUSE_MAX_NS 1000000000ull
-
 bool termination_resting(const struct core *core)
 {
     return core->step.blocked && core->ownership.running == 0 && ask_queue_none(core) &&

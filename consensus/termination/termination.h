@@ -10,6 +10,12 @@
 
 #include "consensus/state/state.h"
 
+/* --- termination_hold.c ----------------------------------------------------------- */
+
+/* As state_hold() and its parts. */
+void termination_hold(const struct core *core);
+void termination_hold_fields(const struct core *core);
+
 /* --- announce.c ------------------------------------------------------------------- */
 
 /* Announces partial chunks and this rank's state if they are due. */
@@ -28,6 +34,8 @@ void close_reduce_reset(struct core *core); /* another view, another tree */
 
 /* --- termination.c ---------------------------------------------------------------- */
 
+/* While polls find nothing they are made ever more seldom, up to so long apart. */
+#define POLL_PAUSE_MAX_NS 1000000000ull
 bool termination_resting(const struct core *core);
 void termination_enter_view(struct core *core); /* no round is open in it */
 void termination_turn(struct core *core);       /* polls if it is this rank's turn to */

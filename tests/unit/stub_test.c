@@ -134,7 +134,7 @@ static void those_made_together_are_registered_in_their_order(void **state)
     register_pruned(0, stubs, 4);
     assert_int_equal(core_stats(bench.core[0])->registered, 4);
     assert_int_equal(core_stats(bench.core[0])->pruned, 4);
-    assert_true(core_counts_hold(bench.core[0]));
+    core_hold(bench.core[0]);
     for (int i = 0; i < 4; i++) {
         struct core_task_view view;
         moot_hash hash = task(numbers_of[i], 1);

@@ -127,6 +127,7 @@ struct host {
     uint32_t spawns_left[PROGRAM_SCOPES_MAX + 1], uses_left[PROGRAM_SCOPES_MAX + 1];
     uint32_t *task_uses_left; /* per task, if programs let go */
     uint64_t turns;           /* so far: memory is short in some of them */
+    uint64_t steps;           /* of its core */
     bool poll_due, closed, adjourned;
     uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
     uint32_t slots_used;
