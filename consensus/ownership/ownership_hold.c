@@ -253,6 +253,7 @@ static void hold_bounds(const struct core *core)
          task != &core->ownership.undecided; task = task->requests->undecided_next) {
         const struct requests *requests = task->requests;
         const uint64_t bound = requests_bound(requests);
+        assert(requests->bound_at <= bounds->count);
         /* What it holds itself it claims as soon as it may; what reports have decided
          * it is not asked to yield. */
         bool elsewhere = core->step.closed || task->held ||
