@@ -1,8 +1,8 @@
 /* host.c - a rank: events to its core.
  *
  * The host is what node/ is under mpirun, made as small as it can be: a record per
- * task, an inbox, and the bytes of results (perform.c).  It keeps the contract of
- * core.h.
+ * task, which it shares with its core as node/ does (host_entry.c), an inbox, and the
+ * bytes of results (perform.c).  It keeps the contract of core.h.
  */
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
@@ -52,28 +52,6 @@ static void set_detection(struct host *host, struct core_options *options)
     }
 }
 
-static void mark_room(struct core *core, void *entry)
-{
-    size_t room_bytes;
-    void *room = core_entry_room(core, entry, &room_bytes);
-    memset(room, ROOM_BYTE, room_bytes);
-}
-
-/* What was given with the stub comes back with it. */
-static void expand(void *context, struct core *core, void *entry, const void *part)
-{
-    struct host *host = context;
-    struct sim_entry *made = entry;
-    uint32_t task;
-    memcpy(&task, part, sizeof(task));
-    if (task != sim_task(host->sim, &made->core.hash)) {
-        sim_fail(host->sim, "contract", "rank %u: a stub comes back as another task's",
-                 (unsigned)host->rank);
-    }
-    made->record = &host->records[task];
-    mark_room(core, entry);
-}
-
 void host_open(struct sim *sim, uint32_t rank, uint32_t role)
 {
     struct host *host = &sim->hosts[rank];
@@ -93,7 +71,7 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .drop_above = weather->drop_above,
         .chunk_mask = weather->drop_above > 0 ? 7 : 0,
         .entry_bytes = sizeof(struct sim_entry),
-        .expand = expand,
+        .expand = host_expand,
         .expand_context = host,
         .notes = sim->options.notes || sim->options.plan != NULL ? CORE_NOTES_ALL : 0,
     };
@@ -118,31 +96,13 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
     }
 }
 
-void host_give_forgotten(struct host *host)
-{
-    for (uint32_t i = 0; i < host->forgotten_count; i++) {
-        const unsigned char *bytes = (const unsigned char *)host->forgotten[i];
-        for (size_t at = offsetof(struct core_entry, more);
-             at < sizeof(struct sim_entry); at++) {
-            if (bytes[at] != FORGOTTEN_BYTE) {
-                sim_fail(host->sim, "contract",
-                         "rank %u: byte %zu of an entry was written to that the core "
-                         "had forgotten",
-                         (unsigned)host->rank, at);
-                break;
-            }
-        }
-        core_entry_give(host->core, host->forgotten[i]);
-    }
-    host->forgotten_count = 0;
-}
-
 void host_release(struct host *host)
 {
     core_free(host->core);
     for (uint32_t i = 0; host->records != NULL && i < host->sim->program->task_count;
          i++) {
         free(host->records[i].bytes);
+        free(host->records[i].taken);
     }
     for (size_t i = 0; i < host->inbox_count; i++) {
         flight_free(host->inbox[i]);
@@ -214,6 +174,9 @@ static bool hold_is_due(struct host *host)
 
 int host_step(struct host *host, const struct core_event *event)
 {
+    if (!host_is_over(host)) {
+        host_flush(host);
+    }
     if (host_is_over(host)) {
         return MOOT_OK;
     }
@@ -294,18 +257,6 @@ static void show_canaries(struct host *host, uint32_t task)
     rankset_release(&members);
 }
 
-/* Nobody else writes to the room behind it: seen when it is forgotten. */
-static void *enter_roomy(struct host *host, const struct core_event *event)
-{
-    void *entry =
-        core_enter_for(host->core, &event->hash, event->u.reg->candidates,
-                       event->u.reg->input_count, 1 + event->u.reg->input_count);
-    if (entry != NULL) {
-        mark_room(host->core, entry);
-    }
-    return entry;
-}
-
 void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopted)
 {
     struct sim *sim = host->sim;
@@ -331,22 +282,10 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .site = task->name,
         .host_size = sizeof(index),
     };
-    struct core_event event = {
-        .type = CORE_EV_REGISTER, .hash = sim->hashes[index], .u.reg = &reg};
     if (adopted) {
         record->adopted = true;
     } else {
         record->registered = true;
-    }
-    void *stub = core_prune(host->core, &event.hash, &reg);
-    if (stub != NULL) {
-        memcpy(core_stub_host(stub), &index, sizeof(index));
-        event.type = CORE_EV_PRUNED;
-        event.u.pruned.stubs = &stub;
-        event.u.pruned.count = 1;
-    } else if (index % 2 ==
-               0) { /* as real hosts do, who know of a task before the core does */
-        event.entry = enter_roomy(host, &event);
     }
     struct sight sight = host_sight(host, adopted ? SIGHT_ADOPT : SIGHT_SPAWN, index);
     sight.lane = lane;
@@ -354,7 +293,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     if (sim->options.storm != NULL) {
         show_canaries(host, index);
     }
-    sight.code = host_step(host, &event);
+    sight.code = host_register_entry(host, index, &reg);
     if (sight.code == MOOT_OK) {
         return;
     }
@@ -411,6 +350,7 @@ static void adopt_if_asked(struct host *host, const struct parcel *parcel)
 void host_receive(struct host *host, const struct parcel *parcel)
 {
     struct sim *sim = host->sim;
+    host_flush(host);
     adopt_if_asked(host, parcel);
     struct sight sight =
         host_sight(host, SIGHT_RECEIVE, sim_task(sim, &parcel->message->hash));
@@ -485,20 +425,6 @@ void host_poll(struct host *host)
     strike_after_turn(host);
 }
 
-/* For some turns in a row, on each rank at other times, and not everywhere alike. */
-static void press(struct host *host)
-{
-    enum { TURNS = 16, LEVELS = 5 };
-    static const uint32_t levels[LEVELS] = {0, 0, 1, 2, 4};
-    if (!host->sim->weather.presses) {
-        return;
-    }
-    uint64_t since = host->turns++ / TURNS;
-    struct random random =
-        random_stream(host->sim->options.seed, since * PROGRAM_RANKS_MAX + host->rank);
-    core_press(host->core, levels[random_below(&random, LEVELS)]);
-}
-
 /* A rank that was deaf hears before it looks at the clock, as a progress loop does. */
 void host_tick(struct host *host, uint64_t armed_ns)
 {
@@ -512,7 +438,8 @@ void host_tick(struct host *host, uint64_t armed_ns)
     if (host_is_over(host)) {
         return;
     }
-    press(host);
+    host_press(host);
+    host_spare(host);
     if (core_deadline(host->core) <= strike_clock_ns(host) &&
         host->deaf_until_ns <= host->sim->now_ns) {
         host_step(host, &(struct core_event){.type = CORE_EV_TICK});

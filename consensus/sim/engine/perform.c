@@ -36,15 +36,18 @@ static struct record *record_of(struct host *host, const struct core_output *out
     struct record *record = &host->records[task];
     bool ours = record->registered || record->adopted;
     struct sim_entry *entry = output->user;
-    bool good = entry != NULL ? hash_equal(&entry->core.hash, &output->hash) &&
-                                    (entry->record == NULL || entry->record == record)
-                              : !ours;
+    bool good = entry != NULL
+                    ? hash_equal(&entry->core.hash, &output->hash) &&
+                          (entry->record == NULL || entry->record == record) &&
+                          (record->entry == NULL || record->entry == entry)
+                    : !ours;
     if (!good) {
         contract(host, output, "comes with a foreign entry");
         return NULL;
     }
     if (entry != NULL) {
         entry->record = record;
+        record->entry = entry;
     }
     return record;
 }
@@ -292,29 +295,6 @@ static void carry_departed(struct host *host)
     sim_moved(host->sim);
 }
 
-/* The entry is the host's own for a while: nothing that the core does may read it, or
- * write to it. */
-static bool keep_forgotten(struct host *host, const struct core_output *output,
-                           struct sim_entry *entry)
-{
-    if (host->forgotten_count == FORGOTTEN_MAX) {
-        host_give_forgotten(host);
-    }
-    size_t room_bytes;
-    const uint8_t *room = core_entry_room(host->core, entry, &room_bytes);
-    for (size_t i = 0; i < room_bytes; i++) {
-        if (room[i] != ROOM_BYTE) {
-            contract(host, output, "comes with its room written to");
-            return false;
-        }
-    }
-    uint8_t pieces = entry->core.pieces;
-    memset(entry, FORGOTTEN_BYTE, sizeof(*entry));
-    entry->core.pieces = pieces;
-    host->forgotten[host->forgotten_count++] = entry;
-    return true;
-}
-
 /* Its bytes go, and with them what a lane could still read. */
 static void carry_forget_one(struct host *host, struct sim_entry *entry)
 {
@@ -326,9 +306,14 @@ static void carry_forget_one(struct host *host, struct sim_entry *entry)
     if (record == NULL) {
         return;
     }
+    if (record->entry != NULL && record->entry != entry) {
+        contract(host, &output, "was known by another entry");
+    }
+    record->entry = NULL;
     if (stub) {
         core_entry_give(host->core, entry);
-    } else if (!keep_forgotten(host, &output, entry)) {
+    } else if (!host_keep_forgotten(host, entry)) {
+        contract(host, &output, "comes with its room written to");
         return;
     }
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);

@@ -29,7 +29,8 @@ enum {
     STREAM_DURATIONS,
     STREAM_UIDS,
     STREAM_REAPING,
-    STREAM_FAULTS
+    STREAM_FAULTS,
+    STREAM_SPARING
 };
 
 void *sim_alloc(size_t count, size_t size)
@@ -381,6 +382,7 @@ static void open_world(struct sim *sim)
     sim->reaping = random_stream(seed, STREAM_REAPING);
     sim->faults =
         random_stream(plan != NULL && plan->seeded ? plan->seed : seed, STREAM_FAULTS);
+    sim->sparing = random_stream(seed, STREAM_SPARING);
     open_tables(sim);
     carrier_open(sim);
     sim_identify(sim);

@@ -91,8 +91,10 @@ enum sight_type {
     SIGHT_LEFT,     /* rank, closed and without a quorum, gives up */
     SIGHT_CRASH,    /* rank is dead */
     SIGHT_BEGIN,    /* rank asks to be let in, to play part `code` of the program */
-    SIGHT_FAULT     /* rule number `code` of the plan strikes rank, or, if there is a
+    SIGHT_FAULT,    /* rule number `code` of the plan strikes rank, or, if there is a
                        peer, what it sends to that or, arriving, gets from it */
+    SIGHT_LET_GO,   /* rank's program uses task no more */
+    SIGHT_GIVE_UP   /* rank gives up the bytes of task's result, which it had taken */
 };
 
 struct sight {
@@ -171,6 +173,10 @@ struct sim_weather {
     uint64_t drop_above; /* likewise; then programs let go of what they have used, and
                             rolls are cut often */
     bool presses;        /* not drawn, false: memory is short on ranks, now and then */
+    uint32_t spare_per_mille; /* not drawn, 0: of moments at which a rank gives up bytes
+                                 that its core lets it do without */
+    uint32_t together; /* not drawn, 0: how many stubs a step registers, at most; 0: one
+                        */
     uint32_t voters;
     /* Under a storm only: core_options of the same names. */
     uint64_t heartbeat_ns, suspect_ns, lease_ns, stagger_ns, batch_ns, quorum_wait_ns;

@@ -7,6 +7,7 @@
  *     inject_net.c      what a plan does to frames on the wire
  *     link_layer.c   links (consensus/link/link.h) over a wire that is harmed
  *     host.c      carries events to one core
+ *     host_entry.c  shares entries of tasks with it, and tells it what goes beside them
  *     perform.c     carries its outputs out
  *     thread.c      steps the scripts
  *     worker.c    runs tasks
@@ -92,6 +93,9 @@ struct record {
     uint64_t started_ns;
     bool slowed;    /* its kernel has taken what the plan adds */
     bool forgotten; /* its scope has ended on every rank */
+    void *entry;    /* the core's, or its stub; NULL: none, as far as this host knows */
+    void *taken;    /* the bytes of an input, that only its kernel has: */
+    uint32_t taken_input; /* 1 + of which */
 };
 
 /* Behind the core's part of a task's entry. */
@@ -102,6 +106,8 @@ struct sim_entry {
 
 /* Entries that the core has forgotten are kept for so many more. */
 enum { FORGOTTEN_MAX = 16, FORGOTTEN_BYTE = 0xa5, ROOM_BYTE = 0x5a };
+/* Stubs that are registered in one step. */
+enum { STUBS_TOGETHER_MAX = 8 };
 
 enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };
 
@@ -119,6 +125,9 @@ struct host {
     struct record *records; /* per task */
     struct sim_entry *forgotten[FORGOTTEN_MAX];
     uint32_t forgotten_count;
+    /* Stubs that the lane has made, and the core is yet to be told of. */
+    void *pruned[STUBS_TOGETHER_MAX];
+    uint32_t pruned_count, pruned_lane;
     struct sim_thread lanes[PROGRAM_LANES_MAX];
     struct sim_flight **inbox;
     size_t inbox_count, inbox_capacity;
@@ -203,6 +212,7 @@ struct sim {
     struct random delays, durations;
     struct random reaping; /* when peers learn of a death */
     struct random faults;  /* chances and draws of the plan */
+    struct random sparing; /* which bytes are given up, and when */
     struct wire_writer *writer;
     bool canary_done;
     uint64_t newest_epoch;
@@ -260,8 +270,6 @@ bool carrier_lingers(const struct host *host);
 
 /* host.c */
 void host_open(struct sim *sim, uint32_t rank, uint32_t role);
-/* The entries that its core had forgotten go back, unwritten to meanwhile. */
-void host_give_forgotten(struct host *host);
 void host_release(struct host *host);
 int host_step(struct host *host, const struct core_event *event); /* core_step's */
 void host_register(struct host *host, uint32_t task, uint32_t lane, bool adopted);
@@ -272,6 +280,28 @@ void host_tick(struct host *host, uint64_t armed_ns);
 bool host_is_over(const struct host *host);  /* it does nothing more */
 bool host_is_there(const struct host *host); /* it has begun, and is not over */
 struct sight host_sight(const struct host *host, enum sight_type type, uint32_t task);
+
+/* host_entry.c */
+void host_expand(void *context, struct core *core, void *entry, const void *part);
+/* The entry of a task that the program names.  NULL: its scope has ended. */
+void *host_enter(struct host *host, uint32_t task);
+/* Registers it as a stub or with its entry, perhaps later; core_step's. */
+int host_register_entry(struct host *host, uint32_t task, struct core_register *reg);
+/* Registers the stubs that wait for it: before anything else is told or asked. */
+void host_flush(struct host *host);
+/* The entry is the host's own for a while: nothing that the core does may read it, or
+ * write to it.  False: its room was written to before that. */
+bool host_keep_forgotten(struct host *host, struct sim_entry *entry);
+/* The entries that its core had forgotten go back, unwritten to meanwhile. */
+void host_give_forgotten(struct host *host);
+void host_let_go(struct host *host, uint32_t task);
+/* The core agrees that the host's copy of the bytes goes, to so many of their readers
+ * or for good: the caller has them then. */
+bool host_give_up(struct host *host, uint32_t task, uint32_t readers);
+void host_spare(struct host *host); /* now and then gives the bytes of some task up */
+/* The kernel, which starts, may take the bytes of one of its inputs over. */
+void host_take_input(struct host *host, uint32_t task);
+void host_press(struct host *host); /* now and then memory is short */
 
 /* perform.c */
 void carry(struct host *host, const struct core_output *output,

@@ -167,7 +167,7 @@ static void begin_uses(struct host *host)
 static void let_go_if_unused(struct host *host, uint32_t task)
 {
     if (host->task_uses_left[task] == 0 && host->sim->program->tasks[task].depth == 0) {
-        core_let_go(host->core, &host->sim->hashes[task], NULL);
+        host_let_go(host, task);
     }
 }
 
@@ -199,6 +199,7 @@ static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
     if (step != NULL && lets_go(host)) {
         let_go(host, step);
     }
+    host_spare(host);
     if (host_is_over(host)) {
         return;
     }
@@ -257,6 +258,7 @@ static void tell_need(struct host *host, uint32_t lane, uint32_t task, enum want
         record->refused_needs--; /* it never began */
         return;
     }
+    event.entry = type == CORE_EV_NEED ? host_enter(host, task) : record->entry;
     if (host_step(host, &event) != MOOT_ERR_SCOPE_CLOSED) {
         return;
     }
@@ -489,6 +491,9 @@ static void take_step(struct host *host, uint32_t lane)
     if (step == NULL) {
         end_lane(host, lane);
         return;
+    }
+    if (step->op != PROGRAM_SPAWN) {
+        host_flush(host);
     }
     switch (step->op) {
     case PROGRAM_SPAWN:

@@ -64,6 +64,16 @@ static void give_slot_back(struct host *host, uint32_t task)
 
 /* --- Ending ----------------------------------------------------------------------- */
 
+static struct program_bytes input_bytes(const struct host *host, uint32_t task,
+                                        uint32_t i)
+{
+    const struct record *record = &host->records[task];
+    const struct record *input =
+        &host->records[host->sim->program->tasks[task].inputs.items[i]];
+    return (struct program_bytes){
+        record->taken_input == i + 1 ? record->taken : input->bytes, input->size};
+}
+
 /* Computes the result from what this rank has, not from the oracle. */
 static void compute(struct host *host, uint32_t task)
 {
@@ -74,8 +84,7 @@ static void compute(struct host *host, uint32_t task)
         sim_alloc((size_t)spec->inputs.count + spec->children.count, sizeof(*parts));
     size_t count = 0;
     for (uint32_t i = 0; i < spec->inputs.count; i++) {
-        const struct record *input = &host->records[spec->inputs.items[i]];
-        parts[count++] = (struct program_bytes){input->bytes, input->size};
+        parts[count++] = input_bytes(host, task, i);
     }
     for (uint32_t i = 0; i < spec->children.count; i++) {
         const struct record *child = &host->records[spec->children.items[i]];
@@ -107,6 +116,8 @@ static void end(struct host *host, uint32_t task, int32_t status)
             ((char *)record->bytes)[i] = STORY[i];
         }
     }
+    free(record->taken);
+    record->taken = NULL;
     give_slot_back(host, task);
     sim_moved(sim);
     sim_see(sim, &(struct sight){.type = SIGHT_END,
@@ -117,6 +128,7 @@ static void end(struct host *host, uint32_t task, int32_t status)
                                  .data = record->bytes,
                                  .size = record->size});
     struct core_event event = {.type = CORE_EV_DONE, .hash = sim->hashes[task]};
+    event.entry = record->entry;
     event.u.done.status = status;
     event.u.done.size = record->size;
     host_step(host, &event);
@@ -132,6 +144,8 @@ static void tell_need(struct host *host, uint32_t task, uint32_t child,
     event.u.need.want = WANT_DATA;
     event.u.need.by_task = true;
     event.u.need.waiter = host->sim->hashes[task];
+    event.entry =
+        type == CORE_EV_NEED ? host_enter(host, child) : host->records[child].entry;
     host_step(host, &event);
 }
 
@@ -251,6 +265,7 @@ static void start(struct host *host, uint32_t task)
     if (host->dead) {
         return;
     }
+    host_take_input(host, task);
     for (uint32_t i = 0; i < spec->children.count && !spec->fails; i++) {
         host_register(host, spec->children.items[i], 0, false);
     }
