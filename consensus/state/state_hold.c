@@ -120,12 +120,13 @@ static void hold_stub(const struct core *core, const struct stub *stub)
 
 /* What a walk over the table finds. */
 struct table_counts {
-    uint64_t tasks, stubs, away, let_go;
+    uint64_t tasks, stubs, away, let_go, untaken;
 };
 
 static void walk_record(const struct task_record *task, struct table_counts *walk)
 {
     walk->let_go += task->let_go;
+    walk->untaken += task->handing + task->returning;
     for (uint32_t i = 0; i < task->input_count; i++) {
         walk->away += task_inputs(task)[i].away;
     }
@@ -154,6 +155,7 @@ static void hold_table(const struct core *core)
     assert(walk.stubs == core->state.stub_count);
     assert(walk.away == core->state.away_count);
     assert(walk.let_go == core->stats.let_go);
+    assert(walk.untaken == core->state.untaken);
 }
 
 /* --- Pages of the roll ------------------------------------------------------------ */

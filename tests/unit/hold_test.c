@@ -153,6 +153,7 @@ static void add_rank(struct rankset *set, uint32_t rank)
     X(a_stub_too_many, core->state.stub_count++)                                       \
     X(away_miscounted, core->state.away_count++)                                       \
     X(let_go_miscounted, core->stats.let_go--)                                         \
+    X(untaken_miscounted, core->state.untaken++)                                       \
     X(a_table_of_odd_size, core->state.slot_count--)                                   \
     X(a_hash_in_no_slot, record(core, WAITING)->hash.bytes[3] ^= 1)                    \
     X(a_tag_lost, core->state.tags[0] = core->state.tags[0] == 0)                      \
