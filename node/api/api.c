@@ -24,6 +24,8 @@
 #include "node/spawn/early_motions.h"
 #include "node/spawn/spawn.h"
 #include "node/spawn/window.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/kernel.h"
 #include "node/tasks/task_handle.h"
 #include "proto/error.h"
 

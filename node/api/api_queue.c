@@ -6,6 +6,7 @@
 #include "node/engine/engine.h"
 #include "node/spawn/spawn_check.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 #include "proto/error.h"
 

@@ -13,6 +13,7 @@
 
 #include "node/api/metrics.h"
 #include "node/compose/data.h"
+#include "node/compose/queue_line.h"
 #include "node/engine/engine.h"
 #include "node/engine/inbox.h"
 #include "node/engine/lane_scope.h"
@@ -32,6 +33,8 @@
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
 #include "node/spawn/early_motions.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/kernel.h"
 #include "node/tasks/task_list.h"
 
 #include <sched.h>

@@ -2,7 +2,7 @@
 #ifndef NODE_API_CLOSE_H
 #define NODE_API_CLOSE_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* The body of moot_close, for a lane that is allowed to: serves peers until all have
  * closed, joins threads, frees everything, `m` included.  Called inside

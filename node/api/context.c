@@ -3,7 +3,7 @@
  * Joining is collective, so a rank goes as far as the transport's open even with
  * malformed knobs: rank 0's blob decides for everyone, and carries its failure.
  */
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 #include "hashing/identity.h"
 #include "node/api/close.h"
@@ -24,6 +24,8 @@
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
 #include "node/spawn/window.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/task.h"
 #include "node/transport/mpi/mpi.h"
 #include "proto/error.h"
 

@@ -4,7 +4,9 @@
 
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
+#include "node/spawn/spawn_batch.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/task.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef NODE_API_LOOK_H
 #define NODE_API_LOOK_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* Its strings are the record's. */
 void look_fill(struct moot *m, const struct task *task, moot_task_info *out);

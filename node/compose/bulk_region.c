@@ -7,6 +7,7 @@
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 
 #include <assert.h>

@@ -13,7 +13,7 @@
 #define NODE_COMPOSE_CHAIN_H
 
 #include "node/compose/ticket.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/spawn/spawn.h"
 
 struct moot_queue;

@@ -4,6 +4,8 @@
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/kernel.h"
 #include "node/tasks/task_handle.h"
 #include "proto/error.h"
 

@@ -6,6 +6,7 @@
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_wait.h"
 #include "node/schedule/wait.h"
+#include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 
 #include <assert.h>

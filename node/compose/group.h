@@ -15,7 +15,7 @@
 #ifndef NODE_COMPOSE_GROUP_H
 #define NODE_COMPOSE_GROUP_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 struct group;
 

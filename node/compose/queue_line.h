@@ -15,26 +15,7 @@
 #ifndef NODE_COMPOSE_QUEUE_LINE_H
 #define NODE_COMPOSE_QUEUE_LINE_H
 
-#include "node/api/moot.h"
-
-struct moot;
-
-enum queue_kind {
-    QUEUE_SEQUENTIAL = MOOT_QUEUE_SEQUENTIAL,
-    QUEUE_BULK = MOOT_QUEUE_BULK,
-    QUEUE_CUSTOM
-};
-
-struct queue_line {
-    uint16_t up;
-    enum queue_kind kind;
-    moot_queue_custom custom;
-};
-
-struct queue_lines {
-    struct queue_line *items; /* line n is items[n - 1] */
-    uint32_t count, room;
-};
+#include "node/context/context.h"
 
 /* The line of a queue of this kind that is opened in one of line `up`; `custom` for
  * that kind.  LIMIT, NO_MEMORY. */

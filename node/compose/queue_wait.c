@@ -1,6 +1,8 @@
 /* queue_wait.c - what a thread's queues still have when it is about to wait for it. */
 #include "node/compose/queue.h"
 
+#include "node/engine/lane.h"
+#include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 
 static int flush(struct moot *m, struct lane *lane)

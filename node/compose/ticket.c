@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/engine/lane_scope.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 #include "proto/error.h"
 

@@ -11,7 +11,7 @@
 #ifndef NODE_COMPOSE_TICKET_H
 #define NODE_COMPOSE_TICKET_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 struct moot_queue;
 

@@ -14,18 +14,9 @@
 #ifndef NODE_ENGINE_CLOCK_H
 #define NODE_ENGINE_CLOCK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "node/context/context.h"
 
 uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
-
-struct clock {
-    bool even;                /* the processor has such a counter */
-    uint32_t far;             /* ticks for which the last reading tells the time */
-    uint64_t ns, ticks;       /* the last reading, */
-    uint64_t begun_ns, begun; /* and the one from which the length is learnt */
-    uint64_t tick;            /* its length in ns, times 2^32; 0: not known */
-};
 
 void clock_begin(struct clock *clock);
 

@@ -12,6 +12,7 @@
 #include "node/schedule/exec.h"
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"
+#include "node/spawn/spawn_batch.h"
 #include "node/tasks/error_chain.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
 #ifndef NODE_ENGINE_ENGINE_H
 #define NODE_ENGINE_ENGINE_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* Takes the lock for a public call; NULL without memory, and then it is not held. */
 struct lane *engine_enter(struct moot *m);

@@ -15,6 +15,7 @@
 #include "node/schedule/priority.h"
 #include "node/spawn/early_motions.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/kernel.h"
 #include "proto/error.h"
 #include "proto/wire.h"
 

@@ -18,7 +18,7 @@
 #ifndef NODE_ENGINE_INBOX_H
 #define NODE_ENGINE_INBOX_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 struct inbox *inbox_new(const struct transport_group *group); /* NULL without memory */
 /* After the transport is freed, which has said whether the wire is `quiet`: if not,

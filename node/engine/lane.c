@@ -5,7 +5,7 @@
 #include "hashing/base/hot.h"
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "node/engine/lane_scope.h"
 #include "node/schedule/exec.h"

@@ -3,7 +3,7 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 
 #include <assert.h>

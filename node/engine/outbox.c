@@ -7,6 +7,7 @@
 #include "node/faults/faulty_wire.h"
 #include "node/members/members.h"
 #include "node/schedule/descendants.h"
+#include "node/tasks/task.h"
 #include "proto/wire.h"
 
 #include <assert.h>

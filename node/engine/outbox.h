@@ -15,7 +15,7 @@
 #ifndef NODE_ENGINE_OUTBOX_H
 #define NODE_ENGINE_OUTBOX_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 struct outbox *outbox_new(uint32_t size); /* NULL without memory */
 /* After the transport is freed, which has said whether the wire is `quiet`: if not,

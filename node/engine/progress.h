@@ -26,7 +26,7 @@
 #ifndef NODE_ENGINE_PROGRESS_H
 #define NODE_ENGINE_PROGRESS_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* One turn; returns whether since the last one a message that stirs came in, was said
  * or waits for room on the wire, or a large result was moved.  Never from within a

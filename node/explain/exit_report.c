@@ -2,6 +2,7 @@
 #include "node/explain/exit_report.h"
 
 #include "consensus/core_view.h"
+#include "node/engine/clock.h"
 #include "node/explain/report.h"
 #include "node/members/members.h"
 #include "node/service/status_socket.h"

@@ -8,7 +8,7 @@
 #ifndef NODE_EXPLAIN_EXIT_REPORT_H
 #define NODE_EXPLAIN_EXIT_REPORT_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 void stats_fill(const struct moot *m, moot_stats *out);
 

@@ -16,6 +16,7 @@
 #include "node/schedule/exec.h"
 #include "node/schedule/wait.h"
 #include "node/spawn/window.h"
+#include "node/tasks/task.h"
 
 #include <errno.h>
 #include <stdlib.h>

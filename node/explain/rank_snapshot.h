@@ -14,7 +14,7 @@
 #define NODE_EXPLAIN_RANK_SNAPSHOT_H
 
 #include "hashing/placement.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 #include "moot.pb-c.h"
 

@@ -12,6 +12,7 @@
 #include "node/members/members.h"
 #include "node/record/trace.h"
 #include "node/schedule/wait.h"
+#include "node/tasks/task.h"
 
 #include <stdlib.h>
 #include <string.h>

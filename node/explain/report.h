@@ -15,7 +15,7 @@
 #ifndef NODE_EXPLAIN_REPORT_H
 #define NODE_EXPLAIN_REPORT_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* Queues a text. */
 void report_add(struct moot *m, const char *format, ...)

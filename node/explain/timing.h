@@ -6,7 +6,7 @@
 #ifndef NODE_EXPLAIN_TIMING_H
 #define NODE_EXPLAIN_TIMING_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 enum { TIMINGS_MAX = 16 };
 struct timing {

@@ -18,7 +18,7 @@
 #ifndef NODE_FAULTS_FAULTS_H
 #define NODE_FAULTS_FAULTS_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* Whether the word is a plan that real ranks can carry out; "" is none.
  * MOOT_ERR_CONFIG, and the story shows the mistake. */

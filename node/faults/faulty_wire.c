@@ -2,6 +2,7 @@
 #include "node/faults/faulty_wire.h"
 
 #include "consensus/link/link.h"
+#include "node/engine/clock.h"
 #include "node/faults/faults.h"
 #include "proto/limits.h"
 #include "proto/wire.h"

@@ -19,7 +19,7 @@
 #ifndef NODE_FAULTS_FAULTY_WIRE_H
 #define NODE_FAULTS_FAULTY_WIRE_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* The types of what goes past the link. */
 #define FAULTY_WIRE_PAST                                                               \

@@ -20,17 +20,7 @@
 #ifndef NODE_MEMBERS_MEMBERS_H
 #define NODE_MEMBERS_MEMBERS_H
 
-#include "node/engine/context.h"
-
-enum member_state { MEMBER_HERE, MEMBER_REMOVED, MEMBER_DEAD };
-
-struct member {
-    enum member_state state;
-    bool left;
-    uint64_t ended_ns;   /* when its end was found; 0: it was not */
-    uint64_t removed_ns; /* when this rank entered a view without it; 0: it has not */
-    uint64_t epoch;      /* of that view */
-};
+#include "node/context/context.h"
 
 /* Sets T_hb and the others of V2 from the knobs: `auto` keeps their proportions.  Story
  * as in open; MOOT_ERR_CONFIG if they do not fit together. */

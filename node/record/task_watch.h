@@ -13,7 +13,7 @@
 #define NODE_RECORD_TASK_WATCH_H
 
 #include "node/api/moot_watch.h"
-#include "node/schedule/wait.h"
+#include "node/context/context.h"
 #include "node/tasks/task.h"
 
 struct core_output;

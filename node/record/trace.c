@@ -5,9 +5,8 @@
 #include "node/engine/engine.h"
 #include "node/explain/exit_report.h"
 #include "node/explain/report.h"
-#include "node/members/members.h"
 #include "node/record/trace_file.h"
-#include "node/schedule/call_frame.h"
+#include "node/tasks/task.h"
 #include "proto/wire.h"
 
 #include "consensus/core_entry.h"

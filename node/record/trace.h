@@ -20,8 +20,7 @@
 #ifndef NODE_RECORD_TRACE_H
 #define NODE_RECORD_TRACE_H
 
-#include "node/engine/context.h"
-#include "node/schedule/wait.h"
+#include "node/context/context.h"
 
 #define TRACE_LOOK_NS UINT64_C(20000000)
 

@@ -12,6 +12,8 @@
 #include "node/schedule/descendants.h"
 #include "node/schedule/wait.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
+#include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 
 #include <stdlib.h>

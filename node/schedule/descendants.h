@@ -22,19 +22,9 @@
 #ifndef NODE_SCHEDULE_DESCENDANTS_H
 #define NODE_SCHEDULE_DESCENDANTS_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 struct moot_call;
-
-struct released_child {
-    moot_hash hash;
-    bool awaited;
-};
-
-struct family {
-    moot_hash *hashes;
-    uint32_t count, room;
-};
 
 /* The kernel has returned, and its children's handles are still there, but for those
  * that were noted.  False without memory. */

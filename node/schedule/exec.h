@@ -31,7 +31,7 @@
 #ifndef NODE_SCHEDULE_EXEC_H
 #define NODE_SCHEDULE_EXEC_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* Where many kernels wait, another begins only after this many idle rounds. */
 enum { EXEC_RELUCTANT_ROUNDS = 100 };

@@ -5,6 +5,7 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "node/schedule/ready.h"
+#include "node/tasks/task.h"
 
 #include <assert.h>
 

@@ -10,7 +10,7 @@
 #ifndef NODE_SCHEDULE_PRIORITY_H
 #define NODE_SCHEDULE_PRIORITY_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* The task has at least this priority, and all that it waits for. */
 void priority_raise(struct moot *m, struct task *task, int32_t priority);

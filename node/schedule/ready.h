@@ -13,23 +13,7 @@
 #ifndef NODE_SCHEDULE_READY_H
 #define NODE_SCHEDULE_READY_H
 
-#include "node/tasks/task.h"
-
-struct ready_item {
-    int32_t priority;
-    uint64_t order;
-    struct task *task;
-};
-/* All zero is an empty queue. */
-struct ready {
-    struct ready_item *items; /* the heap */
-    size_t count, room;
-    struct task **line; /* line_room, a power of two, of them; from line_first on */
-    size_t line_first, line_count, line_room;
-    size_t live;        /* tasks that are ready: some items are not, any more */
-    struct task *spent; /* list: forgotten, and the last item has come up */
-    uint64_t newest;    /* spawn counter, for the order */
-};
+#include "node/context/context.h"
 
 bool ready_push(struct ready *ready, struct task *task); /* false without memory */
 struct task *ready_pop(struct ready *ready);             /* NULL if none is live */

@@ -3,8 +3,10 @@
  */
 #include "node/schedule/retry.h"
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/progress.h"
+#include "node/schedule/ready.h"
+#include "node/tasks/task.h"
 
 #include <stdlib.h>
 

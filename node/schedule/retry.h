@@ -11,23 +11,7 @@
 #ifndef NODE_SCHEDULE_RETRY_H
 #define NODE_SCHEDULE_RETRY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct moot;
-struct task;
-
-struct rest {
-    uint64_t due_ns, number; /* of equals the first that came goes first */
-    struct task *task;
-};
-/* A heap: those due first, first.  All zero is an empty one. */
-struct resting {
-    struct rest *items;
-    size_t count, room;
-    uint64_t newest;
-};
+#include "node/context/context.h"
 
 /* True if the failed task is to be tried again: it rests now (or is ready again), and
  * its inputs stay pinned. */

@@ -7,6 +7,7 @@
 #include "hashing/placement.h"
 #include "node/engine/engine.h"
 #include "node/explain/report.h"
+#include "node/tasks/task.h"
 
 #include <stdlib.h>
 

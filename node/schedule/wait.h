@@ -24,30 +24,7 @@
 #ifndef NODE_SCHEDULE_WAIT_H
 #define NODE_SCHEDULE_WAIT_H
 
-#include "node/engine/context.h"
-
-struct wait_item {
-    struct task *task;
-    uint32_t verdicts_seen;
-    bool needed; /* the core was told */
-    bool ended;
-    int code; /* once ended */
-};
-
-struct wait {
-    struct wait *prev, *next;
-    struct lane *lane;
-    struct moot_call *waiter; /* the kernel that waits for a child; NULL: a lane */
-    enum want want;
-    bool any; /* one is enough */
-    struct wait_item *items;
-    size_t count, next_open; /* all before have ended */
-    size_t which;            /* `any`: the first that ended */
-    uint64_t since_ns, deadline_ns;
-    uint64_t ends_seen;
-    bool over;     /* it has ended by its tasks, */
-    bool released; /* and the core knows that its lane or task goes on */
-};
+#include "node/context/context.h"
 
 /* Runs the wait that the caller filled in (lane, waiter, want, any, items with their
  * tasks, count, deadline_ns).  The items then have their codes.  Returns MOOT_OK when

@@ -10,7 +10,7 @@
 #ifndef NODE_SCHEDULE_WORKERS_H
 #define NODE_SCHEDULE_WORKERS_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 bool workers_start(struct moot *m, uint32_t count); /* false: no thread */
 /* Starts or wakes the stand-in if it is needed; by the helper, under the lock. */

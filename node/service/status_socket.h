@@ -21,7 +21,7 @@
 #ifndef NODE_SERVICE_STATUS_SOCKET_H
 #define NODE_SERVICE_STATUS_SOCKET_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 #define DOOR_MAGIC "MOOTDOOR"
 #define DOOR_LOOK_NS UINT64_C(10000000)

@@ -31,8 +31,7 @@
 #ifndef NODE_SPAWN_BACKPRESSURE_H
 #define NODE_SPAWN_BACKPRESSURE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "node/context/context.h"
 
 #define PATIENCE_NS UINT64_C(20000000)
 #define PATIENCE_TURN_NS UINT64_C(2000000)
@@ -52,23 +51,6 @@ enum patience_verdict {
     PATIENCE_ASK,     /* those in .to_ask, and wait on */
     PATIENCE_USELESS, /* waiting does not help */
     PATIENCE_LONG     /* nobody knows whether it does */
-};
-
-/* Zero-initialise.  Ranks are bits. */
-struct patience {
-    uint64_t looked_ns; /* the host's clock, when it was looked at last */
-    uint64_t spent_ns;  /* in turns, since something moved */
-    uint64_t ask_ns;    /* nobody is asked before so much is spent */
-    uint64_t moved;     /* as the host counted then */
-    uint64_t to_ask;
-    uint64_t asked;        /* and have not answered; */
-    uint64_t stale;        /* of these, before something moved */
-    uint64_t resting;      /* said so in this round */
-    uint64_t busy;         /* who said last that it does not rest */
-    uint32_t rounds;       /* before it, in which all did */
-    bool computes, closed; /* one has said so, or this rank did */
-    uint64_t dropped;      /* as the host counted when the wait began; */
-    bool outlasted;        /* none since one ended as PATIENCE_LONG */
 };
 
 /* A wait begins.  `moved` counts what moves here, `dropped` the tasks among that. */

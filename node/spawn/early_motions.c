@@ -2,7 +2,7 @@
 #include "node/spawn/early_motions.h"
 
 #include "consensus/core_view.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/spawn/spawn.h"
 #include "proto/copy.h"
 

@@ -18,6 +18,8 @@
 #include "node/spawn/spawn_batch.h"
 #include "node/spawn/spawn_check.h"
 #include "node/spawn/window.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/kernel.h"
 #include "node/tasks/task_handle.h"
 #include "proto/error.h"
 

@@ -10,7 +10,7 @@
 #define NODE_SPAWN_SPAWN_H
 
 #include "hashing/identity.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* `parent` is the running task that spawns it; NULL for the program. */
 int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,

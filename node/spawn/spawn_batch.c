@@ -9,6 +9,8 @@
 #include "node/engine/outbox.h"
 #include "node/spawn/spawn.h"
 #include "node/spawn/spawn_check.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 
 #include <assert.h>

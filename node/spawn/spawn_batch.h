@@ -22,36 +22,7 @@
 #ifndef NODE_SPAWN_SPAWN_BATCH_H
 #define NODE_SPAWN_SPAWN_BATCH_H
 
-#include "hashing/identity.h"
-#include "node/tasks/task.h"
-
-struct lane;
-struct handle;
-
-/* More do not fit into a block. */
-enum { UNNAMED_INPUTS_MAX = BLAKE2B_BLOCK_BYTES / MOOT_HASH_BYTES - 1 };
-
-struct unnamed_task {
-    struct identity_block block; /* its arguments and its inputs' hashes stand in it */
-    uint64_t id;                 /* the program's handle; 0: released again */
-    const char *site;            /* the context's */
-    struct kernel *kernel;
-    uint64_t owner; /* the only candidate, as a set; 0: all are */
-    uint8_t args_size, input_count;
-    uint32_t expanded; /* unnamed.expanded when its inputs were looked up */
-    struct task *inputs[UNNAMED_INPUTS_MAX];
-};
-
-struct unnamed {
-    uint32_t count;
-    bool settled;        /* some, since a spawn has last made room (window.h) */
-    uint32_t in_regions; /* besides: those that bulk queues collect (region.h) */
-    uint32_t expanded;   /* stubs that became records, ever: their inputs may have */
-    struct lane *lane;   /* of all of them */
-    struct task_facts facts; /* of the one that is registered, */
-    struct rankset owner;    /* and its candidates, if not all are */
-    struct unnamed_task tasks[IDENTITY_TOGETHER_MAX];
-};
+#include "node/context/context.h"
 
 /* What a handle has for its task meanwhile.  It looks like a stub. */
 #define UNNAMED_TASK ((struct task *)(uintptr_t)&unnamed_task)

@@ -3,8 +3,11 @@
 
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
+#include "node/engine/lane.h"
 #include "node/record/task_watch.h"
+#include "node/spawn/spawn_batch.h"
 #include "node/tasks/error_chain.h"
+#include "node/tasks/handle.h"
 #include "proto/error.h"
 
 #include <assert.h>

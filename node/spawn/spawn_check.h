@@ -6,7 +6,7 @@
 #ifndef NODE_SPAWN_SPAWN_CHECK_H
 #define NODE_SPAWN_SPAWN_CHECK_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* The facts of a spec, and what they borrow: the spec, the lane's scratch, and this. */
 struct spawn {

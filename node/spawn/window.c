@@ -3,12 +3,16 @@
 
 #include "consensus/core_view.h"
 #include "hashing/base/hot.h"
+#include "node/engine/clock.h"
+#include "node/engine/lane.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
 #include "node/explain/rank_snapshot.h"
 #include "node/explain/snapshot_query.h"
 #include "node/members/members.h"
 #include "node/schedule/exec.h"
+#include "node/spawn/backpressure.h"
+#include "node/spawn/spawn_batch.h"
 #include "node/tasks/task.h"
 
 enum { WINDOW_PARTS = 8, WINDOW_DROPS = 8, WINDOW_AHEAD = 256, WINDOW_CHUNKS = 64 };

@@ -40,7 +40,7 @@
 #ifndef NODE_SPAWN_WINDOW_H
 #define NODE_SPAWN_WINDOW_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 #define WINDOW_RESULT_BYTES ((size_t)8 << 20)
 #define WINDOW_PRESS_NS UINT64_C(100000000)

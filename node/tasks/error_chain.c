@@ -3,7 +3,7 @@
 
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
-#include "node/members/members.h"
+#include "node/tasks/task.h"
 #include "proto/error.h"
 #include "proto/limits.h"
 

@@ -11,7 +11,7 @@
 #ifndef NODE_TASKS_ERROR_CHAIN_H
 #define NODE_TASKS_ERROR_CHAIN_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* The task's kernel returned `code`, or there is a MOOT_ERR_ reason. */
 void story_of_kernel(struct text *story, const struct moot *m, const struct task *task,

@@ -1,6 +1,7 @@
 /* kernel.c - see kernel.h. */
 #include "node/tasks/kernel.h"
 
+#include "consensus/core.h"
 #include "proto/limits.h"
 
 #include <stdlib.h>

@@ -12,42 +12,15 @@
 #ifndef NODE_TASKS_KERNEL_H
 #define NODE_TASKS_KERNEL_H
 
-#include "consensus/core.h"
-#include "hashing/identity.h"
-#include "node/api/moot.h"
+#include "node/context/kernel_state.h"
 #include "node/tasks/handle.h"
 #include "proto/message.h"
-
-struct kernel {
-    char *name;
-    uint32_t version;
-    uint32_t flags;      /* MOOT_KERNEL_* */
-    uint32_t core_flags; /* CORE_TASK_* of its tasks */
-    moot_kernel_fn fn;
-    void *user;
-    uint32_t retries;
-    moot_duration retry_backoff;
-    uint64_t id;
-    struct identity_kernel identity;
-    bool told;     /* peers have been sent a KERNEL */
-    bool conflict; /* with this registration of a peer's: */
-    uint32_t peer_rank, peer_version, peer_flags;
-};
 
 /* Its place among the context's. */
 static inline uint32_t kernel_number(const struct kernel *kernel)
 {
     return (uint32_t)kernel->id & ((UINT32_C(1) << HANDLE_SLOT_BITS) - 1);
 }
-
-struct rumour; /* a KERNEL for a name that is not registered here */
-
-struct kernels {
-    struct kernel **items;
-    uint32_t count;
-    struct rumour *rumours;
-    uint32_t rumour_count, rumour_room;
-};
 
 void kernels_release(struct kernels *kernels);
 

@@ -6,9 +6,11 @@
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 #include "node/config/text.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
+#include "node/spawn/spawn_batch.h"
+#include "node/tasks/handle.h"
 #include "node/tasks/task_list.h"
 
 #include <stdalign.h>

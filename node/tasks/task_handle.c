@@ -6,6 +6,9 @@
 #include "hashing/identity.h"
 #include "node/engine/lane_scope.h"
 #include "node/schedule/wait.h"
+#include "node/spawn/spawn_batch.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/task.h"
 
 #include <assert.h>
 

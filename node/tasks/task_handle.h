@@ -6,7 +6,7 @@
 #define NODE_TASKS_TASK_HANDLE_H
 
 #include "consensus/core_entry.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* A new reference; 0 without memory or beyond the limit. */
 uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent);

@@ -2,7 +2,7 @@
 #include "node/tasks/task_list.h"
 
 #include "consensus/core_entry.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 #include <stdlib.h>
 

@@ -6,9 +6,8 @@
  * absent is null: a message, a time that never comes, a rank that nobody knows.
  */
 #include "consensus/core_view.h"
+#include "node/context/context.h"
 #include "node/explain/rank_snapshot.h"
-#include "node/members/members.h"
-#include "node/tasks/task.h"
 #include "node/tools/json.h"
 #include "node/tools/state_sockets.h"
 #include <assert.h>

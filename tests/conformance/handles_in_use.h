@@ -3,7 +3,7 @@
 #ifndef TESTS_CONFORMANCE_HANDLES_IN_USE_H
 #define TESTS_CONFORMANCE_HANDLES_IN_USE_H
 
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "tests/conformance/ranks.h"
 

@@ -1,7 +1,7 @@
 /* outbox_test.c - what does not leave at once: to a peer that reads nothing, over a
  * wire that fails, and over one that goes on when all has ended.
  */
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "tests/conformance/kernels.h"

@@ -4,7 +4,7 @@
  * Every rank spawns large tasks for each rank.  Their owner lets go of its own while
  * the others hold them, so that nothing can go; then all let go.
  */
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/spawn/window.h"

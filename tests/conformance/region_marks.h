@@ -7,7 +7,7 @@
 #include "tests/conformance/queue_marks.h"
 
 #include "hashing/identity.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 
 /* So many wait like that: what is tested here is not to pass without one. */
 static inline bool collects(const struct seat *seat, uint32_t count)

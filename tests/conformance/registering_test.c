@@ -7,10 +7,11 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "hashing/placement.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "node/spawn/early_motions.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/kernel.h"
 #include "tests/conformance/kernels.h"
 
 enum { PORTABLE = RELAY + 1, CLASHING, CARRIED, CARRIED_ONCE, LATE };

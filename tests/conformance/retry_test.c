@@ -1,8 +1,9 @@
 /* retry_test.c - many tasks whose kernels have failed, and which rest before they are
  * tried again: in which order that is, and what so many cost.
  */
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
+#include "node/schedule/retry.h"
 #include "tests/conformance/kernels.h"
 #include <time.h>
 

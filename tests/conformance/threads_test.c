@@ -3,7 +3,7 @@
  */
 #include "consensus/core_view.h"
 #include "node/api/moot_watch.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "node/explain/report.h"
 #include "tests/conformance/kernels.h"

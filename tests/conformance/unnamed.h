@@ -6,8 +6,8 @@
 #define TESTS_CONFORMANCE_UNNAMED_H
 
 #include "consensus/core_view.h"
+#include "node/context/context.h"
 #include "node/engine/clock.h"
-#include "node/engine/context.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "tests/conformance/kernels.h"

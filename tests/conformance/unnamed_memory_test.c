@@ -4,6 +4,8 @@
  * Rank 0 spawns while one allocation of its thread fails, the first or a later one, or
  * all from then on; the others wait for what it owns.
  */
+#include "node/spawn/spawn_batch.h"
+#include "node/tasks/handle.h"
 #include "tests/conformance/failing_thread.h"
 #include "tests/conformance/handles_in_use.h"
 #include "tests/conformance/unnamed.h"

@@ -5,6 +5,7 @@
  * peer can do before they are registered.
  */
 #include "consensus/core_entry.h"
+#include "node/tasks/task.h"
 #include "tests/conformance/unnamed.h"
 
 /* --- When they are registered ---------------------------------------------------- */

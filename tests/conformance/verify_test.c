@@ -1,6 +1,6 @@
 /* verify_test.c - tasks that are run twice (MOOT_VERIFY): equal results are passed, and
  * other ones told; everybody has the owner's value, and keeps it no longer for that. */
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "node/tasks/task_list.h"
 #include "tests/conformance/kernels.h"

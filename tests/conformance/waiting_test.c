@@ -2,7 +2,7 @@
  * of a rank whose wait is over.
  */
 #include "hashing/identity.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "node/engine/engine.h"
 #include "tests/conformance/kernels.h"
 

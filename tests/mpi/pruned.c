@@ -8,7 +8,7 @@
  * looked at through one call.
  */
 #include "consensus/core_view.h"
-#include "node/engine/context.h"
+#include "node/context/context.h"
 #include "tests/mpi/support/harness.h"
 
 #include <string.h>

@@ -1,55 +1,27 @@
 /* context.h - one rank's membership of one moot: the struct behind `moot`.
  *
- * The parts, each in a room of its own; all under the one engine lock (bond->lock),
- * which is held while the core, the tables and the transport are touched and released
- * around kernels, sleeps and report hooks:
+ * A room's state is its part of struct moot, which it alone writes and all may read.
+ * Parts are members, not pointers, so what they consist of is defined here and in the
+ * NAME_state.h of this folder, low enough for all rooms; what is done with it stands in
+ * the room.  deploy/doc/ARCHITECTURE.md has the rooms.
  *
- *   engine.c    steps the core and carries out what it says;  clock.c what time it is
- *   progress.c  the one loop that moves messages; who drives it, who sleeps
- *   inbox.c     frames and bulk results that come in;  outbox.c those that go out
- *   exec.c      running kernels;  workers.c the threads that do nothing else;  call.c
- *               what a kernel calls
- *   ready.c     the tasks that wait for a thread;  priority.c who goes first
- *   retry.c     kernels that failed and are tried again;  verify.c run twice
- *   strand.c    the stacks that kernels run on
- *   spawn.c     taking tasks in;  spawn_check.c what may be wrong with them;
- *               early.c specs that come before their kernels
- *   unnamed.c   those that wait to be hashed together;  region.c  in a bulk queue
- *   window.c    not too many at a time;  patience.c when that is given up
- *   queue.c     what stands between a spawn and that: ticket.c, chain.c, queue_line.c
- *   wait.c      waiting for them;  scope.c phases
- *   group.c     all that a thread spawned;  family.c what tasks leave running
- *   data.c      handles that order tasks by what they read and write
- *   members.c   who belongs to the moot; deaths, views, farewells
- *   faults.c    what a fault plan does to this rank;  faulty_wire.c to its messages
- *   observe.c   telling the program what becomes of tasks;  look.c showing it
- *   trace.c     records of all this;  metrics.c  figures for Prometheus
- *   report.c    stalls and divergence, told to people;  story.c causes of errors
- *   account.c   what this rank says of itself;  inquiry.c, questions.c ask the others;
- *               picture.c, diagnosis.c, stall.c  what that means;  door.c shows it
- *
- * Calls go from the top of this list's users (api.c) down; nothing below engine_step()
- * calls progress, and nothing re-enters it: what arises while outputs are carried out
- * is queued and stepped afterwards.
+ * All of it is under the one engine lock (bond->lock), which is held while the core,
+ * the tables and the transport are touched and released around kernels, sleeps and
+ * report hooks.
  */
-#ifndef NODE_ENGINE_CONTEXT_H
-#define NODE_ENGINE_CONTEXT_H
+#ifndef NODE_CONTEXT_CONTEXT_H
+#define NODE_CONTEXT_CONTEXT_H
 
 #include "consensus/core.h"
 #include "consensus/faultplan/faultplan.h"
-#include "node/compose/queue_line.h"
 #include "node/config/knobs.h"
 #include "node/config/text.h"
-#include "node/engine/clock.h"
-#include "node/engine/lane.h"
-#include "node/schedule/ready.h"
-#include "node/schedule/retry.h"
-#include "node/spawn/backpressure.h"
-#include "node/spawn/spawn_batch.h"
+#include "node/context/call_state.h"
+#include "node/context/handle_state.h"
+#include "node/context/kernel_state.h"
+#include "node/context/lane_state.h"
+#include "node/context/task_state.h"
 #include "node/store/pool.h"
-#include "node/tasks/handle.h"
-#include "node/tasks/kernel.h"
-#include "node/tasks/task.h"
 #include "node/transport/transport.h"
 
 #include <stdatomic.h>
@@ -57,7 +29,6 @@
 struct early_motion;
 struct site_name;
 struct scope;
-struct wait;
 struct outbox;
 struct inbox;
 struct run;
@@ -80,8 +51,17 @@ struct later {
     uint64_t size;
 };
 
-/* members.c: who belongs to the moot */
-struct member;
+/* Who belongs to the moot (node/members/members.h). */
+enum member_state { MEMBER_HERE, MEMBER_REMOVED, MEMBER_DEAD };
+
+struct member {
+    enum member_state state;
+    bool left;
+    uint64_t ended_ns;   /* when its end was found; 0: it was not */
+    uint64_t removed_ns; /* when this rank entered a view without it; 0: it has not */
+    uint64_t epoch;      /* of that view */
+};
+
 struct watch;
 struct members {
     struct member *all; /* per rank */
@@ -107,11 +87,64 @@ struct faults {
     uint64_t random;
 };
 
+/* Inputs of one of the tasks below: more do not fit into a block. */
+enum { UNNAMED_INPUTS_MAX = BLAKE2B_BLOCK_BYTES / MOOT_HASH_BYTES - 1 };
+
+/* A task that has been spawned and has no hash yet (node/spawn/spawn_batch.h). */
+struct unnamed_task {
+    struct identity_block block; /* its arguments and its inputs' hashes stand in it */
+    uint64_t id;                 /* the program's handle; 0: released again */
+    const char *site;            /* the context's */
+    struct kernel *kernel;
+    uint64_t owner; /* the only candidate, as a set; 0: all are */
+    uint8_t args_size, input_count;
+    uint32_t expanded; /* unnamed.expanded when its inputs were looked up */
+    struct task *inputs[UNNAMED_INPUTS_MAX];
+};
+
+struct unnamed {
+    uint32_t count;
+    bool settled;        /* some, since a spawn has last made room (window.h) */
+    uint32_t in_regions; /* besides: those that bulk queues collect (region.h) */
+    uint32_t expanded;   /* stubs that became records, ever: their inputs may have */
+    struct lane *lane;   /* of all of them */
+    struct task_facts facts; /* of the one that is registered, */
+    struct rankset owner;    /* and its candidates, if not all are */
+    struct unnamed_task tasks[IDENTITY_TOGETHER_MAX];
+};
+
+/* How long a spawn waits for room (node/spawn/backpressure.h).  Zero-initialise.
+ * Ranks are bits. */
+struct patience {
+    uint64_t looked_ns; /* the host's clock, when it was looked at last */
+    uint64_t spent_ns;  /* in turns, since something moved */
+    uint64_t ask_ns;    /* nobody is asked before so much is spent */
+    uint64_t moved;     /* as the host counted then */
+    uint64_t to_ask;
+    uint64_t asked;        /* and have not answered; */
+    uint64_t stale;        /* of these, before something moved */
+    uint64_t resting;      /* said so in this round */
+    uint64_t busy;         /* who said last that it does not rest */
+    uint32_t rounds;       /* before it, in which all did */
+    bool computes, closed; /* one has said so, or this rank did */
+    uint64_t dropped;      /* as the host counted when the wait began; */
+    bool outlasted;        /* none since one ended as PATIENCE_LONG */
+};
+
 /* window.c: of large results that are to go. */
 struct press {
     uint64_t since_ns;      /* none has gone; 0: it is not pressed for any */
     uint64_t freed;         /* so many had, when that was looked at last */
     uint64_t in_vain_bytes; /* has been pressed for them */
+};
+
+/* What time it is (node/engine/clock.h). */
+struct clock {
+    bool even;                /* the processor has such a counter */
+    uint32_t far;             /* ticks for which the last reading tells the time */
+    uint64_t ns, ticks;       /* the last reading, */
+    uint64_t begun_ns, begun; /* and the one from which the length is learnt */
+    uint64_t tick;            /* its length in ns, times 2^32; 0: not known */
 };
 
 /* The lock, the loop and the lanes: written by engine/, but for .stop, .closing and
@@ -134,9 +167,8 @@ struct moot_engine {
     uint32_t sleepers;
     bool driven;                    /* a thread drives; others sleep */
     atomic_uint_fast64_t driven_ns; /* when someone last did */
-    uint64_t
-        ended_ns; /* when something last ended here: what a stall is counted from */
-    bool hurried; /* by a step, since the core was asked when a turn is due */
+    uint64_t ended_ns; /* when something last ended here: a stall counts from it */
+    bool hurried;      /* by a step, since the core was asked when a turn is due */
     uint64_t turn_ns, looked_ns; /* that, and when it was asked */
     uint64_t chores_due_ns;
     uint64_t way_ns, way_due_ns; /* progress_give_way() */
@@ -177,6 +209,35 @@ struct moot_record {
     struct trace *trace;     /* trace.c; NULL: none */
     struct observe *observe; /* observe.c; NULL: nobody ever watched */
     uint32_t observed_kinds;
+};
+
+/* The queue of tasks that wait for nothing but a thread (node/schedule/ready.h). */
+struct ready_item {
+    int32_t priority;
+    uint64_t order;
+    struct task *task;
+};
+/* All zero is an empty queue. */
+struct ready {
+    struct ready_item *items; /* the heap */
+    size_t count, room;
+    struct task **line; /* line_room, a power of two, of them; from line_first on */
+    size_t line_first, line_count, line_room;
+    size_t live;        /* tasks that are ready: some items are not, any more */
+    struct task *spent; /* list: forgotten, and the last item has come up */
+    uint64_t newest;    /* spawn counter, for the order */
+};
+
+/* Kernels that failed and are to be tried again (node/schedule/retry.h). */
+struct rest {
+    uint64_t due_ns, number; /* of equals the first that came goes first */
+    struct task *task;
+};
+/* A heap: those due first, first.  All zero is an empty one. */
+struct resting {
+    struct rest *items;
+    size_t count, room;
+    uint64_t newest;
 };
 
 /* Kernels that wait, run and are run again, threads, and waits: written by schedule/.
@@ -223,6 +284,25 @@ struct moot_spawn {
     uint64_t window_bound;      /* window.c: a spawn waits at so many tasks, */
     struct patience patience;   /* and for how long */
     struct press press;
+};
+
+/* What queues leave to the children of what goes through them
+ * (node/compose/queue_line.h). */
+enum queue_kind {
+    QUEUE_SEQUENTIAL = MOOT_QUEUE_SEQUENTIAL,
+    QUEUE_BULK = MOOT_QUEUE_BULK,
+    QUEUE_CUSTOM
+};
+
+struct queue_line {
+    uint16_t up;
+    enum queue_kind kind;
+    moot_queue_custom custom;
+};
+
+struct queue_lines {
+    struct queue_line *items; /* line n is items[n - 1] */
+    uint32_t count, room;
 };
 
 /* Queues, chains and data handles: written by compose/. */

@@ -1,0 +1,72 @@
+/* call_state.h - kernels that run (node/schedule/call_frame.h), and waits
+ * (node/schedule/wait.h).
+ */
+#ifndef NODE_CONTEXT_CALL_STATE_H
+#define NODE_CONTEXT_CALL_STATE_H
+
+#include "node/config/text.h"
+#include "node/context/lane_state.h"
+#include "node/context/task_state.h"
+
+struct released_child {
+    moot_hash hash;
+    bool awaited;
+};
+
+enum { CALL_INPUTS_INLINE = 16 };
+
+struct moot_call {
+    struct moot *m;
+    struct task *task;
+    struct lane *lane; /* of the thread that it is on, which a wait may change */
+    uint64_t began_ns;
+    uint32_t cancelled_by; /* a rank, if the task is `cancelled` */
+    enum { CALL_RUNS, CALL_LEAVES, CALL_STOPPED } state; /* it leaves its thread */
+    bool goes_on; /* its wait is over before it has left */
+    const struct payload **inputs;
+    size_t input_count; /* data inputs */
+    struct payload *output;
+    struct payload *small;     /* the output if it is small */
+    struct payload *discarded; /* outputs that another took the place of: list */
+    bool takes_foreign;        /* an input is another rank's: a copy, to be let go of */
+    bool check;                /* it is run a second time, to compare (verify.h), */
+    bool spoilt;               /* which does not do, as it spawns */
+    bool no_memory;            /* an output could not be had */
+    struct text why;
+    struct queue_stack queues;
+    const char *mishap; /* what moot_call_wait or _spawn met last; NULL: nothing, */
+    struct text mishap_story; /* and its story */
+    uint64_t *children;       /* handles; end with the kernel */
+    size_t child_count, child_room;
+    struct released_child *released; /* of those: before it has ended (family.h) */
+    size_t released_count, released_room;
+    struct payload **borrowed; /* children's results */
+    size_t borrowed_count, borrowed_room;
+    /* Last, and not cleared. */
+    const struct payload *inline_inputs[CALL_INPUTS_INLINE];
+};
+
+struct wait_item {
+    struct task *task;
+    uint32_t verdicts_seen;
+    bool needed; /* the core was told */
+    bool ended;
+    int code; /* once ended */
+};
+
+struct wait {
+    struct wait *prev, *next;
+    struct lane *lane;
+    struct moot_call *waiter; /* the kernel that waits for a child; NULL: a lane */
+    enum want want;
+    bool any; /* one is enough */
+    struct wait_item *items;
+    size_t count, next_open; /* all before have ended */
+    size_t which;            /* `any`: the first that ended */
+    uint64_t since_ns, deadline_ns;
+    uint64_t ends_seen;
+    bool over;     /* it has ended by its tasks, */
+    bool released; /* and the core knows that its lane or task goes on */
+};
+
+#endif
