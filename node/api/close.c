@@ -151,7 +151,7 @@ int close_context(struct moot *m, struct lane *lane)
     m->engine.closing = true;
     m->engine.closing_ns = engine_look_at_clock(m);
     trace_closing(m);
-    m->schedule.end_count++;
+    progress_ended(m);
     report_wait_begins(m, m->engine.closing_ns);
     progress_wake(m);
     serve_until(m, lane, program_left, CORE_NEVER);
@@ -222,10 +222,7 @@ void context_free(struct moot *m)
     pool_release(&m->store.pool);
     payloads_release(&m->store.payloads);
     free(m->engine.laters);
-    for (uint32_t i = 0; i < m->explain.report_count; i++) {
-        text_release(&m->explain.reports[i]);
-    }
-    free(m->explain.reports);
+    reports_release(m);
     text_release(&m->engine.fatal_story);
     pthread_cond_destroy(&m->engine.changed);
     pthread_cond_destroy(&m->schedule.left_alone);

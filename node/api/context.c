@@ -69,8 +69,7 @@ static struct moot *context_new(const moot_options *options)
     m->opened_ns = engine_look_at_clock(m);
     m->explain.stall_due_ns = CORE_NEVER;
     m->explain.signals_seen = usr1_count();
-    m->explain.report = options->report != NULL ? options->report : report_to_stderr;
-    m->explain.report_user = options->report_user;
+    reports_open(m, options->report, options->report_user);
     return m;
 }
 

@@ -1,7 +1,7 @@
 /* metrics.c - see metrics.h. */
 #include "node/api/metrics.h"
 
-#include "node/explain/report.h"
+#include "node/engine/report_queue.h"
 
 #include <errno.h>
 #include <string.h>

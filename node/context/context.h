@@ -160,15 +160,14 @@ struct moot_engine {
     size_t later_count, later_first, later_room;
     struct payload *incoming; /* of the RESULT being stepped; taken if accepted */
     bool adjourned;
-    bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
-    int fatal;       /* every wait and spawn ends with this; 0: none */
+    int fatal; /* every wait and spawn ends with this; 0: none */
     struct text fatal_story;
+    uint64_t end_count;     /* moves on whenever a wait may have ended */
     pthread_cond_t changed; /* something that a sleeper may wait for */
     uint32_t sleepers;
     bool driven;                    /* a thread drives; others sleep */
     atomic_uint_fast64_t driven_ns; /* when someone last did */
-    uint64_t ended_ns; /* when something last ended here: a stall counts from it */
-    bool hurried;      /* by a step, since the core was asked when a turn is due */
+    bool hurried; /* by a step, since the core was asked when a turn is due */
     uint64_t turn_ns, looked_ns; /* that, and when it was asked */
     uint64_t chores_due_ns;
     uint64_t way_ns, way_due_ns; /* progress_give_way() */
@@ -181,6 +180,10 @@ struct moot_engine {
     uint64_t stirs_seen;   /* and how many they were after the last turn */
     struct outbox *outbox;
     struct inbox *inbox;
+    moot_report_fn report;
+    void *report_user;
+    struct text *reports; /* queued until the lock is released */
+    uint32_t report_count, report_room;
     bool stop;        /* helper, workers and stand-in leave */
     uint32_t callers; /* __atomic: threads inside public calls, or at their end */
     bool closing;
@@ -260,18 +263,15 @@ struct moot_schedule {
     struct wait *waits;
     uint32_t program_waits; /* of them: of lanes, */
     uint32_t kernel_waits;  /* and of kernels */
-    uint64_t end_count;     /* moves on whenever a wait may have ended, */
-    uint64_t ends_released; /* and was this when that was last looked at */
+    uint64_t ends_released; /* engine.end_count when that was last looked at */
+    uint64_t ended_ns;      /* when something last ended here: a stall counts from it */
+    bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
     struct task *lingering; /* list */
 };
 
-/* Reports that are queued, and what is asked of peers: written by explain/. */
+/* When a stall is looked for, and what is asked of peers: written by explain/. */
 struct moot_explain {
-    moot_report_fn report;
-    void *report_user;
     struct inquiry *inquiry; /* inquiry.c */
-    struct text *reports;    /* queued until the lock is released */
-    uint32_t report_count, report_room;
     uint64_t stall_due_ns;
     uint64_t stall_pause_ns;
     unsigned signals_seen;

@@ -33,36 +33,14 @@ void engine_lock(struct moot *m)
     unnamed_settle(m);
 }
 
-/* Releases the lock, and calls the report hook. */
-static void unlock_and_report(struct moot *m)
-{
-    struct text *reports = m->explain.reports;
-    uint32_t count = m->explain.report_count;
-    moot_report_fn hook = m->explain.report;
-    void *user = m->explain.report_user;
-    m->explain.reports = NULL;
-    m->explain.report_count = m->explain.report_room = 0;
-    pthread_mutex_unlock(&m->bond->lock);
-    for (uint32_t i = 0; i < count; i++) {
-        hook(user, text_get(&reports[i]));
-        text_release(&reports[i]);
-    }
-    free(reports);
-}
-
-static void unlock(struct moot *m)
-{
-    if (m->explain.report_count == 0) {
-        pthread_mutex_unlock(&m->bond->lock);
-    } else {
-        unlock_and_report(m);
-    }
-}
-
 void engine_unlock(struct moot *m)
 {
     observe_tell(m);
-    unlock(m);
+    if (reports_any(m)) {
+        reports_unlock(m);
+    } else {
+        pthread_mutex_unlock(&m->bond->lock);
+    }
 }
 
 HOT struct lane *engine_enter_untimed(struct moot *m)
@@ -100,15 +78,15 @@ struct lane *engine_enter(struct moot *m)
 COLD static void tell_as_caller(struct moot *m)
 {
     observe_tell(m);
-    while (m->explain.report_count > 0) {
-        unlock_and_report(m);
+    while (reports_any(m)) {
+        reports_unlock(m);
         pthread_mutex_lock(&m->bond->lock);
     }
 }
 
 void engine_leave(struct moot *m)
 {
-    if (m->record.observe != NULL || m->explain.report_count > 0) {
+    if (m->record.observe != NULL || reports_any(m)) {
         tell_as_caller(m);
     }
     /* Under the lock: who closes frees `m` once it sees no callers, and looks under it.
@@ -141,7 +119,7 @@ static void carry_result(struct moot *m, const struct core_output *output)
     }
     task->known = true;
     task->status = result->status;
-    m->engine.any_failed |= result->status != MOOT_OK;
+    m->schedule.any_failed |= result->status != MOOT_OK;
     task->size = result->size;
     if (result->data != RESULT_BARE) {
         payload_drop(task->payload);
@@ -319,7 +297,7 @@ __attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,
                                                        const char *format, va_list args)
 {
     m->engine.fatal = code;
-    m->schedule.end_count++;
+    m->engine.end_count++;
     text_add_args(&m->engine.fatal_story, format, args);
     trace_fatal(m);
     progress_wake(m);

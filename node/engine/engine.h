@@ -47,5 +47,6 @@ void engine_fail_all(struct moot *m, int code, const char *format, ...)
 #include "node/engine/lane_scope.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
+#include "node/engine/report_queue.h"
 
 #endif

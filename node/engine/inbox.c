@@ -7,7 +7,6 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
 #include "node/members/members.h"
 #include "node/record/trace.h"
@@ -221,7 +220,7 @@ static void take_kernel(struct moot *m, uint32_t from,
         } else {
             outbox_tell_kernel(m, kernel); /* a third rank may know neither of us */
         }
-        m->schedule.end_count++;
+        progress_ended(m);
         progress_wake(m);
     }
 }

@@ -98,14 +98,14 @@ HOT static bool drive(struct moot *m, bool comes_back)
     if (!faults_look(m, now_ns)) {
         return false;
     }
-    uint64_t ends = m->schedule.end_count;
+    uint64_t ends = m->engine.end_count;
     act(m, now_ns);
     bool arrived = inbox_poll(m);
     if (arrived) {
         say(m);
     }
     do_chores(m, now_ns); /* after it: what the dead had said goes first */
-    bool goes_on = m->schedule.ready.live > 0 || m->schedule.end_count != ends;
+    bool goes_on = m->schedule.ready.live > 0 || m->engine.end_count != ends;
     if (arrived && !(comes_back && goes_on)) {
         act(m, now_ns);
     }
@@ -250,7 +250,7 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
     } else if (idle->rounds < awake) {
         yield(m);
     } else if (idle->rounds % LOOKS_PER_SLEEP == 0) {
-        if (m->explain.report_count > 0 ||
+        if (reports_any(m) ||
             observe_is_due(m)) { /* they are called without the lock */
             rouse(m);
             engine_unlock(m);

@@ -54,6 +54,8 @@ void progress_idle(struct moot *m, struct idle *idle, uint64_t until_ns);
  * have it, if there are any, and if it has not done so just now. */
 void progress_give_way(struct moot *m);
 
+/* A wait may have ended: whoever looks for that looks again. */
+static inline void progress_ended(struct moot *m) { m->engine.end_count++; }
 /* Wakes those who sleep in progress_idle. */
 void progress_wake(struct moot *m);
 /* This thread stops driving: another must. */

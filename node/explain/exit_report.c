@@ -3,7 +3,7 @@
 
 #include "consensus/core_view.h"
 #include "node/engine/clock.h"
-#include "node/explain/report.h"
+#include "node/engine/report_queue.h"
 #include "node/members/members.h"
 #include "node/service/status_socket.h"
 

@@ -15,47 +15,6 @@
 #include "node/tasks/task.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static void queue(struct moot *m, struct text text)
-{
-    if (m->explain.report_count == m->explain.report_room) {
-        uint32_t room = m->explain.report_room ? m->explain.report_room * 2 : 4;
-        struct text *grown = realloc(m->explain.reports, room * sizeof(*grown));
-        if (grown == NULL) {
-            text_release(&text);
-            return;
-        }
-        m->explain.reports = grown;
-        m->explain.report_room = room;
-    }
-    m->explain.reports[m->explain.report_count++] = text;
-}
-
-void report_add(struct moot *m, const char *format, ...)
-{
-    struct text text = {0};
-    va_list args;
-    va_start(args, format);
-    text_add_args(&text, format, args);
-    va_end(args);
-    queue(m, text);
-}
-
-void report_to_stderr(void *user, const char *text)
-{
-    (void)user;
-    size_t left = strlen(text);
-    while (left > 0) {
-        ssize_t written = write(STDERR_FILENO, text, left);
-        if (written <= 0) {
-            return;
-        }
-        text += written;
-        left -= (size_t)written;
-    }
-}
 
 /* --- Divergence ----------------------------------------------------------------- */
 
@@ -116,10 +75,10 @@ void report_divergence(struct moot *m, const struct message_diverged *diverged)
     engine_fail(m, MOOT_ERR_DIVERGED, "%s", text_get(&line));
     /* A program's hook gets every rank's; standard error is most often one for all. */
     uint32_t lowest = lowest_member(m);
-    if (m->explain.report != report_to_stderr || m->group.rank == lowest) {
+    if (m->engine.report != report_to_stderr || m->group.rank == lowest) {
         struct text text = {0};
         divergence_compose(&text, &divergence);
-        queue(m, text);
+        report_add_text(m, text);
     } else if (divergence_is_told_by(&divergence, m->group.rank, lowest)) {
         report_add(m, "moot: rank %u: %s\n", m->group.rank, text_get(&line));
     }
@@ -142,7 +101,7 @@ uint64_t report_stalled_since(const struct moot *m, uint64_t now_ns)
     for (const struct wait *wait = m->schedule.waits; wait != NULL; wait = wait->next) {
         oldest = wait->since_ns < oldest ? wait->since_ns : oldest;
     }
-    return later_of(oldest, m->engine.ended_ns);
+    return later_of(oldest, m->schedule.ended_ns);
 }
 
 static void report_picture(struct moot *m, const struct picture *picture)
@@ -152,7 +111,7 @@ static void report_picture(struct moot *m, const struct picture *picture)
     if (diagnosis != NULL) {
         stall_compose(&text, picture, diagnosis);
         trace_stall(m, text_get(&text));
-        queue(m, text);
+        report_add_text(m, text);
     }
     diagnosis_free(diagnosis);
 }

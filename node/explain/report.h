@@ -1,8 +1,5 @@
 /* report.h - what moot says of itself: stalls, divergence, notices.
  *
- * A report is composed under the engine lock and given to the program's hook when the
- * lock is released (engine_unlock).
- *
  * A wait (or a close, which waits for all ranks) has stalled when it is older than
  * MOOT_STALL and nothing has ended on this rank for as long, while no kernel runs here.
  * Then its peers are asked what they do (inquiry.h), and the report says what all hang
@@ -17,10 +14,6 @@
 
 #include "node/context/context.h"
 
-/* Queues a text. */
-void report_add(struct moot *m, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 /* Strict mode: reports the first difference, and ends every wait with DIVERGED. */
 void report_divergence(struct moot *m, const struct message_diverged *diverged);
 
@@ -31,8 +24,5 @@ uint64_t report_stalled_since(const struct moot *m, uint64_t now_ns);
 /* Looks whether a report is due, and tells those for which peers have been asked
  * (INQUIRY_FOR_*); called by the progress loop. */
 void report_look(struct moot *m, uint64_t now_ns, unsigned answered);
-
-/* The default hook: standard error, one write. */
-void report_to_stderr(void *user, const char *text);
 
 #endif

@@ -6,7 +6,6 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/explain/report.h"
 #include "node/members/peer_monitor.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"

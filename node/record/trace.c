@@ -4,7 +4,6 @@
 #include "hashing/identity.h"
 #include "node/engine/engine.h"
 #include "node/explain/exit_report.h"
-#include "node/explain/report.h"
 #include "node/record/trace_file.h"
 #include "node/tasks/task.h"
 #include "proto/wire.h"

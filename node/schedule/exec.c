@@ -60,9 +60,9 @@ HOT static void end_task(struct moot *m, struct task *task, int status,
     task->stage = TASK_ENDED;
     /* What ended before and was dropped did not fail by not being made again. */
     m->counts.failed += status != MOOT_OK && status != MOOT_ERR_RESULT_LOST;
-    m->engine.any_failed |= status != MOOT_OK;
-    m->schedule.end_count++;
-    m->engine.ended_ns = m->now_ns;
+    m->schedule.any_failed |= status != MOOT_OK;
+    progress_ended(m);
+    m->schedule.ended_ns = m->now_ns;
     task_drop_args(task);
     observe_end(m, task);
     progress_wake(m);
@@ -90,7 +90,7 @@ static bool has_failed(const struct task *task, enum want want)
 /* While nothing has ever failed here the inputs are not looked at. */
 static const struct task *failed_input(const struct moot *m, const struct task *task)
 {
-    for (uint32_t i = 0; m->engine.any_failed && i < task_input_count(task); i++) {
+    for (uint32_t i = 0; m->schedule.any_failed && i < task_input_count(task); i++) {
         const struct task *input = task_input(task, i); /* NULL: has ended well */
         enum want want = i < task_data_count(task) ? WANT_DATA : WANT_DONE;
         if (input != NULL && has_failed(input, want)) {

@@ -6,7 +6,6 @@
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "node/engine/engine.h"
-#include "node/explain/report.h"
 #include "node/tasks/task.h"
 
 #include <stdlib.h>
@@ -227,8 +226,8 @@ static void open_more(struct moot *m)
 
 struct task *verify_next(struct moot *m)
 {
-    if (m->schedule.checks == NULL ||
-        m->schedule.checks_seen == m->schedule.end_count || m->engine.fatal != 0) {
+    if (m->schedule.checks == NULL || m->schedule.checks_seen == m->engine.end_count ||
+        m->engine.fatal != 0) {
         return NULL;
     }
     open_more(m);
@@ -247,7 +246,7 @@ struct task *verify_next(struct moot *m)
     }
     m->schedule.checks_seen = m->schedule.checks != NULL && m->schedule.checks_open == 0
                                   ? UINT64_MAX
-                                  : m->schedule.end_count;
+                                  : m->engine.end_count;
     return NULL;
 }
 

@@ -81,8 +81,8 @@ static bool look_all(struct moot *m, struct wait *wait)
 static bool wait_ended(struct moot *m, struct wait *wait)
 {
     if (!wait->over &&
-        wait->ends_seen != m->schedule.end_count) { /* else nothing has ended */
-        wait->ends_seen = m->schedule.end_count;
+        wait->ends_seen != m->engine.end_count) { /* else nothing has ended */
+        wait->ends_seen = m->engine.end_count;
         wait->over = wait->any ? look_any(m, wait) : look_all(m, wait);
     }
     return wait->over;
@@ -90,10 +90,10 @@ static bool wait_ended(struct moot *m, struct wait *wait)
 
 HOT void wait_release_ended(struct moot *m)
 {
-    if (m->schedule.ends_released == m->schedule.end_count) {
+    if (m->schedule.ends_released == m->engine.end_count) {
         return;
     }
-    m->schedule.ends_released = m->schedule.end_count;
+    m->schedule.ends_released = m->engine.end_count;
     for (struct wait *wait = m->schedule.waits; wait != NULL; wait = wait->next) {
         if (wait->released || !wait_ended(m, wait)) {
             continue;
@@ -318,7 +318,7 @@ static void tell_waiting(struct moot *m, const struct wait *wait, bool waiting)
 
 int wait_run(struct moot *m, struct wait *wait)
 {
-    wait->ends_seen = m->schedule.end_count - 1;
+    wait->ends_seen = m->engine.end_count - 1;
     begin_needs(m, wait);
     if (wait_ended(m, wait)) {
         if (wait->waiter == NULL) {
@@ -398,8 +398,8 @@ int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int co
 
 void wait_task_done(struct moot *m, struct task *task)
 {
-    m->schedule.end_count++;
-    m->engine.ended_ns = m->now_ns;
+    progress_ended(m);
+    m->schedule.ended_ns = m->now_ns;
     if (task != NULL && task->lingers &&
         task_is_here(task, (enum want)task->seldom->linger_want)) {
         wait_end_linger(m, task);
@@ -423,10 +423,10 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
     seldom->verdict_story = story.bytes;
     seldom->verdict = code;
     seldom->verdict_count++;
-    m->engine.any_failed = true;
+    m->schedule.any_failed = true;
     observe_verdict(m, task);
-    m->schedule.end_count++;
-    m->engine.ended_ns = m->now_ns;
+    progress_ended(m);
+    m->schedule.ended_ns = m->now_ns;
     if (task->lingers) {
         wait_end_linger(m, task);
         task->verdict_waits = true;

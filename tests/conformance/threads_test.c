@@ -142,7 +142,7 @@ static void a_call_reports_while_the_context_closes(struct seat *seat)
 {
     called = returned = false;
     engine_lock(seat->m);
-    seat->m->explain.report = report_slowly;
+    seat->m->engine.report = report_slowly;
     engine_unlock(seat->m);
     pthread_create(&caller, NULL, leave_a_report, seat);
     until_called();
