@@ -8,6 +8,7 @@
 #include "hashing/identity.h"
 #include "node/api/close.h"
 #include "node/api/context_open.h"
+#include "node/api/wiring.h"
 #include "node/compose/chain.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
@@ -65,8 +66,7 @@ static struct moot *context_new(const moot_options *options)
         context_free(m);
         return NULL;
     }
-    clock_begin(&m->engine.clock);
-    m->opened_ns = engine_look_at_clock(m);
+    engine_open(m, &wiring);
     m->explain.stall_due_ns = CORE_NEVER;
     m->explain.signals_seen = usr1_count();
     reports_open(m, options->report, options->report_user);

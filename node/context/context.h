@@ -27,6 +27,7 @@
 #include <stdatomic.h>
 
 struct early_motion;
+struct engine_hooks;
 struct site_name;
 struct scope;
 struct outbox;
@@ -150,6 +151,7 @@ struct clock {
 /* The lock, the loop and the lanes: written by engine/, but for .stop, .closing and
  * .callers, which the public calls set. */
 struct moot_engine {
+    const struct engine_hooks *hooks; /* dispatch.h */
     struct clock clock;
     struct lane *lanes;
     uint8_t lane_numbers[LIMIT_LANES]; /* 1: in use */

@@ -2,22 +2,23 @@
 #include "node/engine/engine.h"
 
 #include "hashing/base/hot.h"
+#include "node/engine/dispatch.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/explain/report.h"
-#include "node/faults/faults.h"
-#include "node/members/members.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
-#include "node/schedule/exec.h"
-#include "node/schedule/verify.h"
-#include "node/schedule/wait.h"
 #include "node/spawn/spawn_batch.h"
-#include "node/tasks/error_chain.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+void engine_open(struct moot *m, const struct engine_hooks *hooks)
+{
+    m->engine.hooks = hooks;
+    clock_begin(&m->engine.clock);
+    m->opened_ns = engine_look_at_clock(m);
+}
 
 /* --- The lock ------------------------------------------------------------------- */
 
@@ -95,115 +96,20 @@ void engine_leave(struct moot *m)
     pthread_mutex_unlock(&m->bond->lock);
 }
 
-/* --- Carrying outputs out ------------------------------------------------------- */
+/* --- Steps ---------------------------------------------------------------------- */
 
-static uint32_t rank_of_uid(const struct moot *m, uint64_t uid)
+void engine_carry_end(struct moot *m, const struct core_output *output)
 {
-    uint32_t rank = 0;
-    while (rank < m->group.size && m->group.uids[rank] != uid) {
-        rank++;
-    }
-    return rank;
+    (void)output;
+    m->engine.adjourned = true;
+    progress_wake(m);
 }
 
-static void carry_result(struct moot *m, const struct core_output *output)
+static inline void carry_one(struct moot *m, const struct core_output *output)
 {
-    const struct message_result *result = &output->u.result;
-    struct task *task = output->user;
-    if (task == NULL) {
-        task = task_enter(m, &output->hash);
-    }
-    if (task == NULL) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an accepted result");
-        return;
-    }
-    task->known = true;
-    task->status = result->status;
-    m->schedule.any_failed |= result->status != MOOT_OK;
-    task->size = result->size;
-    if (result->data != RESULT_BARE) {
-        payload_drop(task->payload);
-        task->payload = m->engine.incoming;
-        m->engine.incoming = NULL;
-    }
-    observe_end(m, task);
-    if (result->digest != 0) {
-        verify_result(m, task, rank_of_uid(m, result->owner_uid), result->digest);
-    }
-    m->counts.results_received++; /* the arguments stay: it may have to run again */
-}
-
-static void carry_send(struct moot *m, const struct core_output *output)
-{
-    const struct message *message = &output->u.send.message;
-    if (message->type == MESSAGE_HEARTBEAT) {
-        trace_suspects(m, message->u.heartbeat.suspects);
-    }
-    if (members_may_send(m, output->u.send.to, message->type)) {
-        outbox_add(m, output->u.send.to, message, output->user);
-    }
-}
-
-/* What few steps say. */
-COLD static void carry_seldom(struct moot *m, const struct core_output *output)
-{
-    struct task *task = output->user;
-    switch (output->type) {
-    case CORE_OUT_SEND: /* carry_one() */
-    case CORE_OUT_RUN:
-    case CORE_OUT_RESULT:
-    case CORE_OUT_DONE:
-    case CORE_OUT_FORGET:
-    case CORE_OUT_REFUSE: /* no transport brings a JOIN yet */
-        break;
-    case CORE_OUT_CANCEL:
-        exec_cancel(m, task, output->u.cancel.by);
-        break;
-    case CORE_OUT_VERDICT:
-        wait_task_verdict(m, task != NULL ? task : task_enter(m, &output->hash),
-                          output->u.verdict.code, output->u.verdict.chain,
-                          output->u.verdict.chain_count);
-        break;
-    case CORE_OUT_DIVERGED:
-        report_divergence(m, &output->u.diverged);
-        break;
-    case CORE_OUT_VIEW:
-        members_carry_view(m, output->u.view.epoch, output->u.view.members);
-        break;
-    case CORE_OUT_QUORUM:
-        members_carry_quorum(m, output->u.quorum.have);
-        break;
-    case CORE_OUT_FENCED:
-        members_carry_fenced(m, output->u.fenced.code);
-        break;
-    case CORE_OUT_LEFT:
-    case CORE_OUT_ADJOURN:
-        m->engine.adjourned = true;
-        progress_wake(m);
-        break;
-    case CORE_OUT_NOTE:
-        trace_note(m, output);
-        observe_note(m, output);
-        faults_at_point(m, output->u.note.point);
-        break;
-    }
-}
-
-static void carry_one(struct moot *m, const struct core_output *output)
-{
-    struct task *task = output->user;
-    if (output->type == CORE_OUT_SEND) {
-        carry_send(m, output);
-    } else if (output->type == CORE_OUT_RUN) {
-        exec_take(m, task, output->u.run.code, output->u.run.by, output->u.run.seen);
-    } else if (output->type == CORE_OUT_RESULT) {
-        carry_result(m, output);
-    } else if (output->type == CORE_OUT_DONE) {
-        wait_task_done(m, task != NULL ? task : task_enter(m, &output->hash));
-    } else if (output->type == CORE_OUT_FORGET) {
-        task_forget_all(m, output->u.forget.users, output->u.forget.count);
-    } else {
-        carry_seldom(m, output);
+    engine_output_fn carry = m->engine.hooks->outputs[output->type];
+    if (carry != NULL) {
+        carry(m, output);
     }
 }
 
@@ -221,8 +127,6 @@ HOT static int step_one(struct moot *m, const struct core_event *event)
     }
     return error;
 }
-
-/* --- Steps ---------------------------------------------------------------------- */
 
 HOT static void step_later(struct moot *m, const struct later *later)
 {

@@ -1,13 +1,20 @@
-/* engine.h - the lock, the steps of the core, and what the core's outputs do.
+/* engine.h - the lock, and the steps of the core.
  *
  * A public call is engine_enter .. engine_leave.  Inside, engine_step gives the core an
- * event, carries the outputs out in their order, and then steps the events that arose
- * meanwhile (engine_later), until none is left.  Nobody else calls core_step.
+ * event, has the outputs carried out in their order (dispatch.h), and then steps the
+ * events that arose meanwhile (engine_later), until none is left.  Nobody else calls
+ * core_step.
  */
 #ifndef NODE_ENGINE_ENGINE_H
 #define NODE_ENGINE_ENGINE_H
 
 #include "node/context/context.h"
+
+struct engine_hooks;
+
+/* A context is made: these do what comes up in it (dispatch.h), and now it is opened.
+ */
+void engine_open(struct moot *m, const struct engine_hooks *hooks);
 
 /* Takes the lock for a public call; NULL without memory, and then it is not held. */
 struct lane *engine_enter(struct moot *m);
@@ -29,6 +36,8 @@ uint64_t engine_look_at_clock(struct moot *m);
  * returns.
  */
 int engine_step(struct moot *m, const struct core_event *event);
+/* CORE_OUT_LEFT and _ADJOURN. */
+void engine_carry_end(struct moot *m, const struct core_output *output);
 /* An event for after the present step; at once if there is none. */
 void engine_later(struct moot *m, const struct later *later);
 
@@ -42,6 +51,7 @@ void engine_fail_all(struct moot *m, int code, const char *format, ...)
 
 /* Headers of this room that other rooms use, too: */
 #include "node/engine/clock.h"
+#include "node/engine/dispatch.h"
 #include "node/engine/inbox.h"
 #include "node/engine/lane.h"
 #include "node/engine/lane_scope.h"

@@ -28,4 +28,12 @@ void inbox_free(struct inbox *inbox, bool quiet);
 /* Polls the transport and takes what arrived; returns whether anything did. */
 bool inbox_poll(struct moot *m);
 
+/* The bytes of the RESULT that is being stepped: the core has accepted it. */
+static inline struct payload *inbox_take_payload(struct moot *m)
+{
+    struct payload *payload = m->engine.incoming;
+    m->engine.incoming = NULL;
+    return payload;
+}
+
 #endif

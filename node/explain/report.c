@@ -55,8 +55,9 @@ static uint32_t lowest_member(const struct moot *m)
     return rank;
 }
 
-void report_divergence(struct moot *m, const struct message_diverged *diverged)
+void report_carry_divergence(struct moot *m, const struct core_output *output)
 {
+    const struct message_diverged *diverged = &output->u.diverged;
     static const moot_hash nothing = {{0}};
     struct divergence divergence = {.lane = diverged->lane,
                                     .position = diverged->position,

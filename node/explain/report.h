@@ -14,8 +14,9 @@
 
 #include "node/context/context.h"
 
-/* Strict mode: reports the first difference, and ends every wait with DIVERGED. */
-void report_divergence(struct moot *m, const struct message_diverged *diverged);
+/* CORE_OUT_DIVERGED, in strict mode: reports the first difference, and ends every wait
+ * with DIVERGED. */
+void report_carry_divergence(struct moot *m, const struct core_output *output);
 
 void report_wait_begins(struct moot *m, uint64_t now_ns);
 /* Since when the oldest wait has seen nothing happen; CORE_NEVER if nothing is waited

@@ -5,6 +5,7 @@
 #include "node/engine/outbox.h"
 #include "node/explain/exit_report.h"
 #include "node/faults/faulty_wire.h"
+#include "node/record/task_watch.h"
 #include "node/record/trace.h"
 
 #include <errno.h>
@@ -186,6 +187,13 @@ void faults_at_point(struct moot *m, enum core_point point)
         strike(m, plan_pass(m->faults.plan, &m->faults.lived, m->group.rank, point,
                             since_open_ns(m)));
     }
+}
+
+void faults_carry_note(struct moot *m, const struct core_output *output)
+{
+    trace_note(m, output);
+    observe_note(m, output);
+    faults_at_point(m, output->u.note.point);
 }
 
 bool faults_look(struct moot *m, uint64_t now_ns)

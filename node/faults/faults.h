@@ -31,6 +31,8 @@ int faults_open(struct moot *m, char *story, size_t story_size);
 void faults_begin(struct moot *m);
 void faults_release(struct moot *m); /* after the transport */
 
+/* CORE_OUT_NOTE: a point was passed.  Before a strike it is recorded. */
+void faults_carry_note(struct moot *m, const struct core_output *output);
 /* This rank passes a point. */
 void faults_at_point(struct moot *m, enum core_point point);
 /* Strikes that are due by the clock; false while a gap holds back the loop. */

@@ -68,7 +68,8 @@ bool members_is_here(const struct moot *m, uint32_t rank)
     return m->members.all[rank].state == MEMBER_HERE;
 }
 
-bool members_may_send(const struct moot *m, uint32_t to, enum message_type type)
+/* Whether a message of this type of the core's may go to that rank. */
+static bool may_send(const struct moot *m, uint32_t to, enum message_type type)
 {
     switch (m->members.all[to].state) {
     case MEMBER_HERE:
@@ -79,6 +80,17 @@ bool members_may_send(const struct moot *m, uint32_t to, enum message_type type)
         break;
     }
     return false;
+}
+
+void members_carry_send(struct moot *m, const struct core_output *output)
+{
+    const struct message *message = &output->u.send.message;
+    if (message->type == MESSAGE_HEARTBEAT) {
+        trace_suspects(m, message->u.heartbeat.suspects);
+    }
+    if (may_send(m, output->u.send.to, message->type)) {
+        outbox_add(m, output->u.send.to, message, output->user);
+    }
 }
 
 static uint32_t lowest_here(const struct moot *m)
@@ -191,18 +203,19 @@ static void add_gone(struct text *text, const struct moot *m, uint32_t rank)
     text_add(text, " after it was seen)");
 }
 
-void members_carry_view(struct moot *m, uint64_t epoch, const struct rankset *members)
+void members_carry_view(struct moot *m, const struct core_output *output)
 {
+    const struct rankset *members = output->u.view.members;
     struct text gone = {0};
     uint64_t now_ns = clock_ns();
-    m->members.epoch = epoch;
+    m->members.epoch = output->u.view.epoch;
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
         struct member *member = &m->members.all[rank];
         if (rankset_has(members, rank) || member->removed_ns != 0) {
             continue;
         }
         member->removed_ns = now_ns;
-        member->epoch = epoch;
+        member->epoch = m->members.epoch;
         trace_lost(m, rank, false);
         if (member->state == MEMBER_HERE) {
             outbox_hurry(m, rank); /* the view itself may be among it */
@@ -216,9 +229,9 @@ void members_carry_view(struct moot *m, uint64_t epoch, const struct rankset *me
     text_release(&gone);
 }
 
-void members_carry_quorum(struct moot *m, bool have)
+void members_carry_quorum(struct moot *m, const struct core_output *output)
 {
-    if (!have) {
+    if (!output->u.quorum.have) {
         m->transport->ops->go_alone(m->transport);
         engine_fail(m, MOOT_ERR_NO_QUORUM,
                     "rank %u has been cut off from the majority for too long",
@@ -226,10 +239,10 @@ void members_carry_quorum(struct moot *m, bool have)
     }
 }
 
-void members_carry_fenced(struct moot *m, int code)
+void members_carry_fenced(struct moot *m, const struct core_output *output)
 {
     m->transport->ops->go_alone(m->transport);
-    engine_fail(m, code,
+    engine_fail(m, output->u.fenced.code,
                 "the others removed rank %u from the moot: they had not heard it for "
                 "longer than MOOT_SUSPECT",
                 m->group.rank);

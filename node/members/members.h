@@ -33,17 +33,16 @@ void members_release(struct moot *m);
 /* Tells the core of peers that have died.  Never from within a step. */
 void members_look(struct moot *m, uint64_t now_ns);
 
+/* CORE_OUT_SEND: drops what may not go to that rank any more. */
+void members_carry_send(struct moot *m, const struct core_output *output);
 /* CORE_OUT_VIEW, _QUORUM and _FENCED. */
-void members_carry_view(struct moot *m, uint64_t epoch, const struct rankset *members);
-void members_carry_quorum(struct moot *m, bool have);
-void members_carry_fenced(struct moot *m, int code);
+void members_carry_view(struct moot *m, const struct core_output *output);
+void members_carry_quorum(struct moot *m, const struct core_output *output);
+void members_carry_fenced(struct moot *m, const struct core_output *output);
 /* CORE_OUT_RUN: true, and counted, if it is run here because its first chair was lost.
  */
 bool members_take_over(struct moot *m, const struct task *task);
 
-/* Whether a message of this type of the core's may go to that rank; others are dropped.
- */
-bool members_may_send(const struct moot *m, uint32_t to, enum message_type type);
 bool members_is_here(const struct moot *m, uint32_t rank);
 
 /* An ADJOURN came from a member. */

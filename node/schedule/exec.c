@@ -182,15 +182,17 @@ COLD static void end_without_place(struct moot *m, struct task *task)
     end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
 }
 
-void exec_take(struct moot *m, struct task *task, int code, uint32_t by, bool seen)
+void exec_carry_run(struct moot *m, const struct core_output *output)
 {
+    struct task *task = output->user;
+    const int code = output->u.run.code;
     assert(task != NULL && task->stage == TASK_IDLE);
     task->own = true;
-    task->seen = seen;
+    task->seen = output->u.run.seen;
     const bool taken_over = members_take_over(m, task);
     const struct task *failed = code == MOOT_OK ? failed_input(m, task) : NULL;
     if (code == MOOT_ERR_CANCELLED) {
-        end_cancelled(m, task, by, false);
+        end_cancelled(m, task, output->u.run.by, false);
     } else if (code != MOOT_OK) {
         end_lost(m, task);
     } else if (failed != NULL) {
@@ -217,12 +219,13 @@ COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *tas
     return NULL;
 }
 
-void exec_cancel(struct moot *m, struct task *task, uint32_t by)
+void exec_carry_cancel(struct moot *m, const struct core_output *output)
 {
+    struct task *task = output->user;
     if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
         struct moot_call *call = exec_call_of(m, task);
         assert(call != NULL);
-        call->cancelled_by = by;
+        call->cancelled_by = output->u.cancel.by;
         __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
     }
     if (task == NULL || (task->stage != TASK_READY && task->stage != TASK_RESTING)) {
@@ -233,7 +236,7 @@ void exec_cancel(struct moot *m, struct task *task, uint32_t by)
     } else {
         m->schedule.ready.live--;
     }
-    end_cancelled(m, task, by, task_seldom(task)->failures > 0);
+    end_cancelled(m, task, output->u.cancel.by, task_seldom(task)->failures > 0);
     release_inputs(m, task);
     trace_end(m, task);
 }

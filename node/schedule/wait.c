@@ -396,8 +396,14 @@ int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int co
     return code;
 }
 
-void wait_task_done(struct moot *m, struct task *task)
+static struct task *task_of(struct moot *m, const struct core_output *output)
 {
+    return output->user != NULL ? output->user : task_enter(m, &output->hash);
+}
+
+void wait_carry_done(struct moot *m, const struct core_output *output)
+{
+    struct task *task = task_of(m, output);
     progress_ended(m);
     m->schedule.ended_ns = m->now_ns;
     if (task != NULL && task->lingers &&
@@ -408,9 +414,10 @@ void wait_task_done(struct moot *m, struct task *task)
     progress_wake(m);
 }
 
-void wait_task_verdict(struct moot *m, struct task *task, int code,
-                       const moot_hash *chain, uint32_t chain_count)
+void wait_carry_verdict(struct moot *m, const struct core_output *output)
 {
+    struct task *task = task_of(m, output);
+    const int code = output->u.verdict.code;
     struct task_seldom *seldom = task != NULL ? task_seldom_of(m, task) : NULL;
     if (seldom == NULL) {
         engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's verdict");
@@ -418,7 +425,8 @@ void wait_task_verdict(struct moot *m, struct task *task, int code,
     }
     struct text story = {0};
     trace_verdict(m, task, code);
-    story_of_verdict(&story, m, task, code, chain, chain_count);
+    story_of_verdict(&story, m, task, code, output->u.verdict.chain,
+                     output->u.verdict.chain_count);
     free(seldom->verdict_story);
     seldom->verdict_story = story.bytes;
     seldom->verdict = code;

@@ -47,10 +47,9 @@ int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int co
 /* Lets those go on whose waits have ended. */
 void wait_release_ended(struct moot *m);
 
-/* From the core's outputs. */
-void wait_task_done(struct moot *m, struct task *task);
-void wait_task_verdict(struct moot *m, struct task *task, int code,
-                       const moot_hash *chain, uint32_t chain_count);
+/* CORE_OUT_DONE and _VERDICT. */
+void wait_carry_done(struct moot *m, const struct core_output *output);
+void wait_carry_verdict(struct moot *m, const struct core_output *output);
 
 void wait_end_linger(struct moot *m, struct task *task);
 

@@ -442,8 +442,10 @@ static void expect(void *const *tasks, uint32_t i, uint32_t count)
     }
 }
 
-void task_forget_all(struct moot *m, void *const *tasks, uint32_t count)
+void task_carry_forget(struct moot *m, const struct core_output *output)
 {
+    void *const *tasks = output->u.forget.users;
+    const uint32_t count = output->u.forget.count;
     for (uint32_t i = 0; i < count; i++) {
         expect(tasks, i, count);
         forget(m, tasks[i]);

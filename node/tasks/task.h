@@ -105,8 +105,9 @@ void task_reprioritise(struct task *task, int32_t priority);
 /* Frees the arguments of a task that will not run here any more. */
 void task_drop_args(struct task *task);
 
-/* The core has forgotten them: a record goes, or does when nothing uses it any more. */
-void task_forget_all(struct moot *m, void *const *tasks, uint32_t count);
+/* CORE_OUT_FORGET, of many tasks: a record goes, or does when nothing uses it any more.
+ */
+void task_carry_forget(struct moot *m, const struct core_output *output);
 void task_try_free(struct moot *m, struct task *task);
 
 /* Frees its bytes if nobody here uses them any more and no peer may ask for them. */

@@ -1,0 +1,32 @@
+/* wiring.c - see wiring.h.  The one file that knows both ends of these calls. */
+#include "node/api/wiring.h"
+
+#include "node/engine/engine.h"
+#include "node/explain/report.h"
+#include "node/faults/faults.h"
+#include "node/members/members.h"
+#include "node/schedule/exec.h"
+#include "node/schedule/results.h"
+#include "node/schedule/wait.h"
+#include "node/tasks/task.h"
+
+const struct engine_hooks wiring = {
+    .outputs =
+        {
+            [CORE_OUT_SEND] = members_carry_send,
+            [CORE_OUT_RUN] = exec_carry_run,
+            [CORE_OUT_CANCEL] = exec_carry_cancel,
+            [CORE_OUT_RESULT] = result_carry,
+            [CORE_OUT_DONE] = wait_carry_done,
+            [CORE_OUT_VERDICT] = wait_carry_verdict,
+            [CORE_OUT_DIVERGED] = report_carry_divergence,
+            [CORE_OUT_VIEW] = members_carry_view,
+            [CORE_OUT_QUORUM] = members_carry_quorum,
+            [CORE_OUT_FENCED] = members_carry_fenced,
+            [CORE_OUT_LEFT] = engine_carry_end,
+            [CORE_OUT_REFUSE] = NULL, /* no transport brings a JOIN yet */
+            [CORE_OUT_FORGET] = task_carry_forget,
+            [CORE_OUT_ADJOURN] = engine_carry_end,
+            [CORE_OUT_NOTE] = faults_carry_note,
+        },
+};
