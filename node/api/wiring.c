@@ -3,11 +3,17 @@
 
 #include "node/engine/engine.h"
 #include "node/explain/report.h"
+#include "node/explain/snapshot_query.h"
 #include "node/faults/faults.h"
 #include "node/members/members.h"
+#include "node/record/trace.h"
+#include "node/schedule/descendants.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/priority.h"
 #include "node/schedule/results.h"
 #include "node/schedule/wait.h"
+#include "node/spawn/early_motions.h"
+#include "node/spawn/window.h"
 #include "node/tasks/task.h"
 
 const struct engine_hooks wiring = {
@@ -28,5 +34,18 @@ const struct engine_hooks wiring = {
             [CORE_OUT_FORGET] = task_carry_forget,
             [CORE_OUT_ADJOURN] = engine_carry_end,
             [CORE_OUT_NOTE] = faults_carry_note,
+        },
+    .messages =
+        {
+            [MESSAGE_MOTION] = early_take_motion,
+            [MESSAGE_DECISION] = priority_take_decision,
+            [MESSAGE_RESULT] = inbox_take_result,
+            [MESSAGE_ADJOURN] = members_take_adjourn,
+            [MESSAGE_KERNEL] = inbox_take_kernel,
+            [MESSAGE_HEARTBEAT] = trace_take_heartbeat,
+            [MESSAGE_GRANT] = trace_take_grant,
+            [MESSAGE_FAMILY] = family_take,
+            [MESSAGE_INQUIRY] = inquiry_take,
+            [MESSAGE_ACCOUNT] = window_take_account,
         },
 };

@@ -82,7 +82,8 @@ struct faults {
     struct plan_rank lived;
     struct plan_hits hits;
     uint64_t began_ns; /* the end of open; 0: before */
-    bool harms;        /* messages, so that links stand between */
+    uint64_t alone; /* types of messages (PLAN_TYPE) that go past the links, in frames
+                       of their own; 0: nothing harms messages, and there are none */
     uint64_t struck_until_ns;
     uint64_t deaf_until_ns;
     uint64_t random;
@@ -347,5 +348,10 @@ struct moot {
     struct moot_compose compose;
     struct moot_service service;
 };
+
+static inline bool members_is_here(const struct moot *m, uint32_t rank)
+{
+    return m->members.all[rank].state == MEMBER_HERE;
+}
 
 #endif

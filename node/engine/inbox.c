@@ -4,18 +4,12 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "hashing/base/hot.h"
+#include "node/engine/dispatch.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/explain/snapshot_query.h"
-#include "node/members/members.h"
-#include "node/record/trace.h"
-#include "node/schedule/descendants.h"
-#include "node/schedule/priority.h"
-#include "node/spawn/early_motions.h"
-#include "node/spawn/spawn.h"
+#include "node/spawn/spawn_batch.h"
 #include "node/tasks/kernel.h"
-#include "proto/error.h"
 #include "proto/wire.h"
 
 #include <stdlib.h>
@@ -210,10 +204,9 @@ static void take_bulk(struct moot *m, struct bulk_in *bulk)
     bulk_in_free(bulk);
 }
 
-static void take_kernel(struct moot *m, uint32_t from,
-                        const struct message_kernel *said)
+bool inbox_take_kernel(struct moot *m, uint32_t from, const struct message *message)
 {
-    struct kernel *kernel = kernel_hear(&m->tasks.kernels, from, said);
+    struct kernel *kernel = kernel_hear(&m->tasks.kernels, from, &message->u.kernel);
     if (kernel != NULL) {
         if (kernel->told) {
             outbox_add_kernel(m, from, kernel);
@@ -223,9 +216,10 @@ static void take_kernel(struct moot *m, uint32_t from,
         progress_ended(m);
         progress_wake(m);
     }
+    return false;
 }
 
-static void take_result(struct moot *m, uint32_t from, const struct message *message)
+bool inbox_take_result(struct moot *m, uint32_t from, const struct message *message)
 {
     const struct message_result *result = &message->u.result;
     if (result->data == RESULT_BULK) {
@@ -233,77 +227,17 @@ static void take_result(struct moot *m, uint32_t from, const struct message *mes
     } else if (result->data == RESULT_EAGER) {
         feed_result(m, from, message,
                     payloads_copy(&m->store.payloads, result->payload, result->size));
-    } else {
-        feed(m, from, message);
     }
-}
-
-/* Who was removed is not asked, and gets no answer. */
-static void take_inquiry(struct moot *m, uint32_t from, const struct message *message)
-{
-    if (!members_is_here(m, from)) {
-        return;
-    }
-    if (message->type == MESSAGE_INQUIRY) {
-        inquiry_on_inquiry(m, from, &message->u.inquiry);
-    } else {
-        inquiry_on_account(m, from, &message->u.account);
-    }
-}
-
-static void adopt(struct moot *m, uint32_t from, const struct message *motion)
-{
-    if (kernel_find(&m->tasks.kernels, motion->u.motion.spec->kernel_name) != NULL) {
-        spawn_adopt(m, motion);
-    } else {
-        early_keep(m, from, motion);
-    }
+    return result->data != RESULT_BULK && result->data != RESULT_EAGER;
 }
 
 static void take_message(struct moot *m, uint32_t from, const struct message *message)
 {
     m->engine.stirs += message_is(message->type, MESSAGE_IS_STIRS);
-    if (message->type == MESSAGE_KERNEL) {
-        take_kernel(m, from, &message->u.kernel);
-        return;
+    engine_message_fn take = m->engine.hooks->messages[message->type];
+    if (take == NULL || take(m, from, message)) {
+        feed(m, from, message);
     }
-    if (message->type == MESSAGE_FAMILY) {
-        family_hear(m, &message->hash, &message->u.family);
-        return;
-    }
-    if (message->type == MESSAGE_INQUIRY || message->type == MESSAGE_ACCOUNT) {
-        take_inquiry(m, from, message);
-        return;
-    }
-    if (message->type == MESSAGE_RESULT) {
-        take_result(m, from, message);
-        return;
-    }
-    if (message->type == MESSAGE_ADJOURN && members_is_here(m, from)) {
-        members_on_goodbye(m, from);
-    }
-    if (message->type == MESSAGE_ADJOURN && message->u.adjourn.exit_code != MOOT_OK) {
-        int code = message->u.adjourn.exit_code;
-        if (!members_is_here(m, from)) {
-            return; /* it ended by itself, and for itself */
-        }
-        engine_fail(m, error_known(code) ? code : MOOT_ERR_CLOSED,
-                    "rank %u ended the moot for everyone: %s (%s)", from,
-                    error_text(code), error_name(code));
-        return;
-    }
-    if (message->type == MESSAGE_HEARTBEAT) {
-        trace_heartbeat(m, from, message);
-    } else if (message->type == MESSAGE_GRANT) {
-        trace_grant(m, from, message);
-    }
-    if (message->type == MESSAGE_MOTION || message->type == MESSAGE_DECISION) {
-        priority_on_message(m, message);
-    }
-    if (core_would_adopt(m->core, from, m->group.uids[from], message)) {
-        adopt(m, from, message);
-    }
-    feed(m, from, message);
 }
 
 /* --- Frames --------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
  * the core is told of a result that failed with NO_MEMORY: the transfer is matched, the
  * wait ends.
  *
- * A MOTION that carries a portable spec is adopted first if the core wants it and this
- * rank knows the kernel.
+ * A message is taken by the room that its type belongs to, by the core, or by both
+ * (dispatch.h).
  *
  * Under the engine lock.
  */
@@ -27,6 +27,10 @@ void inbox_free(struct inbox *inbox, bool quiet);
 
 /* Polls the transport and takes what arrived; returns whether anything did. */
 bool inbox_poll(struct moot *m);
+
+/* KERNEL and RESULT (dispatch.h). */
+bool inbox_take_kernel(struct moot *m, uint32_t from, const struct message *message);
+bool inbox_take_result(struct moot *m, uint32_t from, const struct message *message);
 
 /* The bytes of the RESULT that is being stepped: the core has accepted it. */
 static inline struct payload *inbox_take_payload(struct moot *m)

@@ -4,9 +4,7 @@
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
-#include "node/faults/faulty_wire.h"
-#include "node/members/members.h"
-#include "node/schedule/descendants.h"
+#include "node/tasks/family.h"
 #include "node/tasks/task.h"
 #include "proto/wire.h"
 
@@ -309,10 +307,10 @@ static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
     bulk_append(&m->engine.outbox->peers[to].bulk, bulk);
 }
 
-/* On a faulty wire these have frames of their own (faulty_wire.h). */
+/* On a faulty wire some types have frames of their own. */
 static bool goes_alone(const struct moot *m, enum message_type type)
 {
-    return m->faults.harms && (PLAN_TYPE(type) & FAULTY_WIRE_PAST) != 0;
+    return (PLAN_TYPE(type) & m->faults.alone) != 0;
 }
 
 /* What the task left running is known wherever its result is. */

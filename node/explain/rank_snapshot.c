@@ -15,7 +15,6 @@
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/wait.h"
-#include "node/spawn/window.h"
 #include "node/tasks/task.h"
 
 #include <errno.h>
@@ -424,6 +423,29 @@ static void put_progress(struct snapshot_draft *draft)
     draft->account.undecided = core_undecided(m->core);
 }
 
+static bool lane_goes_on(const struct lane *lane)
+{
+    return (lane->state == CORE_LANE_RUNNING && !lane->lacks_room) ||
+           (lane->state == CORE_LANE_TIMED && !lane->here);
+}
+
+/* Nothing of this rank's program goes on by itself: no kernel runs or is ready, and the
+ * threads are in waits or stay in a spawn that lacks room. */
+static bool is_at_rest(const struct moot *m)
+{
+    bool rests = m->schedule.ready.live == 0 &&
+                 m->schedule.running <= m->schedule.kernel_waits &&
+                 m->schedule.going_on == NULL && m->schedule.resting.count == 0;
+    bool any = false; /* who has not spawned or waited yet has yet to begin */
+    for (const struct lane *lane = m->engine.lanes; rests && lane != NULL;
+         lane = lane->next) {
+        bool counts = lane->number != LANE_NO_NUMBER;
+        any |= counts;
+        rests = !counts || !lane_goes_on(lane);
+    }
+    return rests && any;
+}
+
 static void put_self(struct snapshot_draft *draft)
 {
     struct moot *m = draft->m;
@@ -461,7 +483,7 @@ static void put_self(struct snapshot_draft *draft)
         account->faults_fired += m->faults.hits.fired[i];
     }
     account->fatal = m->engine.fatal;
-    account->rests = window_rests(m);
+    account->rests = is_at_rest(m);
     struct core_timers timers;
     if (core_timers_look(m->core, m->group.rank, &timers)) {
         account->unwell = timers.unwell;

@@ -4,7 +4,6 @@
 #include "node/engine/outbox.h"
 #include "node/explain/query_targets.h"
 #include "node/members/members.h"
-#include "node/spawn/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,8 +184,8 @@ bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *pict
 
 /* --- Answers -------------------------------------------------------------------- */
 
-void inquiry_on_inquiry(struct moot *m, uint32_t from,
-                        const struct message_inquiry *said)
+/* Who was removed gets no answer. */
+static void answer(struct moot *m, uint32_t from, const struct message_inquiry *said)
 {
     size_t size = 0;
     uint8_t *bytes = said->number == INQUIRY_OF_REST
@@ -202,13 +201,17 @@ void inquiry_on_inquiry(struct moot *m, uint32_t from,
     free(bytes);
 }
 
+bool inquiry_take(struct moot *m, uint32_t from, const struct message *message)
+{
+    if (members_is_here(m, from)) {
+        answer(m, from, &message->u.inquiry);
+    }
+    return false;
+}
+
 void inquiry_on_account(struct moot *m, uint32_t from,
                         const struct message_account *said)
 {
-    if (said->number == INQUIRY_OF_REST) {
-        window_on_account(m, from, said);
-        return;
-    }
     struct inquiry *inquiry = m->explain.inquiry;
     struct asked *asked = &inquiry->ranks[from];
     Moot__Account *account = said->number == inquiry->number && asked->answered_ns == 0

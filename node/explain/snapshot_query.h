@@ -39,9 +39,9 @@ bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *pict
  * is answered in few words, which are window.c's. */
 enum { INQUIRY_OF_REST = 0 };
 
-/* INQUIRY and ACCOUNT came from a member. */
-void inquiry_on_inquiry(struct moot *m, uint32_t from,
-                        const struct message_inquiry *said);
+/* INQUIRY (dispatch.h). */
+bool inquiry_take(struct moot *m, uint32_t from, const struct message *message);
+/* An ACCOUNT came from a member, not of that number. */
 void inquiry_on_account(struct moot *m, uint32_t from,
                         const struct message_account *said);
 

@@ -74,7 +74,7 @@ int faults_open(struct moot *m, char *story, size_t story_size)
         }
     }
     if (code == MOOT_OK && plan_harms_wire(f->plan)) {
-        f->harms = true;
+        f->alone = FAULTY_WIRE_PAST;
         code = faulty_wire_wrap(m);
     }
     if (code == MOOT_OK) {

@@ -9,6 +9,7 @@
 #include "node/members/peer_monitor.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
+#include "proto/error.h"
 
 #include <stdlib.h>
 
@@ -62,11 +63,6 @@ void members_release(struct moot *m)
 }
 
 /* --- Deaths ---------------------------------------------------------------------- */
-
-bool members_is_here(const struct moot *m, uint32_t rank)
-{
-    return m->members.all[rank].state == MEMBER_HERE;
-}
 
 /* Whether a message of this type of the core's may go to that rank. */
 static bool may_send(const struct moot *m, uint32_t to, enum message_type type)
@@ -274,10 +270,21 @@ bool members_take_over(struct moot *m, const struct task *task)
 
 /* --- Farewells ------------------------------------------------------------------- */
 
-void members_on_goodbye(struct moot *m, uint32_t from)
+/* Of one that is no member: it ended by itself, and for itself. */
+bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *message)
 {
-    m->members.all[from].left = true;
-    progress_wake(m);
+    const int code = message->u.adjourn.exit_code;
+    const bool here = members_is_here(m, from);
+    if (here) {
+        m->members.all[from].left = true;
+        progress_wake(m);
+    }
+    if (here && code != MOOT_OK) {
+        engine_fail(m, error_known(code) ? code : MOOT_ERR_CLOSED,
+                    "rank %u ended the moot for everyone: %s (%s)", from,
+                    error_text(code), error_name(code));
+    }
+    return code == MOOT_OK;
 }
 
 void members_say_goodbye(struct moot *m)

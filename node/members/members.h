@@ -43,10 +43,8 @@ void members_carry_fenced(struct moot *m, const struct core_output *output);
  */
 bool members_take_over(struct moot *m, const struct task *task);
 
-bool members_is_here(const struct moot *m, uint32_t rank);
-
-/* An ADJOURN came from a member. */
-void members_on_goodbye(struct moot *m, uint32_t from);
+/* ADJOURN: a farewell, or the end for everyone. */
+bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *message);
 void members_say_goodbye(struct moot *m);
 /* Nobody is left to wait for. */
 bool members_all_left(struct moot *m);

@@ -280,17 +280,21 @@ static void write_peer(struct moot *m, unsigned kind, uint32_t peer, uint64_t va
     end(m, &record);
 }
 
-void trace_write_heartbeat(struct moot *m, uint32_t from,
-                           const struct message *heartbeat)
+bool trace_take_heartbeat(struct moot *m, uint32_t from,
+                          const struct message *heartbeat)
 {
-    write_peer(m, KIND(HEARD), from, heartbeat->u.heartbeat.token);
+    if (m->record.trace != NULL) {
+        write_peer(m, KIND(HEARD), from, heartbeat->u.heartbeat.token);
+    }
+    return true;
 }
 
-void trace_write_grant(struct moot *m, uint32_t from, const struct message *grant)
+bool trace_take_grant(struct moot *m, uint32_t from, const struct message *grant)
 {
-    if (grant->u.grant.token <= m->now_ns) {
+    if (m->record.trace != NULL && grant->u.grant.token <= m->now_ns) {
         write_peer(m, KIND(ROUND_TRIP), from, m->now_ns - grant->u.grant.token);
     }
+    return true;
 }
 
 void trace_write_gap(struct moot *m, uint64_t driven_ns)

@@ -57,9 +57,6 @@ void trace_write_end(struct moot *m, struct task *task);
 void trace_write_wait(struct moot *m, const struct wait *wait, bool over, int code);
 void trace_write_note(struct moot *m, const struct core_output *output);
 void trace_write_verdict(struct moot *m, struct task *task, int code);
-void trace_write_heartbeat(struct moot *m, uint32_t from,
-                           const struct message *heartbeat);
-void trace_write_grant(struct moot *m, uint32_t from, const struct message *grant);
 void trace_write_gap(struct moot *m, uint64_t driven_ns); /* until m->now_ns */
 void trace_write_suspects(struct moot *m, const struct rankset *suspects);
 void trace_write_lost(struct moot *m, uint32_t rank, bool dead);
@@ -87,10 +84,6 @@ TRACE_HOOK(wait, (struct moot * m, const struct wait *wait, bool over, int code)
            (m, wait, over, code))
 TRACE_HOOK(note, (struct moot * m, const struct core_output *output), (m, output))
 TRACE_HOOK(verdict, (struct moot * m, struct task *task, int code), (m, task, code))
-TRACE_HOOK(heartbeat, (struct moot * m, uint32_t from, const struct message *heartbeat),
-           (m, from, heartbeat))
-TRACE_HOOK(grant, (struct moot * m, uint32_t from, const struct message *grant),
-           (m, from, grant))
 TRACE_HOOK(gap, (struct moot * m, uint64_t driven_ns), (m, driven_ns))
 TRACE_HOOK(suspects, (struct moot * m, const struct rankset *suspects), (m, suspects))
 TRACE_HOOK(lost, (struct moot * m, uint32_t rank, bool dead), (m, rank, dead))
@@ -104,5 +97,10 @@ TRACE_HOOK(out, (struct moot * m), (m))
 TRACE_HOOK(look, (struct moot * m), (m))
 
 #undef TRACE_HOOK
+
+/* HEARTBEAT and GRANT. */
+bool trace_take_heartbeat(struct moot *m, uint32_t from,
+                          const struct message *heartbeat);
+bool trace_take_grant(struct moot *m, uint32_t from, const struct message *grant);
 
 #endif

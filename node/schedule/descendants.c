@@ -6,56 +6,12 @@
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
+#include "node/tasks/family.h"
 #include "node/tasks/task.h"
 #include "node/tasks/task_handle.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void family_free(struct task *task)
-{
-    struct task_seldom *seldom = task->seldom;
-    if (seldom != NULL && seldom->family != NULL) {
-        free(seldom->family->hashes);
-        free(seldom->family);
-        seldom->family = NULL;
-    }
-}
-
-static struct family *family_of(struct moot *m, struct task *task)
-{
-    struct task_seldom *seldom = task_seldom_of(m, task);
-    if (seldom != NULL && seldom->family == NULL) {
-        seldom->family = calloc(1, sizeof(*seldom->family));
-    }
-    return seldom != NULL ? seldom->family : NULL;
-}
-
-static bool family_add(struct moot *m, struct task *task, const moot_hash *hashes,
-                       uint32_t count)
-{
-    if (count == 0) {
-        return true;
-    }
-    struct family *family = family_of(m, task);
-    if (family == NULL) {
-        return false;
-    }
-    if (family->hashes == NULL || count > family->room - family->count) {
-        uint32_t room = family->room * 2 > family->count + count
-                            ? family->room * 2
-                            : family->count + count;
-        moot_hash *grown = realloc(family->hashes, room * sizeof(*grown));
-        if (grown == NULL) {
-            return false;
-        }
-        family->hashes = grown;
-        family->room = room;
-    }
-    memcpy(family->hashes + family->count, hashes, count * sizeof(*hashes));
-    family->count += count;
-    return true;
-}
 
 static bool is_over(const struct task *child)
 {
@@ -118,7 +74,7 @@ bool family_note_release(struct moot *m, const struct handle *handle)
 
 /* Results are sent more than once, and their families with them: what is known already
  * is not taken twice.  Another run may have left others. */
-void family_hear(struct moot *m, const moot_hash *hash,
+static void hear(struct moot *m, const moot_hash *hash,
                  const struct message_family *said)
 {
     if (core_forgotten(m->core, hash)) {
@@ -147,18 +103,9 @@ void family_hear(struct moot *m, const moot_hash *hash,
     }
 }
 
-bool family_part(const struct task *task, uint32_t i, struct message_family *out)
+bool family_take(struct moot *m, uint32_t from, const struct message *message)
 {
-    const struct family *family = task != NULL ? task_seldom(task)->family : NULL;
-    if (family == NULL ||
-        i >= (family->count + LIMIT_FAMILY_HASHES - 1) / LIMIT_FAMILY_HASHES) {
-        return false;
-    }
-    uint32_t first = i * LIMIT_FAMILY_HASHES;
-    uint32_t left = family->count - first;
-    *out = (struct message_family){
-        .first = first,
-        .children = family->hashes + first,
-        .count = left < LIMIT_FAMILY_HASHES ? left : LIMIT_FAMILY_HASHES};
-    return true;
+    (void)from;
+    hear(m, &message->hash, &message->u.family);
+    return false;
 }

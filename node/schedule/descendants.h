@@ -32,11 +32,7 @@ bool family_make(struct moot_call *call);
 /* The program is about to release a handle that has a parent: if that one runs, and it
  * is a child's, the child is noted.  False without memory. */
 bool family_note_release(struct moot *m, const struct handle *handle);
-/* A FAMILY came. */
-void family_hear(struct moot *m, const moot_hash *hash,
-                 const struct message_family *said);
-/* Part `i` of what is to be said of it, its place in all; false if there is none. */
-bool family_part(const struct task *task, uint32_t i, struct message_family *out);
-void family_free(struct task *task);
+/* FAMILY (dispatch.h). */
+bool family_take(struct moot *m, uint32_t from, const struct message *message);
 
 #endif

@@ -67,14 +67,20 @@ void priority_raise(struct moot *m, struct task *task, int32_t priority)
     }
 }
 
-void priority_on_message(struct moot *m, const struct message *message)
+void priority_hear(struct moot *m, const moot_hash *hash, int32_t priority)
 {
-    int32_t priority = message->type == MESSAGE_MOTION ? message->u.motion.priority
-                                                       : message->u.decision.priority;
-    bool gone = priority <= 0 || core_forgotten(m->core, &message->hash) ||
-                core_lost(m->core, &message->hash);
-    struct task *task = gone ? NULL : task_enter(m, &message->hash);
+    bool gone =
+        priority <= 0 || core_forgotten(m->core, hash) || core_lost(m->core, hash);
+    struct task *task = gone ? NULL : task_enter(m, hash);
     if (task != NULL) {
         priority_raise(m, task, priority);
     }
+}
+
+bool priority_take_decision(struct moot *m, uint32_t from,
+                            const struct message *decision)
+{
+    (void)from;
+    priority_hear(m, &decision->hash, decision->u.decision.priority);
+    return true;
 }

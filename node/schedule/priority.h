@@ -18,6 +18,9 @@ void priority_raise(struct moot *m, struct task *task, int32_t priority);
 void priority_hand_down(struct moot *m, const struct task *task, void *const *inputs,
                         size_t count);
 /* A peer says in a motion, or in a decision, how urgent it is. */
-void priority_on_message(struct moot *m, const struct message *message);
+void priority_hear(struct moot *m, const moot_hash *hash, int32_t priority);
+/* DECISION (dispatch.h). */
+bool priority_take_decision(struct moot *m, uint32_t from,
+                            const struct message *decision);
 
 #endif

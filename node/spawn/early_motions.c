@@ -3,7 +3,9 @@
 
 #include "consensus/core_view.h"
 #include "node/context/context.h"
+#include "node/schedule/priority.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/kernel.h"
 #include "proto/copy.h"
 
 #include <stdlib.h>
@@ -68,6 +70,24 @@ void early_keep(struct moot *m, uint32_t from, const struct message *motion)
         return;
     }
     *last = early;
+}
+
+static void adopt(struct moot *m, uint32_t from, const struct message *motion)
+{
+    if (kernel_find(&m->tasks.kernels, motion->u.motion.spec->kernel_name) != NULL) {
+        spawn_adopt(m, motion);
+    } else {
+        early_keep(m, from, motion);
+    }
+}
+
+bool early_take_motion(struct moot *m, uint32_t from, const struct message *motion)
+{
+    priority_hear(m, &motion->hash, motion->u.motion.priority);
+    if (core_would_adopt(m->core, from, m->group.uids[from], motion)) {
+        adopt(m, from, motion);
+    }
+    return true;
 }
 
 void early_take(struct moot *m, const struct kernel *kernel)

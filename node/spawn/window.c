@@ -133,8 +133,8 @@ static void ask(struct moot *m, uint64_t ranks)
     }
 }
 
-void window_on_account(struct moot *m, uint32_t from,
-                       const struct message_account *said)
+static void hear_account(struct moot *m, uint32_t from,
+                         const struct message_account *said)
 {
     Moot__Account *account =
         from < PATIENCE_RANKS_MAX ? account_read(said->bytes, said->size) : NULL;
@@ -148,28 +148,21 @@ void window_on_account(struct moot *m, uint32_t from,
     account_free(account);
 }
 
-static bool lane_goes_on(const struct lane *lane)
+/* Who was removed is not asked. */
+bool window_take_account(struct moot *m, uint32_t from, const struct message *message)
 {
-    return (lane->state == CORE_LANE_RUNNING && !lane->lacks_room) ||
-           (lane->state == CORE_LANE_TIMED && !lane->here);
-}
-
-bool window_rests(const struct moot *m)
-{
-    bool rests = m->schedule.ready.live == 0 &&
-                 m->schedule.running <= m->schedule.kernel_waits &&
-                 m->schedule.going_on == NULL && m->schedule.resting.count == 0;
-    bool any = false; /* who has not spawned or waited yet has yet to begin */
-    for (const struct lane *lane = m->engine.lanes; rests && lane != NULL;
-         lane = lane->next) {
-        bool counts = lane->number != LANE_NO_NUMBER;
-        any |= counts;
-        rests = !counts || !lane_goes_on(lane);
+    const struct message_account *said = &message->u.account;
+    if (members_is_here(m, from)) {
+        if (said->number == INQUIRY_OF_REST) {
+            hear_account(m, from, said);
+        } else {
+            inquiry_on_account(m, from, said);
+        }
     }
-    return rests && any;
+    return false;
 }
 
-/* What moves here. */
+/* Counts what moves here. */
 static uint64_t moves(const struct moot *m)
 {
     return core_stats(m->core)->forgotten + m->counts.run;

@@ -63,12 +63,8 @@ uint32_t window_press(struct moot *m);
  * do. */
 void window_make_room(struct moot *m, struct lane *lane);
 
-/* Nothing of this rank's program goes on by itself: no kernel runs or is ready, and the
- * threads are in waits or stay in a spawn that lacks room. */
-bool window_rests(const struct moot *m);
-/* A member has answered what a spawn asked. */
-void window_on_account(struct moot *m, uint32_t from,
-                       const struct message_account *said);
+/* ACCOUNT (dispatch.h): what a spawn has asked, or an inquiry. */
+bool window_take_account(struct moot *m, uint32_t from, const struct message *message);
 
 /* If the ranks have agreed that all have released the task, or an input of it, and are
  * about to drop that, and the program is to name it: waits until they have, for a few

@@ -8,8 +8,8 @@
 #include "node/config/text.h"
 #include "node/context/context.h"
 #include "node/engine/engine.h"
-#include "node/schedule/descendants.h"
 #include "node/spawn/spawn_batch.h"
+#include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task_list.h"
 
