@@ -6,12 +6,15 @@
 #include "node/explain/snapshot_query.h"
 #include "node/faults/faults.h"
 #include "node/members/members.h"
+#include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/priority.h"
 #include "node/schedule/results.h"
 #include "node/schedule/wait.h"
+#include "node/schedule/workers.h"
+#include "node/service/status_socket.h"
 #include "node/spawn/early_motions.h"
 #include "node/spawn/window.h"
 #include "node/tasks/task.h"
@@ -48,4 +51,12 @@ const struct engine_hooks wiring = {
             [MESSAGE_INQUIRY] = inquiry_take,
             [MESSAGE_ACCOUNT] = window_take_account,
         },
+    .turn_begins = faults_begin_turn,
+    .turn_ends = faults_end_turn,
+    .press = window_press,
+    .chores = {members_look, report_look, door_look, trace_look},
+    .helped = workers_stand_in,
+    .watch_is_due = observe_is_due,
+    .tell_watches = observe_tell,
+    .fails = trace_fails,
 };

@@ -274,7 +274,8 @@ struct moot_schedule {
 
 /* When a stall is looked for, and what is asked of peers: written by explain/. */
 struct moot_explain {
-    struct inquiry *inquiry; /* inquiry.c */
+    struct inquiry *inquiry; /* snapshot_query.c */
+    unsigned answered; /* INQUIRY_FOR_*: whose picture is complete, in this turn */
     uint64_t stall_due_ns;
     uint64_t stall_pause_ns;
     unsigned signals_seen;

@@ -22,9 +22,30 @@ typedef void (*engine_output_fn)(struct moot *m, const struct core_output *outpu
 typedef bool (*engine_message_fn)(struct moot *m, uint32_t from,
                                   const struct message *message);
 
+/* Looks whether anything is due that nobody waits for to the microsecond. */
+typedef void (*engine_chore_fn)(struct moot *m, uint64_t now_ns);
+
+enum { ENGINE_CHORES_MAX = 6 };
+
 struct engine_hooks {
     engine_output_fn outputs[ENGINE_OUTPUTS];     /* NULL: nothing is to be done */
     engine_message_fn messages[MESSAGE_TYPE_END]; /* NULL: it is for the core alone */
+
+    /* A turn of the loop begins; the one before began at `before_ns`.  False: it is
+     * left at that. */
+    bool (*turn_begins)(struct moot *m, uint64_t now_ns, uint64_t before_ns);
+    void (*turn_ends)(struct moot *m, uint64_t now_ns);
+    /* For core_press(), before the core is asked when it wants a turn. */
+    uint32_t (*press)(struct moot *m);
+    engine_chore_fn chores[ENGINE_CHORES_MAX]; /* in this order; NULL: no more */
+    void (*helped)(struct moot *m);            /* the helper has driven the loop */
+
+    /* There is something to tell watches of; tells it, and lets the lock go for that.
+     * Asked only if anybody has ever watched. */
+    bool (*watch_is_due)(const struct moot *m);
+    void (*tell_watches)(struct moot *m);
+    /* Every wait and spawn of this rank ends with m->engine.fatal. */
+    void (*fails)(struct moot *m);
 };
 
 #endif

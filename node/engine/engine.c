@@ -5,8 +5,6 @@
 #include "node/engine/dispatch.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/record/task_watch.h"
-#include "node/record/trace.h"
 #include "node/spawn/spawn_batch.h"
 
 #include <assert.h>
@@ -34,9 +32,22 @@ void engine_lock(struct moot *m)
     unnamed_settle(m);
 }
 
+static void tell_watches(struct moot *m)
+{
+    if (m->record.observe != NULL) {
+        m->engine.hooks->tell_watches(m);
+    }
+}
+
+bool engine_must_tell(const struct moot *m)
+{
+    return reports_any(m) ||
+           (m->record.observe != NULL && m->engine.hooks->watch_is_due(m));
+}
+
 void engine_unlock(struct moot *m)
 {
-    observe_tell(m);
+    tell_watches(m);
     if (reports_any(m)) {
         reports_unlock(m);
     } else {
@@ -78,7 +89,7 @@ struct lane *engine_enter(struct moot *m)
  * were given may be gone once the context is closed. */
 COLD static void tell_as_caller(struct moot *m)
 {
-    observe_tell(m);
+    tell_watches(m);
     while (reports_any(m)) {
         reports_unlock(m);
         pthread_mutex_lock(&m->bond->lock);
@@ -203,7 +214,7 @@ __attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,
     m->engine.fatal = code;
     m->engine.end_count++;
     text_add_args(&m->engine.fatal_story, format, args);
-    trace_fatal(m);
+    m->engine.hooks->fails(m);
     progress_wake(m);
 }
 

@@ -29,6 +29,9 @@ void engine_leave(struct moot *m);
 void engine_lock(struct moot *m);
 void engine_unlock(struct moot *m);
 
+/* Something is queued that is told when the lock is released. */
+bool engine_must_tell(const struct moot *m);
+
 /* What m->now_ns is from now on. */
 uint64_t engine_look_at_clock(struct moot *m);
 

@@ -2,18 +2,10 @@
 #include "node/engine/progress.h"
 
 #include "hashing/base/hot.h"
+#include "node/engine/dispatch.h"
 #include "node/engine/engine.h"
 #include "node/engine/inbox.h"
 #include "node/engine/outbox.h"
-#include "node/explain/report.h"
-#include "node/explain/snapshot_query.h"
-#include "node/faults/faults.h"
-#include "node/members/members.h"
-#include "node/record/task_watch.h"
-#include "node/record/trace.h"
-#include "node/schedule/workers.h"
-#include "node/service/status_socket.h"
-#include "node/spawn/window.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -48,7 +40,7 @@ static bool turn_is_due(struct moot *m, uint64_t now_ns)
     if (m->engine.hurried || now_ns - m->engine.looked_ns >= LOOK_NS) {
         m->engine.hurried = false;
         m->engine.looked_ns = now_ns;
-        core_press(m->core, window_press(m));
+        core_press(m->core, m->engine.hooks->press(m));
         m->engine.turn_ns = core_deadline(m->core);
     }
     return m->engine.turn_ns <= now_ns;
@@ -78,11 +70,10 @@ static void do_chores(struct moot *m, uint64_t now_ns)
         return;
     }
     m->engine.chores_due_ns = now_ns + CHORES_NS;
-    members_look(m, now_ns);
-    unsigned answered = inquiry_look(m, now_ns);
-    report_look(m, now_ns, answered);
-    door_look(m, now_ns, answered);
-    trace_look(m);
+    const engine_chore_fn *chores = m->engine.hooks->chores;
+    for (uint32_t i = 0; i < ENGINE_CHORES_MAX && chores[i] != NULL; i++) {
+        chores[i](m, now_ns);
+    }
     large_look(&m->store.payloads.large, now_ns);
 }
 
@@ -93,9 +84,10 @@ static void do_chores(struct moot *m, uint64_t now_ns)
 HOT static bool drive(struct moot *m, bool comes_back)
 {
     uint64_t now_ns = engine_look_at_clock(m);
-    trace_gap(m, atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed));
+    uint64_t before_ns =
+        atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed);
     atomic_store_explicit(&m->engine.driven_ns, now_ns, memory_order_relaxed);
-    if (!faults_look(m, now_ns)) {
+    if (!m->engine.hooks->turn_begins(m, now_ns, before_ns)) {
         return false;
     }
     uint64_t ends = m->engine.end_count;
@@ -109,7 +101,7 @@ HOT static bool drive(struct moot *m, bool comes_back)
     if (arrived && !(comes_back && goes_on)) {
         act(m, now_ns);
     }
-    faults_after_turn(m, now_ns);
+    m->engine.hooks->turn_ends(m, now_ns);
     bool moved = m->engine.stirs != m->engine.stirs_seen || outbox_is_due(m);
     m->engine.stirs_seen = m->engine.stirs;
     return moved;
@@ -250,8 +242,7 @@ static void drive_later(struct moot *m, struct idle *idle, uint64_t until_ns)
     } else if (idle->rounds < awake) {
         yield(m);
     } else if (idle->rounds % LOOKS_PER_SLEEP == 0) {
-        if (reports_any(m) ||
-            observe_is_due(m)) { /* they are called without the lock */
+        if (engine_must_tell(m)) { /* they are called without the lock */
             rouse(m);
             engine_unlock(m);
             engine_lock(m);
@@ -321,7 +312,7 @@ static void help(struct moot *m, struct standby *standby)
     }
     standby->drove_ns =
         atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed);
-    workers_stand_in(m);
+    m->engine.hooks->helped(m);
 }
 
 static void *helper_main(void *argument)

@@ -188,8 +188,9 @@ static void tell(struct moot *m, unsigned for_whom, uint64_t now_ns)
     free(picture.seats);
 }
 
-void report_look(struct moot *m, uint64_t now_ns, unsigned answered)
+void report_look(struct moot *m, uint64_t now_ns)
 {
+    const unsigned answered = m->explain.answered = inquiry_look(m, now_ns);
     if (now_ns >= m->explain.stall_due_ns && m->engine.fatal == 0 &&
         is_stalled(m, now_ns)) {
         m->explain.stall_due_ns =

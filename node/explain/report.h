@@ -22,8 +22,8 @@ void report_wait_begins(struct moot *m, uint64_t now_ns);
 /* Since when the oldest wait has seen nothing happen; CORE_NEVER if nothing is waited
  * for. */
 uint64_t report_stalled_since(const struct moot *m, uint64_t now_ns);
-/* Looks whether a report is due, and tells those for which peers have been asked
- * (INQUIRY_FOR_*); called by the progress loop. */
-void report_look(struct moot *m, uint64_t now_ns, unsigned answered);
+/* A chore of the loop: lets inquiries go on, tells reports for which peers have been
+ * asked (INQUIRY_FOR_*), and looks whether another is due. */
+void report_look(struct moot *m, uint64_t now_ns);
 
 #endif

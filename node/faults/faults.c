@@ -196,9 +196,10 @@ void faults_carry_note(struct moot *m, const struct core_output *output)
     faults_at_point(m, output->u.note.point);
 }
 
-bool faults_look(struct moot *m, uint64_t now_ns)
+bool faults_begin_turn(struct moot *m, uint64_t now_ns, uint64_t before_ns)
 {
     struct faults *f = &m->faults;
+    trace_gap(m, before_ns);
     if (!is_on(m) || now_ns < f->began_ns) {
         return true;
     }
@@ -210,7 +211,7 @@ bool faults_look(struct moot *m, uint64_t now_ns)
 
 /* --- Slowness -------------------------------------------------------------------- */
 
-void faults_after_turn(struct moot *m, uint64_t now_ns)
+void faults_end_turn(struct moot *m, uint64_t now_ns)
 {
     struct faults *f = &m->faults;
     plan_rules rules = is_on(m) ? plan_state(f->plan, &f->lived, m->group.rank,

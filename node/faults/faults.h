@@ -35,10 +35,11 @@ void faults_release(struct moot *m); /* after the transport */
 void faults_carry_note(struct moot *m, const struct core_output *output);
 /* This rank passes a point. */
 void faults_at_point(struct moot *m, enum core_point point);
-/* Strikes that are due by the clock; false while a gap holds back the loop. */
-bool faults_look(struct moot *m, uint64_t now_ns);
+/* A turn of the loop begins: records that the last was long ago, and does strikes that
+ * are due by the clock; false while a gap holds back the loop. */
+bool faults_begin_turn(struct moot *m, uint64_t now_ns, uint64_t before_ns);
 /* After a turn of the loop. */
-void faults_after_turn(struct moot *m, uint64_t now_ns);
+void faults_end_turn(struct moot *m, uint64_t now_ns);
 /* A kernel ended that took so long.  Without the lock; may sleep. */
 void faults_after_kernel(struct moot *m, uint64_t took_ns);
 

@@ -364,9 +364,11 @@ void trace_write_stall(struct moot *m, const char *text)
     write_text(m, KIND(STALL), 0, text);
 }
 
-void trace_write_fatal(struct moot *m)
+void trace_fails(struct moot *m)
 {
-    write_text(m, KIND(FATAL), m->engine.fatal, text_get(&m->engine.fatal_story));
+    if (m->record.trace != NULL) {
+        write_text(m, KIND(FATAL), m->engine.fatal, text_get(&m->engine.fatal_story));
+    }
 }
 
 void trace_write_out(struct moot *m)
@@ -375,9 +377,11 @@ void trace_write_out(struct moot *m)
     m->record.trace->flushed_ns = m->now_ns;
 }
 
-void trace_write_look(struct moot *m)
+void trace_look(struct moot *m, uint64_t now_ns)
 {
-    if (m->now_ns - m->record.trace->flushed_ns > TRACE_LOOK_NS) {
+    (void)now_ns;
+    if (m->record.trace != NULL &&
+        m->now_ns - m->record.trace->flushed_ns > TRACE_LOOK_NS) {
         trace_write_out(m);
     }
 }

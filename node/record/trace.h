@@ -63,11 +63,12 @@ void trace_write_lost(struct moot *m, uint32_t rank, bool dead);
 void trace_write_fault(struct moot *m, uint32_t rule);
 void trace_write_park(struct moot *m, bool parked);
 void trace_write_stall(struct moot *m, const char *text);
-void trace_write_fatal(struct moot *m);
 void trace_write_opened(struct moot *m);
 void trace_write_closing(struct moot *m);
-void trace_write_out(struct moot *m);  /* what is in the buffer, now */
-void trace_write_look(struct moot *m); /* likewise, if that was last done long ago */
+void trace_write_out(struct moot *m); /* what is in the buffer, now */
+/* A chore of the loop: likewise, if that was last done long ago. */
+void trace_look(struct moot *m, uint64_t now_ns);
+void trace_fails(struct moot *m); /* for the end that engine_fail() is */
 
 #define TRACE_HOOK(name, parameters, arguments)                                        \
     static inline void trace_##name parameters                                         \
@@ -90,11 +91,9 @@ TRACE_HOOK(lost, (struct moot * m, uint32_t rank, bool dead), (m, rank, dead))
 TRACE_HOOK(fault, (struct moot * m, uint32_t rule), (m, rule))
 TRACE_HOOK(park, (struct moot * m, bool parked), (m, parked))
 TRACE_HOOK(stall, (struct moot * m, const char *text), (m, text))
-TRACE_HOOK(fatal, (struct moot * m), (m))
 TRACE_HOOK(opened, (struct moot * m), (m))
 TRACE_HOOK(closing, (struct moot * m), (m))
 TRACE_HOOK(out, (struct moot * m), (m))
-TRACE_HOOK(look, (struct moot * m), (m))
 
 #undef TRACE_HOOK
 

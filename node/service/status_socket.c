@@ -328,13 +328,13 @@ static void give(struct guest *guest)
     }
 }
 
-void door_look(struct moot *m, uint64_t now_ns, unsigned answered)
+void door_look(struct moot *m, uint64_t now_ns)
 {
     struct door *door = m->service.door;
     if (door == NULL) {
         return;
     }
-    if (answered & INQUIRY_FOR_DOOR) {
+    if (m->explain.answered & INQUIRY_FOR_DOOR) {
         answer_all(m, now_ns);
     } else if (now_ns < door->due_ns) {
         return;

@@ -36,8 +36,8 @@ const char *door_path(const struct moot *m);
 void door_open(struct moot *m);
 void door_close(struct moot *m); /* accepts none */
 
-/* In each turn; `answered` as inquiry_look() returned it. */
-void door_look(struct moot *m, uint64_t now_ns, unsigned answered);
+/* A chore of the loop, after report_look(). */
+void door_look(struct moot *m, uint64_t now_ns);
 
 /* The places for such folders, from this process's environment and MOOT_STATE as set:
  * writes the n-th, from 0, to `path`; false if there are no more, or it does not fit.
