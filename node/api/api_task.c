@@ -253,12 +253,12 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
 static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
 {
     struct handle *handle;
-    bool unnamed = m->spawn.unnamed.count + m->spawn.unnamed.in_regions > 0;
+    bool unnamed = m->spawn.unnamed.count + m->compose.in_regions > 0;
     if (unnamed) {
         engine_look_at_clock(m);
     }
-    if (m->spawn.unnamed.in_regions > 0) {
-        unnamed_end_patiently(m);
+    if (m->compose.in_regions > 0) {
+        region_end_patiently(m);
     }
     int error = handle_find(&m->tasks.handles, t.id, &handle);
     if (error != MOOT_OK) {

@@ -4,7 +4,6 @@
 
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
-#include "node/spawn/spawn_batch.h"
 #include "node/tasks/kernel.h"
 #include "node/tasks/task.h"
 
@@ -26,7 +25,7 @@ static bool take_bytes(struct moot *m, struct moot_call *call, size_t i)
         m->engine.fatal != 0 || call->task->kernel->retries > 0) {
         return false;
     }
-    unnamed_settle(m);
+    engine_settle(m);
     if (!core_release(m->core, &task->hash, task_entry(task), 1)) {
         return false;
     }

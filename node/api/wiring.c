@@ -1,6 +1,9 @@
 /* wiring.c - see wiring.h.  The one file that knows both ends of these calls. */
 #include "node/api/wiring.h"
 
+#include "node/compose/bulk_region.h"
+#include "node/compose/group.h"
+#include "node/compose/queue.h"
 #include "node/engine/engine.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
@@ -16,6 +19,7 @@
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
 #include "node/spawn/early_motions.h"
+#include "node/spawn/spawn_batch.h"
 #include "node/spawn/window.h"
 #include "node/tasks/task.h"
 
@@ -59,4 +63,10 @@ const struct engine_hooks wiring = {
     .watch_is_due = observe_is_due,
     .tell_watches = observe_tell,
     .fails = trace_fails,
+    .settle = unnamed_settle_all,
+    .end_batches = region_end_all,
+    .end_batches_patiently = region_end_patiently,
+    .lane_ends = {queue_abandon, groups_abandon},
+    .lane_ended = {exec_forget_lane},
+    .lane_left = {queue_free_all, groups_free},
 };

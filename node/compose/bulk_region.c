@@ -37,7 +37,7 @@ struct unnamed_task *region_next(struct region *region)
 void region_add(struct moot *m, struct region *region)
 {
     region->last->count++;
-    m->spawn.unnamed.in_regions++;
+    m->compose.in_regions++;
 }
 
 /* --- What is about to be forgotten ----------------------------------------------- */
@@ -89,7 +89,7 @@ static struct region_part *take_part(struct moot *m, struct region *region)
     struct region_part *part = region->first;
     region->first = part->next;
     region->last = region->first != NULL ? region->last : NULL;
-    m->spawn.unnamed.in_regions -= part->count;
+    m->compose.in_regions -= part->count;
     return part;
 }
 
@@ -171,13 +171,21 @@ void region_close(struct moot *m, struct lane *lane, struct moot_queue *queue)
 
 void region_end_all(struct moot *m)
 {
-    for (struct lane *lane = m->engine.lanes; lane != NULL; lane = lane->next) {
+    engine_settle(m);
+    struct lane *lane = m->compose.in_regions > 0 ? m->engine.lanes : NULL;
+    for (; lane != NULL; lane = lane->next) {
         struct moot_queue *queue = lane->queues.top;
         if (queue != NULL && queue->region.first != NULL) {
             give_tickets(m, lane, queue);
         }
     }
-    assert(m->spawn.unnamed.in_regions == 0);
+    assert(m->compose.in_regions == 0);
+}
+
+void region_end_patiently(struct moot *m)
+{
+    region_wait_while_leaving(m);
+    engine_end_batches(m);
 }
 
 void region_free(struct region *region)

@@ -45,8 +45,11 @@ void region_add(struct moot *m, struct region *region);
 void region_wait_while_leaving(struct moot *m);
 /* The queue closes: registers all, if that cannot fail; or else gives them tickets. */
 void region_close(struct moot *m, struct lane *lane, struct moot_queue *queue);
-/* Tickets for what all threads' queues have collected. */
+/* No handle's task is unnamed then: those that wait are registered, and what all
+ * threads' queues have collected gets tickets (engine_end_batches()). */
 void region_end_all(struct moot *m);
+/* The same for a call of the program. */
+void region_end_patiently(struct moot *m);
 /* The context closes: what it has is dropped. */
 void region_free(struct region *region);
 

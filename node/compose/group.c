@@ -330,8 +330,9 @@ void groups_abandon(struct moot *m, struct lane *lane)
     }
 }
 
-void groups_free(struct lane *lane)
+void groups_free(struct moot *m, struct lane *lane)
 {
+    (void)m;
     while (lane->group != NULL) {
         struct group *group = lane->group;
         lane->group = group->up;

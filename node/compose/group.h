@@ -27,6 +27,6 @@ int group_reserve(struct moot *m, struct lane *lane);
 void group_add(struct moot *m, struct lane *lane, moot_task task);
 /* The thread or the context ends: the groups go, and nobody waits. */
 void groups_abandon(struct moot *m, struct lane *lane);
-void groups_free(struct lane *lane);
+void groups_free(struct moot *m, struct lane *lane);
 
 #endif

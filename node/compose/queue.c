@@ -380,7 +380,7 @@ int queue_close(struct moot *m, struct lane *lane)
         region_wait_while_leaving(m);
         region_close(m, lane, queue);
     } else {
-        unnamed_end_for_call(m);
+        engine_end_batches_for_call(m);
     }
     error = close_one(m, lane, queue);
     lane = lane_now(m, lane);
@@ -421,8 +421,10 @@ void queue_abandon(struct moot *m, struct lane *lane)
     queue_close_all(m, lane);
 }
 
-void queue_free_all(struct queue_stack *stack)
+void queue_free_all(struct moot *m, struct lane *lane)
 {
+    struct queue_stack *stack = &lane->queues;
+    (void)m;
     while (stack->top != NULL) {
         struct moot_queue *queue = stack->top;
         for (moot_ticket *ticket = queue->kept.first; ticket != NULL;

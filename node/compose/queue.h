@@ -64,7 +64,7 @@ int queue_close_all(struct moot *m, struct lane *lane);
 /* The thread ends: what its queues keep is registered past custom ones. */
 void queue_abandon(struct moot *m, struct lane *lane);
 /* The context closes: what they keep is dropped. */
-void queue_free_all(struct queue_stack *stack);
+void queue_free_all(struct moot *m, struct lane *lane);
 
 /* What it has goes up, in one batch. */
 int queue_pass_kept(struct moot *m, struct lane *lane, struct moot_queue *queue);

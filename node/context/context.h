@@ -106,10 +106,9 @@ struct unnamed_task {
 
 struct unnamed {
     uint32_t count;
-    bool settled;        /* some, since a spawn has last made room (window.h) */
-    uint32_t in_regions; /* besides: those that bulk queues collect (region.h) */
-    uint32_t expanded;   /* stubs that became records, ever: their inputs may have */
-    struct lane *lane;   /* of all of them */
+    bool settled;      /* some, since a spawn has last made room (window.h) */
+    uint32_t expanded; /* stubs that became records, ever: their inputs may have */
+    struct lane *lane; /* of all of them */
     struct task_facts facts; /* of the one that is registered, */
     struct rankset owner;    /* and its candidates, if not all are */
     struct unnamed_task tasks[IDENTITY_TOGETHER_MAX];
@@ -313,6 +312,7 @@ struct queue_lines {
 struct moot_compose {
     struct kernel join_kernel; /* chain.c: not among those of programs */
     struct queue_lines queue_lines;
+    uint32_t in_regions; /* tasks without a hash that bulk queues collect */
     struct datas *datas; /* data.c; NULL: none yet */
 };
 

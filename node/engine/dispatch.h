@@ -25,7 +25,10 @@ typedef bool (*engine_message_fn)(struct moot *m, uint32_t from,
 /* Looks whether anything is due that nobody waits for to the microsecond. */
 typedef void (*engine_chore_fn)(struct moot *m, uint64_t now_ns);
 
-enum { ENGINE_CHORES_MAX = 6 };
+/* Ends what the room keeps of a thread. */
+typedef void (*engine_lane_fn)(struct moot *m, struct lane *lane);
+
+enum { ENGINE_CHORES_MAX = 6, ENGINE_LANES_MAX = 4 };
 
 struct engine_hooks {
     engine_output_fn outputs[ENGINE_OUTPUTS];     /* NULL: nothing is to be done */
@@ -46,6 +49,45 @@ struct engine_hooks {
     void (*tell_watches)(struct moot *m);
     /* Every wait and spawn of this rank ends with m->engine.fatal. */
     void (*fails)(struct moot *m);
+
+    /* Tasks that wait to be hashed together (node/spawn/spawn_batch.h): registers them
+     * before anything else happens; and before handles are looked at makes records of
+     * those that bulk queues collect, once what is about to be forgotten is if the
+     * program has called. */
+    void (*settle)(struct moot *m);
+    void (*end_batches)(struct moot *m);
+    void (*end_batches_patiently)(struct moot *m);
+
+    /* A thread ends.  In their order, NULL: no more: while its scopes are open; when it
+     * is no lane of the protocol any more; and, instead, when the context closes. */
+    engine_lane_fn lane_ends[ENGINE_LANES_MAX];
+    engine_lane_fn lane_ended[ENGINE_LANES_MAX];
+    engine_lane_fn lane_left[ENGINE_LANES_MAX];
 };
+
+/* Called often with nothing to do. */
+static inline void engine_settle(struct moot *m)
+{
+    if (m->spawn.unnamed.count > 0) {
+        m->engine.hooks->settle(m);
+    }
+}
+
+static inline void engine_end_batches(struct moot *m)
+{
+    if (m->spawn.unnamed.count + m->compose.in_regions > 0) {
+        m->engine.hooks->end_batches(m);
+    }
+}
+
+/* For a call of the program, which may have to wait for what others decide. */
+static inline void engine_end_batches_for_call(struct moot *m)
+{
+    if (m->compose.in_regions > 0) {
+        m->engine.hooks->end_batches_patiently(m);
+    } else {
+        engine_settle(m);
+    }
+}
 
 #endif

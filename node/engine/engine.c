@@ -5,7 +5,6 @@
 #include "node/engine/dispatch.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/spawn/spawn_batch.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,7 +28,7 @@ void engine_lock(struct moot *m)
 {
     pthread_mutex_lock(&m->bond->lock);
     engine_look_at_clock(m);
-    unnamed_settle(m);
+    engine_settle(m);
 }
 
 static void tell_watches(struct moot *m)
@@ -80,7 +79,7 @@ struct lane *engine_enter(struct moot *m)
 {
     struct lane *lane = engine_enter_unsettled(m);
     if (lane != NULL) {
-        unnamed_end_for_call(m);
+        engine_end_batches_for_call(m);
     }
     return lane;
 }
@@ -176,7 +175,7 @@ int engine_step(struct moot *m, const struct core_event *event)
 {
     assert(!m->engine.stepping);
     if (event->type != CORE_EV_REGISTER && event->type != CORE_EV_PRUNED) {
-        unnamed_settle(m);
+        engine_settle(m);
     }
     m->engine.stepping = true;
     int error = step_one(m, event);
@@ -188,7 +187,7 @@ int engine_step(struct moot *m, const struct core_event *event)
 HOT void engine_later(struct moot *m, const struct later *later)
 {
     if (!m->engine.stepping) {
-        unnamed_settle(m);
+        engine_settle(m);
         m->engine.stepping = true;
         step_later(m, later);
         step_laters(m);

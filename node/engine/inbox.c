@@ -8,7 +8,6 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/spawn/spawn_batch.h"
 #include "node/tasks/kernel.h"
 #include "proto/wire.h"
 
@@ -374,7 +373,7 @@ bool inbox_poll(struct moot *m)
     }
     bool any = inbox->count > 0;
     if (any) {
-        unnamed_settle(m); /* while no result is being taken in */
+        engine_settle(m); /* while no result is being taken in */
     }
     for (size_t i = 0; i < inbox->count; i++) {
         take_arrival(m, &inbox->arrivals[i]);

@@ -3,12 +3,10 @@
 
 #include "consensus/core_entry.h"
 #include "hashing/base/hot.h"
-#include "node/compose/group.h"
-#include "node/compose/queue.h"
 #include "node/context/context.h"
+#include "node/engine/dispatch.h"
 #include "node/engine/engine.h"
 #include "node/engine/lane_scope.h"
-#include "node/schedule/exec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,18 +68,25 @@ static void lane_unlink(struct moot *m, struct lane *lane)
     lane->prev = lane->next = NULL;
 }
 
+static void call_all(const engine_lane_fn hooks[ENGINE_LANES_MAX], struct moot *m,
+                     struct lane *lane)
+{
+    for (uint32_t i = 0; i < ENGINE_LANES_MAX && hooks[i] != NULL; i++) {
+        hooks[i](m, lane);
+    }
+}
+
 /* The thread ends while the context goes on. */
 static void lane_end(struct moot *m, struct lane *lane)
 {
-    unnamed_end(m);
-    queue_abandon(m, lane);
-    groups_abandon(m, lane);
+    engine_end_batches(m);
+    call_all(m->engine.hooks->lane_ends, m, lane);
     scope_close_all(m, lane);
     if (lane->number != LANE_NO_NUMBER) {
         lane_set_state(m, lane, CORE_LANE_ENDED);
         m->engine.lane_numbers[lane->number] = 0;
     }
-    exec_forget_lane(m, lane);
+    call_all(m->engine.hooks->lane_ended, m, lane);
     lane_unlink(m, lane);
 }
 
@@ -215,8 +220,7 @@ HOT __attribute__((noinline)) struct lane *lane_of_thread(struct bond *bond)
 void lanes_leave(struct moot *m)
 {
     while (m->engine.lanes != NULL) {
-        queue_free_all(&m->engine.lanes->queues);
-        groups_free(m->engine.lanes);
+        call_all(m->engine.hooks->lane_left, m, m->engine.lanes);
         lane_unlink(m, m->engine.lanes);
     }
 }

@@ -51,7 +51,7 @@ HOT void call_end(struct moot_call *call)
         engine_fail_all(call->m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
     }
     if (call->child_count > 0) {
-        unnamed_end(call->m); /* they may be inputs of what has no record yet */
+        engine_end_batches(call->m); /* they may be inputs of what has no record yet */
     }
     for (size_t i = 0; i < call->child_count; i++) {
         struct handle *handle;

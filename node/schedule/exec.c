@@ -679,7 +679,7 @@ bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
 
 void exec_here(struct lane *lane, bool here) { lane->here = here; }
 
-void exec_forget_lane(struct moot *m, const struct lane *lane)
+void exec_forget_lane(struct moot *m, struct lane *lane)
 {
     for (uint32_t i = 0; i < m->schedule.run_count; i++) {
         if (m->schedule.runs[i]->home == lane) {

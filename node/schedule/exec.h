@@ -68,8 +68,8 @@ void exec_each_call(const struct moot *m,
                     void (*see)(void *context, const struct moot_call *call),
                     void *context);
 
-/* The thread of this lane ends. */
-void exec_forget_lane(struct moot *m, const struct lane *lane);
+/* The thread of this lane has ended (dispatch.h). */
+void exec_forget_lane(struct moot *m, struct lane *lane);
 void exec_release(struct moot *m);
 
 #endif

@@ -497,7 +497,7 @@ HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec
         }
         return MOOT_OK;
     }
-    unnamed_end_for_call(m);
+    engine_end_batches_for_call(m);
     return spawn_task(m, lane, spec, site, NULL, out);
 }
 

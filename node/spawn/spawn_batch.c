@@ -266,20 +266,6 @@ HOT void unnamed_settle_all(struct moot *m)
     settle_some(m, unnamed->lane, 0, unnamed->tasks, count);
 }
 
-void unnamed_end_all(struct moot *m)
-{
-    unnamed_settle(m);
-    if (m->spawn.unnamed.in_regions > 0) {
-        region_end_all(m);
-    }
-}
-
-void unnamed_end_patiently(struct moot *m)
-{
-    region_wait_while_leaving(m);
-    unnamed_end(m);
-}
-
 /* --- Releases --------------------------------------------------------------------- */
 
 static bool is_input(const struct unnamed *unnamed, const struct task *task)

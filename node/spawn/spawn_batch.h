@@ -36,19 +36,8 @@ bool unnamed_is_open(const struct moot *m, const struct lane *lane);
  * it, or there is no memory; then nothing has happened. */
 bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                   const char *site, moot_task *out);
-/* Names and registers those that wait. */
+/* Names and registers those that wait: there are some (engine_settle()). */
 void unnamed_settle_all(struct moot *m);
-#define unnamed_settle(m)                                                              \
-    ((m)->spawn.unnamed.count > 0 ? unnamed_settle_all(m) : (void)0)
-/* And tickets for those that queues collect: no handle's task is unnamed then. */
-void unnamed_end_all(struct moot *m);
-#define unnamed_end(m)                                                                 \
-    ((m)->spawn.unnamed.count + (m)->spawn.unnamed.in_regions > 0 ? unnamed_end_all(m) \
-                                                                  : (void)0)
-/* The same for a call of the program, which may have to wait for what others decide. */
-#define unnamed_end_for_call(m)                                                        \
-    ((m)->spawn.unnamed.in_regions > 0 ? unnamed_end_patiently(m) : unnamed_settle(m))
-void unnamed_end_patiently(struct moot *m);
 
 /* For regions.  Whether its registration still cannot fail. */
 bool unnamed_may_stay(const struct moot *m, const struct unnamed_task *task);

@@ -4,6 +4,7 @@
 #include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/engine/clock.h"
+#include "node/engine/dispatch.h"
 #include "node/engine/lane.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
@@ -212,7 +213,7 @@ static bool is_enough(struct moot *m, void *context)
 static bool run_ready(struct moot *m, struct lane *lane, uint64_t *target)
 {
     if (m->schedule.ready.live > 0) {
-        unnamed_settle(m);
+        engine_settle(m);
     }
     bool ran = exec_some(m, lane, 0, is_enough, target);
     progress_send_free(m);
@@ -290,7 +291,7 @@ HOT void window_make_room(struct moot *m, struct lane *lane)
         return;
     }
     uint64_t target = m->spawn.window_bound - m->spawn.window_bound / WINDOW_PARTS;
-    unnamed_settle(m);
+    engine_settle(m);
     exec_here(lane, true);
     enum patience_verdict verdict = stay(m, lane, target);
     progress_hand_over(m);

@@ -8,7 +8,6 @@
 #include "node/config/text.h"
 #include "node/context/context.h"
 #include "node/engine/engine.h"
-#include "node/spawn/spawn_batch.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task_list.h"
@@ -468,7 +467,7 @@ HOT void task_try_release(struct moot *m, struct task *task)
         task->pins > 0 || task->status != MOOT_OK || m->engine.fatal != 0) {
         return;
     }
-    unnamed_settle(m); /* it may be an input of theirs */
+    engine_settle(m); /* it may be an input of theirs */
     if (core_release(m->core, &task->hash, task_entry(task), 0)) {
         payload_drop(task->payload);
         task->payload = NULL;

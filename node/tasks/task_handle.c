@@ -4,6 +4,7 @@
 #include "consensus/core_entry.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
+#include "node/engine/dispatch.h"
 #include "node/engine/lane_scope.h"
 #include "node/schedule/wait.h"
 #include "node/spawn/spawn_batch.h"
@@ -87,7 +88,7 @@ HOT void task_handle_end(struct moot *m, struct handle *handle)
     handle_free(&m->tasks.handles, handle);
     if (task->handle_count == 1 && last_may_step(task)) {
         wait_end_linger(m, task); /* in whose step it may be forgotten */
-        unnamed_settle(m);
+        engine_settle(m);
     }
     if (--task->handle_count == 0) {
         task_try_release(m, task);

@@ -5,7 +5,7 @@
 
 /* --- Kernels --------------------------------------------------------------------- */
 
-enum family { PLAIN, WAITS, EXPLICIT_BULK, OWN_CHAIN, NO_QUEUES };
+enum spawns { PLAIN, WAITS, EXPLICIT_BULK, OWN_CHAIN, NO_QUEUES };
 
 /* args: first number, count, what.  Spawns marks as children. */
 static int family(moot_call *call, void *user)
@@ -48,7 +48,7 @@ static int family(moot_call *call, void *user)
 }
 
 static moot_task spawn_family(struct seat *seat, uint64_t first, uint64_t count,
-                              enum family what)
+                              enum spawns what)
 {
     const uint64_t args[3] = {first, count, what};
     moot_task task = {0};

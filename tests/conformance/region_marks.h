@@ -13,7 +13,7 @@
 static inline bool collects(const struct seat *seat, uint32_t count)
 {
     pthread_mutex_lock(&seat->m->bond->lock); /* no call: that would end it */
-    bool all = seat->m->spawn.unnamed.in_regions == count;
+    bool all = seat->m->compose.in_regions == count;
     pthread_mutex_unlock(&seat->m->bond->lock);
     return all || identity_together() == 0;
 }

@@ -155,8 +155,7 @@ static void collected_before_it_leaves(struct seat *seat, bool looks)
         for (uint64_t i = 0; i < FEW; i++) {
             tasks[i] = spawn_u64(seat, SQUARE, 100 + i);
         }
-        CHECK(seat,
-              seat->m->spawn.unnamed.in_regions == FEW || identity_together() == 0);
+        CHECK(seat, seat->m->compose.in_regions == FEW || identity_together() == 0);
     }
     turn_until(seat, seat->size - 1, one_is_leaving);
     if (!is_last(seat)) {
