@@ -20,13 +20,13 @@
 #include "node/members/members.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
+#include "node/schedule/task_handle.h"
 #include "node/schedule/wait.h"
 #include "node/spawn/early_motions.h"
 #include "node/spawn/spawn.h"
 #include "node/spawn/window.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
-#include "node/tasks/task_handle.h"
 #include "proto/error.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "node/api/moot.h"
 
 #include "node/engine/engine.h"
-#include "node/tasks/task_handle.h"
+#include "node/schedule/task_handle.h"
 #include "node/tasks/task_list.h"
 #include "proto/error.h"
 

@@ -4,10 +4,10 @@
 #include "node/compose/queue.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
+#include "node/schedule/task_handle.h"
 #include "node/spawn/spawn_check.h"
 #include "node/tasks/kernel.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 #include "proto/error.h"
 
 /* The story goes to the context's thread if there is a context. */

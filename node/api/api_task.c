@@ -6,9 +6,9 @@
 #include "node/engine/engine.h"
 #include "node/record/task_watch.h"
 #include "node/schedule/descendants.h"
+#include "node/schedule/task_handle.h"
 #include "node/schedule/task_wait.h"
 #include "node/tasks/handle.h"
-#include "node/tasks/task_handle.h"
 #include "proto/error.h"
 
 #include <stdlib.h>

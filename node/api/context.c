@@ -24,6 +24,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
+#include "node/spawn/spawn.h"
 #include "node/spawn/window.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task.h"
@@ -123,7 +124,7 @@ static int make_core(struct moot *m, char *story)
                  (vote_auto ? (uint32_t)CORE_ADAPT_VOTE : 0u),
         .pages = pool_pages,
         .entry_bytes = sizeof(struct task),
-        .expand = task_expand,
+        .expand = spawn_expand,
         .expand_context = m,
         .drop_above = window_drop_above((uint64_t)knobs->window, m->group.survives),
         .chunk_mask = window_chunk_mask((uint64_t)knobs->window),

@@ -6,7 +6,7 @@
 #include "node/api/moot_watch.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
-#include "node/tasks/task_handle.h"
+#include "node/schedule/task_handle.h"
 #include "node/tasks/task_list.h"
 #include "proto/error.h"
 

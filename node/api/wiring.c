@@ -14,7 +14,7 @@
 #include "node/schedule/descendants.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/priority.h"
-#include "node/schedule/results.h"
+#include "node/schedule/task_end.h"
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
@@ -29,7 +29,7 @@ const struct engine_hooks wiring = {
             [CORE_OUT_SEND] = members_carry_send,
             [CORE_OUT_RUN] = exec_carry_run,
             [CORE_OUT_CANCEL] = exec_carry_cancel,
-            [CORE_OUT_RESULT] = result_carry,
+            [CORE_OUT_RESULT] = task_end_carry_result,
             [CORE_OUT_DONE] = wait_carry_done,
             [CORE_OUT_VERDICT] = wait_carry_verdict,
             [CORE_OUT_DIVERGED] = report_carry_divergence,

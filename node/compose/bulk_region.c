@@ -6,9 +6,9 @@
 #include "node/compose/queue.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
+#include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include "hashing/identity.h"
 #include "node/compose/queue.h"
 #include "node/engine/lane.h"
+#include "node/schedule/task_handle.h"
 #include "node/spawn/spawn_check.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 #include "proto/error.h"
 
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
+#include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
-#include "node/tasks/task_handle.h"
 #include "proto/error.h"
 
 #include <assert.h>

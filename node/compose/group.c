@@ -4,10 +4,10 @@
 #include "consensus/core_view.h"
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
+#include "node/schedule/task_handle.h"
 #include "node/schedule/task_wait.h"
 #include "node/schedule/wait.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "node/engine/engine.h"
 #include "node/record/task_watch.h"
 #include "node/schedule/call_frame.h"
+#include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
-#include "node/tasks/task_handle.h"
 #include "proto/error.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 #include "node/compose/queue.h"
 
 #include "node/engine/engine.h"
-#include "node/tasks/task_handle.h"
+#include "node/schedule/task_handle.h"
 #include "proto/error.h"
 
 #include <stdlib.h>

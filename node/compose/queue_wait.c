@@ -2,8 +2,8 @@
 #include "node/compose/queue.h"
 
 #include "node/engine/lane.h"
+#include "node/schedule/task_handle.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 
 static int flush(struct moot *m, struct lane *lane)
 {

@@ -3,9 +3,9 @@
 
 #include "hashing/identity.h"
 #include "node/engine/lane_scope.h"
+#include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 #include "proto/error.h"
 
 #include <assert.h>

@@ -201,7 +201,6 @@ struct moot_store {
 /* Handles, kernels and records of tasks: written by tasks/. */
 struct moot_tasks {
     struct handles handles;
-    bool handles_to_settle; /* task_handle.c: some that were kept may go */
     struct kernels kernels;
     struct task *gone;       /* task.c: records that the core has forgotten */
     struct site_name *sites; /* task.c: each spelling once */
@@ -269,6 +268,7 @@ struct moot_schedule {
     uint64_t ended_ns;      /* when something last ended here: a stall counts from it */
     bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
     struct task *lingering; /* list */
+    bool handles_to_settle; /* task_handle.c: some that were kept may go */
 };
 
 /* When a stall is looked for, and what is asked of peers: written by explain/. */

@@ -18,7 +18,7 @@ struct handle {
     bool borrowed : 1;   /* fetched: holds a reference to the task's payload */
     bool child : 1;      /* that the parent's kernel spawned, and did not find */
     bool awaited : 1;    /* a child that its parent waited for */
-    bool scoped : 1;     /* counted by the task's scope (scope.h) */
+    bool scoped : 1;     /* counted by the task's scope (lane_scope.h) */
     bool kept : 1;       /* released, but its task is needed yet (task_handle.h) */
     uint16_t generation;
     uint32_t next_free; /* kept: the next of those */

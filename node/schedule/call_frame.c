@@ -10,11 +10,11 @@
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
+#include "node/schedule/task_handle.h"
 #include "node/schedule/wait.h"
 #include "node/spawn/spawn.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/task_handle.h"
 #include "node/tasks/family.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 
 #include <stdlib.h>
 #include <string.h>

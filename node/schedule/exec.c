@@ -13,6 +13,8 @@
 #include "node/schedule/fiber.h"
 #include "node/schedule/ready.h"
 #include "node/schedule/retry.h"
+#include "node/schedule/task_end.h"
+#include "node/schedule/task_handle.h"
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"
 #include "node/tasks/error_chain.h"
@@ -38,91 +40,7 @@ struct run {
     bool active;   /* begun and not ended */
 };
 
-/* --- How a task ends ------------------------------------------------------------ */
-
-/* Takes over the payload, which is NULL only for an error whose story found no memory.
- */
-HOT static void end_task(struct moot *m, struct task *task, int status,
-                         struct payload *payload)
-{
-    if (status != MOOT_OK && task->seen) {
-        status = MOOT_ERR_RESULT_LOST;
-    }
-    task->status = status;
-    payload_drop(task->payload); /* of an owner that died since */
-    task->payload = payload;
-    payload_let_go(payload, task->let_go);
-    task->size = payload != NULL ? payload->size : 0;
-    if (status == MOOT_OK) {
-        verify_result(m, task, m->group.rank, verify_digest(m, task, payload));
-    }
-    task->known = true;
-    task->stage = TASK_ENDED;
-    /* What ended before and was dropped did not fail by not being made again. */
-    m->counts.failed += status != MOOT_OK && status != MOOT_ERR_RESULT_LOST;
-    m->schedule.any_failed |= status != MOOT_OK;
-    progress_ended(m);
-    m->schedule.ended_ns = m->now_ns;
-    task_drop_args(task);
-    observe_end(m, task);
-    progress_wake(m);
-    engine_later(m, &(struct later){.type = CORE_EV_DONE,
-                                    .hash = task->hash,
-                                    .entry = task_entry(task),
-                                    .status = status,
-                                    .size = task->size});
-}
-
-COLD static void end_with_story(struct moot *m, struct task *task, int status,
-                                struct text *story)
-{
-    story_cut(story);
-    end_task(m, task, status, payload_copy(text_get(story), story->length));
-    text_release(story);
-}
-
-static bool has_failed(const struct task *task, enum want want)
-{
-    return task_is_here(task, want) ? task->status != MOOT_OK
-                                    : task_seldom(task)->verdict_count > 0;
-}
-
-/* While nothing has ever failed here the inputs are not looked at. */
-static const struct task *failed_input(const struct moot *m, const struct task *task)
-{
-    for (uint32_t i = 0; m->schedule.any_failed && i < task_input_count(task); i++) {
-        const struct task *input = task_input(task, i); /* NULL: has ended well */
-        enum want want = i < task_data_count(task) ? WANT_DATA : WANT_DONE;
-        if (input != NULL && has_failed(input, want)) {
-            return input;
-        }
-    }
-    return NULL;
-}
-
-static bool ended_ill(const struct task *task)
-{
-    return task->known && task->status != MOOT_OK;
-}
-
-/* Of one that has failed: it ended with that, or had ended well, and a wait for its
- * bytes has ended in a verdict. */
-static bool is_lost(const struct task *failed)
-{
-    return ended_ill(failed)
-               ? failed->status == MOOT_ERR_RESULT_LOST
-               : failed->known || task_seldom(failed)->verdict == MOOT_ERR_RESULT_LOST;
-}
-
-/* The task at which a cycle of waits was cut says so itself; what depends on it has
- * merely failed.  What a lost rank may have run is lost with its input. */
-static int status_after(const struct task *failed, bool taken_over)
-{
-    if (!ended_ill(failed) && task_seldom(failed)->verdict == MOOT_ERR_CYCLE) {
-        return MOOT_ERR_CYCLE;
-    }
-    return is_lost(failed) && taken_over ? MOOT_ERR_RESULT_LOST : MOOT_ERR_TASK_FAILED;
-}
+/* --- Inputs ----------------------------------------------------------------------- */
 
 /* For a check: to the core its task has ended, and reads them no more. */
 static void pin_inputs(struct task *task)
@@ -153,34 +71,7 @@ HOT static void release_inputs(struct moot *m, struct task *task)
     }
 }
 
-COLD static void end_cancelled(struct moot *m, struct task *task, uint32_t by, bool ran)
-{
-    struct text story = {0};
-    story_of_cancel(&story, m, task, by, ran);
-    end_with_story(m, task, MOOT_ERR_CANCELLED, &story);
-}
-
-COLD static void end_lost(struct moot *m, struct task *task)
-{
-    struct text story = {0};
-    task_describe(&story, task);
-    text_add(
-        &story,
-        " ran on a rank that is gone, and cannot run again: an input of it has been "
-        "forgotten, for every rank had released it or ended its scope; a rank that "
-        "holds what it has fetched until it has what comes of it can go on from "
-        "there (moot_task_release)");
-    end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
-}
-
-COLD static void end_without_place(struct moot *m, struct task *task)
-{
-    struct text story = {0};
-    task_describe(&story, task);
-    text_add(&story, ": no memory for a place among those that are ready, on rank %u",
-             m->group.rank);
-    end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
-}
+/* --- From the core ---------------------------------------------------------------- */
 
 void exec_carry_run(struct moot *m, const struct core_output *output)
 {
@@ -190,21 +81,19 @@ void exec_carry_run(struct moot *m, const struct core_output *output)
     task->own = true;
     task->seen = output->u.run.seen;
     const bool taken_over = members_take_over(m, task);
-    const struct task *failed = code == MOOT_OK ? failed_input(m, task) : NULL;
+    const struct task *failed = code == MOOT_OK ? task_failed_input(m, task) : NULL;
     if (code == MOOT_ERR_CANCELLED) {
-        end_cancelled(m, task, output->u.run.by, false);
+        task_end_cancelled(m, task, output->u.run.by, false);
     } else if (code != MOOT_OK) {
-        end_lost(m, task);
+        task_end_lost(m, task);
     } else if (failed != NULL) {
-        struct text story = {0};
-        story_of_input(&story, m, task, failed);
-        end_with_story(m, task, status_after(failed, taken_over), &story);
+        task_end_after(m, task, failed, taken_over);
     } else if (ready_push(&m->schedule.ready, task)) {
         task->stage = TASK_READY;
         trace_ready(m, task);
         progress_wake(m);
     } else {
-        end_without_place(m, task);
+        task_end_unplaced(m, task);
     }
 }
 
@@ -236,7 +125,7 @@ void exec_carry_cancel(struct moot *m, const struct core_output *output)
     } else {
         m->schedule.ready.live--;
     }
-    end_cancelled(m, task, output->u.cancel.by, task_seldom(task)->failures > 0);
+    task_end_cancelled(m, task, output->u.cancel.by, task_seldom(task)->failures > 0);
     release_inputs(m, task);
     trace_end(m, task);
 }
@@ -248,12 +137,12 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
     struct task *task = call->task;
     struct payload *output = call->output;
     if (code == MOOT_OK && output != NULL) {
-        end_task(m, task, MOOT_OK, output);
+        task_end(m, task, MOOT_OK, output);
         return;
     }
     payload_drop(output);
     if (code == MOOT_ERR_CANCELLED && task->cancelled) {
-        end_cancelled(m, task, call->cancelled_by, true);
+        task_end_cancelled(m, task, call->cancelled_by, true);
         return;
     }
     struct text story = {0};
@@ -264,7 +153,7 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
     if (call->mishap != NULL) {
         story_add_mishap(&story, call->mishap, text_get(&call->mishap_story));
     }
-    end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
 }
 
 COLD static void end_without_stack(struct moot *m, struct task *task)
@@ -272,7 +161,7 @@ COLD static void end_without_stack(struct moot *m, struct task *task)
     struct text story = {0};
     story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
     task->pins++;
-    end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
     release_inputs(m, task);
     task->pins--;
     task_try_free(m, task);

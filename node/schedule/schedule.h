@@ -3,8 +3,9 @@
  * Tasks whose inputs are there wait by priority (ready.h, priority.h) for a thread
  * (workers.h, and every caller that waits: wait.h, task_wait.h); a kernel has a frame
  * (call_frame.h), runs on a stack of its own if it may stop in the middle (fiber.h),
- * and may be tried again (retry.h) or checked (verify.h). Results come from peers, too
- * (results.h). What a task leaves running is descendants.h's.
+ * and may be tried again (retry.h) or checked (verify.h). How it ends, here or at
+ * a peer, is task_end.h's. What a task leaves running is descendants.h's;
+ * what its handles keep alive is task_handle.h's.
  *
  * Writes m->schedule. Under the engine lock, which is released around kernels and
  * sleeps.
@@ -19,8 +20,9 @@
 #include "node/schedule/exec.h"
 #include "node/schedule/priority.h"
 #include "node/schedule/ready.h"
-#include "node/schedule/results.h"
 #include "node/schedule/retry.h"
+#include "node/schedule/task_end.h"
+#include "node/schedule/task_handle.h"
 #include "node/schedule/task_wait.h"
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"

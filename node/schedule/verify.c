@@ -6,6 +6,7 @@
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "node/engine/engine.h"
+#include "node/schedule/task_handle.h"
 #include "node/tasks/task.h"
 
 #include <stdlib.h>

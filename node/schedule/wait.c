@@ -10,6 +10,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/task_handle.h"
 #include "node/tasks/error_chain.h"
 
 #include <assert.h>

@@ -14,16 +14,17 @@
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/priority.h"
+#include "node/schedule/task_handle.h"
 #include "node/schedule/verify.h"
 #include "node/spawn/spawn_batch.h"
 #include "node/spawn/spawn_check.h"
 #include "node/spawn/window.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
-#include "node/tasks/task_handle.h"
 #include "proto/error.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A rank that only spawns still answers its peers this often. */
@@ -300,6 +301,47 @@ static inline void fill_stub(struct moot *m, struct lane *lane, const moot_hash 
     handle_at(&m->tasks.handles, id)->task = stub;
     m->counts.spawned++;
     lane->spawn_site = facts->reg.site;
+}
+
+/* False without memory. */
+static bool take_args(struct moot *m, struct task *task, const void *args, size_t size)
+{
+    size_t bytes;
+    void *room = core_entry_room(m->core, &task->entry, &bytes);
+    bool fits = bytes >= size;
+    task->args = size == 0 ? NULL : fits ? room : malloc(size);
+    if (task->args == NULL) {
+        return size == 0;
+    }
+    memcpy(task->args, args, size);
+    task->args_size = (uint32_t)size;
+    task->args_inside = fits;
+    task->args_alone = !fits;
+    return true;
+}
+
+COLD void spawn_expand(void *context, struct core *core, void *entry, const void *part)
+{
+    struct moot *m = context;
+    struct task *task = entry;
+    struct task_stub stub;
+    (void)core;
+    memcpy(&stub, part, sizeof(stub));
+    m->spawn.unnamed.expanded++;
+    task->entered = true;
+    task->held = true;
+    task->number = stub.number;
+    task->trace_number = task_stub_trace_number(part);
+    task->kernel = m->tasks.kernels.items[stub.kernel];
+    task->queue_line = stub.queue_line;
+    task->let_go = stub.handle == 0;
+    if (stub.handle != 0) {
+        handle_at(&m->tasks.handles, stub.handle)->task = task;
+        task->handle_count = 1;
+    }
+    if (!take_args(m, task, (const char *)part + sizeof(stub), stub.args_size)) {
+        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for a task's arguments");
+    }
 }
 
 HOT int spawn_register_stubs(struct moot *m, struct spawn_stubs *stubs)

@@ -30,6 +30,10 @@ struct spawn_stubs {
  * is not registered, or still for none. */
 int spawn_named(struct moot *m, struct lane *lane, const moot_hash *hash,
                 struct task_facts *facts, uint64_t id, struct spawn_stubs *stubs);
+/* A stub becomes a record: for core_options.expand, with the struct moot as the
+ * context.
+ */
+void spawn_expand(void *context, struct core *core, void *entry, const void *part);
 /* Registers these, in one step: before the core hears of anything else, or is asked for
  * a task.  Then there are none. */
 int spawn_register_stubs(struct moot *m, struct spawn_stubs *stubs);

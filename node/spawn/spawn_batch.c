@@ -7,16 +7,14 @@
 #include "node/compose/queue.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
+#include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
 #include "node/spawn/spawn_check.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 
 #include <assert.h>
 #include <string.h>
-
-const struct unnamed_nothing unnamed_task = {.words = {0}};
 
 /* Another thread of this rank may be about to run what is spawned. */
 static inline bool others_may_run(const struct moot *m)

@@ -24,12 +24,6 @@
 
 #include "node/context/context.h"
 
-/* What a handle has for its task meanwhile.  It looks like a stub. */
-#define UNNAMED_TASK ((struct task *)(uintptr_t)&unnamed_task)
-extern const struct unnamed_nothing {
-    uint64_t words[4];
-} unnamed_task;
-
 /* Whether a plain spawn of this thread may wait now. */
 bool unnamed_is_open(const struct moot *m, const struct lane *lane);
 /* Has it wait, and makes its handle.  False: it is not plain, something is wrong with

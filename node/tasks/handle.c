@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct unnamed_nothing unnamed_task = {.words = {0}};
+
 #define SLOT_BITS HANDLE_SLOT_BITS
 #define GENERATION_BITS HANDLE_GENERATION_BITS
 #define TAG_BITS HANDLE_TAG_BITS

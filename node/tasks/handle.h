@@ -23,6 +23,13 @@
 
 #include <stddef.h>
 
+/* Stands for the task of a handle that has none yet (node/spawn/spawn_batch.h).  It
+ * looks like a stub. */
+#define UNNAMED_TASK ((struct task *)(uintptr_t)&unnamed_task)
+extern const struct unnamed_nothing {
+    uint64_t words[4];
+} unnamed_task;
+
 void handles_init(struct handles *handles, uint64_t random);
 void handles_release(struct handles *handles);
 

@@ -7,7 +7,6 @@
 #include "hashing/identity.h"
 #include "node/config/text.h"
 #include "node/context/context.h"
-#include "node/engine/engine.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task_list.h"
@@ -254,24 +253,7 @@ HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *f
     return true;
 }
 
-/* --- Stubs that become records ---------------------------------------------------- */
-
-/* False without memory. */
-static bool take_args(struct moot *m, struct task *task, const void *args, size_t size)
-{
-    size_t bytes;
-    void *room = core_entry_room(m->core, &task->entry, &bytes);
-    bool fits = bytes >= size;
-    task->args = size == 0 ? NULL : fits ? room : malloc(size);
-    if (task->args == NULL) {
-        return size == 0;
-    }
-    memcpy(task->args, args, size);
-    task->args_size = (uint32_t)size;
-    task->args_inside = fits;
-    task->args_alone = !fits;
-    return true;
-}
+/* --- Stubs ------------------------------------------------------------------------ */
 
 uint32_t task_stub_trace_number(const void *part)
 {
@@ -283,30 +265,6 @@ uint32_t task_stub_trace_number(const void *part)
                sizeof(number));
     }
     return number;
-}
-
-COLD void task_expand(void *context, struct core *core, void *entry, const void *part)
-{
-    struct moot *m = context;
-    struct task *task = entry;
-    struct task_stub stub;
-    (void)core;
-    memcpy(&stub, part, sizeof(stub));
-    m->spawn.unnamed.expanded++;
-    task->entered = true;
-    task->held = true;
-    task->number = stub.number;
-    task->trace_number = task_stub_trace_number(part);
-    task->kernel = m->tasks.kernels.items[stub.kernel];
-    task->queue_line = stub.queue_line;
-    task->let_go = stub.handle == 0;
-    if (stub.handle != 0) {
-        handle_at(&m->tasks.handles, stub.handle)->task = task;
-        task->handle_count = 1;
-    }
-    if (!take_args(m, task, (const char *)part + sizeof(stub), stub.args_size)) {
-        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for a task's arguments");
-    }
 }
 
 /* --- Rewriting what is not registered yet ----------------------------------------- */
@@ -458,19 +416,6 @@ void task_drop_args(struct task *task)
         task->args = NULL;
         task->args_size = 0;
         task->args_alone = false;
-    }
-}
-
-HOT void task_try_release(struct moot *m, struct task *task)
-{
-    if (task->own || task->gone || task->payload == NULL || task->handle_count > 0 ||
-        task->pins > 0 || task->status != MOOT_OK || m->engine.fatal != 0) {
-        return;
-    }
-    engine_settle(m); /* it may be an input of theirs */
-    if (core_release(m->core, &task->hash, task_entry(task), 0)) {
-        payload_drop(task->payload);
-        task->payload = NULL;
     }
 }
 

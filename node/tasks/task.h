@@ -19,9 +19,6 @@
 /* Of what is kept of a stub. */
 uint32_t task_stub_trace_number(const void *part);
 
-/* For core_options.expand; the context is a struct moot. */
-void task_expand(void *context, struct core *core, void *entry, const void *part);
-
 /* Its inputs, once it is held: first those that give it data, then those that it merely
  * comes after.  One that the core has forgotten is NULL, and what the core has
  * forgotten has none. */
@@ -109,9 +106,6 @@ void task_drop_args(struct task *task);
  */
 void task_carry_forget(struct moot *m, const struct core_output *output);
 void task_try_free(struct moot *m, struct task *task);
-
-/* Frees its bytes if nobody here uses them any more and no peer may ask for them. */
-void task_try_release(struct moot *m, struct task *task);
 
 /* "task 1a2b3c4d of kernel 'square' 'label' (file:line)", as far as known */
 void task_describe(struct text *text, const struct task *task);

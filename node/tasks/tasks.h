@@ -1,7 +1,7 @@
 /* tasks.h - the room of what this rank keeps of a task beside the core.
  *
  * A record of a task stands behind the core's entry (task.h); programs hold handles
- * (handle.h, task_handle.h); kernels are registered alike on all ranks (kernel.h); why
+ * (handle.h); kernels are registered alike on all ranks (kernel.h); why
  * a task failed travels with its error (error_chain.h).
  *
  * Writes m->tasks. Under the engine lock.
@@ -16,7 +16,6 @@
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 #include "node/tasks/task_list.h"
 
 #endif

@@ -6,9 +6,9 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
+#include "node/schedule/task_handle.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task.h"
-#include "node/tasks/task_handle.h"
 #include "tests/conformance/unnamed.h"
 
 /* --- Many owners ----------------------------------------------------------------- */

@@ -2,11 +2,12 @@
  *
  * Under the engine lock.
  */
-#ifndef NODE_TASKS_TASK_HANDLE_H
-#define NODE_TASKS_TASK_HANDLE_H
+#ifndef NODE_SCHEDULE_TASK_HANDLE_H
+#define NODE_SCHEDULE_TASK_HANDLE_H
 
 #include "consensus/core_entry.h"
-#include "node/context/context.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/task.h"
 
 /* A new reference; 0 without memory or beyond the limit. */
 uint64_t task_handle_new(struct moot *m, struct task *task, struct task *parent);
@@ -25,6 +26,9 @@ static inline bool task_handle_may_step(const struct handle *handle)
     return !core_is_stub(task) &&
            (handle->scoped || task->lingers || (task->payload != NULL && !task->own));
 }
+
+/* Frees its bytes if nobody here uses them any more and no peer may ask for them. */
+void task_try_release(struct moot *m, struct task *task);
 
 /* A ticket needs the task until it is registered.  Meanwhile the last handle stays,
  * though the program releases it, so that nothing forgets the task.  False without

@@ -1,5 +1,5 @@
 /* task_handle.c - see task_handle.h. */
-#include "node/tasks/task_handle.h"
+#include "node/schedule/task_handle.h"
 
 #include "consensus/core_entry.h"
 #include "hashing/base/hot.h"
@@ -7,9 +7,6 @@
 #include "node/engine/dispatch.h"
 #include "node/engine/lane_scope.h"
 #include "node/schedule/wait.h"
-#include "node/spawn/spawn_batch.h"
-#include "node/tasks/handle.h"
-#include "node/tasks/task.h"
 
 #include <assert.h>
 
@@ -43,6 +40,19 @@ int task_handle_find(struct moot *m, uint64_t id, struct handle **out)
     /* Of UNNAMED_TASK, for which there was no memory, there is none now. */
     moot_hash hash = (*out)->task->hash;
     return core_enter(m->core, &hash) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+HOT void task_try_release(struct moot *m, struct task *task)
+{
+    if (task->own || task->gone || task->payload == NULL || task->handle_count > 0 ||
+        task->pins > 0 || task->status != MOOT_OK || m->engine.fatal != 0) {
+        return;
+    }
+    engine_settle(m); /* it may be an input of theirs */
+    if (core_release(m->core, &task->hash, task_entry(task), 0)) {
+        payload_drop(task->payload);
+        task->payload = NULL;
+    }
 }
 
 static void end_stub(struct moot *m, struct handle *handle)
@@ -124,16 +134,16 @@ void task_ticket_end(struct moot *m, struct task *task)
 {
     assert(task->tickets > 0);
     if (--task->tickets == 0 && handle_kept_next(&m->tasks.handles, NULL) != NULL) {
-        m->tasks.handles_to_settle = true;
+        m->schedule.handles_to_settle = true;
     }
 }
 
 void task_tickets_settle(struct moot *m)
 {
-    if (!m->tasks.handles_to_settle) {
+    if (!m->schedule.handles_to_settle) {
         return;
     }
-    m->tasks.handles_to_settle = false;
+    m->schedule.handles_to_settle = false;
     struct handle *before = NULL, *handle;
     while ((handle = handle_kept_next(&m->tasks.handles, before)) != NULL) {
         if (handle->task->tickets > 0) {

@@ -1,0 +1,167 @@
+/* task_end.c - see task_end.h. */
+#include "node/schedule/task_end.h"
+
+#include "hashing/base/hot.h"
+#include "node/engine/engine.h"
+#include "node/record/task_watch.h"
+#include "node/schedule/verify.h"
+#include "node/tasks/error_chain.h"
+#include "node/tasks/task.h"
+
+/* --- Here ------------------------------------------------------------------------- */
+
+HOT void task_end(struct moot *m, struct task *task, int status,
+                  struct payload *payload)
+{
+    if (status != MOOT_OK && task->seen) {
+        status = MOOT_ERR_RESULT_LOST;
+    }
+    task->status = status;
+    payload_drop(task->payload); /* of an owner that died since */
+    task->payload = payload;
+    payload_let_go(payload, task->let_go);
+    task->size = payload != NULL ? payload->size : 0;
+    if (status == MOOT_OK) {
+        verify_result(m, task, m->group.rank, verify_digest(m, task, payload));
+    }
+    task->known = true;
+    task->stage = TASK_ENDED;
+    /* What ended before and was dropped did not fail by not being made again. */
+    m->counts.failed += status != MOOT_OK && status != MOOT_ERR_RESULT_LOST;
+    m->schedule.any_failed |= status != MOOT_OK;
+    progress_ended(m);
+    m->schedule.ended_ns = m->now_ns;
+    task_drop_args(task);
+    observe_end(m, task);
+    progress_wake(m);
+    engine_later(m, &(struct later){.type = CORE_EV_DONE,
+                                    .hash = task->hash,
+                                    .entry = task_entry(task),
+                                    .status = status,
+                                    .size = task->size});
+}
+
+COLD void task_end_with_story(struct moot *m, struct task *task, int status,
+                              struct text *story)
+{
+    story_cut(story);
+    task_end(m, task, status, payload_copy(text_get(story), story->length));
+    text_release(story);
+}
+
+static bool has_failed(const struct task *task, enum want want)
+{
+    return task_is_here(task, want) ? task->status != MOOT_OK
+                                    : task_seldom(task)->verdict_count > 0;
+}
+
+/* While nothing has ever failed here the inputs are not looked at. */
+const struct task *task_failed_input(const struct moot *m, const struct task *task)
+{
+    for (uint32_t i = 0; m->schedule.any_failed && i < task_input_count(task); i++) {
+        const struct task *input = task_input(task, i); /* NULL: has ended well */
+        enum want want = i < task_data_count(task) ? WANT_DATA : WANT_DONE;
+        if (input != NULL && has_failed(input, want)) {
+            return input;
+        }
+    }
+    return NULL;
+}
+
+static bool ended_ill(const struct task *task)
+{
+    return task->known && task->status != MOOT_OK;
+}
+
+/* Of one that has failed: it ended with that, or had ended well, and a wait for its
+ * bytes has ended in a verdict. */
+static bool is_lost(const struct task *failed)
+{
+    return ended_ill(failed)
+               ? failed->status == MOOT_ERR_RESULT_LOST
+               : failed->known || task_seldom(failed)->verdict == MOOT_ERR_RESULT_LOST;
+}
+
+/* The task at which a cycle of waits was cut says so itself; what depends on it has
+ * merely failed.  What a lost rank may have run is lost with its input. */
+static int status_after(const struct task *failed, bool taken_over)
+{
+    if (!ended_ill(failed) && task_seldom(failed)->verdict == MOOT_ERR_CYCLE) {
+        return MOOT_ERR_CYCLE;
+    }
+    return is_lost(failed) && taken_over ? MOOT_ERR_RESULT_LOST : MOOT_ERR_TASK_FAILED;
+}
+
+COLD void task_end_after(struct moot *m, struct task *task, const struct task *failed,
+                         bool taken_over)
+{
+    struct text story = {0};
+    story_of_input(&story, m, task, failed);
+    task_end_with_story(m, task, status_after(failed, taken_over), &story);
+}
+
+COLD void task_end_cancelled(struct moot *m, struct task *task, uint32_t by, bool ran)
+{
+    struct text story = {0};
+    story_of_cancel(&story, m, task, by, ran);
+    task_end_with_story(m, task, MOOT_ERR_CANCELLED, &story);
+}
+
+COLD void task_end_lost(struct moot *m, struct task *task)
+{
+    struct text story = {0};
+    task_describe(&story, task);
+    text_add(
+        &story,
+        " ran on a rank that is gone, and cannot run again: an input of it has been "
+        "forgotten, for every rank had released it or ended its scope; a rank that "
+        "holds what it has fetched until it has what comes of it can go on from "
+        "there (moot_task_release)");
+    task_end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
+}
+
+COLD void task_end_unplaced(struct moot *m, struct task *task)
+{
+    struct text story = {0};
+    task_describe(&story, task);
+    text_add(&story, ": no memory for a place among those that are ready, on rank %u",
+             m->group.rank);
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+}
+
+/* --- At a peer -------------------------------------------------------------------- */
+
+static uint32_t rank_of_uid(const struct moot *m, uint64_t uid)
+{
+    uint32_t rank = 0;
+    while (rank < m->group.size && m->group.uids[rank] != uid) {
+        rank++;
+    }
+    return rank;
+}
+
+void task_end_carry_result(struct moot *m, const struct core_output *output)
+{
+    const struct message_result *result = &output->u.result;
+    struct task *task = output->user;
+    if (task == NULL) {
+        task = task_enter(m, &output->hash);
+    }
+    if (task == NULL) {
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an accepted result");
+        return;
+    }
+    task->known = true;
+    task->status = result->status;
+    m->schedule.any_failed |= result->status != MOOT_OK;
+    task->size = result->size;
+    if (result->data != RESULT_BARE) {
+        payload_drop(task->payload);
+        task->payload = inbox_take_payload(m);
+    }
+    observe_end(m, task);
+    if (result->digest != 0) {
+        verify_result(m, task, rank_of_uid(m, result->owner_uid), result->digest);
+    }
+    m->counts.results_received++; /* the arguments stay: it may have to run again */
+}

@@ -1,0 +1,30 @@
+/* task_end.h - how a task ends: here, with a result or with an error and its story, or
+ * at a peer that has sent either.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_SCHEDULE_TASK_END_H
+#define NODE_SCHEDULE_TASK_END_H
+
+#include "node/context/context.h"
+
+/* The core hears it (CORE_EV_DONE) after the present step.  Takes over the payload,
+ * which is NULL only for an error whose story found no memory. */
+void task_end(struct moot *m, struct task *task, int status, struct payload *payload);
+/* Takes over the story. */
+void task_end_with_story(struct moot *m, struct task *task, int status,
+                         struct text *story);
+/* An input that keeps the task from running; NULL: none. */
+const struct task *task_failed_input(const struct moot *m, const struct task *task);
+/* After that one.  `taken_over`: from a rank that is lost. */
+void task_end_after(struct moot *m, struct task *task, const struct task *failed,
+                    bool taken_over);
+void task_end_cancelled(struct moot *m, struct task *task, uint32_t by, bool ran);
+void task_end_lost(struct moot *m, struct task *task);
+/* No memory for a place among those that are ready. */
+void task_end_unplaced(struct moot *m, struct task *task);
+
+/* CORE_OUT_RESULT: a peer's, which the core has accepted. */
+void task_end_carry_result(struct moot *m, const struct core_output *output);
+
+#endif
