@@ -10,6 +10,7 @@
 #include "hashing/identity.h"
 #include "node/api/close.h"
 #include "node/compose/queue.h"
+#include "node/compose/submit.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/engine/lane_scope.h"

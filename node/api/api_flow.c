@@ -3,6 +3,7 @@
 #include "node/api/moot.h"
 
 #include "node/compose/group.h"
+#include "node/compose/submit.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/record/task_watch.h"

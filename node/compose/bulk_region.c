@@ -18,7 +18,8 @@ bool region_is_open(const struct moot_queue *queue)
     return queue->kind == QUEUE_BULK && queue->up == NULL && queue->kept.count == 0;
 }
 
-struct unnamed_task *region_next(struct region *region)
+/* Room for the next task, which is not counted yet; NULL without memory. */
+static struct unnamed_task *next_place(struct region *region)
 {
     struct region_part *last = region->last;
     if (last == NULL || last->count == REGION_TASKS) {
@@ -34,10 +35,17 @@ struct unnamed_task *region_next(struct region *region)
     return &last->tasks[last->count];
 }
 
-void region_add(struct moot *m, struct region *region)
+bool region_take(struct moot *m, struct lane *lane, struct moot_queue *queue,
+                 const moot_task_spec *spec, const char *site, moot_task *out)
 {
-    region->last->count++;
+    struct unnamed_task *task = next_place(&queue->region);
+    if (task == NULL || !unnamed_fill(m, lane, spec, site, task)) {
+        return false;
+    }
+    out->id = task->id;
+    queue->region.last->count++;
     m->compose.in_regions++;
+    return true;
 }
 
 /* --- What is about to be forgotten ----------------------------------------------- */

@@ -35,10 +35,9 @@ struct region {
 
 /* Whether the queue, a thread's innermost, collects so. */
 bool region_is_open(const struct moot_queue *queue);
-/* Room for the next task, which is not counted yet; NULL without memory. */
-struct unnamed_task *region_next(struct region *region);
-/* It has been filled in. */
-void region_add(struct moot *m, struct region *region);
+/* unnamed_take(), for such a queue. */
+bool region_take(struct moot *m, struct lane *lane, struct moot_queue *queue,
+                 const moot_task_spec *spec, const char *site, moot_task *out);
 
 /* What is spawned again while the members decide whether to forget it may be registered
  * once they have: waits for that, for all threads' regions. */

@@ -1,8 +1,9 @@
 /* compose.h - the room of what stands between a spawn and its submission.
  *
- * Stacks of queues (queue.h, queue_line.h), the order of a sequential one (chain.h),
- * groups of all that a thread spawned (group.h), and data handles that order tasks by
- * what they read and write (data.h).
+ * Spawns of programs and kernels come in by submit.h.  Stacks of queues (queue.h,
+ * queue_line.h), the order of a sequential one (chain.h), groups of all that a thread
+ * spawned (group.h), and data handles that order tasks by what they read and write
+ * (data.h).
  *
  * Writes m->compose. Under the engine lock.
  *
@@ -16,5 +17,6 @@
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
+#include "node/compose/submit.h"
 
 #endif

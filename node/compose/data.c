@@ -1,6 +1,7 @@
 /* data.c - see data.h: the handles, and tasks that are spawned through them. */
 #include "node/compose/data.h"
 
+#include "node/compose/submit.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/schedule/task_handle.h"

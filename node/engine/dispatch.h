@@ -58,6 +58,12 @@ struct engine_hooks {
     void (*end_batches)(struct moot *m);
     void (*end_batches_patiently)(struct moot *m);
 
+    /* A wait of the program or of a kernel begins. */
+    void (*wait_begins)(struct moot *m, uint64_t now_ns);
+    /* A kernel has returned: what it spawned through queues and left in them is
+     * submitted.  The first error, with the lane's error text. */
+    int (*close_queues)(struct moot *m, struct lane *lane);
+
     /* A thread ends.  In their order, NULL: no more: while its scopes are open; when it
      * is no lane of the protocol any more; and, instead, when the context closes. */
     engine_lane_fn lane_ends[ENGINE_LANES_MAX];

@@ -185,7 +185,8 @@ bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *pict
 /* --- Answers -------------------------------------------------------------------- */
 
 /* Who was removed gets no answer. */
-static void answer(struct moot *m, uint32_t from, const struct message_inquiry *said)
+static void answer_inquiry(struct moot *m, uint32_t from,
+                           const struct message_inquiry *said)
 {
     size_t size = 0;
     uint8_t *bytes = said->number == INQUIRY_OF_REST
@@ -204,7 +205,7 @@ static void answer(struct moot *m, uint32_t from, const struct message_inquiry *
 bool inquiry_take(struct moot *m, uint32_t from, const struct message *message)
 {
     if (members_is_here(m, from)) {
-        answer(m, from, &message->u.inquiry);
+        answer_inquiry(m, from, &message->u.inquiry);
     }
     return false;
 }

@@ -74,8 +74,8 @@ bool family_note_release(struct moot *m, const struct handle *handle)
 
 /* Results are sent more than once, and their families with them: what is known already
  * is not taken twice.  Another run may have left others. */
-static void hear(struct moot *m, const moot_hash *hash,
-                 const struct message_family *said)
+static void hear_family(struct moot *m, const moot_hash *hash,
+                        const struct message_family *said)
 {
     if (core_forgotten(m->core, hash)) {
         return;
@@ -106,6 +106,6 @@ static void hear(struct moot *m, const moot_hash *hash,
 bool family_take(struct moot *m, uint32_t from, const struct message *message)
 {
     (void)from;
-    hear(m, &message->hash, &message->u.family);
+    hear_family(m, &message->hash, &message->u.family);
     return false;
 }

@@ -2,7 +2,6 @@
 #include "node/schedule/exec.h"
 
 #include "hashing/base/hot.h"
-#include "node/compose/queue.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/faults/faults.h"
@@ -220,12 +219,11 @@ static void run_give_back(struct moot *m, struct run *run)
     run_free(run);
 }
 
-/* What the kernel spawned through queues and left in them is submitted now. */
 COLD static void close_queues(struct run *run)
 {
     struct moot *m = run->call.m;
     engine_lock(m);
-    int error = queue_close_all(m, run->call.lane);
+    int error = m->engine.hooks->close_queues(m, run->call.lane);
     if (error != MOOT_OK && run->code == MOOT_OK) {
         run->code = moot_call_fail(&run->call, error, text_get(&run->call.lane->error));
     }

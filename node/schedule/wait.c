@@ -5,7 +5,6 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/explain/report.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
@@ -287,7 +286,7 @@ static void link_wait(struct moot *m, struct wait *wait)
     } else {
         m->schedule.program_waits++;
     }
-    report_wait_begins(m, wait->since_ns);
+    m->engine.hooks->wait_begins(m, wait->since_ns);
     trace_wait(m, wait, false, MOOT_OK);
     observe_wait(m, wait);
 }

@@ -5,8 +5,6 @@
 #include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
-#include "node/compose/group.h"
-#include "node/compose/queue.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
@@ -436,7 +434,7 @@ int spawn_filled(struct moot *m, struct lane *lane, struct task *task,
     return hold_or_explain(m, lane, task, facts);
 }
 
-static void spawn_drive(struct moot *m)
+void spawn_drive(struct moot *m)
 {
     uint64_t driven_ns =
         atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed);
@@ -461,9 +459,8 @@ static inline bool knows_inputs(const struct task_facts *facts)
     return all;
 }
 
-/* No queue is open. */
-static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *facts,
-                         moot_task *out)
+int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *facts,
+                  moot_task *out)
 {
     moot_hash hash;
     int error = spawn_name(m, lane, facts, &hash);
@@ -484,63 +481,6 @@ static int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *f
     }
     out->id = id;
     return MOOT_OK;
-}
-
-static int spawn_in_queue(struct moot *m, struct lane *lane, bool queued,
-                          struct task_facts *facts, moot_task *out)
-{
-    lane_forget_stubs(lane, facts->reg.input_count);
-    return queue_spawn(m, lane, queued, facts, out);
-}
-
-HOT int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                   const char *site, struct task *parent, moot_task *out)
-{
-    int error =
-        parent == NULL ? spawn_check_open(m, lane) : spawn_judge_open(m, lane, parent);
-    if (error == MOOT_OK && parent == NULL && lane->group != NULL) {
-        error = group_reserve(m, lane);
-    }
-    if (error != MOOT_OK) {
-        return error;
-    }
-    struct spawn spawn;
-    error = spawn_check(m, lane, spec, site, parent, &spawn);
-    if (error == MOOT_OK) {
-        bool queued = (spec->flags & MOOT_TASK_NO_QUEUE) == 0;
-        error = parent == NULL && lane->queues.entry == NULL
-                    ? spawn_at_once(m, lane, &spawn.facts, out)
-                    : spawn_in_queue(m, lane, queued, &spawn.facts, out);
-    }
-    if (spawn.candidates.high_words > 0) {
-        rankset_release(&spawn.candidates);
-    }
-    if (parent == NULL && error == MOOT_OK) {
-        if (lane->group != NULL) {
-            group_add(m, lane, *out);
-        }
-        spawn_make_room(m, lane);
-    } else {
-        spawn_drive(m);
-    }
-    return error;
-}
-
-HOT int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                   const char *site, moot_task *out)
-{
-    if (spawn_check_open(m, lane) == MOOT_OK && unnamed_is_open(m, lane) &&
-        unnamed_take(m, lane, spec, site, out)) {
-        if (m->spawn.unnamed.count == 0 || m->spawn.unnamed.settled) {
-            spawn_make_room(m, lane);
-            m->spawn.unnamed.settled = false;
-        } else {
-            spawn_drive(m); /* and nothing has taken room since the last spawn */
-        }
-        return MOOT_OK;
-    }
-    engine_end_batches_for_call(m);
-    return spawn_task(m, lane, spec, site, NULL, out);
 }
 
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,

@@ -12,13 +12,9 @@
 #include "hashing/identity.h"
 #include "node/context/context.h"
 
-/* `parent` is the running task that spawns it; NULL for the program. */
-int spawn_task(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-               const char *site, struct task *parent, moot_task *out);
-/* The same at top level, for the program alone: the task may have to wait for its hash
- * (unnamed.h). */
-int spawn_soon(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-               const char *site, moot_task *out);
+/* Spawns a task whose facts are checked, past all queues. */
+int spawn_at_once(struct moot *m, struct lane *lane, struct task_facts *facts,
+                  moot_task *out);
 /* Stubs of the core's that their handles have and that are to be registered. */
 struct spawn_stubs {
     uint32_t count;
@@ -37,7 +33,9 @@ void spawn_expand(void *context, struct core *core, void *entry, const void *par
 /* Registers these, in one step: before the core hears of anything else, or is asked for
  * a task.  Then there are none. */
 int spawn_register_stubs(struct moot *m, struct spawn_stubs *stubs);
-/* Lets peers be answered, and keeps the program from spawning too far ahead: at the end
+/* Lets peers be answered. */
+void spawn_drive(struct moot *m);
+/* Likewise, and keeps the program from spawning too far ahead: at the end
  * of a top-level spawn, and of what submits tasks that were spawned before.  Releases
  * the lock around kernels. */
 void spawn_make_room(struct moot *m, struct lane *lane);

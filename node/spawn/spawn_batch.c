@@ -4,7 +4,6 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "hashing/base/hot.h"
-#include "node/compose/queue.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/schedule/task_handle.h"
@@ -16,22 +15,10 @@
 #include <assert.h>
 #include <string.h>
 
-/* Another thread of this rank may be about to run what is spawned. */
-static inline bool others_may_run(const struct moot *m)
-{
-    return m->schedule.worker_count > 0 || m->schedule.program_waits > 0;
-}
-
-/* While some wait nothing has happened but spawns and releases. */
 HOT bool unnamed_is_open(const struct moot *m, const struct lane *lane)
 {
-    if (m->spawn.unnamed.count > 0) {
-        return m->spawn.unnamed.lane == lane;
-    }
     return identity_together() > 0 && lane_is_running(lane) && lane->scope_depth == 0 &&
            lane->group == NULL && m->record.observe == NULL &&
-           (lane->queues.entry == NULL ? !others_may_run(m)
-                                       : region_is_open(lane->queues.top)) &&
            m->knobs.verify_ppm == 0 && !core_any_leaving(m->core);
 }
 
@@ -91,15 +78,8 @@ static inline void copy_hashes(unsigned char *to, struct task *const *tasks,
     }
 }
 
-/* Where the next one waits; NULL without memory. */
-static inline struct unnamed_task *next_place(struct moot *m, struct moot_queue *queue)
-{
-    return queue != NULL ? region_next(&queue->region)
-                         : &m->spawn.unnamed.tasks[m->spawn.unnamed.count];
-}
-
-HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                      const char *site, moot_task *out)
+HOT bool unnamed_fill(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                      const char *site, struct unnamed_task *task)
 {
     struct unnamed *unnamed = &m->spawn.unnamed;
     unsigned owner_plus_one = (unsigned)spec->owner.rank_plus_one;
@@ -109,15 +89,11 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
         !spawn_input_room(lane, UNNAMED_INPUTS_MAX)) {
         return false;
     }
-    struct moot_queue *queue = lane->queues.entry;
-    struct unnamed_task *task = next_place(m, queue);
-    if (task == NULL) {
-        return false;
-    }
     enum inputs found = find_inputs(m, spec, task->inputs);
     if (found == INPUTS_UNNAMED && unnamed->count > 0) {
+        assert(task == &unnamed->tasks[unnamed->count]); /* no queue is open then */
         unnamed_settle_all(m);
-        task = next_place(m, queue);
+        task = unnamed->tasks;
         found =
             m->engine.fatal == 0 ? find_inputs(m, spec, task->inputs) : INPUTS_WRONG;
     }
@@ -144,16 +120,33 @@ HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *s
     if (!kernel->told) {
         outbox_tell_kernel(m, kernel);
     }
-    out->id = task->id;
-    if (queue != NULL) {
-        region_add(m, &queue->region);
-        return true;
+    return true;
+}
+
+HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                      const char *site, moot_task *out)
+{
+    struct unnamed *unnamed = &m->spawn.unnamed;
+    if (!unnamed_fill(m, lane, spec, site, &unnamed->tasks[unnamed->count])) {
+        return false;
     }
+    out->id = unnamed->tasks[unnamed->count].id; /* which may be none of before */
     unnamed->lane = lane;
     if (++unnamed->count == identity_together()) {
         unnamed_settle_all(m);
     }
     return true;
+}
+
+HOT void unnamed_make_room(struct moot *m, struct lane *lane)
+{
+    struct unnamed *unnamed = &m->spawn.unnamed;
+    if (unnamed->count == 0 || unnamed->settled) {
+        spawn_make_room(m, lane);
+        unnamed->settled = false;
+    } else {
+        spawn_drive(m); /* and nothing has taken room since the last spawn */
+    }
 }
 
 /* --- Settling --------------------------------------------------------------------- */

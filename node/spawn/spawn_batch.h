@@ -24,12 +24,23 @@
 
 #include "node/context/context.h"
 
-/* Whether a plain spawn of this thread may wait now. */
+/* Whether a plain spawn of this thread may wait, if none does: as far as the rank and
+ * the thread go, but for its queues. */
 bool unnamed_is_open(const struct moot *m, const struct lane *lane);
+/* Another thread of this rank may be about to run what is spawned. */
+static inline bool unnamed_others_may_run(const struct moot *m)
+{
+    return m->schedule.worker_count > 0 || m->schedule.program_waits > 0;
+}
 /* Has it wait, and makes its handle.  False: it is not plain, something is wrong with
  * it, or there is no memory; then nothing has happened. */
 bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                   const char *site, moot_task *out);
+/* The same in a place that is not the batch's: fills it in. */
+bool unnamed_fill(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                  const char *site, struct unnamed_task *task);
+/* spawn_make_room(), after a spawn that waits. */
+void unnamed_make_room(struct moot *m, struct lane *lane);
 /* Names and registers those that wait: there are some (engine_settle()). */
 void unnamed_settle_all(struct moot *m);
 

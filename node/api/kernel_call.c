@@ -1,0 +1,209 @@
+/* kernel_call.c - what a running kernel calls to have children: it spawns them, and
+ * waits for them.  What else it calls stands in node/schedule/call_frame.c.
+ */
+#include "node/api/moot.h"
+
+#include "node/compose/queue.h"
+#include "node/compose/submit.h"
+#include "node/config/sized.h"
+#include "node/engine/engine.h"
+#include "node/schedule/call_frame.h"
+#include "node/schedule/task_handle.h"
+#include "node/schedule/wait.h"
+#include "node/tasks/handle.h"
+#include "node/tasks/task.h"
+
+#include <stdlib.h>
+
+/* Keeps the story of the lane's error, so that a kernel that just returns the code does
+ * not lose the first cause. */
+static void remember(struct moot_call *call, struct lane *lane, const char *mishap)
+{
+    call->mishap = mishap;
+    text_clear(&call->mishap_story);
+    text_add(&call->mishap_story, "%s", text_get(&lane->error));
+}
+
+static bool grow(void **array, size_t *room, size_t count, size_t item_size)
+{
+    if (count < *room) {
+        return true;
+    }
+    size_t wanted = *room ? *room * 2 : 8;
+    void *grown = realloc(*array, wanted * item_size);
+    if (grown == NULL) {
+        return false;
+    }
+    *array = grown;
+    *room = wanted;
+    return true;
+}
+
+static bool child_room(struct moot_call *call)
+{
+    void *array = call->children;
+    bool ok = grow(&array, &call->child_room, call->child_count, sizeof(uint64_t));
+    call->children = array;
+    return ok;
+}
+
+static bool borrow_room(struct moot_call *call)
+{
+    void *array = call->borrowed;
+    bool ok = grow(&array, &call->borrowed_room, call->borrowed_count, sizeof(void *));
+    call->borrowed = array;
+    return ok;
+}
+
+/* The call must be that of the kernel that runs on the thread that makes it. */
+static int check_call(const moot_call *call, struct lane *lane, const char *what)
+{
+    if (lane->call != call) {
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "%s: this is not the kernel that runs on this thread", what);
+    }
+    return MOOT_OK;
+}
+
+static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec *spec,
+                       moot_task *out, const char *site)
+{
+    int error = check_call(call, lane, "moot_call_spawn");
+    if (error != MOOT_OK) {
+        return error;
+    }
+    if (call->check) {
+        call->spoilt = true;
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "this run only compares results (MOOT_VERIFY): it spawns "
+                         "nothing");
+    }
+    if (!child_room(call)) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a child's handle");
+    }
+    moot_task child;
+    error = queue_inherit(call->m, lane);
+    if (error == MOOT_OK) {
+        error = spawn_task(call->m, call->lane, spec, site, call->task, &child);
+    }
+    if (error == MOOT_OK) {
+        call->children[call->child_count++] = child.id;
+        handle_at(&call->m->tasks.handles, child.id)->child = true;
+        *out = child;
+    }
+    return error;
+}
+
+int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *out,
+                       const char *site)
+{
+    if (call == NULL || spec == NULL || out == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_spawn: an argument is NULL");
+    }
+    moot_task_spec room;
+    spec = sized_spec(spec, &room);
+    if (spec == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_spawn: " SIZED_REFUSAL);
+    }
+    struct lane *lane = engine_enter(call->m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = spawn_child(call, lane, spec, out, site);
+    if (error != MOOT_OK) {
+        remember(call, call->lane, "moot_call_spawn failed");
+    }
+    engine_leave(call->m);
+    return error;
+}
+
+/* The child's record; NULL with the error told. */
+static struct task *find_child(moot_call *call, struct lane *lane, moot_task child,
+                               int *error)
+{
+    struct handle *handle;
+    *error = task_handle_find(call->m, child.id, &handle);
+    if (*error != MOOT_OK) {
+        lane_fail(lane, *error, "moot_call_wait: the handle %s",
+                  *error == MOOT_ERR_FOREIGN ? "belongs to another context"
+                                             : "was released or never valid");
+        return NULL;
+    }
+    if (handle->parent != call->task) {
+        struct text *text = &lane->error;
+        text_clear(text);
+        task_describe(text, call->task);
+        text_add(text, " waits for ");
+        task_describe(text, handle->task);
+        text_add(text, ", which it did not spawn: a running task may wait only for its "
+                       "own children (make it an input instead)");
+        *error = MOOT_ERR_NOT_CHILD;
+        return NULL;
+    }
+    return handle->task;
+}
+
+static int wait_child(moot_call *call, struct lane *lane, moot_task child,
+                      const void **data, size_t *size)
+{
+    int error = check_call(call, lane, "moot_call_wait");
+    if (error != MOOT_OK) {
+        return error;
+    }
+    struct task *task = find_child(call, lane, child, &error);
+    if (task == NULL) {
+        return error;
+    }
+    error = queue_before_wait(call->m, lane, &child, 1, "moot_call_wait");
+    if (error != MOOT_OK) {
+        return error;
+    }
+    lane = call->lane; /* a queue's function may have waited */
+    if (!borrow_room(call)) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a borrow");
+    }
+    struct wait_item item = {.task = task};
+    struct wait wait = {.lane = lane,
+                        .waiter = call,
+                        .want = WANT_DATA,
+                        .items = &item,
+                        .count = 1,
+                        .deadline_ns = CORE_NEVER};
+    wait_pin(&wait);
+    error = wait_run(call->m, &wait);
+    if (error == MOOT_OK) {
+        struct handle *handle;
+        if (task_handle_find(call->m, child.id, &handle) == MOOT_OK) {
+            handle->awaited = true;
+        }
+        error = wait_tell(call->m, call->lane, task, item.code);
+    }
+    if (error == MOOT_OK) {
+        call->borrowed[call->borrowed_count++] = payload_hold(task->payload);
+        *data = task->payload->data;
+        *size = (size_t)task->payload->size;
+    }
+    wait_unpin(call->m, &wait);
+    return error;
+}
+
+int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *size)
+{
+    if (call == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_wait: the call is NULL");
+    }
+    const void *no_data;
+    size_t no_size;
+    struct lane *lane = engine_enter(call->m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = wait_child(call, lane, child, data != NULL ? data : &no_data,
+                           size != NULL ? size : &no_size);
+    if (error != MOOT_OK) {
+        bool ended = error == MOOT_ERR_TASK_FAILED || error == MOOT_ERR_CANCELLED;
+        remember(call, call->lane, ended ? "child failed" : "moot_call_wait failed");
+    }
+    engine_leave(call->m);
+    return error;
+}
