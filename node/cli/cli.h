@@ -2,17 +2,17 @@
 #ifndef NODE_CLI_CLI_H
 #define NODE_CLI_CLI_H
 
+#include "node/launch/launch.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Exit statuses beside a program's own. */
+/* Exit statuses beside a program's own, and the launcher's. */
 enum {
     CLI_OK = 0,
-    CLI_FAILED = 1,      /* something that was asked for did not go well */
-    CLI_USAGE = 2,       /* the command line is wrong: nothing was done */
-    CLI_UNTESTED = 3,    /* all well, but a fault that was to strike never did */
-    CLI_NOT_FOUND = 127, /* the program or the launcher, as a shell has it */
-    CLI_SIGNAL = 128     /* plus the signal's number */
+    CLI_FAILED = 1,  /* something that was asked for did not go well */
+    CLI_USAGE = 2,   /* the command line is wrong: nothing was done */
+    CLI_UNTESTED = 3 /* all well, but a fault that was to strike never did */
 };
 
 struct verb {

@@ -53,7 +53,7 @@ static pid_t start(char **argv)
         cli_complain(&verb_run, "rank %ld cannot start %s: %s", rank_find(), argv[0],
                      strerror(errno));
     }
-    _exit(CLI_NOT_FOUND);
+    _exit(LAUNCH_NOT_FOUND);
 }
 
 static int rank_run(int argc, char **argv)
@@ -64,13 +64,14 @@ static int rank_run(int argc, char **argv)
     }
     const pid_t child = start(argv + 2);
     if (child < 0) {
-        return CLI_NOT_FOUND;
+        return LAUNCH_NOT_FOUND;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
         ;
     }
     const int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    const int code = signal_number ? CLI_SIGNAL + signal_number : WEXITSTATUS(status);
+    const int code =
+        signal_number ? LAUNCH_SIGNAL + signal_number : WEXITSTATUS(status);
     outcome_leave(argv[1], rank_find(), code, signal_number);
     return code;
 }

@@ -252,7 +252,7 @@ static int job_launch(struct job *job)
     char ranks[16];
     if (!launcher_find(&launcher)) {
         cli_complain(&verb_run, "there is no mpirun and no mpiexec in PATH");
-        return CLI_NOT_FOUND;
+        return LAUNCH_NOT_FOUND;
     }
     snprintf(ranks, sizeof(ranks), "%d", job->ranks);
     word_add(&words, launcher.path);
@@ -339,7 +339,7 @@ static bool trace_export(const struct job *job)
  */
 static void launcher_tell(const char *before, int status)
 {
-    const int number = status > CLI_SIGNAL ? status - CLI_SIGNAL : 0;
+    const int number = status > LAUNCH_SIGNAL ? status - LAUNCH_SIGNAL : 0;
     fprintf(stderr, "moot: %s", before);
     if (status != CLI_OK) {
         fprintf(stderr, "; the launcher's status is %d", status);
@@ -371,11 +371,11 @@ static int outcome_judge(const struct job *job, const struct outcome *outcome,
         launcher_tell("no rank complains", status);
     }
     if (!ended_well && launch_signal() != 0) {
-        return CLI_SIGNAL +
+        return LAUNCH_SIGNAL +
                launch_signal(); /* the ranks had another from the launcher */
     }
     if (told != CLI_OK) { /* of a launcher that was not started nobody tells */
-        return status == CLI_NOT_FOUND && sheets->count == 0 ? status : told;
+        return status == LAUNCH_NOT_FOUND && sheets->count == 0 ? status : told;
     }
     return status == CLI_OK && !struck ? CLI_UNTESTED : status;
 }
@@ -457,7 +457,7 @@ static int program_refuse(const char *name)
         cli_complain(&verb_run, "there is no program %s%s", name,
                      strchr(name, '=') ? "; settings begin with MOOT_" : "");
     }
-    return CLI_NOT_FOUND;
+    return LAUNCH_NOT_FOUND;
 }
 
 /* An option is stronger than the same knob in the environment or in a file, and says
@@ -504,7 +504,7 @@ static int job_prepare(struct job *job)
     const char *flaw = program_flaw(job->path);
     if (flaw) {
         cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);
-        return CLI_NOT_FOUND;
+        return LAUNCH_NOT_FOUND;
     }
     if (job->trace && !trace_export(job)) {
         return CLI_FAILED;

@@ -4,6 +4,7 @@
  * no vote timeout, so that round trips can be counted and nothing cuts a wait short;
  * measures; replays what was recorded with other timers; and writes down the choice.
  */
+#include "node/cli/cli.h"
 #include "node/config/knobs.h"
 #include "node/tools/tune.h"
 #include "proto/limits.h"
@@ -291,7 +292,7 @@ static int run_await(pid_t child)
         ;
     }
     running = 0;
-    return WIFSIGNALED(status) ? CLI_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? LAUNCH_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* The exit status of one run; what it prints is for the first to show. */
@@ -318,7 +319,7 @@ static int run_once(const struct tuning *tuning, bool shown)
             dup2(STDERR_FILENO, STDOUT_FILENO);
         }
         execv(self, words);
-        _exit(CLI_NOT_FOUND);
+        _exit(LAUNCH_NOT_FOUND);
     }
     free(words);
     running = child > 0 ? child : 0;
@@ -367,7 +368,7 @@ static int runs_make(struct tuning *tuning)
     for (uint32_t done = 0; !is_enough(tuning, done, began); done++) {
         const int status = run_once(tuning, done == 0);
         if (told) {
-            return CLI_SIGNAL + told;
+            return LAUNCH_SIGNAL + told;
         }
         if (status != CLI_OK) {
             cli_complain(&verb_tune,

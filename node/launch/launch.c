@@ -1,6 +1,5 @@
 /* launch.c - see launch.h. */
 #include "node/launch/launch.h"
-#include "node/cli/cli.h"
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -156,7 +155,7 @@ static void version_read(char *path, char *text, int size)
         close(ends[0]);
         close(ends[1]);
         execv(path, argv);
-        _exit(CLI_NOT_FOUND);
+        _exit(LAUNCH_NOT_FOUND);
     }
     close(ends[1]);
     FILE *from = fdopen(ends[0], "r");
@@ -295,11 +294,11 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context)
         sigprocmask(SIG_SETMASK, &before, NULL);
         watch->become(context);
         execv(argv[0], argv);
-        _exit(CLI_NOT_FOUND);
+        _exit(LAUNCH_NOT_FOUND);
     }
     if (child < 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
-        return CLI_NOT_FOUND;
+        return LAUNCH_NOT_FOUND;
     }
     running = child;
     handle(SIGINT, hand_on);
@@ -312,5 +311,5 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context)
     sigprocmask(SIG_SETMASK, &before, NULL);
     status = await(child, watch, context);
     running = 0;
-    return WIFSIGNALED(status) ? CLI_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? LAUNCH_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

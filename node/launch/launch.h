@@ -36,10 +36,16 @@ struct launch_watch {
     void (*pause)(void *context, int pause_ms);
 };
 
+/* Exit statuses beside a program's own, as a shell has them. */
+enum {
+    LAUNCH_NOT_FOUND = 127, /* the program or the launcher */
+    LAUNCH_SIGNAL = 128     /* plus the signal's number */
+};
+
 /* Runs argv (argv[0] is a path) and waits for it, handing on SIGINT, SIGTERM and
  * SIGHUP; from then on nothing of these ends this process, nor does SIGPIPE.  The exit
- * status, 128 plus the number of the signal that ended it, or CLI_NOT_FOUND if it could
- * not be started. */
+ * status, 128 plus the number of the signal that ended it, or LAUNCH_NOT_FOUND if it
+ * could not be started. */
 int launch(char *const argv[], const struct launch_watch *watch, void *context);
 
 /* The first of these signals that this process has had since; 0: none. */

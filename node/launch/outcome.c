@@ -1,6 +1,6 @@
 /* outcome.c - see outcome.h. */
 #include "node/launch/outcome.h"
-#include "node/cli/cli.h"
+#include "proto/error.h"
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -297,8 +297,7 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
         fprintf(to, "moot: rank %zu did not close its moot", rank);
     } else if (sheet->close_code != 0) {
         fprintf(to, "moot: rank %zu failed: %s (%s)", rank,
-                moot_strerror((int)sheet->close_code),
-                moot_err_name((int)sheet->close_code));
+                error_text((int)sheet->close_code), error_name((int)sheet->close_code));
     } else {
         fprintf(to, "moot: rank %zu failed", rank);
     }
@@ -318,21 +317,21 @@ static int fate_print(const struct outcome *outcome, const struct sheets *sheets
 {
     const enum rank_fate fate = outcome_fate(outcome, sheets, rank);
     if (fate == RANK_WELL) {
-        return CLI_OK;
+        return EXIT_SUCCESS;
     }
     if (any_well && (fate == RANK_DIED || fate == RANK_REMOVED)) {
         loss_print(outcome, sheets, rank, fate, to);
-        return CLI_OK;
+        return EXIT_SUCCESS;
     }
     failure_print(outcome, sheets, rank, to);
     const int own = outcome->ends[rank].known ? outcome->ends[rank].status : 0;
-    return own != 0 ? own : CLI_FAILED;
+    return own != 0 ? own : EXIT_FAILURE;
 }
 
 int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
                  size_t culprit, FILE *to)
 {
-    int status = CLI_OK;
+    int status = EXIT_SUCCESS;
     bool any_well = false;
     for (size_t r = 0; r < outcome->count; r++) {
         any_well |= outcome_fate(outcome, sheets, r) == RANK_WELL;
@@ -343,7 +342,8 @@ int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
     for (size_t r = 0; r < outcome->count; r++) {
         const bool no_news = culprit != OUTCOME_NOBODY &&
                              (r == culprit || ended_with_job(&outcome->ends[r]));
-        const int own = no_news ? CLI_OK : fate_print(outcome, sheets, r, any_well, to);
+        const int own =
+            no_news ? EXIT_SUCCESS : fate_print(outcome, sheets, r, any_well, to);
         status = status ? status : own;
     }
     taken_over_print(sheets, to);

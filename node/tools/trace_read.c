@@ -9,7 +9,6 @@
  * have died before it began a file: all ranks of a run name the same job, that of the
  * run which began last is read, and a file of another is left out.
  */
-#include "node/cli/cli.h"
 #include "node/tools/trace_data.h"
 #include "proto/limits.h"
 #include <dirent.h>

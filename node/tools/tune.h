@@ -11,7 +11,6 @@
 #define NODE_TOOLS_TUNE_H
 
 #include "consensus/sim/runs/run_stats.h"
-#include "node/cli/cli.h"
 #include "node/tools/trace_data.h"
 
 /* Heartbeats of a measured run: often, so that there are round trips to count, and
@@ -141,7 +140,5 @@ void tune_print_advice(const struct tune_measures *measures,
 /* A file that MOOT_CONFIG takes. */
 void tune_write_config(const struct tune_measures *measures,
                        const struct tune_advice *advice, const char *command, FILE *to);
-
-extern const struct verb verb_tune;
 
 #endif
