@@ -13,6 +13,5 @@
 #define NODE_API_API_H
 
 #include "node/api/context_open.h"
-#include "node/api/metrics.h"
 
 #endif

@@ -2,12 +2,12 @@
 #include "node/api/moot.h"
 
 #include "hashing/base/hot.h"
-#include "node/compose/queue.h"
+#include "node/compose/bulk_region.h"
+#include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "node/record/task_watch.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_handle.h"
-#include "node/schedule/task_wait.h"
 #include "node/tasks/handle.h"
 #include "proto/error.h"
 
@@ -25,125 +25,7 @@ static int invalid(const moot *m, const char *call)
     return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
 }
 
-static int bad_handle(struct lane *lane, const char *call, size_t index, int error)
-{
-    return lane_fail(lane, error, "%s: handle %zu: %s", call, index, error_text(error));
-}
-
 /* --- Waiting -------------------------------------------------------------------- */
-
-static int check_wait(struct moot *m, struct lane *lane, const char *call,
-                      moot_duration timeout)
-{
-    if (lane->call != NULL) {
-        return lane_fail(lane, MOOT_ERR_STATE,
-                         "%s inside a kernel: moot_call_wait() is the call to use",
-                         call);
-    }
-    if (observe_is_telling(lane)) {
-        return observe_refuse(lane, call);
-    }
-    if (lane->parked) {
-        return lane_fail(lane, MOOT_ERR_STATE, "%s: this thread is parked", call);
-    }
-    if (timeout < 0) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: the timeout is negative", call);
-    }
-    if (m->engine.closing) {
-        return lane_fail(lane, MOOT_ERR_CLOSED, "%s: the context is closing", call);
-    }
-    int error = lane_enrol(m, lane);
-    return error == MOOT_OK ? error
-                            : lane_fail(lane, error, "%s: %s", call, error_text(error));
-}
-
-static uint64_t deadline_of(moot_duration timeout)
-{
-    if (timeout == MOOT_FOREVER) {
-        return CORE_NEVER;
-    }
-    return clock_ns() + (uint64_t)timeout;
-}
-
-static int fill_items(struct moot *m, struct lane *lane, const char *call,
-                      const moot_task *tasks, struct wait *wait)
-{
-    for (size_t i = 0; i < wait->count; i++) {
-        struct handle *handle;
-        int error = task_handle_find(m, tasks[i].id, &handle);
-        if (error != MOOT_OK) {
-            return bad_handle(lane, call, i, error);
-        }
-        wait->items[i] = (struct wait_item){.task = handle->task};
-    }
-    return MOOT_OK;
-}
-
-/* The code of the first failed item, or of the one that ended; its story is told. */
-static int outcome(struct moot *m, const struct wait *wait, bool some)
-{
-    if (wait->any && !some) {
-        const struct wait_item *item = &wait->items[wait->which];
-        return wait_tell(m, wait->lane, item->task, item->code);
-    }
-    for (size_t i = 0; i < wait->count; i++) {
-        if (wait->items[i].ended && wait->items[i].code != MOOT_OK) {
-            return wait_tell(m, wait->lane, wait->items[i].task, wait->items[i].code);
-        }
-    }
-    return MOOT_OK;
-}
-
-static void give_ends(const struct wait *wait, const struct task_ends *ends)
-{
-    if (ends->which != NULL) {
-        *ends->which = wait->which;
-        return;
-    }
-    *ends->done = 0;
-    for (size_t i = 0; i < wait->count; i++) {
-        if (wait->items[i].ended) {
-            ends->indices[(*ends->done)++] = i;
-        }
-    }
-}
-
-static int give_outcome(struct moot *m, struct wait *wait, const struct task_ends *ends)
-{
-    bool some = ends != NULL && ends->indices != NULL;
-    if (some) {
-        wait_look_at_all(m, wait);
-    }
-    if (ends != NULL) {
-        give_ends(wait, ends);
-    }
-    return outcome(m, wait, some);
-}
-
-int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
-                     const moot_task *tasks, moot_duration timeout, struct wait *wait,
-                     const struct task_ends *ends)
-{
-    int error = check_wait(m, lane, call, timeout);
-    if (error == MOOT_OK) {
-        error = queue_before_wait(m, lane, tasks, wait->count, call);
-    }
-    if (error == MOOT_OK) {
-        error = fill_items(m, lane, call, tasks, wait);
-    }
-    if (error != MOOT_OK) {
-        return error;
-    }
-    wait->lane = lane;
-    wait->deadline_ns = deadline_of(timeout);
-    wait_pin(wait);
-    error = wait_run(m, wait);
-    if (error == MOOT_OK) {
-        error = give_outcome(m, wait, ends);
-    }
-    wait_unpin(m, wait);
-    return error;
-}
 
 /* Waits for all, or for one of several if there is a place to say for which. */
 static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t count,
@@ -220,7 +102,7 @@ static int fetch_locked(struct moot *m, struct lane *lane, moot_task t,
     struct handle *handle;
     error = task_handle_find(m, t.id, &handle); /* it may be gone by now */
     if (error != MOOT_OK) {
-        return bad_handle(lane, "moot_task_fetch", 0, error);
+        return task_handle_refuse(lane, "moot_task_fetch", 0, error);
     }
     struct payload *payload = handle->task->payload;
     if (!handle->borrowed) {
@@ -262,10 +144,10 @@ static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
     }
     int error = handle_find(&m->tasks.handles, t.id, &handle);
     if (error != MOOT_OK) {
-        return bad_handle(lane, "moot_task_release", 0, error);
+        return task_handle_refuse(lane, "moot_task_release", 0, error);
     }
     if (handle->parent != NULL && !family_note_release(m, handle)) {
-        return bad_handle(lane, "moot_task_release", 0, MOOT_ERR_NO_MEMORY);
+        return task_handle_refuse(lane, "moot_task_release", 0, MOOT_ERR_NO_MEMORY);
     }
     if (!unnamed && task_handle_may_step(handle)) {
         engine_look_at_clock(m);

@@ -11,7 +11,6 @@
  */
 #include "node/api/close.h"
 
-#include "node/api/metrics.h"
 #include "node/compose/data.h"
 #include "node/compose/queue_line.h"
 #include "node/engine/engine.h"
@@ -20,6 +19,7 @@
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
 #include "node/explain/exit_report.h"
+#include "node/explain/metrics.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
 #include "node/explain/usr1.h"
@@ -148,8 +148,7 @@ static void leave_alone(struct moot *m)
 
 int close_context(struct moot *m, struct lane *lane)
 {
-    m->engine.closing = true;
-    m->engine.closing_ns = engine_look_at_clock(m);
+    engine_begin_closing(m);
     trace_closing(m);
     progress_ended(m);
     report_wait_begins(m, m->engine.closing_ns);
@@ -203,7 +202,7 @@ void context_free(struct moot *m)
     outbox_free(m->engine.outbox, quiet);
     inbox_free(m->engine.inbox, quiet);
     door_close(m);
-    inquiry_free(m->explain.inquiry);
+    inquiry_release(m);
     members_release(m);
     if (m->core != NULL) {
         task_each(m, free_task, NULL);

@@ -68,8 +68,7 @@ static struct moot *context_new(const moot_options *options)
         return NULL;
     }
     engine_open(m, &wiring);
-    m->explain.stall_due_ns = CORE_NEVER;
-    m->explain.signals_seen = usr1_count();
+    report_open(m);
     reports_open(m, options->report, options->report_user);
     return m;
 }
@@ -131,7 +130,7 @@ static int make_core(struct moot *m, char *story)
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
                  CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |
                  (knobs->trace[0] != '\0' ? TRACE_NOTES : 0)};
-    m->spawn.window_bound = (uint64_t)knobs->window;
+    window_open(m);
     int error = members_options(m, &options, story, STORY_BYTES);
     m->core = error == MOOT_OK ? core_new(&options) : NULL;
     return error == MOOT_OK && m->core == NULL ? MOOT_ERR_NO_MEMORY : error;
@@ -146,15 +145,12 @@ static int make_parts(struct moot *m, char *story)
     if (error != MOOT_OK) {
         return error;
     }
-    m->engine.outbox = outbox_new(m->group.size);
-    m->engine.inbox = inbox_new(&m->group);
-    m->explain.inquiry = inquiry_new(m->group.size);
+    const bool joined = engine_join(m);
+    const bool may_ask = inquiry_open(m);
     trace_open(m);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
-    bool made = members_open(m) && m->engine.outbox != NULL &&
-                m->engine.inbox != NULL && m->explain.inquiry != NULL;
-    return made ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+    return members_open(m) && joined && may_ask ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 static void say_caller_mode(struct moot *m)
@@ -258,7 +254,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     usr1_join();
     engine_lock(m);
     say_strangers(m);
-    summary_begin(m);
+    summary_begin(m, door_path(m));
     faults_begin(m);
     trace_opened(m);
     engine_unlock(m); /* gives out what was queued for the report hook */

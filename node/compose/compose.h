@@ -18,5 +18,6 @@
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
 #include "node/compose/submit.h"
+#include "node/compose/task_wait.h"
 
 #endif

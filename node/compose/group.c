@@ -2,10 +2,10 @@
 #include "node/compose/group.h"
 
 #include "consensus/core_view.h"
+#include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_handle.h"
-#include "node/schedule/task_wait.h"
 #include "node/schedule/wait.h"
 #include "node/tasks/task.h"
 

@@ -2,8 +2,8 @@
  *
  * Under the engine lock.
  */
-#ifndef NODE_SCHEDULE_TASK_WAIT_H
-#define NODE_SCHEDULE_TASK_WAIT_H
+#ifndef NODE_COMPOSE_TASK_WAIT_H
+#define NODE_COMPOSE_TASK_WAIT_H
 
 #include "node/schedule/wait.h"
 
@@ -20,5 +20,8 @@ struct task_ends {
 int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
                      const moot_task *tasks, moot_duration timeout, struct wait *wait,
                      const struct task_ends *ends);
+
+/* Tells why handle `index` of a call is refused, and returns the error. */
+int task_handle_refuse(struct lane *lane, const char *call, size_t index, int error);
 
 #endif

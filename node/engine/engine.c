@@ -3,6 +3,7 @@
 
 #include "hashing/base/hot.h"
 #include "node/engine/dispatch.h"
+#include "node/engine/inbox.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
 
@@ -15,6 +16,19 @@ void engine_open(struct moot *m, const struct engine_hooks *hooks)
     m->engine.hooks = hooks;
     clock_begin(&m->engine.clock);
     m->opened_ns = engine_look_at_clock(m);
+}
+
+bool engine_join(struct moot *m)
+{
+    m->engine.outbox = outbox_new(m->group.size);
+    m->engine.inbox = inbox_new(&m->group);
+    return m->engine.outbox != NULL && m->engine.inbox != NULL;
+}
+
+void engine_begin_closing(struct moot *m)
+{
+    m->engine.closing = true;
+    m->engine.closing_ns = engine_look_at_clock(m);
 }
 
 /* --- The lock ------------------------------------------------------------------- */

@@ -16,6 +16,11 @@ struct engine_hooks;
  */
 void engine_open(struct moot *m, const struct engine_hooks *hooks);
 
+/* The group is joined: makes the inbox and the outbox.  False without memory. */
+bool engine_join(struct moot *m);
+/* The context begins to close. */
+void engine_begin_closing(struct moot *m);
+
 /* Takes the lock for a public call; NULL without memory, and then it is not held. */
 struct lane *engine_enter(struct moot *m);
 /* The same, but tasks that are unnamed (unnamed.h) stay so. */

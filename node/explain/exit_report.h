@@ -8,26 +8,12 @@
 #ifndef NODE_EXPLAIN_EXIT_REPORT_H
 #define NODE_EXPLAIN_EXIT_REPORT_H
 
-#include "node/context/context.h"
-
-void stats_fill(const struct moot *m, moot_stats *out);
-
-/* A rank's figures, as the sheet, the trace and the metrics have them; returns how
- * many. */
-enum { SUMMARY_FIGURES = 40 };
-struct figure {
-    const char *key;
-    uint64_t value;
-};
-size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES]);
+#include "node/record/figures.h"
 
 /* At open: leaves `rank-<number>.unfinished`, which says that a moot is open, and in a
- * line "door PATH" where the rank can be asked (node/service/status_socket.h). */
-void summary_begin(const struct moot *m);
-
-/* The same for a rank that is about to kill itself by a fault plan, as
- * `struck-<number>`: what its plan did, and when it struck. */
-void summary_write_struck(struct moot *m);
+ * line "door PATH" where the rank can be asked (node/service/status_socket.h), `door`.
+ */
+void summary_begin(const struct moot *m, const char *door);
 
 /* Best effort: a directory that cannot be written to is reported, and nothing fails. */
 void summary_write(struct moot *m, int close_code);

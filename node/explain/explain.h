@@ -2,8 +2,8 @@
  *
  * A rank says what it does (rank_snapshot.h); answers of several are put side by side
  * (snapshot_query.h, job_snapshot.h) and read (diagnosis.h); stalls and divergence are
- * told to people (stall.h, report.h), and figures at the end (exit_report.h). SIGUSR1
- * asks for a report (usr1.h).
+ * told to people (stall.h, report.h), and figures at the end (exit_report.h,
+ * metrics.h). SIGUSR1 asks for a report (usr1.h).
  *
  * Writes m->explain. Under the engine lock; reports are handed out after it is
  * released.
@@ -16,6 +16,7 @@
 #include "node/explain/diagnosis.h"
 #include "node/explain/exit_report.h"
 #include "node/explain/job_snapshot.h"
+#include "node/explain/metrics.h"
 #include "node/explain/rank_snapshot.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"

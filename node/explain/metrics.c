@@ -1,5 +1,5 @@
 /* metrics.c - see metrics.h. */
-#include "node/api/metrics.h"
+#include "node/explain/metrics.h"
 
 #include "node/engine/report_queue.h"
 

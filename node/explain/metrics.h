@@ -4,10 +4,10 @@
  * is then renamed, as the node exporter's textfile collector wants it.  Of several
  * ranks each has a file of its own: the rank stands before the name's last dot.
  */
-#ifndef NODE_API_METRICS_H
-#define NODE_API_METRICS_H
+#ifndef NODE_EXPLAIN_METRICS_H
+#define NODE_EXPLAIN_METRICS_H
 
-#include "node/explain/exit_report.h"
+#include "node/record/figures.h"
 
 #include <stdio.h>
 

@@ -16,6 +16,12 @@
 
 #include <stdlib.h>
 
+void report_open(struct moot *m)
+{
+    m->explain.stall_due_ns = CORE_NEVER;
+    m->explain.signals_seen = usr1_count();
+}
+
 /* --- Divergence ----------------------------------------------------------------- */
 
 static struct divergence_spawn spawn_of(const struct moot *m, const moot_hash *hash,

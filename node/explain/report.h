@@ -14,6 +14,9 @@
 
 #include "node/context/context.h"
 
+/* The context is opened. */
+void report_open(struct moot *m);
+
 /* CORE_OUT_DIVERGED, in strict mode: reports the first difference, and ends every wait
  * with DIVERGED. */
 void report_carry_divergence(struct moot *m, const struct core_output *output);

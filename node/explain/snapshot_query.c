@@ -30,18 +30,19 @@ struct inquiry {
     uint32_t missing; /* answers of the round */
 };
 
-struct inquiry *inquiry_new(uint32_t size)
+bool inquiry_open(struct moot *m)
 {
     struct inquiry *inquiry = calloc(1, sizeof(*inquiry));
     if (inquiry != NULL) {
-        inquiry->size = size;
-        inquiry->ranks = calloc(size, sizeof(*inquiry->ranks));
+        inquiry->size = m->group.size;
+        inquiry->ranks = calloc(inquiry->size, sizeof(*inquiry->ranks));
     }
     if (inquiry != NULL && inquiry->ranks == NULL) {
         free(inquiry);
         inquiry = NULL;
     }
-    return inquiry;
+    m->explain.inquiry = inquiry;
+    return inquiry != NULL;
 }
 
 static void forget_answers(struct inquiry *inquiry)
@@ -52,8 +53,9 @@ static void forget_answers(struct inquiry *inquiry)
     }
 }
 
-void inquiry_free(struct inquiry *inquiry)
+void inquiry_release(struct moot *m)
 {
+    struct inquiry *inquiry = m->explain.inquiry;
     if (inquiry != NULL) {
         forget_answers(inquiry);
         free(inquiry->ranks);

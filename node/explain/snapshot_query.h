@@ -21,8 +21,8 @@ struct inquiry;
 /* Who wants a picture: bits. */
 enum { INQUIRY_FOR_STALL = 1, INQUIRY_FOR_SIGNAL = 2, INQUIRY_FOR_DOOR = 4 };
 
-struct inquiry *inquiry_new(uint32_t size); /* NULL without memory */
-void inquiry_free(struct inquiry *inquiry); /* accepts NULL */
+bool inquiry_open(struct moot *m); /* false without memory */
+void inquiry_release(struct moot *m);
 
 /* Begins one, or joins the one that is open.  Never from within a step. */
 void inquiry_want(struct moot *m, unsigned purpose);

@@ -11,6 +11,7 @@
 #ifndef NODE_RECORD_RECORD_H
 #define NODE_RECORD_RECORD_H
 
+#include "node/record/figures.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/record/trace_file.h"

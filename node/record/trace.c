@@ -3,7 +3,7 @@
 
 #include "hashing/identity.h"
 #include "node/engine/engine.h"
-#include "node/explain/exit_report.h"
+#include "node/record/figures.h"
 #include "node/record/trace_file.h"
 #include "node/tasks/task.h"
 #include "proto/wire.h"

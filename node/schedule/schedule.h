@@ -1,7 +1,7 @@
 /* schedule.h - the room that runs kernels, and in which threads wait.
  *
  * Tasks whose inputs are there wait by priority (ready.h, priority.h) for a thread
- * (workers.h, and every caller that waits: wait.h, task_wait.h); a kernel has a frame
+ * (workers.h, and every caller that waits: wait.h); a kernel has a frame
  * (call_frame.h), runs on a stack of its own if it may stop in the middle (fiber.h),
  * and may be tried again (retry.h) or checked (verify.h). How it ends, here or at
  * a peer, is task_end.h's. What a task leaves running is descendants.h's;
@@ -23,7 +23,6 @@
 #include "node/schedule/retry.h"
 #include "node/schedule/task_end.h"
 #include "node/schedule/task_handle.h"
-#include "node/schedule/task_wait.h"
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"

@@ -53,6 +53,8 @@ static bool is_worth_it(struct press *press, const struct payloads *payloads,
     return !in_vain;
 }
 
+void window_open(struct moot *m) { m->spawn.window_bound = (uint64_t)m->knobs.window; }
+
 uint32_t window_press(struct moot *m)
 {
     if (!is_worth_it(&m->spawn.press, &m->store.payloads, m->now_ns)) {

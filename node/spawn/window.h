@@ -54,6 +54,9 @@ uint64_t window_drop_above(uint64_t window, bool survives);
  * length, or what is not dropped because its chunk is not whole would fill it. */
 uint8_t window_chunk_mask(uint64_t window);
 
+/* The window of the knobs. */
+void window_open(struct moot *m);
+
 /* For core_press(): how many tasks of the roll are to be dropped together at most, if
  * large results stand as close everywhere as they do on average; 0: it is not to press.
  */

@@ -1,6 +1,6 @@
 /* trace_texts.c - a trace as DOT, Paje, CSV and Prometheus text. */
 #include "hashing/identity.h"
-#include "node/api/metrics.h"
+#include "node/explain/metrics.h"
 #include "node/tools/json.h"
 #include "node/tools/trace_export.h"
 #include "proto/message.h"

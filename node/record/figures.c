@@ -1,0 +1,122 @@
+/* figures.c - see figures.h. */
+#include "node/record/figures.h"
+
+#include "consensus/core_view.h"
+#include "node/engine/clock.h"
+
+#include <assert.h>
+#include <string.h>
+
+void stats_fill(const struct moot *m, moot_stats *out)
+{
+    const struct core_stats *core = core_stats(m->core);
+    struct transport_stats wire;
+    m->transport->ops->stats(m->transport, &wire);
+    *out = (moot_stats){
+        .tasks_spawned = m->counts.spawned,
+        .tasks_run = m->counts.run,
+        .tasks_failed = m->counts.failed,
+        .tasks_retried = m->counts.retried,
+        .tasks_verified = m->counts.verified,
+        .tasks_nondeterministic = m->counts.nondeterministic,
+        .motions = core->motions_sent,
+        .results_pushed = core->results_pushed,
+        .results_answered = core->results_answered,
+        .results_received = m->counts.results_received,
+        .gossip_messages = core->sent[MESSAGE_ROLL] + core->sent[MESSAGE_WANT] +
+                           core->sent[MESSAGE_HASHES] + core->sent[MESSAGE_STATE],
+        .heartbeat_messages = core->sent[MESSAGE_HEARTBEAT] + core->sent[MESSAGE_GRANT],
+        .frames_sent = wire.frames_sent,
+        .bytes_sent = wire.bytes_sent,
+        .frames_received = wire.frames_received,
+        .bytes_received = wire.bytes_received,
+        .frames_refused = m->counts.frames_refused,
+        .stalls = m->counts.stalls,
+        .violations = core->violations,
+        .ranks_lost = m->members.lost,
+        .tasks_taken_over = m->members.taken_over,
+    };
+    for (int type = 0; type < MESSAGE_TYPE_END; type++) {
+        out->messages_sent += core->sent[type];
+    }
+    for (int evidence = EVIDENCE_CLOSED; evidence < EVIDENCE_END; evidence++) {
+        out->votes_by[evidence - EVIDENCE_CLOSED] = core->yields[evidence];
+        out->votes += core->yields[evidence];
+    }
+}
+
+size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
+{
+    moot_stats stats;
+    stats_fill(m, &stats);
+    const struct core_stats *core = core_stats(m->core);
+    struct transport_stats wire;
+    m->transport->ops->stats(m->transport, &wire);
+    const struct figure figures[] = {
+        {"rank", m->group.rank},
+        {"size", m->group.size},
+        {"wall_ns", clock_ns() - m->opened_ns},
+        {"tasks_spawned", stats.tasks_spawned},
+        {"tasks_run", stats.tasks_run},
+        {"tasks_failed", stats.tasks_failed},
+        {"tasks_retried", stats.tasks_retried},
+        {"tasks_verified", stats.tasks_verified},
+        {"tasks_nondeterministic", stats.tasks_nondeterministic},
+        {"tasks_common", core->common},
+        {"tasks_partial", core->partial},
+        {"tasks_forgotten", core->dropped},
+        {"votes", stats.votes},
+        {"votes_closed", core->yields[EVIDENCE_CLOSED]},
+        {"votes_declined", core->yields[EVIDENCE_DECLINED]},
+        {"votes_hint", core->yields[EVIDENCE_HINT]},
+        {"votes_nested", core->yields[EVIDENCE_NESTED]},
+        {"votes_blocked", core->yields[EVIDENCE_BLOCKED]},
+        {"votes_timeout", core->yields[EVIDENCE_TIMEOUT]},
+        {"votes_quiet", core->yields[EVIDENCE_QUIET]},
+        {"motions", stats.motions},
+        {"results_pushed", stats.results_pushed},
+        {"results_answered", stats.results_answered},
+        {"results_received", stats.results_received},
+        {"gossip_messages", stats.gossip_messages},
+        {"heartbeat_messages", stats.heartbeat_messages},
+        {"messages_sent", stats.messages_sent},
+        {"frames_sent", stats.frames_sent},
+        {"bytes_sent", stats.bytes_sent},
+        {"frames_refused", stats.frames_refused},
+        {"stalls", stats.stalls},
+        {"violations", stats.violations},
+        {"ranks_lost", stats.ranks_lost},
+        {"tasks_taken_over", stats.tasks_taken_over},
+        {"peers_by_ring", wire.peers_by_ring},
+        {"peers_by_wire", m->group.size - 1 - wire.peers_by_ring},
+    };
+    static_assert(sizeof(figures) <= SUMMARY_FIGURES * sizeof(figures[0]),
+                  "there is room for all figures");
+    memcpy(out, figures, sizeof(figures));
+    return sizeof(figures) / sizeof(figures[0]);
+}
+
+void figures_write_hits(FILE *file, const struct moot *m)
+{
+    const struct faults *faults = &m->faults;
+    for (uint32_t i = 0; faults->plan != NULL && i < faults->plan->rule_count; i++) {
+        fprintf(file, "fault_%u %llu\n", i, (unsigned long long)faults->hits.fired[i]);
+    }
+}
+
+bool figures_write_file(const struct moot *m, const char *name,
+                        void (*write)(FILE *, const struct moot *, int), int code)
+{
+    struct text path = {0}, unfinished = {0};
+    text_add(&path, "%s/%s-%u", m->knobs.summary, name, m->group.rank);
+    text_add(&unfinished, "%s.unfinished", text_get(&path));
+    FILE *file = fopen(text_get(&unfinished), "w");
+    bool good = file != NULL;
+    if (good) {
+        write(file, m, code);
+        good = fclose(file) == 0 && rename(text_get(&unfinished), text_get(&path)) == 0;
+    }
+    text_release(&path);
+    text_release(&unfinished);
+    return good;
+}
