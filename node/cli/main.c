@@ -1,8 +1,8 @@
 /* main.c - the `moot` command: finds the verb and hands over.
  *
  * A verb is a file of this folder and a line in the table below, which gives the list
- * of verbs, their help and the shells' completion (completion.c); a verb's usage is the
- * synopsis of its manual page, which tests/cli/verbs_test.sh compares.
+ * of verbs, their help and the shells' completion (verb_completion.c); a verb's usage
+ * is the synopsis of its manual page, which tests/cli/verbs_test.sh compares.
  */
 #include "node/api/moot.h"
 #include "node/cli/cli.h"

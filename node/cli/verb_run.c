@@ -3,7 +3,7 @@
  * The verdict comes from the ranks.  A launcher's exit status does not tell whether
  * every rank ended well (Open MPI 4.1 with recovery returns 0 whatever died), so each
  * rank leaves a sheet of figures when it closes its moot, and the process that waits
- * for it (rank.c) leaves how it ended; outcome.c reads what that means.
+ * for it (verb_rank.c) leaves how it ended; outcome.c reads what that means.
  *
  * The launcher is told to let the others go on when a rank dies.  That must not keep a
  * job alive that cannot end: who fails outside a moot, before it opened one or after it

@@ -1,9 +1,9 @@
 /* bulk_region.h - what a bulk queue collects without tickets.
  *
  * Where a bulk queue is the only queue that a thread has open, a plain spawn needs no
- * ticket: as one that waits for its hash (unnamed.h) it is a handle and a copy of its
- * spec.  It waits for the queue's close, and then all of them are hashed, several at a
- * time, and registered in their order.
+ * ticket: as one that waits for its hash (spawn_batch.h) it is a handle and a copy of
+ * its spec.  It waits for the queue's close, and then all of them are hashed, several
+ * at a time, and registered in their order.
  *
  * A call of the library that is no spawn, on any thread, may want to know the tasks by
  * then, and what is not plain, or takes one of them, needs their hashes: what has been

@@ -1,11 +1,11 @@
 /* group.h - scopes of waiting: everything that a thread spawned between two calls.
  *
  * A group has a handle on each task that its thread spawned while it was the innermost
- * one.  Its close waits for these, then for the families that they left (family.h),
- * then for theirs, until nothing new is left: a task that spawns is over before its
- * children are known to be all there are, so this ends when and only when everything
- * that began in the group has.  It waits for tasks by name and for nothing else; the
- * protocol knows of no group, and ranks need not have the same.
+ * one.  Its close waits for these, then for the families that they left
+ * (descendants.h), then for theirs, until nothing new is left: a task that spawns is
+ * over before its children are known to be all there are, so this ends when and only
+ * when everything that began in the group has.  It waits for tasks by name and for
+ * nothing else; the protocol knows of no group, and ranks need not have the same.
  *
  * A task that ended well and left nothing is let go as the group grows, so that a group
  * that lives long is as large as what it waits for.

@@ -38,7 +38,7 @@ struct moot_call {
     struct text mishap_story; /* and its story */
     uint64_t *children;       /* handles; end with the kernel */
     size_t child_count, child_room;
-    struct released_child *released; /* of those: before it has ended (family.h) */
+    struct released_child *released; /* of those: before it has ended (descendants.h) */
     size_t released_count, released_room;
     struct payload **borrowed; /* children's results */
     size_t borrowed_count, borrowed_room;

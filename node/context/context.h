@@ -156,7 +156,7 @@ struct moot_engine {
     struct lane *lanes;
     uint8_t lane_numbers[LIMIT_LANES]; /* 1: in use */
     uint32_t lane_number_count;        /* ever used */
-    struct scope **scopes;             /* scope.c: those in use, by mark */
+    struct scope **scopes;             /* lane_scope.c: those in use, by mark */
     bool stepping;
     struct later *laters;
     size_t later_count, later_first, later_room;
@@ -211,7 +211,7 @@ struct moot_tasks {
 /* Records of what happens, and who watches: written by record/. */
 struct moot_record {
     struct trace *trace;     /* trace.c; NULL: none */
-    struct observe *observe; /* observe.c; NULL: nobody ever watched */
+    struct observe *observe; /* task_watch.c; NULL: nobody ever watched */
     uint32_t observed_kinds;
 };
 
@@ -318,7 +318,7 @@ struct moot_compose {
 
 /* The socket at which this rank tells what it does: written by service/. */
 struct moot_service {
-    struct door *door; /* door.c; NULL: none */
+    struct door *door; /* status_socket.c; NULL: none */
 };
 
 /* One rank's membership: what all rooms use, and one part for each room, which that

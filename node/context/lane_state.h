@@ -39,7 +39,7 @@ struct lane {
     bool parked;
     bool lacks_room;        /* it stays in a spawn for that (window.h) */
     struct group *group;    /* the innermost that is open (group.h); NULL: none */
-    bool telling;           /* in a watch's function (observe.h) */
+    bool telling;           /* in a watch's function (task_watch.h) */
     uint64_t seen_ns;       /* when it last called, not to release, or its wait ended */
     const char *spawn_site; /* of its last top-level spawn, the context's; NULL: none */
     moot_hash scopes[LIMIT_SCOPE_DEPTH];

@@ -71,7 +71,7 @@ struct task {
     bool known : 1;       /* the result's status and size are known here */
     bool let_go : 1;      /* the core knows that the program uses it no more */
     bool lane_waited : 1; /* the core knows that a lane here waited for it */
-    bool end_told : 1;    /* to the watches (observe.h) */
+    bool end_told : 1;    /* to the watches (task_watch.h) */
     bool args_alone : 1;  /* args are malloc'd, not in the pool; */
     bool args_inside : 1; /* they stand behind the record */
     /* A wait on it timed out: its need stays with the core, so that a program that

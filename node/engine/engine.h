@@ -23,7 +23,7 @@ void engine_begin_closing(struct moot *m);
 
 /* Takes the lock for a public call; NULL without memory, and then it is not held. */
 struct lane *engine_enter(struct moot *m);
-/* The same, but tasks that are unnamed (unnamed.h) stay so. */
+/* The same, but tasks that are unnamed (spawn_batch.h) stay so. */
 struct lane *engine_enter_unsettled(struct moot *m);
 /* And what the time is stays as it was. */
 struct lane *engine_enter_untimed(struct moot *m);

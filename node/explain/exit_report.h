@@ -1,7 +1,7 @@
 /* exit_report.h - the figures that a rank leaves behind at close.
  *
  * If MOOT_SUMMARY names a directory, each rank writes `rank-<number>` there: lines of a
- * key, a blank, and a decimal number, in the order of summary.c.  It is written under
+ * key, a blank, and a decimal number, in the order of figures.c.  It is written under
  * another name and then renamed, so that a reader sees a whole file or none.  `moot
  * run` adds them up.
  */

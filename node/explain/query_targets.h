@@ -1,4 +1,4 @@
-/* query_targets.h - of what an inquiry has to ask whom (inquiry.h).
+/* query_targets.h - of what an inquiry has to ask whom (snapshot_query.h).
  *
  * From the accounts that have come: every task that somebody waits for, once, and who
  * is to speak of it, which is its owner, or else its chair, as far as is known.  What

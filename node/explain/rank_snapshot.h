@@ -2,8 +2,8 @@
  *
  * An account (Account of moot.proto) is a snapshot: lanes, open waits, the tasks that
  * these hang on as this rank knows them, peers as it sees them, figures and timers.  It
- * is packed to bytes, which go to a peer that asked (inquiry.h); diagnosis.h makes
- * sense of several.
+ * is packed to bytes, which go to a peer that asked (snapshot_query.h); diagnosis.h
+ * makes sense of several.
  *
  * Making one changes nothing and takes time in proportion to what hangs, with bounds:
  * of many waits, tasks and peers only the first are told, and how many waits are not.
@@ -44,7 +44,7 @@ bool account_ranks(const ProtobufCBinaryData *bytes, struct rankset *out);
 const Moot__Account__Task *account_task(const Moot__Account *account,
                                         const moot_hash *hash); /* NULL: not told */
 const Moot__Account__Peer *account_peer(const Moot__Account *account, uint32_t rank);
-/* A figure of summary.h by its key; 0 if there is none. */
+/* A figure of figures.h by its key; 0 if there is none. */
 uint64_t account_figure(const Moot__Account *account, const char *key);
 
 #endif

@@ -2,12 +2,12 @@
  *
  * A wait (or a close, which waits for all ranks) has stalled when it is older than
  * MOOT_STALL and nothing has ended on this rank for as long, while no kernel runs here.
- * Then its peers are asked what they do (inquiry.h), and the report says what all hang
- * on (stall.h).  It comes once, and again at doubling intervals while it lasts; of
- * several ranks that have stalled the lowest that waits tells it for all.  SIGUSR1 asks
- * a rank for one at any time.  With MOOT_STALL_ABORT=1 every wait of every rank then
- * ends with MOOT_ERR_STALLED; a close alone ends nothing, since its peers may well be
- * at work.
+ * Then its peers are asked what they do (snapshot_query.h), and the report says what
+ * all hang on (stall.h).  It comes once, and again at doubling intervals while it
+ * lasts; of several ranks that have stalled the lowest that waits tells it for all.
+ * SIGUSR1 asks a rank for one at any time.  With MOOT_STALL_ABORT=1 every wait of every
+ * rank then ends with MOOT_ERR_STALLED; a close alone ends nothing, since its peers may
+ * well be at work.
  */
 #ifndef NODE_EXPLAIN_REPORT_H
 #define NODE_EXPLAIN_REPORT_H

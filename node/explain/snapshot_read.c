@@ -1,5 +1,5 @@
 /* snapshot_read.c - accounts of other ranks: whether they are sound, and what stands in
- * them (account.h).
+ * them (rank_snapshot.h).
  *
  * protobuf-c sees to it that the bytes have the shape of an Account; here is what the
  * shape does not say, so that who reads one need not look twice.
@@ -46,7 +46,7 @@ static bool good_task(const Moot__Account *account, const Moot__Account__Task *t
            good_ranks(account, &task->candidates);
 }
 
-/* No more than who packs one tells (account.c). */
+/* No more than who packs one tells (rank_snapshot.c). */
 static bool good_counts(const Moot__Account *account)
 {
     return account->n_lanes <= LIMIT_ACCOUNT_LANES &&

@@ -1,7 +1,7 @@
 /* timing.h - the durations by which a rank acts, as they are now.
  *
- * Those that differ from peer to peer stand at each peer (account.h); here is what this
- * rank would have for itself.
+ * Those that differ from peer to peer stand at each peer (rank_snapshot.h); here is
+ * what this rank would have for itself.
  */
 #ifndef NODE_EXPLAIN_TIMING_H
 #define NODE_EXPLAIN_TIMING_H

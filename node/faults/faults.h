@@ -10,7 +10,7 @@
  * a gap holds back the progress loop.  Clocks and ranks that come back are the
  * simulator's alone.
  *
- * Hits are counted here, and told by summary.c; a rank that kills itself leaves its
+ * Hits are counted here, and told by exit_report.c; a rank that kills itself leaves its
  * count behind first.
  *
  * Under the engine lock, but for faults_after_kernel.

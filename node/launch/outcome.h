@@ -1,10 +1,11 @@
 /* outcome.h - how each rank's process ended, and what that means for the job.
  *
  * Beside the sheets that ranks leave when they close (sheet.h) there is, per rank, the
- * end of its process (rank.c) and, if its fault plan killed it, when.  Together they
- * tell a rank that died from one that failed: a job is well if at least one rank ended
- * well and every other one did, too, or died of a signal, or was voted out by those
- * that did.  Who ends by itself while it belongs to a moot has failed, whoever goes on.
+ * end of its process (verb_rank.c) and, if its fault plan killed it, when.  Together
+ * they tell a rank that died from one that failed: a job is well if at least one rank
+ * ended well and every other one did, too, or died of a signal, or was voted out by
+ * those that did.  Who ends by itself while it belongs to a moot has failed, whoever
+ * goes on.
  */
 #ifndef NODE_LAUNCH_OUTCOME_H
 #define NODE_LAUNCH_OUTCOME_H

@@ -3,7 +3,7 @@
  * Callers run tasks while they wait, MOOT_THREADS workers always (workers.h); the
  * engine lock is released around the kernel and nowhere else.
  *
- * Every kernel runs on a strand (strand.h), so that one that waits for its children
+ * Every kernel runs on a strand (fiber.h), so that one that waits for its children
  * stops, and lies on nobody's stack.  If it lay on the stack of the thread that picked
  * it up, what is beneath it could not go on before it: a wait of the program whose end
  * spawns just what the kernel waits for, or another kernel that makes it.  As it is,

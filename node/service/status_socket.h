@@ -8,7 +8,7 @@
  *
  *     self    this rank's account alone, at once
  *     brief   the same, without lanes, waits, tasks and peers: how far it has come
- *     all     every rank's: this one asks them (inquiry.h)
+ *     all     every rank's: this one asks them (snapshot_query.h)
  *
  * So `moot state` needs one rank on its host, whichever, to see the whole job.
  *

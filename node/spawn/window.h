@@ -27,8 +27,8 @@
  * not help:
  *   - more than half of what is remembered is in use by the program (handles), or
  *   - nothing is dropped and no kernel begins here, and the other ranks do not go on
- *     either (patience.h).  They are asked by an INQUIRY of number 0, about no task,
- *     whose answer is what fits into a few words.  A kernel that runs is waited for,
+ *     either (backpressure.h).  They are asked by an INQUIRY of number 0, about no
+ * task, whose answer is what fits into a few words.  A kernel that runs is waited for,
  *     here or elsewhere, but not for ever: this program may be who is to cancel it.
  * Then the bound grows, and falls back when there is room.  Spawns by running tasks do
  * not wait.

@@ -8,7 +8,7 @@
  *
  * Small results come from blocks that are used again, which only whoever holds the
  * lock may touch: a kernel is given one before it begins.  So is the memory of large
- * ones (large.h), which any thread may take.
+ * ones (payload_large.h), which any thread may take.
  *
  * A buffer is aligned to 64 bytes and followed by a zero byte that size does not count,
  * so that an error's story can be read as text.
@@ -29,7 +29,7 @@ struct payload {
     uint64_t size; /* bytes */
     unsigned char *data;
     struct payloads *home; /* NULL: allocated for itself */
-    size_t large_bytes;    /* of its block, if that is large.h's; or 0 */
+    size_t large_bytes;    /* of its block, if that is payload_large.h's; or 0 */
     bool let_go;           /* it counts among these that are */
     bool kept;             /* by payload_keep() */
     struct payload *next;

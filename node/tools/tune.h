@@ -1,6 +1,6 @@
 /* tune.h - `moot tune`: what its files share.
  *
- *     tune.c           the verb: runs the program, and goes through the steps below
+ *     verb_tune.c      the verb: runs the program, and goes through the steps below
  *     tune_measure.c   what its traces say of the network, the ranks and the waits
  *     tune_program.c   a recorded run as a program of the simulator's
  *     tune_replay.c    runs that with candidate timers, under faults

@@ -121,8 +121,8 @@ struct transport_group {
     uint32_t rank, size;
     uint64_t *uids;                 /* per rank; owned by the caller of open, free() */
     uint32_t *hosts;                /* per rank: equal numbers share a host; free() */
-    struct process_name *processes; /* per rank, for watch.h; free().  NULL: no rank has
-                                       a process of its own */
+    struct process_name *processes; /* per rank, for peer_monitor.h; free().  NULL: no
+                                       rank has a process of its own */
     void *blob; /* rank 0's bytes, given alike to everyone; free() */
     size_t blob_size;
     bool threads; /* on every rank any thread may call it, one at a time, beside foreign
