@@ -1,6 +1,6 @@
 /* plan.c - a plan as data: names, sets of ranks, equality, the check against a job.
  *
- * The design stands in plan.h.
+ * The design stands in faultplan.h.
  */
 #include "consensus/faultplan/plan_words.h"
 

@@ -1,7 +1,7 @@
 /* plan_parse.c - from the word to the rules, and where and why it is wrong.
  *
  * One table says what each fault takes and needs; the functions below follow the
- * grammar of plan.h from left to right.
+ * grammar of faultplan.h from left to right.
  */
 #include "consensus/faultplan/plan_words.h"
 

@@ -19,6 +19,7 @@ read text, or ask nm of the objects in BUILD; run from the top of the tree.
               (SHARED).  An address that is handed to a function is not seen.
     twice     No tag of a struct, union or enum is defined twice, and no two files have
               the same name.
+    named     A file that a comment names is there.
     mpi       <mpi.h> is included by node/api/moot_mpi.h alone, and that by one file.
     pure      The core includes no header of clocks, I/O or threads, and its objects need
               nothing of libc but the short list below.
@@ -67,6 +68,7 @@ COMMENT_OR_STRING = re.compile(
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 TAG = re.compile(r"\b(struct|union|enum)\s+(?:_?[Aa]lign\w*\s*\([^)]*\)\s*)?(\w+)\s*\{")
 POINTER = r"\b(const\s+)?struct\s+(\w+)\s*\*\s*(?:const\s+)?\w+\s*=\s*&\s*"
+FILE_NAME = re.compile(r"\b[a-z]\w*\.[ch]\b")
 STEP = re.compile(r"\s*\.\s*(\w+)")
 CHANGE = re.compile(r"[\s)]*(=(?!=)|[-+*/%&|^]=|<<=|>>=|\+\+|--)")
 
@@ -116,11 +118,13 @@ class House:
 
     def __init__(self):
         self.rooms, self.fronts = [], []
-        self.texts, self.includes = {}, {}
+        self.texts, self.includes, self.comments = {}, {}, {}
         for file in sources():
             with open(file, encoding="utf-8") as lines:
                 text = lines.read()
             self.texts[file] = COMMENT_OR_STRING.sub(blank, text)
+            self.comments[file] = "\n".join(
+                match[0] for match in COMMENT_OR_STRING.finditer(text) if match[0][0] == "/")
             self.includes[file] = INCLUDE.findall(COMMENT_OR_STRING.sub(blank_comment, text))
         with open(ROOMS, encoding="utf-8") as lines:
             for line in lines:
@@ -282,6 +286,15 @@ def check_twice(house):
             yield "twice", file, house.home[files[0]], name
 
 
+def check_named(house):
+    there = {name for _, _, names in os.walk(".") for name in names}
+    there |= {name.split("/")[-1] for includes in house.includes.values()
+              for _, name in includes}
+    for file, comments in house.comments.items():
+        for name in set(FILE_NAME.findall(comments)) - there:
+            yield "named", file, None, name
+
+
 def check_mpi(house):
     for file, includes in house.includes.items():
         for _, name in includes:
@@ -356,7 +369,8 @@ def find_violations(build):
     defined, needed = read_symbols(house, build)
     found = set()
     for violations in (check_include(house), check_private(house), check_state(house),
-                       check_twice(house), check_mpi(house), check_pure_headers(house),
+                       check_twice(house), check_named(house), check_mpi(house),
+                       check_pure_headers(house),
                        check_call(house, defined, needed), check_pure_symbols(defined, needed),
                        check_export(build)):
         for check, file, home, name in violations:
