@@ -13,6 +13,7 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Room for one more: that of tasks taken off, if there is much of it. */
@@ -63,6 +64,7 @@ struct own_message {
 
 struct message *agenda_send(struct core *core, uint32_t to, enum message_type type)
 {
+    assert(to < core->size && type < MESSAGE_TYPE_END);
     if (to != core->rank) {
         return out_send(core, to, type, NULL);
     }

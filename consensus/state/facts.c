@@ -7,6 +7,8 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 bool disseminate_is_on(const struct core *core)
 {
     return core->member_count > core->options.direct_max;
@@ -59,6 +61,7 @@ bool reclaim_is_on(const struct core *core)
 
 bool reclaim_place_is_leaving(const struct core *core, roll_place place)
 {
+    assert(place_lane(place) < core->gossip.lane_count);
     uint64_t position = place_position(place);
     if (core->reclaim.drop.leaving == 0 || position > core->reclaim.drop.leaving_last) {
         return false;
@@ -99,6 +102,7 @@ bool view_change_moved(const struct core *core, const struct task_record *task)
 uint32_t chair_or_keeper(const struct rankset *members, const moot_hash *hash,
                          const struct rankset *candidates)
 {
+    assert(!rankset_empty(members));
     uint32_t chair = placement_chair(hash, members, candidates);
     return chair != NOBODY || candidates == NULL ? chair
                                                  : placement_chair(hash, members, NULL);

@@ -7,8 +7,11 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 void giving_return(struct core *core, struct task_record *task)
 {
+    assert(core->membership.leave.going && task->own == CORE_OWN_NONE);
     assert(!task->returning);
     task->returning = true;
     core->state.untaken++;
@@ -16,6 +19,7 @@ void giving_return(struct core *core, struct task_record *task)
 
 void giving_hand_over(struct core *core, struct task_record *task)
 {
+    assert(core->membership.leave.going && task->have == CORE_HAVE_DATA);
     assert(!task->handing);
     task->handing = true;
     core->state.untaken++;

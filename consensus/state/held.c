@@ -5,10 +5,13 @@
 
 #include "proto/copy.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void held_add(struct core *core, struct held *first, struct held **last)
 {
+    assert(first != NULL && *last == NULL);
+    assert(*core->state.held_last == NULL);
     *core->state.held_last = first;
     core->state.held_last = last;
 }

@@ -6,6 +6,8 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 /* --- Known holders ------------------------------------------------------------- */
 
 /* Some part says that the rank's lane equals ours at this position. */
@@ -23,6 +25,7 @@ static bool is_in_part(const struct lane_record *lane, uint64_t position, uint32
 
 bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
 {
+    assert(place_lane(place) < core->gossip.lane_count);
     const struct lane_record *lane = &core->gossip.lanes[place_lane(place)];
     uint64_t position = place_position(place);
     if (rank == core->rank ||
@@ -54,6 +57,7 @@ bool roll_knows_holder(const struct core *core, const struct task_record *task,
 bool chair_may_choose(const struct core *core, const struct task_record *task,
                       uint32_t rank)
 {
+    assert(rank < core->size);
     bool refused = task->requests != NULL && rankset_has(&task->requests->never, rank);
     return rankset_has(&core->members, rank) && !refused &&
            !(rank == core->rank && core->membership.leave.ready) &&
@@ -74,6 +78,7 @@ bool chair_has_choice(const struct core *core, const struct task_record *task)
 
 bool chair_has_holder(const struct core *core, const struct task_record *task)
 {
+    assert(task->finder || task->requests != NULL);
     return !task->finder && (task->requests->balloting || chair_has_choice(core, task));
 }
 

@@ -3,6 +3,7 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static size_t once_slot(const moot_hash *once, size_t room, const moot_hash *hash)
@@ -24,6 +25,7 @@ bool reclaim_once_is_gone(const struct core *core, const moot_hash *hash)
 
 void reclaim_note_once(struct core *core, const moot_hash *hash)
 {
+    assert(hash_has(hash, MOOT_HASH_ONCE));
     struct core_state *state = &core->state;
     if (state->once_count * 2 >= state->once_room) {
         size_t room = state->once_room ? state->once_room * 2 : 64;

@@ -9,6 +9,7 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ void *core_alloc(struct core *core, size_t size)
 bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
                size_t item_size)
 {
+    assert(item_size > 0 && needed > 0);
     if (needed <= *room) {
         return true;
     }
@@ -263,6 +265,7 @@ HOT struct core_output *out_add(struct core *core, enum core_output_type type,
 void out_note_add(struct core *core, enum core_point point,
                   const struct task_record *task, uint32_t peer, enum evidence evidence)
 {
+    assert((core->options.notes & CORE_NOTE(point)) != 0);
     struct core_output *item = out_add(core, CORE_OUT_NOTE, task);
     if (item != NULL) {
         item->u.note.point = point;
@@ -325,6 +328,7 @@ void out_forget(struct core *core, void *user)
 
 const struct rankset *out_copy_set(struct core *core, const struct rankset *set)
 {
+    assert(set != NULL);
     struct rankset *copy = out_borrow(core, sizeof(*copy));
     uint64_t *high =
         set->high_words > 0 ? out_borrow(core, set->high_words * sizeof(*high)) : NULL;

@@ -8,11 +8,13 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool peers_make_room(struct core *core, uint32_t size)
 {
+    assert(size >= core->size && size <= LIMIT_RANKS);
     uint64_t *uids = realloc(core->state.uids, size * sizeof(*uids));
     core->state.uids = uids != NULL ? uids : core->state.uids;
     uint32_t *hosts = realloc(core->state.hosts, size * sizeof(*hosts));
@@ -97,6 +99,8 @@ static void swap(struct announced *a, struct announced *b)
 struct announced *announced_enter(struct core *core, struct peer *peer,
                                   const struct message_roll *roll)
 {
+    assert(roll->first > 0 && roll->count > 0);
+    assert(peer->open_count <= peer->announced_count);
     for (uint32_t i = 0; i < peer->announced_count; i++) {
         const struct announced *old = &peer->announced[i];
         if (old->lane == roll->lane && old->first == roll->first &&
@@ -119,6 +123,7 @@ struct announced *announced_enter(struct core *core, struct peer *peer,
 
 void announced_forget(struct peer *peer, uint32_t i)
 {
+    assert(i < peer->announced_count);
     if (i < peer->open_count) {
         announced_close(peer, i);
         i = peer->open_count;
@@ -128,6 +133,7 @@ void announced_forget(struct peer *peer, uint32_t i)
 
 void announced_close(struct peer *peer, uint32_t i)
 {
+    assert(i < peer->announced_count);
     if (i < peer->open_count) {
         swap(&peer->announced[i], &peer->announced[--peer->open_count]);
     }
@@ -140,6 +146,7 @@ void announced_open(struct peer *peer) { peer->open_count = peer->announced_coun
 /* Of a rank with whom there is nothing else to do it need not be known. */
 void peer_heard(struct core *core, uint32_t rank)
 {
+    assert(rank < core->size);
     if (core->state.peers[rank] != NULL) {
         core->state.peers[rank]->heard_ns = core->now_ns;
     }
@@ -147,6 +154,7 @@ void peer_heard(struct core *core, uint32_t rank)
 
 bool core_make_room(struct core *core, uint32_t size)
 {
+    assert(size <= LIMIT_RANKS);
     if (size <= core->size) {
         return true;
     }
@@ -168,6 +176,7 @@ bool core_make_room(struct core *core, uint32_t size)
 
 void peer_spoke(struct core *core, uint32_t rank)
 {
+    assert(rank < core->size && core->epoch > 0);
     if (core->state.peers[rank] != NULL) {
         core->state.peers[rank]->spoke_epoch = core->epoch;
     }
@@ -175,6 +184,7 @@ void peer_spoke(struct core *core, uint32_t rank)
 
 void peer_name(struct core *core, uint32_t rank, uint64_t uid, uint32_t host)
 {
+    assert(rank < core->size);
     core->state.uids[rank] = uid;
     core->state.hosts[rank] = host;
 }

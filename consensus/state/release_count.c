@@ -23,6 +23,8 @@
  */
 #include "consensus/state/state_private.h"
 
+#include <assert.h>
+
 /* --- Is it released here? -------------------------------------------------------- */
 
 static bool has_ended(const struct task_record *task)
@@ -123,6 +125,7 @@ HOT void release_count_one(struct core *core, struct task_record *task)
 
 void release_take_back(struct core *core, struct task_record *task)
 {
+    assert(task->counted && task->position != 0);
     struct chunk_facts *facts = facts_of(core, task);
     task->counted = false;
     facts->quiet--;
@@ -183,6 +186,7 @@ static void note_taken(struct core *core, roll_place place, roll_place from)
 
 HOT void release_note_stub(struct core *core, const struct stub *stub)
 {
+    assert(stub->position != 0);
     for (uint32_t i = 0; i < stub->input_count && !MUTANT(STUBFED); i++) {
         note_taken(core, stub->place, stub->inputs[i]);
     }
@@ -195,6 +199,7 @@ static roll_place place_of_task(const struct task_record *task)
 
 HOT void release_note_place(struct core *core, const struct task_record *task)
 {
+    assert(task->position != 0);
     struct lane_record *lane = &core->gossip.lanes[task->lane];
     if (task->consumers != NULL) { /* they came before it */
         note_fed(core, place_of_task(task), 0);
@@ -218,6 +223,7 @@ HOT void release_note_place(struct core *core, const struct task_record *task)
 
 void release_note_none(struct core *core, const struct task_record *task)
 {
+    assert(task->position == 0 && task->held);
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct task_record *from = task_inputs(task)[i].from;
         if (from != NULL && from->position != 0) {
@@ -256,6 +262,8 @@ static void add_edges(const struct task_record *task, uint64_t first, uint64_t l
 struct chunk_facts release_facts_of(struct core *core, uint32_t number, uint64_t first,
                                     uint32_t count)
 {
+    assert(number < core->gossip.lane_count);
+    assert(first >= 1 && first + count <= core->gossip.lanes[number].len + 1);
     struct chunk_facts facts = {0};
     stub_expand_all(core);
     for (uint64_t at = first; at < first + count && !core->broken; at++) {
@@ -284,6 +292,7 @@ static bool agree_upto(const struct core *core, const struct lane_record *lane,
 bool release_is_all_quiet(const struct core *core, uint32_t number,
                           const struct chunk *chunk)
 {
+    assert(chunk->facts.quiet <= chunk->count);
     const struct chunk_facts *facts = &chunk->facts;
     return chunk->live == chunk->count && facts->quiet == chunk->count &&
            !facts->feeds_elsewhere &&

@@ -18,6 +18,8 @@ HOT void *lane_known(const struct lane_record *lane, uint64_t position)
 
 void lane_replace(struct lane_record *lane, uint64_t position, struct task_record *task)
 {
+    assert(lane_known(lane, position) != NULL);
+    assert(is_stub(lane_known(lane, position)));
     lane->pages[(position - 1) / PAGE_TASKS].known[(position - 1) % PAGE_TASKS] = task;
 }
 
@@ -35,6 +37,7 @@ void lane_expect(const struct lane_record *lane, uint64_t position)
 
 bool lane_put(struct core *core, struct lane_record *lane, void *known)
 {
+    assert(known != NULL);
     uint64_t index = lane->len / PAGE_TASKS;
     if (lane->len % PAGE_TASKS == 0) {
         if (!core_grow(core, &lane->pages, &lane->page_room, (uint32_t)index + 1,
@@ -58,6 +61,7 @@ HOT void lane_forget(struct core *core, struct lane_record *lane, uint64_t posit
 {
     uint64_t index = (position - 1) / PAGE_TASKS;
     struct page *page = &lane->pages[index];
+    assert(page->live > 0);
     page->known[(position - 1) % PAGE_TASKS] = NULL;
     if (--page->live == 0 && lane->len >= (index + 1) * PAGE_TASKS) {
         memory_give(core, page->known, PAGE_TASKS * sizeof(*page->known));

@@ -8,6 +8,7 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* --- Marks of scopes that have ended --------------------------------------------- */
@@ -31,6 +32,7 @@ bool mark_is_dropped(const struct core *core, uint64_t mark)
 
 void scope_mark_add(struct core *core, uint64_t mark)
 {
+    assert(mark != 0 && !mark_is_dropped(core, mark));
     if (core->state.mark_count * 2 >= core->state.mark_room) {
         size_t room = core->state.mark_room ? core->state.mark_room * 2 : 64;
         uint64_t *marks = core_alloc(core, room * sizeof(*marks));
@@ -72,6 +74,7 @@ struct scope_record *scope_find(const struct core *core, uint64_t mark)
 /* Behind those that are watched already. */
 void scope_watch_last(struct core *core, struct scope_record *scope)
 {
+    assert(!scope->watched && !scope->dropping);
     scope->watched = true;
     scope->watch_next = NULL;
     *(core->state.scopes_watched != NULL ? &core->state.watched_last->watch_next
@@ -81,6 +84,8 @@ void scope_watch_last(struct core *core, struct scope_record *scope)
 
 struct scope_record *scope_watched_take(struct core *core)
 {
+    assert(core->state.scopes_watched != NULL);
+    assert(core->state.scopes_watched->watched);
     struct scope_record *scope = core->state.scopes_watched;
     core->state.scopes_watched = scope->watch_next;
     scope->watched = false;
@@ -103,6 +108,7 @@ void scope_watch(struct core *core, struct scope_record *scope)
 struct scope_record *scope_enter(struct core *core, uint64_t mark,
                                  const moot_hash *hash)
 {
+    assert(mark != 0 && mark == hash_scope(hash));
     if (core->state.scope_buckets == NULL) {
         core->state.scope_buckets =
             core_alloc(core, SCOPE_BUCKETS * sizeof(struct scope_record *));
@@ -132,6 +138,7 @@ struct scope_record *scope_enter(struct core *core, uint64_t mark,
 /* The record goes, its mark stays. */
 void scope_end(struct core *core, struct scope_record *scope)
 {
+    assert(scope->tasks == NULL && !scope->watched && scope->dropping);
     struct scope_record **link = bucket_of(core, scope->mark);
     while (*link != scope) {
         link = &(*link)->bucket_next;
@@ -157,6 +164,7 @@ void scope_release_all(struct core *core)
 
 void scope_add_task(struct scope_record *scope, struct task_record *task)
 {
+    assert(task->scope == NULL && scope->mark == hash_scope(&task->hash));
     task->scope = scope;
     task->scope_prev = NULL;
     task->scope_next = scope->tasks;
@@ -192,6 +200,7 @@ bool core_scope_closed(const struct core *core, const moot_hash *hash)
 
 void scope_on_rank_close(struct core *core)
 {
+    assert(core->step.closed);
     for (size_t i = 0; core->state.scope_buckets != NULL && i < SCOPE_BUCKETS; i++) {
         for (struct scope_record *scope = core->state.scope_buckets[i]; scope != NULL;
              scope = scope->bucket_next) {
@@ -210,6 +219,7 @@ static bool counts(enum message_type type)
 
 void scope_touch(struct core *core, struct scope_record *scope)
 {
+    assert(scope_find(core, scope->mark) == scope);
     scope->touched = true;
     scope->rests = false;
     if (scope_is_closed_here(core, scope)) {

@@ -1,10 +1,12 @@
 /* state.c - how a core's records and memory begin and end. */
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void state_begin(struct core *core)
 {
+    assert(core->state.slot_count == 0 && core->state.held_first == NULL);
     const struct core_options *options = &core->options;
     core->state.record_bytes = options->entry_bytes;
     core->state.held_last = &core->state.held_first;

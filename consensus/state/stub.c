@@ -36,6 +36,7 @@
 
 #include "hashing/placement.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* More were expanded than dropped, by so many: for so many registrations there are
@@ -142,6 +143,7 @@ static roll_place place_of_known(const void *known)
 static void fill(struct stub *stub, const struct core *core, const moot_hash *hash,
                  const struct core_register *reg, size_t words, uint32_t chair)
 {
+    assert(chair != core->rank && reg->host_size < HOST_BYTES_MAX);
     stub->hash = *hash;
     stub->pieces = 0;
     stub->input_count = (uint8_t)reg->input_count;
@@ -187,6 +189,7 @@ HOT void *core_prune(struct core *core, const moot_hash *hash,
 static bool take_over_inputs(struct core *core, struct task_record *task,
                              const struct stub *stub)
 {
+    assert(task->input_count == 0);
     if (stub->input_count == 0) {
         return true;
     }
@@ -262,6 +265,9 @@ COLD struct task_record *stub_expand(struct core *core, void *known)
 void stub_put_away(struct core *core, struct task_record *task, struct edge *edge,
                    roll_place place)
 {
+    assert(edge->from == NULL && !edge->away && !edge->waiting);
+    assert(place_position(place) > 0);
+    assert(task->own == CORE_OWN_NONE);
     task->takes_away = true;
     edge->away = true;
     edge->place = place;
@@ -272,6 +278,8 @@ void stub_put_away(struct core *core, struct task_record *task, struct edge *edg
  * run could not read it. */
 static void bring(struct core *core, struct edge *edge)
 {
+    assert(edge->away && edge->from == NULL);
+    assert(core->state.away_count > 0);
     roll_place place = edge->place;
     const struct lane_record *lane = &core->gossip.lanes[place_lane(place)];
     struct task_record *from = lane_task(core, lane, place_position(place));
@@ -296,6 +304,7 @@ void stub_bring_inputs(struct core *core, struct task_record *task)
 
 void stub_forget_inputs(struct core *core, struct task_record *task)
 {
+    assert(task->takes_away);
     for (uint32_t i = 0; i < task->input_count; i++) {
         core->state.away_count -= task_inputs(task)[i].away;
     }
@@ -320,6 +329,7 @@ COLD void stub_expand_all(struct core *core)
 
 HOT void stub_let_go(struct core *core, struct stub *stub)
 {
+    assert(stub->chair != core->rank);
     if ((stub->state & STUB_LET_GO) != 0) {
         return;
     }
@@ -334,6 +344,8 @@ HOT void stub_let_go(struct core *core, struct stub *stub)
 
 HOT void stub_forget(struct core *core, struct stub *stub)
 {
+    assert(core->state.stub_count > 0 && core->stats.tasks > 0);
+    assert((stub->state & STUB_LET_GO) == 0 || core->stats.let_go > 0);
     table_remove(core, &stub->hash);
     core->stats.tasks--;
     core->state.stub_count--;

@@ -8,6 +8,7 @@
  */
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,7 @@ HOT void table_put(struct core *core, size_t slot, const moot_hash *hash, void *
 
 void table_replace(struct core *core, struct task_record *task)
 {
+    assert(table_look(core, &task->hash) != NULL);
     core->state.slots[slot_of(core, &task->hash)] = task;
 }
 
@@ -266,6 +268,7 @@ static struct task_record *record_new(struct core *core, size_t input_count,
 struct task_record *table_record(struct core *core, size_t input_count,
                                  size_t room_bytes, uint32_t chair, bool alone)
 {
+    assert(chair < core->size && chair != core->rank);
     struct task_record *task = record_new(core, input_count, room_bytes);
     if (task != NULL) {
         task->chair = chair;
@@ -367,6 +370,8 @@ HOT struct task_record *table_enter_for(struct core *core, const moot_hash *hash
 bool task_learn_candidates(struct core *core, struct task_record *task,
                            const struct rankset *candidates)
 {
+    assert(candidates == NULL || hash_has(&task->hash, MOOT_HASH_CANDIDATES));
+    assert(task->own == CORE_OWN_NONE || !task->finder);
     if (!task->finder || candidates == NULL) {
         return true;
     }
@@ -444,6 +449,7 @@ void table_release(struct core *core)
 
 void graph_link_edge(struct edge *edge, struct task_record *from, bool order_only)
 {
+    assert(edge->from == NULL && !edge->away);
     struct edge *next = from->consumers;
     edge->from = from;
     edge->next = next;
@@ -457,6 +463,7 @@ void graph_link_edge(struct edge *edge, struct task_record *from, bool order_onl
 
 void requests_release(struct core *core, struct requests *requests)
 {
+    assert(requests == NULL || requests->asker_count <= requests->asker_room);
     if (requests == NULL) {
         return;
     }

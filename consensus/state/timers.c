@@ -30,6 +30,8 @@
 #include "consensus/state/timers.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 enum {
     ESTIMATE_MEAN_SHARE = 8, /* a sample's weight: 1/8 in the mean, */
     ESTIMATE_DEVIATION_SHARE = 4,
@@ -94,6 +96,7 @@ static void fade(struct quantiles *quantiles)
 
 void quantiles_add(struct quantiles *quantiles, uint64_t sample_ns)
 {
+    assert(quantiles->count <= QUANTILES_WINDOW);
     if (quantiles->count == QUANTILES_WINDOW) {
         fade(quantiles);
     }
@@ -103,6 +106,7 @@ void quantiles_add(struct quantiles *quantiles, uint64_t sample_ns)
 
 uint64_t quantiles_at_ns(const struct quantiles *quantiles, uint32_t per_mille)
 {
+    assert(per_mille <= 1000);
     uint64_t below = 0, wanted = ((uint64_t)quantiles->count * per_mille + 999) / 1000;
     for (uint32_t bin = 0; bin < QUANTILES_BINS && quantiles->count > 0; bin++) {
         below += quantiles->bins[bin];
@@ -143,6 +147,7 @@ static uint64_t stirs(const struct core *core)
 
 bool timers_state(struct core *core, struct peer *peer)
 {
+    assert(peer->rank != core->rank);
     peer->state_stirs = stirs(core);
     return peer->state.passive;
 }
@@ -194,6 +199,7 @@ void timers_round_trip(struct peer *peer, uint64_t trip_ns)
  * then twice as long each time, which is a period in all. */
 uint64_t timers_next_heartbeat_ns(struct core *core)
 {
+    assert(core->state.early_beats <= EARLY_BEATS);
     uint64_t period_ns = core->options.heartbeat_ns;
     if (!adapts(core, CORE_ADAPT_ASK) || core->state.early_beats == EARLY_BEATS) {
         return period_ns;
@@ -264,6 +270,7 @@ uint64_t timers_suspect_ns(const struct core *core, uint32_t rank)
 
 void timers_heartbeat(struct core *core, struct peer *peer)
 {
+    assert(peer->rank != core->rank && peer->beat_ns <= core->now_ns);
     uint64_t gap_ns = peer->beat_ns != 0 ? core->now_ns - peer->beat_ns : 0;
     uint64_t faded_ns = peer->gap_ns - peer->gap_ns / GAP_FADES;
     peer->gap_ns = gap_ns > faded_ns ? gap_ns : faded_ns;
@@ -272,6 +279,7 @@ void timers_heartbeat(struct core *core, struct peer *peer)
 
 void timers_own_heartbeat(struct core *core)
 {
+    assert(detector_is_on(core) && core->state.unwell <= UNWELL_MAX);
     uint64_t due_ns = core->membership.heartbeat_due_ns;
     if (due_ns == 0) {
         return; /* the first */

@@ -42,6 +42,7 @@ struct tree_place tree_place(const struct rankset *members, uint32_t root,
 
 uint32_t tree_depth(uint32_t member_count)
 {
+    assert(member_count >= 1);
     uint32_t depth = 0;
     for (uint32_t last = member_count; last > 1; last = (last - 2) / TREE_ARITY + 1) {
         depth++;
