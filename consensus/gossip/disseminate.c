@@ -22,6 +22,7 @@
 #include "consensus/state/state.h"
 #include "consensus/state/tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,7 @@ static void take_children(struct core *core)
 
 static void take_partners(struct core *core)
 {
+    assert(rankset_has(&core->members, core->rank));
     uint32_t count = core->member_count;
     core->gossip.place = rankset_below(&core->members, core->rank);
     core->gossip.partner_count = 0;
@@ -109,6 +111,7 @@ void disseminate_enter(struct core *core)
 static void add_row(struct core *core, struct rankset *set, uint32_t from,
                     uint32_t before)
 {
+    assert(rankset_has(&core->members, from));
     uint32_t count = core->member_count;
     before = before < count ? before : count - 1;
     uint32_t place = rankset_below(&core->members, from);
@@ -127,6 +130,8 @@ static void add_row(struct core *core, struct rankset *set, uint32_t from,
 void disseminate_learn(struct core *core, struct lane_record *lane, struct chunk *chunk,
                        uint32_t from, uint32_t before)
 {
+    assert(disseminate_is_on(core) && from != core->rank);
+    assert(rankset_has(&core->members, from));
     uint32_t count = core->member_count;
     uint32_t place = rankset_below(&core->members, from);
     uint32_t distance = (core->gossip.place + count - place) % count;
@@ -150,6 +155,7 @@ void disseminate_forget(struct lane_record *lane)
 /* Forgets a part: of the oldest chunk, the shortest. */
 static void make_room(struct lane_record *lane)
 {
+    assert(lane->part_count > 0);
     uint32_t least = 0;
     for (uint32_t i = 1; i < lane->part_count; i++) {
         const struct chunk *a = &lane->part[i], *b = &lane->part[least];
@@ -165,6 +171,7 @@ static void make_room(struct lane_record *lane)
 static struct chunk *part_of(struct core *core, struct lane_record *lane,
                              uint64_t first, uint32_t count, const struct rollsum *sum)
 {
+    assert(count > 0 && first >= 1);
     for (uint32_t i = 0; i < lane->part_count; i++) {
         struct chunk *part = &lane->part[i];
         if (part->first == first && part->count == count) {
@@ -185,12 +192,15 @@ static struct chunk *part_of(struct core *core, struct lane_record *lane,
 void disseminate_learn_part(struct core *core, struct lane_record *lane, uint32_t from,
                             const struct announced *what)
 {
+    assert(what->lane < core->gossip.lane_count);
+    assert(what->first + what->count - 1 <= lane->len);
     struct chunk *part = part_of(core, lane, what->first, what->count, &what->sum);
     disseminate_learn(core, lane, part, from, what->before);
 }
 
 void disseminate_tell_part(struct core *core, struct lane_record *lane)
 {
+    assert(lane->open_first <= lane->len);
     if (disseminate_is_on(core)) {
         (void)part_of(core, lane, lane->open_first,
                       (uint32_t)(lane->len - lane->open_first + 1), &lane->open_sum);
@@ -203,6 +213,7 @@ void disseminate_tell_part(struct core *core, struct lane_record *lane)
 static void tell(struct core *core, uint32_t number, const struct chunk *chunk,
                  uint32_t to, bool partial)
 {
+    assert(rankset_has(&core->members, to));
     const moot_hash *first = lane_hash(&core->gossip.lanes[number], chunk->first);
     struct message *message =
         first != NULL ? out_send(core, to, MESSAGE_ROLL, NULL) : NULL;
@@ -229,6 +240,7 @@ static bool has_turns(const struct core *core, const struct chunk *chunk)
 static bool take_turn(struct core *core, uint32_t number, struct chunk *chunk,
                       bool partial)
 {
+    assert(disseminate_is_on(core) || core->gossip.partner_count == 0);
     if (!has_turns(core, chunk) || core->options.mode == CORE_TRUST) {
         return false;
     }

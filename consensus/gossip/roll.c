@@ -21,6 +21,7 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,7 @@ void roll_release(struct core *core)
 bool roll_agrees_so_far(const struct core *core, const struct task_record *task,
                         uint32_t rank)
 {
+    assert(rank < core->size && rank != core->rank);
     const struct peer *peer = core->state.peers[rank];
     unsigned own_way = CORE_TASK_NESTED | CORE_TASK_HINT | CORE_TASK_ADOPTED;
     if (disseminate_is_on(core) || peer == NULL || peer->state.closed ||
@@ -84,6 +86,7 @@ bool roll_agrees_so_far(const struct core *core, const struct task_record *task,
 uint64_t roll_agreed(const struct core *core, const struct lane_record *lane,
                      uint32_t rank)
 {
+    assert(rank < core->size);
     if (!disseminate_is_on(core)) {
         return lane->agreed != NULL ? lane->agreed[rank] : 0;
     }
@@ -110,6 +113,7 @@ uint64_t roll_agreed(const struct core *core, const struct lane_record *lane,
 static uint64_t behind_what_has_gone(const struct lane_record *lane, uint64_t agreed,
                                      uint64_t first)
 {
+    assert(first <= lane->len + 1);
     while (agreed + 1 < first && lane_known(lane, agreed + 1) == NULL) {
         agreed++;
     }
@@ -120,6 +124,8 @@ static uint64_t behind_what_has_gone(const struct lane_record *lane, uint64_t ag
 static void agree(struct core *core, const struct announced *what, uint32_t from,
                   struct chunk *chunk)
 {
+    assert(from != core->rank && what->lane < core->gossip.lane_count);
+    assert(what->first + what->count - 1 <= core->gossip.lanes[what->lane].len);
     struct lane_record *lane = &core->gossip.lanes[what->lane];
     if (lane->agreed == NULL) {
         lane->agreed = core_alloc(core, core->size * sizeof(*lane->agreed));
@@ -150,6 +156,7 @@ static void agree(struct core *core, const struct announced *what, uint32_t from
 bool roll_sum_of(const struct core *core, const struct lane_record *lane,
                  uint64_t first, uint32_t count, struct rollsum *sum)
 {
+    assert(count == 0 || first + count - 1 <= lane->len);
     *sum = (struct rollsum){0, 0};
     for (uint64_t at = first; at < first + count; at++) {
         const moot_hash *known = lane_hash(lane, at);
@@ -185,6 +192,7 @@ static bool leave_to_split(struct core *core, uint32_t from, struct announced *w
 /* True if the announcement matches what we have, and is now known to match. */
 static bool resolve(struct core *core, uint32_t from, struct announced *what)
 {
+    assert(from != core->rank && what->count > 0);
     const struct chunk_name name = {what->sum, what->count};
     uint32_t number;
     struct chunk *chunk = what->partial ? NULL : roll_find_chunk(core, &name, &number);
@@ -237,6 +245,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
 
 static void resolve_or_close(struct core *core, struct peer *peer, uint32_t i)
 {
+    assert(i < peer->announced_count);
     const struct announced *what = &peer->announced[i];
     if (resolve(core, peer->rank, &peer->announced[i])) {
         announced_forget(peer, i);
@@ -275,6 +284,7 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
 /* All but its place: `what`. */
 static void announce(struct core *core, uint32_t number, struct message_roll what)
 {
+    assert(what.count > 0 && number < core->gossip.lane_count);
     if (core->options.mode == CORE_TRUST || disseminate_is_on(core)) {
         return;
     }
@@ -294,6 +304,8 @@ static void announce(struct core *core, uint32_t number, struct message_roll wha
 
 void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk)
 {
+    assert(number < core->gossip.lane_count && chunk->live > 0);
+    assert(chunk->stage != CHUNK_LEAVING);
     const moot_hash *first = lane_hash(&core->gossip.lanes[number], chunk->first);
     announce(core, number,
              (struct message_roll){.first = chunk->first,
@@ -306,6 +318,7 @@ void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk
 /* What is leaving all hold, and each has heard so of all. */
 void roll_enter_view(struct core *core)
 {
+    assert(!core->membership.settled);
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
         struct lane_record *lane = &core->gossip.lanes[number];
         for (uint32_t i = 0; i < lane->chunk_count; i++) {
@@ -321,6 +334,8 @@ void roll_enter_view(struct core *core)
 
 static void cut_chunk(struct core *core, struct lane_record *lane, uint32_t number)
 {
+    assert(lane->len >= lane->open_first);
+    assert(lane->len - lane->open_first < ROLL_CHUNK_TASKS_MAX);
     if (!core_grow(core, &lane->chunks, &lane->chunk_room, lane->chunk_count + 1,
                    sizeof(*lane->chunks))) {
         return;
@@ -380,6 +395,8 @@ HOT static inline void add_to_sum(struct core *core, struct lane_record *lane,
 
 HOT bool roll_append_stub(struct core *core, struct stub *stub)
 {
+    assert(stub->position == 0);
+    assert(place_lane(stub->place) < core->gossip.lane_count);
     uint32_t number = place_lane(stub->place);
     struct lane_record *lane = &core->gossip.lanes[number];
     if (!put(core, lane, number, &stub->hash, stub)) {
@@ -396,6 +413,7 @@ HOT bool roll_append_stub(struct core *core, struct stub *stub)
 HOT bool roll_append(struct core *core, struct lane_record *lane, uint32_t number,
                      struct task_record *task)
 {
+    assert(task->position == 0);
     const moot_hash *hash = &task->hash;
     if (!put(core, lane, number, hash, task)) {
         return false;
@@ -444,6 +462,7 @@ void roll_tell_partial(struct core *core)
 
 void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *roll)
 {
+    assert(from < core->size && from != core->rank);
     if (roll->lane >= LIMIT_LANES || roll->first == 0 || roll->count == 0 ||
         roll->count > ROLL_CHUNK_TASKS_MAX || roll->first > UINT64_MAX / 2) {
         core->stats.refused++;
@@ -470,6 +489,7 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
 
 void roll_on_want(struct core *core, uint32_t from, const struct message_want *want)
 {
+    assert(from < core->size && from != core->rank);
     const struct lane_record *lane =
         want->lane < core->gossip.lane_count ? &core->gossip.lanes[want->lane] : NULL;
     if (lane == NULL || want->first == 0 || want->first > lane->len ||
@@ -508,6 +528,7 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
 
 void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what)
 {
+    assert(from != core->rank && !what->wanted);
     struct message *message = out_send(core, from, MESSAGE_WANT, NULL);
     if (message != NULL) {
         message->u.want = (struct message_want){what->lane, what->first, what->count};
@@ -518,6 +539,7 @@ void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what)
 void roll_on_hashes(struct core *core, uint32_t from,
                     const struct message_hashes *hashes)
 {
+    assert(from < core->size && from != core->rank);
     struct peer *peer = peer_of(core, from);
     for (uint32_t i = 0; i < hashes->count; i++) {
         struct task_record *task = table_find(core, &hashes->hashes[i]);
@@ -545,6 +567,7 @@ void roll_on_hashes(struct core *core, uint32_t from,
 /* T1a needs to know what a closed peer holds: ask for what does not match. */
 void roll_want_of_closed(struct core *core)
 {
+    assert(core->step.closed);
     if (core->options.mode != CORE_REPAIR) {
         return;
     }
@@ -560,6 +583,7 @@ void roll_want_of_closed(struct core *core)
 
 bool roll_resolved(const struct core *core, uint32_t rank)
 {
+    assert(rank < core->size);
     return peer_seen(core, rank)->announced_count == 0;
 }
 
@@ -587,6 +611,7 @@ void roll_count_task(struct core *core, const void *known)
 /* At adjourn every rank's roll is known: count each task on its lowest holder. */
 void roll_count_common(struct core *core)
 {
+    assert(core->termination.adjourned);
     if (close_reduce_is_on(core)) {
         return; /* its root has counted them all */
     }

@@ -7,6 +7,7 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct chunk_place {
 
 static struct chunk *chunk_at(const struct core *core, struct chunk_place place)
 {
+    assert(place.lane < core->gossip.lane_count && place.chunk_plus_one > 0);
     return &core->gossip.lanes[place.lane].chunks[place.chunk_plus_one - 1];
 }
 
@@ -34,6 +36,7 @@ static void by_sum_put(struct chunk_place *index, size_t room, const struct core
 
 void roll_index_last(struct core *core, uint32_t number)
 {
+    assert(core->gossip.lanes[number].chunk_count > 0);
     struct chunk_place place = {number, core->gossip.lanes[number].chunk_count};
     if (core->gossip.by_sum_count * 2 >= core->gossip.by_sum_room) {
         size_t room = core->gossip.by_sum_room ? core->gossip.by_sum_room * 2 : 64;

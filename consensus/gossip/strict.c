@@ -12,12 +12,14 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SIDES_MAX = 4, PERIODS_TO_COLLECT = 5 };
 
 void strict_salt(moot_hash *hash, uint64_t position)
 {
+    assert(position > 0);
     uint64_t salt = position * 0x9e3779b97f4a7c15u;
     for (int i = 0; i < 8; i++) {
         hash->bytes[i] ^= (uint8_t)(salt >> (8 * i));
@@ -28,6 +30,7 @@ void strict_salt(moot_hash *hash, uint64_t position)
 static void put_on_side(struct core *core, uint32_t rank, const moot_hash *hash,
                         const char *site)
 {
+    assert(core->gossip.difference.found && rank < core->size);
     struct difference *difference = &core->gossip.difference;
     uint32_t i = 0;
     while (i < difference->side_count && !hash_equal(&difference->side[i].hash, hash)) {
@@ -65,6 +68,7 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
 
 static void put_mine(struct core *core)
 {
+    assert(core->gossip.difference.found);
     static const moot_hash nothing = {{0}};
     struct difference *difference = &core->gossip.difference;
     const struct lane_record *lane = difference->lane < core->gossip.lane_count
@@ -89,6 +93,7 @@ static void put_mine(struct core *core)
 /* Of two in a lane the earlier one counts, with what is heard of it from then on. */
 static void found(struct core *core, uint32_t lane, uint64_t position)
 {
+    assert(core->options.mode == CORE_STRICT && position > 0);
     struct difference *difference = &core->gossip.difference;
     bool earlier = lane == difference->lane && position < difference->position;
     if (difference->found && !earlier) {
@@ -128,6 +133,7 @@ static uint64_t first_difference(const struct core *core,
 void strict_on_hashes(struct core *core, uint32_t from,
                       const struct message_hashes *hashes)
 {
+    assert(core->options.mode == CORE_STRICT && from != core->rank);
     uint64_t position = first_difference(core, hashes);
     if (position != 0) {
         found(core, hashes->lane, position);
@@ -196,6 +202,7 @@ static void tell(struct core *core, uint32_t to,
 
 static void declare(struct core *core)
 {
+    assert(core->gossip.difference.found && !core->gossip.difference.declared);
     struct difference *difference = &core->gossip.difference;
     struct message_diverged said = {.lane = difference->lane,
                                     .position = difference->position,

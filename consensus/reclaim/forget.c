@@ -14,6 +14,7 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { CHUNKS_DEAD_MIN = 16 };
@@ -106,6 +107,7 @@ static void roll_forget_of(struct core *core, struct lane_record *lane,
 
 static void roll_forget(struct core *core, struct task_record *task)
 {
+    assert(task->position == 0 || task->held);
     if (task->position == 0) {
         return;
     }
@@ -122,6 +124,7 @@ static void roll_forget(struct core *core, struct task_record *task)
 HOT static void forget_record(struct core *core, struct task_record *task,
                               struct inside inside)
 {
+    assert(!task->on_push_list);
     uint32_t own = task->sees_out; /* a leaver's need, which ends with this */
     if (task->needs_done + task->needs_data > own) { /* a wait by the bare hash */
         graph_verdict(core, task, MOOT_ERR_SCOPE_CLOSED, NULL, 0);
@@ -156,6 +159,7 @@ static void count_alike(struct core *core, uint32_t count)
 
 bool forget_task(struct core *core, struct task_record *task, bool alike)
 {
+    assert(task->scope != NULL && task->scope->dropping);
     if (must_stay(task)) {
         return false;
     }
@@ -202,6 +206,8 @@ static struct inside inside_of(const struct task_record *task,
 
 void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
 {
+    assert(chunk->live > 0 && number < core->gossip.lane_count);
+    assert(core->membership.settled || chunk->stage == CHUNK_LEAVING);
     struct lane_record *lane = &core->gossip.lanes[number];
     bool all_go = chunk->facts.quiet == chunk->count && chunk->live == chunk->count;
     const struct chunk_facts facts = chunk->facts;
@@ -260,12 +266,14 @@ static void leave_announcements(struct core *core, uint64_t mark)
 
 void forget_begin(struct core *core, struct scope_record *scope)
 {
+    assert(scope->dropping);
     leave_push_list(core, scope);
     leave_announcements(core, scope->mark);
 }
 
 bool forget_some(struct core *core, struct scope_record *scope, uint32_t *budget)
 {
+    assert(scope->dropping);
     struct task_record *task = scope->tasks;
     while (task != NULL && *budget > 0 && !core->broken) {
         struct task_record *following = task->scope_next;

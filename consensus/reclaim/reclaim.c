@@ -42,6 +42,7 @@
 #include "consensus/gossip/gossip.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { NEWS_MIN = 256, LOOK_TASKS_MAX = 2048, LOOK_CHUNKS_MAX = 128, OFFER_MIN = 512 };
@@ -50,6 +51,8 @@ enum { NEWS_MIN = 256, LOOK_TASKS_MAX = 2048, LOOK_CHUNKS_MAX = 128, OFFER_MIN =
 
 void reclaim_late(struct core *core, uint32_t from, const struct message *message)
 {
+    assert(message_is(message->type, MESSAGE_IS_TASK));
+    assert(hash_has(&message->hash, MOOT_HASH_ONCE));
     core->stats.late++;
     if (message->type != MESSAGE_MOTION || message->u.motion.want == WANT_NOTHING) {
         return;
@@ -118,6 +121,8 @@ static bool all_released(struct core *core, uint32_t number, const struct chunk 
 void reclaim_say(struct core *core, uint32_t to, enum released_what what,
                  const struct chunk_name *name, struct message_released said)
 {
+    assert(what >= RELEASED_CHUNK_READY && name->count > 0);
+    assert(rankset_has(&core->members, to));
     said.what = what;
     said.count = name->count;
     said.sum = name->sum;
@@ -142,6 +147,7 @@ static struct chunk_name name_of(const struct chunk *chunk)
 static bool is_found_released(struct core *core, uint32_t number, struct chunk *chunk,
                               uint32_t *tasks)
 {
+    assert(chunk->stage == CHUNK_STAYS && chunk->looked <= chunk->count);
     const struct lane_record *lane = &core->gossip.lanes[number];
     bool moves = chunk->facts.quiet != chunk->quiet_then;
     core->reclaim.drop.moves |= moves;
@@ -174,6 +180,7 @@ struct look {
 static bool look_at(struct core *core, uint32_t number, struct chunk *chunk,
                     struct look *look)
 {
+    assert(number < core->gossip.lane_count && chunk->count > 0);
     if (chunk->stage != CHUNK_STAYS || chunk->live != chunk->count ||
         !(look->all || chunk->cut) || !roll_all_hold(core, number, chunk)) {
         return true;
@@ -323,6 +330,8 @@ bool core_is_leaving(const struct core *core, const moot_hash *hash)
 
 static void set_leaving(struct core *core, struct chunk *chunk)
 {
+    assert(chunk->stage != CHUNK_LEAVING && chunk->live == chunk->count);
+    assert(core->reclaim.drop.counts);
     struct drop *drop = &core->reclaim.drop;
     uint64_t last = chunk->first + chunk->count - 1;
     chunk->stage = CHUNK_LEAVING;
@@ -333,6 +342,7 @@ static void set_leaving(struct core *core, struct chunk *chunk)
 
 static void set_staying(struct core *core, struct chunk *chunk)
 {
+    assert(chunk->stage != CHUNK_LEAVING || core->reclaim.drop.leaving > 0);
     if (chunk->stage == CHUNK_LEAVING) {
         core->reclaim.drop.leaving--;
         chunk->stayed = core->membership.mail_waits;
@@ -370,6 +380,7 @@ bool reclaim_was_recent(const struct core *core, const struct chunk_name *name)
 static void answer(struct core *core, uint32_t from,
                    const struct message_released *asked)
 {
+    assert(asked->what == RELEASED_CHUNK_ASK);
     const struct chunk_name name = {asked->sum, (uint32_t)asked->count};
     uint32_t number;
     struct chunk *chunk = roll_find_chunk(core, &name, &number);
@@ -416,6 +427,7 @@ static void forget_recent(struct core *core, uint64_t round)
 
 static void note_recent(struct core *core, const struct chunk_name *name)
 {
+    assert(name->count > 0);
     struct drop *drop = &core->reclaim.drop;
     if (core_grow(core, &drop->recent, &drop->recent_room, drop->recent_count + 1,
                   sizeof(*drop->recent))) {
@@ -425,6 +437,7 @@ static void note_recent(struct core *core, const struct chunk_name *name)
 
 static void outcome(struct core *core, const struct message_released *said)
 {
+    assert(said->what == RELEASED_CHUNK_DROP || said->what == RELEASED_CHUNK_KEEP);
     const struct chunk_name name = {said->sum, (uint32_t)said->count};
     bool drops = said->what == RELEASED_CHUNK_DROP;
     uint32_t number;
@@ -452,6 +465,7 @@ static void outcome(struct core *core, const struct message_released *said)
 /* Nothing is left of it, because it was dropped or its scope has ended. */
 void reclaim_left(struct core *core, struct chunk *chunk)
 {
+    assert(chunk->live == 0);
     if (chunk->stage == CHUNK_LEAVING) {
         set_staying(core, chunk);
         take_up_held(core);
@@ -460,6 +474,7 @@ void reclaim_left(struct core *core, struct chunk *chunk)
 
 void reclaim_keep_back(struct core *core, struct held *held)
 {
+    assert(core->reclaim.drop.leaving > 0 && held->next == NULL);
     struct drop *drop = &core->reclaim.drop;
     if (drop->held_first == NULL) {
         drop->held_last = &drop->held_first;
@@ -470,6 +485,7 @@ void reclaim_keep_back(struct core *core, struct held *held)
 
 void reclaim_take(struct core *core, uint32_t from, const struct message_released *said)
 {
+    assert(said->what >= RELEASED_CHUNK_READY);
     switch ((int)said->what) {
     case RELEASED_CHUNK_ASK:
         answer(core, from, said);
@@ -488,6 +504,7 @@ void reclaim_take(struct core *core, uint32_t from, const struct message_release
 /* What was offered is offered anew; what is leaving is asked for. */
 void reclaim_enter_view(struct core *core)
 {
+    assert(!core->membership.settled);
     reclaim_forget_offers(core);
     release_forget_counts(core);
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
@@ -510,6 +527,7 @@ void reclaim_enter_view(struct core *core)
 /* Once all of this view has been entered: an outcome may come at once. */
 void reclaim_doubt(struct core *core)
 {
+    assert(!core->membership.settled && core->reclaim.drop.leaving > 0);
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
         for (uint32_t i = 0; i < core->gossip.lanes[number].chunk_count; i++) {
             const struct chunk *chunk = &core->gossip.lanes[number].chunks[i];
@@ -533,6 +551,7 @@ void reclaim_release(struct core *core)
 
 void reclaim_begin(struct core *core)
 {
+    assert(core->reclaim.drop.leaving == 0 && core->reclaim.drop.cuts == 0);
     struct drop *drop = &core->reclaim.drop;
     drop->held_last = &drop->held_first;
     drop->counts = core->options.drop_above > 0 && core->options.mode == CORE_REPAIR;

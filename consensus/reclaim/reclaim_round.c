@@ -13,6 +13,7 @@
 #include "consensus/gossip/gossip.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* --- Offers ---------------------------------------------------------------------- */
@@ -31,6 +32,7 @@ static struct offer *offer_find(struct core *core, const struct chunk_name *name
 
 static struct offer *offer_enter(struct core *core, const struct chunk_name *name)
 {
+    assert(rankset_next(&core->members, 0) == core->rank && name->count > 0);
     struct drop *drop = &core->reclaim.drop;
     struct offer *offer = offer_find(core, name);
     if (offer == NULL && core_grow(core, &drop->offers, &drop->offer_room,
@@ -43,6 +45,7 @@ static struct offer *offer_enter(struct core *core, const struct chunk_name *nam
 
 static void offer_remove(struct core *core, uint32_t i)
 {
+    assert(i < core->reclaim.drop.offer_count);
     struct drop *drop = &core->reclaim.drop;
     rankset_release(&drop->offers[i].ready);
     drop->offers[i] = drop->offers[--drop->offer_count];
@@ -84,6 +87,7 @@ static bool all_offer(const struct core *core, const struct offer *offer)
 static bool is_offered(const struct core *core, const struct task_record *to,
                        uint32_t number, const struct chunk *input)
 {
+    assert(to->held && number < core->gossip.lane_count);
     if (to->position == 0) {
         return to->own == CORE_OWN_DONE || to->have != CORE_HAVE_NOTHING;
     }
@@ -161,6 +165,7 @@ void reclaim_begin_round(struct core *core)
 
 static bool is_to_go(const struct offer *offer)
 {
+    assert(offer->asked);
     if (offer->doubted) {
         return offer->dropped && !MUTANT(DROPDOUBT);
     }
@@ -170,6 +175,7 @@ static bool is_to_go(const struct offer *offer)
 
 static void end_round(struct core *core)
 {
+    assert(core->reclaim.drop.answers_open == 0);
     struct drop *drop = &core->reclaim.drop;
     uint64_t round = drop->round;
     for (uint32_t i = drop->offer_count; i-- > 0;) {
@@ -199,6 +205,7 @@ static void end_round(struct core *core)
  * when what is leaving has stayed. */
 static void take_ready(struct core *core, uint32_t from, const struct chunk_name *name)
 {
+    assert(rankset_has(&core->members, from));
     uint32_t number;
     struct chunk *chunk = roll_find_chunk(core, name, &number);
     struct offer *offer = chunk != NULL || core->reclaim.drop.leaving > 0
@@ -219,6 +226,7 @@ static void take_ready(struct core *core, uint32_t from, const struct chunk_name
 
 static void take_answer(struct core *core, const struct message_released *said)
 {
+    assert(said->what == RELEASED_CHUNK_ANSWER);
     const struct chunk_name name = {said->sum, (uint32_t)said->count};
     struct offer *offer = offer_find(core, &name);
     if (offer == NULL || !offer->asked || said->round != core->reclaim.drop.round) {
@@ -237,6 +245,7 @@ static void take_answer(struct core *core, const struct message_released *said)
 /* A member has left the view before it heard what came of its answer. */
 static void take_doubt(struct core *core, uint32_t from, const struct chunk_name *name)
 {
+    assert(rankset_has(&core->members, from));
     uint32_t number;
     const struct chunk *chunk = roll_find_chunk(core, name, &number);
     if (chunk == NULL || chunk->stage != CHUNK_LEAVING) {

@@ -34,6 +34,7 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,7 @@ int scope_on_release(struct core *core, const moot_hash *hash)
 void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
                 struct message_released released)
 {
+    assert(to != core->rank && hash_scope(hash) != 0);
     struct message *message = out_send(core, to, MESSAGE_RELEASED, NULL);
     if (message != NULL) {
         message->hash = *hash;
@@ -92,6 +94,7 @@ void scope_send(struct core *core, uint32_t to, const moot_hash *hash,
 
 void scope_late(struct core *core, uint32_t from, const struct message *message)
 {
+    assert(scope_is_dropped(core, &message->hash));
     core->stats.late++;
     if (message_is(message->type, MESSAGE_IS_LATE)) {
         scope_send(core, from, &message->hash,
@@ -101,6 +104,7 @@ void scope_late(struct core *core, uint32_t from, const struct message *message)
 
 void scope_on_released(struct core *core, uint32_t from, const struct message *message)
 {
+    assert(message->type == MESSAGE_RELEASED && from < core->size);
     const struct message_released *said = &message->u.released;
     if (said->what >= RELEASED_CHUNK_READY) {
         reclaim_take(core, from, said);
@@ -153,6 +157,7 @@ void scope_on_released(struct core *core, uint32_t from, const struct message *m
 /* The next view is told, unless all know. */
 static void note_ended(struct core *core, uint64_t mark, bool from_lowest)
 {
+    assert(mark != 0);
     if (core->member_count > 1 &&
         core_grow(core, &core->reclaim.ended, &core->reclaim.ended_room,
                   core->reclaim.ended_count + 1, sizeof(*core->reclaim.ended))) {
@@ -165,6 +170,7 @@ static void note_ended(struct core *core, uint64_t mark, bool from_lowest)
  * they rest, so they have settled, and have heard what was told when they entered. */
 void scope_all_answered(struct core *core, const struct scope_record *scope)
 {
+    assert(scope->asked_after <= core->reclaim.ended_ever);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < core->reclaim.ended_count; i++) {
         const struct ended *one = &core->reclaim.ended[i];
@@ -179,6 +185,7 @@ void scope_all_answered(struct core *core, const struct scope_record *scope)
 void scope_drop(struct core *core, struct scope_record *scope, bool alike,
                 bool from_lowest)
 {
+    assert(!scope->dropping);
     note_ended(core, scope->mark, from_lowest);
     scope->dropping = true;
     scope->alike = alike;
@@ -246,6 +253,7 @@ static void forget_ended(struct core *core)
 
 void scope_enter_view(struct core *core, const struct view *view)
 {
+    assert(view->epoch == core->epoch && !core->membership.settled);
     forget_ended(core);
     FOR_MEMBERS(core, rank)
     {

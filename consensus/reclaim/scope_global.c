@@ -9,6 +9,7 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static struct scope_report *tally_of(struct core *core, struct scope_record *scope)
@@ -30,6 +31,7 @@ struct count {
 
 static struct count count(const struct core *core, const struct scope_record *scope)
 {
+    assert(scope->tally != NULL && scope->known == core->member_count);
     struct count all = {true, true, true, true, 0, 0};
     const struct scope_report *first = &scope->tally[rankset_next(&core->members, 0)];
     FOR_MEMBERS(core, rank)
@@ -59,6 +61,7 @@ static void send_all(struct core *core, const struct scope_record *scope,
 
 static void ask(struct core *core, struct scope_record *scope)
 {
+    assert(!scope->dropping && scope->round_open == 0);
     scope->round++;
     scope->round_open = core->member_count;
     scope->round_failed = false;
@@ -69,6 +72,7 @@ static void ask(struct core *core, struct scope_record *scope)
 
 static void sweep_all(struct core *core, struct scope_record *scope)
 {
+    assert(!scope->sweep_sent);
     scope->sweep_sent = true;
     send_all(core, scope, (struct message_released){.what = RELEASED_SWEEP});
     scope->sweep_asked = true;
@@ -79,6 +83,7 @@ static void sweep_all(struct core *core, struct scope_record *scope)
 void scope_drop_everywhere(struct core *core, struct scope_record *scope, bool alike,
                            uint64_t round)
 {
+    assert(!scope->dropping && rankset_next(&core->members, 0) == core->rank);
     send_all(core, scope,
              (struct message_released){
                  .what = RELEASED_DROP, .alike = alike, .round = round});
@@ -87,6 +92,7 @@ void scope_drop_everywhere(struct core *core, struct scope_record *scope, bool a
 
 static void end_round(struct core *core, struct scope_record *scope)
 {
+    assert(scope->round_open == 0 && scope->round > 0);
     const struct count all = count(core, scope);
     if (scope->round_failed || !all.rests || all.sent != all.received) {
         return;
@@ -118,6 +124,7 @@ static bool asks_early(const struct core *core, struct scope_record *scope)
 /* After each account that came in. */
 static void consider(struct core *core, struct scope_record *scope)
 {
+    assert(scope->round_open == 0 && !scope->dropping);
     if (scope->known < core->member_count) {
         if (scope->round == 0 && asks_early(core, scope)) {
             ask(core, scope);
@@ -142,6 +149,8 @@ static void consider(struct core *core, struct scope_record *scope)
 void scope_take_account(struct core *core, struct scope_record *scope, uint32_t from,
                         const struct message_released *said)
 {
+    assert(rankset_has(&core->members, from));
+    assert(said->what == RELEASED_READY || said->what == RELEASED_ANSWER);
     struct scope_report *tally = tally_of(core, scope);
     if (tally == NULL || scope->dropping) {
         return;

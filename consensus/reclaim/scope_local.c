@@ -17,6 +17,8 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 enum { SCAN_PER_STEP = 4096 };
 
 /* --- Looking --------------------------------------------------------------------- */
@@ -40,6 +42,7 @@ static bool is_served(const struct core *core, const struct task_record *to)
 /* Goes on from the edge at which it found one before. */
 static bool feeds_others(const struct core *core, struct scope_record *scope)
 {
+    assert(scope->feeding != NULL || scope->feeder != NULL);
     struct edge *edge =
         scope->feeding != NULL ? scope->feeding : scope->feeder->consumers;
     while (edge != NULL &&
@@ -125,6 +128,7 @@ static enum found look(struct core *core, struct scope_record *scope, bool *read
 /* T1a: the rolls differ, and the chairs of what stands on this one may lack it. */
 static void sweep(struct core *core, struct scope_record *scope)
 {
+    assert(scope->sweep_asked && !scope->swept);
     scope->swept = true;
     for (struct task_record *task = scope->tasks;
          task != NULL && core->options.mode == CORE_REPAIR && !MUTANT(NOSCOPESWEEP);
@@ -182,6 +186,7 @@ static void tell(struct core *core, struct scope_record *scope, bool rests, bool
 
 void scope_on_ask(struct core *core, struct scope_record *scope, uint64_t round)
 {
+    assert(round > 0);
     scope->asked = round;
     scope->asked_after = core->reclaim.ended_ever;
     core->reclaim.asks_open = true;
@@ -193,6 +198,7 @@ void scope_on_ask(struct core *core, struct scope_record *scope, uint64_t round)
 
 bool scope_look(struct core *core, struct scope_record *scope)
 {
+    assert(!scope->dropping);
     bool ready;
     enum found found = look(core, scope, &ready);
     if (found == FOUND_NONE && scope->sweep_asked && !scope->swept) {

@@ -40,6 +40,7 @@
 #include "consensus/gossip/gossip.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Pieces made in one look. */
@@ -47,6 +48,7 @@ enum { CUTS_PER_LOOK = 256 };
 
 static void mark(struct core *core, struct chunk *chunk)
 {
+    assert(chunk->live > 0);
     if (!chunk->cut) {
         chunk->cut = core->reclaim.drop.cuts_untold = true;
         core->reclaim.drop.cuts++;
@@ -57,6 +59,7 @@ static void mark(struct core *core, struct chunk *chunk)
 static void fill(struct core *core, uint32_t number, struct chunk *chunk,
                  uint64_t first, uint32_t count)
 {
+    assert(count > 0 && number < core->gossip.lane_count);
     const struct lane_record *lane = &core->gossip.lanes[number];
     *chunk = (struct chunk){.first = first,
                             .count = count,
@@ -79,6 +82,7 @@ static bool room_for_one(struct core *core, struct lane_record *lane)
 /* Of what stands behind the last chunk. */
 static enum end end_in_open(struct core *core, uint32_t number, uint64_t at)
 {
+    assert(at >= core->gossip.lanes[number].open_first);
     struct lane_record *lane = &core->gossip.lanes[number];
     if (at > lane->len || lane->open_forgotten > 0 || !room_for_one(core, lane)) {
         return END_CANNOT;
@@ -97,6 +101,7 @@ static enum end end_in_open(struct core *core, uint32_t number, uint64_t at)
 static enum end end_in_chunk(struct core *core, uint32_t number, struct chunk *chunk,
                              uint64_t at)
 {
+    assert(at >= chunk->first && at < chunk->first + chunk->count - 1);
     struct lane_record *lane = &core->gossip.lanes[number];
     uint32_t index = (uint32_t)(chunk - lane->chunks);
     uint64_t first = chunk->first, last = first + chunk->count - 1;
@@ -124,6 +129,7 @@ static enum end end_in_chunk(struct core *core, uint32_t number, struct chunk *c
 /* A chunk ends at this position, from now on. */
 static enum end end_at(struct core *core, uint32_t number, uint64_t at)
 {
+    assert(number < core->gossip.lane_count);
     struct lane_record *lane = &core->gossip.lanes[number];
     if (at == 0 || at + 1 == lane->open_first) {
         return END_IS;
@@ -157,6 +163,7 @@ static uint64_t agreed_by_all(const struct core *core, const struct lane_record 
 static uint32_t cut_open(struct core *core, uint32_t number, uint32_t together,
                          uint64_t upto, uint32_t most)
 {
+    assert(together > 0 && (together & (together - 1)) == 0);
     struct lane_record *lane = &core->gossip.lanes[number];
     uint32_t made = 0;
     uint64_t at = lane->open_first - 1;
@@ -172,6 +179,7 @@ static uint32_t cut_open(struct core *core, uint32_t number, uint32_t together,
 static uint32_t cut_chunk(struct core *core, uint32_t number, uint32_t index,
                           uint32_t together, uint64_t upto)
 {
+    assert(together > 0 && index < core->gossip.lanes[number].chunk_count);
     const struct chunk *chunk = &core->gossip.lanes[number].chunks[index];
     uint64_t first = chunk->first, last = first + chunk->count - 1;
     uint64_t at = upto < last ? upto : last - 1;
@@ -210,6 +218,7 @@ static uint32_t cut_lane(struct core *core, uint32_t number, uint32_t together)
 
 void split_own(struct core *core)
 {
+    assert(core->reclaim.drop.press > 0 && reclaim_is_on(core));
     uint32_t together = 1, made = 0;
     while (together <= core->reclaim.drop.press / 2) {
         together *= 2;

@@ -17,6 +17,7 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,8 @@ bool announce_below_rests(const struct core *core)
 
 static struct message_state state_now(const struct core *core)
 {
+    assert(core->ownership.last_wait == NULL ||
+           core->ownership.last_wait->lane_needs > 0);
     const struct task_record *wait = core->ownership.last_wait;
     return (struct message_state){
         .blocked = core->step.blocked,
@@ -144,6 +147,7 @@ void announce_state(struct core *core)
 
 void announce_on_state(struct core *core, uint32_t from, const struct message *message)
 {
+    assert(message->type == MESSAGE_STATE && from != core->rank);
     struct peer *peer = peer_of(core, from);
     char *site = NULL;
     if (message->u.state.site != NULL) {

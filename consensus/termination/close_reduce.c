@@ -24,6 +24,7 @@
 #include "consensus/state/state.h"
 #include "consensus/state/tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ void close_reduce_reset(struct core *core)
 
 static void index_put(struct close_reduce *census, uint32_t item)
 {
+    assert(item < census->count && census->count < census->index_size);
     uint32_t mask = census->index_size - 1;
     uint32_t slot = (uint32_t)hash_word(&census->items[item].hash) & mask;
     while (census->index[slot] != 0) {
@@ -98,6 +100,7 @@ static uint64_t draw(const moot_hash *hash, uint32_t rank)
 static void add_holders(struct core *core, const moot_hash *hash, uint32_t holders,
                         uint32_t witness)
 {
+    assert(witness < core->size);
     struct message_counted *entry = entry_of(core, hash);
     if (entry == NULL || holders == 0) {
         return;
@@ -161,6 +164,7 @@ static void add_own_claims(struct core *core)
 
 static void tell_parent(struct core *core, bool alike, const struct rollsum *sum)
 {
+    assert(core->gossip.tree.parent != NOBODY && core->step.closed);
     struct close_reduce *census = &core->termination.close_reduce;
     uint32_t done = 0;
     do {
@@ -199,6 +203,7 @@ static void forget_entries(struct close_reduce *census)
 /* At the root: whoever is held and not claimed is told of. */
 static void act(struct core *core)
 {
+    assert(core->gossip.tree.parent == NOBODY && core->step.closed);
     struct close_reduce *census = &core->termination.close_reduce;
     for (uint32_t i = 0; i < census->count; i++) {
         const struct message_counted *entry = &census->items[i];
@@ -229,6 +234,7 @@ static bool is_like_ours(const struct core *core,
                          const struct close_reduce_child *child,
                          const struct rollsum *sum)
 {
+    assert(child->in);
     return child->alike && ((child->tasks == core->gossip.roll_len &&
                              rollsum_equal(&child->sum, sum)) ||
                             MUTANT(CENSUSALIKE));
@@ -259,6 +265,7 @@ static bool ask_others(struct core *core, const struct rollsum *sum)
 
 void close_reduce_turn(struct core *core)
 {
+    assert(core->step.closed && close_reduce_is_on(core));
     struct close_reduce *census = &core->termination.close_reduce;
     if (census->told || core->broken) {
         return;
@@ -299,6 +306,7 @@ void close_reduce_turn(struct core *core)
 /* The parent's own roll, or another child's, is not like ours and all below us. */
 static void tell_all(struct core *core)
 {
+    assert(core->termination.close_reduce.told);
     struct rollsum none = {0, 0};
     add_own_roll(core, core->termination.close_reduce.ranks);
     tell_parent(core, false, &none);
@@ -308,6 +316,7 @@ static void tell_all(struct core *core)
 void close_reduce_on_census(struct core *core, uint32_t from,
                             const struct message_census *message)
 {
+    assert(from < core->size && from != core->rank);
     struct close_reduce *census = &core->termination.close_reduce;
     if (message->ask && from == core->gossip.tree.parent && census->told) {
         tell_all(core);

@@ -29,6 +29,7 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool termination_resting(const struct core *core)
@@ -58,6 +59,7 @@ static bool is_passive(const struct core *core)
 static void find_undecided(const struct core *core, struct message_pollr *answer,
                            moot_hash *orphan)
 {
+    assert(answer->resting);
     for (const struct task_record *task =
              core->ownership.undecided_requests.undecided_next;
          task != &core->ownership.undecided && (!answer->undecided || MUTANT(NOTFOUND));
@@ -78,6 +80,7 @@ static void find_undecided(const struct core *core, struct message_pollr *answer
 
 static void find_stuck(const struct core *core, struct message_pollr *answer)
 {
+    assert(answer->resting);
     for (const struct task_record *task = core->ownership.unfinished.at.next;
          task != &core->ownership.unfinished; task = task->at.next) {
         if (task->own == CORE_OWN_WAIT &&
@@ -136,6 +139,7 @@ static struct message_pollr answer_now(const struct core *core, uint64_t round,
 static void add_answer(struct message_pollr *sum, moot_hash *orphan,
                        const struct peer *child)
 {
+    assert(child->rank != NOBODY && sum->round == child->pollr.round);
     const struct message_pollr *answer = &child->pollr;
     sum->resting = sum->resting && answer->resting;
     sum->passive = sum->passive && answer->passive;
@@ -163,6 +167,7 @@ static void add_answer(struct message_pollr *sum, moot_hash *orphan,
 
 static struct message_pollr sum_of_answers(const struct core *core, moot_hash *orphan)
 {
+    assert(!core->termination.poll.open && core->termination.poll.visited);
     struct message_pollr sum = core->termination.poll.own;
     *orphan = core->termination.poll.own_orphan;
     for (uint32_t i = 0; i < core->gossip.child_count; i++) {
@@ -205,6 +210,7 @@ static bool is_meant(const struct message_pollr *answer, const moot_hash *orphan
 static void pass_down(struct core *core, const struct peer *child,
                       const moot_hash *hash, enum resolve_what what)
 {
+    assert(child->rank != core->rank);
     bool chase = what == RESOLVE_CHASE && !disseminate_is_on(core); /* it is its own */
     struct message *message =
         out_send(core, child->rank, chase ? MESSAGE_CHASE : MESSAGE_RESOLVE, NULL);
@@ -222,6 +228,7 @@ static void pass_down(struct core *core, const struct peer *child,
 void termination_on_resolve(struct core *core, const moot_hash *hash,
                             enum resolve_what what)
 {
+    assert(what <= RESOLVE_TELL);
     const struct poll *poll = &core->termination.poll;
     bool one = what != RESOLVE_YIELD;
     if (what == RESOLVE_TELL || !core->termination.poll.visited ||
@@ -256,6 +263,7 @@ static bool yield_undecided(struct core *core, const struct message_pollr *sum)
 static bool fail_smallest_orphan(struct core *core, const struct message_pollr *sum,
                                  const moot_hash *orphan)
 {
+    assert(sum->passive && core->options.mode != CORE_TRUST);
     if (sum->orphan) {
         termination_on_resolve(core, orphan, RESOLVE_NOT_HELD);
     }
@@ -273,6 +281,7 @@ static bool chase_cycle(struct core *core, const struct message_pollr *sum)
 
 static bool adjourn_if_all_closed(struct core *core, const struct message_pollr *sum)
 {
+    assert(sum->passive && sum->resting);
     if (!sum->closed || sum->waits || sum->stuck) {
         return false;
     }
@@ -284,6 +293,7 @@ static bool adjourn_if_all_closed(struct core *core, const struct message_pollr 
 static void act(struct core *core, const struct message_pollr *sum,
                 const moot_hash *orphan)
 {
+    assert(core->termination.poll.asker == NOBODY && sum->resting);
     bool trust = core->options.mode == CORE_TRUST, passive = sum->passive;
     bool acted =
         (passive && adjourn_if_all_closed(core, sum)) ||
@@ -324,6 +334,7 @@ static uint64_t calm_ns(const struct core *core)
 
 static void pause(struct core *core)
 {
+    assert(is_coordinator(core));
     struct poll *poll = &core->termination.poll;
     uint64_t least_ns = calm_ns(core);
     poll->pause_ns = poll->pause_ns < least_ns ? least_ns : poll->pause_ns * 2;
@@ -345,6 +356,7 @@ void termination_look_again(struct core *core)
 /* The coordinator has heard everyone. */
 static void finish_round(struct core *core)
 {
+    assert(is_coordinator(core) && !core->termination.poll.open);
     struct poll *poll = &core->termination.poll;
     moot_hash orphan;
     struct message_pollr sum = sum_of_answers(core, &orphan);
@@ -367,6 +379,7 @@ static void finish_round(struct core *core)
 
 static void finish_visit(struct core *core)
 {
+    assert(core->termination.poll.answers == core->gossip.child_count);
     struct poll *poll = &core->termination.poll;
     poll->open = false;
     if (poll->asker == NOBODY) {
@@ -382,6 +395,7 @@ static void finish_visit(struct core *core)
 /* Says how this rank is, for itself or for `asker`, and asks those below. */
 static void visit(struct core *core, uint64_t round, uint32_t asker)
 {
+    assert(asker != core->rank);
     struct poll *poll = &core->termination.poll;
     poll->round = round;
     poll->asker = asker;
@@ -404,6 +418,7 @@ static void visit(struct core *core, uint64_t round, uint32_t asker)
 void termination_on_poll(struct core *core, uint32_t from,
                          const struct message_poll *poll)
 {
+    assert(from != core->rank && from < core->size);
     visit(core, poll->round, from);
 }
 
@@ -438,6 +453,7 @@ void termination_turn(struct core *core)
 void termination_on_pollr(struct core *core, uint32_t from,
                           const struct message *message)
 {
+    assert(message->type == MESSAGE_POLLR && from != core->rank);
     struct poll *poll = &core->termination.poll;
     if (!poll->open || message->u.pollr.round != poll->round) {
         core->stats.refused++;
@@ -461,6 +477,7 @@ static bool waits_for_input(const struct task_record *task)
 
 static struct task_record *first_missing(const struct task_record *task)
 {
+    assert(task->own == CORE_OWN_WAIT && task->missing > 0);
     uint32_t i = 0;
     while (!task_inputs(task)[i].waiting) {
         i++;
@@ -472,6 +489,7 @@ static struct task_record *first_missing(const struct task_record *task)
 static void pass_chase_on(struct core *core, struct task_record *task,
                           const struct message_chase *chase)
 {
+    assert(task->own == CORE_OWN_NONE && chase->path_count <= LIMIT_CHASE_HOPS);
     uint32_t to = task->chair == core->rank ? task->rec : task->chair;
     if (to == core->rank || !rankset_has(&core->members, to)) {
         return;
@@ -506,6 +524,7 @@ static uint64_t circle_closed(const struct message_chase *chase, const moot_hash
 
 static void add_hop(struct message_chase *chase, moot_hash *path, const moot_hash *hash)
 {
+    assert(chase->path_count <= LIMIT_CHASE_HOPS);
     uint64_t hops = chase->hops++;
     if (hops >= LIMIT_CHASE_HOPS && (hops & (hops - 1)) == 0) {
         chase->mark = *hash;
@@ -565,6 +584,7 @@ void termination_on_adjourn(struct core *core, const struct message_adjourn *adj
 
 void termination_enter_view(struct core *core)
 {
+    assert(!core->membership.settled);
     struct poll *poll = &core->termination.poll;
     poll->open = poll->visited = poll->matched = false;
     core->termination.state_ever = false; /* the newcomers have heard nothing */
