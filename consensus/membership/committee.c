@@ -22,6 +22,8 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 enum { COMMITTEE_MAX = 7 };
 
 bool committee_is_due(const struct core *core, uint32_t member_count)
@@ -31,6 +33,7 @@ bool committee_is_due(const struct core *core, uint32_t member_count)
 
 static uint32_t seats_for(uint32_t member_count)
 {
+    assert(member_count > 1);
     return member_count > PEERS_ALL_MAX ? COMMITTEE_MAX
            : member_count > 8           ? 5
            : member_count > 2           ? 3
@@ -57,6 +60,7 @@ static uint64_t weight_of(uint32_t rank)
 static uint32_t offer(struct committee_seat *seats, uint32_t count, uint32_t room,
                       struct committee_seat seat)
 {
+    assert(room >= 1 && room <= COMMITTEE_MAX && count <= room);
     uint32_t at = 0;
     while (at < count && seats[at].host != seat.host) {
         at++;
@@ -102,6 +106,7 @@ static bool choose_round(const struct core *core, const struct rankset *members,
 bool committee_of(const struct core *core, const struct rankset *members,
                   struct rankset *out)
 {
+    assert(members != out);
     uint32_t count = rankset_count(members);
     rankset_release(out);
     if (!committee_is_due(core, count)) {
@@ -121,6 +126,7 @@ bool committee_of(const struct core *core, const struct rankset *members,
 
 bool committee_take(struct core *core)
 {
+    assert(core->member_count == rankset_count(&core->members));
     if (core->membership.large && !committee_is_due(core, core->member_count)) {
         rankset_release(
             &core->membership.dead); /* here they would count towards quorums */

@@ -20,6 +20,8 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 #define CLOCK_DRIFT_PER_MILLE 1 /* rho: 1e-3 */
 
 /* Who decides about the members has to hear them. */
@@ -47,6 +49,7 @@ static bool is_silent(const struct core *core, uint32_t rank)
 /* Enough others suspect it: min(2, N-2) of them. */
 static bool is_denounced(const struct core *core, uint32_t rank)
 {
+    assert(rank < core->size && rank != core->rank);
     uint32_t enough =
         core->membership.committee_count > 3 ? 2 : core->membership.committee_count - 2;
     uint32_t voices = 0;
@@ -69,6 +72,7 @@ static bool is_denounced(const struct core *core, uint32_t rank)
  * given until then: view_withholds). */
 uint64_t detector_may_remove_ns(const struct core *core, uint32_t rank, bool adopted)
 {
+    assert(rankset_has(&core->members, rank));
     if (rankset_has(&core->membership.dead, rank)) {
         return 0;
     }
@@ -95,6 +99,7 @@ uint64_t detector_may_remove_ns(const struct core *core, uint32_t rank, bool ado
  * silence counts, as anyone's. */
 bool detector_certifies(const struct core *core, uint32_t rank)
 {
+    assert(rank < core->size && rank != core->rank);
     uint64_t since_ns = peer_seen(core, rank)->grant_token_ns;
     if (!detector_is_on(core)) {
         return true; /* nobody is voted out alive */
@@ -107,6 +112,7 @@ bool detector_certifies(const struct core *core, uint32_t rank)
 
 bool detector_certify(struct core *core, const struct rankset *dead)
 {
+    assert(!rankset_has(dead, core->rank));
     for (uint32_t rank = rankset_next(dead, 0); rank != NOBODY;
          rank = rankset_next(dead, rank + 1)) {
         if (rankset_has(&core->membership.dead, rank)) {
@@ -125,6 +131,7 @@ bool detector_certify(struct core *core, const struct rankset *dead)
 void detector_on_heartbeat(struct core *core, uint32_t from,
                            const struct message_heartbeat *heartbeat)
 {
+    assert(from != core->rank && rankset_has(&core->members, from));
     struct peer *peer = peer_of(core, from);
     peer->state.load = heartbeat->load;
     timers_heartbeat(core, peer);
@@ -157,6 +164,7 @@ void detector_on_heartbeat(struct core *core, uint32_t from,
 void detector_on_grant(struct core *core, uint32_t from,
                        const struct message_grant *grant)
 {
+    assert(from != core->rank && rankset_has(&core->members, from));
     struct peer *peer = peer_of(core, from);
     if (grant->token > core->now_ns) {
         core->stats.refused++;
@@ -177,6 +185,7 @@ void detector_on_grant(struct core *core, uint32_t from,
 /* Solo: a silence that has outlived the lease is taken for a certificate. */
 static void certify_silent(struct core *core, uint32_t rank)
 {
+    assert(rank != core->rank);
     if (core->options.solo &&
         detector_may_remove_ns(core, rank, false) <= core->now_ns &&
         !rankset_add(&core->membership.dead, rank)) {
@@ -186,6 +195,7 @@ static void certify_silent(struct core *core, uint32_t rank)
 
 static void suspect(struct core *core)
 {
+    assert(detector_watches(core));
     FOR_MEMBERS(core, rank)
     {
         if (rank == core->rank) {
@@ -206,6 +216,7 @@ static void suspect(struct core *core)
 /* A peer still hears it: do not suspect it for a while. */
 void detector_vouch(struct core *core, uint32_t rank)
 {
+    assert(rankset_has(&core->members, rank));
     peer_of(core, rank)->vouched_ns =
         add_ns(core->now_ns, core->options.suspect_ns / 2);
     rankset_remove(&core->membership.suspects, rank);
@@ -218,6 +229,7 @@ void detector_vouch(struct core *core, uint32_t rank)
  * come back as news, and never end. */
 static const struct rankset *silent_members(struct core *core)
 {
+    assert(detector_watches(core));
     struct rankset silent = {0};
     FOR_MEMBERS(core, rank)
     {
@@ -276,6 +288,7 @@ static void remind(struct core *core)
 
 static void beat(struct core *core)
 {
+    assert(core->epoch > 0);
     const struct rankset *silent = detector_watches(core) ? silent_members(core) : NULL;
     const struct rankset *dead = dead_members(core);
     uint32_t load = core->ownership.unfinished_count > UINT32_MAX
@@ -302,6 +315,7 @@ static void beat(struct core *core)
  * off: what passes between two turns counts as two heartbeats at most. */
 static uint64_t counted_ns(struct core *core)
 {
+    assert(core->membership.watched_ns <= core->now_ns);
     uint64_t most_ns = add_ns(core->options.heartbeat_ns, core->options.heartbeat_ns);
     uint64_t passed_ns = core->now_ns - core->membership.watched_ns;
     core->membership.watched_ns = core->now_ns;
@@ -310,6 +324,7 @@ static uint64_t counted_ns(struct core *core)
 
 static void watch_quorum(struct core *core)
 {
+    assert(detector_is_on(core));
     core->membership.lacked_ns = add_ns(core->membership.lacked_ns, counted_ns(core));
     if (detector_is_quorate(core) && !view_is_last(core)) {
         core->membership.lacked_ns = 0;

@@ -32,6 +32,8 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 static bool is_nested(const struct task_record *task)
 {
     return hash_has(&task->hash, MOOT_HASH_NESTED);
@@ -70,6 +72,7 @@ static void say_to_committee(struct core *core, enum leave_what what)
  * False without memory. */
 static bool reopen(struct core *core, struct task_record *task, uint32_t from)
 {
+    assert(task->chair == core->rank && task->rec == from);
     struct requests *requests = requests_of(core, task);
     if (requests == NULL) {
         return false;
@@ -93,6 +96,7 @@ static bool reopen(struct core *core, struct task_record *task, uint32_t from)
 /* The chair answers, with TAKEN or KEEP. */
 static void send_back(struct core *core, struct task_record *task, uint32_t chair)
 {
+    assert(core->membership.leave.going && chair != core->rank);
     task->returned = true;
     task->asked = false; /* the chair counts it among those who wait no more (reopen) */
     giving_return(core, task);
@@ -102,6 +106,7 @@ static void send_back(struct core *core, struct task_record *task, uint32_t chai
 
 static void give_back(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_WAIT && !is_needed_here(task));
     if (task->chair == core->rank) {
         if (leave_another_may_run(core, task)) {
             graph_disown(core, task);
@@ -138,6 +143,7 @@ static bool give_all_back(struct core *core)
 bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
                     enum evidence evidence)
 {
+    assert(task->chair == from || core->membership.leave.ready);
     const struct leave *leave = &core->membership.leave;
     if (!leave->going || task->own != CORE_OWN_NONE || MUTANT(LEAVECLAIM)) {
         return false;
@@ -159,6 +165,7 @@ bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
 
 static void keep(struct core *core, struct task_record *task)
 {
+    assert(core->membership.leave.going);
     if (task->returning) {
         giving_end(core, task);
         if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
@@ -207,6 +214,7 @@ int leave_begin(struct core *core)
 
 void leave_enter_view(struct core *core)
 {
+    assert(!core->membership.settled);
     struct leave *leave = &core->membership.leave;
     rankset_release(&core->membership.leavers_ready);
     for (uint32_t rank = rankset_next(&core->membership.leavers, 0); rank != NOBODY;
@@ -238,6 +246,7 @@ void leave_enter_view(struct core *core)
  * it.  True while that has not come. */
 static bool sees_out(struct core *core, struct task_record *task)
 {
+    assert(core->membership.leave.going);
     bool ended = task->have != CORE_HAVE_NOTHING || task->verdict;
     if (task->sees_out && ended) {
         task->sees_out = false;
@@ -271,6 +280,7 @@ static bool sees_any_out(struct core *core)
  * ready keeps everything until it is alone. */
 static bool choose_staying(const struct core *core, struct rankset *out)
 {
+    assert(core->membership.leave.going);
     bool good = rankset_copy(out, &core->members);
     rankset_remove(out, core->rank);
     for (uint32_t rank = rankset_next(&core->membership.leavers, 0); rank != NOBODY;
@@ -291,6 +301,7 @@ static bool choose_staying(const struct core *core, struct rankset *out)
 
 static uint32_t heir_of(const struct task_record *task, const struct rankset *staying)
 {
+    assert(!rankset_empty(staying));
     return chair_or_keeper(staying, &task->hash, task->candidates);
 }
 
@@ -311,6 +322,7 @@ static bool is_to_hand_over(const struct task_record *task,
 
 static void hand_over_results(struct core *core, const struct rankset *staying)
 {
+    assert(core->ownership.unfinished_count == 0);
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
         struct task_record *task = table_at(core, i);
         if (task == NULL || !is_to_hand_over(task, staying)) {
@@ -327,6 +339,7 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
 static void hand_over_acceptance(struct core *core, const struct task_record *task,
                                  const struct rankset *staying)
 {
+    assert(core->membership.leave.going && core->ownership.unfinished_count == 0);
     struct message_entry *entry = out_borrow(core, sizeof(*entry));
     struct message *message =
         entry != NULL ? out_send(core, heir_of(task, staying), MESSAGE_HANDOVER, NULL)
@@ -361,6 +374,8 @@ static void hand_over_acceptances(struct core *core, const struct rankset *stayi
 
 static void become_ready(struct core *core)
 {
+    assert(core->ownership.unfinished_count == 0 && core->state.untaken == 0);
+    assert(!core->membership.leave.ready && core->membership.leave.untaken == 0);
     core->membership.leave.ready = true;
     if (!rankset_add(&core->membership.leavers_ready, core->rank)) {
         core->broken = true;
@@ -413,6 +428,7 @@ void leave_turn(struct core *core)
 
 static void on_going(struct core *core, uint32_t from)
 {
+    assert(from != core->rank && rankset_has(&core->members, from));
     if (!rankset_add(&core->membership.leavers, from)) {
         core->broken = true;
     }
@@ -420,6 +436,7 @@ static void on_going(struct core *core, uint32_t from)
 
 void leave_on_result(struct core *core, uint32_t from, struct task_record *task)
 {
+    assert(from != core->rank && task->have != CORE_HAVE_NOTHING);
     on_going(core, from); /* in a large view it has told the committee alone */
     if (core->membership.leave.ready) {
         say(core, from, LEAVE_READY, NULL);
@@ -450,6 +467,7 @@ static void remember(struct core *core, const struct message_entry *entry)
 void leave_on_handover(struct core *core, uint32_t from,
                        const struct message_report *handover)
 {
+    assert(from != core->rank && rankset_has(&core->members, from));
     for (uint32_t i = 0; i < handover->count && !core->membership.leave.ready; i++) {
         remember(core, &handover->entry[i]);
     }
@@ -466,6 +484,7 @@ void leave_on_handover(struct core *core, uint32_t from,
 /* Who is ready takes nothing more; what it has taken before it has handed on. */
 static void on_ready(struct core *core, uint32_t from)
 {
+    assert(from != core->rank && rankset_has(&core->members, from));
     if (rankset_has(&core->membership.leavers_ready, from)) {
         return;
     }
@@ -495,6 +514,8 @@ static void on_taken(struct core *core, uint32_t from, struct task_record *task)
 
 static void on_return(struct core *core, uint32_t from, const struct message *message)
 {
+    assert(message->u.leave.what == LEAVE_RETURN ||
+           message->u.leave.what == LEAVE_REFUSE);
     struct task_record *task = table_find(core, &message->hash);
     if (!rankset_add(&core->membership.leavers, from)) {
         core->broken = true;
@@ -514,6 +535,7 @@ static void on_return(struct core *core, uint32_t from, const struct message *me
 
 void leave_on_leave(struct core *core, uint32_t from, const struct message *message)
 {
+    assert(message->type == MESSAGE_LEAVE && from != core->rank);
     bool names = !hash_is_zero(&message->hash);
     struct task_record *task = names ? table_find(core, &message->hash) : NULL;
     if (task != NULL) {
@@ -587,6 +609,7 @@ void leave_if_deserted(struct core *core)
 
 void leave_done(struct core *core)
 {
+    assert(core->membership.leave.ready && !core->membership.fenced);
     core->membership.fenced =
         true; /* nothing that happens here matters to anyone any more */
     out_add(core, CORE_OUT_LEFT, NULL);

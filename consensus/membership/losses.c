@@ -9,11 +9,13 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The latest word about a view counts: members only get fewer. */
 static struct loss *loss_enter(struct core *core, const struct past *past)
 {
+    assert(past->epoch < core->epoch);
     for (uint32_t i = 0; i < core->membership.loss_count; i++) {
         if (core->membership.losses[i].epoch == past->epoch) {
             return &core->membership.losses[i];

@@ -1,10 +1,12 @@
 /* membership.c - how the room's part of a core begins and ends. */
 #include "consensus/membership/membership_private.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool membership_begin(struct core *core)
 {
+    assert(core->size >= 1 && core->membership.loss_count == 0);
     struct core_membership *membership = &core->membership;
     membership->paxos.cause_since_ns = CORE_NEVER;
     membership->first_size = core->size;
@@ -21,6 +23,7 @@ bool membership_begin(struct core *core)
 /* Clocks start anywhere: silence counts from the first step. */
 void membership_start(struct core *core)
 {
+    assert(core->step.begun);
     core->membership.entered_ns = core->membership.watched_ns = core->now_ns;
     for (uint32_t rank = 0; rank < core->size && detector_watches(core); rank++) {
         peer_of(core, rank)->heard_ns = core->now_ns;
@@ -29,6 +32,7 @@ void membership_start(struct core *core)
 
 void membership_heard_old(struct core *core, enum message_type type)
 {
+    assert(type < MESSAGE_TYPE_END);
     core->membership.received_before[type]++;
 }
 

@@ -11,6 +11,7 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* A key that stayed is not frozen by it: its chair knows all that there is to know, and
@@ -71,6 +72,7 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
 void recovery_on_report(struct core *core, uint32_t from,
                         const struct message_report *report)
 {
+    assert(from < core->size && from != core->rank);
     for (uint32_t i = 0; i < report->count && !core->broken; i++) {
         recovery_note(core, from, &report->entry[i]);
     }
@@ -87,6 +89,7 @@ void recovery_on_report(struct core *core, uint32_t from,
  * task that is MAYBE, by the silence of those who ran it.) */
 static bool is_lost(const struct task_record *task)
 {
+    assert(task_ext(task)->recovery != NULL);
     const struct recovery *found = task_ext(task)->recovery;
     bool varies = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
     return (found->lost || (varies && found->owner != NOBODY)) &&
@@ -95,6 +98,7 @@ static bool is_lost(const struct task_record *task)
 
 static uint32_t judge(const struct core *core, const struct task_record *task)
 {
+    assert(task->frozen);
     const struct recovery *found = task_ext(task)->recovery;
     if (found != NULL && found->owner != NOBODY) {
         bool payload = !rankset_empty(&found->at);
@@ -122,6 +126,7 @@ static bool was_seen(const struct task_record *task)
 
 static void decide_frozen(struct core *core)
 {
+    assert(!core->membership.settled);
     for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task_record *task = table_at(core, i);
         if (task == NULL || !task->frozen) {
@@ -152,6 +157,7 @@ static bool is_over(const struct core *core, const struct task_record *task)
 
 static void accept_again(struct core *core)
 {
+    assert(!core->membership.settled);
     for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task_record *task = table_at(core, i);
         if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
@@ -164,6 +170,7 @@ static void accept_again(struct core *core)
 
 static void tell_settled(struct core *core)
 {
+    assert(!core->membership.large && core->membership.settled);
     FOR_MEMBERS(core, rank)
     {
         if (rank != core->rank) {
@@ -175,6 +182,7 @@ static void tell_settled(struct core *core)
 
 static void go_on(struct core *core)
 {
+    assert(!core->membership.settled && core->ownership.reaccepting == 0);
     core->membership.settled = true;
     for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task_record *task = table_at(core, i);
@@ -223,6 +231,7 @@ void recovery_go_on(struct core *core)
 /* In a small view: one more member has. */
 void recovery_reported(struct core *core, uint32_t from)
 {
+    assert(!core->membership.large && rankset_has(&core->members, from));
     if (core->membership.settled || core->membership.deciding) {
         return;
     }
@@ -243,6 +252,7 @@ void recovery_reported(struct core *core, uint32_t from)
 
 void recovery_on_settled(struct core *core, uint32_t from)
 {
+    assert(rankset_has(&core->members, from));
     if (!rankset_add(&core->membership.settled_peers, from)) {
         core->broken = true;
     }

@@ -25,8 +25,11 @@
 #include "consensus/reclaim/reclaim.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 static void say(struct core *core, uint32_t to, enum tally_what what)
 {
+    assert(core->membership.large && to != core->rank);
     struct message *message = out_send(core, to, MESSAGE_TALLY, NULL);
     if (message != NULL) {
         message->u.tally.what = what;
@@ -53,6 +56,7 @@ static void say_to_children(struct core *core, enum tally_what what)
 /* Everyone has. */
 static void conclude(struct core *core, enum tally_what what)
 {
+    assert(core->membership.barrier.counts[what].passed);
     say_to_children(core, what);
     if (what == TALLY_REPORTED) {
         recovery_decide(core);
@@ -64,6 +68,7 @@ static void conclude(struct core *core, enum tally_what what)
 /* Passes the word up once everybody below has done it, and this rank itself. */
 static void pass_up(struct core *core, enum tally_what what)
 {
+    assert(what == TALLY_REPORTED || what == TALLY_SETTLED);
     struct barrier_count *count = &core->membership.barrier.counts[what];
     if (!count->mine || count->below != (1u << core->gossip.child_count) - 1 ||
         count->passed) {
@@ -87,6 +92,7 @@ static void count_mine(struct core *core, enum tally_what what)
 
 void barrier_enter(struct core *core)
 {
+    assert(core->membership.large && !core->membership.settled);
     core->membership.barrier = (struct view_barrier){0};
     const struct message_view *value = view_present(core);
     for (uint32_t i = 0; value != NULL && i < core->gossip.child_count; i++) {
@@ -100,6 +106,7 @@ void barrier_enter(struct core *core)
 
 void barrier_reports_sent(struct core *core, uint32_t chairs)
 {
+    assert(core->membership.large && chairs < core->member_count);
     core->membership.barrier.untaken = MUTANT(HASTYREPORT) ? 0 : chairs;
     if (core->membership.barrier.untaken == 0) {
         count_mine(core, TALLY_REPORTED);
@@ -108,6 +115,7 @@ void barrier_reports_sent(struct core *core, uint32_t chairs)
 
 void barrier_take_report(struct core *core, uint32_t from)
 {
+    assert(rankset_has(&core->members, from) && from != core->rank);
     say(core, from, TALLY_TAKEN);
 }
 
@@ -130,6 +138,7 @@ static void on_taken(struct core *core)
 void barrier_on_tally(struct core *core, uint32_t from,
                       const struct message_tally *tally)
 {
+    assert(from < core->size && from != core->rank);
     if (!core->membership.large) {
         core->stats.refused++;
     } else if (tally->what == TALLY_TAKEN) {

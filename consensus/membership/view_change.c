@@ -26,6 +26,7 @@
 #include "consensus/state/state.h"
 #include "consensus/termination/termination.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ struct mail_item {
 static void mail_add(struct core *core, struct mail *mail, uint32_t to,
                      struct message_entry entry)
 {
+    assert(to < core->size);
     if (to == core->rank) {
         recovery_note(core, core->rank, &entry);
     } else if (core_grow(core, &mail->items, &mail->room, mail->count + 1,
@@ -68,6 +70,7 @@ static void mail_to_chair(struct core *core, struct mail *mail,
 static void report_task(struct core *core, struct mail *mail,
                         const struct task_record *task, bool moved)
 {
+    assert(core->membership.mail_waits && !task->returning);
     struct message_entry entry = {.hash = task->hash,
                                   .evidence = (enum evidence)task->evidence};
     bool runs = task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING;
@@ -112,6 +115,7 @@ static int by_addressee(const void *a, const void *b)
 static void send_report(struct core *core, uint32_t to, const struct mail_item *items,
                         uint32_t count)
 {
+    assert(to != core->rank && rankset_has(&core->members, to));
     do {
         uint32_t part = count < LIMIT_REPORT_ENTRIES ? count : LIMIT_REPORT_ENTRIES;
         struct message_entry *entries = out_borrow(core, (part + 1) * sizeof(*entries));
@@ -134,6 +138,7 @@ static void send_report(struct core *core, uint32_t to, const struct mail_item *
 /* Large views: only chairs that there is something to tell hear of it directly. */
 static void send_some(struct core *core, const struct mail *mail)
 {
+    assert(core->membership.large);
     uint32_t chairs = 0;
     for (uint32_t first = 0, end; first < mail->count; first = end) {
         for (end = first + 1; end < mail->count; end++) {
@@ -150,6 +155,7 @@ static void send_some(struct core *core, const struct mail *mail)
 /* Small views: everyone hears from everyone, if only that there is nothing. */
 static void send_all(struct core *core, const struct mail *mail)
 {
+    assert(!core->membership.large);
     FOR_MEMBERS(core, rank)
     {
         uint32_t first = 0;
@@ -170,6 +176,7 @@ static void send_all(struct core *core, const struct mail *mail)
 
 static void send_mail(struct core *core, struct mail *mail)
 {
+    assert(core->reclaim.drop.leaving == 0);
     if (mail->count > 0) {
         qsort(mail->items, mail->count, sizeof(*mail->items), by_addressee);
     }
@@ -203,6 +210,7 @@ static void reset_docket(struct requests *requests, bool *unfinished_ballot)
 static void enter_as_chair(struct core *core, struct task_record *task, bool moved,
                            bool unfinished_ballot)
 {
+    assert(!core->membership.settled);
     bool mine = task->chair == core->rank || task->finder;
     bool undecided = task->frozen && task->rec == NOBODY; /* by the view before */
     release_touch(core, task);
@@ -220,6 +228,7 @@ static void enter_as_chair(struct core *core, struct task_record *task, bool mov
 /* The bytes went with their owner. */
 static void lose_bare(const struct core *core, struct task_record *task)
 {
+    assert(task->have != CORE_HAVE_BARE || task->owner < core->size);
     if (task->have == CORE_HAVE_BARE && left(core, task->owner)) {
         task->have = CORE_HAVE_NOTHING;
         task->owner = NOBODY;
@@ -230,6 +239,7 @@ static void lose_bare(const struct core *core, struct task_record *task)
 
 static void enter_task(struct core *core, struct task_record *task, struct mail *mail)
 {
+    assert(task->agenda == 0 && task->chair < core->size);
     bool unfinished_ballot = false;
     if (task->requests != NULL) {
         reset_docket(task->requests, &unfinished_ballot);
@@ -325,6 +335,7 @@ static void forget_removed(struct core *core)
 
 static void reset_epoch(struct core *core)
 {
+    assert(core->member_count > 0);
     core->membership.settled = core->membership.deciding = false;
     core->membership.voted_next = false;
     core->membership.entered_ns = core->membership.watched_ns = core->now_ns;
@@ -343,6 +354,7 @@ static void reset_epoch(struct core *core)
 
 static bool take_view(struct core *core, const struct view *view)
 {
+    assert(view->epoch > core->epoch && rankset_has(&view->members, core->rank));
     core->epoch = view->epoch;
     if (!rankset_copy(&core->members, &view->members) ||
         !rankset_merge(&core->membership.retired, &view->left) ||

@@ -3,6 +3,7 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void view_release(struct view *view)
@@ -19,6 +20,8 @@ void view_release(struct view *view)
 
 bool view_add_past(struct view *view, uint64_t epoch, const struct rankset *members)
 {
+    assert(view->past_count < LIMIT_PAST_VIEWS);
+    assert(view->past_count == 0 || view->past[view->past_count - 1].epoch < epoch);
     struct past *grown =
         realloc(view->past, (view->past_count + 1) * sizeof(*view->past));
     if (grown == NULL) {
@@ -32,6 +35,7 @@ bool view_add_past(struct view *view, uint64_t epoch, const struct rankset *memb
 
 bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
 {
+    assert(view->newcomer_count < LIMIT_NEWCOMERS);
     struct message_newcomer *grown =
         realloc(view->newcomers, (view->newcomer_count + 1) * sizeof(*grown));
     if (grown == NULL) {
@@ -99,6 +103,7 @@ bool view_from_message(struct view *view, const struct message_view *message)
 
 const struct message_view *view_to_message(struct core *core, const struct view *view)
 {
+    assert(view->epoch > 0);
     struct message_view *message = out_borrow(core, sizeof(*message));
     struct message_past *past =
         out_borrow(core, (view->past_count + 1) * sizeof(*past));
@@ -127,6 +132,7 @@ const struct message_view *view_to_message(struct core *core, const struct view 
 
 bool view_take_past(struct core *core, const struct view *view)
 {
+    assert(view->epoch == core->epoch && view->past_count <= LIMIT_PAST_VIEWS);
     struct view copy = {0};
     for (uint32_t i = 0; i < view->past_count; i++) {
         if (!view_add_past(&copy, view->past[i].epoch, &view->past[i].members)) {

@@ -31,6 +31,7 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define BALLOT_RANK_BITS 20
@@ -142,6 +143,7 @@ static uint64_t jitter_ns(const struct core *core)
 
 static void wait_for_turn(struct core *core, uint64_t extra_ns)
 {
+    assert(core->rank != NOBODY);
     struct paxos *paxos = &core->membership.paxos;
     uint64_t wait_ns = core->options.batch_ns +
                        place_in_line(core) * core->options.stagger_ns +
@@ -153,6 +155,8 @@ static void wait_for_turn(struct core *core, uint64_t extra_ns)
 
 static bool make_proposal(struct core *core, struct view *view)
 {
+    assert(core->membership.past_count < LIMIT_PAST_VIEWS ||
+           recovery_all_settled(core));
     struct paxos *paxos = &core->membership.paxos;
     *view = (struct view){.epoch = core->epoch + 1};
     bool good = rankset_copy(&view->left, &core->membership.retired);
@@ -221,6 +225,7 @@ static void give_up(struct core *core, uint64_t extra_ns)
 
 static void propose_value(struct core *core)
 {
+    assert(core->membership.paxos.phase == PAXOS_PREPARING);
     struct paxos *paxos = &core->membership.paxos;
     if (paxos->best == 0 && !make_proposal(core, &paxos->proposal)) {
         return;
@@ -239,6 +244,7 @@ static void propose_value(struct core *core)
 
 static void start_ballot(struct core *core)
 {
+    assert(core->membership.paxos.phase == PAXOS_IDLE && committee_serves(core));
     struct paxos *paxos = &core->membership.paxos;
     uint64_t seen = paxos->promised >> BALLOT_RANK_BITS;
     paxos->round = (paxos->round > seen ? paxos->round : seen) + 1;
@@ -278,6 +284,7 @@ static bool merge_dead(struct core *core, const struct rankset *dead)
 void view_on_prepare(struct core *core, uint32_t from,
                      const struct message_paxos *prepare)
 {
+    assert(from < core->size);
     struct paxos *paxos = &core->membership.paxos;
     if (!committee_serves(core)) {
         core->stats.refused++;
@@ -327,6 +334,8 @@ static uint64_t may_vote_ns(struct core *core, const struct view *value,
 
 static void vote(struct core *core)
 {
+    assert(core->membership.paxos.pending_ballot >= core->membership.paxos.accepted);
+    assert(core->membership.paxos.pending.epoch == core->epoch + 1);
     struct paxos *paxos = &core->membership.paxos;
     paxos->accepted = paxos->pending_ballot;
     view_release(&paxos->value);
@@ -362,6 +371,7 @@ static void weigh(struct core *core)
 /* A vote for an adopted value is about to remove it. */
 bool view_withholds(const struct core *core, uint32_t rank)
 {
+    assert(rank < core->size);
     const struct paxos *paxos = &core->membership.paxos;
     return paxos->pending_ballot != 0 && paxos->pending_adopted &&
            !rankset_has(&paxos->pending.members, rank);
@@ -370,6 +380,7 @@ bool view_withholds(const struct core *core, uint32_t rank)
 void view_on_propose(struct core *core, uint32_t from,
                      const struct message_paxos *propose)
 {
+    assert(from < core->size);
     struct paxos *paxos = &core->membership.paxos;
     if (!committee_serves(core)) {
         core->stats.refused++;
@@ -427,6 +438,8 @@ static bool choose_told(const struct core *core, const struct view *view,
 
 static void decided(struct core *core)
 {
+    assert(core->membership.paxos.phase == PAXOS_PROPOSING);
+    assert(core->membership.paxos.proposal.epoch == core->epoch + 1);
     struct paxos *paxos = &core->membership.paxos;
     struct view view = paxos->proposal;
     paxos->proposal = (struct view){0};
@@ -452,6 +465,7 @@ static void decided(struct core *core)
 
 static void count_voice(struct core *core, uint32_t from, enum paxos_phase phase)
 {
+    assert(core->membership.paxos.phase == phase && phase != PAXOS_IDLE);
     struct paxos *paxos = &core->membership.paxos;
     if (!rankset_add(&paxos->voices, from)) {
         core->broken = true;
@@ -470,6 +484,7 @@ static void count_voice(struct core *core, uint32_t from, enum paxos_phase phase
 static void on_reject(struct core *core, uint32_t from,
                       const struct message_paxos *reject)
 {
+    assert(core->membership.paxos.phase != PAXOS_IDLE);
     struct paxos *paxos = &core->membership.paxos;
     (void)from;
     if (reject->heard != NULL) {
@@ -522,6 +537,7 @@ void view_on_answer(struct core *core, uint32_t from, enum message_type type,
  * member may take it in. */
 static void ask_to_join(struct core *core)
 {
+    assert(core->epoch == 0);
     enum { JOIN_WIDTH = PEERS_ALL_MAX };
     if (core->now_ns < core->membership.join_due_ns) {
         return;

@@ -9,6 +9,7 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static void forget_slot(struct core *core)
@@ -47,6 +48,7 @@ void view_release_slot(struct core *core)
 
 void view_enter(struct core *core, const struct view *view)
 {
+    assert(!rankset_empty(&view->members));
     if (view->epoch <= core->epoch) {
         return;
     }
@@ -86,6 +88,7 @@ void view_on_view(struct core *core, const struct message_view *message)
 
 const struct message_view *view_present(struct core *core)
 {
+    assert(core->epoch > 0);
     struct view view = {.epoch = core->epoch};
     bool good = rankset_copy(&view.members, &core->members) &&
                 rankset_copy(&view.left, &core->membership.retired);
@@ -103,6 +106,7 @@ const struct message_view *view_present(struct core *core)
 /* A member that is still in an older view is told the present one. */
 void view_tell(struct core *core, uint32_t to)
 {
+    assert(to != core->rank && rankset_has(&core->members, to));
     struct peer *peer = peer_of(core, to);
     if (core->now_ns < peer->told_view_ns) {
         return;
@@ -136,6 +140,7 @@ void view_fence(struct core *core, uint64_t epoch, bool refused)
 /* It was let in and removed again before it knew. */
 static void tell_removed(struct core *core, uint32_t rank)
 {
+    assert(!rankset_has(&core->members, rank));
     struct message *message = out_send(core, rank, MESSAGE_FENCED, NULL);
     if (message != NULL) {
         message->u.fenced.epoch = core->epoch;
@@ -159,6 +164,7 @@ static void refuse(struct core *core, uint64_t uid)
 /* Every view names all newcomers so far, so their number is bounded. */
 static bool may_grow(const struct core *core)
 {
+    assert(core->size >= core->membership.first_size);
     uint32_t newcomers =
         core->size - core->membership.first_size + core->membership.paxos.joiner_count;
     return core->options.joinable && newcomers < LIMIT_NEWCOMERS &&
@@ -167,6 +173,7 @@ static bool may_grow(const struct core *core)
 
 static void pass_to_committee(struct core *core, const struct message_join *join)
 {
+    assert(!committee_serves(core));
     FOR_COMMITTEE(core, rank)
     {
         struct message *message = out_send(core, rank, MESSAGE_JOIN, NULL);
@@ -178,6 +185,7 @@ static void pass_to_committee(struct core *core, const struct message_join *join
 
 void view_on_join(struct core *core, const struct message_join *join)
 {
+    assert(core->epoch > 0);
     struct paxos *paxos = &core->membership.paxos;
     for (uint32_t rank = 0; rank < core->size; rank++) {
         if (core->state.uids[rank] == join->uid) {

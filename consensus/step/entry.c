@@ -3,6 +3,8 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 void *core_user(struct core *core, const moot_hash *hash)
 {
     return table_find(core, hash);
@@ -45,6 +47,7 @@ const char *core_entry_site(const void *entry)
 
 void core_entry_set_site(void *entry, const char *site)
 {
+    assert(!is_stub(entry));
     struct task_record *task = entry;
     task->site = site;
 }
@@ -63,6 +66,7 @@ uint32_t core_entry_data_count(const void *entry)
 
 void *core_entry_input(const void *entry, uint32_t i)
 {
+    assert(i < core_entry_input_count(entry));
     const struct task_record *task = entry;
     assert(i < task->input_count);
     return task_inputs(task)[i].from;
@@ -76,6 +80,7 @@ bool core_entry_is_input(const void *entry)
 
 void core_entry_give(struct core *core, void *entry)
 {
+    assert(entry != NULL);
     if (is_stub(entry)) {
         stub_give(core, entry);
     } else {

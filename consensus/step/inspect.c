@@ -6,11 +6,13 @@
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 int core_refusal(const struct core *core, const moot_hash *hash,
                  const moot_hash *inputs, size_t input_count)
 {
+    assert(input_count == 0 || inputs != NULL);
     if (!forget_ever_has(core)) {
         return MOOT_OK;
     }

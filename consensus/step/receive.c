@@ -15,6 +15,7 @@
 #include "consensus/termination/termination.h"
 #include "proto/copy.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* --- Messages -------------------------------------------------------------------- */
@@ -55,6 +56,7 @@ static enum verdict_of_e rule_e_for_strangers(const struct core *core, uint64_t 
 HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
                                     uint64_t uid, const struct message *message)
 {
+    assert(message->type < MESSAGE_TYPE_END);
     if (message->type == MESSAGE_JOIN) {
         return core->epoch > 0 ? E_OUTSIDE : E_DROP;
     }
@@ -112,6 +114,7 @@ static void hold(struct core *core, struct held *held)
 static void keep(struct core *core, uint64_t uid, const struct message *message,
                  void (*where)(struct core *core, struct held *held))
 {
+    assert(message->type != MESSAGE_NONE);
     struct held *held = core_alloc(core, sizeof(*held));
     struct message *copy = held != NULL ? message_copy(message) : NULL;
     if (copy == NULL) {
@@ -127,6 +130,7 @@ static void keep(struct core *core, uint64_t uid, const struct message *message,
 static void on_decision(struct core *core, uint32_t from, struct task_record *task,
                         const struct message_decision *decision)
 {
+    assert(from != core->rank);
     if (graph_on_decision(core, from, task, decision) &&
         !leave_declines(core, from, task, decision->evidence)) {
         graph_decided(core, task, decision->evidence);
@@ -137,6 +141,8 @@ static void on_decision(struct core *core, uint32_t from, struct task_record *ta
 static void on_result(struct core *core, uint32_t from, struct task_record *task,
                       const struct message *message)
 {
+    assert(message->type == MESSAGE_RESULT && from != core->rank);
+    assert(hash_equal(&task->hash, &message->hash));
     enum graph_taken taken = graph_on_result(core, from, task, message);
     if (taken != GRAPH_REFUSED && message->u.result.handover) {
         leave_on_result(core, from, task);
@@ -148,6 +154,7 @@ static void on_result(struct core *core, uint32_t from, struct task_record *task
 
 static void on_pull(struct core *core, uint32_t from, struct task_record *task)
 {
+    assert(from != core->rank);
     if (task->own != CORE_OWN_DONE) {
         core->stats.refused++;
         return;
@@ -222,6 +229,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
 static void deliver(struct core *core, uint32_t from, struct task_record *task,
                     const struct message *message)
 {
+    assert(from < core->size || task == NULL); /* strangers name none */
     switch (message->type) {
 #define X(name, call)                                                                  \
     case MESSAGE_##name:                                                               \
@@ -237,6 +245,7 @@ static void deliver(struct core *core, uint32_t from, struct task_record *task,
 
 HOT static void take(struct core *core, uint32_t from, const struct message *message)
 {
+    assert(from < core->size && from != core->rank);
     if (core->reclaim.drop.leaving > 0 && message_is(message->type, MESSAGE_IS_TASK) &&
         core_is_leaving(core, &message->hash)) {
         keep(core, core->state.uids[from], message, reclaim_keep_back);
@@ -271,6 +280,7 @@ HOT static void take(struct core *core, uint32_t from, const struct message *mes
 
 void receive_own(struct core *core, const struct message *message)
 {
+    assert(message->type != MESSAGE_NONE && message->epoch <= core->epoch);
     if (message->epoch == core->epoch && !core->membership.fenced) {
         deliver(core, core->rank, NULL, message);
     }
