@@ -13,10 +13,13 @@
 #include "consensus/gossip/gossip.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 /* --- Needs ----------------------------------------------------------------------- */
 
 void ask_add_need(struct core *core, struct task_record *task, enum want want)
 {
+    assert(want == WANT_DONE || want == WANT_DATA);
     release_touch(core, task);
     if (want == WANT_DATA) {
         task->needs_data++;
@@ -51,6 +54,7 @@ static uint64_t bound_of(struct core *core, const struct core_event *event,
 
 int ask_need(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_NEED);
     enum want want = event->u.need.want;
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_ERR_SCOPE_CLOSED;
@@ -88,6 +92,7 @@ int ask_need(struct core *core, const struct core_event *event)
 
 int ask_unneed(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_UNNEED);
     enum want want = event->u.need.want;
     struct task_record *task = event_find(core, event);
     if (task == NULL && scope_is_dropped(core, &event->hash)) {
@@ -125,6 +130,7 @@ static enum want present_want(const struct task_record *task)
 static bool send_motion(struct core *core, struct task_record *task, uint32_t to,
                         enum want want, bool final)
 {
+    assert(to != core->rank && (!final || !task->held));
     struct message *message = out_send(core, to, MESSAGE_MOTION, task);
     if (message == NULL) {
         return false;
@@ -163,6 +169,7 @@ static void ask_oneself(struct core *core, struct task_record *task)
 
 void ask_send_motion(struct core *core, struct task_record *task, uint32_t to)
 {
+    assert(task->own == CORE_OWN_NONE && !task->owed);
     if (to == core->rank) {
         ask_oneself(core, task);
         return;
@@ -179,6 +186,7 @@ void ask_send_motion(struct core *core, struct task_record *task, uint32_t to)
 
 static void pull(struct core *core, struct task_record *task)
 {
+    assert(task->have == CORE_HAVE_BARE && task->owner != core->rank);
     if (!task->pulled && !MUTANT(NOPULL) &&
         out_send(core, task->owner, MESSAGE_PULL, task) != NULL) {
         task->pulled = true;
@@ -229,6 +237,7 @@ HOT void ask_consider(struct core *core, struct task_record *task)
 
 void ask_answer_seek(struct core *core, struct task_record *task, uint32_t seeker)
 {
+    assert(seeker != core->rank && seeker < core->size);
     (void)send_motion(core, task, seeker, WANT_NOTHING, !task->held);
 }
 
@@ -243,6 +252,7 @@ bool ask_never_will_hold(const struct core *core, const struct task_record *task
 
 void ask_on_seek(struct core *core, uint32_t from, struct task_record *task)
 {
+    assert(from != core->rank && from < core->size);
     if (task->held || ask_never_will_hold(core, task)) {
         ask_answer_seek(core, task, from);
     } else if (!rankset_add(&task_ext_get(core, task)->seekers, from)) {
@@ -263,6 +273,7 @@ void ask_answer_seeks(struct core *core, struct task_record *task)
 
 void ask_answer_all_seeks(struct core *core)
 {
+    assert(core->step.closed);
     for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task_record *task =
             !is_stub(core->state.slots[i]) ? core->state.slots[i] : NULL;
@@ -288,6 +299,7 @@ void ask_on_refer(struct core *core, struct task_record *task,
 
 static void sweep_towards(struct core *core, uint32_t rank)
 {
+    assert(core->step.closed && rank != core->rank);
     for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
         const struct lane_record *lane = &core->gossip.lanes[i];
         for (uint64_t at = 0; at < lane->len; at++) {
@@ -312,6 +324,7 @@ static void sweep_towards(struct core *core, uint32_t rank)
 
 void ask_sweep(struct core *core)
 {
+    assert(core->step.closed && !close_reduce_is_on(core));
     FOR_MEMBERS(core, rank)
     {
         struct peer *peer = peer_of(core, rank);
@@ -331,6 +344,7 @@ void ask_sweep(struct core *core)
 /* Who may not own it passes it on to those who may. */
 static void tell_candidates(struct core *core, struct task_record *task)
 {
+    assert(task->held && task->candidates != NULL);
     FOR_MEMBERS(core, rank)
     {
         struct message *message =
@@ -375,6 +389,7 @@ bool ask_swept(const struct core *core)
 
 void ask_forget(struct core *core, struct task_record *task)
 {
+    assert(core->ownership.open_needs >= task->needs_done + task->needs_data);
     core->ownership.open_needs -= task->needs_done + task->needs_data;
     ask_queue_forget(task);
     if (core->ownership.last_wait == task) {

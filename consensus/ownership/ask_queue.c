@@ -27,10 +27,13 @@
 #include "consensus/gossip/gossip.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 enum { LOOK_AHEAD = 12 }; /* on the roll: half of it may not be on the list */
 
 static void append(struct task_record *list, struct task_record *task)
 {
+    assert(!is_stub(task));
     task->at.prev = list->at.prev;
     task->at.next = list;
     task->at.prev->at.next = task;
@@ -39,12 +42,14 @@ static void append(struct task_record *list, struct task_record *task)
 
 static void take_off(struct task_record *task)
 {
+    assert(task->at.prev->at.next == task && task->at.next->at.prev == task);
     task->at.prev->at.next = task->at.next;
     task->at.next->at.prev = task->at.prev;
 }
 
 static void move(struct task_record *list, struct task_record *task)
 {
+    assert(task->pending);
     take_off(task);
     append(list, task);
     task->ahead = true;
@@ -117,6 +122,7 @@ static void sooner(uint64_t *due_ns, uint64_t other_ns)
 static uint64_t count_in(const struct core *core, const struct task_record *task,
                          struct pending_due *due)
 {
+    assert(task->pending);
     bool pushed = push_is_expected(core, task);
     if (task->demanded) { /* whether this rank is idle or not */
         uint64_t urgent_ns = add_ns(task->at.since_ns, delay_ns(core, task, pushed));
@@ -136,6 +142,7 @@ static uint64_t count_in(const struct core *core, const struct task_record *task
 /* What is held back becomes due after the ask delay, not before. */
 void ask_queue_idle(struct core *core)
 {
+    assert(core->step.blocked);
     core->ownership.pending_due.idle_ns =
         add_ns(core->now_ns, timers_least_ask_ns(core));
 }
@@ -179,6 +186,7 @@ static bool is_early(const struct task_record *task)
 
 static void enlist(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_NONE && !task->on_push_list);
     if (!task->pending) {
         assert(!task->asked || MUTANT(LATEMUTE));
         release_touch(core, task);
@@ -209,6 +217,7 @@ HOT void ask_queue_add(struct core *core, struct task_record *task)
 
 void ask_queue_owe(struct core *core, struct task_record *task)
 {
+    assert(task->chair != core->rank);
     enlist(core, task);
     task->owed = true;
     move(&core->ownership.asking, task);
@@ -289,6 +298,7 @@ static void look(struct core *core)
 
 static void ask(struct core *core, struct task_record *task)
 {
+    assert(task->pending && task->ahead);
     bool send = (task->owed && task->have == CORE_HAVE_NOTHING) || ask_wants(task);
     ask_queue_forget(task);
     if (send && task->own == CORE_OWN_NONE) {

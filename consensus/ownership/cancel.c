@@ -24,6 +24,8 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 static bool has_ended(const struct task_record *task)
 {
     return task->own == CORE_OWN_DONE || task->have != CORE_HAVE_NOTHING;
@@ -37,6 +39,7 @@ bool cancel_is_agreed(const struct core *core, const struct task_record *task)
 
 static void send_cancel(struct core *core, uint32_t to, struct task_record *task)
 {
+    assert(to != core->rank && task_ext(task)->canceller != NOBODY);
     struct message *message = out_send(core, to, MESSAGE_CANCEL, task);
     if (message != NULL) {
         message->u.cancel.by = task_ext(task)->canceller;
@@ -47,6 +50,7 @@ static void send_cancel(struct core *core, uint32_t to, struct task_record *task
  * result, or never will. */
 static void tell_owner(struct core *core, struct task_record *task)
 {
+    assert(task->chair == core->rank && !task->finder);
     if (task->frozen || task->seen || task->rec == NOBODY) {
         return;
     }
@@ -60,6 +64,7 @@ static void tell_owner(struct core *core, struct task_record *task)
 
 static void seek_holder(struct core *core, struct task_record *task)
 {
+    assert(task->finder && task->own == CORE_OWN_NONE);
     if (requests_of(core, task) != NULL) {
         agenda_add(core, task, AGENDA_TEST);
     }
@@ -91,6 +96,7 @@ void cancel_enter_view(struct core *core, struct task_record *task)
 
 static void remember(struct core *core, struct task_record *task, uint32_t by)
 {
+    assert(by < core->size || by == NOBODY);
     if (task_ext(task)->canceller == NOBODY) {
         task_ext_get(core, task)->canceller = by;
     }
@@ -98,6 +104,7 @@ static void remember(struct core *core, struct task_record *task, uint32_t by)
 
 void cancel_begin(struct core *core, struct task_record *task)
 {
+    assert(core->rank != NOBODY);
     if (!has_ended(task)) {
         remember(core, task, core->rank);
         cancel_pass_on(core, task);
@@ -108,6 +115,7 @@ void cancel_begin(struct core *core, struct task_record *task)
 void cancel_on_cancel(struct core *core, uint32_t from, struct task_record *task,
                       const struct message_cancel *cancel)
 {
+    assert(from != core->rank && from < core->size);
     if (has_ended(task)) {
         return;
     }

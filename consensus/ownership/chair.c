@@ -21,6 +21,8 @@
 #include "consensus/gossip/gossip.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 /* --- Evidence (T5) ------------------------------------------------------------- */
 
 static bool hinted(const struct requests *requests)
@@ -44,6 +46,7 @@ static uint64_t vote_due_ns(const struct core *core, const struct requests *requ
 static enum evidence evidence_for(const struct core *core,
                                   const struct task_record *task)
 {
+    assert(task->chair == core->rank && task->requests != NULL);
     const struct requests *requests = task->requests;
     if (hash_has(&task->hash, MOOT_HASH_NESTED)) {
         return EVIDENCE_NESTED;
@@ -80,6 +83,7 @@ static bool is_leaving(const struct core *core, uint32_t rank)
 static uint32_t best_holder(const struct core *core, const struct task_record *task,
                             bool leaving)
 {
+    assert(!task->finder);
     uint32_t best = NOBODY;
     FOR_MEMBERS(core, rank)
     {
@@ -153,6 +157,7 @@ static bool asks(const struct requests *requests, uint32_t rank)
 static void propose_to_voters(struct core *core, struct task_record *task,
                               uint32_t owner, enum evidence evidence)
 {
+    assert(hash_has(&task->hash, MOOT_HASH_ONCE));
     const struct requests *requests = task->requests;
     uint32_t winner = requests != NULL ? requests->winner : NOBODY;
     bool last_resort = evidence == EVIDENCE_QUIET && winner != NOBODY &&
@@ -189,6 +194,7 @@ HOT void chair_claim(struct core *core, struct task_record *task)
 
 static void yield(struct core *core, struct task_record *task)
 {
+    assert(task->chair == core->rank && task->rec == NOBODY && !task->frozen);
     enum evidence evidence = evidence_for(core, task);
     uint32_t winner = evidence != EVIDENCE_NONE ? preferred_holder(core, task) : NOBODY;
     if (winner != NOBODY) {
@@ -200,6 +206,7 @@ static void yield(struct core *core, struct task_record *task)
 
 static void seek(struct core *core, struct task_record *task)
 {
+    assert(task->rec == NOBODY || task->finder);
     struct requests *requests = task->requests;
     bool wanted =
         requests_is_wanted(requests) ||
@@ -221,6 +228,7 @@ static void seek(struct core *core, struct task_record *task)
 /* NOT_HELD, the direct way: every member has said that it never will. */
 static void fail_if_nobody_will(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_NONE);
     struct requests *requests = task->requests;
     bool mine = ask_never_will_hold(core, task);
     if (mine && requests->seek_sent &&
@@ -232,6 +240,7 @@ static void fail_if_nobody_will(struct core *core, struct task_record *task)
 void chair_fail(struct core *core, struct task_record *task, int32_t code,
                 uint64_t len_max)
 {
+    assert(code < 0 && (task->chair == core->rank || task->finder));
     struct requests *requests = task->requests;
     bool self = false;
     for (uint32_t i = requests->asker_count; i-- > 0;) {
@@ -259,6 +268,7 @@ void chair_fail(struct core *core, struct task_record *task, int32_t code,
 
 uint64_t chair_least_len(const struct task_record *task)
 {
+    assert(task->requests != NULL);
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < task->requests->asker_count; i++) {
         const struct asker *asker = &task->requests->askers[i];
@@ -272,6 +282,7 @@ uint64_t chair_least_len(const struct task_record *task)
 /* The candidates are known and the chair is another: send the askers there. */
 static void refer_askers(struct core *core, struct task_record *task)
 {
+    assert(task->chair != core->rank && task->candidates != NULL);
     struct requests *requests = task->requests;
     bool self = false;
     for (uint32_t i = 0; i < requests->asker_count; i++) {
@@ -360,6 +371,7 @@ static bool may_be_yielded(const struct core *core, const struct task_record *ta
 
 void chair_retest_passed(struct core *core)
 {
+    assert(core->step.blocked);
     if (MUTANT(BLOCKEDONLY)) {
         chair_retest_all(core);
         return;
@@ -381,6 +393,7 @@ void chair_retest_passed(struct core *core)
 /* Ends, or begins to, that the task is undecided; false if it cannot. */
 static bool yield_when_quiet(struct core *core, struct task_record *task)
 {
+    assert(task->requests->undecided);
     if (task->requests->balloting || task->chair != core->rank || task->finder ||
         core->membership.no_quorum) {
         return false;
@@ -502,6 +515,7 @@ enum core_lack chair_lack(const struct core *core, const struct task_record *tas
 
 static bool concerns_me(struct core *core, uint32_t from, struct task_record *task)
 {
+    assert(from != core->rank);
     if (task->chair == core->rank || task->finder) {
         return true;
     }
@@ -520,6 +534,7 @@ static bool concerns_me(struct core *core, uint32_t from, struct task_record *ta
 void chair_on_motion(struct core *core, uint32_t from, struct task_record *task,
                      const struct message_motion *motion)
 {
+    assert(from != core->rank && rankset_has(&core->members, from));
     out_note(core, CORE_POINT_MOTION_RECV, task, from, EVIDENCE_NONE);
     if (motion->holds) {
         if (!rankset_add(&task_ext_get(core, task)->holders, from)) {

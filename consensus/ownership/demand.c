@@ -12,6 +12,8 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 /* What an owned task takes is needed by the position of what it takes already, which is
  * mostly before its own: only a need below that says more of it. */
 HOT void demand_pass_on(struct core *core, struct task_record *task, uint64_t need,
@@ -33,6 +35,7 @@ HOT void demand_pass_on(struct core *core, struct task_record *task, uint64_t ne
 
 HOT void demand_inputs(struct core *core, struct task_record *task)
 {
+    assert(task->own != CORE_OWN_WAIT || task->held);
     const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; task->own == CORE_OWN_WAIT && i < task->input_count; i++) {
         struct task_record *from = inputs[i].from; /* NULL: forgotten */

@@ -11,6 +11,8 @@
 #include "consensus/gossip/gossip.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 enum { WATCHED_MAX = 64 };
 
 bool task_satisfied(const struct task_record *task)
@@ -64,6 +66,7 @@ static struct message_result result_of(const struct core *core,
                                        const struct task_record *task,
                                        enum result_data data)
 {
+    assert(task->have == CORE_HAVE_DATA && task->owner < core->size);
     return (struct message_result){
         .owner_uid = core->state.uids[task->owner],
         .evidence = (enum evidence)task->evidence,
@@ -76,6 +79,7 @@ static struct message_result result_of(const struct core *core,
 HOT static void send_result(struct core *core, struct task_record *task, uint32_t to,
                             enum result_data form)
 {
+    assert(to != core->rank && task->have == CORE_HAVE_DATA);
     struct message *message = out_send(core, to, MESSAGE_RESULT, task);
     if (message != NULL) {
         message->u.result = result_of(core, task, form);
@@ -86,6 +90,7 @@ HOT static void send_result(struct core *core, struct task_record *task, uint32_
 void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
                        enum want want)
 {
+    assert(to != core->rank && want != WANT_NOTHING);
     core->stats.results_answered++;
     send_result(core, task, to, result_form(task, want, UINT64_MAX));
 }
@@ -93,6 +98,7 @@ void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
 /* This rank leaves: its heir keeps the bytes. */
 void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir)
 {
+    assert(heir != core->rank && core->membership.leave.going);
     struct message *message = out_send(core, heir, MESSAGE_RESULT, task);
     if (message == NULL) {
         return;
@@ -136,6 +142,7 @@ HOT static void push(struct core *core, struct task_record *task, uint32_t to,
 /* Who runs it takes the bytes: to be offered them costs it a round trip. */
 HOT void graph_push_for(struct core *core, const struct edge *edge)
 {
+    assert(edge->from->own == CORE_OWN_DONE);
     push(core, edge->from, runner_of(core, edge_to(edge)), edge_want(edge),
          LIMIT_PUSH_BYTES);
 }
@@ -143,6 +150,7 @@ HOT void graph_push_for(struct core *core, const struct edge *edge)
 /* Who takes the bytes is not sent the bare end first. */
 static void push_to_consumers(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_DONE);
     bool ordered = false;
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
         ordered |= edge->order_only;
@@ -161,6 +169,7 @@ static void push_to_consumers(struct core *core, struct task_record *task)
 /* True when every member has it. */
 static bool push_to_known_holders(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_DONE);
     bool all = true;
     FOR_MEMBERS(core, rank)
     {
@@ -204,6 +213,7 @@ void graph_push_to_holders(struct core *core, uint32_t rank)
 
 static void watch_for_holders(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_DONE && !task->pending);
     if (core->member_count > 1 && !task->on_push_list &&
         !push_to_known_holders(core, task)) {
         release_touch(core, task);
@@ -227,6 +237,7 @@ void graph_lane_waits(struct core *core, struct task_record *task)
  * they are pushed, and a bare offer is followed by a PULL. */
 static void answer_askers(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_DONE);
     struct requests *requests = task->requests;
     for (uint32_t i = 0; i < requests->asker_count; i++) {
         struct asker *asker = &requests->askers[i];
@@ -255,6 +266,7 @@ void graph_answer(struct core *core, struct task_record *task)
 
 static void unfinished_add(struct core *core, struct task_record *task)
 {
+    assert(!task->on_unfinished_list);
     task->at.prev = core->ownership.unfinished.at.prev;
     task->at.next = &core->ownership.unfinished;
     task->at.prev->at.next = task;
@@ -265,6 +277,7 @@ static void unfinished_add(struct core *core, struct task_record *task)
 
 static void unfinished_remove(struct core *core, struct task_record *task)
 {
+    assert(task->on_unfinished_list);
     task->at.prev->at.next = task->at.next;
     task->at.next->at.prev = task->at.prev;
     task->on_unfinished_list = false;
@@ -323,6 +336,7 @@ void graph_start_leased(struct core *core)
  * needs it any more once it is here. */
 HOT static void begin_use(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_WAIT);
     const struct edge *inputs = task_inputs(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct task_record *from = inputs[i].from;
@@ -390,6 +404,7 @@ HOT void graph_own(struct core *core, struct task_record *task, enum evidence ev
 
 HOT static void end_edge(struct core *core, struct edge *edge)
 {
+    assert(edge->waiting && edge->from != NULL);
     struct task_record *to = edge_to(edge);
     edge->waiting = false;
     ask_drop_need(core, edge->from, edge_want(edge));
@@ -426,6 +441,7 @@ void graph_disown(struct core *core, struct task_record *task)
 
 void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by)
 {
+    assert(by != NOBODY);
     if (task->own == CORE_OWN_RUNNING) {
         struct core_output *output = out_add(core, CORE_OUT_CANCEL, task);
         if (output != NULL) {
@@ -462,6 +478,7 @@ HOT bool graph_spread(struct core *core, struct task_record *task)
 int graph_done(struct core *core, struct task_record *task, int32_t status,
                uint64_t size)
 {
+    assert(task->missing == 0);
     task->own = CORE_OWN_DONE;
     task->have = CORE_HAVE_DATA;
     task->status = status;
@@ -487,6 +504,7 @@ int graph_done(struct core *core, struct task_record *task, int32_t status,
 void graph_verdict(struct core *core, struct task_record *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count)
 {
+    assert(code < 0);
     task->verdict = true;
     task->status = code;
     task->asked = false;
@@ -525,6 +543,7 @@ enum graph_taken graph_on_result(struct core *core, uint32_t from,
                                  struct task_record *task,
                                  const struct message *message)
 {
+    assert(message->type == MESSAGE_RESULT && from < core->size && from != core->rank);
     const struct message_result *result = &message->u.result;
     uint32_t owner = rank_of(core, from, result->owner_uid);
     if (owner == NOBODY || owner == core->rank) { /* ours comes from nobody else */
@@ -560,6 +579,7 @@ enum graph_taken graph_on_result(struct core *core, uint32_t from,
 
 void graph_result_taken(struct core *core, struct task_record *task)
 {
+    assert(task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING);
     graph_spread(core, task);
     ask_consider(core, task);
     release_count(core, task);
@@ -569,6 +589,7 @@ void graph_result_taken(struct core *core, struct task_record *task)
 static void serve_copy(struct core *core, struct task_record *task,
                        const struct message_decision *decision)
 {
+    assert(task->have == CORE_HAVE_DATA && task->own == CORE_OWN_NONE);
     for (size_t i = 0; i < decision->asker_count; i++) {
         const struct message_asker *asker = &decision->askers[i];
         if (rankset_has(&core->members, asker->rank) && asker->rank != core->rank) {
@@ -580,6 +601,7 @@ static void serve_copy(struct core *core, struct task_record *task,
 bool graph_on_decision(struct core *core, uint32_t from, struct task_record *task,
                        const struct message_decision *decision)
 {
+    assert(from != core->rank && rankset_has(&core->members, from));
     if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_DATA) {
         serve_copy(core, task, decision); /* its owner has left; we have the bytes */
         return false;
@@ -615,6 +637,7 @@ bool graph_on_decision(struct core *core, uint32_t from, struct task_record *tas
 
 void graph_decided(struct core *core, struct task_record *task, enum evidence evidence)
 {
+    assert(task->held);
     if (task->own == CORE_OWN_NONE) {
         core->stats.owned_by_decision++;
         graph_own(core, task, evidence);

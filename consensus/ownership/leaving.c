@@ -3,8 +3,11 @@
 
 #include "consensus/gossip/gossip.h"
 
+#include <assert.h>
+
 bool leave_another_may_run(const struct core *core, const struct task_record *task)
 {
+    assert(core->membership.leave.going);
     FOR_MEMBERS(core, rank)
     {
         if (rank != core->rank && !rankset_has(&core->membership.leavers, rank) &&

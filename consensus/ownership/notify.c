@@ -9,6 +9,8 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 /* Who is to answer for the record: its owner, or one that has a copy. */
 static uint32_t server_of(const struct core *core, const struct task_record *task)
 {
@@ -27,6 +29,7 @@ static uint32_t server_of(const struct core *core, const struct task_record *tas
 static void send_decision(struct core *core, struct task_record *task,
                           const struct message_asker *askers, size_t count)
 {
+    assert(task->chair == core->rank && !task->finder && task->rec < core->size);
     struct message *message =
         out_send(core, server_of(core, task), MESSAGE_DECISION, task);
     if (message == NULL) {
@@ -59,6 +62,7 @@ void notify_decide_again(struct core *core, struct task_record *task)
 /* The owner has left, and this rank has the bytes. */
 static void answer_with_copy(struct core *core, struct task_record *task)
 {
+    assert(task->have == CORE_HAVE_DATA && task->own == CORE_OWN_NONE);
     struct requests *requests = task->requests;
     for (uint32_t i = 0; requests != NULL && i < requests->asker_count; i++) {
         struct asker *asker = &requests->askers[i];
@@ -71,6 +75,7 @@ static void answer_with_copy(struct core *core, struct task_record *task)
 
 void notify_askers(struct core *core, struct task_record *task, bool fresh)
 {
+    assert(task->chair == core->rank && task->rec != NOBODY);
     struct requests *requests = task->requests;
     if (task->rec == core->rank) {
         graph_answer(core, task);

@@ -10,6 +10,8 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
+
 /* That it has accepted the winner itself a chair that leaves need not tell its heirs
  * (nor need a voter that is ready).  The winner reports it in the next view, or who
  * reported what is accepted again here does so there, and then others accept it; should
@@ -18,6 +20,8 @@
 static void ask_voters(struct core *core, struct task_record *task,
                        const struct message_accept *accept)
 {
+    assert(task->chair == core->rank && !task->finder);
+    assert(hash_has(&task->hash, MOOT_HASH_ONCE) && !task->requests->balloting);
     struct requests *requests = task->requests;
     uint32_t voters[LIMIT_VOTERS];
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
@@ -44,6 +48,7 @@ static void ask_voters(struct core *core, struct task_record *task,
 void once_awaited(const struct core *core, const struct task_record *task,
                   struct rankset *out)
 {
+    assert(task->requests->balloting);
     uint32_t voters[LIMIT_VOTERS];
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
                                       core->state.hosts, core->options.voters, voters);
@@ -81,6 +86,7 @@ static bool count_acks(struct core *core, struct requests *requests)
 bool once_propose(struct core *core, struct task_record *task, uint32_t winner,
                   enum evidence evidence)
 {
+    assert(task->rec == NOBODY && winner < core->size);
     struct requests *requests = requests_of(core, task);
     if (requests == NULL) {
         return false;
@@ -96,6 +102,7 @@ bool once_propose(struct core *core, struct task_record *task, uint32_t winner,
 
 void once_reaccept(struct core *core, struct task_record *task)
 {
+    assert(task->rec != NOBODY && !core->membership.settled);
     struct requests *requests = requests_of(core, task);
     if (requests == NULL) {
         return;
@@ -125,6 +132,7 @@ void once_forget(struct core *core, struct task_record *task)
 bool once_on_accept(struct core *core, uint32_t from, struct task_record *task,
                     const struct message_accept *accept)
 {
+    assert(from != core->rank && hash_has(&task->hash, MOOT_HASH_ONCE));
     uint32_t winner = accept->maybe ? REC_MAYBE : accept->winner;
     bool known =
         accept->maybe || (accept->winner < core->size &&
@@ -147,6 +155,7 @@ bool once_on_accept(struct core *core, uint32_t from, struct task_record *task,
  */
 bool once_on_ack(struct core *core, uint32_t from, struct task_record *task)
 {
+    assert(from != core->rank && from < core->size);
     struct requests *requests = task->requests;
     if (requests == NULL || requests->winner == NOBODY) {
         core->stats.violations++;

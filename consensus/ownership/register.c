@@ -8,6 +8,7 @@
 #include "consensus/gossip/gossip.h"
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Of two hashes, whether they belong to one scope, or both to none. */
@@ -72,6 +73,7 @@ static bool link_inputs(struct core *core, struct task_record *task,
     if (reg->input_count == 0) {
         return true;
     }
+    assert(!task->held);
     if (!table_add_inputs(core, task, reg->input_count)) {
         return false;
     }
@@ -111,6 +113,7 @@ HOT static int put_on_roll(struct core *core, struct task_record *task,
 COLD static int register_again(struct core *core, struct task_record *task,
                                const struct core_register *reg)
 {
+    assert(task->held && !task->declined);
     task->flags |= reg->flags & CORE_TASK_HINT ? (uint8_t)CORE_TASK_HINT : 0;
     release_touch(core, task);
     core->stats.let_go -= task->let_go;
@@ -125,6 +128,7 @@ COLD static int register_again(struct core *core, struct task_record *task,
 
 static void push_done_inputs(struct core *core, struct task_record *task)
 {
+    assert(task->held && task->chair != core->rank);
     for (uint32_t i = 0; i < task->input_count; i++) {
         const struct edge *edge = &task_inputs(task)[i];
         if (edge->from != NULL && edge->from->own == CORE_OWN_DONE) {
@@ -136,6 +140,7 @@ static void push_done_inputs(struct core *core, struct task_record *task)
 /* What was given away on other evidence than time says nothing about the timeout. */
 COLD static void note_late_claim(struct core *core, const struct task_record *task)
 {
+    assert(task->chair == core->rank && task->requests != NULL);
     if (task->requests->asker_count > 0 &&
         (task->rec == NOBODY || task->evidence == EVIDENCE_TIMEOUT)) {
         if (timers_late_claim(core, core->now_ns - task->requests->first_ask_ns)) {
@@ -223,6 +228,7 @@ static int judge_forgotten(const struct core *core, const struct task_record *be
 static void take_in(struct core *core, struct task_record *task,
                     const struct core_register *reg)
 {
+    assert(!task->finder);
     task->held = true;
     task->flags = (uint8_t)reg->flags;
     task->site = reg->site;
@@ -287,6 +293,7 @@ int graph_register(struct core *core, const struct core_event *event)
 
 HOT int stub_register(struct core *core, void *const *stubs, size_t count)
 {
+    assert(count > 0 && !core->step.closed);
     bool noted = (core->options.notes & CORE_NOTE(CORE_POINT_SPAWN)) != 0;
     core->stats.registered += count;
     core->stats.pruned += count;

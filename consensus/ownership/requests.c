@@ -12,6 +12,7 @@
 
 #include "consensus/state/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ struct requests *requests_of(struct core *core, struct task_record *task)
 
 static bool grow(struct core *core, struct requests *requests)
 {
+    assert(requests->asker_count == requests->asker_room);
     struct asker *more = NULL;
     uint32_t room = 0;
     if (requests->askers != requests->few) {
@@ -49,6 +51,7 @@ static bool grow(struct core *core, struct requests *requests)
 struct asker *requests_asker(struct core *core, struct requests *requests,
                              uint32_t rank)
 {
+    assert(rank < core->size && requests->asker_count <= requests->asker_room);
     for (uint32_t i = 0; i < requests->asker_count; i++) {
         if (requests->askers[i].rank == rank) {
             return &requests->askers[i];
@@ -65,6 +68,7 @@ struct asker *requests_asker(struct core *core, struct requests *requests,
 void requests_note(struct core *core, struct task_record *task, uint32_t from,
                    const struct message_motion *motion)
 {
+    assert(from < core->size);
     struct requests *requests = requests_of(core, task);
     struct asker *asker =
         requests != NULL ? requests_asker(core, requests, from) : NULL;
@@ -98,6 +102,7 @@ uint64_t requests_bound(const struct requests *requests)
 
 static void put(struct bounds *bounds, uint32_t at, struct bound bound)
 {
+    assert(at < bounds->room && bound.task->requests != NULL);
     bounds->items[at] = bound;
     bound.task->requests->bound_at = at + 1;
 }
@@ -105,6 +110,7 @@ static void put(struct bounds *bounds, uint32_t at, struct bound bound)
 /* Into a place that is free, or one above or below it. */
 static void settle(struct bounds *bounds, uint32_t at, struct bound bound)
 {
+    assert(at < bounds->room);
     const struct bound *items = bounds->items;
     for (; at > 0 && items[(at - 1) / 2].need > bound.need; at = (at - 1) / 2) {
         put(bounds, at, items[(at - 1) / 2]);
@@ -135,6 +141,7 @@ static void bound_remove(struct core *core, struct requests *requests)
 
 static void bound_add(struct core *core, struct task_record *task)
 {
+    assert(task->requests->bound_at <= core->ownership.bounds.count);
     struct bounds *bounds = &core->ownership.bounds;
     const struct bound bound = {requests_bound(task->requests), task};
     if (task->requests->bound_at != 0) {
@@ -169,6 +176,7 @@ struct task_record **undecided_passed(struct core *core, uint64_t len, uint32_t 
 
 void undecided_add(struct core *core, struct task_record *task)
 {
+    assert(task->rec == NOBODY || task->finder || task->requests->undecided);
     struct requests *requests = task->requests;
     bound_add(core, task);
     if (requests->undecided) {
