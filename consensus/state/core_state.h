@@ -308,7 +308,7 @@ struct core_membership {
 
 /* The step itself, and how this rank's program stands: written by step/. */
 struct core_step {
-    uint64_t count; /* of steps so far */
+    uint64_t ticks; /* so far */
     bool begun;
     uint64_t opened_ns; /* no member can have removed this rank before that + T_lease */
     bool closed;

@@ -18,6 +18,7 @@
 #include "consensus/termination/termination.h"
 #include "proto/copy.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ static bool options_are_sane(const struct core_options *options)
 
 static bool begin_members(struct core *core, const struct core_options *options)
 {
+    assert(core->state.known_count == 0 && core->size == 0);
     if (!core_make_room(core, options->size)) {
         return false;
     }
@@ -113,6 +115,7 @@ void core_free(struct core *core)
 
 static int on_lane(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_LANE);
     struct lane_record *lane = lane_enter(core, event->u.lane.lane);
     if (lane == NULL) {
         return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_ERR_LIMIT;
@@ -123,12 +126,14 @@ static int on_lane(struct core *core, const struct core_event *event)
 
 static int on_task_wait(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_TASK_WAIT);
     graph_task_waits(core, event->u.task_wait.waiting);
     return MOOT_OK;
 }
 
 COLD static int on_close(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_CLOSE || event->type == CORE_EV_LEAVE);
     gossip_end_lanes(core);
     core->step.closed = true;
     core->step.exit_code = event->u.close.exit_code;
@@ -139,12 +144,14 @@ COLD static int on_close(struct core *core, const struct core_event *event)
 
 COLD static int on_leave(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_LEAVE);
     int error = leave_begin(core);
     return error == MOOT_OK ? on_close(core, event) : error;
 }
 
 COLD static int on_decline(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_DECLINE);
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_OK;
     }
@@ -164,6 +171,7 @@ COLD static int on_decline(struct core *core, const struct core_event *event)
 
 static int on_done(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_DONE);
     struct task_record *task = event_find(core, event);
     if (task == NULL || task->own != CORE_OWN_RUNNING) {
         return MOOT_ERR_STATE;
@@ -173,6 +181,7 @@ static int on_done(struct core *core, const struct core_event *event)
 
 COLD static int on_dead(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_DEAD);
     uint32_t rank = event->u.dead.rank;
     if (rank >= core->size || rank == core->rank) {
         return MOOT_ERR_INVALID;
@@ -188,6 +197,7 @@ COLD static int on_dead(struct core *core, const struct core_event *event)
 
 COLD static int on_cancel(struct core *core, const struct core_event *event)
 {
+    assert(event->type == CORE_EV_CANCEL);
     if (scope_is_dropped(core, &event->hash) ||
         reclaim_once_is_gone(core, &event->hash)) {
         return MOOT_OK; /* it has ended */
@@ -285,6 +295,7 @@ static bool see_what_changed(struct core *core)
 
 HOT static void do_what_is_due(struct core *core)
 {
+    assert(agenda_is_empty(core) && !core->termination.adjourned);
     core->step.turn_due_ns = CORE_NEVER;
     chair_retest_due(core);
     agenda_work_off(core); /* what is asked for now goes out with this turn */
@@ -324,6 +335,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 COLD static void begin(struct core *core)
 {
+    assert(!core->step.begun);
     core->step.begun = true;
     core->step.opened_ns =
         core->options.opened_ns != 0 ? core->options.opened_ns : core->now_ns;
@@ -355,9 +367,10 @@ static bool turn_is_due(struct core *core, bool usual)
            ask_queue_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
 }
 
-/* So seldom is a part of what must be true looked at (step_hold.c): it costs less than
- * a thousandth of what the steps do. */
-enum { STEPS_PER_LOOK = 65536 };
+/* A part of what must be true is looked at with every so many ticks (step_hold.c).  A
+ * look costs some 25,000 instructions, so that is one for each tick, which is a
+ * thousandth of what a tick does when it finds nothing. */
+enum { TICKS_PER_LOOK = 32768 };
 
 HOT int core_step(struct core *core, const struct core_event *event, uint64_t now_ns,
                   struct core_outputs *out)
@@ -365,8 +378,8 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
     if (core->broken) {
         return MOOT_ERR_NO_MEMORY;
     }
-    if (++core->step.count % STEPS_PER_LOOK == 0) {
-        step_hold_some(core, core->step.count / STEPS_PER_LOOK);
+    if (event->type == CORE_EV_TICK && ++core->step.ticks % TICKS_PER_LOOK == 0) {
+        step_hold_some(core, core->step.ticks / TICKS_PER_LOOK);
     }
     core->now_ns = now_ns > core->now_ns ? now_ns : core->now_ns;
     if (!core->step.begun) {

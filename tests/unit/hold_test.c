@@ -429,10 +429,10 @@ SEES(membership_sees_it_among_many, large_membership_rows, membership_hold)
 
 /* --- A core that is in use -------------------------------------------------------- */
 
-/* So many steps that all of a table of this size has been looked at. */
+/* So many ticks that all of a table of this size has been looked at. */
 static void step_long(const struct core *core)
 {
-    for (int i = 0; i < 5 * 65536; i++) {
+    for (int i = 0; i < 5 * 32768; i++) {
         struct core_event tick = {.type = CORE_EV_TICK};
         struct core_outputs out;
         (void)core_step(bench.core[core->rank], &tick, bench.now, &out);
