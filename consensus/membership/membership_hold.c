@@ -37,6 +37,9 @@ static void hold_members(const struct core *core)
     assert(core->member_count == rankset_count(&core->members));
     assert(core->epoch == 0 || rankset_has(&core->members, core->rank));
     assert(core->rank == NOBODY || core->state.uids[core->rank] == core->uid);
+    /* Voters of older records are still asked. */
+    assert(!membership->deciding ||
+           (!membership->settled && core->ownership.reaccepting > 0));
     assert(membership->first_size <= core->size);
     assert(membership->large == committee_is_due(core, core->member_count));
     assert(membership->committee_count == rankset_count(&membership->committee));
@@ -157,6 +160,7 @@ void membership_hold_task(const struct core *core, const struct task_record *tas
     const struct task_ext *ext = task_ext(task);
     assert(!task->frozen || !core->membership.settled);
     assert(!task->frozen || task->chair == core->rank || task->finder);
+    assert(!task->frozen || task->rec == NOBODY || core->membership.deciding);
     assert(ext->accepted < core->size || ext->accepted >= REC_MAYBE);
     assert(ext->accepted_epoch <= core->epoch);
     assert(ext->heir < core->size || ext->heir == NOBODY);

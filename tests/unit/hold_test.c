@@ -314,6 +314,9 @@ static void add_rank(struct rankset *set, uint32_t rank)
     X(going_and_open, core->membership.leave.going = true)                             \
     X(a_stranger_leaves, add_rank(&core->membership.leavers, 9))                       \
     X(mail_that_waits_for_nothing, core->membership.mail_waits = true)                 \
+    X(deciding_and_settled, core->membership.deciding = true)                          \
+    X(frozen_and_decided,                                                              \
+      (core->membership.settled = false, record(core, RUNNING)->frozen = true))        \
     X(frozen_and_settled, record(core, RUNNING)->frozen = true)                        \
     X(accepted_in_the_future, record(core, BALLOT)->task_ext->accepted_epoch = 9)      \
     X(accepted_for_no_rank, record(core, BALLOT)->task_ext->accepted = 77)             \
