@@ -37,7 +37,6 @@ void lane_expect(const struct lane_record *lane, uint64_t position)
 
 bool lane_put(struct core *core, struct lane_record *lane, void *known)
 {
-    assert(known != NULL);
     uint64_t index = lane->len / PAGE_TASKS;
     if (lane->len % PAGE_TASKS == 0) {
         if (!core_grow(core, &lane->pages, &lane->page_room, (uint32_t)index + 1,
