@@ -31,7 +31,7 @@ typedef void (*engine_lane_fn)(struct moot *m, struct lane *lane);
 enum { ENGINE_CHORES_MAX = 6, ENGINE_LANES_MAX = 4 };
 
 struct engine_hooks {
-    engine_output_fn outputs[ENGINE_OUTPUTS];     /* NULL: nothing is to be done */
+    engine_output_fn outputs[ENGINE_OUTPUTS];     /* none is NULL */
     engine_message_fn messages[MESSAGE_TYPE_END]; /* NULL: it is for the core alone */
 
     /* A turn of the loop begins; the one before began at `before_ns`.  False: it is

@@ -13,6 +13,9 @@
 
 void engine_open(struct moot *m, const struct engine_hooks *hooks)
 {
+    for (uint32_t type = 0; type < ENGINE_OUTPUTS; type++) {
+        assert(hooks->outputs[type] != NULL);
+    }
     m->engine.hooks = hooks;
     clock_begin(&m->engine.clock);
     m->opened_ns = engine_look_at_clock(m);
@@ -129,12 +132,16 @@ void engine_carry_end(struct moot *m, const struct core_output *output)
     progress_wake(m);
 }
 
+void engine_carry_nothing(struct moot *m, const struct core_output *output)
+{
+    (void)m;
+    (void)output;
+}
+
 static inline void carry_one(struct moot *m, const struct core_output *output)
 {
-    engine_output_fn carry = m->engine.hooks->outputs[output->type];
-    if (carry != NULL) {
-        carry(m, output);
-    }
+    assert((size_t)output->type < ENGINE_OUTPUTS);
+    m->engine.hooks->outputs[output->type](m, output);
 }
 
 HOT static int step_one(struct moot *m, const struct core_event *event)
