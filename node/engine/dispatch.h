@@ -34,8 +34,8 @@ struct engine_hooks {
     engine_output_fn outputs[ENGINE_OUTPUTS];     /* none is NULL */
     engine_message_fn messages[MESSAGE_TYPE_END]; /* NULL: it is for the core alone */
 
-    /* A turn of the loop begins; the one before began at `before_ns`.  False: it is
-     * left at that. */
+    /* With a fault plan, or a trace: a turn of the loop begins; the one before began at
+     * `before_ns`.  False: it is left at that. */
     bool (*turn_begins)(struct moot *m, uint64_t now_ns, uint64_t before_ns);
     void (*turn_ends)(struct moot *m, uint64_t now_ns);
     /* For core_press(), before the core is asked when it wants a turn. */

@@ -87,7 +87,8 @@ HOT static bool drive(struct moot *m, bool comes_back)
     uint64_t before_ns =
         atomic_load_explicit(&m->engine.driven_ns, memory_order_relaxed);
     atomic_store_explicit(&m->engine.driven_ns, now_ns, memory_order_relaxed);
-    if (!m->engine.hooks->turn_begins(m, now_ns, before_ns)) {
+    const bool seen = m->faults.plan != NULL || m->record.trace != NULL;
+    if (seen && !m->engine.hooks->turn_begins(m, now_ns, before_ns)) {
         return false;
     }
     uint64_t ends = m->engine.end_count;
@@ -101,7 +102,9 @@ HOT static bool drive(struct moot *m, bool comes_back)
     if (arrived && !(comes_back && goes_on)) {
         act(m, now_ns);
     }
-    m->engine.hooks->turn_ends(m, now_ns);
+    if (seen) {
+        m->engine.hooks->turn_ends(m, now_ns);
+    }
     bool moved = m->engine.stirs != m->engine.stirs_seen || outbox_is_due(m);
     m->engine.stirs_seen = m->engine.stirs;
     return moved;
