@@ -78,8 +78,10 @@ static inline void copy_hashes(unsigned char *to, struct task *const *tasks,
     }
 }
 
-HOT bool unnamed_fill(struct moot *m, struct lane *lane, const moot_task_spec *spec,
-                      const char *site, struct unnamed_task *task)
+/* Inlined into both of its callers: a plain spawn is made of it. */
+static inline bool fill_place(struct moot *m, struct lane *lane,
+                              const moot_task_spec *spec, const char *site,
+                              struct unnamed_task *task)
 {
     struct unnamed *unnamed = &m->spawn.unnamed;
     unsigned owner_plus_one = (unsigned)spec->owner.rank_plus_one;
@@ -123,11 +125,17 @@ HOT bool unnamed_fill(struct moot *m, struct lane *lane, const moot_task_spec *s
     return true;
 }
 
+HOT bool unnamed_fill(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                      const char *site, struct unnamed_task *task)
+{
+    return fill_place(m, lane, spec, site, task);
+}
+
 HOT bool unnamed_take(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                       const char *site, moot_task *out)
 {
     struct unnamed *unnamed = &m->spawn.unnamed;
-    if (!unnamed_fill(m, lane, spec, site, &unnamed->tasks[unnamed->count])) {
+    if (!fill_place(m, lane, spec, site, &unnamed->tasks[unnamed->count])) {
         return false;
     }
     out->id = unnamed->tasks[unnamed->count].id; /* which may be none of before */
