@@ -67,6 +67,14 @@ static void mail_to_chair(struct core *core, struct mail *mail,
     FOR_MEMBERS(core, rank) { mail_add(core, mail, rank, entry); }
 }
 
+/* The chair may not hold the task, and so not know that another run may give another
+ * result: who does says that the bytes are gone. */
+static bool has_lost(const struct core *core, const struct task_record *task)
+{
+    return task->have == CORE_HAVE_BARE && left(core, task->owner) &&
+           (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
+}
+
 static void report_task(struct core *core, struct mail *mail,
                         const struct task_record *task, bool moved)
 {
@@ -83,6 +91,11 @@ static void report_task(struct core *core, struct mail *mail,
         entry.owner = task->owner;
         entry.has_payload = task->have == CORE_HAVE_DATA;
         mail_to_chair(core, mail, task, entry);
+        if (has_lost(core, task)) {
+            mail_to_chair(
+                core, mail, task,
+                (struct message_entry){.what = REPORT_LOST, .hash = task->hash});
+        }
     } else if (task->lost) {
         entry.what = REPORT_LOST;
         mail_to_chair(core, mail, task, entry);

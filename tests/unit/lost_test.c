@@ -62,17 +62,24 @@ static void a_pure_task_is_run_again(void **state)
     bench_close();
 }
 
+/* Of 0 first, and of 3 once 0 is gone. */
+static moot_hash chaired_by_3_then(void)
+{
+    const struct rankset left = {.low = 14};
+    moot_hash hash = chaired_by(0, 0, 0);
+    for (int n = 1; placement_chair(&hash, &left, NULL) != 3; n++) {
+        hash = chaired_by(0, n, 0);
+    }
+    return hash;
+}
+
 /* Should what it takes be lost, too, it must not end in that error: 2 has seen it end
  * well, without its bytes, and 3, which lacks it, is its chair and yields it to 1. */
 static void who_runs_it_again_knows_that_it_ended_well(void **state)
 {
     (void)state;
-    const struct rankset left = {.low = 14};
     bench_open_with(4, CORE_REPAIR, 10 * MS);
-    moot_hash hash = chaired_by(0, 0, 0);
-    for (int n = 1; placement_chair(&hash, &left, NULL) != 3; n++) {
-        hash = chaired_by(0, n, 0);
-    }
+    moot_hash hash = chaired_by_3_then();
     for (uint32_t rank = 0; rank < 2; rank++) {
         spawn_flagged(rank, hash, 0);
     }
@@ -103,6 +110,24 @@ static void one_that_varies_is_lost_in_every_view_after(void **state)
     for (uint32_t rank = 2; rank < 4; rank++) {
         wait_for_its_loss(rank, hash);
     }
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+/* The chair lacks it, and so does not know that it varies. */
+static void a_chair_that_spawns_it_later_has_heard_that_it_is_lost(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, 10 * MS);
+    moot_hash hash = chaired_by_3_then();
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn_flagged(rank, hash, CORE_TASK_NONDETERMINISTIC);
+    }
+    wait_and_release(1, hash);
+    kill_rank(0);
+    spawn_flagged(3, hash, CORE_TASK_NONDETERMINISTIC);
+    wait_for_its_loss(3, hash);
+    wait_for_its_loss(1, hash);
     assert_int_equal(bench.runs[1], 1);
     bench_close();
 }
@@ -152,6 +177,7 @@ int main(void)
         cmocka_unit_test(a_pure_task_is_run_again),
         cmocka_unit_test(who_runs_it_again_knows_that_it_ended_well),
         cmocka_unit_test(one_that_varies_is_lost_in_every_view_after),
+        cmocka_unit_test(a_chair_that_spawns_it_later_has_heard_that_it_is_lost),
         cmocka_unit_test(one_that_nobody_has_read_is_run_again),
         cmocka_unit_test(a_copy_is_served_and_the_last_is_kept),
     };
