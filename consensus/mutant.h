@@ -45,6 +45,10 @@
     X(DROPEARLY, "a chunk is dropped although some have not released it")              \
     X(DROPFED, "a chunk is dropped although what takes its results has not run")       \
     X(DROPFLYING, "a chunk is dropped while messages about it are on their way")       \
+    X(LETGOUNDONE, "what is let go counts as released though nobody sees to its end")  \
+    X(RELEASEREAD, "a result's bytes go although tasks here still read them")          \
+    X(RELEASEWAITED, "a result's bytes go although a wait here takes them")            \
+    X(PRESSMUTE, "where memory is short nothing is dropped for that")                  \
     X(CUTUNTOLD,                                                                       \
       "a piece of a chunk is dropped before all have said that they cut it")           \
     X(ROLLUNTOLD, "in a new view a roll is not announced again")                       \
@@ -61,6 +65,8 @@
     X(SEENALONE, "a decision does not say that the task has ended well before")        \
     X(LOSTRERUN, "a lost result is made again although another run gives another")     \
     X(STALEDEC, "a decision of an older epoch is accepted")                            \
+    X(RELEASELAST, "a result's bytes go although their owner has left")                \
+    X(RELEASEHEIR, "an heir's bytes go that it keeps for one who leaves")              \
     X(STALERES, "a result of an older epoch is accepted from whoever serves it")       \
     X(PARTIAL, "a chair decides frozen keys with one report missing")                  \
     X(NOHIST, "keys are compared with the view before alone")                          \

@@ -296,7 +296,7 @@ void core_press(struct core *core, uint32_t together)
     if (core->reclaim.drop.press == 0 && together > 0) {
         reclaim_news(core);
     }
-    core->reclaim.drop.press = together;
+    core->reclaim.drop.press = MUTANT(PRESSMUTE) ? 0 : together;
 }
 
 bool core_lost(const struct core *core, const moot_hash *hash)

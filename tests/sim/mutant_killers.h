@@ -30,6 +30,7 @@ static const struct swarm_job grounds[] = {
     {.ranks = 4, .tasks = 60, .drops = true},
     {.ranks = 3, .tasks = 120, .drops = true, .agree = true},
     {.ranks = 3, .tasks = 120, .presses = true, .agree = true},
+    {.ranks = 4, .tasks = 40, .sparing = true},
 };
 
 /* Where the rules about views are hunted: nothing else knows that they are broken. */
@@ -42,6 +43,8 @@ static const struct swarm_job storms[] = {
     {.ranks = 8, .tasks = 20, .storm = true},
     {.ranks = 4, .tasks = 12, .storm = true, .cancels = true},
     {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
+    {.ranks = 4, .tasks = 40, .storm = true, .sparing = true},
+    {.ranks = 4, .tasks = 20, .storm = true, .sparing = true, .leaves = true},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
@@ -58,6 +61,18 @@ struct killer {
 };
 
 static const struct killer killers[] = {
+    {MUTANT_LETGOUNDONE,
+     {.ranks = 3, .tasks = 120, .drops = true, .agree = true},
+     .seed = 4},
+    {MUTANT_RELEASEREAD, {.ranks = 4, .tasks = 40, .sparing = true}, .seed = 1},
+    {MUTANT_RELEASEWAITED, {.ranks = 4, .tasks = 40, .sparing = true}, .seed = 1},
+    {MUTANT_RELEASELAST,
+     {.ranks = 4, .tasks = 40, .storm = true, .sparing = true},
+     .seed = 11},
+    {MUTANT_RELEASEHEIR,
+     {.ranks = 4, .tasks = 20, .storm = true, .sparing = true, .leaves = true},
+     .seed = 25},
+    {MUTANT_PRESSMUTE, .bench = "drop_test"},
     {MUTANT_CUTUNTOLD, .bench = "drop_test"},
     {MUTANT_ROLLUNTOLD, .bench = "drop_view_test"},
     {MUTANT_CUTLEAVING, .bench = "drop_test"},
@@ -115,7 +130,7 @@ static const struct killer killers[] = {
     {MUTANT_FORGETFED, {.ranks = 4, .tasks = 60, .drops = true}, .seed = 2},
     {MUTANT_NOSCOPESWEEP, .bench = "scope_test"},
     {MUTANT_LATEFRESH, .bench = "scope_test"},
-    {MUTANT_DROPEARLY, .bench = "scope_test"},
+    {MUTANT_DROPEARLY, {.ranks = 4, .tasks = 60, .drops = true}, .seed = 1},
     {MUTANT_DROPFED, .bench = "drop_test"},
     {MUTANT_DROPFLYING, .bench = "drop_test"},
     {MUTANT_DROPDOUBT, .bench = "drop_view_test"},

@@ -280,6 +280,12 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
     if (job->drops) {
         printf(", .drops = true");
     }
+    if (job->sparing) {
+        printf(", .sparing = true");
+    }
+    if (job->leaves) {
+        printf(", .leaves = true");
+    }
     if (job->cancels) {
         printf(", .cancels = true");
     }

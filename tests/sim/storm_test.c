@@ -3,7 +3,7 @@
  *   storm_test                        the quick set of `make check`
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
- *              [--faults PLAN] [--direct-max 3] [--drops] [--presses]
+ *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
  *              [--cancels] [--leaves]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
@@ -156,6 +156,9 @@ static const struct {
     {{.tasks = 40, .storm = true}, 30, 2, 8},
     {{.tasks = 60, .storm = true, .drops = true}, 30, 2, 8},
     {{.tasks = 60, .storm = true, .presses = true}, 30, 2, 8},
+    {{.tasks = 40, .storm = true, .sparing = true}, 60, 2, 8},
+    {{.tasks = 20, .storm = true, .sparing = true, .leaves = true}, 40, 2, 8},
+    {{.tasks = 20, .storm = true, .sparing = true, .cancels = true}, 30, 2, 8},
     {{.tasks = 20, .storm = true, .cancels = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .cancels = true, .leaves = true}, 20, 2, 8},
     {{.tasks = 20, .storm = true, .cancels = true, .direct_max = 3}, 10, 4, 12},
@@ -387,6 +390,9 @@ static bool parse_flag(const char *word, struct batch *batch)
 {
     if (strcmp(word, "--drops") == 0) {
         return batch->job.drops = true;
+    }
+    if (strcmp(word, "--sparing") == 0) {
+        return batch->job.sparing = true;
     }
     if (strcmp(word, "--presses") == 0) {
         return batch->job.presses = true;

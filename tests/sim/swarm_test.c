@@ -126,6 +126,10 @@ static const struct {
     {{.tasks = 120, .drops = true, .agree = true}, 25},
     {{.tasks = 60, .presses = true}, 60},
     {{.tasks = 120, .presses = true, .agree = true}, 25},
+    {{.tasks = 12, .sparing = true}, 400},
+    {{.tasks = 60, .sparing = true}, 100},
+    {{.tasks = 60, .sparing = true, .agree = true}, 60},
+    {{.tasks = 40, .sparing = true, .cancels = true}, 40},
     {{.tasks = 12, .cancels = true}, 400},
     {{.tasks = 60, .cancels = true}, 100},
     {{.tasks = 40, .cancels = true, .drops = true}, 40},
@@ -207,6 +211,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->drops = true;
         } else if (strcmp(word, "--presses") == 0) {
             good = flag = job->presses = true;
+        } else if (strcmp(word, "--sparing") == 0) {
+            good = flag = job->sparing = true;
         } else if (strcmp(word, "--cancels") == 0) {
             good = flag = job->cancels = true;
         } else if (strcmp(word, "--calm") == 0) {

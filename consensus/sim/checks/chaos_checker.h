@@ -27,8 +27,11 @@
  *                a member of their view was fenced only if half of it voted it out
  *   lease        when a view exists, whom it removed holds no lease (I11); no once
  *                task is run without one (V3)
- *   ran at all   in the end every pure task that a rank which saw the end holds, and
- *                that the oracle runs, was run
+ *   only copy    bytes are given up by who took them of one who is a member, and did
+ * not take them over from a member that leaves; and not of errors forgotten    without
+ * a scope, what is forgotten all members' programs had let go ran at all   in the end
+ * every pure task that a rank which saw the end holds, and that the oracle runs, was
+ * run
  */
 #ifndef CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_H
 #define CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_H

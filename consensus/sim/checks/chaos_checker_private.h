@@ -16,8 +16,10 @@ enum { STORM_VIEWS_MAX = 64 };
 struct chaos_seen {
     struct rankset spawned_by, started_by, ended_by;
     struct rankset adopted_by; /* of spawned_by, who was only brought it */
-    struct rankset kept_by;    /* with its bytes */
+    struct rankset kept_by;    /* with its bytes, */
+    struct rankset bound_by;   /* and who had them, and knows that no run may follow */
     struct rankset forgot;     /* who was told to forget it since */
+    struct rankset let_go_by;  /* whose programs use it no more */
     struct rankset heirs; /* who said that it has them in place of one who leaves */
     struct kept {
         uint32_t owner; /* whose result it is */

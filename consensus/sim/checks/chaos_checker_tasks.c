@@ -13,6 +13,8 @@ void storm_forget_task(struct chaos_seen *seen)
     rankset_release(&seen->ended_by);
     rankset_release(&seen->kept_by);
     rankset_release(&seen->forgot);
+    rankset_release(&seen->let_go_by);
+    rankset_release(&seen->bound_by);
     rankset_release(&seen->heirs);
     rankset_release(&seen->saw_well);
     rankset_release(&seen->saw_ill);
@@ -257,7 +259,7 @@ static void check_alike(const struct storm_checker *checker, struct sim *sim,
     if (!rankset_has(&checker->counting, sight->rank)) {
         return;
     }
-    FOR_RANKS(rank, &seen->kept_by)
+    FOR_RANKS(rank, &seen->bound_by)
     {
         const struct kept *there = &seen->kept[rank];
         if (rankset_has(&checker->counting, rank) &&
@@ -317,13 +319,14 @@ static void consume(struct storm_checker *checker, struct sim *sim,
     if (seen->kept == NULL) {
         abort();
     }
-    uint32_t any = rankset_next(&seen->kept_by, 0);
+    uint32_t any = rankset_next(&seen->bound_by, 0);
     seen->disputed |= any != UINT32_MAX && (seen->kept[any].owner != now.owner ||
                                             seen->kept[any].status != now.status);
     if (rankset_has(&seen->kept_by, sight->rank)) {
         now.epoch = seen->kept[sight->rank].epoch;
     }
     ranks_add(&seen->kept_by, sight->rank);
+    ranks_add(&seen->bound_by, sight->rank);
     seen->kept[sight->rank] = now;
     if (seen->disputed) {
         check_alike(checker, sim, sight);
@@ -518,6 +521,53 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
     rankset_release(&others);
 }
 
+/* --- Memory ---------------------------------------------------------------------- */
+
+/* A member has them besides, who has not left them to this rank.  If another run may
+ * give others, and the rank knows by its own spawn, it is made again no more. */
+static void check_give_up(struct storm_checker *checker, struct sim *sim,
+                          const struct sight *sight)
+{
+    struct chaos_seen *seen = &checker->tasks[sight->task];
+    const struct kept *kept =
+        rankset_has(&seen->kept_by, sight->rank) ? &seen->kept[sight->rank] : NULL;
+    if (kept == NULL || kept->status != MOOT_OK || kept->owner == sight->rank ||
+        rankset_has(&seen->heirs, sight->rank) ||
+        !rankset_has(&storm_view_at(checker, sight->rank)->members, kept->owner)) {
+        sim_fail(sim, "only copy",
+                 "rank %" PRIu32 " gives the bytes of %s up, which it is to keep",
+                 sight->rank, storm_task_name(checker, sight->task));
+    }
+    rankset_remove(&seen->kept_by, sight->rank);
+    if (!checker->program->tasks[sight->task].varies ||
+        !rankset_has(&seen->spawned_by, sight->rank)) {
+        rankset_remove(&seen->bound_by, sight->rank);
+    }
+}
+
+/* Without a scope, it is dropped: no program of a member uses it any more. */
+static void check_let_go(const struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    struct rankset users = {0};
+    if (is_scoped(checker->program, sight->task) ||
+        checker->program->tasks[sight->task].depth > 0) {
+        return;
+    }
+    ranks_copy(&users, &seen->spawned_by);
+    ranks_drop(&users, &seen->let_go_by);
+    ranks_drop(&users, &checker->leaving);
+    storm_keep_running(checker, &users);
+    if (ranks_meet(&users, &storm_view_at(checker, sight->rank)->members)) {
+        sim_fail(sim, "forgotten",
+                 "rank %" PRIu32 " forgets %s, which ranks %s have not let go",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&users).text);
+    }
+    rankset_release(&users);
+}
+
 /* --- Waits ----------------------------------------------------------------------- */
 
 static void check_waited(struct storm_checker *checker, struct sim *sim,
@@ -571,7 +621,11 @@ void storm_see_task(struct storm_checker *checker, struct sim *sim,
     if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_KEEP) {
         rankset_remove(&seen->forgot, sight->rank);
     }
+    if (sight->type == SIGHT_SPAWN) {
+        rankset_remove(&seen->let_go_by, sight->rank);
+    }
     if (sight->type == SIGHT_FORGET) {
+        check_let_go(checker, sim, sight);
         forget_outcome(seen, sight->rank);
         ranks_add(&seen->forgot, sight->rank);
     }
@@ -583,6 +637,10 @@ void storm_see_task(struct storm_checker *checker, struct sim *sim,
         rankset_remove(&seen->spawned_by, sight->rank); /* it came too late for it */
     } else if (sight->type == SIGHT_REFUSED) {
         refuse(checker, sim, sight);
+    } else if (sight->type == SIGHT_LET_GO) {
+        ranks_add(&seen->let_go_by, sight->rank);
+    } else if (sight->type == SIGHT_GIVE_UP) {
+        check_give_up(checker, sim, sight);
     } else if (sight->type == SIGHT_RUN) {
         check_given(checker, sim, sight);
     } else if (sight->type == SIGHT_START) {

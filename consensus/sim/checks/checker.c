@@ -6,9 +6,10 @@
 
 /* What has been seen of one task. */
 struct task_seen {
-    struct rankset spawned_by, kept_by, acked_by;
+    struct rankset spawned_by, let_go_by, kept_by, acked_by;
     uint8_t *data_to; /* agreeing: results with data, to each rank; or NULL */
     uint8_t *asks_of; /* and its motions */
+    uint8_t *given_up_by;
     uint32_t given, started;
     uint32_t owner; /* the rank it was given to */
     bool ended;
@@ -42,10 +43,12 @@ void checker_free(struct checker *checker)
     }
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
         rankset_release(&checker->tasks[i].spawned_by);
+        rankset_release(&checker->tasks[i].let_go_by);
         rankset_release(&checker->tasks[i].kept_by);
         rankset_release(&checker->tasks[i].acked_by);
         free(checker->tasks[i].data_to);
         free(checker->tasks[i].asks_of);
+        free(checker->tasks[i].given_up_by);
     }
     free(checker->tasks);
     free(checker);
@@ -276,8 +279,9 @@ static void check_data(struct checker *checker, struct sim *sim,
     if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE) {
         return;
     }
-    uint32_t asked = seen->asks_of != NULL ? seen->asks_of[sight->peer] : 0;
-    if (count_one(checker, &seen->data_to, sight->peer) > asked) {
+    uint32_t more = (seen->asks_of != NULL ? seen->asks_of[sight->peer] : 0u) +
+                    (seen->given_up_by != NULL ? seen->given_up_by[sight->peer] : 0u);
+    if (count_one(checker, &seen->data_to, sight->peer) > more) {
         sim_fail(sim, "one result", "%s goes to rank %" PRIu32 " again, unasked",
                  name(checker, sight->task), sight->peer);
     }
@@ -303,6 +307,24 @@ static void check_send(struct checker *checker, struct sim *sim,
     }
 }
 
+/* Without a scope, it is dropped: no program uses it any more. */
+static void check_let_go(const struct checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    const struct program_task *task = &checker->program->tasks[sight->task];
+    const struct task_seen *seen = &checker->tasks[sight->task];
+    for (uint32_t rank = 0; rank < checker->program->rank_count; rank++) {
+        if (task->depth == 0 && task->scope == 0 &&
+            rankset_has(&seen->spawned_by, rank) &&
+            !rankset_has(&seen->let_go_by, rank)) {
+            sim_fail(sim, "forgotten",
+                     "rank %" PRIu32 " forgets %s, which rank %" PRIu32
+                     " has not let go",
+                     sight->rank, task->name, rank);
+        }
+    }
+}
+
 /* What any rank has spawned has ended before anybody forgets it. */
 static void check_forget(struct checker *checker, struct sim *sim,
                          const struct sight *sight)
@@ -312,6 +334,20 @@ static void check_forget(struct checker *checker, struct sim *sim,
         sim_fail(sim, "forgotten", "rank %" PRIu32 " forgets %s, which has not ended",
                  sight->rank, name(checker, sight->task));
     }
+}
+
+/* The owner has them, as they are no error's. */
+static void check_give_up(struct checker *checker, struct sim *sim,
+                          const struct sight *sight)
+{
+    struct task_seen *seen = &checker->tasks[sight->task];
+    if (!rankset_has(&seen->kept_by, sight->rank) || seen->owner == sight->rank ||
+        should_fail(checker, sight->task)) {
+        sim_fail(sim, "only copy",
+                 "rank %" PRIu32 " gives the bytes of %s up, which it is to keep",
+                 sight->rank, name(checker, sight->task));
+    }
+    (void)count_one(checker, &seen->given_up_by, sight->rank);
 }
 
 static void see(void *context, struct sim *sim, const struct sight *sight)
@@ -326,6 +362,11 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     struct task_seen *seen = &checker->tasks[sight->task];
     if (sight->type == SIGHT_SPAWN) {
         include(&seen->spawned_by, sight->rank);
+        rankset_remove(&seen->let_go_by, sight->rank);
+    } else if (sight->type == SIGHT_LET_GO) {
+        include(&seen->let_go_by, sight->rank);
+    } else if (sight->type == SIGHT_GIVE_UP) {
+        check_give_up(checker, sim, sight);
     } else if (sight->type == SIGHT_RUN) {
         check_run(checker, sim, sight);
     } else if (sight->type == SIGHT_START) {
@@ -339,6 +380,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         check_waited(checker, sim, sight);
     } else if (sight->type == SIGHT_FORGET) {
         check_forget(checker, sim, sight);
+        check_let_go(checker, sim, sight);
     } else if (sight->type == SIGHT_VERDICT) {
         check_verdict(checker, sim, sight);
     }

@@ -15,7 +15,10 @@
  *   no votes     agreeing programs: no vote for a top-level task, no search (I13)
  *   no quiet     plain programs: no vote but on evidence, none by QUIET (I14)
  *   one result   agreeing programs: at most one result with data per task and rank, and
- *                one more for each time that rank asked (a motion may cross a push)
+ *                one more for each time that rank asked (a motion may cross a push), or
+ *                gave the bytes up
+ *   only copy    bytes are given up by ranks that took them, and not of errors
+ *   forgotten    what is forgotten has ended; without a scope, all had let it go
  *
  * "quiescence" (every wait ends, everyone adjourns) and "contract" are sim.c's and
  * host.c's.

@@ -7,6 +7,7 @@
  * more it lets go; bytes that it could do without it gives up, where the core agrees.
  */
 #include "consensus/core_entry.h"
+#include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
 #include "hashing/identity.h"
 #include <stdlib.h>
@@ -112,6 +113,22 @@ static bool find_known(const struct host *host, uint32_t task, size_t count,
     return true;
 }
 
+/* Likewise, of what becomes a record; false: the scope of one has ended. */
+static bool find_entries(struct host *host, uint32_t task, size_t count, void **entries)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t input = input_of(host, task, i);
+        entries[i] = host->records[input].entry;
+        if (entries[i] == NULL) {
+            entries[i] = host_enter(host, input);
+        }
+        if (entries[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* True: it is one, and registered with those behind which it was made. */
 static bool prune(struct host *host, uint32_t task, struct core_register *reg,
                   void **entries)
@@ -160,14 +177,13 @@ int host_register_entry(struct host *host, uint32_t task, struct core_register *
             host_flush(host);
         }
     } else {
-        bool enters = task % 2 == 0; /* as node/ does, or the core does so */
         host_flush(host);
-        event.entry = enters ? enter_roomy(host, task, reg) : NULL;
-        reg->input_entries = NULL;
+        bool may = core_refusal(host->core, &event.hash, reg->inputs,
+                                reg->input_count) == MOOT_OK;
+        event.entry = may ? enter_roomy(host, task, reg) : NULL;
+        may = may && find_entries(host, task, reg->input_count, entries);
+        reg->input_entries = may ? entries : NULL;
         code = host_step(host, &event);
-        if (!enters && code == MOOT_OK && !host_is_over(host)) {
-            name_entry(host, task, core_user(host->core, &event.hash));
-        }
     }
     free(entries);
     return code;
@@ -246,18 +262,21 @@ bool host_give_up(struct host *host, uint32_t task, uint32_t readers)
     return true;
 }
 
-/* Any that this rank could do without, as far as it knows. */
+/* Those of any task, or of all. */
 void host_spare(struct host *host)
 {
     struct sim *sim = host->sim;
+    uint32_t count = sim->program->task_count;
     if (!random_chance(&sim->sparing, sim->weather.spare_per_mille)) {
         return;
     }
-    uint32_t task = (uint32_t)random_below(&sim->sparing, sim->program->task_count);
-    struct record *record = &host->records[task];
-    if (host_give_up(host, task, 0)) {
-        free(record->bytes);
-        record->bytes = NULL;
+    bool all = random_chance(&sim->sparing, 100);
+    uint32_t first = all ? 0 : (uint32_t)random_below(&sim->sparing, count);
+    for (uint32_t task = first; task < count && (all || task == first); task++) {
+        if (host_give_up(host, task, 0)) {
+            free(host->records[task].bytes);
+            host->records[task].bytes = NULL;
+        }
     }
 }
 

@@ -30,7 +30,8 @@ enum {
     STREAM_UIDS,
     STREAM_REAPING,
     STREAM_FAULTS,
-    STREAM_SPARING
+    STREAM_SPARING,
+    STREAM_MEMORY
 };
 
 void *sim_alloc(size_t count, size_t size)
@@ -100,6 +101,17 @@ void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out)
             hasty ? MICROSECONDS(random_between(&random, 10, 1000)) : CORE_NEVER,
         .voters = (uint32_t)random_between(&random, 1, 5),
     };
+}
+
+void sim_memory_draw(uint64_t seed, struct sim_weather *weather)
+{
+    struct random random = random_stream(seed, STREAM_MEMORY);
+    uint64_t drops = random_below(&random, 4); /* not, not, soon, where it is short */
+    weather->drop_above = drops == 3 ? UINT32_MAX : drops == 2 ? 1 : 0;
+    weather->presses = drops == 3;
+    weather->spare_per_mille =
+        random_chance(&random, 500) ? (uint32_t)random_between(&random, 20, 500) : 0;
+    weather->together = (uint32_t)random_between(&random, 1, STUBS_TOGETHER_MAX);
 }
 
 /* --- Watchers --------------------------------------------------------------------- */

@@ -170,13 +170,13 @@ struct sim_weather {
     uint64_t ask_delay_ns, gossip_period_ns, vote_timeout_ns;
     uint32_t adapt;      /* core_options of that name; not drawn, 0 */
     uint32_t direct_max; /* core_options of that name; not drawn, 0 */
-    uint64_t drop_above; /* likewise; then programs let go of what they have used, and
-                            rolls are cut often */
-    bool presses;        /* not drawn, false: memory is short on ranks, now and then */
-    uint32_t spare_per_mille; /* not drawn, 0: of moments at which a rank gives up bytes
-                                 that its core lets it do without */
-    uint32_t together; /* not drawn, 0: how many stubs a step registers, at most; 0: one
-                        */
+    /* Of memory: 0 unless sim_memory_draw() draws them.  drop_above is core_options';
+     * above 0 programs let go of what they have used, and rolls are cut often. */
+    uint64_t drop_above;
+    bool presses;             /* it is short on ranks, now and then */
+    uint32_t spare_per_mille; /* of moments at which a rank gives up bytes that its core
+                                 lets it do without */
+    uint32_t together;        /* stubs that a step registers, at most; 0: one */
     uint32_t voters;
     /* Under a storm only: core_options of the same names. */
     uint64_t heartbeat_ns, suspect_ns, lease_ns, stagger_ns, batch_ns, quorum_wait_ns;
@@ -224,6 +224,8 @@ struct sim_report {
 bool sim_run(const struct sim_options *options, struct sim_report *report);
 
 void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out);
+/* And what ranks do for want of memory. */
+void sim_memory_draw(uint64_t seed, struct sim_weather *weather);
 const char *sim_canary_name(enum sim_canary canary);
 const char *sim_canary_check(enum sim_canary canary);
 

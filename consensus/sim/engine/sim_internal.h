@@ -116,6 +116,7 @@ struct sim_thread {
     uint32_t pc;
     uint64_t ticket; /* of the event that may move it */
     int32_t cut;     /* what the present wait ends with because of the rank's state */
+    bool fetched;    /* it was woken by bytes */
 };
 
 struct host {
@@ -298,7 +299,7 @@ void host_let_go(struct host *host, uint32_t task);
 /* The core agrees that the host's copy of the bytes goes, to so many of their readers
  * or for good: the caller has them then. */
 bool host_give_up(struct host *host, uint32_t task, uint32_t readers);
-void host_spare(struct host *host); /* now and then gives the bytes of some task up */
+void host_spare(struct host *host); /* now and then gives bytes up */
 /* The kernel, which starts, may take the bytes of one of its inputs over. */
 void host_take_input(struct host *host, uint32_t task);
 void host_press(struct host *host); /* now and then memory is short */

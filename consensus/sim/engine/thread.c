@@ -314,8 +314,29 @@ static void begin_wait(struct host *host, uint32_t lane,
     worker_fill(host);
 }
 
+static bool has_bytes(const struct host *host, const struct program_step *step)
+{
+    bool all = step->op == PROGRAM_FETCH;
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        all &= host->records[step->tasks.items[i]].done_data;
+    }
+    return all;
+}
+
+/* The bytes that ended a wait are there until the lane has gone on. */
+static void check_bytes(struct host *host, uint32_t lane,
+                        const struct program_step *step)
+{
+    if (host->lanes[lane].state == LANE_WOKEN && host->lanes[lane].fetched &&
+        !has_bytes(host, step)) {
+        sim_fail(host->sim, "contract", "rank %u: the bytes that woke lane %u are gone",
+                 (unsigned)host->rank, (unsigned)lane);
+    }
+}
+
 static void end_wait(struct host *host, uint32_t lane, const struct program_step *step)
 {
+    check_bytes(host, lane, step);
     if (host->lanes[lane].state == LANE_WAITS) { /* out of time */
         set_state(host, lane, CORE_LANE_RUNNING);
     }
@@ -355,6 +376,7 @@ void lane_settle(struct host *host)
             continue;
         }
         host->lanes[lane].state = LANE_WOKEN;
+        host->lanes[lane].fetched = has_bytes(host, step);
         set_state(host, lane, CORE_LANE_RUNNING);
         schedule(host, lane, host->sim->now_ns + own_code_ns(host));
     }

@@ -51,10 +51,16 @@ static bool check_calm(const struct program *program, struct sim_report *report)
 }
 
 /* With presses there is room for all tasks, on ranks that do not say otherwise. */
-static void set_drops(const struct swarm_job *job, struct sim_weather *weather)
+static void set_memory(const struct swarm_job *job, uint64_t seed,
+                       struct sim_weather *weather)
 {
-    weather->drop_above = job->presses ? UINT32_MAX : job->drops ? 1 : 0;
-    weather->presses = job->presses;
+    if (job->sparing) {
+        sim_memory_draw(seed, weather);
+    }
+    if (job->drops || job->presses) {
+        weather->drop_above = job->presses ? UINT32_MAX : 1;
+        weather->presses = job->presses;
+    }
 }
 
 static void draw_storm(const struct swarm_job *job, uint64_t seed,
@@ -68,7 +74,7 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .leaves = job->leaves};
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
-    set_drops(job, weather);
+    set_memory(job, seed, weather);
     storm_draw(seed, &request, weather, plan, storm);
 }
 
@@ -86,7 +92,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct sim_weather weather;
     sim_weather_draw(seed, job->ranks, &weather);
     weather.direct_max = job->direct_max;
-    set_drops(job, &weather);
+    set_memory(job, seed, &weather);
     struct storm storm = {0};
     struct plan plan;
     if (job->storm) {
@@ -114,6 +120,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     options.weather = &weather;
     if (is_calm(job, program)) {
         weather.ask_delay_ns = CALM_ASK_NS;
+        weather.spare_per_mille = 0;
     }
     if (job->storm) {
         options.storm = &storm;
@@ -150,6 +157,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->presses) {
         fprintf(to, " --presses");
+    }
+    if (job->sparing) {
+        fprintf(to, " --sparing");
     }
     if (job->cancels) {
         fprintf(to, " --cancels");

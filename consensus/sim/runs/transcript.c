@@ -400,6 +400,13 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
     case SIGHT_FAULT:
         say_fault(narrator, sim, sight);
         break;
+    case SIGHT_LET_GO:
+        say(narrator, sight, "lets \"%s\" go", name(narrator, sight->task));
+        break;
+    case SIGHT_GIVE_UP:
+        say(narrator, sight, "gives the bytes of \"%s\" up",
+            name(narrator, sight->task));
+        break;
     default:
         break;
     }

@@ -249,6 +249,9 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
     } else {
         sim_weather_draw(seed, rank_count(trial), weather);
     }
+    if (!trial->steady && trial->workload.kind == WORKLOAD_RANDOM) {
+        sim_memory_draw(seed, weather);
+    }
     apply_settings(trial, weather);
     if (trial->faults == TRIAL_NONE) {
         return false;
