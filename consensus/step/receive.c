@@ -154,6 +154,7 @@ static void on_result(struct core *core, uint32_t from, struct task_record *task
 
 static void on_pull(struct core *core, uint32_t from, struct task_record *task)
 {
+    assert(task != NULL);
     assert(from != core->rank);
     if (task->own != CORE_OWN_DONE) {
         core->stats.refused++;
@@ -165,6 +166,7 @@ static void on_pull(struct core *core, uint32_t from, struct task_record *task)
 static void on_verdict(struct core *core, struct task_record *task,
                        const struct message_verdict *verdict)
 {
+    assert(task != NULL);
     if (!task_satisfied(task)) {
         task->lost |= verdict->code == MOOT_ERR_RESULT_LOST;
         graph_verdict(core, task, verdict->code, NULL, 0);
@@ -229,7 +231,6 @@ static void refuse(struct core *core) { core->stats.refused++; }
 static void deliver(struct core *core, uint32_t from, struct task_record *task,
                     const struct message *message)
 {
-    assert(from < core->size || task == NULL); /* strangers name none */
     switch (message->type) {
 #define X(name, call)                                                                  \
     case MESSAGE_##name:                                                               \

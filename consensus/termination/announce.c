@@ -35,8 +35,6 @@ bool announce_below_rests(const struct core *core)
 
 static struct message_state state_now(const struct core *core)
 {
-    assert(core->ownership.last_wait == NULL ||
-           core->ownership.last_wait->lane_needs > 0);
     const struct task_record *wait = core->ownership.last_wait;
     return (struct message_state){
         .blocked = core->step.blocked,
