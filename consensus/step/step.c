@@ -428,7 +428,8 @@ HOT bool core_release(struct core *core, const moot_hash *hash, void *entry,
     if (task == NULL || task->own != CORE_OWN_NONE || task->have != CORE_HAVE_DATA ||
         (task->needs_data > 0 && !MUTANT(RELEASEWAITED)) ||
         (task->users > readers && !MUTANT(RELEASEREAD)) ||
-        (task->entrusted && !MUTANT(RELEASEHEIR)) || task->status != MOOT_OK ||
+        (task->entrusted && !MUTANT(RELEASEHEIR)) || task->handing ||
+        task->status != MOOT_OK ||
         (!rankset_has(&core->members, task->owner) && /* ours may be the only copy */
          !MUTANT(RELEASELAST))) {
         return false;
