@@ -105,6 +105,7 @@
     X(NOHANDOVER, "who leaves keeps its results to itself")                            \
     X(NOACCEPTOVER, "who leaves keeps to itself what it has accepted as a voter")      \
     X(LEAVECLAIM, "who leaves owns tasks as ever")                                     \
+    X(LEAVEUNASKED, "who leaves keeps what it chairs and nobody asks for")             \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \
     X(LEAVEALONE, "who is ready goes on alone when all others have died")              \

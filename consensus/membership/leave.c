@@ -111,6 +111,7 @@ static void give_back(struct core *core, struct task_record *task)
         if (leave_another_may_run(core, task)) {
             graph_disown(core, task);
             core->stats.returned += reopen(core, task, core->rank);
+            agenda_add(core, task, AGENDA_TEST);
         }
     } else {
         graph_disown(core, task);

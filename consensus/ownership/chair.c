@@ -306,9 +306,19 @@ static void refer_askers(struct core *core, struct task_record *task)
 
 /* --- The chair's one question: what now? --------------------------------------- */
 
+/* A leaver gives away what it would have claimed, though nobody has asked: holders do
+ * not tell a chair that holds it, too. */
+static bool is_to_pass_on(const struct core *core, const struct task_record *task)
+{
+    return core->membership.leave.going && task->chair == core->rank && task->held &&
+           !task->finder && task->rec == NOBODY && !MUTANT(LEAVEUNASKED) &&
+           leave_another_may_run(core, task);
+}
+
 void chair_retest(struct core *core, struct task_record *task)
 {
-    struct requests *requests = task->requests;
+    bool passes_on = is_to_pass_on(core, task);
+    struct requests *requests = passes_on ? requests_of(core, task) : task->requests;
     if (requests == NULL || requests->balloting ||
         (task->frozen && !MUTANT(JOINNOWAIT))) {
         return;
@@ -341,7 +351,8 @@ void chair_retest(struct core *core, struct task_record *task)
         chair_fail(core, task, MOOT_ERR_NO_CANDIDATE, UINT64_MAX);
         return;
     }
-    if (task->rec == NOBODY && !requests->balloting && requests->asker_count > 0 &&
+    bool gives = requests->asker_count > 0 || passes_on;
+    if (task->rec == NOBODY && !requests->balloting && gives &&
         !core->membership.no_quorum) {
         yield(core, task);
     }

@@ -184,6 +184,7 @@ static const struct killer killers[] = {
     {MUTANT_NOHANDOVER, .bench = "leave_test"},
     {MUTANT_NOACCEPTOVER, .bench = "leave_test"},
     {MUTANT_LEAVECLAIM, .bench = "leave_test"},
+    {MUTANT_LEAVEUNASKED, .bench = "leave_test"},
     {MUTANT_LEAVELOSES, .bench = "leave_test"},
     {MUTANT_LEAVEKEEPS, .bench = "silence_test"},
     {MUTANT_LEAVEALONE, .bench = "deserted_test"},

@@ -213,6 +213,39 @@ static void what_it_has_not_started_another_runs(void **state)
     }
 }
 
+static bool owns(uint32_t rank, moot_hash hash)
+{
+    struct core_task_view view;
+    assert_true(core_task_look(bench.core[rank], &hash, &view));
+    bool owner = view.own != CORE_OWN_NONE;
+    core_task_view_release(&view);
+    return owner;
+}
+
+/* Its chair holds it, so nobody asks; and what that runs keeps the view from changing.
+ */
+static void what_nobody_asks_for_goes_to_another_at_once(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash b = chaired_by(1, 0, 0), a = chaired_by(1, 1, 0);
+    const struct core_register reg = {.inputs = &b, .input_count = 1};
+    bench.hold_runs = true;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(rank, 1, b);
+        assert_int_equal(spawn_with(rank, 2, a, reg), MOOT_OK);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(50 * MS);
+    assert_true(owns(1, a));
+    leave(1);
+    pass(5 * MS);
+    assert_false(owns(1, a));
+    assert_true(owns(0, a) || owns(2, a));
+    assert_int_equal(bench.epoch[0], 0); /* no view has begun */
+    bench_close();
+}
+
 /* The chair yields it to rank 1, which leaves before it has started. */
 static void what_was_yielded_to_it_is_returned(void **state)
 {
@@ -542,6 +575,7 @@ int main(void)
         cmocka_unit_test(those_who_leave_together_are_no_heirs),
         cmocka_unit_test(running_work_is_finished_first),
         cmocka_unit_test(what_it_has_not_started_another_runs),
+        cmocka_unit_test(what_nobody_asks_for_goes_to_another_at_once),
         cmocka_unit_test(what_was_yielded_to_it_is_returned),
         cmocka_unit_test(nothing_is_returned_before_the_view_has_settled),
         cmocka_unit_test(who_returns_it_is_known_to_hold_it),
