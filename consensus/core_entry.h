@@ -1,9 +1,10 @@
 /* core_entry.h - the memory that a core and its host share: entries and stubs of tasks.
  *
- * What the host keeps of a task stands behind what the core does, and both are found
- * with one look.  The host makes an entry where it knows of a task before its core does
- * (core_enter), or leaves that to the core, and gives it back when the core has said
- * that it is forgotten.  A task that is none of this rank's business may be a stub.
+ * An entry holds the core's record of a task and the host's behind it, so that both are
+ * found with one look.  The host makes an entry where it knows of a task before its
+ * core does (core_enter), or leaves that to the core, and gives it back when the core
+ * has said that it is forgotten.  A task that is none of this rank's business may be a
+ * stub.
  *
  * Nothing here puts anything out.  It may be called between steps, and by the host
  * while it carries outputs out; not within a step, but for what core_options.expand is
@@ -47,15 +48,15 @@ void *core_enter(struct core *core, const moot_hash *hash);
 void *core_enter_for(struct core *core, const moot_hash *hash,
                      const struct rankset *candidates, size_t input_count,
                      size_t room_bytes);
-/* What room the host has behind the entry, aligned for any type and not cleared, and at
- * least as much as was asked for if there is any at all.  It goes with the entry. */
+/* The host's room behind the entry, aligned for any type and not cleared, and at least
+ * as much as was asked for if there is any at all.  It goes with the entry. */
 void *core_entry_room(const struct core *core, void *entry, size_t *room_bytes);
 /* Where the program spawned it; NULL: not said.  What is set stays the host's, and
  * CORE_EV_REGISTER may say the same.  Also of an entry that the core has forgotten. */
 const char *core_entry_site(const void *entry);
 void core_entry_set_site(void *entry, const char *site);
-/* What an entry was registered with, not when the core has forgotten it: so many
- * inputs, of which the first so many give it data; the entry of one, NULL if it has
+/* The inputs that an entry was registered with, not when the core has forgotten it: so
+ * many, of which the first so many give it data; the entry of one, NULL if it has
  * been forgotten.  Is it itself an input of another? */
 uint32_t core_entry_input_count(const void *entry);
 uint32_t core_entry_data_count(const void *entry);
@@ -84,7 +85,7 @@ void core_each_entry(struct core *core, bool (*see)(void *context, void *entry),
  * host writes its part and has the core look for nothing. */
 void *core_prune(struct core *core, const moot_hash *hash,
                  const struct core_register *reg);
-/* Of an entry or a stub, whose hash stands at the beginning of both. */
+/* The entry is a stub.  Both begin with the hash. */
 bool core_is_stub(const void *entry);
 /* As many bytes as core_register.host_size: what its entry is made of. */
 void *core_stub_host(void *stub);

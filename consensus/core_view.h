@@ -96,7 +96,7 @@ bool core_task_look(struct core *core, const moot_hash *hash,
                     struct core_task_view *out);
 void core_task_view_release(struct core_task_view *view);
 
-/* What a peer said last. */
+/* A peer, by what it said last. */
 struct core_peer_view {
     uint64_t heard_ns;          /* when; 0: nothing yet */
     struct message_state state; /* .site is owned by the core */

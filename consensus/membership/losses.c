@@ -30,7 +30,7 @@ static struct loss *loss_enter(struct core *core, const struct past *past)
     return loss;
 }
 
-/* Who left in good order took nothing along. */
+/* A member left otherwise than in good order, when it takes nothing along. */
 static bool anyone_left(const struct core *core, const struct rankset *before)
 {
     for (uint32_t rank = rankset_next(before, 0); rank != NOBODY;

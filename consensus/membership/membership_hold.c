@@ -167,8 +167,8 @@ void membership_hold_task(const struct core *core, const struct task_record *tas
     assert(!task->handing || ext->heir != NOBODY);
     assert(!task->returning || task->returned);
     assert((!task->handing && !task->returned) || core->membership.leave.going);
-    /* Who is ready owns nothing new but what its voters were still asked about: once
-     * tasks, which it does not start without a lease. */
+    /* A rank that is ready owns nothing new but what its voters were still asked
+     * about: once tasks, which it does not start without a lease. */
     assert(!core->membership.leave.ready || !task->on_unfinished_list ||
            hash_has(&task->hash, MOOT_HASH_ONCE));
 }

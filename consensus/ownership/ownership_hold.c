@@ -33,7 +33,7 @@ void ownership_hold_fields(const struct core *core)
 
 /* --- A task ---------------------------------------------------------------------- */
 
-/* What this rank has of it. */
+/* This rank's own part in the task. */
 static void hold_own(const struct core *core, const struct task_record *task)
 {
     assert(task->own <= CORE_OWN_DONE && task->have <= CORE_HAVE_DATA);
@@ -50,7 +50,7 @@ static void hold_own(const struct core *core, const struct task_record *task)
     assert(core->rank >= PUSHED_NEAR || (task->pushed >> core->rank & 1) == 0);
 }
 
-/* Of an owned task, those inputs that it waits for. */
+/* The inputs that an owned task waits for. */
 static void hold_missing(const struct core *core, const struct task_record *task)
 {
     uint32_t waiting = 0;
@@ -85,8 +85,8 @@ static void hold_asking(const struct task_record *task)
     assert(!task->asked || task->asked_want <= WANT_DATA);
 }
 
-/* What a chair has decided: in one view once (I4), and not for itself what it has
- * yielded (I5). */
+/* The chair's record: decided once in a view (I4), and not for itself once yielded
+ * (I5). */
 static void hold_record(const struct core *core, const struct task_record *task)
 {
     bool mine = task->chair == core->rank && !task->finder && !task->frozen;
@@ -118,10 +118,10 @@ static void hold_requests(const struct core *core, const struct task_record *tas
     for (uint32_t i = 0; i < requests->asker_count; i++) {
         assert(is_asker_known(core, requests, i));
     }
-    /* Who has learnt of another chair refers the askers to it. */
+    /* A finder that has learnt of another chair refers the askers to it. */
     assert(!requests->undecided || task->chair == core->rank || task->finder ||
            task->candidates != NULL);
-    /* What reports have decided is taken off when the view has settled. */
+    /* Tasks that reports have decided are taken off when the view has settled. */
     assert(!requests->undecided || task->rec == NOBODY || task->finder ||
            !core->membership.settled || core->membership.no_quorum);
     assert(requests->undecided || requests->bound_at == 0);
@@ -187,7 +187,7 @@ static uint64_t count_pushes(const struct core *core)
     return count;
 }
 
-/* What a walk over the table finds. */
+/* Counts that a walk over the table finds. */
 struct role_counts {
     uint64_t pending, unfinished, running, pushes, undecided, reaccepting, needs;
 };
@@ -254,8 +254,8 @@ static void hold_bounds(const struct core *core)
         const struct requests *requests = task->requests;
         const uint64_t bound = requests_bound(requests);
         assert(requests->bound_at <= bounds->count);
-        /* What it holds itself it claims as soon as it may; what reports have decided
-         * it is not asked to yield. */
+        /* A task that it holds itself it claims as soon as it may; one that reports
+         * have decided it is not asked to yield. */
         bool elsewhere = core->step.closed || task->held ||
                          (!task->finder && !chair_has_holder(core, task));
         if (task->rec != NOBODY && !task->finder) {

@@ -223,7 +223,7 @@ static struct look look_begin(struct core *core)
 }
 
 /* True if it has looked at all, or has found enough. */
-static bool look(struct core *core)
+static bool look_through(struct core *core)
 {
     struct drop *drop = &core->reclaim.drop;
     struct look look = look_begin(core);
@@ -277,7 +277,7 @@ void reclaim_turn(struct core *core)
     if (drop->press > 0 && drop->lane == 0 && drop->chunk == 0) {
         split_own(core);
     }
-    if (look(core)) {
+    if (look_through(core)) {
         drop->looked_ns = drop->thorough ? core->now_ns : drop->looked_ns;
         bool moves = drop->moves || drop->moves_seen != core->state.released_ever;
         bool more = !drop->thorough || moves; /* there may be */

@@ -1,9 +1,9 @@
 /* reclaim_hold.c - what must be true of scopes and chunks on their way out between two
  * steps (PROTOCOL.md, "Forgetting" and G5).
  *
- * What is on its way out is counted with the lists that it stands on; only the lowest
- * member counts for all, and only about members; what is kept back while a chunk leaves
- * is taken up when none does.
+ * Scopes and chunks on their way out are counted with the lists that they stand on;
+ * only the lowest member counts for all, and only about members; messages that are kept
+ * back while a chunk leaves are taken up when none does.
  */
 #include "consensus/reclaim/reclaim_private.h"
 

@@ -1,6 +1,6 @@
 /* agenda.c - what is to be done about tasks before the step ends.
  *
- * What a rank learns of one task has consequences for others: a chair that decides for
+ * News of one task has consequences for others: a chair that decides for
  * itself owns the task, needs what that takes, asks for it, and may be the chair of
  * that, too.  Were each consequence a call, the rooms would call each other in circles,
  * as deep as the program's graph.  So a room that finds a consequence above it appends
@@ -56,7 +56,8 @@ HOT struct task_record *agenda_take(struct core *core, unsigned *why)
     return task;
 }
 
-/* It lives, as what it borrows, until the next step. */
+/* A message of this rank to itself; it lives, as what it borrows, until the next step.
+ */
 struct own_message {
     struct own_message *next;
     struct message message;

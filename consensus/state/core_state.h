@@ -73,7 +73,7 @@ struct memory {
     void *free[MEMORY_CLASSES]; /* linked by their first bytes */
 };
 
-/* What is to be done before the step ends (agenda.c). */
+/* The agenda: what is to be done before the step ends (agenda.c). */
 struct agenda {
     struct task_record **items; /* from `first` on; each task stands in it once */
     uint32_t first, count, room;

@@ -90,7 +90,7 @@ enum agenda_why {
     AGENDA_CANCEL = 4, /* cancelled: tells whoever is to know */
     AGENDA_TEST = 8    /* as its chair: what now? */
 };
-/* What the agenda has for rooms as a whole. */
+/* Matters of a whole room on the agenda. */
 enum agenda_due {
     AGENDA_SPLITS = 1,  /* a peer has cut what is equal here: so does reclaim/ */
     AGENDA_REPORTS = 2, /* a chunk that was leaving stays: it is reported */

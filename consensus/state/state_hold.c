@@ -118,7 +118,7 @@ static void hold_stub(const struct core *core, const struct stub *stub)
            lane_known(lane, place_position(stub->place)) == stub);
 }
 
-/* What a walk over the table finds. */
+/* Counts that a walk over the table finds. */
 struct table_counts {
     uint64_t tasks, stubs, away, let_go, untaken;
 };

@@ -6,13 +6,13 @@
 
 /* --- step_hold.c ------------------------------------------------------------------ */
 
-/* Of core_hold() a part, which is another for each number. */
+/* A part of core_hold(), another for each number. */
 void step_hold_some(const struct core *core, uint64_t look);
 
 /* --- receive.c -------------------------------------------------------------------- */
 
 int receive_event(struct core *core, const struct core_event *event);
-/* What this rank has said to itself. */
+/* A message of this rank to itself. */
 void receive_own(struct core *core, const struct message *message);
 /* Takes the messages that came before this rank entered their epoch. */
 void receive_held(struct core *core);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one of faultplan.h's writers writes, in memory of its own; NULL without memory. */
+/* The plan in English, in memory of its own; NULL without memory. */
 static char *explain(const struct plan *plan)
 {
     const size_t length = plan_explain(plan, NULL, 0);

@@ -52,7 +52,7 @@ struct later {
     uint64_t size;
 };
 
-/* Who belongs to the moot (node/members/members.h). */
+/* Members of the moot (node/members/members.h). */
 enum member_state { MEMBER_HERE, MEMBER_REMOVED, MEMBER_DEAD };
 
 struct member {
@@ -139,7 +139,7 @@ struct press {
     uint64_t in_vain_bytes; /* has been pressed for them */
 };
 
-/* What time it is (node/engine/clock.h). */
+/* The clock (node/engine/clock.h). */
 struct clock {
     bool even;                /* the processor has such a counter */
     uint32_t far;             /* ticks for which the last reading tells the time */
@@ -289,7 +289,7 @@ struct moot_spawn {
     struct press press;
 };
 
-/* What queues leave to the children of what goes through them
+/* Lines of queues, which the children of what goes through them inherit
  * (node/compose/queue_line.h). */
 enum queue_kind {
     QUEUE_SEQUENTIAL = MOOT_QUEUE_SEQUENTIAL,

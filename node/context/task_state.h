@@ -26,7 +26,7 @@ enum task_stage {
     TASK_ENDED    /* this rank has ended it */
 };
 
-/* What few tasks have, made on demand. */
+/* The rare part of a task, made on demand. */
 struct task_seldom {
     struct family *family; /* that it left running; NULL: none, or not known */
     char *verdict_story;
@@ -108,7 +108,7 @@ struct task_stub {
 };
 enum { STUB_ARGS_BYTES_MAX = 256, STUB_QUEUE_LINE_MAX = 63 };
 
-/* What a spawn or a peer's spec says of a task, checked. */
+/* A task as a spawn or a peer's spec has it, checked. */
 struct task_facts {
     struct kernel *kernel;
     const void *args;
@@ -121,7 +121,8 @@ struct task_facts {
     int32_t priority;
     uint16_t queue_line;
     const char *label; /* NULL: none */
-    /* What the core is told.  Its lane, .input_entries and .spec come in when it is. */
+    /* The registration for the core.  Its lane, .input_entries and .spec come in
+     * last. */
     struct core_register reg;
 };
 

@@ -186,7 +186,7 @@ bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *pict
 
 /* --- Answers -------------------------------------------------------------------- */
 
-/* Who was removed gets no answer. */
+/* A rank that was removed gets no answer. */
 static void answer_inquiry(struct moot *m, uint32_t from,
                            const struct message_inquiry *said)
 {

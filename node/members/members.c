@@ -270,7 +270,7 @@ bool members_take_over(struct moot *m, const struct task *task)
 
 /* --- Farewells ------------------------------------------------------------------- */
 
-/* Of one that is no member: it ended by itself, and for itself. */
+/* ADJOURN of one that is no member is ignored: it ended by itself, and for itself. */
 bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *message)
 {
     const int code = message->u.adjourn.exit_code;

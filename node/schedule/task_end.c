@@ -26,7 +26,7 @@ HOT void task_end(struct moot *m, struct task *task, int status,
     }
     task->known = true;
     task->stage = TASK_ENDED;
-    /* What ended before and was dropped did not fail by not being made again. */
+    /* RESULT_LOST is no failure of this task: it had ended well, and was dropped. */
     m->counts.failed += status != MOOT_OK && status != MOOT_ERR_RESULT_LOST;
     m->schedule.any_failed |= status != MOOT_OK;
     progress_ended(m);
@@ -73,7 +73,7 @@ static bool ended_ill(const struct task *task)
     return task->known && task->status != MOOT_OK;
 }
 
-/* Of one that has failed: it ended with that, or had ended well, and a wait for its
+/* The failed task is lost: it ended with that, or had ended well, and a wait for its
  * bytes has ended in a verdict. */
 static bool is_lost(const struct task *failed)
 {

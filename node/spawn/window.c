@@ -151,7 +151,7 @@ static void hear_account(struct moot *m, uint32_t from,
     account_free(account);
 }
 
-/* Who was removed is not asked. */
+/* A rank that was removed is not asked. */
 bool window_take_account(struct moot *m, uint32_t from, const struct message *message)
 {
     const struct message_account *said = &message->u.account;

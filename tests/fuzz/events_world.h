@@ -359,7 +359,7 @@ static inline void name_tasks(void)
     }
 }
 
-/* What was given with a stub is of the same task. */
+/* The bytes given with a stub are of the same task. */
 static inline void expand(void *context, struct core *core, void *entry,
                           const void *part)
 {

@@ -137,7 +137,7 @@ static inline int number_of(void *known)
     return number;
 }
 
-/* What was given with a stub is in its entry. */
+/* The bytes given with a stub are in its entry. */
 static inline void expand(void *context, struct core *core, void *made,
                           const void *part)
 {

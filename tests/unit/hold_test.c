@@ -20,7 +20,7 @@
 
 /* --- The scene -------------------------------------------------------------------- */
 
-/* What rank 0 has: a chunk that all hold and one that is open, and of tasks ... */
+/* Rank 0 has a chunk that all hold and one that is open, and tasks ... */
 enum {
     FILLERS = 8,  /* of the chunk; the first of them */
     RUNNING = 0,  /* runs, and is let go */
@@ -432,7 +432,7 @@ SEES(membership_sees_it_among_many, large_membership_rows, membership_hold)
 
 /* --- A core that is in use -------------------------------------------------------- */
 
-/* So many ticks that all of a table of this size has been looked at. */
+/* Ticks until all of a table of this size has been looked at. */
 static void step_long(const struct core *core)
 {
     for (int i = 0; i < 5 * 32768; i++) {

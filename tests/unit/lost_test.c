@@ -62,7 +62,7 @@ static void a_pure_task_is_run_again(void **state)
     bench_close();
 }
 
-/* Of 0 first, and of 3 once 0 is gone. */
+/* The hash is chaired by 0 first, and by 3 once 0 is gone. */
 static moot_hash chaired_by_3_then(void)
 {
     const struct rankset left = {.low = 14};

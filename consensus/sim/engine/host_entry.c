@@ -31,7 +31,7 @@ static void *name_entry(struct host *host, uint32_t task, struct sim_entry *entr
     return entry;
 }
 
-/* What was given with the stub comes back with it. */
+/* The bytes that were given with the stub come back with it. */
 void host_expand(void *context, struct core *core, void *entry, const void *part)
 {
     struct host *host = context;
@@ -100,7 +100,7 @@ static bool may_join(const struct host *host, uint32_t task,
     return may;
 }
 
-/* What the core knows the inputs by; false: one is known by its hash alone. */
+/* Entries or stubs of the inputs; false: one is known by its hash alone. */
 static bool find_known(const struct host *host, uint32_t task, size_t count,
                        void **entries)
 {
@@ -243,7 +243,7 @@ void host_let_go(struct host *host, uint32_t task)
     core_let_go(host->core, &host->sim->hashes[task], record->entry);
 }
 
-/* What a kernel spawned is its own to keep. */
+/* Results of tasks that a kernel spawned are the kernel's to keep. */
 bool host_give_up(struct host *host, uint32_t task, uint32_t readers)
 {
     struct record *record = &host->records[task];

@@ -170,7 +170,7 @@ struct sim_weather {
     uint64_t ask_delay_ns, gossip_period_ns, vote_timeout_ns;
     uint32_t adapt;      /* core_options of that name; not drawn, 0 */
     uint32_t direct_max; /* core_options of that name; not drawn, 0 */
-    /* Of memory: 0 unless sim_memory_draw() draws them.  drop_above is core_options';
+    /* Memory: 0 unless sim_memory_draw() draws them.  drop_above is core_options';
      * above 0 programs let go of what they have used, and rolls are cut often. */
     uint64_t drop_above;
     bool presses;             /* it is short on ranks, now and then */

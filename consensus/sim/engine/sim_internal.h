@@ -27,8 +27,8 @@
 #include "consensus/link/link.h"
 #include "consensus/sim/engine/liveness.h"
 #include "consensus/sim/engine/packet.h"
-#include "consensus/sim/programs/random.h"
 #include "consensus/sim/engine/sim.h"
+#include "consensus/sim/programs/random.h"
 
 struct host;
 

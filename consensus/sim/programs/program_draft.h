@@ -4,8 +4,8 @@
 #ifndef CONSENSUS_SIM_PROGRAMS_PROGRAM_DRAFT_H
 #define CONSENSUS_SIM_PROGRAMS_PROGRAM_DRAFT_H
 
-#include "consensus/sim/programs/random.h"
 #include "consensus/sim/programs/program.h"
+#include "consensus/sim/programs/random.h"
 
 /* What the streams of a seed are for. */
 enum {
