@@ -194,7 +194,8 @@ HOT void chair_claim(struct core *core, struct task_record *task)
 
 static void yield(struct core *core, struct task_record *task)
 {
-    assert(task->chair == core->rank && task->rec == NOBODY && !task->frozen);
+    assert(task->chair == core->rank && task->rec == NOBODY);
+    assert(!task->frozen || MUTANT(JOINNOWAIT));
     enum evidence evidence = evidence_for(core, task);
     uint32_t winner = evidence != EVIDENCE_NONE ? preferred_holder(core, task) : NOBODY;
     if (winner != NOBODY) {

@@ -441,7 +441,7 @@ static const struct scene scenes[] = {
      3, write_cancel_voted, false, 0, 0},
     {"leave",
      "Rank 1 leaves: it has run a, runs b, and has not started c.  It gives c\n"
-     "up, which rank 0 then runs; finishes b; hands a and b over; and goes.",
+     "to rank 2, which runs it; finishes b; hands a and b over; and goes.",
      3, write_leave, false, 0, 60000},
 };
 enum { SCENE_COUNT = sizeof(scenes) / sizeof(scenes[0]) };
