@@ -8,7 +8,8 @@
  * along the tree (view_barrier.c).
  *
  * Writes core->membership and the plain fields of the view: core->epoch, ->view_id,
- * ->members.  Called within a step, on its thread; calls all rooms below.
+ * ->members, and a newcomer's ->rank.  Called within a step, on its thread; calls all
+ * rooms below.
  */
 #ifndef CONSENSUS_MEMBERSHIP_MEMBERSHIP_H
 #define CONSENSUS_MEMBERSHIP_MEMBERSHIP_H

@@ -160,7 +160,8 @@ void membership_hold_task(const struct core *core, const struct task_record *tas
     const struct task_ext *ext = task_ext(task);
     assert(!task->frozen || !core->membership.settled);
     assert(!task->frozen || task->chair == core->rank || task->finder);
-    assert(!task->frozen || task->rec == NOBODY || core->membership.deciding);
+    assert(!task->frozen || task->rec == NOBODY || core->membership.deciding ||
+           MUTANT(JOINNOWAIT));
     assert(ext->accepted < core->size || ext->accepted >= REC_MAYBE);
     assert(ext->accepted_epoch <= core->epoch);
     assert(ext->heir < core->size || ext->heir == NOBODY);

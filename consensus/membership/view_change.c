@@ -252,7 +252,7 @@ static void lose_bare(const struct core *core, struct task_record *task)
 
 static void enter_task(struct core *core, struct task_record *task, struct mail *mail)
 {
-    assert(task->agenda == 0 && task->chair < core->size);
+    assert(task->agenda == 0);
     bool unfinished_ballot = false;
     if (task->requests != NULL) {
         reset_docket(task->requests, &unfinished_ballot);

@@ -104,7 +104,6 @@ static void remember(struct core *core, struct task_record *task, uint32_t by)
 
 void cancel_begin(struct core *core, struct task_record *task)
 {
-    assert(core->rank != NOBODY);
     if (!has_ended(task)) {
         remember(core, task, core->rank);
         cancel_pass_on(core, task);

@@ -132,7 +132,7 @@ void once_forget(struct core *core, struct task_record *task)
 bool once_on_accept(struct core *core, uint32_t from, struct task_record *task,
                     const struct message_accept *accept)
 {
-    assert(from != core->rank && hash_has(&task->hash, MOOT_HASH_ONCE));
+    assert(from != core->rank);
     uint32_t winner = accept->maybe ? REC_MAYBE : accept->winner;
     bool known =
         accept->maybe || (accept->winner < core->size &&
@@ -140,7 +140,7 @@ bool once_on_accept(struct core *core, uint32_t from, struct task_record *task,
     bool duels = task_ext(task)->accepted != NOBODY &&
                  task_ext(task)->accepted_epoch == core->epoch &&
                  task_ext(task)->accepted != winner;
-    if (!known || duels) {
+    if (!known || duels || !hash_has(&task->hash, MOOT_HASH_ONCE)) {
         core->stats.violations++;
         return false;
     }

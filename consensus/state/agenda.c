@@ -5,7 +5,8 @@
  * that, too.  Were each consequence a call, the rooms would call each other in circles,
  * as deep as the program's graph.  So a room that finds a consequence above it appends
  * the task and the reason, and returns; step/work_off.c works the list off, first come
- * first served, until nothing is left.  A step ends with an empty agenda.
+ * first served, until nothing is left.  A step ends with an empty agenda, unless
+ * there is no memory and the core is broken.
  *
  * A task stands on the agenda once, with all its reasons.  Beside tasks there are the
  * messages of a rank to itself, which are handled as those to others are, and rooms
@@ -39,7 +40,7 @@ HOT void agenda_add(struct core *core, struct task_record *task, unsigned why)
         }
         agenda->items[agenda->count++] = task;
     }
-    task->agenda = (task->agenda | why) & 15u;
+    task->agenda = (task->agenda | why) & AGENDA_ALL;
 }
 
 HOT struct task_record *agenda_take(struct core *core, unsigned *why)

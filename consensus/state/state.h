@@ -2,9 +2,11 @@
  *
  * The structs stand in core_state.h and the records that it includes.  The functions
  * here find and make records (task_table.c, stub.c, scope_table.c, peers.c,
- * roll_pages.c, chunk_find.c), keep memory and outputs (outputs.c), count what may be
- * dropped (release_count.c), learn timers (timers.c), and answer what follows from the
- * state alone (facts.c).  They decide nothing.
+ * roll_pages.c, chunk_find.c), keep memory and outputs (outputs.c), the agenda
+ * (agenda.c) and messages for later (held.c), count what may be dropped
+ * (release_count.c) and what a leaver gave away (giving.c), learn timers (timers.c),
+ * and answer what follows from the state alone (facts.c, holders.c, presume.c,
+ * once_gone.c, tree.c).
  *
  * Writes core->state.  Every room above may call all of it, within a step, on its
  * thread.
@@ -88,7 +90,8 @@ enum agenda_why {
     AGENDA_DEMAND = 1, /* owned here, and needed sooner: so is what it takes */
     AGENDA_ASK = 2,    /* wanted here: asks, if it is not there */
     AGENDA_CANCEL = 4, /* cancelled: tells whoever is to know */
-    AGENDA_TEST = 8    /* as its chair: what now? */
+    AGENDA_TEST = 8,   /* as its chair: what now? */
+    AGENDA_ALL = 15    /* as many bits as task_record.agenda has */
 };
 /* Matters of a whole room on the agenda. */
 enum agenda_due {

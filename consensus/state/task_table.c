@@ -370,11 +370,10 @@ HOT struct task_record *table_enter_for(struct core *core, const moot_hash *hash
 bool task_learn_candidates(struct core *core, struct task_record *task,
                            const struct rankset *candidates)
 {
-    assert(candidates == NULL || hash_has(&task->hash, MOOT_HASH_CANDIDATES));
-    assert(task->own == CORE_OWN_NONE || !task->finder);
-    if (!task->finder || candidates == NULL) {
+    if (!task->finder || candidates == NULL) { /* a peer may say so of any task */
         return true;
     }
+    assert(hash_has(&task->hash, MOOT_HASH_CANDIDATES) && task->own == CORE_OWN_NONE);
     struct rankset *copy = candidates_keep(core, candidates);
     if (copy == NULL) {
         return false;

@@ -303,7 +303,7 @@ HOT static void do_what_is_due(struct core *core)
     leave_if_deserted(core);
     view_turn(core);
     agenda_work_off(core);
-    if (core->epoch == 0 || core->membership.fenced) {
+    if (core->epoch == 0 || core->membership.fenced || core->broken) {
         return;
     }
     leave_turn(core);
@@ -326,6 +326,9 @@ HOT static void do_what_is_due(struct core *core)
     termination_turn(core);
     chair_yield_some(core);
     agenda_work_off(core);
+    if (core->broken) { /* what is left on the agenda must not be forgotten */
+        return;
+    }
     scope_turn(core);
     reclaim_turn(core);
     agenda_work_off(core);

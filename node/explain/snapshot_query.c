@@ -63,8 +63,6 @@ void inquiry_release(struct moot *m)
     }
 }
 
-bool inquiry_is_open(const struct moot *m) { return m->explain.inquiry->rounds > 0; }
-
 /* --- Asking --------------------------------------------------------------------- */
 
 static bool can_answer(const struct moot *m, uint32_t rank)

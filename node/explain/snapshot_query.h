@@ -26,7 +26,6 @@ void inquiry_release(struct moot *m);
 
 /* Begins one, or joins the one that is open.  Never from within a step. */
 void inquiry_want(struct moot *m, unsigned purpose);
-bool inquiry_is_open(const struct moot *m);
 
 /* In each turn of the loop: asks on, and returns for whom a picture is complete now, 0
  * for nobody; then inquiry_picture() is it, until the next inquiry_want(). */

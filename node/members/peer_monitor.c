@@ -85,8 +85,6 @@ void watch_free(struct watch *watch)
     free(watch);
 }
 
-uint32_t watch_count(const struct watch *watch) { return watch->count; }
-
 static void found(struct watch *watch, uint32_t rank)
 {
     if (watch->descriptors[rank] >= 0) {

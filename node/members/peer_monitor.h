@@ -18,7 +18,6 @@ struct watch *watch_new(const struct transport_group *group);
 void watch_free(struct watch *watch); /* accepts NULL */
 
 /* How many peers are watched still. */
-uint32_t watch_count(const struct watch *watch);
 
 /* The next peer that was found to have ended, each once; UINT32_MAX: none (more). Looks
  * at the system at most once a millisecond. */

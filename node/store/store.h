@@ -2,7 +2,7 @@
  *
  * Results are buffers that several may read and the last one frees (payload.h); what
  * lives as long as a context comes from its pool (pool.h). Large buffers are used again
- * (payload_large.h, for this room alone).
+ * (payload_large.h).
  *
  * Writes m->store. Under the engine lock.
  *

@@ -138,7 +138,6 @@ void *trace_grow(struct trace_job *trace, void *items, uint64_t count, uint64_t 
 uint32_t trace_task_enter(struct trace_job *trace, const uint8_t *hash);
 
 uint64_t trace_figure(const struct trace_rank *rank, const char *key);
-uint64_t trace_figure_sum(const struct trace_job *trace, const char *key);
 /* Votes, by the records and not by the figures; deaths likewise. */
 uint64_t trace_count(const struct trace_job *trace, Moot__Record__Kind kind);
 /* "kernel 'label' 1a2b3c4d", cut. */

@@ -162,15 +162,6 @@ uint64_t trace_figure(const struct trace_rank *rank, const char *key)
     return 0;
 }
 
-uint64_t trace_figure_sum(const struct trace_job *trace, const char *key)
-{
-    uint64_t sum = 0;
-    for (uint32_t r = 0; r < trace->rank_count; r++) {
-        sum += trace_figure(&trace->ranks[r], key);
-    }
-    return sum;
-}
-
 uint64_t trace_count(const struct trace_job *trace, Moot__Record__Kind kind)
 {
     uint64_t count = 0;

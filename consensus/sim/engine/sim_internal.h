@@ -209,7 +209,7 @@ struct sim {
     moot_hash **inputs; /* per task: data inputs, then after */
     uint32_t *table;    /* hash table over hashes[]; table_size is a power of two */
     uint32_t table_size;
-    uint32_t barrier_count; /* ranks at barrier barrier_number */
+    uint32_t barrier_count; /* ranks at the barrier */
     struct random delays, durations;
     struct random reaping; /* when peers learn of a death */
     struct random faults;  /* chances and draws of the plan */

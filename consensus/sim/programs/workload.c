@@ -30,16 +30,6 @@ bool workload_has_phases(enum workload_kind kind)
     return kind != WORKLOAD_RANDOM && kind != WORKLOAD_SCRIPT;
 }
 
-const char *workload_text(enum workload_kind kind)
-{
-    static const char *const texts[] = {
-#define X(name, text, rate, what) what,
-        WORKLOADS(X)
-#undef X
-    };
-    return kind < WORKLOAD_END ? texts[kind] : "?";
-}
-
 bool workload_parse(const char *word, struct workload *out, struct plan_error *error)
 {
     static const uint32_t rates[] = {

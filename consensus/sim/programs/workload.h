@@ -50,7 +50,6 @@ struct workload {
 /* Whether its phases can be late. */
 bool workload_has_phases(enum workload_kind kind);
 const char *workload_name(enum workload_kind kind);
-const char *workload_text(enum workload_kind kind); /* what it is */
 /* Reads "skip" or "skip:0.01" or "skip:1%"; false if it is none of the names, or the
  * rate is none, and *error says so.  Lateness and script are left alone. */
 bool workload_parse(const char *word, struct workload *out, struct plan_error *error);

@@ -32,11 +32,6 @@ const char *trial_setting_name(enum trial_setting setting)
     return setting < TRIAL_SETTING_END ? settings[setting].name : "?";
 }
 
-const char *trial_setting_text(enum trial_setting setting)
-{
-    return setting < TRIAL_SETTING_END ? settings[setting].what : "?";
-}
-
 /* Beyond these a run is heartbeats and little else. */
 static uint64_t time_least_ns(enum trial_setting setting)
 {

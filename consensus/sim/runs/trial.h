@@ -79,7 +79,6 @@ struct trial {
 };
 
 const char *trial_setting_name(enum trial_setting setting);
-const char *trial_setting_text(enum trial_setting setting); /* what it is */
 /* Reads "5ms", "3", "never", "auto": what the setting takes.  False, and *error says
  * what. */
 /* Reads "r2@2s" into the next of trial->leaves. */
