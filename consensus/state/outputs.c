@@ -307,23 +307,35 @@ HOT struct message *out_send(struct core *core, uint32_t to, enum message_type t
 
 enum { FORGOTTEN_TOGETHER_MAX = 64 };
 
+static bool takes_another(const struct core_output *last)
+{
+    return last->type == CORE_OUT_FORGET &&
+           last->u.forget.count < FORGOTTEN_TOGETHER_MAX;
+}
+
+static void begin_forgetting(struct core *core)
+{
+    void **users = out_borrow(core, FORGOTTEN_TOGETHER_MAX * sizeof(*users));
+    struct core_output *output =
+        users != NULL ? out_add(core, CORE_OUT_FORGET, NULL) : NULL;
+    if (output != NULL) {
+        output->u.forget.users = users;
+    }
+}
+
 void out_forget(struct core *core, void *user)
 {
     struct outputs *out = &core->state.out;
-    struct core_output *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
     if (user == NULL) {
         return;
     }
-    if (last == NULL || last->type != CORE_OUT_FORGET ||
-        last->u.forget.count == FORGOTTEN_TOGETHER_MAX) {
-        void **users = out_borrow(core, FORGOTTEN_TOGETHER_MAX * sizeof(*users));
-        last = users != NULL ? out_add(core, CORE_OUT_FORGET, NULL) : NULL;
-        if (last == NULL) {
-            return;
-        }
-        last->u.forget.users = users;
+    if (out->count == 0 || !takes_another(&out->items[out->count - 1])) {
+        begin_forgetting(core);
     }
-    last->u.forget.users[last->u.forget.count++] = user;
+    if (!core->broken) {
+        struct core_output *last = &out->items[out->count - 1];
+        last->u.forget.users[last->u.forget.count++] = user;
+    }
 }
 
 const struct rankset *out_copy_set(struct core *core, const struct rankset *set)

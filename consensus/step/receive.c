@@ -332,6 +332,7 @@ int receive_event(struct core *core, const struct core_event *event)
         keep(core, event->u.recv.uid, message, hold);
         break;
     case E_OUTSIDE:
+        assert(message->type == MESSAGE_JOIN || message->type == MESSAGE_VIEW);
         deliver(core, NOBODY, NULL, message);
         break;
     case E_DROP:

@@ -7,6 +7,8 @@
 #include "node/schedule/task_handle.h"
 #include "proto/error.h"
 
+#include <assert.h>
+
 int task_handle_refuse(struct lane *lane, const char *call, size_t index, int error)
 {
     return lane_fail(lane, error, "%s: handle %zu: %s", call, index, error_text(error));
@@ -80,6 +82,7 @@ static void give_ends(const struct wait *wait, const struct task_ends *ends)
         *ends->which = wait->which;
         return;
     }
+    assert(ends->done != NULL && ends->indices != NULL);
     *ends->done = 0;
     for (size_t i = 0; i < wait->count; i++) {
         if (wait->items[i].ended) {
