@@ -144,7 +144,6 @@ static bool give_all_back(struct core *core)
 bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
                     enum evidence evidence)
 {
-    assert(task->chair == from || core->membership.leave.ready);
     const struct leave *leave = &core->membership.leave;
     if (!leave->going || task->own != CORE_OWN_NONE || MUTANT(LEAVECLAIM)) {
         return false;

@@ -139,7 +139,7 @@ static struct message_pollr answer_now(const struct core *core, uint64_t round,
 static void add_answer(struct message_pollr *sum, moot_hash *orphan,
                        const struct peer *child)
 {
-    assert(child->rank != NOBODY && sum->round == child->pollr.round);
+    assert(child->rank != NOBODY);
     const struct message_pollr *answer = &child->pollr;
     sum->resting = sum->resting && answer->resting;
     sum->passive = sum->passive && answer->passive;
