@@ -1,6 +1,6 @@
 /* gossip.h - the room that knows who holds which tasks (PROTOCOL.md, G1 to G5).
  *
- * It keeps this rank's roll, announces it in chunks, and compares what peers announce
+ * The room keeps this rank's roll, announces it in chunks, and compares what peers announce
  * with it.  In strict mode it finds the first difference.  All of it is advice: no
  * owner follows from it.
  *

@@ -1,7 +1,7 @@
 /* job_snapshot.h - several ranks' accounts side by side, and what they say together.
  *
- * Whoever gathers accounts (snapshot_query.h over the moot, `moot state` from a socket)
- * puts them into seats, one per rank; nothing here knows where they came from.
+ * Gatherers of accounts (snapshot_query.h over the moot, `moot state` from a socket)
+ * put them into seats, one per rank; nothing here knows where they came from.
  */
 #ifndef NODE_EXPLAIN_JOB_SNAPSHOT_H
 #define NODE_EXPLAIN_JOB_SNAPSHOT_H
