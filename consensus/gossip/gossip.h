@@ -1,8 +1,8 @@
 /* gossip.h - the room that knows who holds which tasks (PROTOCOL.md, G1 to G5).
  *
- * The room keeps this rank's roll, announces it in chunks, and compares what peers announce
- * with it.  In strict mode it finds the first difference.  All of it is advice: no
- * owner follows from it.
+ * The room keeps this rank's roll, announces it in chunks, and compares what peers
+ * announce with it.  In strict mode it finds the first difference.  All of it is
+ * advice: no owner follows from it.
  *
  * Writes core->gossip, the lanes behind it, and what peers announced.  Called within a
  * step, on its thread; calls state/ alone.
