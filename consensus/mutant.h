@@ -48,6 +48,7 @@
     X(LETGOUNDONE, "what is let go counts as released though nobody sees to its end")  \
     X(RELEASEREAD, "a result's bytes go although tasks here still read them")          \
     X(RELEASEWAITED, "a result's bytes go although a wait here takes them")            \
+    X(ROUNDEARLY, "a round begins before the outcomes of the last are taken")          \
     X(PRESSMUTE, "where memory is short nothing is dropped for that")                  \
     X(CUTUNTOLD,                                                                       \
       "a piece of a chunk is dropped before all have said that they cut it")           \

@@ -283,7 +283,7 @@ void reclaim_turn(struct core *core)
         bool more = !drop->thorough || moves; /* there may be */
         drop->news_seen = core->state.released_ever - (more ? 1 : 0);
     }
-    reclaim_begin_round(core);
+    agenda_add_due(core, AGENDA_ROUND);
 }
 
 uint64_t reclaim_deadline(const struct core *core)

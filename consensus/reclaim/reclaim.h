@@ -30,6 +30,13 @@ void scope_tell_ended(struct core *core, uint32_t rank);
 void scope_forget(struct core *core);
 void scope_turn(struct core *core);
 
+/* --- reclaim_round.c -------------------------------------------------------------- */
+
+/* Asks all about what all have offered, if no round is open; for the lowest member.
+ * Once its own outcomes of the last round have been taken (AGENDA_ROUND): what took a
+ * chunk's results may be gone with them. */
+void reclaim_begin_round(struct core *core);
+
 /* --- reclaim.c -------------------------------------------------------------------- */
 
 void reclaim_begin(struct core *core); /* of a core that has its options */

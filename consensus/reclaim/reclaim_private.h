@@ -51,7 +51,6 @@ bool reclaim_was_recent(const struct core *core, const struct chunk_name *name);
 /* --- reclaim_round.c -------------------------------------------------------------- */
 
 /* Calls for the lowest member alone. */
-void reclaim_begin_round(struct core *core); /* if none is open, and there is reason */
 void reclaim_take_account(struct core *core, uint32_t from,
                           const struct message_released *said);
 void reclaim_forget_offers(struct core *core);

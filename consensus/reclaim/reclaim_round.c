@@ -199,6 +199,15 @@ static void end_round(struct core *core)
     }
 }
 
+static void next_round(struct core *core)
+{
+    if (MUTANT(ROUNDEARLY)) {
+        reclaim_begin_round(core);
+        return;
+    }
+    agenda_add_due(core, AGENDA_ROUND);
+}
+
 /* --- What members say ------------------------------------------------------------ */
 
 /* What this rank does not have by that name has been cut here since, or is about to be,
@@ -220,7 +229,7 @@ static void take_ready(struct core *core, uint32_t from, const struct chunk_name
     }
     if (chunk != NULL && all_offer(core, offer)) {
         chunk->all_ready = true;
-        reclaim_begin_round(core);
+        next_round(core);
     }
 }
 
@@ -238,7 +247,7 @@ static void take_answer(struct core *core, const struct message_released *said)
     offer->received += said->received;
     if (--core->reclaim.drop.answers_open == 0) {
         end_round(core);
-        reclaim_begin_round(core);
+        next_round(core);
     }
 }
 
@@ -257,7 +266,7 @@ static void take_doubt(struct core *core, uint32_t from, const struct chunk_name
     struct offer *offer = offer_enter(core, name);
     if (offer != NULL) {
         offer->doubted = true;
-        reclaim_begin_round(core);
+        next_round(core);
     }
 }
 

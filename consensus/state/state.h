@@ -97,7 +97,8 @@ enum agenda_why {
 enum agenda_due {
     AGENDA_SPLITS = 1,  /* a peer has cut what is equal here: so does reclaim/ */
     AGENDA_REPORTS = 2, /* a chunk that was leaving stays: it is reported */
-    AGENDA_SETTLE = 4   /* the view may go on, if all is accepted again */
+    AGENDA_SETTLE = 4,  /* the view may go on, if all is accepted again */
+    AGENDA_ROUND = 8    /* the lowest may ask for more of what is offered */
 };
 /* Has the step do this about the task before it ends.  The task is not forgotten before
  * that.  Without memory the core is broken. */

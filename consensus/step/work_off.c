@@ -39,6 +39,9 @@ static void do_due(struct core *core, unsigned due)
     if ((due & AGENDA_SETTLE) != 0) {
         recovery_go_on(core);
     }
+    if ((due & AGENDA_ROUND) != 0) {
+        reclaim_begin_round(core);
+    }
 }
 
 HOT void agenda_do(struct core *core)

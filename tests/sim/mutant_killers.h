@@ -72,6 +72,7 @@ static const struct killer killers[] = {
     {MUTANT_RELEASEHEIR,
      {.ranks = 4, .tasks = 20, .storm = true, .sparing = true, .leaves = true},
      .seed = 25},
+    {MUTANT_ROUNDEARLY, .bench = "drop_round_test"},
     {MUTANT_PRESSMUTE, .bench = "drop_test"},
     {MUTANT_CUTUNTOLD, .bench = "drop_test"},
     {MUTANT_ROLLUNTOLD, .bench = "drop_view_test"},

@@ -127,6 +127,39 @@ static void what_feeds_another_lane_waits_for_that(void **state)
     bench_close();
 }
 
+/* The first chunk feeds the second.  Rank 1 lets the first go while rank 2 has yet to
+ * answer for the second: it is asked for once that is gone, without further news. */
+static void what_fed_the_last_round_goes_in_the_next(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    const moot_hash input = task(0), last = task(15);
+    const struct core_register taker = {.inputs = &input, .input_count = 1};
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < 16; i++) {
+            struct core_register reg = i == 8 ? taker : (struct core_register){0};
+            assert_int_equal(spawn_with(rank, i, task(i), reg), MOOT_OK);
+        }
+        for (int i = 15; i >= (rank == 1 ? 1 : 0); i--) {
+            moot_hash hash = task(i);
+            core_let_go(bench.core[rank], &hash, NULL);
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass_until(core_is_leaving, 2, &last);
+    bench.holds[2][0] = true;
+    core_let_go(bench.core[1], &input, NULL);
+    settle_until(bench.now + 20 * MS);
+    assert_int_equal(dropped_by(0), 0);
+    let_go(2, 0);
+    settle();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(dropped_by(rank), 16);
+    }
+    close_all();
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -136,6 +169,7 @@ int main(void)
         cmocka_unit_test(what_comes_while_it_is_leaving_is_answered),
         cmocka_unit_test(what_is_asked_for_may_be_cut_by_who_asks),
         cmocka_unit_test(what_feeds_another_lane_waits_for_that),
+        cmocka_unit_test(what_fed_the_last_round_goes_in_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
