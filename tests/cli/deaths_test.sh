@@ -29,7 +29,7 @@ program() {
         [ $(($2 % 2)) -eq 0 ] || command="cholesky --data 4 32"
         ;;
     steady) command="$build/tests/mpi/steady" ;;
-    released) command="$build/tests/mpi/steady 40000 released" ;;
+    released) command="$build/tests/mpi/steady 100000 released" ;;
     survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;
     cancel) command="$build/tests/mpi/cancel $scratch/ledger $2" ;;
     heavy) command="$build/tests/mpi/heavy" ;;
