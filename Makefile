@@ -73,8 +73,8 @@ LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lm
 
 # The rooms of the tree, lowest first; tests/tidy/rooms.txt says which may use which.
 BASE_ROOMS := hashing/base hashing/blake2b hashing proto
-CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim termination membership \
-  step link)
+CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim termination meeting \
+  membership step link)
 NODE_ROOMS := $(addprefix node/,config context transport transport/mpi transport/shm transport/inproc \
   transport/host store tasks engine record members faults schedule explain spawn compose service api)
 SIM_ROOMS := $(addprefix consensus/sim/,engine programs checks runs)
@@ -359,7 +359,7 @@ MUTANT_BUILD := $(BUILD)-mutants
 MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test unit/core_test \
   unit/view_test unit/view_rules_test unit/scope_test unit/leave_test unit/drop_test \
   unit/drop_view_test unit/drop_round_test unit/lost_test unit/cancel_test unit/stub_test \
-  unit/silence_test unit/deserted_test unit/keeper_test)
+  unit/meeting_test unit/silence_test unit/deserted_test unit/keeper_test)
 .PHONY: mutants
 mutants: deps-check
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) PROFILE= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)

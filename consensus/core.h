@@ -115,6 +115,9 @@ enum core_event_type {
     CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
     CORE_EV_SCOPE_RELEASE, /* likewise, and the program uses none of its tasks any more
                             */
+    CORE_EV_MEET,  /* the program has come to its next meeting, for the purpose that is
+                      the event's hash; CORE_OUT_MET says what came of it.  STATE: it
+                      is at one already, or has closed */
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
     CORE_EV_LEAVE, /* no wait of a lane is open; like CLOSE, but go as soon as nothing
                       is lost by it; UNSUPPORTED in strict mode */
@@ -221,6 +224,8 @@ enum core_output_type {
     CORE_OUT_VERDICT, /* this rank's waits for it end with `code` */
     CORE_OUT_DIVERGED, /* strict: the message says how; every wait ends, no more spawns
                         */
+    CORE_OUT_MET,      /* the meeting to which the program has come is over: all members
+                          of a view had come to it, or closed */
     CORE_OUT_VIEW,     /* a new view: what is queued for those outside is void */
     CORE_OUT_QUORUM,   /* cut off from the majority (waits end with NO_QUORUM); back */
     CORE_OUT_FENCED,   /* removed while alive, or not let in: waits end with the code,
@@ -301,6 +306,12 @@ struct core_output {
             uint32_t chain_count;
         } verdict;
         struct message_diverged diverged;
+        struct {
+            uint64_t number; /* from 1, counted by each rank */
+            int32_t code;    /* MOOT_OK; STATE: they came for different purposes */
+            const struct rankset *came; /* alike on all who came; NULL: this rank
+                                           joined the moot later */
+        } met;
         struct {
             uint64_t epoch;
             const struct rankset *members;

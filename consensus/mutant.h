@@ -106,6 +106,9 @@
     X(NOHANDOVER, "who leaves keeps its results to itself")                            \
     X(NOACCEPTOVER, "who leaves keeps to itself what it has accepted as a voter")      \
     X(LEAVECLAIM, "who leaves owns tasks as ever")                                     \
+    X(MEETEARLY, "a meeting is over when the first has come")                          \
+    X(MEETCLOSED, "who has closed is waited for at meetings")                          \
+    X(MEETFORGOT, "a new view's lowest is not told of the last meeting")               \
     X(LEAVEUNASKED, "who leaves keeps what it chairs and nobody asks for")             \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \

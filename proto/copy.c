@@ -189,6 +189,9 @@ static void put_borrowed(struct copier *copier, struct message *to)
         to->u.inquiry.hashes =
             PUT_LIST(copier, to->u.inquiry.hashes, to->u.inquiry.count);
         break;
+    case MESSAGE_MEET:
+        to->u.meet.came = put_set(copier, to->u.meet.came);
+        break;
     case MESSAGE_ACCOUNT:
         to->u.account.bytes = put(copier, to->u.account.bytes, to->u.account.size, 1);
         break;

@@ -8,15 +8,16 @@
 
 #include <assert.h>
 
-#define LIMIT_RETRIES 1000u          /* of a kernel that fails */
-#define LIMIT_RANKS 16384u           /* members of one moot */
-#define LIMIT_KERNELS 4096u          /* kernels of one context */
-#define LIMIT_KERNEL_NAME_BYTES 128u /* without the NUL */
-#define LIMIT_ARGS_BYTES (1u << 20)  /* by-value arguments of one task */
-#define LIMIT_KEY_BYTES 256u         /* a task's key */
-#define LIMIT_LABEL_BYTES 64u        /* a task's label; a longer one is cut */
-#define LIMIT_SITE_BYTES 160u        /* "file:line" in reports; a longer one is cut */
-#define LIMIT_INPUTS 4096u           /* inputs plus after of one task */
+#define LIMIT_RETRIES 1000u                /* of a kernel that fails */
+#define LIMIT_MEETINGS (UINT64_C(1) << 62) /* that a rank comes to */
+#define LIMIT_RANKS 16384u                 /* members of one moot */
+#define LIMIT_KERNELS 4096u                /* kernels of one context */
+#define LIMIT_KERNEL_NAME_BYTES 128u       /* without the NUL */
+#define LIMIT_ARGS_BYTES (1u << 20)        /* by-value arguments of one task */
+#define LIMIT_KEY_BYTES 256u               /* a task's key */
+#define LIMIT_LABEL_BYTES 64u              /* a task's label; a longer one is cut */
+#define LIMIT_SITE_BYTES 160u /* "file:line" in reports; a longer one is cut */
+#define LIMIT_INPUTS 4096u    /* inputs plus after of one task */
 #define LIMIT_SCOPE_NAME_BYTES 128u
 #define LIMIT_SCOPE_DEPTH 32u
 #define LIMIT_GROUP_DEPTH 64u

@@ -71,7 +71,8 @@ enum {
     X(HANDOVER,    0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(FAMILY,      0,     0,     1,    0,     1,    0,     0,    1)                   \
     X(INQUIRY,     0,     0,     1,    0,     1,    0,     0,    1)                   \
-    X(ACCOUNT,     0,     0,     1,    0,     1,    0,     0,    1)
+    X(ACCOUNT,     0,     0,     1,    0,     1,    0,     0,    1)                   \
+    X(MEET,        0,     0,     1,    0,     1,    0,     0,    0)
 /* clang-format on */
 
 enum message_type {
@@ -493,6 +494,21 @@ struct message_released {
     uint64_t sent, received; /* messages about its tasks, in this epoch */
 };
 
+/* MEET: to and from the lowest member, which waits for all.  The hash of ARRIVED is
+ * what the meeting is for. */
+enum meet_what {
+    MEET_ARRIVED, /* member -> lowest: its program has come to this meeting, */
+    MEET_CLOSED,  /* or is over; it knows the outcome of this one */
+    MEET_MET,     /* lowest -> all, or in a new view member -> lowest: the outcome */
+    MEET_END
+};
+struct message_meet {
+    enum meet_what what;
+    uint64_t number;            /* of the meeting, from 1; CLOSED: or 0 */
+    int32_t code;               /* MET: MOOT_OK, or STATE */
+    const struct rankset *came; /* MET: who; NULL: nobody needs to know any more */
+};
+
 /* INQUIRY: what are you doing, and what do you know of these tasks?  Any rank asks any
  * other, for a report or for people who look, or while it lacks room; it changes
  * nothing. */
@@ -547,6 +563,7 @@ struct message {
         struct message_released released;
         struct message_inquiry inquiry;
         struct message_account account;
+        struct message_meet meet;
     } u;
 };
 

@@ -352,6 +352,7 @@ static const struct rule {
     [MESSAGE_FAMILY] = {check_family, true},
     [MESSAGE_INQUIRY] = {wire_check_inquiry, false},
     [MESSAGE_ACCOUNT] = {wire_check_account, false},
+    [MESSAGE_MEET] = {wire_check_meet, false},
 };
 
 const char *message_check(const struct message *message)

@@ -480,6 +480,7 @@ static const struct {
     [MESSAGE_RELEASED] = {get_released, MOOT__MESSAGE__BODY_RELEASED},
     [MESSAGE_INQUIRY] = {wire_get_inquiry, MOOT__MESSAGE__BODY_INQUIRY},
     [MESSAGE_ACCOUNT] = {wire_get_account, MOOT__MESSAGE__BODY_ACCOUNT},
+    [MESSAGE_MEET] = {wire_get_meet, MOOT__MESSAGE__BODY_MEET},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

@@ -7,6 +7,7 @@
 #include "proto/wire_private.h"
 
 #include "hashing/identity.h"
+#include "proto/moot_error.h"
 
 static_assert(LIMIT_RANKS <= 1u << BALLOT_RANK_BITS, "a ballot has room for its rank");
 
@@ -182,4 +183,20 @@ const char *wire_check_tally(const struct message *message)
 const char *wire_check_leave(const struct message *message)
 {
     return (unsigned)message->u.leave.what < LEAVE_END ? NULL : "no such leave";
+}
+
+const char *wire_check_meet(const struct message *message)
+{
+    const struct message_meet *meet = &message->u.meet;
+    if ((unsigned)meet->what >= MEET_END) {
+        return "no such meeting";
+    }
+    if ((meet->number == 0 && meet->what != MEET_CLOSED) ||
+        meet->number > LIMIT_MEETINGS) {
+        return "MEET: no such number";
+    }
+    if (meet->code != MOOT_OK && meet->code != MOOT_ERR_STATE) {
+        return "MEET: no such outcome";
+    }
+    return wire_check_set_or_null(meet->came);
 }

@@ -205,3 +205,13 @@ bool wire_get_leave(struct reader *reader, const Moot__Message *message,
     out->u.leave.what = (enum leave_what)message->leave->what;
     return true;
 }
+
+bool wire_get_meet(struct reader *reader, const Moot__Message *message,
+                   struct message *out)
+{
+    const Moot__Meet *from = message->meet;
+    out->u.meet.what = (enum meet_what)from->what;
+    out->u.meet.number = from->number;
+    out->u.meet.code = from->code;
+    return wire_get_set(reader, &from->came, &out->u.meet.came);
+}

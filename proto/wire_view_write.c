@@ -174,6 +174,17 @@ void wire_put_leave(struct encoder *encoder, const struct message *message)
     to->what = message->u.leave.what;
 }
 
+void wire_put_meet(struct encoder *encoder, const struct message *message)
+{
+    const struct message_meet *meet = &message->u.meet;
+    Moot__Meet *to = encoder->message.meet = &encoder->body.meet;
+    moot__meet__init(to);
+    to->what = meet->what;
+    to->number = meet->number;
+    to->code = meet->code;
+    to->came = wire_put_set(encoder, meet->came);
+}
+
 size_t wire_view_scratch_bytes(const struct message *message)
 {
     const struct message_paxos *paxos = &message->u.paxos;
@@ -194,6 +205,8 @@ size_t wire_view_scratch_bytes(const struct message *message)
     case MESSAGE_REPORT:
     case MESSAGE_HANDOVER:
         return message->u.report.count * (size_t)ENCODER_ENTRY_BYTES;
+    case MESSAGE_MEET:
+        return wire_set_scratch_bytes(message->u.meet.came);
     default:
         return 0;
     }

@@ -390,6 +390,7 @@ static const struct {
     [MESSAGE_RELEASED] = {put_released, MOOT__MESSAGE__BODY_RELEASED},
     [MESSAGE_INQUIRY] = {wire_put_inquiry, MOOT__MESSAGE__BODY_INQUIRY},
     [MESSAGE_ACCOUNT] = {wire_put_account, MOOT__MESSAGE__BODY_ACCOUNT},
+    [MESSAGE_MEET] = {wire_put_meet, MOOT__MESSAGE__BODY_MEET},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)

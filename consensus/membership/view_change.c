@@ -21,6 +21,7 @@
 #include "consensus/membership/membership_private.h"
 
 #include "consensus/gossip/gossip.h"
+#include "consensus/meeting/meeting.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
 #include "consensus/state/state.h"
@@ -428,6 +429,7 @@ void view_change_enter(struct core *core, const struct view *view)
             cancel_enter_view(core, core->state.slots[i]);
         }
     }
+    meeting_enter_view(core);
     if (core->membership.mail_waits) {
         reclaim_doubt(core);
     } else if (!core->membership.large) {

@@ -270,6 +270,19 @@ struct core_termination {
     struct poll poll;
 };
 
+/* Meetings: written by meeting/. */
+struct core_meeting {
+    uint64_t number;   /* of this rank's last: so many it has come to */
+    moot_hash purpose; /* of that */
+    uint64_t met;      /* the last of which it knows the outcome, */
+    int32_t code;      /* which is this */
+    struct rankset came;
+    /* The lowest member: who has come to the next, what for, and who never will. */
+    struct rankset here, closed;
+    moot_hash wanted;
+    bool mixed; /* not all for the same */
+};
+
 /* The view, its members, and the next view: written by membership/. */
 struct core_membership {
     uint32_t first_size; /* ranks of the first view; later ones have joined */
@@ -337,6 +350,7 @@ struct core {
     struct core_ownership ownership;
     struct core_reclaim reclaim;
     struct core_termination termination;
+    struct core_meeting meeting;
     struct core_membership membership;
     struct core_step step;
 };

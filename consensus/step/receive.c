@@ -8,6 +8,7 @@
 #include "consensus/step/step_private.h"
 
 #include "consensus/gossip/gossip.h"
+#include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
@@ -224,6 +225,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(TALLY, barrier_on_tally(core, from, &message->u.tally))                          \
     X(CENSUS, close_reduce_on_census(core, from, &message->u.census))                  \
     X(HANDOVER, leave_on_handover(core, from, &message->u.report))                     \
+    X(MEET, meeting_on_meet(core, from, message))                                      \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
     X(ACCOUNT, refuse(core))

@@ -11,6 +11,7 @@
 #include "consensus/step/step_private.h"
 
 #include "consensus/gossip/gossip.h"
+#include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
@@ -103,6 +104,7 @@ void core_free(struct core *core)
     table_release(core);
     close_reduce_reset(core);
     membership_end(core);
+    meeting_end(core);
     reclaim_release(core);
     ownership_end(core);
     gossip_end(core);
@@ -139,6 +141,7 @@ COLD static int on_close(struct core *core, const struct core_event *event)
     core->step.exit_code = event->u.close.exit_code;
     ask_answer_all_seeks(core);
     scope_on_rank_close(core);
+    meeting_close(core);
     return MOOT_OK;
 }
 
@@ -237,6 +240,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return scope_on_close(core, &event->hash);
     case CORE_EV_SCOPE_RELEASE:
         return scope_on_release(core, &event->hash);
+    case CORE_EV_MEET:
+        return meeting_arrive(core, &event->hash);
     case CORE_EV_CLOSE:
         return on_close(core, event);
     case CORE_EV_LEAVE:

@@ -8,6 +8,7 @@
 #include "consensus/step/step_private.h"
 
 #include "consensus/gossip/gossip.h"
+#include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
@@ -58,6 +59,7 @@ void core_hold(const struct core *core)
     ownership_hold(core);
     reclaim_hold(core);
     termination_hold(core);
+    meeting_hold(core);
     membership_hold(core);
     step_hold(core);
 }
@@ -98,6 +100,7 @@ COLD void step_hold_some(const struct core *core, uint64_t look)
     ownership_hold_fields(core);
     reclaim_hold_fields(core);
     termination_hold_fields(core);
+    meeting_hold(core);
     membership_hold_fields(core);
     step_hold(core);
     hold_some_tasks(core, look);

@@ -33,6 +33,7 @@ const struct engine_hooks wiring = {
             [CORE_OUT_DONE] = wait_carry_done,
             [CORE_OUT_VERDICT] = wait_carry_verdict,
             [CORE_OUT_DIVERGED] = report_carry_divergence,
+            [CORE_OUT_MET] = engine_carry_nothing,
             [CORE_OUT_VIEW] = members_carry_view,
             [CORE_OUT_QUORUM] = members_carry_quorum,
             [CORE_OUT_FENCED] = members_carry_fenced,

@@ -296,6 +296,7 @@ static inline void carry(struct host *host, const struct core_output *output)
     case CORE_OUT_REFUSE: /* the incarnation that asked is nobody's host */
     case CORE_OUT_FORGET: /* all of it stands in the program's own scope here */
     case CORE_OUT_CANCEL:
+    case CORE_OUT_MET:
     case CORE_OUT_NOTE:
         break;
     }

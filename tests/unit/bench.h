@@ -47,6 +47,9 @@ static struct bench {
     int32_t exit_code[RANKS_MAX];   /* as ADJOURN said */
     uint64_t differs_at[RANKS_MAX]; /* as DIVERGED did */
     bool fenced[RANKS_MAX], left[RANKS_MAX], no_quorum[RANKS_MAX];
+    uint64_t met[RANKS_MAX];          /* the last CORE_OUT_MET's number, */
+    int32_t met_code[RANKS_MAX];      /* code, */
+    struct rankset came[RANKS_MAX];   /* and who came */
     uint64_t epoch[RANKS_MAX];        /* as the last CORE_OUT_VIEW said; 0: none */
     bool crashed[RANKS_MAX];          /* neither acts nor is reached */
     bool deaf[RANKS_MAX];             /* cut off: nothing to or from it arrives */
@@ -215,6 +218,15 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_DIVERGED:
             bench.diverged[rank] = true;
             bench.differs_at[rank] = items[i].u.diverged.position;
+            break;
+        case CORE_OUT_MET:
+            bench.met[rank] = items[i].u.met.number;
+            bench.met_code[rank] = items[i].u.met.code;
+            if (items[i].u.met.came == NULL) {
+                rankset_release(&bench.came[rank]);
+            } else {
+                assert_true(rankset_copy(&bench.came[rank], items[i].u.met.came));
+            }
             break;
         case CORE_OUT_VIEW:
             bench.epoch[rank] = items[i].u.view.epoch;
@@ -414,6 +426,7 @@ static inline void bench_close(void)
         assert_int_equal(core_stats(bench.core[rank])->violations, 0);
         core_free(bench.core[rank]);
         rankset_release(&bench.members[rank]);
+        rankset_release(&bench.came[rank]);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "tests/unit/drop_bench.h"
 
 #include "consensus/gossip/gossip.h"
+#include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
@@ -324,6 +325,12 @@ static void add_rank(struct rankset *set, uint32_t rank)
     X(returned_and_staying, record(core, RUNNING)->returned = true)                    \
     X(another_chair, record(core, RUNNING)->chair = 1)
 
+#define MEETING_ROWS(X)                                                                \
+    X(two_meetings_at_once, core->meeting.number = core->meeting.met + 2)              \
+    X(an_outcome_of_none, rankset_add(&core->meeting.came, 1))                         \
+    X(one_of_two_purposes, core->meeting.mixed = rankset_add(&core->meeting.here, 1))  \
+    X(a_stranger_came, rankset_add(&core->meeting.here, 63))
+
 /* The step's own are seen by core_hold() alone. */
 #define STEP_ROWS(X)                                                                   \
     X(closed_and_running, core->step.closed = true)                                    \
@@ -352,6 +359,7 @@ OWNERSHIP_ROWS(DEFINE)
 RECLAIM_ROWS(DEFINE)
 TERMINATION_ROWS(DEFINE)
 MEMBERSHIP_ROWS(DEFINE)
+MEETING_ROWS(DEFINE)
 STEP_ROWS(DEFINE)
 LARGE_GOSSIP_ROWS(DEFINE)
 LARGE_MEMBERSHIP_ROWS(DEFINE)
@@ -372,6 +380,7 @@ TABLE(ownership_rows, OWNERSHIP_ROWS);
 TABLE(reclaim_rows, RECLAIM_ROWS);
 TABLE(termination_rows, TERMINATION_ROWS);
 TABLE(membership_rows, MEMBERSHIP_ROWS);
+TABLE(meeting_rows, MEETING_ROWS);
 TABLE(step_rows, STEP_ROWS);
 TABLE(large_gossip_rows, LARGE_GOSSIP_ROWS);
 TABLE(large_membership_rows, LARGE_MEMBERSHIP_ROWS);
@@ -426,6 +435,7 @@ SEES(ownership_sees_what_is_broken, ownership_rows, ownership_hold)
 SEES(reclaim_sees_what_is_broken, reclaim_rows, reclaim_hold)
 SEES(termination_sees_what_is_broken, termination_rows, termination_hold)
 SEES(membership_sees_what_is_broken, membership_rows, membership_hold)
+SEES(meeting_sees_what_is_broken, meeting_rows, meeting_hold)
 SEES(the_step_sees_what_is_broken, step_rows, core_hold)
 SEES(gossip_sees_it_among_many, large_gossip_rows, gossip_hold)
 SEES(membership_sees_it_among_many, large_membership_rows, membership_hold)
@@ -495,6 +505,7 @@ int main(void)
         SMALL(reclaim_sees_what_is_broken),
         SMALL(termination_sees_what_is_broken),
         SMALL(membership_sees_what_is_broken),
+        SMALL(meeting_sees_what_is_broken),
         SMALL(the_step_sees_what_is_broken),
         SMALL(a_core_looks_at_itself_now_and_then),
         SMALL(a_core_that_is_over_is_not_looked_at),

@@ -93,6 +93,10 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(HEARTBEAT)->heartbeat.dead = &beyond;
     ROW(TALLY)->tally.what = TALLY_END;
     ROW(LEAVE)->leave.what = LEAVE_END;
+    ROW(MEET)->meet.what = MEET_END;
+    ROW(MEET)->meet.number = LIMIT_MEETINGS + 1;
+    ROW(MEET)->meet.code = MOOT_ERR_INVALID;
+    ROW(MEET)->meet.came = &beyond;
     ROW(PREPARE)->paxos.ballot = 0;
     ROW(PREPARE)->paxos.dead = &beyond;
     ROW(PREPARE)->paxos.accepted = 1u << BALLOT_RANK_BITS;

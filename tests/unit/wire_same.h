@@ -259,6 +259,12 @@ static bool same_small(const struct message *a, const struct message *b)
         return a->u.fenced.epoch == b->u.fenced.epoch &&
                a->u.fenced.refused == b->u.fenced.refused;
     }
+    if (a->type == MESSAGE_MEET) {
+        return a->u.meet.what == b->u.meet.what &&
+               a->u.meet.number == b->u.meet.number &&
+               a->u.meet.code == b->u.meet.code &&
+               same_set(a->u.meet.came, b->u.meet.came);
+    }
     if (a->type == MESSAGE_TALLY) {
         return a->u.tally.what == b->u.tally.what;
     }

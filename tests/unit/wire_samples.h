@@ -297,6 +297,11 @@ static void sample_view_message(enum message_type type, enum level level,
             entries[level],    level == LEAST ? NULL : samples.counted};
     } else if (type == MESSAGE_JOIN) {
         m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
+    } else if (type == MESSAGE_MEET) {
+        m->u.meet = (struct message_meet){(enum meet_what)(level * MEET_MET / MOST),
+                                          level == MOST ? LIMIT_MEETINGS : level + 1u,
+                                          level == MOST ? MOOT_ERR_STATE : MOOT_OK,
+                                          level == LEAST ? NULL : &samples.sets[level]};
     } else if (type == MESSAGE_TALLY) {
         m->u.tally.what = level == LEAST ? TALLY_TAKEN : TALLY_SETTLED;
     } else if (type == MESSAGE_RELEASED) {

@@ -386,6 +386,7 @@ void carry(struct host *host, const struct core_output *output,
     case CORE_OUT_FORGET:
         carry_forget(host, output);
         break;
+    case CORE_OUT_MET:
     case CORE_OUT_REFUSE:
     case CORE_OUT_DIVERGED:
     default:

@@ -1,0 +1,233 @@
+/* meeting.c - all members come to a point of their programs, and learn who came.
+ *
+ * PROTOCOL.md, *Meetings*.  Each rank counts the meetings that it comes to, so the n-th
+ * of one rank is the n-th of all.  A rank that arrives tells the lowest member; when
+ * all members have arrived, or closed, that one tells all who came.  Nobody can be more
+ * than one meeting behind another: so the last outcome is all that a rank must keep for
+ * others, and with each view the lowest member is told of it before anything else.
+ */
+#include "consensus/meeting/meeting.h"
+
+#include <assert.h>
+
+static uint32_t lowest(const struct core *core)
+{
+    return rankset_next(&core->members, 0);
+}
+
+static bool is_waiting(const struct core *core)
+{
+    return core->meeting.number > core->meeting.met;
+}
+
+static void say(struct core *core, uint32_t to, enum meet_what what, uint64_t number)
+{
+    assert(rankset_has(&core->members, to));
+    struct message *message = agenda_send(core, to, MESSAGE_MEET);
+    if (message != NULL) {
+        message->u.meet = (struct message_meet){.what = what, .number = number};
+    }
+    if (message != NULL && what == MEET_ARRIVED) {
+        message->hash = core->meeting.purpose;
+    }
+}
+
+/* The outcome of a meeting that is over: the last one's is known, of those before
+ * nobody needs it but a newcomer, which runs the program from its beginning. */
+static void say_outcome(struct core *core, uint32_t to, uint64_t number)
+{
+    assert(number > 0 && number <= core->meeting.met);
+    struct message *message = agenda_send(core, to, MESSAGE_MEET);
+    if (message == NULL) {
+        return;
+    }
+    message->u.meet = (struct message_meet){.what = MEET_MET, .number = number};
+    if (number == core->meeting.met) {
+        message->u.meet.code = core->meeting.code;
+        message->u.meet.came = out_copy_set(core, &core->meeting.came);
+    }
+}
+
+static void put_out(struct core *core, uint64_t number, int32_t code,
+                    const struct rankset *came)
+{
+    struct core_output *output = out_add(core, CORE_OUT_MET, NULL);
+    if (output != NULL) {
+        output->u.met.number = number;
+        output->u.met.code = code;
+        output->u.met.came = out_copy_set(core, came);
+    }
+}
+
+static void forget_arrivals(struct core *core)
+{
+    rankset_release(&core->meeting.here);
+    core->meeting.mixed = false;
+}
+
+/* --- The lowest member ------------------------------------------------------------ */
+
+static bool all_are_here(const struct core *core)
+{
+    const struct core_meeting *meeting = &core->meeting;
+    FOR_MEMBERS(core, rank)
+    {
+        if (!rankset_has(&meeting->here, rank) &&
+            (!rankset_has(&meeting->closed, rank) || MUTANT(MEETCLOSED)) &&
+            !MUTANT(MEETEARLY)) {
+            return false;
+        }
+    }
+    return !rankset_empty(&meeting->here);
+}
+
+/* Tells those who came, itself last: there the outcome is taken as anybody's. */
+static void conclude(struct core *core)
+{
+    assert(lowest(core) == core->rank && !rankset_empty(&core->meeting.here));
+    const int32_t code = core->meeting.mixed ? MOOT_ERR_STATE : MOOT_OK;
+    const struct rankset *came = out_copy_set(core, &core->meeting.here);
+    FOR_MEMBERS(core, rank)
+    {
+        struct message *message = came != NULL && rankset_has(came, rank)
+                                      ? agenda_send(core, rank, MESSAGE_MEET)
+                                      : NULL;
+        if (message != NULL) {
+            message->u.meet = (struct message_meet){.what = MEET_MET,
+                                                    .number = core->meeting.met + 1,
+                                                    .code = code,
+                                                    .came = came};
+        }
+    }
+    forget_arrivals(core);
+}
+
+static void note_arrival(struct core *core, uint32_t from, const moot_hash *purpose)
+{
+    struct core_meeting *meeting = &core->meeting;
+    if (rankset_empty(&meeting->here)) {
+        meeting->wanted = *purpose;
+    }
+    meeting->mixed |= !hash_equal(&meeting->wanted, purpose);
+    if (!rankset_add(&meeting->here, from)) {
+        core->broken = true;
+    }
+}
+
+static void on_arrived(struct core *core, uint32_t from, const struct message *message)
+{
+    const uint64_t number = message->u.meet.number;
+    if (number <= core->meeting.met) {
+        say_outcome(core, from, number);
+    } else if (number == core->meeting.met + 1 &&
+               !rankset_has(&core->meeting.closed, from)) {
+        note_arrival(core, from, &message->hash);
+    } else { /* the outcome of the one before would have come first, or it lies */
+        core->stats.refused++;
+    }
+}
+
+/* --- All members ------------------------------------------------------------------ */
+
+/* Those who have arrived since this view began came to the next meeting as far as this
+ * rank knew: it is over. */
+static void take_outcome(struct core *core, const struct message_meet *meet)
+{
+    struct core_meeting *meeting = &core->meeting;
+    const uint64_t next = meeting->met + 1;
+    assert(meet->number >= next);
+    meeting->met = meet->number;
+    meeting->code = meet->code;
+    rankset_release(&meeting->came);
+    if (meet->came != NULL && !rankset_copy(&meeting->came, meet->came)) {
+        core->broken = true;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        if (rankset_has(&meeting->here, rank) && rank != core->rank) {
+            say_outcome(core, rank, next);
+        }
+    }
+    forget_arrivals(core);
+}
+
+static void on_met(struct core *core, const struct message_meet *meet)
+{
+    const uint64_t number = core->meeting.number;
+    if (is_waiting(core) && meet->number >= number) {
+        bool same = meet->number == number; /* or a newcomer's, which was long ago */
+        put_out(core, number, same ? meet->code : MOOT_OK, same ? meet->came : NULL);
+    }
+    if (meet->number > core->meeting.met) {
+        take_outcome(core, meet);
+    }
+}
+
+void meeting_on_meet(struct core *core, uint32_t from, const struct message *message)
+{
+    assert(rankset_has(&core->members, from));
+    const struct message_meet *meet = &message->u.meet;
+    if (meet->what == MEET_MET) {
+        on_met(core, meet);
+    } else if (lowest(core) != core->rank) {
+        core->stats.refused++;
+    } else if (meet->what == MEET_ARRIVED) {
+        on_arrived(core, from, message);
+    } else if (!rankset_add(&core->meeting.closed, from)) {
+        core->broken = true;
+    }
+    if (lowest(core) == core->rank && all_are_here(core)) {
+        conclude(core);
+    }
+}
+
+int meeting_arrive(struct core *core, const moot_hash *purpose)
+{
+    struct core_meeting *meeting = &core->meeting;
+    if (is_waiting(core) || core->step.closed) {
+        return MOOT_ERR_STATE;
+    }
+    meeting->number++;
+    meeting->purpose = *purpose;
+    if (is_waiting(core)) {
+        if (core->epoch > 0) {
+            say(core, lowest(core), MEET_ARRIVED, meeting->number);
+        }
+        return MOOT_OK;
+    }
+    bool last = meeting->number == meeting->met;
+    put_out(core, meeting->number, last ? meeting->code : MOOT_OK,
+            last ? &meeting->came : NULL);
+    return MOOT_OK;
+}
+
+void meeting_close(struct core *core)
+{
+    assert(core->step.closed);
+    if (core->epoch > 0) {
+        say(core, lowest(core), MEET_CLOSED, core->meeting.met);
+    }
+}
+
+void meeting_enter_view(struct core *core)
+{
+    struct core_meeting *meeting = &core->meeting;
+    forget_arrivals(core);
+    rankset_release(&meeting->closed);
+    if (meeting->met > 0 && !MUTANT(MEETFORGOT)) {
+        say_outcome(core, lowest(core), meeting->met);
+    }
+    if (is_waiting(core)) {
+        say(core, lowest(core), MEET_ARRIVED, meeting->number);
+    }
+    if (core->step.closed) {
+        say(core, lowest(core), MEET_CLOSED, meeting->met);
+    }
+}
+
+void meeting_end(struct core *core)
+{
+    rankset_release(&core->meeting.here);
+    rankset_release(&core->meeting.closed);
+    rankset_release(&core->meeting.came);
+}

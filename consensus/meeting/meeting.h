@@ -1,0 +1,26 @@
+/* meeting.h - the room where all members meet: a barrier with an outcome that all
+ * agree on (PROTOCOL.md, *Meetings*).
+ *
+ * Writes core->meeting.  Called within a step, on its thread; calls state/ alone.
+ */
+#ifndef CONSENSUS_MEETING_MEETING_H
+#define CONSENSUS_MEETING_MEETING_H
+
+#include "consensus/state/state.h"
+
+/* This rank's program has come to its next meeting, for this purpose.  STATE: it waits
+ * for the outcome of the last, or has closed. */
+int meeting_arrive(struct core *core, const moot_hash *purpose);
+/* This rank has closed, and comes to no meeting any more. */
+void meeting_close(struct core *core);
+/* The lowest member of a new view is told how far this one is. */
+void meeting_enter_view(struct core *core);
+void meeting_on_meet(struct core *core, uint32_t from, const struct message *message);
+void meeting_end(struct core *core); /* of a core that is freed */
+
+/* --- meeting_hold.c --------------------------------------------------------------- */
+
+/* As state_hold() and its parts. */
+void meeting_hold(const struct core *core);
+
+#endif

@@ -1,0 +1,18 @@
+/* meeting_hold.c - what must be true of meetings between two steps. */
+#include "consensus/meeting/meeting.h"
+
+#include <assert.h>
+
+void meeting_hold(const struct core *core)
+{
+    const struct core_meeting *meeting = &core->meeting;
+    assert(meeting->number <= meeting->met + 1);
+    assert(meeting->met > 0 || rankset_empty(&meeting->came));
+    assert(rankset_empty(&meeting->here) || !meeting->mixed ||
+           rankset_count(&meeting->here) > 1);
+    for (uint32_t rank = rankset_next(&meeting->here, 0); rank != NOBODY;
+         rank = rankset_next(&meeting->here, rank + 1)) {
+        assert(rankset_has(&core->members, rank));
+        assert(rankset_next(&core->members, 0) == core->rank);
+    }
+}

@@ -1,0 +1,207 @@
+/* meeting_test.c - all members meet, or have closed, or died (PROTOCOL.md, *Meetings*).
+ */
+#include "tests/unit/bench.h"
+
+#define HEARTBEAT_NS (10 * (uint64_t)MS)
+
+static int arrive_for(uint32_t rank, const char *purpose)
+{
+    struct core_event event = {.type = CORE_EV_MEET,
+                               .hash = digest_bytes(purpose, strlen(purpose))};
+    return step(rank, &event);
+}
+
+static void arrive(uint32_t rank)
+{
+    assert_int_equal(arrive_for(rank, "barrier"), MOOT_OK);
+}
+
+static void crash(uint32_t rank) { bench.crashed[rank] = true; }
+
+static void assert_met(uint32_t rank, uint64_t number, uint32_t came)
+{
+    assert_int_equal(bench.met[rank], number);
+    assert_int_equal(bench.met_code[rank], MOOT_OK);
+    assert_int_equal(rankset_count(&bench.came[rank]), came);
+}
+
+static void the_last_to_come_ends_it(void **state)
+{
+    (void)state;
+    for (uint32_t last = 0; last < 3; last++) {
+        bench_open(3, CORE_REPAIR);
+        for (uint64_t number = 1; number <= 3; number++) {
+            for (uint32_t rank = 0; rank < 3; rank++) {
+                if (rank != last) {
+                    arrive(rank);
+                }
+            }
+            settle();
+            for (uint32_t rank = 0; rank < 3; rank++) {
+                assert_int_equal(bench.met[rank], number - 1);
+            }
+            arrive(last);
+            deliver_all();
+            for (uint32_t rank = 0; rank < 3; rank++) {
+                assert_met(rank, number, 3);
+            }
+        }
+        close_all();
+        bench_close();
+    }
+}
+
+static void alone_one_meets_at_once(void **state)
+{
+    (void)state;
+    bench_open(1, CORE_REPAIR);
+    arrive(0);
+    assert_met(0, 1, 1);
+    close_all();
+    bench_close();
+}
+
+static void who_waits_comes_to_no_other(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    arrive(1);
+    assert_int_equal(arrive_for(1, "barrier"), MOOT_ERR_STATE);
+    arrive(0);
+    deliver_all();
+    assert_met(1, 1, 2);
+    close_rank(1);
+    assert_int_equal(arrive_for(1, "barrier"), MOOT_ERR_STATE);
+    close_all();
+    bench_close();
+}
+
+static void different_purposes_are_told_to_all(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    arrive(0);
+    assert_int_equal(arrive_for(1, "list"), MOOT_OK);
+    arrive(2);
+    deliver_all();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(bench.met[rank], 1);
+        assert_int_equal(bench.met_code[rank], MOOT_ERR_STATE);
+        arrive(rank);
+    }
+    deliver_all();
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_met(rank, 2, 3);
+    }
+    close_all();
+    bench_close();
+}
+
+static void who_has_closed_is_not_waited_for(void **state)
+{
+    (void)state;
+    for (uint32_t closed = 0; closed < 3; closed++) {
+        bench_open(3, CORE_REPAIR);
+        arrive((closed + 1) % 3);
+        close_rank(closed);
+        arrive((closed + 2) % 3);
+        settle();
+        assert_met((closed + 1) % 3, 1, 2);
+        assert_met((closed + 2) % 3, 1, 2);
+        assert_false(rankset_has(&bench.came[(closed + 1) % 3], closed));
+        close_all();
+        bench_close();
+    }
+}
+
+/* Whoever dies, the others wait for each other and not for it. */
+static void who_dies_is_not_waited_for(void **state)
+{
+    (void)state;
+    for (uint32_t dead = 0; dead < 3; dead++) {
+        bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+        arrive((dead + 1) % 3);
+        pass(50 * MS);
+        crash(dead);
+        certify_at((dead + 1) % 3, dead);
+        certify_at((dead + 2) % 3, dead);
+        pass(400 * MS);
+        assert_int_equal(bench.met[(dead + 1) % 3], 0);
+        arrive((dead + 2) % 3);
+        pass(50 * MS);
+        assert_met((dead + 1) % 3, 1, 2);
+        assert_met((dead + 2) % 3, 1, 2);
+        bench_close();
+    }
+}
+
+/* Rank 0 tells rank 1 alone, and dies: rank 1 tells the others what it has heard, as it
+ * was, and is not waited for again. */
+static void an_outcome_outlives_who_found_it(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        arrive(rank);
+    }
+    bench.holds[0][2] = bench.holds[0][3] = true;
+    deliver_all();
+    assert_met(1, 1, 4);
+    assert_int_equal(bench.met[2], 0);
+    crash(0);
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        certify_at(rank, 0);
+    }
+    pass(400 * MS);
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        assert_met(rank, 1, 4);
+        arrive(rank);
+    }
+    pass(50 * MS);
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        assert_met(rank, 2, 3);
+    }
+    bench_close();
+}
+
+/* The same, but rank 3 alone has heard it, and it is not the lowest of the new view. */
+static void whoever_heard_an_outcome_tells_it(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        arrive(rank);
+    }
+    bench.holds[0][1] = bench.holds[0][2] = true;
+    deliver_all();
+    assert_met(3, 1, 4);
+    arrive(3);
+    crash(0);
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        certify_at(rank, 0);
+    }
+    pass(400 * MS);
+    assert_met(1, 1, 4);
+    assert_met(2, 1, 4);
+    arrive(1);
+    arrive(2);
+    pass(50 * MS);
+    assert_met(3, 2, 3);
+    bench_close();
+}
+
+int main(void)
+{
+    bench_break_a_rule();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_to_come_ends_it),
+        cmocka_unit_test(alone_one_meets_at_once),
+        cmocka_unit_test(who_waits_comes_to_no_other),
+        cmocka_unit_test(different_purposes_are_told_to_all),
+        cmocka_unit_test(who_has_closed_is_not_waited_for),
+        cmocka_unit_test(who_dies_is_not_waited_for),
+        cmocka_unit_test(an_outcome_outlives_who_found_it),
+        cmocka_unit_test(whoever_heard_an_outcome_tells_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
