@@ -157,7 +157,7 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
         return lane_fail(lane, MOOT_ERR_KERNEL_EXISTS, "kernel '%s': %s", kernel->name,
                          error_text(MOOT_ERR_KERNEL_EXISTS));
     }
-    if (m->tasks.kernels.count == LIMIT_KERNELS) {
+    if (m->tasks.kernels.count == LIMIT_KERNELS + KERNELS_OWN) {
         return lane_fail(lane, MOOT_ERR_LIMIT, "no more than %u kernels",
                          LIMIT_KERNELS);
     }

@@ -214,6 +214,8 @@ void context_free(struct moot *m)
     queue_lines_release(&m->compose.queue_lines);
     scopes_release(m);
     datas_release(m);
+    rankset_release(&m->schedule.meetings.came);
+    free(m->listing.bytes);
     observe_release(m);
     transport_group_release(&m->group);
     free(m->tasks.sites);

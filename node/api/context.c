@@ -8,6 +8,7 @@
 #include "hashing/identity.h"
 #include "node/api/close.h"
 #include "node/api/context_open.h"
+#include "node/api/listing.h"
 #include "node/api/wiring.h"
 #include "node/compose/chain.h"
 #include "node/config/sized.h"
@@ -150,7 +151,8 @@ static int make_parts(struct moot *m, char *story)
     trace_open(m);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
-    return members_open(m) && joined && may_ask ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+    const bool lists = listing_begin(m);
+    return members_open(m) && joined && may_ask && lists ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 static void say_caller_mode(struct moot *m)

@@ -3,7 +3,6 @@
 
 #include "consensus/core_view.h"
 #include "hashing/placement.h"
-#include "node/api/moot_watch.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/schedule/task_handle.h"
@@ -155,7 +154,7 @@ struct shown {
     size_t count, room;
 };
 
-static bool admits(const moot_task_filter *filter, const moot_task_info *info)
+bool look_admits(const moot_task_filter *filter, const moot_task_info *info)
 {
     const char *prefix = filter->label_prefix;
     return (filter->states == 0 || (filter->states >> info->state & 1) != 0) &&
@@ -205,7 +204,7 @@ static int collect(struct moot *m, struct lane *lane, const moot_task_filter *fi
     for (size_t i = 0; i < count && good; i++) {
         moot_task_info info;
         look_fill(m, tasks[i], &info);
-        good = !admits(filter, &info) || shown_add(shown, &info);
+        good = !look_admits(filter, &info) || shown_add(shown, &info);
     }
     free(tasks);
     return good ? MOOT_OK

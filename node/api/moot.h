@@ -405,6 +405,18 @@ MOOT_API int moot_scope_close(moot *m);
 MOOT_API int moot_park(moot *m);
 MOOT_API int moot_unpark(moot *m);
 
+/* Collective: returns when every rank has come to this call, as often as this rank has,
+ * or has closed its moot or died.  Runs tasks and serves peers meanwhile, so that,
+ * other than with MPI_Barrier, nobody who asks this rank for something waits for it.
+ * Whoever never comes is named by the stall report.
+ *
+ * Errors: STATE in a kernel or a watch, on a parked thread, while another thread of
+ * this rank is in a collective call, or where another rank is in another one
+ * (moot_scope_tasks(3)); CLOSED; and what ends every wait, such as NO_QUORUM and
+ * FENCED.
+ */
+MOOT_API int moot_barrier(moot *m);
+
 /* --- Figures ---------------------------------------------------------------------- */
 
 /* Counted on this rank since moot_open. */

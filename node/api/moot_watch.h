@@ -41,6 +41,34 @@ typedef int (*moot_tasks_fn)(void *user, const moot_task_info *info);
 MOOT_API int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
                              void *user);
 
+/* --- What all ranks have spawned -------------------------------------------------- */
+
+/* Collective: once every rank has come to this call (as to moot_barrier()), calls `fn`
+ * for every task that any of them has spawned at top level in this thread's innermost
+ * scope, or in none where none is open, and that `filter` (NULL: all) admits on a rank
+ * that has spawned it.  All ranks are shown the same tasks in the same order: those of
+ * the lowest rank first, as it spawned them, each task once.  Of an info, hash, kernel,
+ * label and site are alike on all ranks; the rest is what this rank knows, with an
+ * empty story.  A task that this rank has not spawned can be found by its hash
+ * (moot_task_find()), waited for, and taken as an input.
+ *
+ * Not shown are tasks of kernels, tasks that queues still collect, and those that have
+ * been forgotten because every rank has released them.  A rank that dies meanwhile is
+ * shown on all ranks or on none.
+ *
+ * Returns what ended the listing, if `fn` did (then the other ranks go on); else
+ * MOOT_OK, an error as of moot_barrier() (STATE also where ranks have another scope
+ * open, or another filter), INVALID, NO_MEMORY.  Costs two messages for each rank, and
+ * one list of each to each. */
+MOOT_API int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
+                              void *user);
+/* The same as it is now, and for this rank alone: the others need not call it, and
+ * answer when one of their threads next waits, or by a worker (MOOT_THREADS).  Ranks
+ * that ask at different moments are shown different tasks.  It spawns a task on this
+ * rank for each other: UNSUPPORTED unless MOOT_DIVERGENCE is repair. */
+MOOT_API int moot_scope_tasks_live(moot *m, const moot_task_filter *filter,
+                                   moot_tasks_fn fn, void *user);
+
 /* --- What changes ----------------------------------------------------------------- */
 
 enum moot_event_kind {

@@ -345,7 +345,7 @@ static int part_kernel(struct moot *m, struct lane *lane, moot_kernel_id *out)
                              "moot needs itself",
                              kernel.name);
         }
-        if (m->tasks.kernels.count == LIMIT_KERNELS) {
+        if (m->tasks.kernels.count == LIMIT_KERNELS + KERNELS_OWN) {
             return lane_fail(lane, MOOT_ERR_LIMIT, "more than %u kernels",
                              LIMIT_KERNELS);
         }

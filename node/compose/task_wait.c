@@ -14,8 +14,8 @@ int task_handle_refuse(struct lane *lane, const char *call, size_t index, int er
     return lane_fail(lane, error, "%s: handle %zu: %s", call, index, error_text(error));
 }
 
-static int check_wait(struct moot *m, struct lane *lane, const char *call,
-                      moot_duration timeout)
+int task_wait_check(struct moot *m, struct lane *lane, const char *call,
+                    moot_duration timeout)
 {
     if (lane->call != NULL) {
         return lane_fail(lane, MOOT_ERR_STATE,
@@ -107,7 +107,7 @@ int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
                      const moot_task *tasks, moot_duration timeout, struct wait *wait,
                      const struct task_ends *ends)
 {
-    int error = check_wait(m, lane, call, timeout);
+    int error = task_wait_check(m, lane, call, timeout);
     if (error == MOOT_OK) {
         error = queue_before_wait(m, lane, tasks, wait->count, call);
     }

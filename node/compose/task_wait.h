@@ -21,6 +21,11 @@ int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
                      const moot_task *tasks, moot_duration timeout, struct wait *wait,
                      const struct task_ends *ends);
 
+/* Whether this thread may wait for so long; else the error, told, of `call`.  Makes it a
+ * lane. */
+int task_wait_check(struct moot *m, struct lane *lane, const char *call,
+                    moot_duration timeout);
+
 /* Tells why handle `index` of a call is refused, and returns the error. */
 int task_handle_refuse(struct lane *lane, const char *call, size_t index, int error);
 

@@ -63,6 +63,7 @@ struct wait {
     struct wait_item *items;
     size_t count, next_open; /* all before have ended */
     size_t which;            /* `any`: the first that ended */
+    uint64_t meeting;        /* not 0: for the outcome of this meeting, and no task */
     uint64_t since_ns, deadline_ns;
     uint64_t ends_seen;
     bool over;     /* it has ended by its tasks, */

@@ -269,6 +269,12 @@ struct moot_schedule {
     bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
     struct task *lingering; /* list */
     bool handles_to_settle; /* task_handle.c: some that were kept may go */
+    struct meetings {       /* wait.c, and node/compose/meeting.h */
+        uint64_t number;    /* to which the program has come last, */
+        uint64_t met;       /* and the last of which the outcome is known: */
+        int32_t code;
+        struct rankset came;
+    } meetings;
 };
 
 /* When a stall is looked for, and what is asked of peers: written by explain/. */
@@ -316,6 +322,15 @@ struct moot_compose {
     struct datas *datas; /* data.c; NULL: none yet */
 };
 
+/* What all ranks are shown of a scope's tasks (node/api/listing.h). */
+struct moot_listing {
+    moot_kernel_id met, live; /* the kernels that give it; zero: not yet registered */
+    uint64_t asked;           /* so often this rank has asked others, live */
+    uint64_t meeting;         /* at which the other ranks ask for this: */
+    void *bytes;
+    size_t size;
+};
+
 /* The socket at which this rank tells what it does: written by service/. */
 struct moot_service {
     struct door *door; /* status_socket.c; NULL: none */
@@ -347,6 +362,7 @@ struct moot {
     struct moot_explain explain;
     struct moot_spawn spawn;
     struct moot_compose compose;
+    struct moot_listing listing;
     struct moot_service service;
 };
 

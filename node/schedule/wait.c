@@ -78,12 +78,25 @@ static bool look_all(struct moot *m, struct wait *wait)
     return true;
 }
 
+static bool look_at_meeting(const struct moot *m, const struct wait *wait)
+{
+    return m->schedule.meetings.met >= wait->meeting || m->engine.fatal != 0;
+}
+
+static bool look(struct moot *m, struct wait *wait)
+{
+    if (wait->meeting != 0) {
+        return look_at_meeting(m, wait);
+    }
+    return wait->any ? look_any(m, wait) : look_all(m, wait);
+}
+
 static bool wait_ended(struct moot *m, struct wait *wait)
 {
     if (!wait->over &&
         wait->ends_seen != m->engine.end_count) { /* else nothing has ended */
         wait->ends_seen = m->engine.end_count;
-        wait->over = wait->any ? look_any(m, wait) : look_all(m, wait);
+        wait->over = look(m, wait);
     }
     return wait->over;
 }
@@ -439,6 +452,22 @@ void wait_carry_verdict(struct moot *m, const struct core_output *output)
         wait_end_linger(m, task);
         task->verdict_waits = true;
     }
+    wait_release_ended(m);
+    progress_wake(m);
+}
+
+void wait_carry_met(struct moot *m, const struct core_output *output)
+{
+    struct meetings *meetings = &m->schedule.meetings;
+    meetings->met = output->u.met.number;
+    meetings->code = output->u.met.code;
+    rankset_release(&meetings->came);
+    if (output->u.met.came != NULL &&
+        !rankset_copy(&meetings->came, output->u.met.came)) {
+        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for who came to a meeting");
+    }
+    progress_ended(m);
+    m->schedule.ended_ns = m->now_ns;
     wait_release_ended(m);
     progress_wake(m);
 }

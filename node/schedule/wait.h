@@ -4,7 +4,7 @@
  * takes the need back (UNNEED).  A task has ended for a
  * wait when its result is known here (and its bytes are here, if they are wanted), when
  * a verdict came since the wait began, when its kernel is in conflict, or when the
- * whole moot failed.
+ * whole moot failed.  A wait for a meeting has no tasks; the core says what came of it.
  *
  * A need whose wait timed out lingers with the core until its task ends or its last
  * handle is released.  Otherwise a program that polls with a timeout of 0 would never
@@ -47,8 +47,9 @@ int wait_tell(struct moot *m, struct lane *lane, const struct task *task, int co
 /* Lets those go on whose waits have ended. */
 void wait_release_ended(struct moot *m);
 
-/* CORE_OUT_DONE and _VERDICT. */
+/* CORE_OUT_DONE, _VERDICT and _MET. */
 void wait_carry_done(struct moot *m, const struct core_output *output);
+void wait_carry_met(struct moot *m, const struct core_output *output);
 void wait_carry_verdict(struct moot *m, const struct core_output *output);
 
 void wait_end_linger(struct moot *m, struct task *task);

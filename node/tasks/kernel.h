@@ -22,6 +22,9 @@ static inline uint32_t kernel_number(const struct kernel *kernel)
     return (uint32_t)kernel->id & ((UINT32_C(1) << HANDLE_SLOT_BITS) - 1);
 }
 
+/* Of a context's, so many are the library's own (node/api/listing.h). */
+enum { KERNELS_OWN = 2 };
+
 void kernels_release(struct kernels *kernels);
 
 /* NULL if there is none of this name. */

@@ -1,0 +1,387 @@
+/* api_meet.c - the public calls to which all ranks come, or in which one asks all. */
+#include "node/api/moot.h"
+
+#include "consensus/core_view.h"
+#include "hashing/identity.h"
+#include "node/api/listing.h"
+#include "node/compose/meeting.h"
+#include "node/compose/task_wait.h"
+#include "node/config/sized.h"
+#include "node/engine/engine.h"
+#include "node/tasks/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The story goes to the context's thread if there is a context. */
+static int invalid(const moot *m, const char *call)
+{
+    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
+    if (lane != NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+    }
+    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+}
+
+int moot_barrier(moot *m)
+{
+    if (m == NULL) {
+        return invalid(m, "moot_barrier");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    const moot_hash purpose = digest_bytes("barrier", strlen("barrier"));
+    uint64_t number;
+    int error = meeting_run(m, lane, "moot_barrier", &purpose, &number);
+    engine_leave(m);
+    return error;
+}
+
+/* --- What is asked for ------------------------------------------------------------ */
+
+/* The arguments of the library's own tasks.  A filter's texts stand behind. */
+struct ask {
+    uint64_t number; /* of the meeting, or of the asker's question */
+    uint32_t rank;   /* whose list it is */
+    uint32_t asker;  /* live */
+    uint64_t mark;
+    uint32_t states, kernel_bytes, label_bytes; /* live; of texts with their zeros */
+    uint32_t reserved;                          /* no padding is hashed */
+};
+
+enum { FILTER_BYTES_MAX = 512 };
+
+struct question {
+    struct ask ask;
+    char texts[FILTER_BYTES_MAX];
+};
+
+static size_t question_size(const struct question *question)
+{
+    return sizeof(question->ask) + question->ask.kernel_bytes +
+           question->ask.label_bytes;
+}
+
+static bool put_text(struct question *question, uint32_t at, const char *text,
+                     uint32_t *bytes)
+{
+    *bytes = text != NULL ? (uint32_t)strnlen(text, FILTER_BYTES_MAX) + 1 : 0;
+    if (at + *bytes > FILTER_BYTES_MAX) {
+        return false;
+    }
+    if (*bytes > 0) {
+        memcpy(question->texts + at, text, *bytes);
+    }
+    return true;
+}
+
+static bool put_filter(struct question *question, const moot_task_filter *filter)
+{
+    struct ask *ask = &question->ask;
+    ask->states = filter->states;
+    return put_text(question, 0, filter->kernel, &ask->kernel_bytes) &&
+           put_text(question, ask->kernel_bytes, filter->label_prefix,
+                    &ask->label_bytes);
+}
+
+static uint64_t scope_mark(const struct lane *lane)
+{
+    return lane->scope_depth > 0 ? hash_scope_mark(&lane->scopes[lane->scope_depth - 1])
+                                 : 0;
+}
+
+/* --- What answers ----------------------------------------------------------------- */
+
+static int put_out(moot_call *call, const void *bytes, size_t size)
+{
+    void *output = moot_call_output(call, size);
+    if (output == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    memcpy(output, bytes, size);
+    return MOOT_OK;
+}
+
+/* A copy of what this rank came to the meeting with; it stays until the next. */
+static int answer_met(moot_call *call, void *user)
+{
+    struct moot *m = user;
+    struct ask ask;
+    size_t size = 0;
+    void *copy = NULL;
+    memcpy(&ask, moot_call_args(call, &size), sizeof(ask));
+    engine_lock(m);
+    const struct moot_listing *listing = &m->listing;
+    bool is_here = ask.rank == m->group.rank && listing->meeting == ask.number;
+    if (is_here) {
+        size = listing->size;
+        copy = malloc(size + 1);
+    }
+    if (copy != NULL) {
+        memcpy(copy, listing->bytes, size);
+    }
+    engine_unlock(m);
+    if (!is_here) {
+        return moot_call_fail(call, MOOT_ERR_STATE, "the list is of another meeting");
+    }
+    int error = copy != NULL ? put_out(call, copy, size) : MOOT_ERR_NO_MEMORY;
+    free(copy);
+    return error;
+}
+
+static bool question_read(struct question *question, const void *bytes, size_t size)
+{
+    if (size < sizeof(question->ask) || size > sizeof(*question)) {
+        return false;
+    }
+    memcpy(question, bytes, size);
+    const struct ask *ask = &question->ask;
+    return ask->kernel_bytes <= FILTER_BYTES_MAX &&
+           ask->label_bytes <= FILTER_BYTES_MAX && question_size(question) == size &&
+           (ask->kernel_bytes == 0 || question->texts[ask->kernel_bytes - 1] == 0) &&
+           (ask->label_bytes == 0 ||
+            question->texts[ask->kernel_bytes + ask->label_bytes - 1] == 0);
+}
+
+static int answer_live(moot_call *call, void *user)
+{
+    struct moot *m = user;
+    struct question question;
+    size_t size = 0;
+    const void *args = moot_call_args(call, &size);
+    if (!question_read(&question, args, size) || question.ask.rank != m->group.rank) {
+        return moot_call_fail(call, MOOT_ERR_STATE, "another rank's list");
+    }
+    const struct ask *ask = &question.ask;
+    const struct listing_scope scope = {
+        .mark = ask->mark,
+        .filter = {.states = ask->states,
+                   .kernel = ask->kernel_bytes > 0 ? question.texts : NULL,
+                   .label_prefix = ask->label_bytes > 0
+                                       ? question.texts + ask->kernel_bytes
+                                       : NULL}};
+    engine_lock(m);
+    void *bytes = listing_pack(m, &scope, &size);
+    engine_unlock(m);
+    int error = bytes != NULL ? put_out(call, bytes, size) : MOOT_ERR_NO_MEMORY;
+    free(bytes);
+    return error;
+}
+
+static bool add_kernel(struct moot *m, const moot_kernel *kernel, moot_kernel_id *out)
+{
+    struct kernel *added = kernel_add(&m->tasks.kernels, kernel);
+    if (added != NULL) {
+        added->id = handle_of_kernel(&m->tasks.handles, m->tasks.kernels.count - 1);
+        out->id = added->id;
+    }
+    return added != NULL;
+}
+
+bool listing_begin(struct moot *m)
+{
+    const moot_kernel met = {.name = "moot.tasks.met",
+                             .fn = answer_met,
+                             .user = m,
+                             .flags = MOOT_KERNEL_NONDETERMINISTIC};
+    const moot_kernel live = {.name = "moot.tasks.live",
+                              .fn = answer_live,
+                              .user = m,
+                              .flags =
+                                  MOOT_KERNEL_NONDETERMINISTIC | MOOT_KERNEL_PORTABLE};
+    return add_kernel(m, &met, &m->listing.met) &&
+           add_kernel(m, &live, &m->listing.live);
+}
+
+/* --- Asking ----------------------------------------------------------------------- */
+
+/* One list for each rank that is asked: a task, and its result once it is here. */
+struct asked {
+    moot_task *tasks; /* zero: it is gone */
+    struct listing_part *parts;
+    size_t count;
+};
+
+static bool asked_make(struct asked *asked, size_t count)
+{
+    *asked = (struct asked){.tasks = calloc(count + 1, sizeof(*asked->tasks)),
+                            .parts = calloc(count + 1, sizeof(*asked->parts)),
+                            .count = count};
+    return asked->tasks != NULL && asked->parts != NULL;
+}
+
+static void asked_free(struct moot *m, struct asked *asked)
+{
+    for (size_t i = 0; i < asked->count && asked->tasks != NULL; i++) {
+        if (asked->tasks[i].id != 0) {
+            (void)moot_task_release(m, asked->tasks[i]);
+        }
+    }
+    free(asked->tasks);
+    free(asked->parts);
+}
+
+/* Asks this rank; that it has died is no error. */
+static int ask_rank(struct moot *m, moot_kernel_id kernel, struct question *question,
+                    uint32_t rank, moot_task *out)
+{
+    question->ask.rank = rank;
+    const moot_task_spec spec = {.size = sizeof(spec),
+                                 .kernel = kernel,
+                                 .args = question,
+                                 .args_size = question_size(question),
+                                 .owner = MOOT_ON((int)rank),
+                                 .flags = MOOT_TASK_NO_QUEUE};
+    int error = moot_task_spawn(m, &spec, out);
+    return error == MOOT_ERR_NO_CANDIDATE ? MOOT_OK : error;
+}
+
+static int fetch_lists(struct moot *m, struct asked *asked)
+{
+    int code = MOOT_OK;
+    for (size_t i = 0; i < asked->count && code == MOOT_OK; i++) {
+        if (asked->tasks[i].id == 0) {
+            continue;
+        }
+        struct listing_part *part = &asked->parts[i];
+        code =
+            moot_task_fetch(m, asked->tasks[i], MOOT_FOREVER, &part->data, &part->size);
+        code = code == MOOT_ERR_NO_CANDIDATE ? MOOT_OK : code;
+    }
+    return code;
+}
+
+static int ask_all(struct moot *m, moot_kernel_id kernel, struct question *question,
+                   const struct rankset *ranks, moot_tasks_fn fn, void *user)
+{
+    struct asked asked;
+    size_t i = 0;
+    int code = asked_make(&asked, rankset_count(ranks)) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+    for (uint32_t rank = rankset_next(ranks, 0); code == MOOT_OK && rank != UINT32_MAX;
+         rank = rankset_next(ranks, rank + 1)) {
+        code = ask_rank(m, kernel, question, rank, &asked.tasks[i++]);
+    }
+    if (code == MOOT_OK) {
+        code = fetch_lists(m, &asked);
+    }
+    if (code == MOOT_OK) {
+        code = listing_show(m, asked.parts, asked.count, fn, user);
+    }
+    asked_free(m, &asked);
+    return code;
+}
+
+/* --- Where all ranks come --------------------------------------------------------- */
+
+/* All that is spawned here from now on is of no concern to those who come. */
+static int keep_list(struct moot *m, struct lane *lane, const struct question *question,
+                     const moot_task_filter *filter)
+{
+    const struct listing_scope scope = {.mark = question->ask.mark, .filter = *filter};
+    size_t size = 0;
+    void *bytes = listing_pack(m, &scope, &size);
+    if (bytes == NULL) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_scope_tasks: no memory");
+    }
+    free(m->listing.bytes);
+    m->listing.bytes = bytes;
+    m->listing.size = size;
+    m->listing.meeting = m->schedule.meetings.number + 1;
+    return MOOT_OK;
+}
+
+static int meet_with_list(struct moot *m, struct lane *lane, struct question *question,
+                          const moot_task_filter *filter, struct rankset *came)
+{
+    int error = task_wait_check(m, lane, "moot_scope_tasks", 0);
+    if (error == MOOT_OK && m->schedule.meetings.number == m->schedule.meetings.met) {
+        error = keep_list(m, lane, question, filter);
+    }
+    const moot_hash purpose = digest_bytes(question, question_size(question));
+    if (error == MOOT_OK) {
+        error =
+            meeting_run(m, lane, "moot_scope_tasks", &purpose, &question->ask.number);
+    }
+    if (error == MOOT_OK && !rankset_copy(came, &m->schedule.meetings.came)) {
+        error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_scope_tasks: no memory");
+    }
+    return error;
+}
+
+int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
+                     void *user)
+{
+    const moot_task_filter none = {0};
+    moot_task_filter room;
+    struct question question = {0};
+    filter = sized_filter(filter != NULL ? filter : &none, &room);
+    if (m == NULL || fn == NULL || filter == NULL || !put_filter(&question, filter)) {
+        return invalid(m, "moot_scope_tasks");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    struct rankset came = {0};
+    question.ask.mark = scope_mark(lane);
+    int code = meet_with_list(m, lane, &question, filter, &came);
+    engine_leave(m);
+    /* The filter has done its work: each rank has listed what it admits. */
+    question.ask.states = question.ask.kernel_bytes = question.ask.label_bytes = 0;
+    if (code == MOOT_OK) {
+        code = ask_all(m, m->listing.met, &question, &came, fn, user);
+    }
+    rankset_release(&came);
+    return code;
+}
+
+/* --- Where one asks --------------------------------------------------------------- */
+
+static int begin_live(struct moot *m, struct lane *lane, struct question *question,
+                      struct rankset *members)
+{
+    struct core_self_view self;
+    core_self_look(m->core, &self);
+    int error = task_wait_check(m, lane, "moot_scope_tasks_live", 0);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    if (m->knobs.divergence != (int)CORE_REPAIR) {
+        return lane_fail(lane, MOOT_ERR_UNSUPPORTED,
+                         "moot_scope_tasks_live spawns on one rank alone, which only "
+                         "MOOT_DIVERGENCE=repair allows; moot_scope_tasks does not");
+    }
+    question->ask.number = ++m->listing.asked;
+    question->ask.asker = m->group.rank;
+    question->ask.mark = scope_mark(lane);
+    return rankset_copy(members, self.members)
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_NO_MEMORY,
+                           "moot_scope_tasks_live: no memory");
+}
+
+int moot_scope_tasks_live(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
+                          void *user)
+{
+    const moot_task_filter none = {0};
+    moot_task_filter room;
+    struct question question = {0};
+    filter = sized_filter(filter != NULL ? filter : &none, &room);
+    if (m == NULL || fn == NULL || filter == NULL || !put_filter(&question, filter)) {
+        return invalid(m, "moot_scope_tasks_live");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    struct rankset members = {0};
+    int code = begin_live(m, lane, &question, &members);
+    engine_leave(m);
+    if (code == MOOT_OK) {
+        code = ask_all(m, m->listing.live, &question, &members, fn, user);
+    }
+    rankset_release(&members);
+    return code;
+}
