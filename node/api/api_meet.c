@@ -4,7 +4,7 @@
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/api/listing.h"
-#include "node/compose/meeting.h"
+#include "node/compose/meet_wait.h"
 #include "node/compose/task_wait.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
@@ -34,7 +34,7 @@ int moot_barrier(moot *m)
     }
     const moot_hash purpose = digest_bytes("barrier", strlen("barrier"));
     uint64_t number;
-    int error = meeting_run(m, lane, "moot_barrier", &purpose, &number);
+    int error = meet_wait_run(m, lane, "moot_barrier", &purpose, &number);
     engine_leave(m);
     return error;
 }
@@ -42,7 +42,7 @@ int moot_barrier(moot *m)
 /* --- What is asked for ------------------------------------------------------------ */
 
 /* The arguments of the library's own tasks.  A filter's texts stand behind. */
-struct ask {
+struct listing_ask {
     uint64_t number; /* of the meeting, or of the asker's question */
     uint32_t rank;   /* whose list it is */
     uint32_t asker;  /* live */
@@ -53,18 +53,18 @@ struct ask {
 
 enum { FILTER_BYTES_MAX = 512 };
 
-struct question {
-    struct ask ask;
+struct listing_question {
+    struct listing_ask ask;
     char texts[FILTER_BYTES_MAX];
 };
 
-static size_t question_size(const struct question *question)
+static size_t question_size(const struct listing_question *question)
 {
     return sizeof(question->ask) + question->ask.kernel_bytes +
            question->ask.label_bytes;
 }
 
-static bool put_text(struct question *question, uint32_t at, const char *text,
+static bool put_text(struct listing_question *question, uint32_t at, const char *text,
                      uint32_t *bytes)
 {
     *bytes = text != NULL ? (uint32_t)strnlen(text, FILTER_BYTES_MAX) + 1 : 0;
@@ -77,9 +77,10 @@ static bool put_text(struct question *question, uint32_t at, const char *text,
     return true;
 }
 
-static bool put_filter(struct question *question, const moot_task_filter *filter)
+static bool put_filter(struct listing_question *question,
+                       const moot_task_filter *filter)
 {
-    struct ask *ask = &question->ask;
+    struct listing_ask *ask = &question->ask;
     ask->states = filter->states;
     return put_text(question, 0, filter->kernel, &ask->kernel_bytes) &&
            put_text(question, ask->kernel_bytes, filter->label_prefix,
@@ -108,7 +109,7 @@ static int put_out(moot_call *call, const void *bytes, size_t size)
 static int answer_met(moot_call *call, void *user)
 {
     struct moot *m = user;
-    struct ask ask;
+    struct listing_ask ask;
     size_t size = 0;
     void *copy = NULL;
     memcpy(&ask, moot_call_args(call, &size), sizeof(ask));
@@ -131,13 +132,14 @@ static int answer_met(moot_call *call, void *user)
     return error;
 }
 
-static bool question_read(struct question *question, const void *bytes, size_t size)
+static bool question_read(struct listing_question *question, const void *bytes,
+                          size_t size)
 {
     if (size < sizeof(question->ask) || size > sizeof(*question)) {
         return false;
     }
     memcpy(question, bytes, size);
-    const struct ask *ask = &question->ask;
+    const struct listing_ask *ask = &question->ask;
     return ask->kernel_bytes <= FILTER_BYTES_MAX &&
            ask->label_bytes <= FILTER_BYTES_MAX && question_size(question) == size &&
            (ask->kernel_bytes == 0 || question->texts[ask->kernel_bytes - 1] == 0) &&
@@ -148,13 +150,13 @@ static bool question_read(struct question *question, const void *bytes, size_t s
 static int answer_live(moot_call *call, void *user)
 {
     struct moot *m = user;
-    struct question question;
+    struct listing_question question;
     size_t size = 0;
     const void *args = moot_call_args(call, &size);
     if (!question_read(&question, args, size) || question.ask.rank != m->group.rank) {
         return moot_call_fail(call, MOOT_ERR_STATE, "another rank's list");
     }
-    const struct ask *ask = &question.ask;
+    const struct listing_ask *ask = &question.ask;
     const struct listing_scope scope = {
         .mark = ask->mark,
         .filter = {.states = ask->states,
@@ -198,21 +200,21 @@ bool listing_begin(struct moot *m)
 /* --- Asking ----------------------------------------------------------------------- */
 
 /* One list for each rank that is asked: a task, and its result once it is here. */
-struct asked {
+struct listing_asked {
     moot_task *tasks; /* zero: it is gone */
     struct listing_part *parts;
     size_t count;
 };
 
-static bool asked_make(struct asked *asked, size_t count)
+static bool asked_make(struct listing_asked *asked, size_t count)
 {
-    *asked = (struct asked){.tasks = calloc(count + 1, sizeof(*asked->tasks)),
-                            .parts = calloc(count + 1, sizeof(*asked->parts)),
-                            .count = count};
+    *asked = (struct listing_asked){.tasks = calloc(count + 1, sizeof(*asked->tasks)),
+                                    .parts = calloc(count + 1, sizeof(*asked->parts)),
+                                    .count = count};
     return asked->tasks != NULL && asked->parts != NULL;
 }
 
-static void asked_free(struct moot *m, struct asked *asked)
+static void asked_free(struct moot *m, struct listing_asked *asked)
 {
     for (size_t i = 0; i < asked->count && asked->tasks != NULL; i++) {
         if (asked->tasks[i].id != 0) {
@@ -224,8 +226,8 @@ static void asked_free(struct moot *m, struct asked *asked)
 }
 
 /* Asks this rank; that it has died is no error. */
-static int ask_rank(struct moot *m, moot_kernel_id kernel, struct question *question,
-                    uint32_t rank, moot_task *out)
+static int ask_rank(struct moot *m, moot_kernel_id kernel,
+                    struct listing_question *question, uint32_t rank, moot_task *out)
 {
     question->ask.rank = rank;
     const moot_task_spec spec = {.size = sizeof(spec),
@@ -238,7 +240,7 @@ static int ask_rank(struct moot *m, moot_kernel_id kernel, struct question *ques
     return error == MOOT_ERR_NO_CANDIDATE ? MOOT_OK : error;
 }
 
-static int fetch_lists(struct moot *m, struct asked *asked)
+static int fetch_lists(struct moot *m, struct listing_asked *asked)
 {
     int code = MOOT_OK;
     for (size_t i = 0; i < asked->count && code == MOOT_OK; i++) {
@@ -253,10 +255,11 @@ static int fetch_lists(struct moot *m, struct asked *asked)
     return code;
 }
 
-static int ask_all(struct moot *m, moot_kernel_id kernel, struct question *question,
-                   const struct rankset *ranks, moot_tasks_fn fn, void *user)
+static int ask_all(struct moot *m, moot_kernel_id kernel,
+                   struct listing_question *question, const struct rankset *ranks,
+                   moot_tasks_fn fn, void *user)
 {
-    struct asked asked;
+    struct listing_asked asked;
     size_t i = 0;
     int code = asked_make(&asked, rankset_count(ranks)) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
     for (uint32_t rank = rankset_next(ranks, 0); code == MOOT_OK && rank != UINT32_MAX;
@@ -276,7 +279,8 @@ static int ask_all(struct moot *m, moot_kernel_id kernel, struct question *quest
 /* --- Where all ranks come --------------------------------------------------------- */
 
 /* All that is spawned here from now on is of no concern to those who come. */
-static int keep_list(struct moot *m, struct lane *lane, const struct question *question,
+static int keep_list(struct moot *m, struct lane *lane,
+                     const struct listing_question *question,
                      const moot_task_filter *filter)
 {
     const struct listing_scope scope = {.mark = question->ask.mark, .filter = *filter};
@@ -292,7 +296,8 @@ static int keep_list(struct moot *m, struct lane *lane, const struct question *q
     return MOOT_OK;
 }
 
-static int meet_with_list(struct moot *m, struct lane *lane, struct question *question,
+static int meet_with_list(struct moot *m, struct lane *lane,
+                          struct listing_question *question,
                           const moot_task_filter *filter, struct rankset *came)
 {
     int error = task_wait_check(m, lane, "moot_scope_tasks", 0);
@@ -302,7 +307,7 @@ static int meet_with_list(struct moot *m, struct lane *lane, struct question *qu
     const moot_hash purpose = digest_bytes(question, question_size(question));
     if (error == MOOT_OK) {
         error =
-            meeting_run(m, lane, "moot_scope_tasks", &purpose, &question->ask.number);
+            meet_wait_run(m, lane, "moot_scope_tasks", &purpose, &question->ask.number);
     }
     if (error == MOOT_OK && !rankset_copy(came, &m->schedule.meetings.came)) {
         error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_scope_tasks: no memory");
@@ -315,7 +320,7 @@ int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
 {
     const moot_task_filter none = {0};
     moot_task_filter room;
-    struct question question = {0};
+    struct listing_question question = {0};
     filter = sized_filter(filter != NULL ? filter : &none, &room);
     if (m == NULL || fn == NULL || filter == NULL || !put_filter(&question, filter)) {
         return invalid(m, "moot_scope_tasks");
@@ -339,8 +344,8 @@ int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
 
 /* --- Where one asks --------------------------------------------------------------- */
 
-static int begin_live(struct moot *m, struct lane *lane, struct question *question,
-                      struct rankset *members)
+static int begin_live(struct moot *m, struct lane *lane,
+                      struct listing_question *question, struct rankset *members)
 {
     struct core_self_view self;
     core_self_look(m->core, &self);
@@ -367,7 +372,7 @@ int moot_scope_tasks_live(moot *m, const moot_task_filter *filter, moot_tasks_fn
 {
     const moot_task_filter none = {0};
     moot_task_filter room;
-    struct question question = {0};
+    struct listing_question question = {0};
     filter = sized_filter(filter != NULL ? filter : &none, &room);
     if (m == NULL || fn == NULL || filter == NULL || !put_filter(&question, filter)) {
         return invalid(m, "moot_scope_tasks_live");

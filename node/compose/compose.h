@@ -15,7 +15,7 @@
 #include "node/compose/chain.h"
 #include "node/compose/data.h"
 #include "node/compose/group.h"
-#include "node/compose/meeting.h"
+#include "node/compose/meet_wait.h"
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
 #include "node/compose/submit.h"

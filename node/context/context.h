@@ -269,7 +269,7 @@ struct moot_schedule {
     bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
     struct task *lingering; /* list */
     bool handles_to_settle; /* task_handle.c: some that were kept may go */
-    struct meetings {       /* wait.c, and node/compose/meeting.h */
+    struct meetings {       /* wait.c, and node/compose/meet_wait.h */
         uint64_t number;    /* to which the program has come last, */
         uint64_t met;       /* and the last of which the outcome is known: */
         int32_t code;

@@ -362,6 +362,7 @@ static bool same_finding(const struct finding *a, const struct finding *b)
     case CAUSE_SILENT:
     case CAUSE_AWAY:
     case CAUSE_LEASE:
+    case CAUSE_ABSENT:
     case CAUSE_OPEN:
     case CAUSE_MOVING:
     case CAUSE_END:
@@ -518,7 +519,8 @@ static void diagnose_close(const struct picture *picture, struct diagnosis *diag
             .waits = 1, .since_ns = closing->closing_ns, .from = PLACEMENT_NOBODY};
         bool left = peer != NULL && (peer->left || peer->state != MEMBER_HERE);
         if (account == NULL ? left || !picture_is_silent(picture, other)
-                            : account->closing_ns != 0 || account->n_waits > 0) {
+                            : account->closing_ns != 0 || account->n_waits > 0 ||
+                                  account->meeting_ns != 0) {
             continue;
         }
         (void)rankset_add(&found.waiting, rank);
@@ -526,6 +528,33 @@ static void diagnose_close(const struct picture *picture, struct diagnosis *diag
             conclude_silent(picture, &found, other);
         } else {
             conclude(&found, CAUSE_OPEN, other);
+        }
+        add_finding(diagnosis, &found);
+    }
+}
+
+/* Whoever waits at a meeting waits for those that have come to fewer, and wait for
+ * nothing that is found to be amiss. */
+static void diagnose_meeting(const struct picture *picture, struct diagnosis *diagnosis,
+                             uint32_t rank)
+{
+    const Moot__Account *waiting = picture->seats[rank].account;
+    for (uint32_t other = 0; other < picture->size; other++) {
+        const Moot__Account *account = picture->seats[other].account;
+        struct finding found = {
+            .waits = 1, .since_ns = waiting->meeting_ns, .from = PLACEMENT_NOBODY};
+        bool silent = account == NULL && picture_is_silent(picture, other) &&
+                      !picture_is_gone(picture, other);
+        bool absent = account != NULL && account->meetings < waiting->meetings &&
+                      account->closing_ns == 0 && account->n_waits == 0;
+        if (!silent && !absent) {
+            continue;
+        }
+        (void)rankset_add(&found.waiting, rank);
+        if (silent) {
+            conclude_silent(picture, &found, other);
+        } else {
+            conclude(&found, CAUSE_ABSENT, other);
         }
         add_finding(diagnosis, &found);
     }
@@ -603,6 +632,9 @@ struct diagnosis *diagnosis_new(const struct picture *given)
         const Moot__Account *account = picture->seats[rank].account;
         for (size_t i = 0; account != NULL && i < account->n_waits; i++) {
             diagnose_wait(picture, diagnosis, rank, account->waits[i]);
+        }
+        if (account != NULL && account->meeting_ns != 0) {
+            diagnose_meeting(picture, diagnosis, rank);
         }
         if (account != NULL && account->closing_ns != 0 && account->n_waits == 0) {
             diagnose_close(picture, diagnosis, rank);

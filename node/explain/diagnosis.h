@@ -25,6 +25,7 @@
     X(AWAY, "away")           /* ready at its owner, where no thread runs tasks */     \
     X(LEASE, "lease")         /* a once task whose owner has no lease */               \
     X(SLOW, "slow")     /* its kernel has run for long, or rests after failing */      \
+    X(ABSENT, "absent") /* its program has not come to where all ranks meet */         \
     X(OPEN, "open")     /* a close waits for a rank whose program goes on */           \
     X(MOVING, "moving") /* it is on its way, as far as can be seen */
 
@@ -46,7 +47,7 @@ struct finding {
         moot_hash hash;
         uint32_t rank;    /* its owner, or else its chair; PLACEMENT_NOBODY: unknown */
     } chain[CHAIN_MAX];   /* from what is waited for to the cause */
-    uint32_t chain_count; /* 0: a close; of several the first one's */
+    uint32_t chain_count; /* 0: a close or a meeting; of several the first one's */
     uint32_t tasks;       /* how many different ones stand at the chains' ends */
     moot_hash root;       /* SLOW: the task whose kernel runs; zero: none does */
     uint32_t cycle_begin; /* CYCLE: where in the chain */

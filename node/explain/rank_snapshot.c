@@ -446,6 +446,16 @@ static bool is_at_rest(const struct moot *m)
     return rests && any;
 }
 
+/* How long its program has waited for all ranks; 0: it does not. */
+static uint64_t meeting_age(const struct snapshot_draft *draft)
+{
+    const struct wait *wait = draft->m->schedule.waits;
+    while (wait != NULL && (wait->meeting == 0 || wait->over)) {
+        wait = wait->next;
+    }
+    return wait != NULL ? age(draft, wait->since_ns) + 1 : 0;
+}
+
 static void put_self(struct snapshot_draft *draft)
 {
     struct moot *m = draft->m;
@@ -462,6 +472,8 @@ static void put_self(struct snapshot_draft *draft)
     account->program = borrow_text(program_invocation_short_name);
     account->open_ns = age(draft, m->opened_ns);
     account->closing_ns = m->engine.closing ? age(draft, m->engine.closing_ns) : 0;
+    account->meetings = m->schedule.meetings.number;
+    account->meeting_ns = meeting_age(draft);
     account->stalled_ns =
         stalled_ns != CORE_NEVER && stalled_ns < m->now_ns ? m->now_ns - stalled_ns : 0;
     account->stall_ns = (uint64_t)m->knobs.stall_ns;

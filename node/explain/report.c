@@ -155,7 +155,8 @@ static bool another_tells(const struct moot *m, const struct picture *picture)
         const Moot__Account *account = picture->seats[rank].account;
         if (account != NULL && account->stalled_ns >= account->stall_ns / 4 * 3 &&
             account->stalled_ns > 0 &&
-            (account->n_waits > 0 || m->schedule.waits == NULL)) {
+            (account->n_waits > 0 || account->meeting_ns > 0 ||
+             m->schedule.waits == NULL)) {
             return true;
         }
     }

@@ -117,6 +117,12 @@ void stall_add_program(struct text *text, const Moot__Account *account)
         text_add_duration(text, account->closing_ns);
         return;
     }
+    if (account->meeting_ns != 0) {
+        text_add(text, "where all ranks meet (number %llu) for ",
+                 (unsigned long long)account->meetings);
+        text_add_duration(text, account->meeting_ns);
+        return;
+    }
     for (size_t i = 0; i < account->n_lanes; i++) {
         text_add(text, "%s", i > 0 ? "; " : "");
         add_lane(text, account->lanes[i]);
@@ -423,7 +429,9 @@ static bool say_alike(const Moot__Account *a, const Moot__Account *b)
     bool alike = a->n_lanes == b->n_lanes && a->len == b->len && a->ready == b->ready &&
                  a->running == b->running && a->stopped == b->stopped &&
                  a->helper == b->helper && near(a->closing_ns, b->closing_ns) &&
-                 (a->closing_ns == 0) == (b->closing_ns == 0);
+                 (a->closing_ns == 0) == (b->closing_ns == 0) &&
+                 (a->meeting_ns == 0) == (b->meeting_ns == 0) &&
+                 a->meetings == b->meetings;
     for (size_t i = 0; alike && i < a->n_lanes; i++) {
         const Moot__Account__Lane *x = a->lanes[i], *y = b->lanes[i];
         alike = x->state == y->state && x->kernel == y->kernel &&

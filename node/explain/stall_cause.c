@@ -448,6 +448,23 @@ static void say_lease(struct text *text, const struct picture *picture,
              either(finding, "its", "their"), finding->culprit);
 }
 
+static void say_absent(struct text *text, const struct picture *picture,
+                       const struct finding *finding)
+{
+    const Moot__Account *account = account_of(picture, finding->culprit);
+    uint32_t one = rankset_next(&finding->waiting, 0);
+    const Moot__Account *waiting = account_of(picture, one);
+    text_add(text, "rank %u has not come to moot_barrier() or moot_scope_tasks() ",
+             finding->culprit);
+    if (account != NULL && waiting != NULL) {
+        text_add(text, "number %llu (", (unsigned long long)waiting->meetings);
+        stall_add_program(text, account);
+        text_add(text, ")");
+    }
+    text_add(text, "\n      next: see what its program does: every rank calls them, "
+                   "equally often, or closes its moot\n");
+}
+
 static void say_open(struct text *text, const struct picture *picture,
                      const struct finding *finding)
 {
@@ -515,7 +532,7 @@ void stall_add_finding(struct text *text, const struct picture *picture,
         [CAUSE_NOBODY] = say_nobody, [CAUSE_UNDECIDED] = say_undecided,
         [CAUSE_AWAY] = say_away,     [CAUSE_LEASE] = say_lease,
         [CAUSE_SLOW] = say_slow,     [CAUSE_OPEN] = say_open,
-        [CAUSE_MOVING] = say_moving,
+        [CAUSE_ABSENT] = say_absent, [CAUSE_MOVING] = say_moving,
     };
     text_add(text, " [%s]: ", cause_name(finding->cause));
     say[finding->cause](text, picture, finding);

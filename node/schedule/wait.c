@@ -471,3 +471,15 @@ void wait_carry_met(struct moot *m, const struct core_output *output)
     wait_release_ended(m);
     progress_wake(m);
 }
+
+int wait_arrive(struct moot *m, const moot_hash *purpose)
+{
+    const struct core_event event = {.type = CORE_EV_MEET, .hash = *purpose};
+    assert(!wait_is_at_meeting(m));
+    m->schedule.meetings.number++;
+    int error = engine_step(m, &event);
+    if (error != MOOT_OK) {
+        m->schedule.meetings.number--;
+    }
+    return error;
+}

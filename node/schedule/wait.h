@@ -52,6 +52,16 @@ void wait_carry_done(struct moot *m, const struct core_output *output);
 void wait_carry_met(struct moot *m, const struct core_output *output);
 void wait_carry_verdict(struct moot *m, const struct core_output *output);
 
+/* The program comes to its next meeting, the n-th for all ranks: number n of
+ * m->schedule.meetings.  Its threads do so one at a time, since which of two comes
+ * first would be chance. */
+int wait_arrive(struct moot *m, const moot_hash *purpose);
+/* It is at one of which the outcome is not known. */
+static inline bool wait_is_at_meeting(const struct moot *m)
+{
+    return m->schedule.meetings.number > m->schedule.meetings.met;
+}
+
 void wait_end_linger(struct moot *m, struct task *task);
 
 #endif

@@ -194,7 +194,7 @@ wires() {
     row 0 4 part:0-1/2-3@50ms+300ms survivors 33
     row 0 4 part:0-1/2-3@50ms survivors 34 MOOT_SUSPECT=600ms
     says 'NO_QUORUM'
-    says 'ranks 0-1 go on in view 2'
+    says 'ranks 0-1 go on in view [23]'
 }
 
 case ${1-} in

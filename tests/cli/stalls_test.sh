@@ -192,6 +192,11 @@ row close 3 0 open <<'END'
 \[open\]: rank 1 has not closed the moot \(.*in the program's own code
 keeps ranks 0,2 waiting
 END
+row meeting 3 0 absent <<'END'
+\[absent\]: rank 1 has not come to moot_barrier\(\) or moot_scope_tasks\(\) number 1
+keeps ranks 0,2 waiting
+where all ranks meet \(number 1\)
+END
 row trust 3 1 undecided MOOT_DIVERGENCE=trust MOOT_STALL_ABORT=1 <<'END'
 \[undecided\]: .*the chair, rank 0, has not spawned it, and outside of repair mode nobody votes
 MOOT_DIVERGENCE=repair would vote

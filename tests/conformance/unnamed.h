@@ -25,7 +25,7 @@ static inline unsigned unnamed(struct seat *seat)
 static inline void hold_still(struct seat *seat)
 {
     stats_of(seat);
-    atomic_store(&seat->m->engine.driven_ns, clock_ns() + 1000000000u);
+    atomic_store(&seat->m->engine.driven_ns, clock_ns() + 5000000000u);
 }
 
 /* Once this thread may spawn: its first task is registered at once. */

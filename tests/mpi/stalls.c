@@ -408,6 +408,15 @@ static void late_close(struct scene *scene)
     }
 }
 
+/* One rank comes late to where all meet. */
+static void late_meeting(struct scene *scene)
+{
+    if (scene->rank == 1) {
+        stand_still(scene);
+    }
+    MUST(moot_barrier(scene->m), MOOT_OK);
+}
+
 /* Three tasks in a row, at three ranks; the first is undecided. */
 static void chain(struct scene *scene)
 {
@@ -494,17 +503,29 @@ static const struct {
     void (*run)(struct scene *scene);
     int close_code;
 } cases[] = {
-    {"none", none, MOOT_OK},           {"cycle", cycle, MOOT_OK},
-    {"undecided", undecided, MOOT_OK}, {"dead", dead, MOOT_OK},
-    {"slow", slow, MOOT_OK},           {"lost", lost, MOOT_OK},
-    {"silent", silent, MOOT_OK},       {"nobody", nobody, MOOT_OK},
-    {"away", away, MOOT_OK},           {"close", late_close, MOOT_OK},
-    {"chain", chain, MOOT_OK},         {"two", two_causes, MOOT_OK},
-    {"voters", voters, MOOT_OK},       {"trust", trust, MOOT_ERR_STALLED},
-    {"behind", behind, MOOT_OK},       {"nested", nested, MOOT_OK},
-    {"resting", resting, MOOT_OK},     {"motion", motion, MOOT_OK},
-    {"lease", lease, MOOT_OK},         {"both", stopped_and_slow, MOOT_OK},
-    {"many", many, MOOT_OK},           {"orphaned", orphaned, MOOT_OK},
+    {"none", none, MOOT_OK},
+    {"cycle", cycle, MOOT_OK},
+    {"undecided", undecided, MOOT_OK},
+    {"dead", dead, MOOT_OK},
+    {"slow", slow, MOOT_OK},
+    {"lost", lost, MOOT_OK},
+    {"silent", silent, MOOT_OK},
+    {"nobody", nobody, MOOT_OK},
+    {"away", away, MOOT_OK},
+    {"close", late_close, MOOT_OK},
+    {"meeting", late_meeting, MOOT_OK},
+    {"chain", chain, MOOT_OK},
+    {"two", two_causes, MOOT_OK},
+    {"voters", voters, MOOT_OK},
+    {"trust", trust, MOOT_ERR_STALLED},
+    {"behind", behind, MOOT_OK},
+    {"nested", nested, MOOT_OK},
+    {"resting", resting, MOOT_OK},
+    {"motion", motion, MOOT_OK},
+    {"lease", lease, MOOT_OK},
+    {"both", stopped_and_slow, MOOT_OK},
+    {"many", many, MOOT_OK},
+    {"orphaned", orphaned, MOOT_OK},
     {"barred", barred, MOOT_OK},
 };
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };

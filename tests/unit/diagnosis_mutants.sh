@@ -165,6 +165,8 @@ mutant YOUNGEST $d - 's/if (found->since_ns > into->since_ns) {/if (false) {/'
 # Closes.
 mutant NOCLOSE $d close 's/^            diagnose_close(picture, diagnosis, rank);//'
 mutant LEFTISSILENT $d - 's/account == NULL ? left ||/account == NULL ? false ||/'
+mutant ABSENTUNSEEN $d meeting 's/account->meetings < waiting->meetings/false/'
+mutant ABSENTISLATE $d - 's/                      account->closing_ns == 0 && account->n_waits == 0;/                      account->n_waits == 0;/'
 mutant CLOSEDISOPEN $d - 's/: account->closing_ns != 0 ||/: false ||/'
 
 # Disputes.

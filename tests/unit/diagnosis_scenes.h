@@ -453,6 +453,31 @@ static void one_has_not_closed(struct kit *kit)
     kit->ranks[2].lane.state = CORE_LANE_RUNNING;
 }
 
+/* All but rank 2 wait at the third meeting, for as long as another rank has yet to come
+ * to it. */
+static void meeting(struct kit *kit)
+{
+    closing(kit);
+    for (uint32_t rank = 0; rank < kit->picture.size; rank++) {
+        Moot__Account *account = &kit->ranks[rank].account;
+        account->closing_ns = 0;
+        account->meetings = rank == 2 ? 2 : 3;
+        account->meeting_ns = rank == 2 ? 0 : 5000000000u;
+    }
+}
+
+static void one_does_not_answer_a_meeting(struct kit *kit)
+{
+    meeting(kit);
+    kit_silence(kit, 2);
+}
+
+static void one_closes_before_a_meeting(struct kit *kit)
+{
+    meeting(kit);
+    kit->ranks[2].account.closing_ns = 1000000000;
+}
+
 static void one_does_not_answer_a_close(struct kit *kit)
 {
     closing(kit);

@@ -1,31 +1,20 @@
-/* meeting.c - see meeting.h. */
-#include "node/compose/meeting.h"
+/* meet_wait.c - see meet_wait.h. */
+#include "node/compose/meet_wait.h"
 
 #include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "proto/error.h"
 
-#include <assert.h>
-
-/* The threads of a rank come to its meetings one at a time: which of two comes first
- * would be chance, and the n-th of one rank is the n-th of all. */
 static int arrive(struct moot *m, struct lane *lane, const char *call,
                   const moot_hash *purpose)
 {
-    struct meetings *meetings = &m->schedule.meetings;
-    const struct core_event event = {.type = CORE_EV_MEET, .hash = *purpose};
-    assert(meetings->number >= meetings->met);
-    if (meetings->number > meetings->met) {
+    if (wait_is_at_meeting(m)) {
         return lane_fail(lane, MOOT_ERR_STATE,
                          "%s: another thread of this rank waits for all ranks", call);
     }
-    meetings->number++;
-    int error = engine_step(m, &event);
-    if (error != MOOT_OK) {
-        meetings->number--;
-        return lane_fail(lane, error, "%s: %s", call, error_text(error));
-    }
-    return MOOT_OK;
+    int error = wait_arrive(m, purpose);
+    return error == MOOT_OK ? error
+                            : lane_fail(lane, error, "%s: %s", call, error_text(error));
 }
 
 static int outcome(struct moot *m, struct lane *lane, const char *call, uint64_t number)
@@ -45,8 +34,8 @@ static int outcome(struct moot *m, struct lane *lane, const char *call, uint64_t
     return MOOT_OK;
 }
 
-int meeting_run(struct moot *m, struct lane *lane, const char *call,
-                const moot_hash *purpose, uint64_t *number)
+int meet_wait_run(struct moot *m, struct lane *lane, const char *call,
+                  const moot_hash *purpose, uint64_t *number)
 {
     int error = task_wait_check(m, lane, call, MOOT_FOREVER);
     if (error == MOOT_OK && m->engine.fatal != 0) {
