@@ -98,7 +98,7 @@ static void a_table_that_moves(struct seat *seat)
     begin(seat);
     moot_task input = spawn_on(seat, 0, NULL, 0, 1);
     while (seat->m->tasks.handles.count + 2 < seat->m->tasks.handles.room) {
-        spawn_on(seat, 0, NULL, 0, seat->m->tasks.handles.count);
+        spawn_on(seat, 0, NULL, 0, 1000 + seat->m->tasks.handles.count);
     }
     hold_still(seat);
     moot_task gone = spawn_on(seat, 0, NULL, 0, 2);
