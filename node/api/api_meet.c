@@ -23,6 +23,28 @@ static int invalid(const moot *m, const char *call)
     return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
 }
 
+/* A rank that has shown its program what all have spawned keeps their lists, should one
+ * of those die before others have it, until all have come to the next meeting: then all
+ * have been shown the same. */
+static moot_task *take_kept(struct moot *m, size_t *count)
+{
+    moot_task *kept = m->listing.kept;
+    *count = m->listing.kept_count;
+    m->listing.kept = NULL;
+    m->listing.kept_count = 0;
+    return kept;
+}
+
+static void release_lists(struct moot *m, moot_task *lists, size_t count)
+{
+    for (size_t i = 0; i < count && lists != NULL; i++) {
+        if (lists[i].id != 0) {
+            (void)moot_task_release(m, lists[i]);
+        }
+    }
+    free(lists);
+}
+
 int moot_barrier(moot *m)
 {
     if (m == NULL) {
@@ -34,8 +56,11 @@ int moot_barrier(moot *m)
     }
     const moot_hash purpose = digest_bytes("barrier", strlen("barrier"));
     uint64_t number;
+    size_t count = 0;
     int error = meet_wait_run(m, lane, "moot_barrier", &purpose, &number);
+    moot_task *kept = error == MOOT_OK ? take_kept(m, &count) : NULL;
     engine_leave(m);
+    release_lists(m, kept, count);
     return error;
 }
 
@@ -214,15 +239,12 @@ static bool asked_make(struct listing_asked *asked, size_t count)
     return asked->tasks != NULL && asked->parts != NULL;
 }
 
-static void asked_free(struct moot *m, struct listing_asked *asked)
+/* A rank that has died is none that has spawned anything, unless somebody has its list.
+ */
+static int without_the_dead(int code)
 {
-    for (size_t i = 0; i < asked->count && asked->tasks != NULL; i++) {
-        if (asked->tasks[i].id != 0) {
-            (void)moot_task_release(m, asked->tasks[i]);
-        }
-    }
-    free(asked->tasks);
-    free(asked->parts);
+    return code == MOOT_ERR_NO_CANDIDATE || code == MOOT_ERR_RESULT_LOST ? MOOT_OK
+                                                                         : code;
 }
 
 /* Asks this rank; that it has died is no error. */
@@ -236,44 +258,34 @@ static int ask_rank(struct moot *m, moot_kernel_id kernel,
                                  .args_size = question_size(question),
                                  .owner = MOOT_ON((int)rank),
                                  .flags = MOOT_TASK_NO_QUEUE};
-    int error = moot_task_spawn(m, &spec, out);
-    return error == MOOT_ERR_NO_CANDIDATE ? MOOT_OK : error;
+    return without_the_dead(moot_task_spawn(m, &spec, out));
 }
 
 static int fetch_lists(struct moot *m, struct listing_asked *asked)
 {
     int code = MOOT_OK;
     for (size_t i = 0; i < asked->count && code == MOOT_OK; i++) {
-        if (asked->tasks[i].id == 0) {
-            continue;
+        if (asked->tasks[i].id != 0) {
+            struct listing_part *part = &asked->parts[i];
+            code = without_the_dead(moot_task_fetch(m, asked->tasks[i], MOOT_FOREVER,
+                                                    &part->data, &part->size));
         }
-        struct listing_part *part = &asked->parts[i];
-        code =
-            moot_task_fetch(m, asked->tasks[i], MOOT_FOREVER, &part->data, &part->size);
-        code = code == MOOT_ERR_NO_CANDIDATE ? MOOT_OK : code;
     }
     return code;
 }
 
+/* The caller releases asked->tasks. */
 static int ask_all(struct moot *m, moot_kernel_id kernel,
                    struct listing_question *question, const struct rankset *ranks,
-                   moot_tasks_fn fn, void *user)
+                   struct listing_asked *asked)
 {
-    struct listing_asked asked;
     size_t i = 0;
-    int code = asked_make(&asked, rankset_count(ranks)) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+    int code = asked_make(asked, rankset_count(ranks)) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
     for (uint32_t rank = rankset_next(ranks, 0); code == MOOT_OK && rank != UINT32_MAX;
          rank = rankset_next(ranks, rank + 1)) {
-        code = ask_rank(m, kernel, question, rank, &asked.tasks[i++]);
+        code = ask_rank(m, kernel, question, rank, &asked->tasks[i++]);
     }
-    if (code == MOOT_OK) {
-        code = fetch_lists(m, &asked);
-    }
-    if (code == MOOT_OK) {
-        code = listing_show(m, asked.parts, asked.count, fn, user);
-    }
-    asked_free(m, &asked);
-    return code;
+    return code == MOOT_OK ? fetch_lists(m, asked) : code;
 }
 
 /* --- Where all ranks come --------------------------------------------------------- */
@@ -315,6 +327,18 @@ static int meet_with_list(struct moot *m, struct lane *lane,
     return error;
 }
 
+static void keep_lists(struct moot *m, struct listing_asked *asked)
+{
+    size_t before_count = 0;
+    engine_lock(m);
+    moot_task *before = take_kept(m, &before_count); /* another thread's */
+    m->listing.kept = asked->tasks;
+    m->listing.kept_count = asked->tasks != NULL ? asked->count : 0;
+    engine_unlock(m);
+    release_lists(m, before, before_count);
+    free(asked->parts);
+}
+
 int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
                      void *user)
 {
@@ -330,14 +354,22 @@ int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
         return MOOT_ERR_NO_MEMORY;
     }
     struct rankset came = {0};
+    struct listing_asked asked = {0};
+    size_t kept_count = 0;
     question.ask.mark = scope_mark(lane);
     int code = meet_with_list(m, lane, &question, filter, &came);
+    moot_task *kept = code == MOOT_OK ? take_kept(m, &kept_count) : NULL;
     engine_leave(m);
+    release_lists(m, kept, kept_count);
     /* The filter has done its work: each rank has listed what it admits. */
     question.ask.states = question.ask.kernel_bytes = question.ask.label_bytes = 0;
     if (code == MOOT_OK) {
-        code = ask_all(m, m->listing.met, &question, &came, fn, user);
+        code = ask_all(m, m->listing.met, &question, &came, &asked);
     }
+    if (code == MOOT_OK) {
+        code = listing_show(m, asked.parts, asked.count, fn, user);
+    }
+    keep_lists(m, &asked);
     rankset_release(&came);
     return code;
 }
@@ -382,11 +414,17 @@ int moot_scope_tasks_live(moot *m, const moot_task_filter *filter, moot_tasks_fn
         return MOOT_ERR_NO_MEMORY;
     }
     struct rankset members = {0};
+    struct listing_asked asked = {0};
     int code = begin_live(m, lane, &question, &members);
     engine_leave(m);
     if (code == MOOT_OK) {
-        code = ask_all(m, m->listing.live, &question, &members, fn, user);
+        code = ask_all(m, m->listing.live, &question, &members, &asked);
     }
+    if (code == MOOT_OK) {
+        code = listing_show(m, asked.parts, asked.count, fn, user);
+    }
+    release_lists(m, asked.tasks, asked.count);
+    free(asked.parts);
     rankset_release(&members);
     return code;
 }

@@ -216,6 +216,7 @@ void context_free(struct moot *m)
     datas_release(m);
     rankset_release(&m->schedule.meetings.came);
     free(m->listing.bytes);
+    free(m->listing.kept);
     observe_release(m);
     transport_group_release(&m->group);
     free(m->tasks.sites);

@@ -329,6 +329,8 @@ struct moot_listing {
     uint64_t meeting;         /* at which the other ranks ask for this: */
     void *bytes;
     size_t size;
+    moot_task *kept;   /* the lists of the last one, until all have come to another; */
+    size_t kept_count; /* zero: gone */
 };
 
 /* The socket at which this rank tells what it does: written by service/. */

@@ -33,6 +33,7 @@ program() {
     survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;
     cancel) command="$build/tests/mpi/cancel $scratch/ledger $2" ;;
     heavy) command="$build/tests/mpi/heavy" ;;
+    meet) command="$build/tests/mpi/meet 60" ;;
     verify) command="$build/tests/mpi/verify died" ;;
     forgiving) command="$scratch/forgiving $scratch/ledger $2" ;;
     esac
@@ -175,6 +176,16 @@ memory() {
     says 'grew by'
 }
 
+# Whoever dies before, at or after a meeting, the others are shown the same (meet.c).
+meetings() {
+    for victim in 0 1 3; do
+        row 0 4 "kill:r$victim@task.end#$((20 + victim * 7))" meet 1
+        row 0 4 "kill:r$victim@motion.recv#$((30 + victim * 11))" meet 1
+    done
+    row 0 4 kill:r2@result.recv#40,kill:r0@motion.sent#60 meet 1
+    row 0 2 kill:r1@task.start#50 meet 1 MOOT_SPLIT=solo
+}
+
 # Two ranks: a death that is seen is survived by either; a silence by rank 0 alone.
 pairs() {
     row 0 2 kill:r0@task.start#2 survivors 21
@@ -208,6 +219,7 @@ full)
     verifies
     stopped
     memory
+    meetings
     pairs
     wires
     ;;
@@ -219,6 +231,7 @@ full)
     verifies
     stopped
     memory
+    meetings
     pairs
     wires
     ;;
