@@ -28,8 +28,7 @@ int main(void)
         if (i % size == moot_rank(m) || (i + 1) % size == moot_rank(m)) {
             CHECK(moot_task_spawn(m, &spec, &task)); /* on two ranks */
         }
-        CHECK(moot_spec_hash(m, &spec, &info.hash)); /* on every rank */
-        CHECK(moot_task_find(m, &info.hash, &task));
+        CHECK(moot_task_name(m, &spec, &task)); /* on every rank */
         CHECK(moot_task_fetch(m, task, MOOT_FOREVER, &data, &(size_t){0}));
         sum += *(const long *)data;
         CHECK(moot_task_info(m, task, &info));

@@ -274,6 +274,34 @@ int moot_task_find(moot *m, const moot_hash *hash, moot_task *out)
     return error;
 }
 
+/* A handle to the task that `spec` would be. */
+static int find_by_spec(struct moot *m, struct lane *lane, const moot_task_spec *spec,
+                        moot_task *out)
+{
+    moot_hash hash;
+    int error = spawn_hash(m, lane, spec, &hash);
+    return error == MOOT_OK ? find_by_hash(m, lane, &hash, out) : error;
+}
+
+int moot_task_name(moot *m, const moot_task_spec *spec, moot_task *out)
+{
+    if (m == NULL || spec == NULL || out == NULL) {
+        return invalid(m, "moot_task_name", "an argument is NULL");
+    }
+    moot_task_spec room;
+    spec = sized_spec(spec, &room);
+    if (spec == NULL) {
+        return invalid(m, "moot_task_name", SIZED_REFUSAL);
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = find_by_spec(m, lane, spec, out);
+    engine_leave(m);
+    return error;
+}
+
 static int decline(struct moot *m, struct lane *lane, const moot_hash *hash)
 {
     struct core_event event = {.type = CORE_EV_DECLINE, .hash = *hash};

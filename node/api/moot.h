@@ -274,6 +274,13 @@ MOOT_API int moot_call_wait(moot_call *call, moot_task child, const void **data,
  * rank will ever hold ends in MOOT_ERR_NOT_HELD.  Errors: INVALID, SCOPE_CLOSED (its
  * scope has ended on every rank, and it is forgotten), NO_MEMORY. */
 MOOT_API int moot_task_find(moot *m, const moot_hash *hash, moot_task *out);
+/* A handle to the task that this spec is, without a spawn: moot_spec_hash() and
+ * moot_task_find() in one.  The spec is read as if this thread spawned it now, so the
+ * open scope counts, and inside a kernel it names a child of the running task.  The
+ * caller releases the handle.  Does not block, and asks nobody.  Errors: those of a
+ * spec that cannot be spawned (INVALID, STALE, FOREIGN, UNKNOWN_KERNEL, NO_KEY, LIMIT),
+ * and those of moot_task_find. */
+MOOT_API int moot_task_name(moot *m, const moot_task_spec *spec, moot_task *out);
 
 /* Waits until the task is done, running other tasks meanwhile.  `timeout` 0 polls.
  * Errors: TIMEOUT; TASK_FAILED or CANCELLED (the task's own); NOT_HELD, CYCLE,
