@@ -261,6 +261,7 @@ static void search_phase(struct search *s, const struct subtree *subtrees,
                          int32_t first, int32_t last, int32_t count)
 {
     moot_task task[PHASE_SUBTREES];
+    const void *data[PHASE_SUBTREES];
     int32_t tasks = 0;
 
     for (int32_t i = first; i < last; i++) {
@@ -278,19 +279,16 @@ static void search_phase(struct search *s, const struct subtree *subtrees,
         check(s->m, "spawn", moot_task_spawn(s->m, &spec, &task[tasks]));
         tasks++;
     }
+    check(s->m, "fetch",
+          moot_task_fetch_all(s->m, task, (size_t)tasks, MOOT_FOREVER, data, NULL));
     for (int32_t i = 0; i < tasks; i++) {
-        const void *data;
-        size_t size;
-        const struct tour *tour;
+        const struct tour *tour = data[i];
 
-        check(s->m, "fetch",
-              moot_task_fetch(s->m, task[i], MOOT_FOREVER, &data, &size));
-        tour = data;
         if (tour->length < s->best.length) {
             s->best = *tour;
         }
-        check(s->m, "release", moot_task_release(s->m, task[i]));
     }
+    check(s->m, "release", moot_task_release_all(s->m, task, (size_t)tasks));
     s->spawned += tasks;
     s->pruned += last - first - tasks;
 }

@@ -12,8 +12,13 @@
 #include "proto/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { WAIT_ITEMS_INLINE = 16 };
+
+/* A result up to this size is copied under the lock; a larger one with the lock free.
+ */
+enum { COPY_LOCKED_BYTES = 4096 };
 
 /* The story goes to the context's thread if there is a context. */
 static int invalid(const moot *m, const char *call)
@@ -27,9 +32,61 @@ static int invalid(const moot *m, const char *call)
 
 /* --- Waiting -------------------------------------------------------------------- */
 
-/* Waits for all, or for one of several if there is a place to say for which. */
+/* The places of `count` results: each array may be NULL. */
+struct fetched {
+    const void **data;
+    size_t *sizes;
+};
+
+static void give_result(const struct fetched *fetched, size_t at, const void *data,
+                        size_t size)
+{
+    if (fetched->data != NULL) {
+        fetched->data[at] = data;
+    }
+    if (fetched->sizes != NULL) {
+        fetched->sizes[at] = size;
+    }
+}
+
+/* The handle borrows its task's result, until it is released. */
+static const struct payload *borrow(struct handle *handle)
+{
+    struct payload *payload = handle->task->payload;
+    if (!handle->borrowed) {
+        handle->borrowed = true;
+        payload_hold(payload);
+    }
+    return payload;
+}
+
+/* The wait has ended by its tasks, and `error` is the first of theirs. */
+static int borrow_all(struct moot *m, struct lane *lane, const moot_task *tasks,
+                      const struct wait_item *items, size_t count,
+                      const struct fetched *fetched, int error)
+{
+    for (size_t i = 0; i < count; i++) {
+        give_result(fetched, i, NULL, 0);
+        if (items[i].code != MOOT_OK) {
+            continue;
+        }
+        struct handle *handle;
+        int found = task_handle_find(m, tasks[i].id, &handle); /* another thread's */
+        if (found == MOOT_OK) {
+            const struct payload *payload = borrow(handle);
+            give_result(fetched, i, payload->data, (size_t)payload->size);
+        } else if (error == MOOT_OK) {
+            error = task_handle_refuse(lane, "moot_task_fetch_all", i, found);
+        }
+    }
+    return error;
+}
+
+/* Waits for all, or for one of several if there is a place to say for which; or for the
+ * data of all if there are places for them. */
 static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t count,
-                     moot_duration timeout, const struct task_ends *ends)
+                     moot_duration timeout, const struct task_ends *ends,
+                     const struct fetched *fetched)
 {
     struct wait_item inline_items[WAIT_ITEMS_INLINE], *items = inline_items;
     if (count > WAIT_ITEMS_INLINE) {
@@ -41,9 +98,14 @@ static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t c
     struct lane *lane = engine_enter(m);
     int error = MOOT_ERR_NO_MEMORY;
     if (lane != NULL) {
-        struct wait wait = {
-            .want = WANT_DONE, .any = ends != NULL, .items = items, .count = count};
+        struct wait wait = {.want = fetched != NULL ? WANT_DATA : WANT_DONE,
+                            .any = ends != NULL,
+                            .items = items,
+                            .count = count};
         error = task_wait_locked(m, lane, call, tasks, timeout, &wait, ends);
+        if (fetched != NULL && wait.over) {
+            error = borrow_all(m, lane, tasks, items, count, fetched, error);
+        }
         engine_leave(m);
     }
     if (items != inline_items) {
@@ -57,7 +119,7 @@ int moot_task_wait(moot *m, moot_task t, moot_duration timeout)
     if (m == NULL) {
         return invalid(m, "moot_task_wait");
     }
-    return wait_many("moot_task_wait", m, &t, 1, timeout, NULL);
+    return wait_many("moot_task_wait", m, &t, 1, timeout, NULL, NULL);
 }
 
 int moot_task_wait_all(moot *m, const moot_task *t, size_t count, moot_duration timeout)
@@ -65,7 +127,7 @@ int moot_task_wait_all(moot *m, const moot_task *t, size_t count, moot_duration 
     if (m == NULL || (t == NULL && count > 0)) {
         return invalid(m, "moot_task_wait_all");
     }
-    return wait_many("moot_task_wait_all", m, t, count, timeout, NULL);
+    return wait_many("moot_task_wait_all", m, t, count, timeout, NULL, NULL);
 }
 
 int moot_task_wait_any(moot *m, const moot_task *t, size_t count, moot_duration timeout,
@@ -75,7 +137,7 @@ int moot_task_wait_any(moot *m, const moot_task *t, size_t count, moot_duration 
         return invalid(m, "moot_task_wait_any");
     }
     const struct task_ends ends = {.which = which};
-    return wait_many("moot_task_wait_any", m, t, count, timeout, &ends);
+    return wait_many("moot_task_wait_any", m, t, count, timeout, &ends, NULL);
 }
 
 int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
@@ -85,30 +147,34 @@ int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
         return invalid(m, "moot_task_wait_some");
     }
     const struct task_ends ends = {.indices = indices, .done = done};
-    return wait_many("moot_task_wait_some", m, t, count, timeout, &ends);
+    return wait_many("moot_task_wait_some", m, t, count, timeout, &ends, NULL);
 }
 
 /* --- Fetching and letting go ---------------------------------------------------- */
 
-static int fetch_locked(struct moot *m, struct lane *lane, moot_task t,
-                        moot_duration timeout, const void **data, size_t *size)
+/* Waits for the task's bytes, and finds its handle. */
+static int wait_for_data(struct moot *m, struct lane *lane, const char *call,
+                         moot_task t, moot_duration timeout, struct handle **handle)
 {
     struct wait_item item;
     struct wait wait = {.want = WANT_DATA, .items = &item, .count = 1};
-    int error = task_wait_locked(m, lane, "moot_task_fetch", &t, timeout, &wait, NULL);
+    int error = task_wait_locked(m, lane, call, &t, timeout, &wait, NULL);
     if (error != MOOT_OK) {
         return error;
     }
+    error = task_handle_find(m, t.id, handle); /* it may be gone by now */
+    return error == MOOT_OK ? error : task_handle_refuse(lane, call, 0, error);
+}
+
+static int fetch_locked(struct moot *m, struct lane *lane, moot_task t,
+                        moot_duration timeout, const void **data, size_t *size)
+{
     struct handle *handle;
-    error = task_handle_find(m, t.id, &handle); /* it may be gone by now */
+    int error = wait_for_data(m, lane, "moot_task_fetch", t, timeout, &handle);
     if (error != MOOT_OK) {
-        return task_handle_refuse(lane, "moot_task_fetch", 0, error);
+        return error;
     }
-    struct payload *payload = handle->task->payload;
-    if (!handle->borrowed) {
-        handle->borrowed = true;
-        payload_hold(payload);
-    }
+    const struct payload *payload = borrow(handle);
     *data = payload->data;
     if (size != NULL) {
         *size = (size_t)payload->size;
@@ -131,8 +197,73 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
     return error;
 }
 
+int moot_task_fetch_all(moot *m, const moot_task *t, size_t count,
+                        moot_duration timeout, const void **data, size_t *sizes)
+{
+    if (m == NULL || (t == NULL && count > 0)) {
+        return invalid(m, "moot_task_fetch_all");
+    }
+    const struct fetched fetched = {.data = data, .sizes = sizes};
+    return wait_many("moot_task_fetch_all", m, t, count, timeout, NULL, &fetched);
+}
+
+/* Other threads may go on meanwhile. */
+static void copy_out(struct moot *m, struct payload *payload, void *buffer)
+{
+    if (payload->size <= COPY_LOCKED_BYTES) {
+        if (payload->size > 0) {
+            memcpy(buffer, payload->data, (size_t)payload->size);
+        }
+        return;
+    }
+    payload_hold(payload);
+    engine_unlock(m);
+    memcpy(buffer, payload->data, (size_t)payload->size);
+    engine_lock(m);
+    payload_drop(payload);
+}
+
+static int fetch_into_locked(struct moot *m, struct lane *lane, moot_task t,
+                             moot_duration timeout, void *buffer, size_t buffer_size,
+                             size_t *size)
+{
+    struct handle *handle;
+    int error = wait_for_data(m, lane, "moot_task_fetch_into", t, timeout, &handle);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    struct payload *payload = handle->task->payload;
+    if (size != NULL) {
+        *size = (size_t)payload->size;
+    }
+    if (payload->size > buffer_size) {
+        return lane_fail(lane, MOOT_ERR_LIMIT,
+                         "moot_task_fetch_into: the result has %llu bytes, the buffer "
+                         "has %zu",
+                         (unsigned long long)payload->size, buffer_size);
+    }
+    copy_out(m, payload, buffer);
+    return MOOT_OK;
+}
+
+int moot_task_fetch_into(moot *m, moot_task t, moot_duration timeout, void *buffer,
+                         size_t buffer_size, size_t *size)
+{
+    if (m == NULL || (buffer == NULL && buffer_size > 0)) {
+        return invalid(m, "moot_task_fetch_into");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = fetch_into_locked(m, lane, t, timeout, buffer, buffer_size, size);
+    engine_leave(m);
+    return error;
+}
+
 /* The clock is looked at where the core may have a step. */
-static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
+static inline int release_locked(struct moot *m, struct lane *lane, const char *call,
+                                 size_t at, moot_task t)
 {
     struct handle *handle;
     bool unnamed = m->spawn.unnamed.count + m->compose.in_regions > 0;
@@ -144,10 +275,10 @@ static inline int release_locked(struct moot *m, struct lane *lane, moot_task t)
     }
     int error = handle_find(&m->tasks.handles, t.id, &handle);
     if (error != MOOT_OK) {
-        return task_handle_refuse(lane, "moot_task_release", 0, error);
+        return task_handle_refuse(lane, call, at, error);
     }
     if (handle->parent != NULL && !family_note_release(m, handle)) {
-        return task_handle_refuse(lane, "moot_task_release", 0, MOOT_ERR_NO_MEMORY);
+        return task_handle_refuse(lane, call, at, MOOT_ERR_NO_MEMORY);
     }
     if (!unnamed && task_handle_may_step(handle)) {
         engine_look_at_clock(m);
@@ -167,7 +298,45 @@ HOT int moot_task_release(moot *m, moot_task t)
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = release_locked(m, lane, t);
+    int error = release_locked(m, lane, "moot_task_release", 0, t);
+    engine_leave(m);
+    return error;
+}
+
+/* One that stands there twice is released once. */
+static int release_all_locked(struct moot *m, struct lane *lane, const moot_task *tasks,
+                              size_t count)
+{
+    const char *call = "moot_task_release_all";
+    struct handle *handle;
+    for (size_t i = 0; i < count; i++) {
+        int error = handle_find(&m->tasks.handles, tasks[i].id, &handle);
+        if (error != MOOT_OK) {
+            return task_handle_refuse(lane, call, i, error);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (handle_find(&m->tasks.handles, tasks[i].id, &handle) != MOOT_OK) {
+            continue;
+        }
+        int error = release_locked(m, lane, call, i, tasks[i]);
+        if (error != MOOT_OK) {
+            return error;
+        }
+    }
+    return MOOT_OK;
+}
+
+int moot_task_release_all(moot *m, const moot_task *t, size_t count)
+{
+    if (m == NULL || (t == NULL && count > 0)) {
+        return invalid(m, "moot_task_release_all");
+    }
+    struct lane *lane = engine_enter_untimed(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = release_all_locked(m, lane, t, count);
     engine_leave(m);
     return error;
 }

@@ -310,6 +310,26 @@ MOOT_API int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
  * then TIMEOUT.  `size` may be NULL.  Errors as moot_task_wait. */
 MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,
                              const void **data, size_t *size);
+/* Waits for all of them and borrows their results, each until its handle is released.
+ * It asks other ranks once for each result, where moot_task_wait_all() and a fetch of
+ * each ask twice: for the end, and then for the bytes.  `data` and `sizes` have room
+ * for `count`, and either may be NULL.
+ *
+ * Returns when all have ended: MOOT_OK, or the first error by index.  Then data[i] and
+ * sizes[i] are set for every task that ended well, and are NULL and 0 for every other.
+ * After any other error (TIMEOUT, a handle that is refused, STATE, CLOSED) both arrays
+ * are untouched, and nothing is borrowed.  Blocks, and its errors are those of
+ * moot_task_fetch. */
+MOOT_API int moot_task_fetch_all(moot *m, const moot_task *t, size_t count,
+                                 moot_duration timeout, const void **data,
+                                 size_t *sizes);
+/* Waits and copies the result to `buffer`, of `buffer_size` bytes.  Borrows nothing:
+ * the copy outlives the handle.  *size is the result's size; `size` may be NULL.  LIMIT
+ * if the buffer is too small: nothing is copied, and *size says how many bytes it
+ * needs.  A `buffer` of NULL with a size of 0 asks for that.  Blocks; other errors as
+ * moot_task_fetch, and then *size is untouched. */
+MOOT_API int moot_task_fetch_into(moot *m, moot_task t, moot_duration timeout,
+                                  void *buffer, size_t buffer_size, size_t *size);
 /* Ends the borrow and the handle; the task goes on.  Handles not released are by
  * moot_close.  Who is to survive the loss of ranks holds what it has fetched until it
  * has what comes of it: what is made from what has been forgotten cannot be made again,
@@ -319,6 +339,9 @@ MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,
  * refused with RESULT_LOST.  NOT_HELD ends the wait of a rank that does so when the
  * others have done it before, and that may not own it. */
 MOOT_API int moot_task_release(moot *m, moot_task t);
+/* Releases each of them, as moot_task_release(), or none if a handle is refused (STALE,
+ * FOREIGN).  A handle that stands there twice is released once.  Does not block. */
+MOOT_API int moot_task_release_all(moot *m, const moot_task *t, size_t count);
 /* Asks the task's owner, whoever that is or will be, to end it if it has not started.
  * Returns at once; the task's wait tells how it went, the same on every rank:
  * CANCELLED, or its result if that was too late, for a result that anybody has taken
