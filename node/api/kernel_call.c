@@ -15,6 +15,8 @@
 
 #include <stdlib.h>
 
+enum { WAIT_ITEMS_INLINE = 16 };
+
 /* Keeps the story of the lane's error, so that a kernel that just returns the code does
  * not lose the first cause. */
 static void remember(struct moot_call *call, struct lane *lane, const char *mishap)
@@ -118,13 +120,13 @@ int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *o
 }
 
 /* The child's record; NULL with the error told. */
-static struct task *find_child(moot_call *call, struct lane *lane, moot_task child,
-                               int *error)
+static struct task *find_child(moot_call *call, struct lane *lane, const char *name,
+                               moot_task child, int *error)
 {
     struct handle *handle;
     *error = task_handle_find(call->m, child.id, &handle);
     if (*error != MOOT_OK) {
-        lane_fail(lane, *error, "moot_call_wait: the handle %s",
+        lane_fail(lane, *error, "%s: the handle %s", name,
                   *error == MOOT_ERR_FOREIGN ? "belongs to another context"
                                              : "was released or never valid");
         return NULL;
@@ -143,48 +145,97 @@ static struct task *find_child(moot_call *call, struct lane *lane, moot_task chi
     return handle->task;
 }
 
+/* Fills in the items, and has the queues that the kernel has open submit the children.
+ */
+static int find_children(moot_call *call, struct lane *lane, const char *name,
+                         const moot_task *children, struct wait *wait)
+{
+    int error = check_call(call, lane, name);
+    for (size_t i = 0; i < wait->count && error == MOOT_OK; i++) {
+        struct task *task = find_child(call, lane, name, children[i], &error);
+        wait->items[i] = (struct wait_item){.task = task};
+    }
+    return error == MOOT_OK
+               ? queue_before_wait(call->m, lane, children, wait->count, name)
+               : error;
+}
+
+/* What the kernel leaves running itself is no affair of its parent's. */
+static void mark_awaited(moot_call *call, const moot_task *children, size_t count)
+{
+    struct handle *handle;
+    for (size_t i = 0; i < count; i++) {
+        if (task_handle_find(call->m, children[i].id, &handle) == MOOT_OK) {
+            handle->awaited = true;
+        }
+    }
+}
+
+/* The first error by index, told. */
+static int first_error(moot_call *call, const struct wait *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        if (wait->items[i].code != MOOT_OK) {
+            return wait_tell(call->m, call->lane, wait->items[i].task,
+                             wait->items[i].code);
+        }
+    }
+    return MOOT_OK;
+}
+
+/* Waits for the results of all; the caller has set items and count, and unpins them
+ * if *pinned. */
+static int wait_children(moot_call *call, struct lane *lane, const char *name,
+                         const moot_task *children, struct wait *wait, bool *pinned)
+{
+    *pinned = false;
+    int error = find_children(call, lane, name, children, wait);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    wait->lane = call->lane; /* a queue's function may have waited */
+    wait->waiter = call;
+    wait->want = WANT_DATA;
+    wait->deadline_ns = CORE_NEVER;
+    wait_pin(wait);
+    *pinned = true;
+    error = wait_run(call->m, wait);
+    if (error == MOOT_OK) {
+        mark_awaited(call, children, wait->count);
+        error = first_error(call, wait);
+    }
+    return error;
+}
+
 static int wait_child(moot_call *call, struct lane *lane, moot_task child,
                       const void **data, size_t *size)
 {
-    int error = check_call(call, lane, "moot_call_wait");
-    if (error != MOOT_OK) {
-        return error;
-    }
-    struct task *task = find_child(call, lane, child, &error);
-    if (task == NULL) {
-        return error;
-    }
-    error = queue_before_wait(call->m, lane, &child, 1, "moot_call_wait");
-    if (error != MOOT_OK) {
-        return error;
-    }
-    lane = call->lane; /* a queue's function may have waited */
+    struct wait_item item;
+    struct wait wait = {.items = &item, .count = 1};
+    bool pinned;
     if (!borrow_room(call)) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a borrow");
     }
-    struct wait_item item = {.task = task};
-    struct wait wait = {.lane = lane,
-                        .waiter = call,
-                        .want = WANT_DATA,
-                        .items = &item,
-                        .count = 1,
-                        .deadline_ns = CORE_NEVER};
-    wait_pin(&wait);
-    error = wait_run(call->m, &wait);
+    int error = wait_children(call, lane, "moot_call_wait", &child, &wait, &pinned);
     if (error == MOOT_OK) {
-        struct handle *handle;
-        if (task_handle_find(call->m, child.id, &handle) == MOOT_OK) {
-            handle->awaited = true;
-        }
-        error = wait_tell(call->m, call->lane, task, item.code);
+        struct payload *payload = item.task->payload;
+        call->borrowed[call->borrowed_count++] = payload_hold(payload);
+        *data = payload->data;
+        *size = (size_t)payload->size;
     }
-    if (error == MOOT_OK) {
-        call->borrowed[call->borrowed_count++] = payload_hold(task->payload);
-        *data = task->payload->data;
-        *size = (size_t)task->payload->size;
+    if (pinned) {
+        wait_unpin(call->m, &wait);
     }
-    wait_unpin(call->m, &wait);
     return error;
+}
+
+/* A kernel that returns the error as it is keeps its story. */
+static void remember_wait(moot_call *call, int error, const char *mishap)
+{
+    if (error != MOOT_OK) {
+        bool ended = error == MOOT_ERR_TASK_FAILED || error == MOOT_ERR_CANCELLED;
+        remember(call, call->lane, ended ? "child failed" : mishap);
+    }
 }
 
 int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *size)
@@ -200,10 +251,48 @@ int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *
     }
     int error = wait_child(call, lane, child, data != NULL ? data : &no_data,
                            size != NULL ? size : &no_size);
-    if (error != MOOT_OK) {
-        bool ended = error == MOOT_ERR_TASK_FAILED || error == MOOT_ERR_CANCELLED;
-        remember(call, call->lane, ended ? "child failed" : "moot_call_wait failed");
-    }
+    remember_wait(call, error, "moot_call_wait failed");
     engine_leave(call->m);
+    return error;
+}
+
+static int wait_for_all(moot_call *call, struct lane *lane, const moot_task *children,
+                        struct wait_item *items, size_t count)
+{
+    struct wait wait = {.items = items, .count = count};
+    bool pinned;
+    int error =
+        wait_children(call, lane, "moot_call_wait_all", children, &wait, &pinned);
+    if (pinned) {
+        wait_unpin(call->m, &wait);
+    }
+    return error;
+}
+
+int moot_call_wait_all(moot_call *call, const moot_task *children, size_t count)
+{
+    if (call == NULL || (children == NULL && count > 0)) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_wait_all: invalid argument");
+    }
+    if (count == 0) {
+        return MOOT_OK;
+    }
+    struct wait_item inline_items[WAIT_ITEMS_INLINE], *items = inline_items;
+    if (count > WAIT_ITEMS_INLINE) {
+        items = calloc(count, sizeof(*items));
+        if (items == NULL) {
+            return MOOT_ERR_NO_MEMORY;
+        }
+    }
+    struct lane *lane = engine_enter(call->m);
+    int error = MOOT_ERR_NO_MEMORY;
+    if (lane != NULL) {
+        error = wait_for_all(call, lane, children, items, count);
+        remember_wait(call, error, "moot_call_wait_all failed");
+        engine_leave(call->m);
+    }
+    if (items != inline_items) {
+        free(items);
+    }
     return error;
 }

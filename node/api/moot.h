@@ -163,6 +163,9 @@ MOOT_API size_t moot_call_input_count(const moot_call *call);
 /* Input i's result, aligned for any type; NULL with *size 0 for an empty result or an
  * index out of range. */
 MOOT_API const void *moot_call_input(const moot_call *call, size_t i, size_t *size);
+/* The hash of the task that input i is the result of, until the kernel returns; NULL if
+ * the index is out of range.  Does not block. */
+MOOT_API const moot_hash *moot_call_input_hash(const moot_call *call, size_t i);
 /* The result's buffer, `size` bytes, uninitialised, aligned to 64; to be filled before
  * the kernel returns.  Called again it gives a new buffer and drops the old one.  Size
  * 0 makes an empty result and returns a pointer that must not be used.  NULL: no
@@ -269,6 +272,12 @@ MOOT_API int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec,
  * task's own ends with the child's. */
 MOOT_API int moot_call_wait(moot_call *call, moot_task child, const void **data,
                             size_t *size);
+/* Waits for all of these children, and for their results, so that moot_call_wait() of
+ * each then returns at once.  Returns when all have ended: MOOT_OK, or the first error
+ * by index.  Each of them counts as waited for.  Errors as moot_call_wait; a handle
+ * that is refused is so before anything is waited for.  A `count` of 0 is MOOT_OK. */
+MOOT_API int moot_call_wait_all(moot_call *call, const moot_task *children,
+                                size_t count);
 
 /* A handle to the task with this hash, spawned here or not.  A wait for one that no
  * rank will ever hold ends in MOOT_ERR_NOT_HELD.  Errors: INVALID, SCOPE_CLOSED (its

@@ -104,6 +104,20 @@ HOT const void *moot_call_input(const moot_call *call, size_t i, size_t *size)
     return give(call->inputs[i]->data, (size_t)call->inputs[i]->size, size);
 }
 
+/* The core keeps the inputs' records until the task has ended. */
+const moot_hash *moot_call_input_hash(const moot_call *call, size_t i)
+{
+    if (call == NULL || i >= call->input_count) {
+        return NULL;
+    }
+    engine_lock(call->m);
+    const struct task *task = call->task;
+    const struct task *input =
+        i < task_data_count(task) ? task_input(task, (uint32_t)i) : NULL;
+    engine_unlock(call->m);
+    return input != NULL ? &input->hash : NULL;
+}
+
 void call_set_output(struct moot_call *call, struct payload *output)
 {
     if (call->output != NULL && call->output != call->small) {
