@@ -10,6 +10,7 @@
 #include "node/schedule/call_frame.h"
 #include "node/schedule/task_handle.h"
 #include "node/schedule/wait.h"
+#include "node/tasks/error_chain.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task.h"
 
@@ -19,9 +20,13 @@ enum { WAIT_ITEMS_INLINE = 16 };
 
 /* Keeps the story of the lane's error, so that a kernel that just returns the code does
  * not lose the first cause. */
-static void remember(struct moot_call *call, struct lane *lane, const char *mishap)
+static void remember(struct moot_call *call, struct lane *lane, int error,
+                     struct root_cause root, const char *mishap)
 {
     call->mishap = mishap;
+    call->mishap_code = error;
+    call->mishap_root_code = root.code;
+    call->mishap_root_rank = root.rank;
     text_clear(&call->mishap_story);
     text_add(&call->mishap_story, "%s", text_get(&lane->error));
 }
@@ -113,7 +118,7 @@ int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *o
     }
     int error = spawn_child(call, lane, spec, out, site);
     if (error != MOOT_OK) {
-        remember(call, call->lane, "moot_call_spawn failed");
+        remember(call, call->lane, error, NO_ROOT_CAUSE, "moot_call_spawn failed");
     }
     engine_leave(call->m);
     return error;
@@ -171,11 +176,13 @@ static void mark_awaited(moot_call *call, const moot_task *children, size_t coun
     }
 }
 
-/* The first error by index, told. */
-static int first_error(moot_call *call, const struct wait *wait)
+/* The first error by index, told, and its root cause. */
+static int first_error(moot_call *call, const struct wait *wait,
+                       struct root_cause *root)
 {
     for (size_t i = 0; i < wait->count; i++) {
         if (wait->items[i].code != MOOT_OK) {
+            *root = story_root(wait->items[i].task);
             return wait_tell(call->m, call->lane, wait->items[i].task,
                              wait->items[i].code);
         }
@@ -186,9 +193,11 @@ static int first_error(moot_call *call, const struct wait *wait)
 /* Waits for the results of all; the caller has set items and count, and unpins them
  * if *pinned. */
 static int wait_children(moot_call *call, struct lane *lane, const char *name,
-                         const moot_task *children, struct wait *wait, bool *pinned)
+                         const moot_task *children, struct wait *wait, bool *pinned,
+                         struct root_cause *root)
 {
     *pinned = false;
+    *root = NO_ROOT_CAUSE;
     int error = find_children(call, lane, name, children, wait);
     if (error != MOOT_OK) {
         return error;
@@ -202,13 +211,13 @@ static int wait_children(moot_call *call, struct lane *lane, const char *name,
     error = wait_run(call->m, wait);
     if (error == MOOT_OK) {
         mark_awaited(call, children, wait->count);
-        error = first_error(call, wait);
+        error = first_error(call, wait, root);
     }
     return error;
 }
 
 static int wait_child(moot_call *call, struct lane *lane, moot_task child,
-                      const void **data, size_t *size)
+                      const void **data, size_t *size, struct root_cause *root)
 {
     struct wait_item item;
     struct wait wait = {.items = &item, .count = 1};
@@ -216,7 +225,8 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
     if (!borrow_room(call)) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a borrow");
     }
-    int error = wait_children(call, lane, "moot_call_wait", &child, &wait, &pinned);
+    int error =
+        wait_children(call, lane, "moot_call_wait", &child, &wait, &pinned, root);
     if (error == MOOT_OK) {
         struct payload *payload = item.task->payload;
         call->borrowed[call->borrowed_count++] = payload_hold(payload);
@@ -230,11 +240,12 @@ static int wait_child(moot_call *call, struct lane *lane, moot_task child,
 }
 
 /* A kernel that returns the error as it is keeps its story. */
-static void remember_wait(moot_call *call, int error, const char *mishap)
+static void remember_wait(moot_call *call, int error, struct root_cause root,
+                          const char *mishap)
 {
     if (error != MOOT_OK) {
         bool ended = error == MOOT_ERR_TASK_FAILED || error == MOOT_ERR_CANCELLED;
-        remember(call, call->lane, ended ? "child failed" : mishap);
+        remember(call, call->lane, error, root, ended ? "child failed" : mishap);
     }
 }
 
@@ -249,20 +260,21 @@ int moot_call_wait(moot_call *call, moot_task child, const void **data, size_t *
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
+    struct root_cause root = NO_ROOT_CAUSE;
     int error = wait_child(call, lane, child, data != NULL ? data : &no_data,
-                           size != NULL ? size : &no_size);
-    remember_wait(call, error, "moot_call_wait failed");
+                           size != NULL ? size : &no_size, &root);
+    remember_wait(call, error, root, "moot_call_wait failed");
     engine_leave(call->m);
     return error;
 }
 
 static int wait_for_all(moot_call *call, struct lane *lane, const moot_task *children,
-                        struct wait_item *items, size_t count)
+                        struct wait_item *items, size_t count, struct root_cause *root)
 {
     struct wait wait = {.items = items, .count = count};
     bool pinned;
     int error =
-        wait_children(call, lane, "moot_call_wait_all", children, &wait, &pinned);
+        wait_children(call, lane, "moot_call_wait_all", children, &wait, &pinned, root);
     if (pinned) {
         wait_unpin(call->m, &wait);
     }
@@ -287,8 +299,9 @@ int moot_call_wait_all(moot_call *call, const moot_task *children, size_t count)
     struct lane *lane = engine_enter(call->m);
     int error = MOOT_ERR_NO_MEMORY;
     if (lane != NULL) {
-        error = wait_for_all(call, lane, children, items, count);
-        remember_wait(call, error, "moot_call_wait_all failed");
+        struct root_cause root = NO_ROOT_CAUSE;
+        error = wait_for_all(call, lane, children, items, count, &root);
+        remember_wait(call, error, root, "moot_call_wait_all failed");
         engine_leave(call->m);
     }
     if (items != inline_items) {

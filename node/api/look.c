@@ -6,6 +6,7 @@
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/schedule/task_handle.h"
+#include "node/tasks/error_chain.h"
 #include "node/tasks/task_list.h"
 #include "proto/error.h"
 
@@ -59,6 +60,7 @@ static int rank_or_none(uint32_t rank)
 
 void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
 {
+    const struct root_cause root = story_root(task);
     *out = (moot_task_info){
         .hash = task->hash,
         .state = state_of(task),
@@ -74,7 +76,9 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
         .size = task->size,
         .label = task_label(task) != NULL ? task_label(task) : "",
         .site = task_site(task) != NULL ? task_site(task) : "",
-        .kernel = task->kernel != NULL ? task->kernel->name : ""};
+        .kernel = task->kernel != NULL ? task->kernel->name : "",
+        .code = root.code,
+        .code_rank = root.rank};
     struct core_task_view view;
     if (core_task_look(m->core, &task->hash, &view)) {
         out->owner = rank_or_none(view.owner);

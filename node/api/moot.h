@@ -123,9 +123,9 @@ MOOT_API const char *moot_last_error(const moot *m);
 /* --- Kernels ---------------------------------------------------------------------- */
 
 /* A kernel's body.  Returns MOOT_OK, or what moot_call_fail() returned, or any other
- * nonzero code, which fails the task with MOOT_ERR_KERNEL_CODE and that code in the
- * story.  It may run on any thread of any rank and must not keep what moot_call_*
- * returned. */
+ * nonzero code, which fails the task: its waits end with MOOT_ERR_TASK_FAILED, and the
+ * code is in the story and in moot_task_info.  It may run on any thread of any rank and
+ * must not keep what moot_call_* returned. */
 typedef int (*moot_kernel_fn)(moot_call *call, void *user);
 
 enum {
@@ -394,6 +394,11 @@ typedef struct moot_task_info {
     uint64_t size;            /* of the result, once known */
     const char *label, *site; /* "" if none; strings live until the release */
     const char *kernel;       /* its name; "" where the task is known by its hash */
+    /* The root cause of its failure, where that is a kernel's: the code that this
+     * kernel returned or gave moot_call_fail (NO_OUTPUT and NO_MEMORY stand for a
+     * missing result), and the rank that it ran on.  0 and -1 if there is none, or it
+     * is not known here.  Came later: 0 and 0 from a library that lacks them. */
+    int code, code_rank;
 } moot_task_info;
 /* moot_task_info(m, t, &info): the type's name is also the call's, so the call is a
  * function-like macro over this function. */

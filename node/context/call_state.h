@@ -35,7 +35,10 @@ struct moot_call {
     struct text why;
     struct queue_stack queues;
     const char *mishap; /* what moot_call_wait or _spawn met last; NULL: nothing, */
-    struct text mishap_story; /* and its story */
+    struct text mishap_story; /* its story, */
+    int mishap_code;          /* its error, */
+    int mishap_root_code;     /* and the root cause of that, if it is a kernel's; */
+    int mishap_root_rank;     /* -1: it is not */
     uint64_t *children;       /* handles; end with the kernel */
     size_t child_count, child_room;
     struct released_child *released; /* of those: before it has ended (descendants.h) */

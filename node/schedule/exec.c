@@ -131,6 +131,18 @@ void exec_carry_cancel(struct moot *m, const struct core_output *output)
 
 /* --- Running -------------------------------------------------------------------- */
 
+/* A kernel that returns what a child's wait gave it has not failed by itself. */
+static struct root_cause root_of(const struct moot *m, const struct moot_call *call,
+                                 int code)
+{
+    if (call->mishap != NULL && code == call->mishap_code &&
+        call->mishap_root_rank >= 0) {
+        return (struct root_cause){.code = call->mishap_root_code,
+                                   .rank = call->mishap_root_rank};
+    }
+    return (struct root_cause){.code = code, .rank = (int)m->group.rank};
+}
+
 static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
 {
     struct task *task = call->task;
@@ -152,7 +164,7 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
     if (call->mishap != NULL) {
         story_add_mishap(&story, call->mishap, text_get(&call->mishap_story));
     }
-    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, root_of(m, call, code), &story);
 }
 
 COLD static void end_without_stack(struct moot *m, struct task *task)
@@ -160,7 +172,7 @@ COLD static void end_without_stack(struct moot *m, struct task *task)
     struct text story = {0};
     story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
     task->pins++;
-    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, NO_ROOT_CAUSE, &story);
     release_inputs(m, task);
     task->pins--;
     task_try_free(m, task);

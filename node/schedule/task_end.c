@@ -42,10 +42,9 @@ HOT void task_end(struct moot *m, struct task *task, int status,
 }
 
 COLD void task_end_with_story(struct moot *m, struct task *task, int status,
-                              struct text *story)
+                              struct root_cause root, struct text *story)
 {
-    story_cut(story);
-    task_end(m, task, status, payload_copy(text_get(story), story->length));
+    task_end(m, task, status, story_payload(story, root));
     text_release(story);
 }
 
@@ -97,14 +96,15 @@ COLD void task_end_after(struct moot *m, struct task *task, const struct task *f
 {
     struct text story = {0};
     story_of_input(&story, m, task, failed);
-    task_end_with_story(m, task, status_after(failed, taken_over), &story);
+    task_end_with_story(m, task, status_after(failed, taken_over), story_root(failed),
+                        &story);
 }
 
 COLD void task_end_cancelled(struct moot *m, struct task *task, uint32_t by, bool ran)
 {
     struct text story = {0};
     story_of_cancel(&story, m, task, by, ran);
-    task_end_with_story(m, task, MOOT_ERR_CANCELLED, &story);
+    task_end_with_story(m, task, MOOT_ERR_CANCELLED, NO_ROOT_CAUSE, &story);
 }
 
 COLD void task_end_lost(struct moot *m, struct task *task)
@@ -117,7 +117,7 @@ COLD void task_end_lost(struct moot *m, struct task *task)
         "forgotten, for every rank had released it or ended its scope; a rank that "
         "holds what it has fetched until it has what comes of it can go on from "
         "there (moot_task_release)");
-    task_end_with_story(m, task, MOOT_ERR_RESULT_LOST, &story);
+    task_end_with_story(m, task, MOOT_ERR_RESULT_LOST, NO_ROOT_CAUSE, &story);
 }
 
 COLD void task_end_unplaced(struct moot *m, struct task *task)
@@ -126,7 +126,7 @@ COLD void task_end_unplaced(struct moot *m, struct task *task)
     task_describe(&story, task);
     text_add(&story, ": no memory for a place among those that are ready, on rank %u",
              m->group.rank);
-    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, &story);
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, NO_ROOT_CAUSE, &story);
 }
 
 /* --- At a peer -------------------------------------------------------------------- */

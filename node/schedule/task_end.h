@@ -7,13 +7,14 @@
 #define NODE_SCHEDULE_TASK_END_H
 
 #include "node/context/context.h"
+#include "node/tasks/error_chain.h"
 
 /* The core hears it (CORE_EV_DONE) after the present step.  Takes over the payload,
  * which is NULL only for an error whose story found no memory. */
 void task_end(struct moot *m, struct task *task, int status, struct payload *payload);
 /* Takes over the story. */
 void task_end_with_story(struct moot *m, struct task *task, int status,
-                         struct text *story);
+                         struct root_cause root, struct text *story);
 /* An input that keeps the task from running; NULL: none. */
 const struct task *task_failed_input(const struct moot *m, const struct task *task);
 /* After that one.  `taken_over`: from a rank that is lost. */

@@ -11,6 +11,58 @@
 
 enum { RANKS_TEXT_BYTES = 256 };
 
+/* Behind the text: a zero byte, a code, a rank. */
+enum { ROOT_BYTES = 1 + 4 + 4, TEXT_BYTES_MAX = LIMIT_ERROR_STORY_BYTES - ROOT_BYTES };
+
+/* --- The root cause as numbers --------------------------------------------------- */
+
+static void put_number(unsigned char *to, int number)
+{
+    for (int i = 0; i < 4; i++) {
+        to[i] = (unsigned char)((uint32_t)number >> 8 * i);
+    }
+}
+
+static int get_number(const unsigned char *from)
+{
+    uint32_t number = 0;
+    for (int i = 0; i < 4; i++) {
+        number |= (uint32_t)from[i] << 8 * i;
+    }
+    return (int)number;
+}
+
+struct payload *story_payload(struct text *story, struct root_cause root)
+{
+    story_cut(story);
+    struct payload *payload = payload_new(story->length + ROOT_BYTES);
+    if (payload != NULL) {
+        unsigned char *end = payload->data + story->length;
+        memcpy(payload->data, text_get(story), story->length);
+        end[0] = '\0';
+        put_number(end + 1, root.code);
+        put_number(end + 5, root.rank);
+    }
+    return payload;
+}
+
+struct root_cause story_root(const struct task *task)
+{
+    const struct payload *payload =
+        task->known && task->status != MOOT_OK ? task->payload : NULL;
+    if (payload == NULL || payload->size < ROOT_BYTES) {
+        return NO_ROOT_CAUSE;
+    }
+    const unsigned char *end = payload->data + payload->size - ROOT_BYTES;
+    if (end[0] != '\0') {
+        return NO_ROOT_CAUSE;
+    }
+    return (struct root_cause){.code = get_number(end + 1),
+                               .rank = get_number(end + 5)};
+}
+
+/* --- Stories --------------------------------------------------------------------- */
+
 static void begin(struct text *story, const struct moot *m, const struct task *task)
 {
     task_describe(story, task);
@@ -209,13 +261,13 @@ void story_of_wait(struct text *story, const struct moot *m, const struct task *
 void story_cut(struct text *story)
 {
     static const char gap[] = "\n  ... (more of the chain) ...\n";
-    if (story->length <= LIMIT_ERROR_STORY_BYTES) {
+    if (story->length <= TEXT_BYTES_MAX) {
         return;
     }
-    size_t head = LIMIT_ERROR_STORY_BYTES / 4;
-    size_t tail = LIMIT_ERROR_STORY_BYTES - head - (sizeof(gap) - 1);
+    size_t head = TEXT_BYTES_MAX / 4;
+    size_t tail = TEXT_BYTES_MAX - head - (sizeof(gap) - 1);
     memmove(story->bytes + head + sizeof(gap) - 1, story->bytes + story->length - tail,
             tail + 1);
     memcpy(story->bytes + head, gap, sizeof(gap) - 1);
-    story->length = LIMIT_ERROR_STORY_BYTES;
+    story->length = TEXT_BYTES_MAX;
 }

@@ -5,13 +5,27 @@
  *     task 9f31c2aa 'sum' (tree.c:40) on rank 2: input 1 failed:
  *       task 1a2b3c4d 'leaf' (tree.c:31) on rank 0: kernel 'leaf' failed with code 7
  *
- * It is the payload of an error result.  At most LIMIT_ERROR_STORY_BYTES: a longer one
- * loses its middle, because the ends are what people need.
+ * It is the payload of an error result, and behind it stand a zero byte and the root
+ * cause as numbers: its kernel's code and the rank that ran it, four bytes each, the
+ * lowest first.  At most LIMIT_ERROR_STORY_BYTES with these: a longer story loses its
+ * middle, because the ends are what people need.
  */
 #ifndef NODE_TASKS_ERROR_CHAIN_H
 #define NODE_TASKS_ERROR_CHAIN_H
 
 #include "node/context/context.h"
+
+/* The root cause of a failure, where that is a kernel's own. */
+struct root_cause {
+    int code; /* that the kernel returned, or gave moot_call_fail; 0: none */
+    int rank; /* that it ran on; -1: none */
+};
+#define NO_ROOT_CAUSE ((struct root_cause){.code = 0, .rank = -1})
+
+/* An error's payload; NULL without memory. */
+struct payload *story_payload(struct text *story, struct root_cause root);
+/* Of a task that has ended with an error, as far as it is known here. */
+struct root_cause story_root(const struct task *task);
 
 /* The task's kernel returned `code`, or there is a MOOT_ERR_ reason. */
 void story_of_kernel(struct text *story, const struct moot *m, const struct task *task,

@@ -118,6 +118,67 @@ static void odd_kernels(struct seat *seat)
     CHECK(seat, told(seat, "MOOT_ERR_NO_OUTPUT"));
 }
 
+static moot_task_info info_of(struct seat *seat, moot_task task)
+{
+    moot_task_info info = {.code = 77, .code_rank = 77};
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    return info;
+}
+
+/* args: what it returns. */
+static int coded(moot_call *call, void *user)
+{
+    (void)user;
+    return (int)*(const uint64_t *)moot_call_args(call, NULL);
+}
+
+/* Its own code, though its child failed with another. */
+static int translator(moot_call *call, void *user)
+{
+    const struct seat *seat = user;
+    moot_task child;
+    int error =
+        moot_call_spawn(call, &(moot_task_spec){.kernel = seat->kernels[FAIL]}, &child);
+    if (error == MOOT_OK) {
+        error = moot_call_wait(call, child, NULL, NULL);
+    }
+    return error == MOOT_ERR_TASK_FAILED ? 33 : error;
+}
+
+/* On every rank, down a chain of inputs, and down to a child whose parent only passed
+ * its error on. */
+static void a_failure_has_the_code_of_its_root(struct seat *seat)
+{
+    enum { CODED = 16, TRANSLATOR };
+    moot_kernel own = {.name = "translator", .fn = translator, .user = seat};
+    add_kernel(seat, CODED, "coded", coded, 0);
+    EXPECT(seat, moot_kernel_register(seat->m, &own, &seat->kernels[TRANSLATOR]),
+           MOOT_OK);
+    moot_task bad = spawn_u64(seat, FAIL, 1), middle = spawn_sum(seat, &bad, 1, 0),
+              last = spawn_sum(seat, &middle, 1, 0);
+    const struct {
+        moot_task task;
+        int code;
+    } rows[] = {{spawn_u64(seat, SQUARE, 1), 0},
+                {bad, 7},
+                {middle, 7},
+                {last, 7},
+                {spawn_u64(seat, LOSER, 3), 7},
+                {spawn_u64(seat, TRANSLATOR, 3), 33},
+                {spawn_u64(seat, CODED, 12345), 12345},
+                {spawn_u64(seat, CODED, (uint64_t)INT64_C(-4)), -4},
+                {spawn_u64(seat, SILENT, 1), MOOT_ERR_NO_OUTPUT}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int wanted = rows[i].code == 0 ? MOOT_OK : MOOT_ERR_TASK_FAILED;
+        EXPECT(seat, moot_task_wait(seat->m, rows[i].task, MOOT_FOREVER), wanted);
+        moot_task_info info = info_of(seat, rows[i].task);
+        CHECK(seat, info.code == rows[i].code && info.status == wanted);
+        CHECK(seat, info.code != 0 ? info.code_rank >= 0 : info.code_rank == -1);
+        CHECK(seat, strlen(info.story) == 0 || info.story[0] == 't');
+    }
+    CHECK(seat, info_of(seat, last).code_rank == info_of(seat, bad).owner);
+}
+
 /* A field without its bytes is named. */
 static void missing_fields(struct seat *seat)
 {
@@ -309,6 +370,7 @@ static const struct scene scenes[] = {
     SCENE(misuse_inside, .knobs = NULL),
     SCENE(error_chain, .knobs = NULL),
     SCENE(odd_kernels, .knobs = NULL),
+    SCENE(a_failure_has_the_code_of_its_root, .knobs = NULL),
     SCENE(missing_fields, .knobs = NULL),
     SCENE(bad_input, .knobs = NULL),
     SCENE(no_memory, .knobs = NULL),

@@ -74,11 +74,12 @@ static void specs(struct seat *seat)
                     .args = &value,
                     .args_size = sizeof(value)}};
     LATER(moot_task_spec) more = {.now = {.kernel = seat->kernels[SUM]}};
-    moot_task task, next;
+    moot_task task, next, named;
     moot_data data;
     moot_hash hash;
     TAKES(seat, spec, moot_task_spawn(seat->m, &spec.now, &task));
     TAKES(seat, spec, moot_spec_hash(seat->m, &spec.now, &hash));
+    TAKES(seat, spec, moot_task_name(seat->m, &spec.now, &named));
     TAKES(seat, more, moot_task_then(seat->m, task, &more.now, &next));
     EXPECT(seat, moot_task_wait(seat->m, next, MOOT_FOREVER), MOOT_OK);
     EXPECT(seat, moot_data_new(seat->m, task, &data), MOOT_OK);
@@ -116,15 +117,18 @@ static void expect_codes(struct seat *seat, int cut, int longer, const char *cal
 }
 
 /* `call` writes `size` bytes to `out` and no more, and refuses to write fewer than the
- * struct has. */
-#define FILLS(seat, type, call)                                                        \
+ * struct of the first release had, up to the field `first`. */
+#define FILLS(seat, type, first, call)                                                 \
     do {                                                                               \
         static_assert(sizeof(type) + 9 <= LONGEST, #type " fits");                     \
         _Alignas(type) unsigned char bytes_[LONGEST];                                  \
         type *out = (type *)(void *)bytes_;                                            \
         memset(bytes_, UNTOUCHED, sizeof(bytes_));                                     \
-        size_t size = sizeof(type) - 8;                                                \
+        size_t size = offsetof(type, first) + sizeof(out->first) - 8;                  \
         const int cut_ = (call);                                                       \
+        size += 8;                                                                     \
+        EXPECT(seat, (call), MOOT_OK);                                                 \
+        CHECK(seat, bytes_[size] == UNTOUCHED);                                        \
         size = sizeof(type) + 8;                                                       \
         expect_codes(seat, cut_, (call), #call);                                       \
         expect_filled(seat, bytes_, sizeof(type), #call);                              \
@@ -134,9 +138,11 @@ static void outputs(struct seat *seat)
 {
     moot_task tasks[2] = {spawn_u64(seat, SQUARE, 7), spawn_u64(seat, SQUARE, 8)};
     EXPECT(seat, moot_task_wait_all(seat->m, tasks, 2, MOOT_FOREVER), MOOT_OK);
-    FILLS(seat, moot_stats, moot_stats_get_sized(seat->m, out, size));
-    FILLS(seat, moot_task_info, moot_task_info_sized(seat->m, tasks[0], out, size));
-    FILLS(seat, moot_task_info, moot_task_info_all_sized(seat->m, tasks, 1, out, size));
+    FILLS(seat, moot_stats, tasks_taken_over, moot_stats_get_sized(seat->m, out, size));
+    FILLS(seat, moot_task_info, kernel,
+          moot_task_info_sized(seat->m, tasks[0], out, size));
+    FILLS(seat, moot_task_info, kernel,
+          moot_task_info_all_sized(seat->m, tasks, 1, out, size));
 }
 
 static void several_outputs(struct seat *seat)
@@ -159,7 +165,7 @@ static int pass(moot_queue *queue, moot_ticket *const *tickets, size_t count,
                 void *state)
 {
     struct seat *seat = state;
-    FILLS(seat, moot_ticket_view, moot_ticket_look_sized(tickets[0], out, size));
+    FILLS(seat, moot_ticket_view, site, moot_ticket_look_sized(tickets[0], out, size));
     return moot_queue_up(queue, tickets, count);
 }
 
