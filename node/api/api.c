@@ -101,11 +101,7 @@ const char *moot_err_name(int code) { return error_name(code); }
 
 const char *moot_last_error(const moot *m)
 {
-    if (m == NULL) {
-        return thread_error();
-    }
-    const struct lane *lane = lane_look(m->bond);
-    return lane != NULL ? text_get(&lane->error) : "";
+    return m != NULL ? lane_error(m) : thread_error();
 }
 
 /* --- Kernels -------------------------------------------------------------------- */

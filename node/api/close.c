@@ -165,7 +165,8 @@ int close_context(struct moot *m, struct lane *lane)
     }
     serve_until(m, lane, is_alone, CORE_NEVER);
     int code = m->engine.fatal;
-    if (code != 0) {
+    if (code != 0) { /* for moot_last_error(m) and (NULL) */
+        lane_fail(lane, code, "%s", text_get(&m->engine.fatal_story));
         thread_fail(code, "%s", text_get(&m->engine.fatal_story));
     }
     summary_write(m, code);

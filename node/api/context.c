@@ -254,6 +254,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
                            story[0] ? story : error_text(error));
     }
     usr1_join();
+    lane_forget_closed();
     engine_lock(m);
     say_strangers(m);
     summary_begin(m, door_path(m));

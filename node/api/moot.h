@@ -104,7 +104,8 @@ MOOT_API int moot_open(const moot_options *options, moot **out);
  * it is: MPI_Finalize could wait for them, so do not call it, and end by exit().
  * Returns what had ended the moot, if something had: for this rank FENCED or NO_QUORUM,
  * for everyone DIVERGED, STALLED, TRANSPORT (so does a moot over which the program
- * called MPI_Finalize), NO_MEMORY, PROTOCOL; moot_last_error(NULL) has the story. */
+ * called MPI_Finalize), NO_MEMORY, PROTOCOL; moot_last_error(m) has the story, and so
+ * has moot_last_error(NULL). */
 MOOT_API int moot_close(moot *m);
 
 MOOT_API int moot_rank(const moot *m); /* 0 .. size-1, or MOOT_ERR_INVALID */
@@ -116,8 +117,10 @@ MOOT_API int moot_present(moot *m, int rank);
 
 MOOT_API const char *moot_strerror(int code); /* static text, never NULL */
 MOOT_API const char *moot_err_name(int code); /* "MOOT_ERR_STALE"; never NULL */
-/* The long story of this thread's last failed call on m (NULL: of moot_open), "" if
- * none. Borrowed until this thread's next call. */
+/* The long story of this thread's last failed call on m (NULL: of moot_open and
+ * moot_close), "" if none.  m may be closed: its moot_close() that failed, and waits
+ * that this ended, have their stories still, until the thread opens or joins another
+ * moot.  Borrowed until this thread's next call. */
 MOOT_API const char *moot_last_error(const moot *m);
 
 /* --- Kernels ---------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ struct bond {
 
 struct lane {
     struct bond *bond;
+    const struct moot *of; /* the context's address, which may be void by now */
     struct lane *next_of_thread;
     struct lane *prev, *next; /* in the context */
     struct text error;        /* of the last failed call; the thread's own */

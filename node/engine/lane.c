@@ -147,7 +147,7 @@ static struct thread *this_thread(bool make)
     return thread;
 }
 
-/* Lanes of contexts that have closed go when the thread joins another. */
+/* Lanes of contexts that have closed go when the thread opens or joins another. */
 static void forget_closed(struct thread *thread)
 {
     for (struct lane **link = &thread->lanes; *link != NULL;) {
@@ -164,6 +164,14 @@ static void forget_closed(struct thread *thread)
     }
 }
 
+void lane_forget_closed(void)
+{
+    struct thread *thread = this_thread(false);
+    if (thread != NULL) {
+        forget_closed(thread);
+    }
+}
+
 static struct lane *lane_make(struct thread *thread, struct bond *bond)
 {
     struct lane *lane = calloc(1, sizeof(*lane));
@@ -172,6 +180,7 @@ static struct lane *lane_make(struct thread *thread, struct bond *bond)
     }
     forget_closed(thread);
     lane->bond = bond;
+    lane->of = bond->m;
     lane->number = LANE_NO_NUMBER;
     lane->state = CORE_LANE_RUNNING;
     lane->next_of_thread = thread->lanes;
@@ -195,6 +204,16 @@ struct lane *lane_look(const struct bond *bond)
         lane = lane->next_of_thread;
     }
     return lane;
+}
+
+const char *lane_error(const struct moot *m)
+{
+    const struct thread *thread = this_thread(false);
+    const struct lane *lane = thread != NULL ? thread->lanes : NULL; /* newest first */
+    while (lane != NULL && lane->of != m) {
+        lane = lane->next_of_thread;
+    }
+    return lane != NULL ? text_get(&lane->error) : "";
 }
 
 struct lane *lane_now(const struct moot *m, struct lane *lane)

@@ -63,6 +63,14 @@ int lane_fail(struct lane *lane, int code, const char *format, ...)
 /* The same for calls without a context: moot_open, or a NULL context. */
 int thread_fail(int code, const char *format, ...)
     __attribute__((cold, format(printf, 2, 3)));
+
+/* The story of this thread's last failed call on `m`, "" if there is none.  Nothing is
+ * read of `m`, which may be closed. */
+const char *lane_error(const struct moot *m);
+/* The same of calls without a context. */
 const char *thread_error(void);
+/* Drops this thread's stories of contexts that are closed: a new one may have the
+ * address of an old one. */
+void lane_forget_closed(void);
 
 #endif
