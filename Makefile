@@ -309,7 +309,7 @@ AGAIN = $(MAKE) --no-print-directory -j$(JOBS)
 # Debian 12's names.  A second make then sees what the packages brought.
 PACKAGES := gcc make libopenmpi-dev openmpi-bin libsodium-dev protobuf-compiler \
   protobuf-c-compiler libprotobuf-c-dev libcmocka-dev pkg-config
-PACKAGES_CHECK := clang clang-format-15 clang-tidy libclang-rt-14-dev shellcheck mandoc binutils \
+PACKAGES_CHECK := g++ clang clang-format-15 clang-tidy libclang-rt-14-dev shellcheck mandoc binutils \
   python3 iproute2
 
 .PHONY: deps deps-check run

@@ -25,7 +25,8 @@
  *    first release of this ABI had, so a field that came later, which says so, needs
  *    it.  Structs grow behind their last field only, and programs and libraries of
  *    different releases take each other's, but for a field that is set and that the
- *    library does not know: INVALID;
+ *    library does not know: INVALID.  MOOT_INIT(type) is such a struct, empty, with its
+ *    size set;
  *  - a struct that a program gets need not be initialised; the calls are macros that
  *    say its size (`..._sized`);
  *  - data that it returns are borrowed until the named release; strings until the next
@@ -49,6 +50,24 @@
 #define MOOT_API __attribute__((visibility("default")))
 #else
 #define MOOT_API
+#endif
+
+/* An empty struct of a type that a program fills, with its size: for a variable in a
+ * function, whose fields are then set one by one, which C++ compiles, too:
+ *
+ *     moot_kernel kernel = MOOT_INIT(moot_kernel);
+ *     kernel.name = "square";
+ *     kernel.fn = square;
+ */
+#ifdef __cplusplus
+#define MOOT_INIT(type)                                                                \
+    ([] {                                                                              \
+        type empty_ = type();                                                          \
+        empty_.size = sizeof(type);                                                    \
+        return empty_;                                                                 \
+    }())
+#else
+#define MOOT_INIT(type) ((type){.size = sizeof(type)})
 #endif
 
 #ifdef __cplusplus

@@ -3,7 +3,14 @@
 #define NODE_API_MOOT_MPI_H
 
 #include "node/api/moot.h"
+#if defined(__cplusplus) && defined(__GNUC__) && __GNUC__ >= 8
+#pragma GCC diagnostic push /* of MPI's bindings for C++ */
+#pragma GCC diagnostic ignored "-Wcast-function-type"
 #include <mpi.h>
+#pragma GCC diagnostic pop
+#else
+#include <mpi.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
