@@ -1,4 +1,5 @@
-/* moot_mpi.h - moot on a communicator of the program's own. */
+/* moot_mpi.h - moot on a communicator of the program's own, and waits for its requests.
+ */
 #ifndef NODE_API_MOOT_MPI_H
 #define NODE_API_MOOT_MPI_H
 
@@ -25,6 +26,22 @@ extern "C" {
  * MPI_THREAD_SERIALIZED, not while another thread is in MPI.  Adds INVALID for an
  * intercommunicator or MPI_COMM_NULL. */
 MOOT_API int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **out);
+
+/* As MPI_Wait, for a request of the program's own: blocks until it is complete, and
+ * meanwhile serves peers and runs tasks on this thread, at every level of threads that
+ * MPI offers.  To the other ranks this thread is parked (moot_park): it will spawn
+ * nothing before the call returns, so tasks that it chairs and does not hold may be
+ * yielded.  A rank that waits for a request and needs no tasks meanwhile may do so by
+ * MPI_Wait between moot_park and moot_unpark as well, where a helper thread serves.
+ *
+ * `status` may be NULL or MPI_STATUS_IGNORE.  A request of MPI_REQUEST_NULL is
+ * complete. Nothing ends the call when a rank dies from which the message was to come.
+ *
+ * Errors: TRANSPORT with MPI's own words, where the communicator's error handler is
+ * MPI_ERRORS_RETURN, or if MPI is finalised; INVALID; STATE in a kernel, in a watch,
+ * and while parked; CLOSED when another thread closes the moot, and what ends the moot
+ * for every rank: the request is still the program's then.  LIMIT, NO_MEMORY. */
+MOOT_API int moot_mpi_wait(moot *m, MPI_Request *request, MPI_Status *status);
 
 #ifdef __cplusplus
 }

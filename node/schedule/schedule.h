@@ -18,6 +18,7 @@
 #include "node/schedule/call_frame.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/foreign_wait.h"
 #include "node/schedule/priority.h"
 #include "node/schedule/ready.h"
 #include "node/schedule/retry.h"

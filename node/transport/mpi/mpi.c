@@ -1,4 +1,4 @@
-/* mpi.c - frames and bulk transfers over MPI 3.1, and moot_open_comm.
+/* mpi.c - frames and bulk transfers over MPI 3.1, moot_open_comm and moot_mpi_wait.
  *
  * The one source file that sees MPI.  Private duplicates of the program's communicator
  * carry everything, with MPI_ERRORS_RETURN and few tags: what a message is about
@@ -32,6 +32,7 @@
 #include "hashing/base/hot.h"
 #include "node/api/context_open.h"
 #include "node/api/moot_mpi.h"
+#include "node/schedule/foreign_wait.h"
 #include "node/transport/exchange.h"
 #include "node/transport/hello.h"
 #include "node/transport/mpi/sigpipe.h"
@@ -46,6 +47,7 @@
 
 #include "node/transport/mpi/mpi_end.h"
 #include "node/transport/mpi/mpi_flights.h"
+#include "node/transport/mpi/mpi_wait.h"
 
 enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK };
 /* What MPI sends without asking the receiver first, over shared memory. */
