@@ -1,4 +1,5 @@
-/* moot_watch.h - looking at tasks: all that are known here, and their changes of state.
+/* moot_watch.h - looking at tasks: all that are known here, and their changes of state;
+ * and at ranks that go.
  *
  * Both say what this rank knows.  A rank hears of another's task what it needs, and no
  * more: it knows a task that it has spawned, named by its hash, or taken as an input;
@@ -83,8 +84,18 @@ enum moot_event_kind {
     MOOT_EVENT_DONE = 32,    /* its end is known here, and `rank` ran it; told after its
                                 SPAWNED, if it has one */
     MOOT_EVENT_FAILED = 64,  /* likewise, or a wait for it cannot end well */
-    MOOT_EVENT_CANCELLED = 128
+    MOOT_EVENT_CANCELLED = 128,
+    /* Of ranks, not tasks: `rank` says which, and there is no hash, kernel or label. */
+    MOOT_EVENT_RANK_DIED = 256,    /* its process has ended, as this rank found */
+    MOOT_EVENT_RANK_REMOVED = 512, /* the ranks go on without it: it died, or was voted
+                                      out because it was silent or out of reach.  Or
+                                      this rank itself is, and the moot ends for it */
+    MOOT_EVENT_RANK_LEFT = 1024    /* it said farewell: all ranks have closed */
 };
+#define MOOT_EVENTS_OF_TASKS 255u
+#define MOOT_EVENTS_OF_RANKS                                                           \
+    ((unsigned)MOOT_EVENT_RANK_DIED | (unsigned)MOOT_EVENT_RANK_REMOVED |              \
+     (unsigned)MOOT_EVENT_RANK_LEFT)
 
 typedef struct moot_event {
     enum moot_event_kind kind;
@@ -94,14 +105,14 @@ typedef struct moot_event {
     int rank;        /* as the kind says, or -1 */
     int status;      /* of an end: MOOT_OK or the error */
     const char *why; /* VOTED: the evidence, as in moot_task_info; FAILED and CANCELLED:
-                        the chain of causes; else "" */
+                        the chain of causes; RANK_REMOVED: in words; else "" */
     const char *kernel, *label, *site; /* as far as known, else "" */
 } moot_event;
 
 typedef struct moot_watch {
     size_t size;              /* sizeof(moot_watch), or 0 */
-    uint32_t kinds;           /* enum moot_event_kind, added up; 0: all */
-    const char *label_prefix; /* NULL: any task; copied */
+    uint32_t kinds;           /* enum moot_event_kind, added up; 0: all of tasks */
+    const char *label_prefix; /* NULL: any task; copied.  Not for events of ranks */
     void (*fn)(void *user, const moot_event *event);
     void *user;
 } moot_watch;
@@ -115,7 +126,11 @@ typedef struct moot_watch_id {
  * the event and its strings good during the call.  It should be short, for that thread
  * has work to do.  It may look and cancel.  Refused there with STATE are a spawn, a
  * wait and moot_close(), and what belongs to a thread: queues, groups, scopes, parking.
- * Errors: INVALID, LIMIT (more than 64), NO_MEMORY. */
+ *
+ * What befell ranks before is not told: moot_present() says who is here.  A rank that
+ * died is told as DIED where that is seen, which a death on another host may not be,
+ * and as REMOVED once the ranks have agreed to go on without it. Errors: INVALID, LIMIT
+ * (more than 64), NO_MEMORY. */
 MOOT_API int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out);
 /* Once it returns `fn` is not called any more; inside `fn` itself it returns at once.
  * moot_close() ends watches, too, after their last events.  STALE, INVALID. */

@@ -105,6 +105,7 @@ static void lose(struct moot *m, uint32_t rank, enum member_state state)
     member->state = state;
     if (state == MEMBER_DEAD) {
         trace_lost(m, rank, true);
+        observe_rank(m, MOOT_EVENT_RANK_DIED, rank, "");
     }
     outbox_void(m, rank);
     m->transport->ops->go_alone(m->transport);
@@ -186,12 +187,14 @@ static void tell_view(struct moot *m, const struct rankset *members,
     }
 }
 
+static const char OUT_OF_REACH[] = "was silent for too long or is out of reach";
+
 static void add_gone(struct text *text, const struct moot *m, uint32_t rank)
 {
     const struct member *member = &m->members.all[rank];
     text_add(text, "%srank %u ", text->length > 0 ? ", " : "", rank);
     if (member->state != MEMBER_DEAD) {
-        text_add(text, "was silent for too long or is out of reach");
+        text_add(text, "%s", OUT_OF_REACH);
         return;
     }
     text_add(text, "died (agreed on ");
@@ -213,6 +216,8 @@ void members_carry_view(struct moot *m, const struct core_output *output)
         member->removed_ns = now_ns;
         member->epoch = m->members.epoch;
         trace_lost(m, rank, false);
+        observe_rank(m, MOOT_EVENT_RANK_REMOVED, rank,
+                     member->state == MEMBER_DEAD ? "died" : OUT_OF_REACH);
         if (member->state == MEMBER_HERE) {
             outbox_hurry(m, rank); /* the view itself may be among it */
             lose(m, rank, MEMBER_REMOVED);
@@ -238,6 +243,8 @@ void members_carry_quorum(struct moot *m, const struct core_output *output)
 void members_carry_fenced(struct moot *m, const struct core_output *output)
 {
     m->transport->ops->go_alone(m->transport);
+    observe_rank(m, MOOT_EVENT_RANK_REMOVED, m->group.rank,
+                 "the others did not hear it");
     engine_fail(m, output->u.fenced.code,
                 "the others removed rank %u from the moot: they had not heard it for "
                 "longer than MOOT_SUSPECT",
@@ -276,6 +283,9 @@ bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *m
     const int code = message->u.adjourn.exit_code;
     const bool here = members_is_here(m, from);
     if (here) {
+        if (!m->members.all[from].left && code == MOOT_OK) {
+            observe_rank(m, MOOT_EVENT_RANK_LEFT, from, "");
+        }
         m->members.all[from].left = true;
         progress_wake(m);
     }

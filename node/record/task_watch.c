@@ -90,8 +90,9 @@ static int add_watch(struct moot *m, struct lane *lane, const moot_watch *watch,
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_watch_add: no memory");
         }
     }
+    uint32_t kinds = watch->kinds != 0 ? watch->kinds : MOOT_EVENTS_OF_TASKS;
     *watcher = (struct watcher){.id = ++m->record.observe->last_id,
-                                .kinds = watch->kinds != 0 ? watch->kinds : UINT32_MAX,
+                                .kinds = kinds,
                                 .label_prefix = prefix,
                                 .fn = watch->fn,
                                 .user = watch->user};
@@ -106,7 +107,7 @@ static int add_watch(struct moot *m, struct lane *lane, const moot_watch *watch,
 
 int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out)
 {
-    const uint32_t known = 2 * MOOT_EVENT_CANCELLED - 1;
+    const uint32_t known = MOOT_EVENTS_OF_TASKS | MOOT_EVENTS_OF_RANKS;
     moot_watch room;
     watch = watch != NULL ? sized_watch(watch, &room) : NULL;
     if (m == NULL || watch == NULL || out == NULL || watch->fn == NULL ||
@@ -177,6 +178,7 @@ static bool wants(const struct watcher *watcher, enum moot_event_kind kind,
 {
     return watcher->id != 0 && (watcher->kinds & (uint32_t)kind) != 0 &&
            (watcher->label_prefix == NULL ||
+            ((uint32_t)kind & MOOT_EVENTS_OF_RANKS) != 0 ||
             strncmp(label, watcher->label_prefix, strlen(watcher->label_prefix)) == 0);
 }
 
@@ -205,13 +207,13 @@ static struct happened *happened_add(struct observe *observe)
     return &observe->happened[observe->count++];
 }
 
-/* `story` is copied. */
-static void add(struct moot *m, enum moot_event_kind kind, const struct task *task,
-                int rank, int status, const char *why, const char *story)
+/* Queues the event, if it is wanted: number and time are set here; `label` and `story`
+ * are copied. */
+static void queue_event(struct moot *m, const moot_event *event, const char *label,
+                        const char *story)
 {
     struct observe *observe = m->record.observe;
-    const char *label = task_label(task) != NULL ? task_label(task) : "";
-    if (!is_wanted(observe, kind, label)) {
+    if (!is_wanted(observe, event->kind, label)) {
         return;
     }
     uint64_t sequence = ++observe->last_sequence;
@@ -220,18 +222,34 @@ static void add(struct moot *m, enum moot_event_kind kind, const struct task *ta
         return;
     }
     happened->story = story != NULL && story[0] != '\0' ? strdup(story) : NULL;
-    happened->event =
-        (moot_event){.kind = kind,
-                     .sequence = sequence,
-                     .when = (moot_duration)(m->now_ns - m->opened_ns),
-                     .hash = task->hash,
-                     .rank = rank,
-                     .status = status,
-                     .why = why != NULL ? why : "",
-                     .kernel = task->kernel != NULL ? task->kernel->name : "",
-                     .site = task_site(task) != NULL ? task_site(task) : ""};
+    happened->event = *event;
+    happened->event.sequence = sequence;
+    happened->event.when = (moot_duration)(m->now_ns - m->opened_ns);
     strncpy(happened->label, label, LIMIT_LABEL_BYTES);
     happened->label[LIMIT_LABEL_BYTES] = '\0';
+}
+
+static void add(struct moot *m, enum moot_event_kind kind, const struct task *task,
+                int rank, int status, const char *why, const char *story)
+{
+    const moot_event event = {.kind = kind,
+                              .hash = task->hash,
+                              .rank = rank,
+                              .status = status,
+                              .why = why != NULL ? why : "",
+                              .kernel = task->kernel != NULL ? task->kernel->name : "",
+                              .site = task_site(task) != NULL ? task_site(task) : ""};
+    queue_event(m, &event, task_label(task) != NULL ? task_label(task) : "", story);
+}
+
+void observe_rank(struct moot *m, enum moot_event_kind kind, uint32_t rank,
+                  const char *why)
+{
+    if (observed(m, kind)) {
+        const moot_event event = {
+            .kind = kind, .rank = (int)rank, .why = why, .kernel = "", .site = ""};
+        queue_event(m, &event, "", NULL);
+    }
 }
 
 void observe_event(struct moot *m, enum moot_event_kind kind, const struct task *task,

@@ -1,4 +1,4 @@
-/* task_watch.h - telling the program what becomes of tasks.
+/* task_watch.h - telling the program what becomes of tasks, and of ranks.
  *
  * Where something happens to a task one of the functions below is called, beside the
  * hook of the trace; without a watch that asks for this kind it is a look at a mask.
@@ -21,6 +21,9 @@ struct core_output;
 /* `why`: a string that stays, or NULL; `rank`: -1 for none. */
 void observe_event(struct moot *m, enum moot_event_kind kind, const struct task *task,
                    int rank, const char *why);
+/* One of MOOT_EVENTS_OF_RANKS; `why`: a string that stays. */
+void observe_rank(struct moot *m, enum moot_event_kind kind, uint32_t rank,
+                  const char *why);
 /* What was said since `mark` did not come to be. */
 uint64_t observe_mark(const struct moot *m);
 void observe_retract(struct moot *m, uint64_t mark);

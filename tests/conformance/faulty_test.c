@@ -38,11 +38,63 @@ static void big_results(struct seat *seat)
     }
 }
 
+/* What a watch on ranks was told. */
+static struct seen {
+    atomic_int died, removed, left, others;
+    atomic_int last; /* rank that was removed */
+    atomic_bool named;
+} seen[SEATS_MAX];
+
+static void see_rank(void *user, const moot_event *event)
+{
+    struct seen *mine = user;
+    if (event->kind == MOOT_EVENT_RANK_DIED) {
+        mine->died++;
+    } else if (event->kind == MOOT_EVENT_RANK_REMOVED) {
+        mine->last = event->rank;
+        mine->named = strstr(event->why, "silent") != NULL &&
+                      event->kernel[0] == '\0' && event->label[0] == '\0' &&
+                      event->site[0] == '\0';
+        mine->removed++;
+    } else if (event->kind == MOOT_EVENT_RANK_LEFT) {
+        mine->left++;
+    } else {
+        mine->others++;
+    }
+}
+
+/* Labels are tasks': ranks are told whatever the prefix. */
+static void watch_ranks(struct seat *seat)
+{
+    struct seen *mine = &seen[seat->rank];
+    moot_watch_id id;
+    *mine = (struct seen){0};
+    EXPECT(seat,
+           moot_watch_add(seat->m,
+                          &(moot_watch){.kinds = MOOT_EVENTS_OF_RANKS,
+                                        .label_prefix = "none",
+                                        .fn = see_rank,
+                                        .user = mine},
+                          &id),
+           MOOT_OK);
+}
+
+static void expect_removed(struct seat *seat, int rank)
+{
+    const struct seen *mine = &seen[seat->rank];
+    for (int i = 0; i < 5000 && mine->removed == 0; i++) {
+        nap_ms(1);
+    }
+    CHECK(seat, mine->removed == 1 && mine->last == rank && mine->named);
+    CHECK(seat, mine->died == 0 && mine->left == 0 && mine->others == 0);
+}
+
 /* The last rank is cut off for good: the others go on, and it is told. */
 static void cut_off(struct seat *seat)
 {
     bool last = seat->rank == seat->size - 1;
     int code = MOOT_OK;
+    watch_ranks(seat);
     for (uint64_t i = 0; i < 4000 && code == MOOT_OK; i++) {
         moot_task task = spawn_u64(seat, SQUARE, i);
         code = moot_task_wait(seat->m, task, MOOT_FOREVER);
@@ -54,12 +106,17 @@ static void cut_off(struct seat *seat)
     CHECK(seat, code == (last ? MOOT_ERR_NO_QUORUM : MOOT_OK));
     CHECK(seat, last || moot_present(seat->m, seat->size - 1) == 0);
     CHECK(seat, seat->rank != 0 || reported(seat, "go on in view 2"));
+    if (!last) {
+        expect_removed(seat, seat->size - 1);
+    }
 }
 
 static void cut_off_after(struct seat *seat)
 {
     bool last = seat->rank == seat->size - 1;
     CHECK(seat, seat->close_code == (last ? MOOT_ERR_NO_QUORUM : MOOT_OK));
+    CHECK(seat, last || (seen[seat->rank].left == seat->size - 2 &&
+                         seen[seat->rank].removed == 1));
 }
 
 static moot_task spawn_among(struct seat *seat, int first, const moot_task *input,

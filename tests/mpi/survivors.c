@@ -13,7 +13,8 @@
  *   - a task was started at most once by all ranks that finished.
  *
  * A group around all spawns ends well if every wait has.
- * Each rank is told of all tasks that it takes over from ranks that are gone.
+ * Each rank is told of all tasks that it takes over from ranks that are gone, and of
+ * each other rank that it died, was removed, or left in the end.
  *
  * A wait for a once task may end with MAYBE_RAN, and what needs it fails or is lost,
  * only if a rank did not finish.  A rank that was removed while it stood still ends
@@ -195,6 +196,34 @@ static void on_rerun(void *user, const moot_event *event)
     told_wrong += moot_present(m, event->rank) != 0;
 }
 
+/* Sets of ranks, as a watch was told. */
+static atomic_ullong told_died, told_gone, told_left; /* gone: died or was removed */
+
+static void on_rank(void *user, const moot_event *event)
+{
+    unsigned long long bit = 1ull << event->rank;
+    (void)user;
+    if (event->kind == MOOT_EVENT_RANK_DIED) {
+        told_died |= bit;
+    }
+    atomic_fetch_or(event->kind == MOOT_EVENT_RANK_LEFT ? &told_left : &told_gone, bit);
+}
+
+/* `gone` are those that were so before the close; all on this host. */
+static bool ranks_are_told(unsigned long long gone)
+{
+    unsigned long long others = ((1ull << ledger->size) - 1) & ~(1ull << self);
+    const char *plan = getenv("MOOT_FAULTS");
+    bool killed = plan != NULL && strncmp(plan, "kill:", 5) == 0;
+    if ((gone & ~(killed ? told_died : told_gone)) == 0 &&
+        (told_gone | told_left) == others) {
+        return true;
+    }
+    fprintf(stderr, "survivors: WRONG: rank %d: gone %llx, told gone %llx, left %llx\n",
+            self, gone, (unsigned long long)told_gone, (unsigned long long)told_left);
+    return false;
+}
+
 struct play {
     moot *m;
     moot_kernel_id pure, once;
@@ -207,6 +236,11 @@ static void give_up(const struct play *play, const char *what, uint32_t task, in
             moot_err_name(code), moot_last_error(play->m));
     if (code == MOOT_ERR_FENCED || code == MOOT_ERR_NO_QUORUM) {
         moot_close(play->m);
+    }
+    if (code == MOOT_ERR_FENCED && (told_gone >> self & 1) == 0) {
+        fprintf(stderr, "survivors: WRONG: rank %d was not told that it was removed\n",
+                self);
+        _exit(1);
     }
     _exit(code == MOOT_ERR_FENCED ? EXIT_REMOVED : 1);
 }
@@ -292,6 +326,8 @@ static int run(uint64_t seed)
         play.m,
         &(moot_watch){.kinds = MOOT_EVENT_RERUN, .fn = on_rerun, .user = &play.m},
         &watch);
+    moot_watch_add(play.m, &(moot_watch){.kinds = MOOT_EVENTS_OF_RANKS, .fn = on_rank},
+                   &watch);
     moot_group_open(play.m);
     for (uint32_t task = 0; task < TASKS; task++) {
         uint64_t word = mix(seed ^ mix(task * RANKS_MAX + (uint32_t)self));
@@ -309,7 +345,14 @@ static int run(uint64_t seed)
     }
     moot_stats stats = {0};
     moot_stats_get(play.m, &stats);
+    unsigned long long gone = 0;
+    for (int rank = 0; rank < (int)ledger->size; rank++) {
+        gone |= moot_present(play.m, rank) == 0 ? 1ull << rank : 0;
+    }
     code = moot_close(play.m);
+    if (code == MOOT_OK && !ranks_are_told(gone)) {
+        return 1;
+    }
     if (code == MOOT_OK && (told_reruns < stats.tasks_taken_over || told_wrong > 0)) {
         fprintf(stderr,
                 "survivors: WRONG: rank %d took over %llu tasks, was told of %u, "
