@@ -142,9 +142,7 @@ static int throttle_close(moot_queue *queue, void *state)
 {
     struct throttle *throttle = state;
     size_t held = throttle->count < throttle->width ? throttle->count : throttle->width;
-    for (size_t i = 0; i < held; i++) {
-        (void)moot_task_release(moot_queue_context(queue), throttle->last[i]);
-    }
+    (void)moot_task_release_all(moot_queue_context(queue), throttle->last, held);
     free(throttle);
     return MOOT_OK;
 }
@@ -209,10 +207,9 @@ static void gather(struct program *program)
 {
     moot *m = program->m;
     for (int i = 0; i < program->count; i++) {
-        const void *data;
-        size_t size;
-        CHECK(moot_task_fetch(m, program->tasks[i], MOOT_FOREVER, &data, &size));
-        memcpy(&program->spans[i], data, sizeof(program->spans[i]));
+        CHECK(moot_task_fetch_into(m, program->tasks[i], MOOT_FOREVER,
+                                   &program->spans[i], sizeof(program->spans[i]),
+                                   NULL));
     }
 }
 

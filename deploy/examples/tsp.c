@@ -420,14 +420,13 @@ static int run(moot *m, const char *path, struct search *s)
                            .args = path,
                            .args_size = strlen(path) + 1,
                            .label = "map"};
-    const void *data;
-    size_t size;
     int code;
 
     s->m = m;
     s->kernel = add_kernel(m, "tsp.search", kernel_search);
     check(m, "spawn", moot_task_spawn(m, &spec, &s->problem_task));
-    code = moot_task_fetch(m, s->problem_task, MOOT_FOREVER, &data, &size);
+    code = moot_task_fetch_into(m, s->problem_task, MOOT_FOREVER, &s->problem,
+                                sizeof(s->problem), NULL);
     s->speaks = is_lowest(m);
     if (code == MOOT_ERR_TASK_FAILED) {
         if (s->speaks) {
@@ -436,7 +435,6 @@ static int run(moot *m, const char *path, struct search *s)
         return EXIT_INPUT;
     }
     check(m, "fetch", code);
-    s->problem = *(const struct problem *)data;
     s->best = s->problem.first;
     search(s);
     printf("rank %d spawned %d subtrees, pruned %d by its own best tour\n",
