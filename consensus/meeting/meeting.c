@@ -15,9 +15,10 @@ static uint32_t lowest(const struct core *core)
     return rankset_next(&core->members, 0);
 }
 
+/* Whose program has ended, it waits no more. */
 static bool is_waiting(const struct core *core)
 {
-    return core->meeting.number > core->meeting.met;
+    return core->meeting.number > core->meeting.met && !core->step.closed;
 }
 
 static void say(struct core *core, uint32_t to, enum meet_what what, uint64_t number)
@@ -42,7 +43,7 @@ static void say_outcome(struct core *core, uint32_t to, uint64_t number)
         return;
     }
     message->u.meet = (struct message_meet){.what = MEET_MET, .number = number};
-    if (number == core->meeting.met) {
+    if (number == core->meeting.met && !rankset_empty(&core->meeting.came)) {
         message->u.meet.code = core->meeting.code;
         message->u.meet.came = out_copy_set(core, &core->meeting.came);
     }
@@ -55,7 +56,8 @@ static void put_out(struct core *core, uint64_t number, int32_t code,
     if (output != NULL) {
         output->u.met.number = number;
         output->u.met.code = code;
-        output->u.met.came = out_copy_set(core, came);
+        bool known = came != NULL && !rankset_empty(came);
+        output->u.met.came = known ? out_copy_set(core, came) : NULL;
     }
 }
 
@@ -81,7 +83,8 @@ static bool all_are_here(const struct core *core)
     return !rankset_empty(&meeting->here);
 }
 
-/* Tells those who came, itself last: there the outcome is taken as anybody's. */
+/* Tells those who came, and itself even if it has closed: there the outcome is taken as
+ * anybody's. */
 static void conclude(struct core *core)
 {
     assert(lowest(core) == core->rank && !rankset_empty(&core->meeting.here));
@@ -89,9 +92,8 @@ static void conclude(struct core *core)
     const struct rankset *came = out_copy_set(core, &core->meeting.here);
     FOR_MEMBERS(core, rank)
     {
-        struct message *message = came != NULL && rankset_has(came, rank)
-                                      ? agenda_send(core, rank, MESSAGE_MEET)
-                                      : NULL;
+        bool hears = came != NULL && (rankset_has(came, rank) || rank == core->rank);
+        struct message *message = hears ? agenda_send(core, rank, MESSAGE_MEET) : NULL;
         if (message != NULL) {
             message->u.meet = (struct message_meet){.what = MEET_MET,
                                                     .number = core->meeting.met + 1,

@@ -114,6 +114,64 @@ static void who_has_closed_is_not_waited_for(void **state)
     }
 }
 
+/* The lowest may have closed, and finds one meeting after the other over. */
+static void who_has_closed_goes_on_counting(void **state)
+{
+    (void)state;
+    for (uint32_t closed = 0; closed < 3; closed++) {
+        bench_open(3, CORE_REPAIR);
+        close_rank(closed);
+        for (uint64_t number = 1; number <= 3; number++) {
+            arrive((closed + 1) % 3);
+            arrive((closed + 2) % 3);
+            settle();
+            assert_met((closed + 1) % 3, number, 2);
+            assert_met((closed + 2) % 3, number, 2);
+        }
+        close_all();
+        bench_close();
+    }
+}
+
+static void who_closes_at_a_meeting_waits_no_more(void **state)
+{
+    (void)state;
+    for (uint32_t closed = 0; closed < 3; closed++) {
+        bench_open(3, CORE_REPAIR);
+        arrive(closed);
+        close_rank(closed);
+        settle();
+        arrive((closed + 1) % 3);
+        arrive((closed + 2) % 3);
+        settle();
+        assert_met((closed + 1) % 3, 1, 3);
+        assert_met((closed + 2) % 3, 1, 3);
+        assert_int_equal(bench.met[closed], 0);
+        close_all();
+        bench_close();
+    }
+}
+
+/* Who joined later hears of a meeting long past that it is over, and of later ones. */
+static void an_old_meeting_is_over_whoever_came(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    arrive(1);
+    struct message old = {.type = MESSAGE_MEET,
+                          .u.meet = {.what = MEET_MET, .number = 2}};
+    core_view(bench.core[1], &old.epoch, &old.view_id);
+    struct core_event event = {.type = CORE_EV_RECV};
+    event.u.recv.from = 0;
+    event.u.recv.uid = bench.uids[0];
+    event.u.recv.message = &old;
+    assert_int_equal(step(1, &event), MOOT_OK);
+    assert_met(1, 1, 0);
+    arrive(1);
+    assert_met(1, 2, 0);
+    bench_close();
+}
+
 /* Whoever dies, the others wait for each other and not for it. */
 static void who_dies_is_not_waited_for(void **state)
 {
@@ -199,6 +257,9 @@ int main(void)
         cmocka_unit_test(who_waits_comes_to_no_other),
         cmocka_unit_test(different_purposes_are_told_to_all),
         cmocka_unit_test(who_has_closed_is_not_waited_for),
+        cmocka_unit_test(who_has_closed_goes_on_counting),
+        cmocka_unit_test(who_closes_at_a_meeting_waits_no_more),
+        cmocka_unit_test(an_old_meeting_is_over_whoever_came),
         cmocka_unit_test(who_dies_is_not_waited_for),
         cmocka_unit_test(an_outcome_outlives_who_found_it),
         cmocka_unit_test(whoever_heard_an_outcome_tells_it),
