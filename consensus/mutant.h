@@ -109,6 +109,12 @@
     X(MEETEARLY, "a meeting is over when the first has come")                          \
     X(MEETCLOSED, "who has closed is waited for at meetings")                          \
     X(MEETFORGOT, "a new view's lowest is not told of the last meeting")               \
+    X(MEETUNTOLD, "a new view's lowest is not told who has arrived")                   \
+    X(MEETOPEN, "a new view's lowest is not told who has closed")                      \
+    X(MEETSTALE, "who has arrived in the view before counts as here")                  \
+    X(MEETKEPT, "an outcome that others bring is not passed on")                       \
+    X(MEETLATE, "who comes to a meeting that is over is not told so")                  \
+    X(MEETMIXED, "nobody looks at what the others came for")                           \
     X(LEAVEUNASKED, "who leaves keeps what it chairs and nobody asks for")             \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \

@@ -110,7 +110,7 @@ static void note_arrival(struct core *core, uint32_t from, const moot_hash *purp
     if (rankset_empty(&meeting->here)) {
         meeting->wanted = *purpose;
     }
-    meeting->mixed |= !hash_equal(&meeting->wanted, purpose);
+    meeting->mixed |= !hash_equal(&meeting->wanted, purpose) && !MUTANT(MEETMIXED);
     if (!rankset_add(&meeting->here, from)) {
         core->broken = true;
     }
@@ -120,7 +120,9 @@ static void on_arrived(struct core *core, uint32_t from, const struct message *m
 {
     const uint64_t number = message->u.meet.number;
     if (number <= core->meeting.met) {
-        say_outcome(core, from, number);
+        if (!MUTANT(MEETLATE)) {
+            say_outcome(core, from, number);
+        }
     } else if (number == core->meeting.met + 1 &&
                !rankset_has(&core->meeting.closed, from)) {
         note_arrival(core, from, &message->hash);
@@ -146,7 +148,8 @@ static void take_outcome(struct core *core, const struct message_meet *meet)
     }
     FOR_MEMBERS(core, rank)
     {
-        if (rankset_has(&meeting->here, rank) && rank != core->rank) {
+        if (rankset_has(&meeting->here, rank) && rank != core->rank &&
+            !MUTANT(MEETKEPT)) {
             say_outcome(core, rank, next);
         }
     }
@@ -214,15 +217,17 @@ void meeting_close(struct core *core)
 void meeting_enter_view(struct core *core)
 {
     struct core_meeting *meeting = &core->meeting;
-    forget_arrivals(core);
+    if (!MUTANT(MEETSTALE)) {
+        forget_arrivals(core);
+    }
     rankset_release(&meeting->closed);
     if (meeting->met > 0 && !MUTANT(MEETFORGOT)) {
         say_outcome(core, lowest(core), meeting->met);
     }
-    if (is_waiting(core)) {
+    if (is_waiting(core) && !MUTANT(MEETUNTOLD)) {
         say(core, lowest(core), MEET_ARRIVED, meeting->number);
     }
-    if (core->step.closed) {
+    if (core->step.closed && !MUTANT(MEETOPEN)) {
         say(core, lowest(core), MEET_CLOSED, meeting->met);
     }
 }

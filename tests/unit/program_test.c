@@ -258,6 +258,97 @@ static void waits_come_after_what_they_need(void **state)
     for_each_program(check_scripts);
 }
 
+/* --- Meetings --------------------------------------------------------------------- */
+
+/* Of one lane, when it comes to a meeting, or has ended. */
+struct place {
+    bool comes;
+    uint32_t purpose;
+    uint32_t spawned; /* everything of its own below that */
+    int64_t awaited;  /* nothing above that, so far */
+};
+
+static bool waits_for(const struct program *program, const struct program_step *step,
+                      uint32_t task)
+{
+    return (step->op == PROGRAM_WAIT_ALL || step->op == PROGRAM_WAIT_ANY ||
+            step->op == PROGRAM_FETCH) &&
+           !program->outcomes[task].ghostly;
+}
+
+static struct place find_place(const struct program *program, uint32_t rank,
+                               uint32_t lane, uint32_t meeting)
+{
+    const struct program_script *script = program_script(program, rank, lane);
+    struct place place = {.spawned = program->task_count, .awaited = -1};
+    uint32_t at = 0, met = 0;
+    for (; at < script->count && !place.comes; at++) {
+        const struct program_step *step = &script->steps[at];
+        for (uint32_t i = 0; i < step->tasks.count; i++) {
+            uint32_t task = step->tasks.items[i];
+            if (waits_for(program, step, task) && task > place.awaited) {
+                place.awaited = task;
+            }
+        }
+        place.comes = step->op == PROGRAM_MEET && met++ == meeting;
+        place.purpose = step->purpose;
+    }
+    for (; at < script->count; at++) {
+        const struct program_step *step = &script->steps[at];
+        if (step->op == PROGRAM_SPAWN && step->tasks.items[0] < place.spawned) {
+            place.spawned = step->tasks.items[0];
+        }
+    }
+    return place;
+}
+
+struct tally {
+    uint32_t programs, without, odd; /* that meet; some without a rank, or for another
+                                        purpose */
+};
+
+/* Nobody waits, before a meeting, for what others may spawn behind it. */
+static void check_meeting(const struct program *program, uint32_t meeting,
+                          struct tally *tally)
+{
+    uint32_t spawned = program->task_count, came = 0, odd = 0;
+    int64_t awaited = -1;
+    for (uint32_t rank = 0; rank < program->rank_count; rank++) {
+        struct place main = find_place(program, rank, 0, meeting);
+        came += main.comes;
+        odd += main.comes && main.purpose != 0;
+        spawned = main.comes && main.spawned < spawned ? main.spawned : spawned;
+        awaited = main.awaited > awaited ? main.awaited : awaited;
+        for (uint32_t lane = 1; lane < program->lane_count && !main.comes; lane++) {
+            struct place other = find_place(program, rank, lane, meeting);
+            awaited = other.awaited > awaited ? other.awaited : awaited;
+        }
+        for (uint32_t lane = 1; lane < program->lane_count; lane++) {
+            assert_false(find_place(program, rank, lane, 0).comes);
+        }
+    }
+    assert_true(came == 0 || awaited < spawned);
+    assert_true(!program->agree || (odd == 0 && came % program->rank_count == 0));
+    tally->programs += meeting == 0 && came > 0;
+    tally->without += came > 0 && came < program->rank_count;
+    tally->odd += odd > 0;
+}
+
+static void some_programs_meet(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct program *program = make(seed, seed % 4 == 0);
+        for (uint32_t meeting = 0; meeting < PROGRAM_MEETS_MAX; meeting++) {
+            check_meeting(program, meeting, &tally);
+        }
+        program_free(program);
+    }
+    assert_in_range(tally.programs, SEEDS / 6, SEEDS / 3);
+    assert_true(tally.without > 0 && tally.odd > 0);
+}
+
 /* --- Agreeing --------------------------------------------------------------------- */
 
 static uint32_t next_spawn(const struct program_script *script, uint32_t at)
@@ -370,6 +461,7 @@ int main(void)
         cmocka_unit_test(nothing_needs_what_may_be_cancelled),
         cmocka_unit_test(some_candidate_holds_every_task),
         cmocka_unit_test(waits_come_after_what_they_need),
+        cmocka_unit_test(some_programs_meet),
         cmocka_unit_test(agreeing_ranks_spawn_alike),
         cmocka_unit_test(arguments_name_their_task),
         cmocka_unit_test(results_depend_on_every_input),

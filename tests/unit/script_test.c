@@ -54,12 +54,18 @@ static void actions_become_steps(void **state)
                    "on 0\n"
                    "\tbarrier\n"
                    "on 1\r\n"
-                   "\tbarrier\r\n",
+                   "\tbarrier\r\n"
+                   "on all\n"
+                   "  meet\n"
+                   "  meet list # again\n"
+                   "on 1\n"
+                   "  meet sum\n"
+                   "  meet list\n",
                    2,
                    "a  held by 0-1 8 bytes\n"
                    "b <- a  held by 0-1 1000 bytes\n"
-                   "rank 0 lane 0: +a +b []\n"
-                   "rank 1 lane 0: +a +b .5 !a&b !(a|b) ?a ?b ~a []\n");
+                   "rank 0 lane 0: +a +b [] @0 @1\n"
+                   "rank 1 lane 0: +a +b .5 !a&b !(a|b) ?a ?b ~a [] @0 @1 @2 @1\n");
 }
 
 static void arrays_are_counted(void **state)
@@ -185,6 +191,10 @@ static const struct {
     {"on all\nend", 2, 1, 3, "there is no each that this could end"},
     {"on all\neach 0-3\neach 0-1", 3, 1, 4, "there is an open each, from line 2"},
     {"on all\neach 0-3\nbarrier", 2, 1, 4, "this each has no end"},
+    {"on all\nmeet 3", 2, 6, 1, "this is no name"},
+    {"on all\nmeet list now", 2, 11, 3, "the line should end here"},
+    {"on all lane 1\nmeet", 2, 1, 4, "lane 0 alone meets"},
+    {"task meet", 1, 6, 4, "\"meet\" is a word of the language"},
     {"on all\neach 3\nend", 2, 7, 1, "a hyphen and the last number is missing here"},
     {"on all\nbarrier\ntask a", 3, 6, 1, "tasks are declared before the first action"},
     /* What needs the number of ranks, 3. */

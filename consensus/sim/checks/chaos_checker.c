@@ -1,6 +1,7 @@
 /* chaos_checker.c - see chaos_checker.h: shows every sight to who checks it, and looks
  * at the end of a run. */
 #include "consensus/sim/checks/chaos_checker_private.h"
+#include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/order_checker.h"
 #include <stdlib.h>
 
@@ -193,18 +194,22 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
 {
     struct storm_checker *checker = checker_new(options);
     struct order_checker *order = order_checker_new(options->program, options->storm);
+    struct meeting_checker *meetings =
+        meeting_checker_new(options->program, options->storm);
     size_t count = options->watcher_count;
-    struct sim_watcher *watchers = zeroed(count + 2, sizeof(*watchers));
+    struct sim_watcher *watchers = zeroed(count + 3, sizeof(*watchers));
     for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];
     }
     watchers[count] = (struct sim_watcher){see, checker};
     watchers[count + 1] = order_checker_watcher(order);
+    watchers[count + 2] = meeting_checker_watcher(meetings);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = count + 2;
+    all.watcher_count = count + 3;
     bool good = sim_run(&all, report) && finish(checker, report);
     order_checker_free(order);
+    meeting_checker_free(meetings);
     checker_free(checker);
     free(watchers);
     return good;

@@ -3,8 +3,8 @@
  * Like checker.h, it sees what ranks do and say, never what a core believes.  A rank
  * is *live* if it has not crashed, been fenced or left, and *counts* if it is besides
  * a member of the newest view that any rank has entered.  (What may be said when is
- * order_checker.h's; which invariant is whose stands in PROTOCOL.md.)  The checks, by
- * the names that failures carry:
+ * order_checker.h's, and of meetings meeting_checker.h's; which invariant is whose
+ * stands in PROTOCOL.md.)  The checks, by the names that failures carry:
  *
  *   once once    a once task starts on one rank, ever, the dead and the removed
  *                included (I3)

@@ -1,5 +1,6 @@
 /* checker.c - see checker.h. */
 #include "consensus/sim/checks/checker.h"
+#include "consensus/sim/checks/meeting_checker.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -433,8 +434,9 @@ bool checker_finish(struct checker *checker, struct sim_report *report)
 bool checker_run(const struct sim_options *options, struct sim_report *report)
 {
     struct checker *checker = checker_new(options->program);
+    struct meeting_checker *meetings = meeting_checker_new(options->program, NULL);
     struct sim_watcher *watchers =
-        calloc(options->watcher_count + 1, sizeof(*watchers));
+        calloc(options->watcher_count + 2, sizeof(*watchers));
     if (watchers == NULL) {
         abort();
     }
@@ -442,10 +444,12 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
         watchers[i] = options->watchers[i];
     }
     watchers[options->watcher_count] = checker_watcher(checker);
+    watchers[options->watcher_count + 1] = meeting_checker_watcher(meetings);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = options->watcher_count + 1;
+    all.watcher_count = options->watcher_count + 2;
     bool good = sim_run(&all, report) && checker_finish(checker, report);
+    meeting_checker_free(meetings);
     checker_free(checker);
     free(watchers);
     return good;

@@ -84,6 +84,9 @@ static void dump_host(const struct sim *sim, const struct host *host, FILE *to)
         fprintf(to, "lane %" PRIu32 " %s at step %" PRIu32 "/%" PRIu32 "; ", lane,
                 states[host->lanes[lane].state], host->lanes[lane].pc, script->count);
     }
+    if (host->meets) {
+        fprintf(to, "at its meeting %" PRIu64 "; ", host->meetings);
+    }
     fprintf(to, "%" PRIu32 " ready, %zu in inbox\n", host->ready_count,
             host->inbox_count);
     for (uint32_t i = 0; i < sim->program->task_count; i++) {

@@ -18,6 +18,14 @@ moot_hash sim_scope(uint32_t scope)
     return identity_scope(&top, name);
 }
 
+moot_hash sim_purpose(uint32_t purpose)
+{
+    const moot_hash top = {{0}};
+    char name[24];
+    (void)snprintf(name, sizeof(name), "purpose %u", (unsigned)purpose);
+    return identity_scope(&top, name);
+}
+
 static moot_hash identify(const struct program *program, uint32_t index,
                           const moot_hash *hashes)
 {

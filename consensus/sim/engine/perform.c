@@ -339,6 +339,20 @@ static void carry_adjourn(struct host *host, const struct core_output *output)
     sim_see(host->sim, &sight);
 }
 
+static void carry_met(struct host *host, const struct core_output *output)
+{
+    if (!host->meets || host->met || output->u.met.number != host->meetings) {
+        contract(host, output, "is of a meeting that it is not at");
+    }
+    host->met = true;
+    host->woken = true;
+    struct sight sight = host_sight(host, SIGHT_MET, host->sim->program->task_count);
+    sight.meeting = output->u.met.number;
+    sight.code = output->u.met.code;
+    sight.members = output->u.met.came;
+    sim_see(host->sim, &sight);
+}
+
 void carry(struct host *host, const struct core_output *output,
            const struct core_event *event)
 {
@@ -387,6 +401,8 @@ void carry(struct host *host, const struct core_output *output,
         carry_forget(host, output);
         break;
     case CORE_OUT_MET:
+        carry_met(host, output);
+        break;
     case CORE_OUT_REFUSE:
     case CORE_OUT_DIVERGED:
     default:

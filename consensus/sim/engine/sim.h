@@ -94,7 +94,9 @@ enum sight_type {
     SIGHT_FAULT,    /* rule number `code` of the plan strikes rank, or, if there is a
                        peer, what it sends to that or, arriving, gets from it */
     SIGHT_LET_GO,   /* rank's program uses task no more */
-    SIGHT_GIVE_UP   /* rank gives up the bytes of task's result, which it had taken */
+    SIGHT_GIVE_UP,  /* rank gives up the bytes of task's result, which it had taken */
+    SIGHT_MEET,     /* rank comes to its next meeting, for the purpose `code` */
+    SIGHT_MET       /* rank learns that it is over, with code, and who came: members */
 };
 
 struct sight {
@@ -112,6 +114,7 @@ struct sight {
     uint32_t chain_count;
     uint64_t epoch; /* VIEW */
     const struct rankset *members;
+    uint64_t meeting; /* MEET, MET: its number */
 };
 
 struct sim;

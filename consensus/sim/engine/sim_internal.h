@@ -136,8 +136,12 @@ struct host {
      */
     uint32_t spawns_left[PROGRAM_SCOPES_MAX + 1], uses_left[PROGRAM_SCOPES_MAX + 1];
     uint32_t *task_uses_left; /* per task, if programs let go */
-    uint64_t turns;           /* so far: memory is short in some of them */
-    uint64_t steps;           /* of its core */
+    /* Meetings that it has come to; of the last: the program has not left it, and its
+     * outcome is here. */
+    uint64_t meetings;
+    bool meets, met;
+    uint64_t turns; /* so far: memory is short in some of them */
+    uint64_t steps; /* of its core */
     bool poll_due, closed, adjourned;
     uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
     uint32_t slots_used;
@@ -232,7 +236,8 @@ char *dump_world(const struct sim *sim); /* the caller frees it */
 /* identify.c */
 void sim_identify(struct sim *sim);
 void sim_forget(struct sim *sim);
-moot_hash sim_scope(uint32_t scope); /* a program's, by number */
+moot_hash sim_scope(uint32_t scope);     /* a program's, by number */
+moot_hash sim_purpose(uint32_t purpose); /* of a meeting, likewise */
 
 /* network.c */
 bool event_is_own(const struct event *event); /* the program's: a lane, a kernel */

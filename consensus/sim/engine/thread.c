@@ -241,6 +241,9 @@ static bool is_over(const struct host *host, uint32_t lane,
     if (host->lanes[lane].cut != MOOT_OK) {
         return true;
     }
+    if (step->op == PROGRAM_MEET) {
+        return host->met;
+    }
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         ended += has_ended(host, step->tasks.items[i], want_of(step));
     }
@@ -314,6 +317,40 @@ static void begin_wait(struct host *host, uint32_t lane,
     worker_fill(host);
 }
 
+/* A call that the rank's state ends has not met: the next one goes on waiting for the
+ * outcome of the same meeting, which may have come meanwhile.  So calls that end with
+ * an outcome are counted alike on all ranks. */
+static void begin_meet(struct host *host, uint32_t lane,
+                       const struct program_step *step)
+{
+    struct sim_thread *state = &host->lanes[lane];
+    state->state = LANE_WAITS;
+    state->cut = host->no_quorum ? MOOT_ERR_NO_QUORUM : MOOT_OK;
+    host->woken |= host->no_quorum || host->met;
+    if (!host->meets && !host->no_quorum) {
+        host->meets = true;
+        host->meetings++;
+        struct sight sight =
+            host_sight(host, SIGHT_MEET, host->sim->program->task_count);
+        sight.lane = lane;
+        sight.meeting = host->meetings;
+        sight.code = (int32_t)step->purpose;
+        sim_see(host->sim, &sight);
+        host_step(host, &(struct core_event){.type = CORE_EV_MEET,
+                                             .hash = sim_purpose(step->purpose)});
+    }
+    if (state->state == LANE_WAITS) {
+        set_state(host, lane, CORE_LANE_BLOCKED);
+    }
+    worker_fill(host);
+}
+
+static void end_meet(struct host *host)
+{
+    host->meets &= !host->met;
+    host->met = false;
+}
+
 static bool has_bytes(const struct host *host, const struct program_step *step)
 {
     bool all = step->op == PROGRAM_FETCH;
@@ -341,6 +378,9 @@ static void end_wait(struct host *host, uint32_t lane, const struct program_step
         set_state(host, lane, CORE_LANE_RUNNING);
     }
     host->lanes[lane].state = LANE_RUNS;
+    if (step->op == PROGRAM_MEET) {
+        end_meet(host);
+    }
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         uint32_t task = step->tasks.items[i];
         bool ended = has_ended(host, task, want_of(step))
@@ -532,6 +572,9 @@ static void take_step(struct host *host, uint32_t lane)
         break;
     case PROGRAM_BARRIER:
         enter_barrier(host, lane);
+        break;
+    case PROGRAM_MEET:
+        begin_meet(host, lane, step);
         break;
     case PROGRAM_WAIT_ALL:
     case PROGRAM_WAIT_ANY:

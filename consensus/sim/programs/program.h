@@ -28,7 +28,10 @@
  * their holders, one of whom is a candidate; nothing that t needs is behind a wait, and
  * a moot that gives every registered task to some holder ends the wait.  The order in
  * which a rank spawns does not enter.  A barrier at index b is a wait of all ranks that
- * each enters after spawning everything up to b, and the same argument holds.
+ * each enters after spawning everything up to b, and the same argument holds.  So it
+ * does for a meeting of lanes 0, which ends, too, when a rank that does not come has
+ * ended: that one waits, on no lane, for anything above the first meeting that it lets
+ * be.
  *
  * A running kernel waits only for its own children, and a child's inputs are older
  * siblings or come before the top-level task that it is of.  Kernels that wait keep no
@@ -63,7 +66,8 @@ enum {
     PROGRAM_NAME_BYTES = 32,
     PROGRAM_ARGS_BYTES = 24,
     PROGRAM_KEY_BYTES = 8,
-    PROGRAM_SCOPES_MAX = 6
+    PROGRAM_SCOPES_MAX = 6,
+    PROGRAM_MEETS_MAX = 4 /* of a drawn program */
 };
 
 /* What may occur in a random program.  A failing seed is made smaller by taking
@@ -88,15 +92,16 @@ enum program_feature {
     PROGRAM_POLLS = 1 << 16,    /* waits with a timeout */
     PROGRAM_CANCELS = 1 << 17,  /* ranks that cancel what they spawn */
     PROGRAM_SCOPES = 1 << 18,   /* phases that end, and are forgotten */
-    PROGRAM_ALL = (1 << 19) - 1,
+    PROGRAM_MEETS = 1 << 19,    /* places that all ranks come to */
+    PROGRAM_ALL = (1 << 20) - 1,
     /* Beside all: any rank cancels any task of the program, at any moment. */
-    PROGRAM_LATE_CANCELS = 1 << 19,
+    PROGRAM_LATE_CANCELS = 1 << 20,
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
     /* The agreeing variant: every rank runs the same script. */
-    PROGRAM_AGREEING =
-        PROGRAM_WAITS | PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE | PROGRAM_SCOPES
+    PROGRAM_AGREEING = PROGRAM_WAITS | PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE |
+                       PROGRAM_SCOPES | PROGRAM_MEETS
 };
 
 struct program_options {
@@ -149,12 +154,14 @@ enum program_op {
     PROGRAM_POLL,     /* tasks[0], for pause_us; how it ends says nothing */
     PROGRAM_COMPUTE,  /* the program's own work, for pause_us */
     PROGRAM_BARRIER,  /* parked until lane 0 of every rank is here */
-    PROGRAM_CANCEL    /* tasks[0], whoever has spawned it or will */
+    PROGRAM_CANCEL,   /* tasks[0], whoever has spawned it or will */
+    PROGRAM_MEET      /* until all ranks have come to this meeting, or ended; lane 0 */
 };
 
 struct program_step {
     enum program_op op;
     uint32_t pause_us;
+    uint32_t purpose; /* of a meeting: alike on all ranks, or it fails */
     struct program_list tasks;
 };
 

@@ -19,6 +19,7 @@ enum {
 #define STREAM_SCOPES (UINT64_MAX / 2) /* beyond those of all scripts */
 #define STREAM_VARIES (STREAM_SCOPES + 1)
 #define STREAM_LATE_CANCELS (STREAM_SCOPES + 2)
+#define STREAM_MEETS (STREAM_SCOPES - 1)
 #define STREAM_LATE_PLACES (STREAM_SCOPES + 3) /* and of each rank */
 
 struct style {
@@ -34,9 +35,19 @@ struct style {
     bool waits_alike; /* agreeing: even the waits are the same on all ranks */
 };
 
+/* Where lanes 0 meet.  A rank comes to the first few of them; one may come to one of
+ * these for another purpose. */
+struct meets {
+    uint32_t count;
+    uint32_t place[PROGRAM_MEETS_MAX]; /* ascending; each after what is up to there */
+    uint32_t comes_to[PROGRAM_RANKS_MAX];
+    uint32_t odd_rank, odd_meet; /* PROGRAM_RANKS_MAX: none */
+};
+
 struct program_draft {
     struct program *program;
     struct style style;
+    struct meets meets;
 };
 
 static inline bool has(const struct program_draft *draft, enum program_feature feature)

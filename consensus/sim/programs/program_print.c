@@ -5,7 +5,7 @@
  *     rank 0 lane 0: +t0 +t2 ?t2
  *
  * In scripts: +t spawns, -t declines, !t waits, !(a|b) waits for any, ?t fetches, ~t
- * polls, .9 computes for 9 us, [] is a barrier.
+ * polls, .9 computes for 9 us, [] is a barrier, @0 a meeting and its purpose.
  */
 #include "consensus/sim/programs/program.h"
 #include <inttypes.h>
@@ -92,6 +92,9 @@ static void print_step(const struct program *program, const struct program_step 
         break;
     case PROGRAM_BARRIER:
         fputs(" []", to);
+        break;
+    case PROGRAM_MEET:
+        fprintf(to, " @%" PRIu32, step->purpose);
         break;
     default:
         break;

@@ -33,7 +33,8 @@ static uint32_t draw_features(struct random *random, uint32_t mask)
             drawn |= bit;
         }
     }
-    return (drawn | PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_LATE_CANCELS) & mask;
+    drawn |= PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_MEETS | PROGRAM_LATE_CANCELS;
+    return drawn & mask;
 }
 
 static struct style draw_style(struct random *random, uint32_t tasks, bool agree)
@@ -369,6 +370,39 @@ static void draw_varying(struct program_draft *draft)
     }
 }
 
+/* One program in four.  Ranks come to fewer meetings, or for other purposes, where they
+ * may differ, and where nobody waits for them in code that is not moot's. */
+static void draw_meets(struct program_draft *draft)
+{
+    const struct program *program = draft->program;
+    struct meets *meets = &draft->meets;
+    struct random random = random_stream(program->seed, STREAM_MEETS);
+    meets->odd_rank = PROGRAM_RANKS_MAX;
+    if (!random_chance(&random, 250) || !has(draft, PROGRAM_MEETS)) {
+        return;
+    }
+    meets->count = (uint32_t)random_between(&random, 1, PROGRAM_MEETS_MAX);
+    for (uint32_t i = 0; i < meets->count; i++) {
+        uint32_t place = (uint32_t)random_below(&random, program->task_count);
+        uint32_t at = i;
+        for (; at > 0 && meets->place[at - 1] > place; at--) {
+            meets->place[at] = meets->place[at - 1];
+        }
+        meets->place[at] = place;
+    }
+    bool some_close =
+        random_chance(&random, 400) && !program->agree && !has(draft, PROGRAM_BARRIERS);
+    for (uint32_t rank = 0; rank < program->rank_count; rank++) {
+        bool closes = random_chance(&random, 300);
+        uint32_t comes_to = (uint32_t)random_below(&random, meets->count);
+        meets->comes_to[rank] = some_close && closes ? comes_to : meets->count;
+    }
+    if (random_chance(&random, 200) && !program->agree) {
+        meets->odd_rank = (uint32_t)random_below(&random, program->rank_count);
+        meets->odd_meet = (uint32_t)random_below(&random, meets->count);
+    }
+}
+
 /* Do all who spawn the program's tasks spawn what their children take, too? */
 static bool children_lack_nothing(const struct program *program)
 {
@@ -417,6 +451,7 @@ struct program *program_new(const struct program_options *options)
     draw_late_cancellers(&draft, &top);
     draw_scopes(&draft, &top);
     draw_varying(&draft);
+    draw_meets(&draft);
     draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0 &&
                            children_lack_nothing(draft.program);
     program_finish(draft.program);

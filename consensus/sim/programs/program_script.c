@@ -19,6 +19,7 @@ struct scribe {
     uint32_t next_decline;  /* top[] position */
     uint32_t next_barrier;  /* canonical index; task_count: none */
     uint32_t barrier_every; /* tasks between two; 0: none */
+    uint32_t next_meet;     /* lane 0; the program's count: none */
 };
 
 static struct program_step *write_step(struct scribe *scribe, enum program_op op,
@@ -101,8 +102,59 @@ static void write_declines(struct scribe *scribe, uint32_t top_end)
     }
 }
 
-/* What may stand between two spawns.  Barriers come before waits, so that no wait
- * before barrier b is for a task above b. */
+/* This rank's program lets the next meeting be, and ends: until then it waits for
+ * nothing that others may spawn behind that. */
+static bool is_closing(const struct scribe *scribe)
+{
+    const struct meets *meets = &scribe->draft->meets;
+    uint32_t comes_to = meets->comes_to[scribe->rank];
+    return comes_to < meets->count && scribe->limit > meets->place[comes_to];
+}
+
+/* The next barrier, if everything up to there is spawned; UINT32_MAX: it is not. */
+static uint32_t barrier_place(const struct scribe *scribe)
+{
+    bool due = scribe->barrier_every != 0 && scribe->limit > scribe->next_barrier &&
+               scribe->next_barrier < scribe->draft->program->task_count;
+    return due ? scribe->next_barrier : UINT32_MAX;
+}
+
+/* Likewise the next meeting that this rank comes to. */
+static uint32_t meet_place(const struct scribe *scribe)
+{
+    const struct meets *meets = &scribe->draft->meets;
+    bool comes = scribe->lane == 0 && scribe->next_meet < meets->comes_to[scribe->rank];
+    uint32_t place = comes ? meets->place[scribe->next_meet] : UINT32_MAX;
+    return scribe->limit > place ? place : UINT32_MAX;
+}
+
+static void write_meet(struct scribe *scribe)
+{
+    const struct meets *meets = &scribe->draft->meets;
+    bool odd = scribe->rank == meets->odd_rank && scribe->next_meet == meets->odd_meet;
+    write_step(scribe, PROGRAM_MEET, PROGRAM_NONE)->purpose = odd;
+    scribe->next_meet++;
+}
+
+/* Barriers and meetings that are due, in the same order on all ranks. */
+static void write_gatherings(struct scribe *scribe)
+{
+    for (;;) {
+        uint32_t barrier = barrier_place(scribe), meet = meet_place(scribe);
+        if (barrier == UINT32_MAX && meet == UINT32_MAX) {
+            return;
+        }
+        if (meet < barrier) {
+            write_meet(scribe);
+            continue;
+        }
+        write_step(scribe, PROGRAM_BARRIER, PROGRAM_NONE);
+        scribe->next_barrier += scribe->barrier_every;
+    }
+}
+
+/* What may stand between two spawns.  Barriers and meetings come before waits, so that
+ * no wait before one at b is for a task above b. */
 static void write_between(struct scribe *scribe)
 {
     const struct program_draft *draft = scribe->draft;
@@ -113,13 +165,9 @@ static void write_between(struct scribe *scribe)
     if (random_chance(&scribe->random, 300)) {
         write_declines(scribe, scribe->top_limit);
     }
-    for (; scribe->barrier_every != 0 && scribe->limit > scribe->next_barrier &&
-           scribe->next_barrier < draft->program->task_count;
-         scribe->next_barrier += scribe->barrier_every) {
-        write_step(scribe, PROGRAM_BARRIER, PROGRAM_NONE);
-    }
+    write_gatherings(scribe);
     if (random_chance(&scribe->waits, draft->style.wait_per_mille) &&
-        has(draft, PROGRAM_WAITS)) {
+        has(draft, PROGRAM_WAITS) && !is_closing(scribe)) {
         write_wait(scribe);
     }
     uint32_t pause_us = (uint32_t)random_between(&scribe->waits, 1, 100);
@@ -172,7 +220,7 @@ static void write_end(struct scribe *scribe)
             uint32_t task = scribe->top->items[i];
             bool fetch =
                 random_chance(&scribe->waits, scribe->draft->style.final_per_mille);
-            if (fetch && may_name(scribe, task) &&
+            if (fetch && may_name(scribe, task) && !is_closing(scribe) &&
                 program->outcomes[task].ghostly == (ghosts == 1)) {
                 write_step(scribe, PROGRAM_FETCH, task);
             }

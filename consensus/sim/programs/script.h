@@ -26,6 +26,7 @@
  *     action  = "spawn" refs [ "chance" chance ] [ "shuffled" ]
  *             | ( "decline" | "cancel" | "wait" | "any" | "fetch" ) refs
  *             | "poll" ref "for" time | "compute" spread | "barrier"
+ *             | "meet" [ NAME ]
  *             | "each" range | "end"
  *     refs    = ref { ref }
  *     ref     = NAME [ "[" ( number | range | "=" [ ( "+" | "-" ) number ] ) "]" ]
@@ -50,7 +51,10 @@
  *           wait for all, for one, for each in turn with its bytes, for at most so
  * long. compute   spends the program's own time, drawn for every rank and time anew.
  * barrier   is one of all ranks, in code that is not moot's.
- * each      repeats the actions up to `end` for every number of the range.
+ * meet      waits until all ranks have come to as many meetings, or ended; a meeting to
+ *           which they come with different names, or one without, fails for all.  Lane
+ * 0 alone meets. each      repeats the actions up to `end` for every number of the
+ * range.
  *
  * NAME alone means all tasks of that name.  [=] is the number of the task that is
  * declared, or of the round of `each`; [=-1] the one before.  What lies beyond an array

@@ -52,6 +52,7 @@ enum script_op {
     SCRIPT_POLL,
     SCRIPT_COMPUTE,
     SCRIPT_BARRIER,
+    SCRIPT_MEET,
     SCRIPT_EACH,
     SCRIPT_END
 };
@@ -72,6 +73,7 @@ struct script_action {
     struct plan_spread spread; /* COMPUTE */
     uint64_t ns;               /* POLL */
     uint32_t first, last;      /* EACH */
+    uint32_t purpose;          /* MEET: 1 + which of the script's; 0: none */
     struct script_place place;
 };
 
@@ -83,6 +85,8 @@ struct script {
     struct script_action *actions;
     uint32_t action_count, action_capacity;
     uint32_t task_count, lane_count;
+    char (*purposes)[SCRIPT_NAME_BYTES]; /* of meetings */
+    uint32_t purpose_count, purpose_capacity;
 };
 
 /* The set's tasks that the reference means in round or for task `same`, as indices

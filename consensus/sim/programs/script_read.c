@@ -10,16 +10,11 @@
 
 /* --- Declarations ---------------------------------------------------------------- */
 
-static bool read_name(struct script_reader *reader, struct script_set *set)
+/* The name with which the present word begins. */
+static bool take_name(struct script_reader *reader, const char *allowed,
+                      char name[SCRIPT_NAME_BYTES])
 {
-    static const char allowed[] = "a name of letters, digits and _, as in tile or "
-                                  "tile[64]";
-    uint64_t count = 1;
-    if (!script_next_word(reader)) {
-        return lex_expected(&reader->word, "a task's name", allowed);
-    }
     struct lexer *word = &reader->word;
-    set->place = script_place_of(reader);
     size_t length = lex_word(word);
     char first = lex_peek(word, 0);
     bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
@@ -30,9 +25,25 @@ static bool read_name(struct script_reader *reader, struct script_set *set)
         return script_wrong(reader, "", "a name has at most %d letters",
                             SCRIPT_NAME_BYTES - 1);
     }
-    memcpy(set->name, word->text + word->at, length);
-    set->name[length] = '\0';
+    memcpy(name, word->text + word->at, length);
+    name[length] = '\0';
     word->at += length;
+    return true;
+}
+
+static bool read_name(struct script_reader *reader, struct script_set *set)
+{
+    static const char allowed[] = "a name of letters, digits and _, as in tile or "
+                                  "tile[64]";
+    uint64_t count = 1;
+    if (!script_next_word(reader)) {
+        return lex_expected(&reader->word, "a task's name", allowed);
+    }
+    struct lexer *word = &reader->word;
+    set->place = script_place_of(reader);
+    if (!take_name(reader, allowed, set->name)) {
+        return false;
+    }
     if (script_is_reserved(reader)) {
         return script_wrong(reader, "", "\"%s\" is a word of the language", set->name);
     }
@@ -320,6 +331,37 @@ static bool read_compute(struct script_reader *reader, struct script_action *act
            script_word_ends(reader, "time");
 }
 
+/* Equal names are one purpose. */
+static uint32_t note_purpose(struct script *script, const char *name)
+{
+    for (uint32_t i = 0; i < script->purpose_count; i++) {
+        if (strcmp(script->purposes[i], name) == 0) {
+            return i + 1;
+        }
+    }
+    script->purposes = script_grow(script->purposes, &script->purpose_capacity,
+                                   script->purpose_count, sizeof(*script->purposes));
+    memcpy(script->purposes[script->purpose_count], name, SCRIPT_NAME_BYTES);
+    return ++script->purpose_count;
+}
+
+static bool read_meet(struct script_reader *reader, struct script_action *action)
+{
+    static const char allowed[] = "a name of letters, digits and _, or nothing";
+    char name[SCRIPT_NAME_BYTES] = "";
+    if (reader->script->sections[action->section].lane != 0) {
+        return script_wrong(reader, "", "lane 0 alone meets");
+    }
+    if (!script_next_word(reader)) {
+        return true;
+    }
+    if (!take_name(reader, allowed, name) || !script_word_ends(reader, "name")) {
+        return false;
+    }
+    action->purpose = note_purpose(reader->script, name);
+    return true;
+}
+
 static bool read_arguments(struct script_reader *reader, struct script_action *action)
 {
     switch (action->op) {
@@ -336,6 +378,8 @@ static bool read_arguments(struct script_reader *reader, struct script_action *a
         return read_poll(reader, action);
     case SCRIPT_COMPUTE:
         return read_compute(reader, action);
+    case SCRIPT_MEET:
+        return read_meet(reader, action);
     case SCRIPT_EACH:
         return read_each(reader, action);
     case SCRIPT_END:
@@ -370,8 +414,8 @@ static bool read_line(struct script_reader *reader)
 {
     /* In the order of enum script_op, then the two that are none. */
     static const char *const words[] = {
-        "spawn",   "decline", "cancel", "wait", "any",  "fetch", "poll",
-        "compute", "barrier", "each",   "end",  "task", "on"};
+        "spawn",   "decline", "cancel", "wait", "any", "fetch", "poll",
+        "compute", "barrier", "meet",   "each", "end", "task",  "on"};
     size_t word;
     if (!script_next_word(reader)) {
         return true;
@@ -455,6 +499,7 @@ void script_free(struct script *script)
         free(script->actions[i].refs.items);
     }
     free(script->sets);
+    free(script->purposes);
     free(script->sections);
     free(script->actions);
     free(script);

@@ -314,6 +314,9 @@ static bool write_action(struct writer *writer, const struct script_action *acti
         return true;
     case SCRIPT_BARRIER:
         return write_barrier(writer, action);
+    case SCRIPT_MEET:
+        write_step(writer, PROGRAM_MEET, PROGRAM_NONE)->purpose = action->purpose;
+        return true;
     case SCRIPT_EACH:
     case SCRIPT_END:
     default:

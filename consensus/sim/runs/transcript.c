@@ -367,7 +367,18 @@ static void say_fault(const struct narrator *narrator, const struct sim *sim,
     }
 }
 
-/* What a storm does, and what comes of it. */
+static void say_met(const struct narrator *narrator, const struct sight *sight)
+{
+    char members[128] = "others";
+    if (sight->members != NULL) {
+        rankset_format(sight->members, members, sizeof(members));
+    }
+    say(narrator, sight, "has met at meeting %" PRIu64 " with %s%s%s", sight->meeting,
+        members, sight->code == MOOT_OK ? "" : ": ",
+        sight->code == MOOT_OK ? "" : error_name(sight->code));
+}
+
+/* What a storm does, and what comes of it; meetings, and what is let go. */
 static void see_storm(struct narrator *narrator, struct sim *sim,
                       const struct sight *sight)
 {
@@ -399,6 +410,12 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
         break;
     case SIGHT_FAULT:
         say_fault(narrator, sim, sight);
+        break;
+    case SIGHT_MEET:
+        say(narrator, sight, "comes to meeting %" PRIu64, sight->meeting);
+        break;
+    case SIGHT_MET:
+        say_met(narrator, sight);
         break;
     case SIGHT_LET_GO:
         say(narrator, sight, "lets \"%s\" go", name(narrator, sight->task));

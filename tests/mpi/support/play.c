@@ -293,6 +293,9 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
         harness_barrier();
         CHECK_OK(moot_unpark(m));
         break;
+    case PROGRAM_MEET:
+        CHECK(false, "a meeting is drawn");
+        break;
     }
 }
 

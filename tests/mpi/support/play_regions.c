@@ -103,7 +103,7 @@ static bool may_wait(const struct regions *regions, uint32_t step)
     }
     for (uint32_t i = step; i < regions->script->count; i++) {
         const struct program_step *later = &regions->script->steps[i];
-        if (later->op == PROGRAM_BARRIER) {
+        if (later->op == PROGRAM_BARRIER || later->op == PROGRAM_MEET) {
             return false;
         }
         if (later->op == PROGRAM_SPAWN && (ghostly || later->tasks.items[0] < last)) {
@@ -222,7 +222,7 @@ static bool waits(const struct program_step *step)
 {
     return step->op == PROGRAM_WAIT_ALL || step->op == PROGRAM_WAIT_ANY ||
            step->op == PROGRAM_FETCH || step->op == PROGRAM_POLL ||
-           step->op == PROGRAM_BARRIER;
+           step->op == PROGRAM_BARRIER || step->op == PROGRAM_MEET;
 }
 
 void regions_before(struct regions *regions, uint32_t step)

@@ -1,0 +1,247 @@
+/* meeting_checker.c - see meeting_checker.h. */
+#include "consensus/sim/checks/meeting_checker.h"
+#include "consensus/sim/programs/ranks.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What one rank knows of one meeting. */
+struct known {
+    bool came, told;
+    int32_t purpose, code;
+    bool listed; /* it was told who came, */
+    struct rankset others;
+};
+
+struct attender {
+    struct known *meetings; /* by number, from 1 */
+    uint64_t count;
+    bool closed;
+    struct rankset *views; /* in which it has been */
+    uint32_t view_count;
+};
+
+struct meeting_checker {
+    uint32_t first, limit; /* ranks of the first view; that there may be */
+    struct attender *attenders;
+    uint64_t newest; /* epoch that any rank has entered, */
+    struct rankset members;
+};
+
+static void *grown(void *items, size_t count, size_t size)
+{
+    void *more = realloc(items, count * size);
+    if (more == NULL) {
+        abort();
+    }
+    return more;
+}
+
+/* What the rank knows of the meeting, to be written to. */
+static struct known *known_at(struct meeting_checker *checker, uint32_t rank,
+                              uint64_t meeting)
+{
+    struct attender *attender = &checker->attenders[rank];
+    while (attender->count <= meeting) {
+        attender->meetings =
+            grown(attender->meetings, attender->count + 1, sizeof(*attender->meetings));
+        attender->meetings[attender->count++] = (struct known){0};
+    }
+    return &attender->meetings[meeting];
+}
+
+static void add_view(struct attender *attender, const struct rankset *members)
+{
+    attender->views =
+        grown(attender->views, attender->view_count + 1, sizeof(*attender->views));
+    attender->views[attender->view_count] = (struct rankset){0};
+    ranks_copy(&attender->views[attender->view_count++], members);
+}
+
+struct meeting_checker *meeting_checker_new(const struct program *program,
+                                            const struct storm *storm)
+{
+    struct meeting_checker *checker = calloc(1, sizeof(*checker));
+    if (checker == NULL) {
+        abort();
+    }
+    checker->first = storm != NULL ? storm->first : program->rank_count;
+    checker->limit = program->rank_count + (storm != NULL ? storm->comebacks : 0);
+    checker->attenders = calloc(checker->limit, sizeof(*checker->attenders));
+    if (checker->attenders == NULL) {
+        abort();
+    }
+    checker->newest = 1;
+    ranks_fill(&checker->members, checker->first);
+    return checker;
+}
+
+void meeting_checker_free(struct meeting_checker *checker)
+{
+    if (checker == NULL) {
+        return;
+    }
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        struct attender *attender = &checker->attenders[rank];
+        for (uint64_t i = 0; i < attender->count; i++) {
+            rankset_release(&attender->meetings[i].others);
+        }
+        for (uint32_t i = 0; i < attender->view_count; i++) {
+            rankset_release(&attender->views[i]);
+        }
+        free(attender->meetings);
+        free(attender->views);
+    }
+    rankset_release(&checker->members);
+    free(checker->attenders);
+    free(checker);
+}
+
+/* --- All came --------------------------------------------------------------------- */
+
+static bool has_come(struct meeting_checker *checker, uint32_t rank, uint64_t meeting)
+{
+    return known_at(checker, rank, meeting)->came;
+}
+
+static bool all_came(struct meeting_checker *checker, const struct rankset *members,
+                     uint64_t meeting)
+{
+    FOR_RANKS(rank, members)
+    {
+        if (!has_come(checker, rank, meeting) && !checker->attenders[rank].closed) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first view, which nobody enters, is that of all. */
+static bool all_came_in_some_view(struct meeting_checker *checker, uint32_t rank,
+                                  uint64_t meeting)
+{
+    const struct attender *attender = &checker->attenders[rank];
+    struct rankset all = {0};
+    ranks_fill(&all, checker->first);
+    bool good = rank < checker->first && all_came(checker, &all, meeting);
+    for (uint32_t i = 0; !good && i < attender->view_count; i++) {
+        good = all_came(checker, &attender->views[i], meeting);
+    }
+    rankset_release(&all);
+    return good;
+}
+
+static void check_came(struct meeting_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    bool anybody = false, good = true;
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        bool is_in = sight->members != NULL && rankset_has(sight->members, rank);
+        good &= !is_in || has_come(checker, rank, sight->meeting);
+        anybody |= has_come(checker, rank, sight->meeting) &&
+                   all_came_in_some_view(checker, rank, sight->meeting);
+    }
+    bool was_there = sight->members != NULL && rankset_has(sight->members, sight->rank);
+    if (!good || !anybody ||
+        (was_there && !all_came_in_some_view(checker, sight->rank, sight->meeting))) {
+        sim_fail(sim, "all came",
+                 "rank %" PRIu32 " leaves meeting %" PRIu64 ", to which some have yet "
+                 "to come",
+                 sight->rank, sight->meeting);
+    }
+}
+
+/* --- One outcome ------------------------------------------------------------------ */
+
+static void check_code(struct meeting_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    int32_t purpose = 0;
+    bool any = false, mixed = false;
+    FOR_RANKS(rank, sight->members)
+    {
+        int32_t other = rank < checker->limit
+                            ? known_at(checker, rank, sight->meeting)->purpose
+                            : 0;
+        mixed |= any && other != purpose;
+        purpose = other;
+        any = true;
+    }
+    if (sight->code != (mixed ? MOOT_ERR_STATE : MOOT_OK)) {
+        sim_fail(sim, "one outcome",
+                 "rank %" PRIu32 " leaves meeting %" PRIu64 " with %" PRId32,
+                 sight->rank, sight->meeting, sight->code);
+    }
+}
+
+static void check_alike(struct meeting_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        const struct known *other = known_at(checker, rank, sight->meeting);
+        if (!other->told || !other->listed || !rankset_has(&checker->members, rank) ||
+            !rankset_has(&checker->members, sight->rank)) {
+            continue;
+        }
+        if (other->code != sight->code ||
+            !rankset_equal(&other->others, sight->members)) {
+            sim_fail(sim, "one outcome",
+                     "rank %" PRIu32 " leaves meeting %" PRIu64 " of %s, and rank "
+                     "%" PRIu32 " of %s",
+                     sight->rank, sight->meeting, ranks_text(sight->members).text, rank,
+                     ranks_text(&other->others).text);
+        }
+    }
+}
+
+/* --- Watching --------------------------------------------------------------------- */
+
+static void see_outcome(struct meeting_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    check_came(checker, sim, sight);
+    if (sight->members != NULL) {
+        check_code(checker, sim, sight);
+        check_alike(checker, sim, sight);
+    } else if (sight->rank < checker->first) {
+        sim_fail(sim, "one outcome",
+                 "rank %" PRIu32 " is not told who came to meeting %" PRIu64,
+                 sight->rank, sight->meeting);
+    }
+    struct known *known = known_at(checker, sight->rank, sight->meeting);
+    known->told = true;
+    known->code = sight->code;
+    known->listed = sight->members != NULL;
+    if (known->listed) {
+        ranks_copy(&known->others, sight->members);
+    }
+}
+
+static void enter_view(struct meeting_checker *checker, const struct sight *sight)
+{
+    add_view(&checker->attenders[sight->rank], sight->members);
+    if (sight->epoch > checker->newest) {
+        checker->newest = sight->epoch;
+        ranks_copy(&checker->members, sight->members);
+    }
+}
+
+static void see(void *context, struct sim *sim, const struct sight *sight)
+{
+    struct meeting_checker *checker = context;
+    if (sight->type == SIGHT_MEET) {
+        struct known *known = known_at(checker, sight->rank, sight->meeting);
+        known->came = true;
+        known->purpose = sight->code;
+    } else if (sight->type == SIGHT_MET) {
+        see_outcome(checker, sim, sight);
+    } else if (sight->type == SIGHT_CLOSE || sight->type == SIGHT_LEAVE) {
+        checker->attenders[sight->rank].closed = true;
+    } else if (sight->type == SIGHT_VIEW) {
+        enter_view(checker, sight);
+    }
+}
+
+struct sim_watcher meeting_checker_watcher(struct meeting_checker *checker)
+{
+    return (struct sim_watcher){see, checker};
+}
