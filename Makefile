@@ -5,6 +5,7 @@
 #   make          the library, the command and the examples
 #   make bench-quick | bench   METG beside hand-written MPI; bench-costs | bench-micro |
 #                              bench-long | bench-profile
+#   make doc      the documents and the manual as HTML, in BUILD/doc
 #   make install DESTDIR= PREFIX=/usr/local
 #   make uninstall | layers | lint | soak | scale | fuzz T=60 | mutants | model M=quick | clean
 #
@@ -405,16 +406,24 @@ layers: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ)
 	tests/tidy/layers.py $(BUILD)
 	tests/tidy/layers_test.py
 
+# All documents and the manual as HTML, linked, in BUILD/doc.
+.PHONY: doc
+doc:
+	@deploy/debian-deps.sh pandoc mandoc python3
+	@python3 deploy/doc/doc.py html $(BUILD)/doc
+
 # --- How it should look -------------------------------------------------------------
 
 LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(TOOL_SRC) $(CLI_SRC) $(EXAMPLE_SRC)
 ALL_ROOMS := $(BASE_ROOMS) $(CORE_ROOMS) consensus $(SIM_ROOMS) $(NODE_ROOMS) $(TOOL_ROOMS) $(CLI_ROOMS)
 FORMAT_SRC := $(wildcard $(addsuffix /*.[ch],$(ALL_ROOMS)) tests/*/*.[ch] tests/*/*/*.[ch] deploy/examples/*.[ch])
 
-.PHONY: lint lint-text lint-format lint-scripts lint-man lint-c
-lint: lint-text lint-format lint-scripts lint-man lint-c
+.PHONY: lint lint-text lint-links lint-format lint-scripts lint-man lint-c
+lint: lint-text lint-links lint-format lint-scripts lint-man lint-c
 lint-text:
 	tests/tidy/tidy.sh
+lint-links:
+	python3 deploy/doc/doc.py check
 lint-format:
 	clang-format-15 --dry-run -Werror $(FORMAT_SRC)
 lint-scripts:

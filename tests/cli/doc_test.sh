@@ -1,0 +1,86 @@
+#!/bin/sh
+# doc_test.sh - the documents lead where they say, and `make doc` makes pages of them.
+#
+# A copy of the tree has a link to each kind of thing that is not there, one at a time:
+# doc.py must name the line.  Without pandoc the pages are left out.
+#
+# Run from the top of the tree.
+set -u
+. tests/cli/check.sh
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+copy=$scratch/tree
+evidence=$scratch/out
+
+# The tree, by links but for what is changed below.
+mkdir -p "$copy/deploy/man"
+for entry in *; do
+    case $entry in build* | deploy) ;; *) ln -s "$PWD/$entry" "$copy/$entry" ;; esac
+done
+for entry in deploy/*; do
+    [ "$entry" = deploy/man ] || ln -s "$PWD/$entry" "$copy/$entry"
+done
+cp deploy/man/* "$copy/deploy/man"
+rm "$copy/CONTRIBUTING.md"
+
+# with TEXT WHERE: the copy's CONTRIBUTING.md and a page of the manual, with a line more.
+with() {
+    cp CONTRIBUTING.md "$copy/CONTRIBUTING.md"
+    cp deploy/man/moot.3 "$copy/deploy/man/moot.3"
+    printf '%s\n' "$1" >>"$copy/$2"
+}
+links() { python3 deploy/doc/doc.py --top "$copy" check >"$scratch/out" 2>&1; }
+# dead NAME TEXT WHERE WHY
+dead() {
+    with "$2" "$3"
+    links
+    status=$?
+    [ "$status" -eq 1 ] && grep -qF "$3:$(wc -l <"$copy/$3"): $4" "$scratch/out"
+    good=$?
+    name=$1
+    note "$good" "status $status; not named: $4"
+}
+
+# shellcheck disable=SC2016 # a Markdown document has backquotes
+live='See [tests](tests/run.sh), [style](#a-heading), moot_open(3) and `[no](link)`.'
+live="$live
+
+## A \`heading\`"
+here() { python3 deploy/doc/doc.py check >"$scratch/out" 2>&1; }
+check links_lead_somewhere "a link leads nowhere" here
+with "$live" CONTRIBUTING.md
+check live_links_pass "a link that leads somewhere is refused" links
+dead a_file_is_missing 'See [this](tests/none.c).' CONTRIBUTING.md "there is no tests/none.c"
+dead an_image_is_missing '![this](deploy/images/none.png)' CONTRIBUTING.md \
+    "there is no deploy/images/none.png"
+dead a_heading_is_missing 'See [this](README.md#no-such-place).' CONTRIBUTING.md \
+    "README.md has no heading #no-such-place"
+dead a_heading_here_is_missing 'See [this](#no-such-place).' CONTRIBUTING.md \
+    "CONTRIBUTING.md has no heading #no-such-place"
+dead a_page_is_missing 'See **moot_fly(3)**.' CONTRIBUTING.md "the manual has no moot_fly(3)"
+dead a_page_has_another_section 'See moot_open(1).' CONTRIBUTING.md \
+    "the manual has no moot_open(1)"
+dead a_page_of_a_page_is_missing '.Xr moot_fly 3' deploy/man/moot.3 \
+    "the manual has no moot_fly(3)"
+
+pages() { python3 deploy/doc/doc.py --top "$copy" html "$scratch/$1" >"$scratch/out" 2>&1; }
+# leads PAGE ADDRESS
+leads() { grep -qF "href=\"$2\"" "$scratch/doc/$1"; }
+if command -v pandoc >/dev/null && command -v mandoc >/dev/null; then
+    with "$live" CONTRIBUTING.md
+    check pages_are_made "no pages" pages doc
+    check a_file_is_linked "it is not" leads CONTRIBUTING.html tests/run.sh.html
+    check a_heading_is_linked "it is not" leads CONTRIBUTING.html '#a-heading'
+    check a_call_is_linked "it is not" leads CONTRIBUTING.html deploy/man/moot_open.3.html
+    check a_page_is_linked "it is not" leads deploy/man/moot.3.html moot_open.3.html
+    check the_index_has_all "it does not" leads index.html deploy/doc/ARCHITECTURE.html
+    with 'See [this](tests/none.c).' CONTRIBUTING.md
+    pages none
+    [ $? -eq 1 ] && [ ! -e "$scratch/none" ]
+    good=$? name=dead_links_make_no_pages
+    note "$good" "pages in spite of a dead link"
+else
+    echo "the pages are left out: there is no pandoc or no mandoc (make doc installs them)"
+fi
+check_end
