@@ -11,12 +11,15 @@
 #           if gnuplot is there (BUILD/bench.svg)
 #
 # A row is `name value target`, less is better, and what is behind a # is for people.
-# BUILD/bench.md has them as a table.
+# What was measured stands before them: the machine, and how the library was compiled.
+# With DOC=1 the tables of deploy/doc/PERFORMANCE.md are written anew (write_page.py), unless
+# others had the machine's cores meanwhile.
 # Exit status 1 if a row misses its target, or is missing; 2 if a program fails.
 set -eu
 BUILD=${1:?usage: run.sh BUILD [quick|costs|micro|long|others|all]}
 what=${2:-quick}
 rows=$BUILD/bench.rows
+about=$BUILD/bench.about
 csv=$BUILD/bench.csv
 diverge_csv=$BUILD/bench-diverge.csv
 export OMPI_MCA_btl_base_warn_component_unused=0
@@ -36,10 +39,13 @@ on() {
         launcher="env OMPI_MCA_mpi_yield_when_idle=1 $launcher --oversubscribe"
     fi
     # shellcheck disable=SC2086 # words are meant to split
-    $launcher "$BUILD/tests/bench/$program" "$@" >"$rows.part" || {
+    $launcher "$BUILD/tests/bench/$program" "$@" >"$rows.part" 2>"$rows.said" || {
+        cat "$rows.said" >&2
         echo "run.sh: $program failed: $launcher $program $*" >&2
         exit 2
     }
+    cat "$rows.said" >&2
+    sed -n 's/.*others had \([0-9]*\) % of this machine.*/others: \1/p' "$rows.said" >>"$about"
     tee -a "$rows" <"$rows.part"
 }
 
@@ -120,8 +126,30 @@ all() {
     echo "# plot: $BUILD/bench.svg"
 }
 
-echo "# $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
-    "load $(cut -d' ' -f1 /proc/loadavg)"
+# By what the library was compiled: the flags that BUILD was made with, and, since counting may
+# have failed, the counts that are there.
+compiled() {
+    if [ ! -f "$BUILD/flags" ]; then
+        echo "in a way that is not known"
+    elif grep -q -e -fprofile-use "$BUILD/flags" &&
+        [ -n "$(find "$BUILD/counted" -name '*.gcda' 2>/dev/null | head -n 1)" ]; then
+        echo "by counts of its work (make PROFILE=1)"
+    elif grep -q -e -flto "$BUILD/flags"; then
+        echo "plainly (make)"
+    else
+        echo "each file by itself (a developer's build)"
+    fi
+}
+
+compiler=$(cut -d' ' -f1 "$BUILD/flags" 2>/dev/null) || compiler=
+{
+    echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+    echo "MPI: $(mpirun --version 2>/dev/null | head -n 1)"
+    echo "compiler: $("${compiler:-cc}" --version 2>/dev/null | head -n 1)"
+    echo "library compiled: $(compiled)"
+} >"$about"
+sed 's/^/# /' "$about"
+echo "# load: $(cut -d' ' -f1 /proc/loadavg)"
 case $what in
 quick | costs | micro | long | others | all) "$what" ;;
 *)
@@ -130,10 +158,7 @@ quick | costs | micro | long | others | all) "$what" ;;
     ;;
 esac
 
-# The rows as a table, for README.md.
-awk -F' *# ' 'BEGIN { print "| what | value | target | |\n|---|---|---|---|" }
-    { split($1, row, " "); print "| " row[1] " | " row[2] " | " row[3] " | " $2 " |" }' \
-    "$rows" >"$BUILD/bench.md"
+[ -z "${DOC-}" ] || python3 tests/bench/write_page.py "$what" "$rows" "$about" deploy/doc/PERFORMANCE.md
 
 awk '$3 != "-" { n++ } $3 != "-" && !($2 > 0 && $2 <= $3) { missed++ }
     END {

@@ -3,8 +3,9 @@
 #
 # Each program at its smallest: it must end well and print the rows that it is for.  No
 # figure is looked at, since a machine that runs tests is busy.  Then run.sh is given
-# programs that only print rows, and must fail where, and only where, one misses its
-# target.  And profile.sh must refuse what it cannot do.
+# programs that only print rows: it must fail where, and only where, one misses its
+# target, and say how the library was compiled.  write_page.py must write all of a page's
+# tables or none, and profile.sh must refuse what it cannot do.
 #
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
@@ -95,10 +96,68 @@ verdict() {
     [ "$code" -eq "$1" ] || fail "run.sh: exit $code, not $1, for a row of $2"
 }
 
+# How the library was compiled stands before the rows.
+built() {
+    grep -qxF "# library compiled: $1" "$scratch/out" || {
+        fail "run.sh does not say \"$1\""
+        sed -n '/^# /p' "$scratch/out"
+    }
+}
 verdict 0 2.5
+built "in a way that is not known"
+echo "gcc -O2" >"$scratch/b/flags"
+verdict 0 2.5
+built "each file by itself (a developer's build)"
+echo "gcc -O2 -flto=auto" >"$scratch/b/flags"
+verdict 0 2.5
+built "plainly (make)"
+echo "gcc -O2 -flto=auto -fprofile-use" >"$scratch/b/flags"
+verdict 0 2.5
+built "plainly (make)" # counting has failed: there are no counts
+mkdir "$scratch/b/counted"
+: >"$scratch/b/counted/engine.gcda"
+verdict 0 2.5
+built "by counts of its work (make PROFILE=1)"
 verdict 1 2.51
 verdict 1 nan
 verdict 1 0
+
+# A page's tables are written anew, all or none.
+page=$scratch/page.md rows=$scratch/rows about=$scratch/about
+fresh() {
+    printf '%s\n' before '<!-- bench quick: metg-* -->' old '<!-- end -->' \
+        '<!-- bench long: long-* -->' older '<!-- end -->' after >"$page"
+    cp "$page" "$page.was"
+    printf 'metg-fft   2.25  4  # in words\n' >"$rows"
+    printf 'machine: a loom\nlibrary compiled: plainly (make)\n' >"$about"
+}
+write() { python3 tests/bench/write_page.py quick "$rows" "$about" "$page" 2>"$scratch/err"; }
+# unwritten WORDS: the page stays as it is
+unwritten() {
+    ! write || fail "write_page.py writes in spite of: $1"
+    grep -qF "$1" "$scratch/err" || fail "write_page.py does not say: $1"
+    cmp -s "$page" "$page.was" || fail "write_page.py changed the page in spite of: $1"
+}
+fresh
+write || fail "write_page.py: $(cat "$scratch/err")"
+# shellcheck disable=SC2016 # Markdown has backquotes
+printf '%s\n' before '<!-- bench quick: metg-* -->' \
+    '`make bench-quick`. Machine: a loom. Library compiled: plainly (make).' '' \
+    '| row | value | target | |' '|---|---|---|---|' '| `metg-fft` | 2.25 | 4 | in words |' \
+    '<!-- end -->' '<!-- bench long: long-* -->' older '<!-- end -->' after |
+    cmp -s - "$page" || {
+    fail "write_page.py writes another page"
+    cat "$page"
+}
+fresh
+echo "others: 6" >>"$about"
+unwritten "others had up to 6 % of the cores"
+fresh
+echo "new-row 1 2" >>"$rows"
+unwritten "no table has a place for new-row"
+fresh
+echo "other 1 2" >"$rows"
+unwritten "no row for the table of metg-*"
 
 # refused WORDS COMMAND...: profile.sh says what is wrong before it measures anything
 refused() {
