@@ -369,12 +369,13 @@ mutants: deps-check
 	@$(AGAIN) -s $(BUILD)/tests/unit/diagnosis_test
 	tests/unit/diagnosis_mutants.sh $(BUILD)
 
-# What a moot costs as it grows, to 10,000 ranks; takes minutes and 10 GB.
+# What a moot costs as it grows, to 10,000 ranks; takes minutes and 10 GB.  With DOC=1 all
+# that deploy/doc/SCALING.md shows is made anew, and written into it.
 .PHONY: scale
 scale:
-	@$(AGAIN) -s $(BUILD)/tests/sim/scale_test $(BUILD)/tests/sim/scale_view_test
-	$(BUILD)/tests/sim/scale_test --table
-	$(BUILD)/tests/sim/scale_view_test --table
+	@$(AGAIN) -s $(BUILD)/moot $(addprefix $(BUILD)/tests/sim/,scale_test scale_view_test adapt_test)
+	$(if $(DOC),deploy/doc/rerun.py $(BUILD) deploy/doc/SCALING.md,$(BUILD)/tests/sim/scale_test --table)
+	$(if $(DOC),,$(BUILD)/tests/sim/scale_view_test --table)
 
 # Speed, as ratios to what is written by hand; wants a machine that does nothing else.
 .PHONY: bench bench-quick bench-costs bench-micro bench-long

@@ -2,12 +2,14 @@
 # doc_test.sh - the documents lead where they say, and `make doc` makes pages of them.
 #
 # A copy of the tree has a link to each kind of thing that is not there, one at a time:
-# doc.py must name the line.  Without pandoc the pages are left out.
+# doc.py must name the line.  Without pandoc the pages are left out.  And what a page shows of
+# a command must be what the command says (rerun.py).
 #
-# Run from the top of the tree.
+# Finds the programs in $BUILD; run from the top of the tree.
 set -u
 . tests/cli/check.sh
 
+BUILD=$(cd "${BUILD:?}" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 copy=$scratch/tree
@@ -83,4 +85,24 @@ if command -v pandoc >/dev/null && command -v mandoc >/dev/null; then
 else
     echo "the pages are left out: there is no pandoc or no mandoc (make doc installs them)"
 fi
+# What a page shows of a command is what the command says.
+shown=$scratch/shown.md
+printf '%s\n' before '<!-- run quick: moot sim --ranks 2 --tasks 3 --faults none -->' \
+    '<!-- end -->' '<!-- run: moot none -->' old '<!-- end -->' after >"$shown"
+again() { python3 deploy/doc/rerun.py --check "$BUILD" "$1" >"$scratch/out" 2>&1; }
+name=what_is_not_shown_is_seen
+! again "$shown" && grep -q '^+good: 2 ranks, 3 tasks' "$scratch/out"
+note $? "it is not"
+name=a_failing_command_writes_nothing
+cp "$shown" "$shown.was"
+rewrite() { python3 deploy/doc/rerun.py "$BUILD" "$shown" >"$scratch/out" 2>&1; }
+! rewrite && cmp -s "$shown" "$shown.was"
+note $? "it writes"
+sed -i 's/moot none/moot info --json/' "$shown"
+check what_is_said_is_written "it is not" rewrite
+check what_is_written_is_said "it is not" again "$shown"
+sed -i 's/good: 2 ranks/good: 3 ranks/' "$shown"
+name=what_is_shown_wrongly_is_seen
+! again "$shown"
+note $? "it is not"
 check_end
