@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rerun.py [--check] BUILD PAGE - runs the commands of a page, and writes what they say.
+"""rerun.py [--check | --quick] BUILD PAGE - runs the commands of a page, and writes what they say.
 
 What a command says stands in the page between two lines,
 
@@ -8,8 +8,8 @@ What a command says stands in the page between two lines,
 
 and is written anew, behind the command: a table as it is, all else as text.  `moot` is
 BUILD's, and so are programs of tests/.  `run quick` instead of `run` marks one that takes
-some seconds and says the same every time: --check runs these alone, writes nothing, and
-fails with exit status 1 where the page has something else.
+a few seconds and says the same every time: --quick writes these alone, and --check writes
+nothing, and fails with exit status 1 where the page has something else.
 """
 
 import difflib
@@ -39,10 +39,10 @@ def said(build, command):
 
 
 def main(words):
-    check = words[:1] == ["--check"]
-    words = words[1:] if check else words
+    check, quick = words[:1] == ["--check"], words[:1] == ["--quick"]
+    words = words[1:] if check or quick else words
     if len(words) != 2:
-        sys.exit("usage: rerun.py [--check] BUILD PAGE")
+        sys.exit("usage: rerun.py [--check | --quick] BUILD PAGE")
     build, path = words
     with open(path, encoding="utf-8") as file:
         page = file.read()
@@ -50,7 +50,7 @@ def main(words):
 
     def rerun(block):
         nonlocal ran
-        if check and not block.group(2):
+        if (check or quick) and not block.group(2):
             return block.group()
         ran += 1
         if not check:

@@ -100,9 +100,15 @@ rewrite() { python3 deploy/doc/rerun.py "$BUILD" "$shown" >"$scratch/out" 2>&1; 
 note $? "it writes"
 sed -i 's/moot none/moot info --json/' "$shown"
 check what_is_said_is_written "it is not" rewrite
+sed -i 's/good: 2 ranks/good: 3 ranks/; s/"knobs"/"other"/' "$shown"
+name=the_quick_are_written_alone
+python3 deploy/doc/rerun.py --quick "$BUILD" "$shown" >"$scratch/out" 2>&1 &&
+    grep -q 'good: 2 ranks' "$shown" && grep -q '"other"' "$shown"
+note $? "it is not so"
 check what_is_written_is_said "it is not" again "$shown"
 sed -i 's/good: 2 ranks/good: 3 ranks/' "$shown"
 name=what_is_shown_wrongly_is_seen
 ! again "$shown"
 note $? "it is not"
+check the_simulated_figures_are_so "SCALING.md shows others (rerun.py --quick mends it)" again deploy/doc/SCALING.md
 check_end
