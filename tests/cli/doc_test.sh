@@ -1,9 +1,9 @@
 #!/bin/sh
-# doc_test.sh - the documents lead where they say, and `make doc` makes pages of them.
+# doc_test.sh - the documents lead where they say, and show what commands say.
 #
 # A copy of the tree has a link to each kind of thing that is not there, one at a time:
-# doc.py must name the line.  Without pandoc the pages are left out.  And what a page shows of
-# a command must be what the command says (rerun.py).
+# doc.py must name the line.  What a page shows of a command must be what the command says
+# (rerun.py).
 #
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
@@ -66,25 +66,6 @@ dead a_page_has_another_section 'See moot_open(1).' CONTRIBUTING.md \
 dead a_page_of_a_page_is_missing '.Xr moot_fly 3' deploy/man/moot.3 \
     "the manual has no moot_fly(3)"
 
-pages() { python3 deploy/doc/doc.py --top "$copy" html "$scratch/$1" >"$scratch/out" 2>&1; }
-# leads PAGE ADDRESS
-leads() { grep -qF "href=\"$2\"" "$scratch/doc/$1"; }
-if command -v pandoc >/dev/null && command -v mandoc >/dev/null; then
-    with "$live" CONTRIBUTING.md
-    check pages_are_made "no pages" pages doc
-    check a_file_is_linked "it is not" leads CONTRIBUTING.html tests/run.sh.html
-    check a_heading_is_linked "it is not" leads CONTRIBUTING.html '#a-heading'
-    check a_call_is_linked "it is not" leads CONTRIBUTING.html deploy/man/moot_open.3.html
-    check a_page_is_linked "it is not" leads deploy/man/moot.3.html moot_open.3.html
-    check the_index_has_all "it does not" leads index.html deploy/doc/ARCHITECTURE.html
-    with 'See [this](tests/none.c).' CONTRIBUTING.md
-    pages none
-    [ $? -eq 1 ] && [ ! -e "$scratch/none" ]
-    good=$? name=dead_links_make_no_pages
-    note "$good" "pages in spite of a dead link"
-else
-    echo "the pages are left out: there is no pandoc or no mandoc (make doc installs them)"
-fi
 # What a page shows of a command is what the command says.
 shown=$scratch/shown.md
 printf '%s\n' before '<!-- run quick: moot sim --ranks 2 --tasks 3 --faults none -->' \
