@@ -40,7 +40,7 @@ static int trace_run(int argc, char **argv)
 {
     const char *directory = NULL, *path = NULL, *name = NULL;
     if (argc < 2 || strcmp(argv[1], "export") != 0) {
-        return cli_usage(&verb_trace, "what?  `moot trace export DIR` is all there is");
+        return cli_usage(&verb_trace, "`moot trace export DIR` is the only form");
     }
     for (int i = 2; i < argc; i++) {
         const char *format = cli_option(argc, argv, &i, "--format");
@@ -76,7 +76,7 @@ static int trace_run(int argc, char **argv)
 
 const struct verb verb_trace = {
     .name = "trace",
-    .line = "gives out what ranks recorded, as other tools read it",
+    .line = "converts the records of a run for other tools",
     .usage =
         "trace export DIR [--format chrome|dot|paje|csv|prometheus] [-o FILE]\n"
         "\n"
@@ -91,6 +91,6 @@ const struct verb verb_trace = {
         "prometheus  the ranks' figures\n"
         "\n"
         "Exit status: 0; 1 if there is no trace or FILE cannot be written; 2 if the\n"
-        "command line is wrong.  A trace that is torn, or lacks ranks, is said.",
+        "command line is wrong.  A warning tells of torn files and missing ranks.",
     .run = trace_run,
 };

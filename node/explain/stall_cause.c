@@ -242,10 +242,10 @@ static void say_barred(struct text *text, const struct picture *picture,
     say_busy(
         text, picture, finding,
         either(finding,
-               "spawn it on a candidate, make a candidate of who spawns it (.owner, "
-               ".candidates), or its kernel portable",
-               "spawn them on a candidate, make a candidate of who spawns them "
-               "(.owner, .candidates), or their kernels portable"),
+               "spawn it on a candidate, name the rank that spawns it as one (.owner, "
+               ".candidates), or make its kernel portable",
+               "spawn them on a candidate, name the ranks that spawn them as such "
+               "(.owner, .candidates), or make their kernels portable"),
         "MOOT_ERR_NOT_HELD");
 }
 
@@ -304,8 +304,8 @@ static void say_demand(struct text *text, const struct picture *picture,
     const Moot__Account *account = account_of(picture, finding->culprit);
     text_add(text,
              "evidence that %s chair, rank %u, will not spawn %s: the chair "
-             "waits itself, with %llu tasks on its roll, and who asks is further "
-             "along",
+             "waits itself, with %llu tasks on its roll, and the rank that asks is "
+             "further along",
              either(finding, "its", "their"), finding->culprit,
              either(finding, "it", "them"),
              account != NULL ? (unsigned long long)account->len : 0ull);
@@ -323,11 +323,27 @@ static void say_awaited(struct text *text, const struct finding *finding,
              rankset_count(&finding->awaited) == 1 ? "s" : "");
 }
 
+/* A mode in which ranks do not vote. */
+static void say_mode(struct text *text, const struct finding *finding)
+{
+    text_add(text,
+             ": the ranks diverged, %s chair (default owner), rank %u, has not spawned "
+             "%s, and outside of repair mode nobody votes\n"
+             "      next: MOOT_DIVERGENCE=repair would vote for another owner; "
+             "MOOT_DIVERGENCE=strict would name the first difference\n",
+             either(finding, "its", "their"), finding->culprit,
+             either(finding, "it", "them"));
+}
+
 static void say_undecided(struct text *text, const struct picture *picture,
                           const struct finding *finding)
 {
     text_add(text, "nobody owns ");
     add_end(text, picture, finding);
+    if (finding->lack == CORE_LACK_MODE) {
+        say_mode(text, finding);
+        return;
+    }
     text_add(text, ", and the vote lacks ");
     switch (finding->lack) {
     case CORE_LACK_EVIDENCE:
@@ -346,14 +362,6 @@ static void say_undecided(struct text *text, const struct picture *picture,
         text_add(text, "a majority: rank %u is cut off from it\n", finding->culprit);
         return;
     case CORE_LACK_MODE:
-        text_add(
-            text,
-            "the leave to be held: the ranks diverged, the chair, rank %u, has not "
-            "spawned %s, and outside of repair mode nobody votes\n      next: "
-            "MOOT_DIVERGENCE=repair would vote for another owner; "
-            "MOOT_DIVERGENCE=strict would name the first difference\n",
-            finding->culprit, either(finding, "it", "them"));
-        return;
     case CORE_LACK_NOTHING:
     case CORE_LACK_CANDIDATES:
     case CORE_LACK_HOLDER:

@@ -198,7 +198,7 @@ keeps ranks 0,2 waiting
 where all ranks meet \(number 1\)
 END
 row trust 3 1 undecided MOOT_DIVERGENCE=trust MOOT_STALL_ABORT=1 <<'END'
-\[undecided\]: .*the chair, rank 0, has not spawned it, and outside of repair mode nobody votes
+\[undecided\]: .*its chair \(default owner\), rank 0, has not spawned it, and outside of repair mode nobody votes
 MOOT_DIVERGENCE=repair would vote
 END
 

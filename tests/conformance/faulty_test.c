@@ -383,7 +383,9 @@ static void made_from_forgotten(struct seat *seat)
     expect_fetch(seat, tasks[1], MOOT_ERR_RESULT_LOST);
     CHECK(seat, told(seat, "cannot run again: an input of it has been forgotten"));
     CHECK(seat, told(seat, "released it or ended its scope; "));
-    CHECK(seat, told(seat, "holds what it has fetched until it has what comes of it"));
+    CHECK(seat,
+          told(seat,
+               "release a result only when there is the result that is made from it"));
 }
 
 static const char *const harmed[] = {

@@ -50,7 +50,7 @@ static const struct row {
     {"decision", decision_under_way, "moving", 2, {"which does not know of it"}},
     {"decision lost", decision_lost, "lost", 2, {"from rank 1 to rank 2"}},
     {"evidence", evidence, "undecided", 1, {"neither spawned it nor blocked"}},
-    {"demand", demand, "undecided", 1, {"who asks is further along"}},
+    {"demand", demand, "undecided", 1, {"the rank that asks is further along"}},
     {"quorum", quorum, "undecided", 1, {"a majority: rank 1 is cut off"}},
     {"mode", outside_repair, "undecided", 1, {"MOOT_DIVERGENCE=repair"}},
     {"meanwhile", decided_meanwhile, "moving", 1, {NULL}},
