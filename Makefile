@@ -454,7 +454,7 @@ DOCDIR = $(DESTDIR)$(PREFIX)/share/doc/moot
 MANDIR = $(DESTDIR)$(PREFIX)/share/man
 BASHDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSHDIR = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-DOCS := README.md CHANGELOG.md LICENSE consensus/PROTOCOL.md
+DOCS := README.md CHANGELOG.md CITATION.cff LICENSE consensus/PROTOCOL.md $(wildcard deploy/doc/*.md)
 EXAMPLE_FILES := $(wildcard deploy/examples/*)
 # Where the loader does not look by itself, or not before ldconfig, programs say where.
 PC_RPATH = $(if $(filter-out /usr,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${libdir})

@@ -114,13 +114,14 @@ expect another_seed 0 --ranks 5 --seed 18
 [ "$(digest)" != "$first" ]
 note $? "the digest is the same"
 
-# The README shows a run as the command prints it, digest and all.
+# The tour shows a run as the command prints it, digest and all.
+tour=deploy/doc/SIMULATOR.md
 # shellcheck disable=SC2046 # words are meant to split
-expect the_sample_of_the_readme 0 $(sed -n 's/^\$ moot sim //p' README.md)
-sed -n '/^\$ moot sim /,/^```$/p' README.md | sed '1d;$d' >"$scratch/shown"
+expect the_sample_of_the_tour 0 $(sed -n 's/^\$ moot sim //p' "$tour" | head -n 1)
+awk '/^```$/ && on { exit } on { print } /^\$ moot sim / { on = 1 }' "$tour" >"$scratch/shown"
 shown=$(sed -n 's/.*; digest \([0-9a-f]\{32\}\)$/\1/p' "$scratch/shown")
 [ -n "$shown" ] && [ "$(digest)" = "$shown" ]
-note $? "the README's digest is \"$shown\", not $(digest)"
+note $? "the tour's digest is \"$shown\", not $(digest)"
 cmp -s "$scratch/shown" "$scratch/out"
 note $? "$(diff "$scratch/shown" "$scratch/out" | head -n 4)"
 
