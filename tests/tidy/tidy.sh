@@ -3,6 +3,7 @@
 #
 #   length      a source file has at most 700 lines (over 500: a remark), a function of
 #               the product at most 70, of a test 150
+#   readme      README.md has at most 200 lines: what is longer goes to deploy/doc
 #   opening     a source file opens with a comment that names it
 #   characters  no tabs in C, no space at a line's end, a newline at the file's end
 #   banned      calls that have a bounded or a pure sister
@@ -55,6 +56,7 @@ each() {
         }
         FNR == 701 { print FILENAME ":701: a file of over 700 lines" }
     '
+    awk 'FNR == 201 { print FILENAME ":201: over 200 lines; deploy/doc has room" }' README.md
     each text grep -nHE '[[:space:]]+$' | sed 's/:\([0-9]*\):.*/:\1: space at the end/'
     each c grep -nHE \
         '(^|[^A-Za-z0-9_.>])(strcpy|strcat|sprintf|vsprintf|gets|strtok|rand|srand|random|system|alloca|atoi|atol|atof|tmpnam|mktemp)\(' |
