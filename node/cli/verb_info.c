@@ -238,16 +238,14 @@ const struct verb verb_info = {
     .usage =
         "info [--json] [--level basic|all]\n"
         "\n"
-        "Prints the versions of the library, of MPI and of the wire, what this build\n"
-        "has, the limits, and each knob with its value, where that comes from, and "
-        "what\n"
-        "it may be.\n"
+        "Prints the versions of the library, of MPI and of the wire, the features of\n"
+        "this build, the limits, and each knob: its value, the origin of that, and\n"
+        "the values that it may have.\n"
         "\n"
         "  --json         for programs\n"
         "  --level basic  without the knobs that most users never need\n"
         "\n"
-        "Exit status: 0; 2 if the command line or a knob is wrong, or knobs "
-        "contradict\n"
-        "each other, and then standard error says where they stand.",
+        "Exit status: 0; 2 if the command line or a knob is wrong, or if knobs\n"
+        "contradict each other; standard error then says where they stand.",
     .run = info_run,
 };

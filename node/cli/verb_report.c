@@ -63,7 +63,7 @@ static int report_run(int argc, char **argv)
 
 const struct verb verb_report = {
     .name = "report",
-    .line = "makes one page of what ranks recorded: timeline, waits, votes, graph",
+    .line = "makes one page of a run's records: timeline, waits, votes, graph",
     .usage =
         "report DIR [-o FILE]\n"
         "\n"
@@ -73,6 +73,6 @@ const struct verb verb_report = {
         "that loads nothing: it can be opened anywhere, and mailed.\n"
         "\n"
         "Exit status: 0; 1 if there is no trace or FILE cannot be written; 2 if the\n"
-        "command line is wrong.  A trace that is torn, or lacks ranks, is said.",
+        "command line is wrong.  A warning tells of torn files and missing ranks.",
     .run = report_run,
 };

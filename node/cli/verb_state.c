@@ -130,9 +130,9 @@ const struct verb verb_state = {
     .usage =
         "state [--json] [--watch] [JOB]\n"
         "\n"
-        "Asks a rank on this host, which asks all others, and prints what they hang\n"
-        "on (see moot-stall(7)) and every timer's value.  JOB may be left out where\n"
-        "one alone runs.\n"
+        "Prints for a job on this host the cause of every wait, as moot-stall(7)\n"
+        "explains it, and the value of every timer.  JOB may be left out if there is\n"
+        "only one.\n"
         "\n"
         "  --json   for programs: one object per picture, on one line\n"
         "  --watch  once a second, until the job has ended\n"

@@ -58,12 +58,12 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                     "side for itself, which is unsafe (solo)",
                     AT(split)},
     [KNOB_WINDOW] = {"MOOT_WINDOW", KNOB_INTEGER, "65536", NULL, 0, 1 << 28, false,
-                     "how many tasks a rank remembers, roughly, while what all ranks "
-                     "have released can be dropped; 0 keeps them all",
+                     "how many tasks a rank remembers, roughly; beyond that it forgets "
+                     "those that all ranks have released; 0 keeps them all",
                      AT(window)},
     [KNOB_THREADS] = {"MOOT_THREADS", KNOB_INTEGER, "0", NULL, 0, 256, false,
-                      "workers per rank, beside the caller, who runs tasks while it "
-                      "waits",
+                      "workers per rank, beside the program's own threads, which run "
+                      "tasks while they wait",
                       AT(threads)},
     [KNOB_VERIFY] = {"MOOT_VERIFY", KNOB_RATE, "0", NULL, 0, RATE_ONE_PPM, false,
                      "the share of pure tasks that another rank runs a second time, to "
@@ -81,7 +81,7 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                     "they share (on), or by MPI alone (off)",
                     AT(rings)},
     [KNOB_STALL] = {"MOOT_STALL", KNOB_DURATION, "10s", "never", MILLISECOND, 24 * HOUR,
-                    false, "when a wait that gets nowhere prints its report",
+                    false, "after how long a wait that gets nowhere prints its report",
                     AT(stall_ns)},
     [KNOB_STALL_ABORT] = {"MOOT_STALL_ABORT", KNOB_INTEGER, "0", NULL, 0, 1, false,
                           "1: a stall report also ends the job", AT(stall_abort)},
