@@ -4,6 +4,8 @@
 #   length      a source file has at most 700 lines (over 500: a remark), a function of
 #               the product at most 70, of a test 150
 #   readme      README.md has at most 200 lines: what is longer goes to deploy/doc
+#   subject     no sentence of README.md, deploy/doc or the manual has a clause for its
+#               subject ("Who needs a result asks ..."); questions may
 #   opening     a source file opens with a comment that names it
 #   characters  no tabs in C, no space at a line's end, a newline at the file's end
 #   banned      calls that have a bounded or a pure sister
@@ -28,6 +30,8 @@ done >"$scratch/files"
 grep -E '\.[ch]$' "$scratch/files" >"$scratch/c"
 grep -E '\.(c|h|sh|md|proto|tsp|txt|[137]|in)$|Makefile$|^\.ci/run$' \
     "$scratch/files" >"$scratch/text"
+
+grep -E '^(README\.md|deploy/doc/.*\.md|deploy/man/.*\.[137])$' "$scratch/files" >"$scratch/told"
 
 # each LIST COMMAND...: the command over the files of the list; finding none is no error.
 each() {
@@ -56,6 +60,8 @@ each() {
         }
         FNR == 701 { print FILENAME ":701: a file of over 700 lines" }
     '
+    each told grep -nHE '(^|[.;] )(Who|What)(ever|se)? [^?]*$' |
+        grep -vE '^[^:]*:[0-9]*:(#|\|)' | sed 's/$/ : a clause for a subject/'
     awk 'FNR == 201 { print FILENAME ":201: over 200 lines; deploy/doc has room" }' README.md
     each text grep -nHE '[[:space:]]+$' | sed 's/:\([0-9]*\):.*/:\1: space at the end/'
     each c grep -nHE \
