@@ -372,8 +372,8 @@ static int runs_make(struct tuning *tuning)
         }
         if (status != CLI_OK) {
             cli_complain(&verb_tune,
-                         "run %" PRIu32 " of the program failed with status %d: what "
-                         "fails is not measured%s",
+                         "run %" PRIu32 " of the program failed with status %d: a run "
+                         "that fails is not measured%s",
                          done + 1, status,
                          done > 0 ? "; `moot run` shows what it says" : "");
             return CLI_FAILED;
@@ -449,7 +449,7 @@ static bool file_try(const struct tuning *tuning)
         }
     }
     if (*backup_path(tuning, real, backup) != '\0' && !folder_takes(backup)) {
-        cli_complain(&verb_tune, "%s: what is in it cannot be kept beside it: %s",
+        cli_complain(&verb_tune, "%s: its content cannot be kept beside it: %s",
                      tuning->path, strerror(errno));
         return false;
     }
@@ -490,7 +490,7 @@ static int config_write(const struct tuning *tuning, const struct tune_advice *a
     }
     printf("\n%s: MOOT_CONFIG=%s has it used\n", tuning->path, tuning->path);
     if (*backup != '\0') {
-        printf("%s: what was in %s before\n", backup, tuning->path);
+        printf("%s: the older content of %s\n", backup, tuning->path);
     }
     return CLI_OK;
 }

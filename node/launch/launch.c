@@ -95,7 +95,8 @@ static const char *script_flaw(char *line)
         return "is a script whose first line ends with a carriage return";
     }
     if (name_end - line >= SYSTEM_BYTES) {
-        return "is a script whose first line is too long: what it is for stands in the "
+        return "is a script whose first line is too long: the program must stand in "
+               "the "
                "first 255 bytes";
     }
     if (name_end == name) {

@@ -158,7 +158,7 @@ static void head_print(const struct tune_measures *measures,
 
 static void presets_print(const struct tune_advice *advice, FILE *to)
 {
-    fprintf(to, "\npresets, and what is advised\n");
+    fprintf(to, "\npresets, and the advice\n");
     fprintf(to, "  %-8s %9s %9s | %8s %9s | %9s | %9s %9s\n", "", "timeout", "suspect",
             "needless", "wait mean", "removal", "suspected", "at most");
     for (size_t i = 0; i < sizeof(advice->presets) / sizeof(*advice->presets); i++) {
@@ -226,7 +226,7 @@ static void timeout_print(const struct tune_measures *measures, uint64_t timeout
         "\nadvised: MOOT_VOTE_TIMEOUT=%s: no replay cast a needless vote with it, "
         "and it is at least four times\nthe longest round trip (%s), gap in progress "
         "(%s) and late chair (%s).\nVotes that evidence decides do not wait "
-        "for it; it bounds what a chair costs that is stuck in\ncode that is not "
+        "for it; it bounds the wait for a chair that is stuck in\ncode that is not "
         "moot's.\n",
         knob_of(timeout_ns, timeout),
         time_of((uint64_t)samples_most(&measures->trips), trip),
@@ -241,15 +241,15 @@ static void reason_print(const struct tune_measures *measures,
         fprintf(
             to,
             "\nadvised: MOOT_VOTE_TIMEOUT=never, the default: chairs were asked for "
-            "what they had not spawned\n%zu time%s, and fewer than %d say nothing "
-            "about a timeout.  More runs (--runs), or longer ones, might.\n",
+            "tasks that they had not\nspawned %zu time%s, and fewer than %d say "
+            "nothing "
+            "about a timeout.  More runs (--runs), or longer\nones, might.\n",
             tune_early_asks(measures), tune_early_asks(measures) == 1 ? "" : "s",
             TUNE_ASKS_LEAST);
     } else if (advice->timers.vote_timeout_ns == CORE_NEVER) {
-        fprintf(
-            to,
-            "\nadvised: MOOT_VOTE_TIMEOUT=never, the default: with every other "
-            "candidate some replay gave away\nwhat its chair was about to spawn.\n");
+        fprintf(to, "\nadvised: MOOT_VOTE_TIMEOUT=never, the default: with every other "
+                    "candidate some replay gave away\na task that its chair was about "
+                    "to spawn.\n");
     } else {
         timeout_print(measures, advice->timers.vote_timeout_ns, to);
     }
@@ -266,10 +266,10 @@ void tune_print_advice(const struct tune_measures *measures,
         fprintf(
             to,
             "needless: the chair spawned the task itself later.  late chairs beyond: "
-            "that were later than the\ntimeout in the recorded runs, and how many of "
-            "%zu asks for what a chair had not spawned there\nmay be at most, at 95 "
-            "%% confidence.  *: no other has as few needless votes and shorter "
-            "waits.\n",
+            "those later than the\ntimeout in the recorded runs, and the most, at 95 "
+            "%% "
+            "confidence, of %zu asks for tasks that a chair\nhad not spawned.  *: no "
+            "other row has as few needless votes and shorter waits.\n",
             tune_early_asks(measures));
         presets_print(advice, to);
     }

@@ -412,8 +412,8 @@ done <<END
 #!python3 -u|for python3, which is not there: behind #! stands a path, as in #!/usr/bin/env python3, which looks in PATH
 #!/no/such/python|for /no/such/python, which is not there
 #!/bin/sh\r|whose first line ends with a carriage return
-#!$spaces/bin/sh\n|whose first line is too long: what it is for stands in the first 255 bytes
-#!$spaces|whose first line is too long: what it is for stands in the first 255 bytes
+#!$spaces/bin/sh\n|whose first line is too long: the program must stand in the first 255 bytes
+#!$spaces|whose first line is too long: the program must stand in the first 255 bytes
 END
 ln -s /bin/true "$scratch/near"
 for line in "#!/bin/true" "#! /bin/true \t" "#!near\n" "#!/bin/true $spaces\n"; do

@@ -112,7 +112,7 @@ says out "^MOOT_VOTE_TIMEOUT = never"
 echo "# mine" >"$scratch/mine.conf"
 for kept in 1 2; do
     expect "what_was_there_stays $kept" 0 60 "$moot" tune -n 2 --runs 1 -o mine.conf conditional
-    says out "/mine\.conf\.~$kept~: what was in mine.conf before\$"
+    says out "/mine\.conf\.~$kept~: the older content of mine.conf\$"
 done
 [ "$(cat "$scratch/mine.conf.~1~")" = "# mine" ]
 note $? "what was in the file is not kept"
