@@ -321,23 +321,30 @@ deps-check:
 	@deploy/debian-deps.sh $(PACKAGES) $(PACKAGES_CHECK)
 
 run: deps
-	@$(AGAIN) -q all 2>/dev/null || echo "building in $(BUILD)/, which takes a minute or two"
-	@$(AGAIN) -s all
+	@deploy/build.sh $(BUILD) $(AGAIN) all
+	@echo "running tsp on 4 ranks: a search in which each rank leaves out what it alone knows to be too long"
 	$(BUILD)/moot run -n 4 tsp deploy/examples/burma14.tsp
+	@echo "next: deploy/doc/TUTORIAL.md, a first program of your own in five steps"
 
 # --- How it is tested ---------------------------------------------------------------
 
 TESTS ?= layers lint man unit conformance sim mutants fuzz mpi cli
+TESTS_FAST := lint-fast seeds layers conformance unit cli-fast
 
-.PHONY: tests check soak fuzz layers
+.PHONY: tests tests-fast check check-fast soak fuzz layers
 tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHES) \
   $(BUILD)/tests/bench/slow_clock.so
 
+tests-fast: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ) $(UNIT_TESTS) $(CONFORMANCE_TESTS)
+
+CHECKED = $(AGAIN) DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD)
 check: deps-check
-	@$(AGAIN) -q DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests 2>/dev/null || \
-	  echo "building in $(CHECK_BUILD)/, which takes some minutes"
-	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests $(if $(filter fuzz,$(TESTS)),fuzzers)
+	@deploy/build.sh $(CHECK_BUILD) $(CHECKED) tests $(if $(filter fuzz,$(TESTS)),fuzzers)
 	@tests/run.sh $(CHECK_BUILD) $(TESTS)
+
+check-fast: deps-check
+	@deploy/build.sh $(CHECK_BUILD) $(CHECKED) tests-fast
+	@tests/run.sh -j 3 $(CHECK_BUILD) $(TESTS_FAST)
 
 # make check is a developer's build even if DEVELOPER is not given, of what users get.
 CHECK_LTO := $(if $(filter command,$(firstword $(origin LTO))),$(LTO),$(if $(SANITIZE),,yes))

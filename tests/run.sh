@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh [-q] BUILD KIND... - runs the test programs of the given kinds and counts them.
+# run.sh [-q] [-j N] BUILD KIND... - runs the test programs of the given kinds and counts them.
 #
 #   layers lint man            the scripts in tests/tidy/
 #   unit conformance sim       each tests/KIND/*_test.c, built as BUILD/tests/KIND/NAME
@@ -7,16 +7,17 @@
 #   cli                        each tests/cli/*_test.sh; they find BUILD in $BUILD
 #   fuzz                       each tests/fuzz/*_fuzz.c for $FUZZ_SECONDS (default 5)
 #   mutants                    the core with its rules broken one by one (make mutants)
+#   lint-fast seeds cli-fast   a part of lint, of sim and of cli that takes seconds
 #   soak                       tests/soak.txt: longer seeds
 #
 # A program passes if it exits 0 in time; exit 77 skips it.  Its output goes to
 # BUILD/logs/ and is shown if it fails.  -q prints failures only.  The last line is
 # "N passed, N failed"; the exit status is 1 if one failed or none ran.
 #
-# What computes and does not look at the clock (lint, sim, mutants) runs beside all the
+# What computes and does not look at the clock (lint, sim, mutants, seeds) runs beside all the
 # rest, at the lowest priority: most other tests wait most of their time.  The rest run one
-# by one, since they have more ranks than cores and look at it.  Fuzzers, which are
-# given seconds, come last, one for each core at a time.
+# by one, since they have more ranks than cores and look at it; -j N runs N at a time.
+# Fuzzers, which are given seconds, come last, one for each core at a time.
 #
 # A line of a plan: ranks (a comma list; - for no mpirun), seconds, program, arguments.
 # A program without a slash is BUILD/tests/mpi/ of that name; others are from the top of
@@ -28,7 +29,12 @@ quiet=
     quiet=1
     shift
 }
-BUILD=${1:?usage: run.sh [-q] BUILD KIND...}
+at_a_time=1
+[ "${1-}" != -j ] || {
+    at_a_time=${2:?usage: run.sh -j N BUILD KIND...}
+    shift 2
+}
+BUILD=${1:?usage: run.sh [-q] [-j N] BUILD KIND...}
 shift
 export BUILD
 logs=$BUILD/logs
@@ -158,8 +164,10 @@ unplanned() {
     done
 }
 
+# scripts NAME...: tests/cli/NAME_test.sh
 scripts() {
-    for script in tests/cli/*_test.sh; do
+    for name in "$@"; do
+        script=tests/cli/${name}_test.sh
         [ -f "$script" ] || continue
         run_one "cli/$(basename "$script" .sh)" 400 sh "$script"
     done
@@ -194,7 +202,14 @@ run_kind() {
         plan tests/mpi/plan.txt
         unplanned
         ;;
-    cli) scripts ;;
+    cli)
+        for script in tests/cli/*_test.sh; do
+            scripts "$(basename "$script" _test.sh)"
+        done
+        ;;
+    lint-fast) run_one lint-fast 300 make --no-print-directory -j"$cores" lint-text lint-format lint-scripts lint-man ;;
+    seeds) run_one "200 seeds of moot sim" 300 "$BUILD/moot" sim --ranks 5 --seeds 1..200 --jobs 1 ;;
+    cli-fast) scripts verbs faults ;;
     fuzz) fuzzers ;;
     mutants) run_one mutants 1800 make --no-print-directory -s mutants BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     soak) plan tests/soak.txt ;;
@@ -204,8 +219,8 @@ run_kind() {
 beside='' alone='' timed=''
 for kind in "$@"; do
     case $kind in
-    lint | sim | mutants) beside="$beside $kind" ;;
-    layers | man | unit | conformance | mpi | cli | soak) alone="$alone $kind" ;;
+    lint | lint-fast | sim | seeds | mutants) beside="$beside $kind" ;;
+    layers | man | unit | conformance | mpi | cli | cli-fast | soak) alone="$alone $kind" ;;
     fuzz) timed="$timed $kind" ;;
     *)
         echo "run.sh: no such kind of test: $kind" >&2
@@ -219,7 +234,7 @@ done
     priority="nice -n 19"
     begin "$cores" $beside
     patient=$helpers priority='' helpers=''
-    begin 1 $alone
+    begin "$at_a_time" $alone
     finish
     helpers=$patient patient=''
     finish
