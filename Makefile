@@ -1,20 +1,26 @@
 # moot: one Makefile, not recursive.
 #
-#   make run      install what is missing, build, run tsp on real input on 4 ranks
-#   make check    all tests, the repository's own lint included
-#   make          the library, the command and the examples
-#   make bench-quick | bench   METG beside hand-written MPI; bench-costs | bench-micro |
-#                              bench-long | bench-profile
-#   make doc      the documents and the manual as HTML, in BUILD/doc
-#   make install DESTDIR= PREFIX=/usr/local
-#   make uninstall | layers | lint | soak | scale | fuzz T=60 | mutants | model M=quick | clean
+#   make run          install what is missing, build, run tsp on real input on 4 ranks
+#   make check        all tests, the repository's own lint included
+#   make check-fast   two minutes of them, for the work in between
+#   make              the library, the command and the examples, in build/; once, and the
+#                     same bit by bit each time
+#   make PROFILE=1    the same, compiled by counts of the library's own work: twice
+#   make install DESTDIR= PREFIX=/usr/local | uninstall
+#   make deps | deps-check      the Debian packages to build with, and to test with
+#   make tests | layers | lint | mutants | fuzz T=60 | soak | scale | model M=quick
+#   make bench-quick | bench    METG beside hand-written MPI; bench-costs | bench-micro |
+#                               bench-long | bench-others | bench-profile
+#   make doc          the documents and the manual as HTML, in BUILD/doc
+#   make clean
 #
 # Variables: BUILD=build  CC=gcc  DEVELOPER=1 (warnings are errors)
 #            SANITIZE=address,undefined | thread (builds into its own BUILD)
 #            LTO= (libmoot.so's files are optimised each by itself, as in a developer's or a
 #            sanitizer's build: it links in no time)
-#            PROFILE= (the library is compiled once, and not a second time by what programs
-#            have shown of it; a build that is to be the same bit by bit wants that)
+#            PROFILE=1 (the library is compiled a second time, by what programs have shown
+#            of it: small tasks take less time, the build three times as long, and no two
+#            builds are the same)
 #            AS_IT_IS=1 (what is there was made with other flags, and that is to be so)
 #            JOBS=(cores)  TESTS="unit mpi ..." (what check runs; see tests/run.sh)
 
@@ -37,7 +43,9 @@ STRINGS := $(shell printf '' | $(CC) -mmemset-strategy=libcall:-1:noalign -x c -
   echo -mmemset-strategy=unrolled_loop:64:noalign,libcall:-1:noalign -mmemcpy-strategy=unrolled_loop:64:noalign,libcall:-1:noalign)
 # A call into another library jumps there itself, not by a table of jumps.
 CALLS = -fno-plt
-CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMISE) $(STRINGS) $(CALLS) -fPIC -fno-common -fvisibility=hidden -pthread \
+# Where BUILD lies is not to be seen in what is built.
+PATHS = $(foreach what,debug macro,-f$(what)-prefix-map=$(BUILD)/=build/)
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMISE) $(STRINGS) $(CALLS) $(PATHS) -fPIC -fno-common -fvisibility=hidden -pthread \
   $(WARNINGS) $(if $(DEVELOPER),-Werror) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
   -I. -I$(BUILD)/gen $(CFLAGS)
@@ -49,11 +57,11 @@ LTO ?= $(if $(DEVELOPER)$(SANITIZE),,yes)
 TOGETHER := -O3 -fno-ipa-cp-clone -flto=auto -ffat-lto-objects
 LTO_FLAGS := $(if $(LTO),$(shell printf '' | $(CC) -Werror $(TOGETHER) -x c -c -o /dev/null - 2>/dev/null && \
   echo $(TOGETHER)))
-# What is worth taking into its callers, and which way a branch goes, gcc then decides by
-# counts: of a library in COUNTED, compiled to count (PROFILE=count), and worked by
+# With PROFILE=1 gcc decides by counts what is worth taking into its callers, and which way
+# a branch goes: of a library in COUNTED, compiled to count (PROFILE=count), and worked by
 # deploy/train.sh.  Small tasks take up to a fifth less time so.  That library's build has
 # said all warnings.
-PROFILE ?= $(LTO)
+PROFILE ?=
 BY_COUNTS := -fprofile-use -fprofile-partial-training -w
 COUNTED := $(if $(filter-out count,$(PROFILE)),$(shell printf '' | \
   $(CC) -Werror $(BY_COUNTS) -x c -c -o /dev/null - 2>/dev/null && echo $(BUILD)/counted))
@@ -121,6 +129,12 @@ USER_HEADERS := $(addprefix $(BUILD)/include/,$(notdir $(HEADERS)))
 # Objects of programs are kept, so that a program is linked again and not compiled again.
 .SECONDARY:
 
+# A build alone uses all cores, unless it is told how many; other targets ask for them.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+ifeq ($(MAKELEVEL)$(filter-out all install tests,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(JOBS)
+endif
+
 .PHONY: all
 all: $(BUILD)/libmoot.a $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/moot $(USER_HEADERS) $(EXAMPLES)
 
@@ -132,7 +146,7 @@ ifeq ($(MAKECMDGOALS),install)
 AS_IT_IS ?= $(wildcard $(BUILD)/libmoot.so.$(SOVERSION))
 endif
 FLAGS_FILE := $(if $(AS_IT_IS),,$(BUILD)/flags)
-FLAGS := $(strip $(CC) $(subst -I$(BUILD)/gen,,$(CFLAGS_ALL)) $(LTO_FLAGS) \
+FLAGS := $(strip $(CC) $(subst $(BUILD)/,,$(CFLAGS_ALL)) $(LTO_FLAGS) \
   $(if $(COUNTED),$(BY_COUNTS)) $(LDFLAGS_ALL))
 ifneq ($(FLAGS),$(shell cat $(BUILD)/flags 2>/dev/null))
 $(BUILD)/flags: changed
@@ -304,7 +318,6 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/lib/tests/fuzz/%.o $(BUILD)/fuzz/libf
 
 # --- How it is used -----------------------------------------------------------------
 
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 AGAIN = $(MAKE) --no-print-directory -j$(JOBS)
 
 # Debian 12's names.  A second make then sees what the packages brought.

@@ -1,11 +1,13 @@
 #!/bin/sh
-# train_test.sh - the library is compiled by counts of its work, or says that it is not.
+# train_test.sh - with PROFILE=1 the library is compiled by counts of its work, or says
+# that it is not; without it is compiled once.
 #
 # With programs that only pretend: what deploy/train.sh runs and leaves, how it fails.
 # With a compiler that only pretends: what the Makefile counts, and when it does so anew,
 # as it makes all anew if the flags have changed.
-# Then whether BUILD's library was compiled by its counts, static functions included:
-# they are looked up by a path, and a wrong one loses them without a word.
+# Then, with the compiler that is there, whether a file is compiled by its counts, static
+# functions included: they are looked up by a path, and a wrong one loses them without a
+# word.
 set -eu
 : "${BUILD:?}"
 # shellcheck source=tests/cli/check.sh
@@ -83,7 +85,7 @@ pretend() {
     : >"$root/told"
     at=$1
     shift
-    env -u MAKEFLAGS make -s BUILD="$at" LTO= PROFILE=yes CC="$root/cc" "$@" \
+    env -u MAKEFLAGS make -s BUILD="$at" LTO= CC="$root/cc" ${profile+"PROFILE=$profile"} "$@" \
         "$at/node/schedule/wait.o" "$at/gen/moot.pb-c.o" >"$root/out" 2>&1
 }
 # Whether it was told so of the first.
@@ -91,6 +93,13 @@ told() { grep -- " -o ${2:-$built}/node/schedule/wait.o" "$root/told" | grep -q 
 made() { grep -qv -- " -o /dev/null " "$root/told"; }
 
 evidence="$root/out"
+once() { [ "$(grep -c -- '/node/schedule/wait.o$' "$root/told")" -eq 1 ] && told -fPIC "$root/once"; }
+unset profile
+pretend "$root/once" LTO=yes
+check once "a plain make compiles a file twice" once
+uncounted() { ! grep -q -- -fprofile "$root/told"; }
+check uncounted "a plain make counts" uncounted
+profile=1
 echo nowhere >"$root/fails"
 check pretends "nothing can be built" pretend "$built"
 check beside "it does not find its counts" told "-fprofile-use .*-dumpdir $built/counted/node/schedule/ "
@@ -129,18 +138,34 @@ pretend "$built" PROFILE= -n
 pretend "$built" PROFILE=
 check dry "what would be made counts as made" both
 
-# A compiler that does not know how (clang) has no counts, and nothing to check.
-if [ -f "$BUILD/counted/done" ]; then
-    file=node/engine/engine
-    compile=$(make --no-print-directory -n BUILD="$BUILD" LTO=yes AS_IT_IS=1 -W $file.c "$BUILD/$file.o" |
-        grep -- "-c $file.c" | sed -e 's/ -w / /' -e 's/ -MMD.*//')
+# A build gives the same bytes each time, wherever BUILD lies.
+for at in one other; do
+    env -u MAKEFLAGS make -s BUILD="$root/$at" LTO= SANITIZE= CFLAGS= CC=gcc \
+        "$root/$at/gen/moot.pb-c.o" "$root/$at/node/store/pool.o" >"$root/out" 2>&1 || :
+done
+for object in gen/moot.pb-c.o node/store/pool.o; do
+    check "$object" "it differs from build to build" cmp "$root/one/$object" "$root/other/$object"
+done
+
+# The real one, once in a `make check`, which takes it a minute: a library that counts, the
+# programs of train.sh, and one file by what they have shown.  Another compiler than gcc has
+# no counts, and a sanitizer's build is not for speed.
+evidence="$root/err $root/out $root/real/counted/train.log"
+if [ -z "${SANITIZE-}" ] && gcc --version | grep -q 'Free Software Foundation'; then
+    source=node/engine/engine
+    env -u MAKEFLAGS make -s -j"$(nproc)" BUILD="$root/real" PROFILE=1 LTO= DEVELOPER= SANITIZE= CFLAGS= CC=gcc \
+        "$root/real/$source.o" >"$root/out" 2>&1 || :
+    check trained "the programs failed, or did not count" test -s "$root/real/counted/$source.gcda"
+    compile=$(env -u MAKEFLAGS make --no-print-directory -n BUILD="$root/real" PROFILE=1 LTO= DEVELOPER= \
+        SANITIZE= CFLAGS= CC=gcc AS_IT_IS=1 -W "$source.c" -o "$root/real/counted/done" "$root/real/$source.o" |
+        grep -- "-c $source.c" | sed -e 's/ -w / /' -e 's/ -MMD.*//')
     # shellcheck disable=SC2086 # words are meant to split
-    LC_ALL=C $compile -Wmissing-profile -c $file.c -o "$root/engine.o" 2>"$root/err" || :
-    check compiles "$file.c is not compiled" test -s "$root/engine.o"
+    LC_ALL=C $compile -Wmissing-profile -c $source.c -o "$root/engine.o" 2>"$root/err" || :
+    check compiles "$source.c is not compiled" test -s "$root/engine.o"
     missing() { ! grep -q -e 'file not found' -e "function '$1' not found" "$root/err"; }
-    check used "$file.c was compiled without its counts" missing engine_step
+    check used "$source.c was compiled without its counts" missing engine_step
     check static "static functions do not find their counts" missing step_one
 else
-    echo "no counts in $BUILD: that it was compiled by them is not checked"
+    echo "not gcc, or a sanitizer's build: that counts are used is not checked"
 fi
 check_end
