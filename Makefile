@@ -95,7 +95,7 @@ LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) $(NODE_ROOMS))
 SIM_SRC := $(call sources,$(SIM_ROOMS))
 TOOL_SRC := $(call sources,$(TOOL_ROOMS))
 CLI_SRC := $(call sources,$(CLI_ROOMS))
-EXAMPLE_SRC := $(wildcard deploy/examples/*.c)
+EXAMPLE_SRC := $(wildcard deploy/examples/*.c deploy/examples/tutorial/*.c)
 SCRIPTS := $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.sh) .ci/run
 MAN := $(wildcard deploy/man/*.[1-9])
 UNIT_SRC := $(wildcard tests/unit/*_test.c)
@@ -114,7 +114,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/moot.pb-c.o
 SIM_OBJ := $(SIM_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/report_page.o
-EXAMPLES := $(EXAMPLE_SRC:deploy/examples/%.c=$(BUILD)/examples/%)
+EXAMPLES := $(addprefix $(BUILD)/examples/,$(notdir $(EXAMPLE_SRC:.c=)))
 UNIT_TESTS := $(UNIT_SRC:%.c=$(BUILD)/%)
 CONFORMANCE_TESTS := $(CONFORMANCE_SRC:%.c=$(BUILD)/%)
 SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
@@ -229,11 +229,16 @@ $(BUILD)/include/%.h:
 $(foreach header,$(HEADERS),$(eval $(BUILD)/include/$(notdir $(header)): $(header)))
 
 # Examples see what a user sees: the public headers and the shared library.
+define BUILD_EXAMPLE
+@mkdir -p $(@D)
+$(CC) -std=c11 $(OPTIMISE) $(PATHS) $(WARNINGS) $(if $(DEVELOPER),-Werror) $(LDFLAGS_ALL) \
+  -I$(BUILD)/include $(MPI_CFLAGS) -MMD -MP $< -o $@ \
+  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $(MPI_LIBS) -lm
+endef
 $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION) $(USER_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) -std=c11 $(OPTIMISE) $(WARNINGS) $(if $(DEVELOPER),-Werror) $(LDFLAGS_ALL) \
-	  -I$(BUILD)/include $(MPI_CFLAGS) -MMD -MP $< -o $@ \
-	  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $(MPI_LIBS) -lm
+	$(BUILD_EXAMPLE)
+$(BUILD)/examples/%: deploy/examples/tutorial/%.c $(BUILD)/libmoot.so.$(SOVERSION) $(USER_HEADERS)
+	$(BUILD_EXAMPLE)
 
 # To be linted they are compiled as parts of the tree are.
 $(EXAMPLE_SRC:%.c=$(BUILD)/%.o): CFLAGS_ALL += -I$(BUILD)/include
@@ -437,7 +442,7 @@ doc:
 
 LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(TOOL_SRC) $(CLI_SRC) $(EXAMPLE_SRC)
 ALL_ROOMS := $(BASE_ROOMS) $(CORE_ROOMS) consensus $(SIM_ROOMS) $(NODE_ROOMS) $(TOOL_ROOMS) $(CLI_ROOMS)
-FORMAT_SRC := $(wildcard $(addsuffix /*.[ch],$(ALL_ROOMS)) tests/*/*.[ch] tests/*/*/*.[ch] deploy/examples/*.[ch])
+FORMAT_SRC := $(wildcard $(addsuffix /*.[ch],$(ALL_ROOMS)) tests/*/*.[ch] tests/*/*/*.[ch] deploy/examples/*.[ch] deploy/examples/*/*.[ch])
 
 .PHONY: lint lint-text lint-links lint-format lint-scripts lint-man lint-c
 lint: lint-text lint-links lint-format lint-scripts lint-man lint-c
@@ -475,7 +480,7 @@ MANDIR = $(DESTDIR)$(PREFIX)/share/man
 BASHDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSHDIR = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 DOCS := README.md CHANGELOG.md CITATION.cff LICENSE consensus/PROTOCOL.md $(wildcard deploy/doc/*.md)
-EXAMPLE_FILES := $(wildcard deploy/examples/*)
+EXAMPLE_FILES := $(wildcard deploy/examples/*.* deploy/examples/tutorial/*)
 # Where the loader does not look by itself, or not before ldconfig, programs say where.
 PC_RPATH = $(if $(filter-out /usr,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${libdir})
 

@@ -56,6 +56,24 @@ for count in 1 2 4; do
 done
 ranks 3 0 '^as declared: 196 tasks' queues 48 5
 
+# The tutorial's, on any number of ranks; the primes are those below 100 for each rank.
+# everywhere COUNT WORDS PROGRAM: each rank says so
+everywhere() {
+    ranks "$1" 0 "^rank 0: $2\$" "$3"
+    if [ "$(grep -c "^rank [0-9]*: $2\$" "$scratch/out")" -ne "$1" ]; then
+        echo "FAIL $3 n=$1: not every rank says: $2"
+        failed=1
+    fi
+}
+for count in 1 3 4; do
+    ranks "$count" 0 '^7 squared is 49: rank [0-3] ran it$' 1-hello
+    everywhere "$count" "the sum is 615" 2-some
+    everywhere "$count" "the sum is 85344" 4-reduce
+done
+everywhere 1 "25 primes, squared 65796" 3-found
+everywhere 4 "78 primes, squared 3579761" 3-found
+everywhere 4 "after 40 steps the state is 344978448" 5-survive
+
 # wrong EDIT PATTERN: burma14 with an edit is refused, and says why
 wrong() {
     sed "$1" $data/burma14.tsp >"$scratch/wrong.tsp"
