@@ -2,10 +2,10 @@
 #include "node/api/listing.h"
 
 #include "consensus/core_entry.h"
+#include "moot.pb-c.h"
 #include "node/api/look.h"
 #include "node/engine/engine.h"
 #include "node/tasks/task_list.h"
-#include "moot.pb-c.h"
 
 #include <stdlib.h>
 #include <string.h>

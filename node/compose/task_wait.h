@@ -21,8 +21,8 @@ int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
                      const moot_task *tasks, moot_duration timeout, struct wait *wait,
                      const struct task_ends *ends);
 
-/* Whether this thread may wait for so long; else the error, told, of `call`.  Makes it a
- * lane. */
+/* Whether this thread may wait for so long; else the error, told, of `call`.  Makes it
+ * a lane. */
 int task_wait_check(struct moot *m, struct lane *lane, const char *call,
                     moot_duration timeout);
 

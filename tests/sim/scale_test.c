@@ -1,8 +1,8 @@
 /* scale_test.c - what a moot costs as it grows.
  *
  *   scale_test                the quick set of `make check`: up to 1,000 ranks
- *   scale_test --table        the table of SCALING.md, up to 10,000 ranks (`make scale`)
- *   scale_test --run RANKS TASKS WORKLOAD [DIRECT_MAX]
+ *   scale_test --table        the table of SCALING.md, up to 10,000 ranks (`make
+ * scale`) scale_test --run RANKS TASKS WORKLOAD [DIRECT_MAX]
  *
  * The sizes run the same workloads on the same even network, and what must not grow
  * with the number of ranks, or no faster than its logarithm, is compared:
