@@ -116,13 +116,10 @@ static void describe(const struct job *job, uint64_t seed, char *text, size_t si
 /* Every third seed with regions draws from fewer, unless told what from. */
 static uint32_t features_of(const struct job *job, uint64_t seed)
 {
-    const uint32_t all = PROGRAM_ALL & ~(uint32_t)PROGRAM_MEETS;
-    const uint32_t others =
-        PROGRAM_FAILURES | PROGRAM_GHOSTS | PROGRAM_CANCELS | PROGRAM_DISORDER;
-    if (job->features != 0) {
-        return job->features;
-    }
-    return job->regions && seed % 3 == 0 ? all & ~others : all;
+    const uint32_t ordered = PROGRAM_ALL & ~(PROGRAM_FAILURES | PROGRAM_GHOSTS |
+                                             PROGRAM_CANCELS | PROGRAM_DISORDER);
+    return job->features == 0 && job->regions && seed % 3 == 0 ? ordered
+                                                               : job->features;
 }
 
 static void run_seed(const struct job *job, uint64_t seed)

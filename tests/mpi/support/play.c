@@ -2,6 +2,7 @@
 #include "tests/mpi/support/play_regions.h"
 
 #include "hashing/identity.h"
+#include "node/api/moot_watch.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@ struct lane_play {
     struct play *play;
     uint32_t lane;
     moot_task *handles; /* per task; 0: not known to this lane */
+    uint32_t meetings;  /* that it has come to */
     struct regions regions;
     pthread_t thread;
 };
@@ -253,6 +255,46 @@ static void wait_any(struct lane_play *lane, const struct program_list *list)
     free(handles);
 }
 
+/* Whether all ranks that come to the meeting, numbered from 0, come for one purpose. */
+static bool meets_alike(const struct program *program, uint32_t meeting)
+{
+    bool any = false, alike = true;
+    uint32_t purpose = 0;
+    for (uint32_t rank = 0; rank < program->rank_count; rank++) {
+        const struct program_script *script = program_script(program, rank, 0);
+        uint32_t left = meeting;
+        for (uint32_t i = 0; i < script->count; i++) {
+            const struct program_step *step = &script->steps[i];
+            if (step->op != PROGRAM_MEET || left-- > 0) {
+                continue;
+            }
+            alike &= !any || step->purpose == purpose;
+            purpose = step->purpose;
+            any = true;
+            break;
+        }
+    }
+    return alike;
+}
+
+static int pass_over(void *user, const moot_task_info *info)
+{
+    (void)user;
+    (void)info;
+    return MOOT_OK;
+}
+
+/* By another call for another purpose. */
+static void meet(struct lane_play *lane, const struct program_step *step)
+{
+    moot *m = lane->play->m;
+    bool alike = meets_alike(lane->play->program, lane->meetings++);
+    int code = step->purpose == 0 ? moot_barrier(m)
+                                  : moot_scope_tasks(m, NULL, pass_over, NULL);
+    CHECK(code == (alike ? MOOT_OK : MOOT_ERR_STATE), "meeting %u ends with %d",
+          (unsigned)lane->meetings, code);
+}
+
 static void take_step(struct lane_play *lane, const struct program_step *step)
 {
     moot *m = lane->play->m;
@@ -294,7 +336,7 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
         CHECK_OK(moot_unpark(m));
         break;
     case PROGRAM_MEET:
-        CHECK(false, "a meeting is drawn");
+        meet(lane, step);
         break;
     }
 }
