@@ -158,13 +158,13 @@ static void say_resolve(const struct narrator *narrator, const struct sight *sig
         name(narrator, sight->task));
 }
 
-/* Messages that a story leaves out. */
+/* Messages that a story leaves out.  It tells of meetings, and of ends, anyway. */
 static bool is_chatter(enum message_type type)
 {
     return type == MESSAGE_ROLL || type == MESSAGE_WANT || type == MESSAGE_HASHES ||
            type == MESSAGE_STATE || type == MESSAGE_POLL || type == MESSAGE_POLLR ||
            type == MESSAGE_ADJOURN || type == MESSAGE_HEARTBEAT ||
-           type == MESSAGE_GRANT;
+           type == MESSAGE_GRANT || type == MESSAGE_MEET;
 }
 
 static void say_ballot(const struct narrator *narrator, const struct sight *sight)
