@@ -230,14 +230,17 @@ static void act(struct core *core)
     }
 }
 
+/* Not once it has been asked for all of it, though our roll may have become like that
+ * meanwhile: its answer is waited for, and counted. */
 static bool is_like_ours(const struct core *core,
                          const struct close_reduce_child *child,
                          const struct rollsum *sum)
 {
     assert(child->in);
-    return child->alike && ((child->tasks == core->gossip.roll_len &&
-                             rollsum_equal(&child->sum, sum)) ||
-                            MUTANT(CENSUSALIKE));
+    return child->alike && !child->asked &&
+           ((child->tasks == core->gossip.roll_len &&
+             rollsum_equal(&child->sum, sum)) ||
+            MUTANT(CENSUSALIKE));
 }
 
 /* Asks children whose rolls are alike, but not like ours, for all of it.  True while an
