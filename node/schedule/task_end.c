@@ -115,8 +115,7 @@ COLD void task_end_lost(struct moot *m, struct task *task)
         &story,
         " ran on a rank that is gone, and cannot run again: an input of it has been "
         "forgotten, for every rank had released it or ended its scope; to survive "
-        "this, "
-        "release a result only when there is the result that is made from it "
+        "this, release a result only when there is the result that is made from it "
         "(moot_task_release)");
     task_end_with_story(m, task, MOOT_ERR_RESULT_LOST, NO_ROOT_CAUSE, &story);
 }
