@@ -241,9 +241,8 @@ static void reason_print(const struct tune_measures *measures,
         fprintf(
             to,
             "\nadvised: MOOT_VOTE_TIMEOUT=never, the default: chairs were asked for "
-            "tasks that they had not\nspawned %zu time%s, and fewer than %d say "
-            "nothing "
-            "about a timeout.  More runs (--runs), or longer\nones, might.\n",
+            "tasks that they had not spawned\n%zu time%s, and fewer than %d say "
+            "nothing about a timeout.  More runs (--runs), or longer ones, might.\n",
             tune_early_asks(measures), tune_early_asks(measures) == 1 ? "" : "s",
             TUNE_ASKS_LEAST);
     } else if (advice->timers.vote_timeout_ns == CORE_NEVER) {

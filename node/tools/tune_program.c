@@ -201,6 +201,31 @@ static void add_spawn(struct translation *t, uint32_t rank, uint32_t lane,
     add_step(t, rank, lane, PROGRAM_SPAWN, index);
 }
 
+static bool spawns(const struct program_step *step, int64_t task)
+{
+    return step->op == PROGRAM_SPAWN && step->tasks.items[0] == (uint32_t)task;
+}
+
+/* A wait for several is recorded by its first task and its last.  It is taken to be for
+ * all that the lane spawned from the one to the other. */
+static void add_between(const struct program_script *script, int64_t first,
+                        int64_t last, struct program_list *tasks)
+{
+    uint32_t end = script->count, begin;
+    while (end > 0 && !spawns(&script->steps[end - 1], last)) {
+        end--;
+    }
+    for (begin = end; begin > 0 && !spawns(&script->steps[begin - 1], first);) {
+        begin--;
+    }
+    for (uint32_t i = begin; begin > 0 && i + 1 < end; i++) {
+        if (script->steps[i].op == PROGRAM_SPAWN) {
+            program_list_add(tasks, script->steps[i].tasks.items[0]);
+        }
+    }
+    program_list_add(tasks, (uint32_t)last);
+}
+
 /* A wait that timed out, or failed, lasted as long as it did. */
 static void add_wait(struct translation *t, uint32_t rank, uint32_t lane,
                      const struct reading *reading, const struct trace_event *end)
@@ -218,7 +243,7 @@ static void add_wait(struct translation *t, uint32_t rank, uint32_t lane,
     struct program_step *step = add_step(t, rank, lane, PROGRAM_WAIT_ALL, first);
     if (last != PROGRAM_NONE && last != first &&
         t->program->tasks[last].parent == PROGRAM_NONE) {
-        program_list_add(&step->tasks, (uint32_t)last);
+        add_between(program_script(t->program, rank, lane), first, last, &step->tasks);
     }
 }
 
