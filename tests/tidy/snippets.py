@@ -26,7 +26,8 @@ A comment before a block says what is otherwise; several words with a ; between 
   <!-- snippet: save NAME -->         the block is a file for later commands
   <!-- snippet: output of COMMAND --> runs that, and compares
 
-Commands run in a folder that has what the tree has, and build/ for BUILD; moot is found,
+Blocks between <!-- run: ... --> and <!-- end --> are left to deploy/doc/rerun.py.
+Commands run in a copy of the tree, in which build/ and build-developer/ are BUILD; moot is found,
 $HOME is empty, prog.c is an example.  `make` alone, run, install and uninstall run; of
 other goals only what they would do is looked at.  What is installed without a PREFIX
 goes into a folder, and so with sudo.  Each document has a folder and a shell of its own.
@@ -35,6 +36,7 @@ Exits 1 if something is wrong, and says the line.
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,10 +91,16 @@ def read_blocks(path):
     blocks, prose, marks, block, fence, before = [], [], [], None, None, ""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
-    number = 0
+    number, others = 0, False
     while number < len(lines):
         line = lines[number]
         number += 1
+        if re.match("<!-- (run( quick)?:|end -->)", line):
+            others = line.startswith("<!-- run")
+            before = ""
+            continue
+        if others:
+            continue
         opened = re.match(r"( *)(```+|~~~+)\s*([\w+-]*)", line)
         if fence:
             if line.strip() == fence[1]:
@@ -297,9 +305,10 @@ def is_among(line, printed, exact):
 
 
 MAKE_SHIM = """#!/bin/sh
-# As make, in a tree that is built: what goals are they?
+# As make, in a tree that is built: what goals are they?  A linker has a makefile of its own.
 for word; do
     case $word in
+    -f) exec {make} "$@" ;;
     *PREFIX=*) prefix=given ;;
     install | uninstall) installs=yes ;;
     all | run | deps | -* | *=*) ;;
@@ -322,12 +331,11 @@ class Shell:
         self.place = os.path.join(self.folder, "moot")
         self.state = os.path.join(self.folder, "state")
         os.makedirs(shims)
-        os.makedirs(self.place)
         os.makedirs(os.path.join(self.folder, "home"))
-        for entry in os.listdir("."):
-            if not entry.startswith((".git", "build")):
-                os.symlink(os.path.abspath(entry), os.path.join(self.place, entry))
-        os.symlink(build, os.path.join(self.place, "build"))
+        shutil.copytree(".", self.place, symlinks=True,
+                        ignore=shutil.ignore_patterns(".git", "build", "build-*"))
+        for entry in ("build", "build-developer"):
+            os.symlink(build, os.path.join(self.place, entry))
         with open("deploy/examples/conditional.c", encoding="utf-8") as example:
             self.save("prog.c", example.read())
         make = subprocess.run(["sh", "-c", "command -v make"], capture_output=True, text=True)
@@ -340,6 +348,8 @@ class Shell:
         self.environment = {
             name: value for name, value in os.environ.items()
             if not name.startswith("MOOT_") and name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DEVELOPER", "LTO")}
+        if os.getuid() == 0:
+            self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         self.environment.update(
             HOME=os.path.join(self.folder, "home"), BUILD="build", AS_IT_IS="1", TERM="dumb",
             LC_ALL="C.UTF-8", SNIPPET_PREFIX=prefix, XDG_CONFIG_HOME="/nonexistent",
