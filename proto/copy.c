@@ -125,6 +125,36 @@ static void put_diverged(struct copier *copier, struct message_diverged *to)
     }
 }
 
+/* Of messages between members about their view, as put_borrowed(). */
+static void put_of_view(struct copier *copier, struct message *to)
+{
+    switch ((int)to->type) {
+    case MESSAGE_HEARTBEAT:
+        to->u.heartbeat.suspects = put_set(copier, to->u.heartbeat.suspects);
+        to->u.heartbeat.dead = put_set(copier, to->u.heartbeat.dead);
+        break;
+    case MESSAGE_PREPARE:
+    case MESSAGE_PROMISE:
+    case MESSAGE_PROPOSE:
+    case MESSAGE_VOTED:
+    case MESSAGE_REJECT:
+        put_paxos(copier, &to->u.paxos);
+        break;
+    case MESSAGE_VIEW:
+        put_view(copier, &to->u.view);
+        break;
+    case MESSAGE_REPORT:
+    case MESSAGE_HANDOVER:
+        to->u.report.entry = PUT_LIST(copier, to->u.report.entry, to->u.report.count);
+        break;
+    case MESSAGE_MEET:
+        to->u.meet.came = put_set(copier, to->u.meet.came);
+        break;
+    default:
+        break; /* borrows nothing */
+    }
+}
+
 /* Redirects the pointers of `to`, which starts as the original. */
 static void put_borrowed(struct copier *copier, struct message *to)
 {
@@ -164,24 +194,6 @@ static void put_borrowed(struct copier *copier, struct message *to)
     case MESSAGE_KERNEL:
         to->u.kernel.name = put_text(copier, to->u.kernel.name);
         break;
-    case MESSAGE_HEARTBEAT:
-        to->u.heartbeat.suspects = put_set(copier, to->u.heartbeat.suspects);
-        to->u.heartbeat.dead = put_set(copier, to->u.heartbeat.dead);
-        break;
-    case MESSAGE_PREPARE:
-    case MESSAGE_PROMISE:
-    case MESSAGE_PROPOSE:
-    case MESSAGE_VOTED:
-    case MESSAGE_REJECT:
-        put_paxos(copier, &to->u.paxos);
-        break;
-    case MESSAGE_VIEW:
-        put_view(copier, &to->u.view);
-        break;
-    case MESSAGE_REPORT:
-    case MESSAGE_HANDOVER:
-        to->u.report.entry = PUT_LIST(copier, to->u.report.entry, to->u.report.count);
-        break;
     case MESSAGE_CENSUS:
         to->u.census.entry = PUT_LIST(copier, to->u.census.entry, to->u.census.count);
         break;
@@ -189,14 +201,11 @@ static void put_borrowed(struct copier *copier, struct message *to)
         to->u.inquiry.hashes =
             PUT_LIST(copier, to->u.inquiry.hashes, to->u.inquiry.count);
         break;
-    case MESSAGE_MEET:
-        to->u.meet.came = put_set(copier, to->u.meet.came);
-        break;
     case MESSAGE_ACCOUNT:
         to->u.account.bytes = put(copier, to->u.account.bytes, to->u.account.size, 1);
         break;
     default:
-        break; /* borrows nothing */
+        put_of_view(copier, to);
     }
 }
 

@@ -382,6 +382,7 @@ static void draw_meets(struct program_draft *draft)
         return;
     }
     meets->count = (uint32_t)random_between(&random, 1, PROGRAM_MEETS_MAX);
+    assert(meets->count > 0 && program->task_count > 0);
     for (uint32_t i = 0; i < meets->count; i++) {
         uint32_t place = (uint32_t)random_below(&random, program->task_count);
         uint32_t at = i;

@@ -29,7 +29,7 @@ int main(void)
 {
     moot *m = NULL;
     moot_kernel_id k;
-    moot_task last;
+    moot_task last = {0};
     const void *result;
 
     CHECK(moot_open(NULL, &m));
