@@ -277,8 +277,7 @@ static bool merge_dead(struct core *core, const struct rankset *dead)
     if (dead == NULL || MUTANT(NOMERGE)) {
         return true;
     }
-    return detector_certify(core, dead) &&
-           !rankset_has(&core->membership.dead, core->rank);
+    return !rankset_has(dead, core->rank) && detector_certify(core, dead);
 }
 
 void view_on_prepare(struct core *core, uint32_t from,
