@@ -185,6 +185,29 @@ static void close_group(struct regions *regions)
 
 /* --- Around the steps ------------------------------------------------------------- */
 
+static uint32_t meets_of(const struct program *program, uint32_t rank)
+{
+    const struct program_script *script = program_script(program, rank, 0);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < script->count; i++) {
+        count += script->steps[i].op == PROGRAM_MEET;
+    }
+    return count;
+}
+
+/* Others may come to a meeting that this rank does not come to, and spawn behind it:
+ * they wait there until this rank has closed, and so it waits for no group. */
+static bool comes_to_all(const struct regions *regions)
+{
+    const struct program *program = regions->play->program;
+    uint32_t own = meets_of(program, regions->play->rank);
+    bool all = true;
+    for (uint32_t rank = 0; rank < program->rank_count; rank++) {
+        all = all && meets_of(program, rank) <= own;
+    }
+    return all;
+}
+
 /* Every rank's lanes spawn by index, so that no two of them declare contrary orders. */
 static bool are_in_order(const struct program *program)
 {
@@ -233,7 +256,7 @@ void regions_before(struct regions *regions, uint32_t step)
         close_group(regions);
     }
     if (regions->groups < REGION_GROUPS_MAX && random_chance(random, 40) &&
-        CHECK_OK(moot_group_open(m))) {
+        comes_to_all(regions) && CHECK_OK(moot_group_open(m))) {
         regions->begins[regions->groups++] = regions->count;
     }
     if (waits(&regions->script->steps[step])) {
