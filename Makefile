@@ -342,7 +342,7 @@ run: deps
 	@deploy/build.sh $(BUILD) $(AGAIN) all
 	@echo "running tsp on 4 ranks: a search in which each rank leaves out what it alone knows to be too long"
 	$(BUILD)/moot run -n 4 tsp deploy/examples/burma14.tsp
-	@echo "next: deploy/doc/TUTORIAL.md, a first program of your own in five steps"
+	@echo "next: deploy/doc/TUTORIAL.md, five small programs, in twenty minutes"
 
 # --- How it is tested ---------------------------------------------------------------
 

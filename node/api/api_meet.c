@@ -14,13 +14,13 @@
 #include <string.h>
 
 /* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call)
+static int invalid(const moot *m, const char *call, const char *what)
 {
     struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
     if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call, what);
     }
-    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call, what);
 }
 
 /* A rank that has shown its program what all have spawned keeps their lists, should one
@@ -45,10 +45,15 @@ static void release_lists(struct moot *m, moot_task *lists, size_t count)
     free(lists);
 }
 
+#define LISTING_REFUSAL                                                                \
+    "the context or the function is NULL, or the filter is of another release, or "    \
+    "has "                                                                             \
+    "texts of more than 510 bytes"
+
 int moot_barrier(moot *m)
 {
     if (m == NULL) {
-        return invalid(m, "moot_barrier");
+        return invalid(m, "moot_barrier", "the context is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -347,7 +352,7 @@ int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
     struct listing_question question = {0};
     filter = sized_filter(filter != NULL ? filter : &none, &room);
     if (m == NULL || fn == NULL || filter == NULL || !put_filter(&question, filter)) {
-        return invalid(m, "moot_scope_tasks");
+        return invalid(m, "moot_scope_tasks", LISTING_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -407,7 +412,7 @@ int moot_scope_tasks_live(moot *m, const moot_task_filter *filter, moot_tasks_fn
     struct listing_question question = {0};
     filter = sized_filter(filter != NULL ? filter : &none, &room);
     if (m == NULL || fn == NULL || filter == NULL || !put_filter(&question, filter)) {
-        return invalid(m, "moot_scope_tasks_live");
+        return invalid(m, "moot_scope_tasks_live", LISTING_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -382,11 +382,24 @@ static void add_untold_waits(struct text *text, const struct picture *picture)
     rankset_release(&ranks);
 }
 
+/* Somebody waits for all ranks, and so for no task. */
+static bool is_met(const struct picture *picture)
+{
+    bool met = false;
+    for (uint32_t rank = 0; rank < picture->size; rank++) {
+        const Moot__Account *account = picture->seats[rank].account;
+        met |= account != NULL && account->meeting_ns != 0;
+    }
+    return met;
+}
+
 static void add_waits(struct text *text, const struct picture *picture)
 {
     struct waited list[WAITED_MAX];
     uint32_t count = 0, untold = waited_gather(picture, list, &count);
-    text_add(text, count > 0 ? "  what is waited for:\n" : "  no wait is open\n");
+    if (count > 0 || !is_met(picture)) {
+        text_add(text, count > 0 ? "  what is waited for:\n" : "  no wait is open\n");
+    }
     count = waited_group(picture, list, count);
     for (uint32_t i = 0; i < count; i++) {
         if (i < LINES_MAX) {
