@@ -125,7 +125,7 @@ static void put_diverged(struct copier *copier, struct message_diverged *to)
     }
 }
 
-/* Of messages between members about their view, as put_borrowed(). */
+/* As put_borrowed(), of messages between members about their view. */
 static void put_of_view(struct copier *copier, struct message *to)
 {
     switch ((int)to->type) {

@@ -15,7 +15,7 @@ static uint32_t lowest(const struct core *core)
     return rankset_next(&core->members, 0);
 }
 
-/* Whose program has ended, it waits no more. */
+/* A rank whose program has ended waits no more. */
 static bool is_waiting(const struct core *core)
 {
     return core->meeting.number > core->meeting.met && !core->step.closed;

@@ -165,7 +165,7 @@ static int find_children(moot_call *call, struct lane *lane, const char *name,
                : error;
 }
 
-/* What the kernel leaves running itself is no affair of its parent's. */
+/* Children that the kernel leaves running are no affair of its parent's. */
 static void mark_awaited(moot_call *call, const moot_task *children, size_t count)
 {
     struct handle *handle;

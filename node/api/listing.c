@@ -171,7 +171,7 @@ static void merged_free(struct merged *merged)
     free(merged->by_hash);
 }
 
-/* What this rank knows of it comes from its own record, if it has one. */
+/* Its own record, if there is one, says what this rank knows of the task. */
 static void fill(struct moot *m, const Moot__Listing__Task *task, moot_task_info *info)
 {
     *info = (moot_task_info){.state = MOOT_TASK_WAITING,

@@ -13,7 +13,7 @@
  * never asks itself.  False without memory. */
 bool listing_begin(struct moot *m);
 
-/* What is listed: top-level tasks of one scope. */
+/* The tasks that are listed: top-level ones of one scope. */
 struct listing_scope {
     uint64_t mark; /* hash_scope() of its tasks; 0: of no scope */
     moot_task_filter filter;

@@ -342,7 +342,7 @@ MOOT_API int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
 MOOT_API int moot_task_fetch(moot *m, moot_task t, moot_duration timeout,
                              const void **data, size_t *size);
 /* Waits for all of them and borrows their results, each until its handle is released.
- * It asks other ranks once for each result, where moot_task_wait_all() and a fetch of
+ * Other ranks are asked once for each result, where moot_task_wait_all() and a fetch of
  * each ask twice: for the end, and then for the bytes.  `data` and `sizes` have room
  * for `count`, and either may be NULL.
  *
@@ -474,7 +474,7 @@ MOOT_API int moot_unpark(moot *m);
 /* Collective: returns when every rank has come to this call, as often as this rank has,
  * or has closed its moot or died.  Runs tasks and serves peers meanwhile, so that,
  * other than with MPI_Barrier, nobody who asks this rank for something waits for it.
- * Whoever never comes is named by the stall report.
+ * A rank that never comes is named by the stall report.
  *
  * Errors: STATE in a kernel or a watch, on a parked thread, while another thread of
  * this rank is in a collective call, or where another rank is in another one

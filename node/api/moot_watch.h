@@ -85,7 +85,7 @@ enum moot_event_kind {
                                 SPAWNED, if it has one */
     MOOT_EVENT_FAILED = 64,  /* likewise, or a wait for it cannot end well */
     MOOT_EVENT_CANCELLED = 128,
-    /* Of ranks, not tasks: `rank` says which, and there is no hash, kernel or label. */
+    /* Events of ranks, not tasks: `rank` says which; no hash, kernel or label. */
     MOOT_EVENT_RANK_DIED = 256,    /* its process has ended, as this rank found */
     MOOT_EVENT_RANK_REMOVED = 512, /* the ranks go on without it: it died, or was voted
                                       out because it was silent or out of reach.  Or
@@ -127,7 +127,7 @@ typedef struct moot_watch_id {
  * has work to do.  It may look and cancel.  Refused there with STATE are a spawn, a
  * wait and moot_close(), and what belongs to a thread: queues, groups, scopes, parking.
  *
- * What befell ranks before is not told: moot_present() says who is here.  A rank that
+ * Deaths before that are not told: moot_present() says who is here.  A rank that
  * died is told as DIED where that is seen, which a death on another host may not be,
  * and as REMOVED once the ranks have agreed to go on without it. Errors: INVALID, LIMIT
  * (more than 64), NO_MEMORY. */

@@ -322,7 +322,7 @@ struct moot_compose {
     struct datas *datas; /* data.c; NULL: none yet */
 };
 
-/* What all ranks are shown of a scope's tasks (node/api/listing.h). */
+/* Lists of a scope's tasks, which all ranks are shown (node/api/listing.h). */
 struct moot_listing {
     moot_kernel_id met, live; /* the kernels that give it; zero: not yet registered */
     uint64_t asked;           /* so often this rank has asked others, live */

@@ -533,7 +533,7 @@ static void diagnose_close(const struct picture *picture, struct diagnosis *diag
     }
 }
 
-/* Whoever waits at a meeting waits for those that have come to fewer, and wait for
+/* A rank at a meeting waits for those that have come to fewer, and wait for
  * nothing that is found to be amiss. */
 static void diagnose_meeting(const struct picture *picture, struct diagnosis *diagnosis,
                              uint32_t rank)

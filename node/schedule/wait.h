@@ -56,7 +56,7 @@ void wait_carry_verdict(struct moot *m, const struct core_output *output);
  * m->schedule.meetings.  Its threads do so one at a time, since which of two comes
  * first would be chance. */
 int wait_arrive(struct moot *m, const moot_hash *purpose);
-/* It is at one of which the outcome is not known. */
+/* The program is at one of which the outcome is not known. */
 static inline bool wait_is_at_meeting(const struct moot *m)
 {
     return m->schedule.meetings.number > m->schedule.meetings.met;

@@ -5,10 +5,10 @@
  *     task 9f31c2aa 'sum' (tree.c:40) on rank 2: input 1 failed:
  *       task 1a2b3c4d 'leaf' (tree.c:31) on rank 0: kernel 'leaf' failed with code 7
  *
- * It is the payload of an error result, and behind it stand a zero byte and the root
- * cause as numbers: its kernel's code and the rank that ran it, four bytes each, the
- * lowest first.  At most LIMIT_ERROR_STORY_BYTES with these: a longer story loses its
- * middle, because the ends are what people need.
+ * A story is the payload of an error result, and behind it stand a zero byte and the
+ * root cause as numbers: its kernel's code and the rank that ran it, four bytes each,
+ * the lowest first.  At most LIMIT_ERROR_STORY_BYTES with these: a longer story loses
+ * its middle, because the ends are what people need.
  */
 #ifndef NODE_TASKS_ERROR_CHAIN_H
 #define NODE_TASKS_ERROR_CHAIN_H
@@ -24,7 +24,7 @@ struct root_cause {
 
 /* An error's payload; NULL without memory. */
 struct payload *story_payload(struct text *story, struct root_cause root);
-/* Of a task that has ended with an error, as far as it is known here. */
+/* The root cause of a task's error, as far as it is known here. */
 struct root_cause story_root(const struct task *task);
 
 /* The task's kernel returned `code`, or there is a MOOT_ERR_ reason. */

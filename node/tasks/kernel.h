@@ -22,7 +22,7 @@ static inline uint32_t kernel_number(const struct kernel *kernel)
     return (uint32_t)kernel->id & ((UINT32_C(1) << HANDLE_SLOT_BITS) - 1);
 }
 
-/* Of a context's, so many are the library's own (node/api/listing.h). */
+/* Kernels of the library's own among a context's (node/api/listing.h). */
 enum { KERNELS_OWN = 2 };
 
 void kernels_release(struct kernels *kernels);

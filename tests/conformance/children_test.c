@@ -7,7 +7,7 @@ enum { PARENT = 16, READER, CHILDREN = 20 };
 
 #define SOON MOOT_SECONDS(60)
 
-/* What the parent does with its children. */
+/* The parent's way with its children. */
 enum way { ALL_WELL, ONE_FAILS, NONE_OF_ITS_OWN, A_RELEASED_ONE, PASSES_IT_ON };
 
 static moot_task not_its_child; /* of the program */

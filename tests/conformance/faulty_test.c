@@ -38,7 +38,7 @@ static void big_results(struct seat *seat)
     }
 }
 
-/* What a watch on ranks was told. */
+/* All that a watch on ranks was told. */
 static struct seen {
     atomic_int died, removed, left, others;
     atomic_int last; /* rank that was removed */

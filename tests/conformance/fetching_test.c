@@ -133,7 +133,7 @@ static void all_results_at_once(struct seat *seat)
     EXPECT(seat, moot_task_release_all(seat->m, tasks, MANY), MOOT_OK);
 }
 
-/* Of what failed there is nothing, of the rest everything. */
+/* A task that failed gives nothing, the others give all. */
 static void the_good_ones_are_there_where_one_failed(struct seat *seat)
 {
     moot_task tasks[4];

@@ -21,7 +21,7 @@ static void nobody_leaves_before_all_have_come(struct seat *seat)
     CHECK(seat, stats.votes == 0 && stats.tasks_spawned == 0);
 }
 
-/* Who waits at a barrier runs what the others wait for, and yields what it has yet to
+/* A rank at a barrier runs what the others wait for, and yields what it has yet to
  * spawn. */
 static void who_waits_there_serves(struct seat *seat)
 {

@@ -152,7 +152,7 @@ static void who_closes_at_a_meeting_waits_no_more(void **state)
     }
 }
 
-/* Who joined later hears of a meeting long past that it is over, and of later ones. */
+/* A newcomer hears of a meeting long past that it is over, and of later ones. */
 static void an_old_meeting_is_over_whoever_came(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void an_old_meeting_is_over_whoever_came(void **state)
     bench_close();
 }
 
-/* Whoever dies, the others wait for each other and not for it. */
+/* The survivors of any rank wait for each other and not for it. */
 static void who_dies_is_not_waited_for(void **state)
 {
     (void)state;

@@ -260,7 +260,7 @@ static void waits_come_after_what_they_need(void **state)
 
 /* --- Meetings --------------------------------------------------------------------- */
 
-/* Of one lane, when it comes to a meeting, or has ended. */
+/* A lane has come to a meeting, or has ended. */
 struct place {
     bool comes;
     uint32_t purpose;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What one rank knows of one meeting. */
+/* One rank's knowledge of one meeting. */
 struct known {
     bool came, told;
     int32_t purpose, code;
@@ -36,7 +36,7 @@ static void *grown(void *items, size_t count, size_t size)
     return more;
 }
 
-/* What the rank knows of the meeting, to be written to. */
+/* A rank's knowledge of the meeting, to be written to. */
 static struct known *known_at(struct meeting_checker *checker, uint32_t rank,
                               uint64_t meeting)
 {

@@ -153,7 +153,7 @@ static void write_gatherings(struct scribe *scribe)
     }
 }
 
-/* What may stand between two spawns.  Barriers and meetings come before waits, so that
+/* Steps between two spawns.  Barriers and meetings come before waits, so that
  * no wait before one at b is for a task above b. */
 static void write_between(struct scribe *scribe)
 {

@@ -378,7 +378,7 @@ static void say_met(const struct narrator *narrator, const struct sight *sight)
         sight->code == MOOT_OK ? "" : error_name(sight->code));
 }
 
-/* What a storm does, and what comes of it; meetings, and what is let go. */
+/* The deeds of a storm and their results; meetings, and what is let go. */
 static void see_storm(struct narrator *narrator, struct sim *sim,
                       const struct sight *sight)
 {
