@@ -117,6 +117,17 @@ static bool put_filter(struct listing_question *question,
                     &ask->label_bytes);
 }
 
+/* The program's filter (NULL: all), which the question then has; NULL: it is refused.
+ */
+static const moot_task_filter *take_filter(struct listing_question *question,
+                                           const moot_task_filter *filter,
+                                           moot_task_filter *room)
+{
+    static const moot_task_filter all;
+    filter = sized_filter(filter != NULL ? filter : &all, room);
+    return filter != NULL && put_filter(question, filter) ? filter : NULL;
+}
+
 static uint64_t scope_mark(const struct lane *lane)
 {
     return lane->scope_depth > 0 ? hash_scope_mark(&lane->scopes[lane->scope_depth - 1])
@@ -347,11 +358,10 @@ static void keep_lists(struct moot *m, struct listing_asked *asked)
 int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
                      void *user)
 {
-    const moot_task_filter none = {0};
     moot_task_filter room;
     struct listing_question question = {0};
-    filter = sized_filter(filter != NULL ? filter : &none, &room);
-    if (m == NULL || fn == NULL || filter == NULL || !put_filter(&question, filter)) {
+    filter = take_filter(&question, filter, &room);
+    if (m == NULL || fn == NULL || filter == NULL) {
         return invalid(m, "moot_scope_tasks", LISTING_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
@@ -407,11 +417,10 @@ static int begin_live(struct moot *m, struct lane *lane,
 int moot_scope_tasks_live(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
                           void *user)
 {
-    const moot_task_filter none = {0};
     moot_task_filter room;
     struct listing_question question = {0};
-    filter = sized_filter(filter != NULL ? filter : &none, &room);
-    if (m == NULL || fn == NULL || filter == NULL || !put_filter(&question, filter)) {
+    filter = take_filter(&question, filter, &room);
+    if (m == NULL || fn == NULL || filter == NULL) {
         return invalid(m, "moot_scope_tasks_live", LISTING_REFUSAL);
     }
     struct lane *lane = engine_enter(m);

@@ -240,6 +240,10 @@ static void one_may_ask_alone(struct seat *seat)
             EXPECT(seat, moot_scope_tasks_live(seat->m, NULL, note, &found), MOOT_OK);
         }
         CHECK(seat, found.count == 1 + seat->size * (seat->size + 1) / 2);
+        const moot_task_filter some = {.kernel = "square", .label_prefix = "so"};
+        found = (struct found){0};
+        EXPECT(seat, moot_scope_tasks_live(seat->m, &some, note, &found), MOOT_OK);
+        CHECK(seat, found.count == seat->size * (seat->size + 1) / 2);
     }
     EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
 }

@@ -12,6 +12,17 @@ static void open_all_released(uint32_t size, int count)
     }
 }
 
+/* Two chunks, of which the first feeds the second. */
+static void spawn_fed(uint32_t rank)
+{
+    const moot_hash input = task(0);
+    const struct core_register taker = {.inputs = &input, .input_count = 1};
+    for (int i = 0; i < 16; i++) {
+        struct core_register reg = i == 8 ? taker : (struct core_register){0};
+        assert_int_equal(spawn_with(rank, i, task(i), reg), MOOT_OK);
+    }
+}
+
 /* All that a round asks for is kept from the program, not only what was asked first.
  * The first chunk feeds the second, and is asked for with it. */
 static void every_chunk_that_is_leaving_is_known(void **state)
@@ -19,12 +30,8 @@ static void every_chunk_that_is_leaving_is_known(void **state)
     (void)state;
     bench_open(3, CORE_REPAIR);
     const moot_hash input = task(0), last = task(15);
-    const struct core_register taker = {.inputs = &input, .input_count = 1};
     for (uint32_t rank = 0; rank < 3; rank++) {
-        for (int i = 0; i < 16; i++) {
-            struct core_register reg = i == 8 ? taker : (struct core_register){0};
-            assert_int_equal(spawn_with(rank, i, task(i), reg), MOOT_OK);
-        }
+        spawn_fed(rank);
         let_go_all(rank, 16);
         set_lane(rank, CORE_LANE_BLOCKED);
     }
@@ -134,12 +141,8 @@ static void what_fed_the_last_round_goes_in_the_next(void **state)
     (void)state;
     bench_open(3, CORE_REPAIR);
     const moot_hash input = task(0), last = task(15);
-    const struct core_register taker = {.inputs = &input, .input_count = 1};
     for (uint32_t rank = 0; rank < 3; rank++) {
-        for (int i = 0; i < 16; i++) {
-            struct core_register reg = i == 8 ? taker : (struct core_register){0};
-            assert_int_equal(spawn_with(rank, i, task(i), reg), MOOT_OK);
-        }
+        spawn_fed(rank);
         for (int i = 15; i >= (rank == 1 ? 1 : 0); i--) {
             moot_hash hash = task(i);
             core_let_go(bench.core[rank], &hash, NULL);
