@@ -164,19 +164,16 @@ static void say_caller_mode(struct moot *m)
     }
 }
 
-/* The story of knobs_set says what the variable may have been meant to be. */
 static void say_stranger(void *context, const char *name)
 {
     struct text *text = context;
-    struct knobs scratch;
     char story[STORY_BYTES];
-    knobs_default(&scratch);
-    knobs_set(&scratch, name, "", (struct knob_origin){KNOB_FROM_ENVIRONMENT, 0}, story,
-              sizeof(story));
-    text_add(text, "%s%s", text->length > 0 ? "; " : "", story);
+    (void)knobs_refuse_name(name, story, sizeof(story));
+    text_add(text, "moot: environment: %s: IT HAS NO EFFECT\n", story);
 }
 
-/* A misspelt variable is no error, since others may use the prefix, but is told. */
+/* A misspelt variable is no error here, since others may use the prefix, but is told;
+ * `moot run` refuses it. */
 static void say_strangers(struct moot *m)
 {
     struct text text = {0};
@@ -184,7 +181,7 @@ static void say_strangers(struct moot *m)
         knobs_each_stranger(say_stranger, &text);
     }
     if (text.length > 0) {
-        report_add(m, "moot: environment: %s\n", text_get(&text));
+        report_add(m, "%s", text_get(&text));
     }
     text_release(&text);
 }

@@ -105,12 +105,9 @@ static void versions_print(const char *mpi)
 
 static void stranger_print(void *context, const char *name)
 {
-    struct knobs scratch;
     char story[256];
     (void)context;
-    knobs_default(&scratch);
-    knobs_set(&scratch, name, "", (struct knob_origin){KNOB_FROM_ENVIRONMENT, 0}, story,
-              sizeof(story));
+    (void)knobs_refuse_name(name, story, sizeof(story));
     cli_complain(&verb_info, "warning: in the environment: %s", story);
 }
 

@@ -481,12 +481,25 @@ static bool given_once(const struct job *job, const char *option, const char *va
     return true;
 }
 
+/* A variable that no knob has: a run that seems to obey it, and does not, misleads. */
+static void stranger_refuse(void *context, const char *name)
+{
+    char story[256];
+    (void)knobs_refuse_name(name, story, sizeof(story));
+    cli_complain(&verb_run, "environment: %s; names with MOOT_ are moot's: unset it",
+                 story);
+    *(int *)context = CLI_USAGE;
+}
+
 /* What must be known before anything is started. */
 static int job_prepare(struct job *job)
 {
     const ssize_t length = readlink("/proc/self/exe", job->self, sizeof(job->self) - 1);
     char story[1500];
-    const int status = cli_knobs_load(&verb_run, job->settings, &job->knobs);
+    int status = cli_knobs_load(&verb_run, job->settings, &job->knobs);
+    if (status == CLI_OK) {
+        knobs_each_stranger(stranger_refuse, &status);
+    }
     if (status != CLI_OK) {
         return status;
     }

@@ -267,7 +267,7 @@ void knobs_default(struct knobs *out)
 
 /* --- Names ------------------------------------------------------------------------ */
 
-static int refuse_name(const char *name, char *story, size_t story_size)
+int knobs_refuse_name(const char *name, char *story, size_t story_size)
 {
     const char *names[KNOB_COUNT];
     for (int i = 0; i < KNOB_COUNT; i++) {
@@ -288,7 +288,7 @@ int knobs_set(struct knobs *knobs, const char *name, const char *value,
         i++;
     }
     if (i == KNOB_COUNT) {
-        return refuse_name(name, story, story_size);
+        return knobs_refuse_name(name, story, story_size);
     }
     if (!value_set(knobs, &knob_table[i], value)) {
         char allowed[128];

@@ -13,7 +13,9 @@
  * and `never`.  What is to be a path is no number and no word like `on`, which was
  * meant as a switch.  An empty environment variable is an unset one.  A wrong value is
  * an error wherever it stands, even if a stronger source hides it; an unknown name is
- * one too, except in the environment, which others may use (knobs_each_stranger).
+ * one too.  In the environment it is one to `moot run`; a library that others started
+ * says it aloud and goes on, since the prefix may be used by others there
+ * (knobs_each_stranger).
  *
  * Rank 0 loads and everyone gets its values: knobs_encode, transport blob,
  * knobs_decode.
@@ -165,8 +167,11 @@ int knobs_agree(const struct knobs *knobs, bool threads, char *story,
                 size_t story_size);
 
 /* Calls `see` with each MOOT_* variable of the environment that is no knob: most likely
- * a misspelt one. */
+ * a misspelt one.  MOOT_TEST_* are the tests'. */
 void knobs_each_stranger(void (*see)(void *context, const char *name), void *context);
+/* The story of a name that no knob has, with the nearest that one has.
+ * MOOT_ERR_CONFIG. */
+int knobs_refuse_name(const char *name, char *story, size_t story_size);
 
 /* Everything to at most KNOBS_BLOB_BYTES, or a failure to load with its story; returns
  * the size. */

@@ -13,7 +13,7 @@ extern char **environ;
 
 enum { LINE_BYTES = 1024, PATH_BYTES = 1024 };
 
-static const char prefix[] = "MOOT_";
+static const char prefix[] = "MOOT_", test_prefix[] = "MOOT_TEST_";
 static const char config_name[] = "MOOT_CONFIG"; /* names a file; no knob itself */
 
 /* Where a failure is put together: "where: what". */
@@ -268,7 +268,8 @@ void knobs_each_stranger(void (*see)(void *context, const char *name), void *con
             continue;
         }
         snprintf(name, sizeof(name), "%.*s", (int)length, *variable);
-        bool known = strcmp(name, config_name) == 0;
+        bool known = strcmp(name, config_name) == 0 ||
+                     strncmp(name, test_prefix, sizeof(test_prefix) - 1) == 0;
         for (int i = 0; i < KNOB_COUNT; i++) {
             known |= strcmp(name, knob_table[i].name) == 0;
         }

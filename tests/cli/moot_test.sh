@@ -253,6 +253,12 @@ says err "moot run: the plan is MOOT_FAULTS (plan.conf:1):"
 says err "^"
 expect run_with_an_unknown_knob 2 "$moot" run -n 2 MOOT_VOTRES=3 true
 says err "did you mean MOOT_VOTERS?"
+# What stands in the environment, and is no knob, is no better.
+expect run_with_an_unknown_variable 2 env MOOT_DIVERGENZE=strict "$moot" run -n 2 true
+says err "environment: unknown knob MOOT_DIVERGENZE (did you mean MOOT_DIVERGENCE?); names with MOOT_ are moot's: unset it"
+expect run_with_a_variable_of_the_tests 0 env MOOT_TEST_SHOW=1 "$moot" run -n 1 conditional
+expect a_program_with_an_unknown_variable 0 env MOOT_DIVERGENZE=strict "${moot%/*}/examples/conditional"
+says err "moot: environment: unknown knob MOOT_DIVERGENZE (did you mean MOOT_DIVERGENCE?): IT HAS NO EFFECT"
 expect run_with_knobs_that_contradict 2 "$moot" run -n 2 MOOT_LEASE=100ms true
 says err "MOOT_LEASE is 100ms (options), but must be at least two heartbeats: MOOT_HEARTBEAT is auto"
 expect run_without_the_file_of_knobs 2 env MOOT_CONFIG=nope "$moot" run -n 2 true
@@ -502,7 +508,7 @@ cat >"$scratch/teller/mpirun" <<'END'
 echo "$@"
 END
 chmod +x "$scratch/teller/mpirun"
-strangers=$(seq -f 'MOOT_OTHER_%g=1' 40)
+strangers=$(seq -f 'MOOT_TEST_OTHER_%g=1' 40)
 # shellcheck disable=SC2086 # words are meant to split
 expect variables_of_others 1 env $strangers PATH="$scratch/teller:$PATH" "$moot" run -n 1 rank
 says out "-x MOOT_SUMMARY"
