@@ -283,6 +283,8 @@ struct moot_explain {
     unsigned answered; /* INQUIRY_FOR_*: whose picture is complete, in this turn */
     uint64_t stall_due_ns;
     uint64_t stall_pause_ns;
+    uint64_t overrun_look_ns; /* when kernels are looked at again, */
+    bool overruns;            /* and whether one may never return */
     unsigned signals_seen;
 };
 

@@ -17,8 +17,9 @@ struct kernel {
     moot_duration retry_backoff;
     uint64_t id;
     struct identity_kernel identity;
-    bool told;     /* peers have been sent a KERNEL */
-    bool conflict; /* with this registration of a peer's: */
+    uint64_t longest_ns; /* of its runs here that have ended */
+    bool told;           /* peers have been sent a KERNEL */
+    bool conflict;       /* with this registration of a peer's: */
     uint32_t peer_rank, peer_version, peer_flags;
 };
 

@@ -3,6 +3,7 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
+#include "node/explain/overrun.h"
 #include "node/members/members.h"
 
 #include <stdlib.h>
@@ -50,20 +51,6 @@ static void conclude_lost(struct finding *finding, uint32_t from, uint32_t to)
     finding->from = from;
 }
 
-/* The child that the running kernel of a task waits for. */
-static bool child_of(const Moot__Account *account, const moot_hash *task,
-                     moot_hash *child)
-{
-    for (size_t i = 0; i < account->n_waits; i++) {
-        moot_hash waiter = account_hash(&account->waits[i]->waiter);
-        if (hash_equal(&waiter, task)) {
-            *child = account_hash(&account->waits[i]->hash);
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A kernel that runs there, and does not wait for a child; NULL: none is told of. */
 static const Moot__Account__Task *kernel_at_work(const Moot__Account *account)
 {
@@ -71,7 +58,7 @@ static const Moot__Account__Task *kernel_at_work(const Moot__Account *account)
     for (size_t i = 0; i < account->n_tasks; i++) {
         const Moot__Account__Task *task = account->tasks[i];
         moot_hash hash = account_hash(&task->hash);
-        if (task->stage == TASK_RUNNING && !child_of(account, &hash, &child)) {
+        if (task->stage == TASK_RUNNING && !account_child(account, &hash, &child)) {
             return task;
         }
     }
@@ -131,7 +118,7 @@ static bool follow_owner(const struct picture *picture, struct finding *finding,
         return true;
     }
     if (task->stage == TASK_RUNNING) {
-        if (child_of(account, hash, hash)) {
+        if (account_child(account, hash, hash)) {
             return true;
         }
         conclude_running(finding, account, owner, task);
@@ -560,6 +547,25 @@ static void diagnose_meeting(const struct picture *picture, struct diagnosis *di
     }
 }
 
+/* Kernels that may never return are told of though nobody waits for them yet; where
+ * somebody does it is one finding. */
+static void diagnose_kernels(const struct picture *picture, struct diagnosis *diagnosis,
+                             uint32_t rank)
+{
+    const Moot__Account *account = picture->seats[rank].account;
+    for (size_t i = 0; i < account->n_tasks; i++) {
+        const Moot__Account__Task *task = account->tasks[i];
+        if (!overrun_is_near(account, task, 0)) {
+            continue;
+        }
+        struct finding found = {.from = PLACEMENT_NOBODY};
+        conclude(&found, CAUSE_SLOW, rank);
+        found.root = account_hash(&task->hash);
+        found.chain[found.chain_count++] = (struct link_of_chain){found.root, rank};
+        add_finding(diagnosis, &found);
+    }
+}
+
 /* --- Disputes ------------------------------------------------------------------- */
 
 static bool says_other(const struct picture *picture, const Moot__Account__Task *task,
@@ -638,6 +644,11 @@ struct diagnosis *diagnosis_new(const struct picture *given)
         }
         if (account != NULL && account->closing_ns != 0 && account->n_waits == 0) {
             diagnose_close(picture, diagnosis, rank);
+        }
+    }
+    for (uint32_t rank = 0; diagnosis != NULL && rank < picture->size; rank++) {
+        if (picture->seats[rank].account != NULL) {
+            diagnose_kernels(picture, diagnosis, rank);
         }
     }
     for (uint32_t i = 0; diagnosis != NULL && i < diagnosis->finding_count; i++) {

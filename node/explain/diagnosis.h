@@ -24,7 +24,8 @@
     X(UNDECIDED, "undecided") /* its chair lacks something to decide who owns it */    \
     X(AWAY, "away")           /* ready at its owner, where no thread runs tasks */     \
     X(LEASE, "lease")         /* a once task whose owner has no lease */               \
-    X(SLOW, "slow")     /* its kernel has run for long, or rests after failing */      \
+    X(SLOW, "slow")     /* its kernel has run for long, or rests after failing; it     \
+                           may keep nobody waiting yet if it may never return */       \
     X(ABSENT, "absent") /* its program has not come to where all ranks meet */         \
     X(OPEN, "open")     /* a close waits for a rank whose program goes on */           \
     X(MOVING, "moving") /* it is on its way, as far as can be seen */

@@ -17,6 +17,7 @@
 #include "node/explain/exit_report.h"
 #include "node/explain/job_snapshot.h"
 #include "node/explain/metrics.h"
+#include "node/explain/overrun.h"
 #include "node/explain/rank_snapshot.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"

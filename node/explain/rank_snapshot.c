@@ -259,6 +259,7 @@ static void put_names(struct snapshot_draft *draft, Moot__Account__Task *to,
     if (task->stage == TASK_RUNNING) {
         exec_each_call(draft->m, find_call, &running);
         to->runs_ns = age(draft, running.began_ns);
+        to->longest_ns = task->kernel->longest_ns;
     }
 }
 

@@ -43,6 +43,9 @@ moot_hash account_hash(const ProtobufCBinaryData *bytes); /* absent: zero */
 bool account_ranks(const ProtobufCBinaryData *bytes, struct rankset *out);
 const Moot__Account__Task *account_task(const Moot__Account *account,
                                         const moot_hash *hash); /* NULL: not told */
+/* The child that the running kernel of a task waits for; false: it waits for none. */
+bool account_child(const Moot__Account *account, const moot_hash *task,
+                   moot_hash *child);
 const Moot__Account__Peer *account_peer(const Moot__Account *account, uint32_t rank);
 /* A figure of figures.h by its key; 0 if there is none. */
 uint64_t account_figure(const Moot__Account *account, const char *key);

@@ -6,15 +6,20 @@
 #include "hashing/identity.h"
 #include "node/engine/engine.h"
 #include "node/explain/divergence.h"
+#include "node/explain/overrun.h"
 #include "node/explain/snapshot_query.h"
 #include "node/explain/stall.h"
 #include "node/explain/usr1.h"
 #include "node/members/members.h"
 #include "node/record/trace.h"
+#include "node/schedule/call_frame.h"
+#include "node/schedule/exec.h"
 #include "node/schedule/wait.h"
 #include "node/tasks/task.h"
 
 #include <stdlib.h>
+
+enum { OVERRUN_LOOKS = 4 }; /* at kernels, per MOOT_STALL */
 
 void report_open(struct moot *m)
 {
@@ -92,6 +97,40 @@ void report_carry_divergence(struct moot *m, const struct core_output *output)
     text_release(&line);
 }
 
+/* --- Kernels that may never return ------------------------------------------------ */
+
+struct overrun_search {
+    const struct moot *m;
+    uint64_t now_ns;
+    bool found;
+};
+
+static void see_overrun(void *context, const struct moot_call *call)
+{
+    struct overrun_search *search = context;
+    uint64_t longest_ns = call->task->kernel->longest_ns;
+    search->found |=
+        call->state == CALL_RUNS && !call->check &&
+        search->now_ns - call->began_ns >=
+            overrun_after_ns((uint64_t)search->m->knobs.stall_ns, longest_ns);
+}
+
+/* The first such kernel is told of at once, and then as long as any is. */
+static void look_at_kernels(struct moot *m, uint64_t now_ns)
+{
+    if (m->knobs.stall_ns == KNOB_NEVER || now_ns < m->explain.overrun_look_ns) {
+        return;
+    }
+    struct overrun_search search = {.m = m, .now_ns = now_ns};
+    m->explain.overrun_look_ns = now_ns + (uint64_t)m->knobs.stall_ns / OVERRUN_LOOKS;
+    exec_each_call(m, see_overrun, &search);
+    if (search.found && !m->explain.overruns) {
+        m->explain.stall_pause_ns = (uint64_t)m->knobs.stall_ns;
+        m->explain.stall_due_ns = now_ns;
+    }
+    m->explain.overruns = search.found;
+}
+
 /* --- Stalls --------------------------------------------------------------------- */
 
 static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -101,7 +140,7 @@ uint64_t report_stalled_since(const struct moot *m, uint64_t now_ns)
     if ((m->schedule.waits == NULL && !m->engine.closing) || m->engine.adjourned) {
         return CORE_NEVER;
     }
-    if (m->schedule.running > m->schedule.kernel_waits) {
+    if (m->schedule.running > m->schedule.kernel_waits && !m->explain.overruns) {
         return now_ns; /* a kernel is at work here */
     }
     uint64_t oldest = m->engine.closing ? m->engine.closing_ns : CORE_NEVER;
@@ -136,6 +175,9 @@ static bool is_stalled(struct moot *m, uint64_t now_ns)
 {
     uint64_t since_ns = report_stalled_since(m, now_ns);
     uint64_t first_ns = (uint64_t)m->knobs.stall_ns;
+    if (m->explain.overruns) {
+        return true;
+    }
     if (since_ns == CORE_NEVER) {
         m->explain.stall_due_ns = CORE_NEVER;
         return false;
@@ -153,10 +195,16 @@ static bool another_tells(const struct moot *m, const struct picture *picture)
 {
     for (uint32_t rank = 0; rank < m->group.rank; rank++) {
         const Moot__Account *account = picture->seats[rank].account;
-        if (account != NULL && account->stalled_ns >= account->stall_ns / 4 * 3 &&
+        if (account == NULL) {
+            continue;
+        }
+        if (account->stalled_ns >= account->stall_ns / 4 * 3 &&
             account->stalled_ns > 0 &&
             (account->n_waits > 0 || account->meeting_ns > 0 ||
              m->schedule.waits == NULL)) {
+            return true;
+        }
+        if (overrun_any_near(account, account->stall_ns)) {
             return true;
         }
     }
@@ -173,7 +221,7 @@ static void tell_stall(struct moot *m, const struct picture *picture, uint64_t n
     report_picture(m, picture);
     m->explain.stall_pause_ns *= 2;
     m->explain.stall_due_ns = now_ns + m->explain.stall_pause_ns / 2;
-    if (m->knobs.stall_abort && m->schedule.waits != NULL) {
+    if (m->knobs.stall_abort && m->schedule.waits != NULL && !m->explain.overruns) {
         engine_fail_all(
             m, MOOT_ERR_STALLED,
             "rank %u stalled for longer than MOOT_STALL, and MOOT_STALL_ABORT "
@@ -198,6 +246,7 @@ static void tell(struct moot *m, unsigned for_whom, uint64_t now_ns)
 void report_look(struct moot *m, uint64_t now_ns)
 {
     const unsigned answered = m->explain.answered = inquiry_look(m, now_ns);
+    look_at_kernels(m, now_ns);
     if (now_ns >= m->explain.stall_due_ns && m->engine.fatal == 0 &&
         is_stalled(m, now_ns)) {
         m->explain.stall_due_ns =

@@ -5,9 +5,11 @@
  * Then its peers are asked what they do (snapshot_query.h), and the report says what
  * all hang on (stall.h).  It comes once, and again at doubling intervals while it
  * lasts; of several ranks that have stalled the lowest that waits tells it for all.
+ * A kernel that has run for so long that it may never return is told of likewise,
+ * whether somebody waits or not (overrun.h).
  * SIGUSR1 asks a rank for one at any time.  With MOOT_STALL_ABORT=1 every wait of every
- * rank then ends with MOOT_ERR_STALLED; a close alone ends nothing, since its peers may
- * well be at work.
+ * rank then ends with MOOT_ERR_STALLED; a close alone, or such a kernel, ends nothing,
+ * since they may well be at work.
  */
 #ifndef NODE_EXPLAIN_REPORT_H
 #define NODE_EXPLAIN_REPORT_H

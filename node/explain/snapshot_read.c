@@ -129,6 +129,19 @@ const Moot__Account__Task *account_task(const Moot__Account *account,
     return NULL;
 }
 
+bool account_child(const Moot__Account *account, const moot_hash *task,
+                   moot_hash *child)
+{
+    for (size_t i = 0; i < account->n_waits; i++) {
+        moot_hash waiter = account_hash(&account->waits[i]->waiter);
+        if (hash_equal(&waiter, task)) {
+            *child = account_hash(&account->waits[i]->hash);
+            return true;
+        }
+    }
+    return false;
+}
+
 const Moot__Account__Peer *account_peer(const Moot__Account *account, uint32_t rank)
 {
     for (size_t i = 0; i < account->n_peers; i++) {

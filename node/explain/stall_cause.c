@@ -5,6 +5,7 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
+#include "node/explain/overrun.h"
 #include "node/members/members.h"
 
 /* --- Sentences -------------------------------------------------------------------- */
@@ -407,12 +408,25 @@ static void say_resting(struct text *text, const struct picture *picture,
              either(finding, "its kernel", "their kernels"));
 }
 
+/* "; none of its kernel's runs there has ended yet" */
+static void add_longest(struct text *text, const Moot__Account__Task *kernel)
+{
+    if (kernel->longest_ns == 0) {
+        text_add(text, "; no run of its kernel has ended there yet");
+        return;
+    }
+    text_add(text, "; the longest run of its kernel that has ended there took ");
+    text_add_duration(text, kernel->longest_ns);
+}
+
 /* The kernel that runs, and what is ready behind it. */
 static void say_slow(struct text *text, const struct picture *picture,
                      const struct finding *finding)
 {
     const moot_hash *hash = &finding->chain[finding->chain_count - 1].hash;
     const Moot__Account__Task *task = picture_task(picture, finding->culprit, hash);
+    const Moot__Account__Task *kernel =
+        picture_task(picture, finding->culprit, &finding->root);
     const Moot__Account *account = account_of(picture, finding->culprit);
     if (task != NULL && task->stage == TASK_RESTING) {
         say_resting(text, picture, finding);
@@ -427,8 +441,6 @@ static void say_slow(struct text *text, const struct picture *picture,
                      finding->tasks == 2 ? " is" : "s are");
         }
     } else {
-        const Moot__Account__Task *kernel =
-            picture_task(picture, finding->culprit, &finding->root);
         add_end(text, picture, finding);
         text_add(text, " %s ready on rank %u, behind a kernel that runs there",
                  either(finding, "is", "are"), finding->culprit);
@@ -439,9 +451,13 @@ static void say_slow(struct text *text, const struct picture *picture,
             text_add_duration(text, kernel->runs_ns);
         }
     }
-    text_add(text,
-             "\n      next: the holder is slow, not stuck in moot: look at its "
-             "kernel (gdb -p %llu there)\n",
+    bool overruns =
+        account != NULL && kernel != NULL && overrun_is_near(account, kernel, 0);
+    if (overruns) {
+        add_longest(text, kernel);
+    }
+    text_add(text, "\n      next: %s: look at its kernel (gdb -p %llu there)\n",
+             overruns ? "it may never return" : "the holder is slow, not stuck in moot",
              account != NULL ? (unsigned long long)account->pid : 0ull);
 }
 
@@ -544,6 +560,10 @@ void stall_add_finding(struct text *text, const struct picture *picture,
     };
     text_add(text, " [%s]: ", cause_name(finding->cause));
     say[finding->cause](text, picture, finding);
+    if (rankset_empty(&finding->waiting)) {
+        text_add(text, "      keeps nobody waiting yet\n");
+        return;
+    }
     text_add(text, "      keeps ");
     stall_add_ranks(text, &finding->waiting);
     text_add(text, " waiting, for ");

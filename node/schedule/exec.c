@@ -17,6 +17,7 @@
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"
 #include "node/tasks/error_chain.h"
+#include "node/tasks/kernel.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -402,6 +403,9 @@ static bool go_to_next(struct moot *m, struct run *run)
     struct lane *lane = run->call.lane;
     lane->call = NULL;
     m->schedule.running--;
+    if (!run->call.check) {
+        kernel_ran(run->call.task->kernel, m->now_ns - run->call.began_ns);
+    }
     end_run(m, run);
     if (run->left == 0) {
         return false;

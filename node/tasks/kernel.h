@@ -27,6 +27,14 @@ enum { KERNELS_OWN = 2 };
 
 void kernels_release(struct kernels *kernels);
 
+/* One of its runs here has ended, after so long. */
+static inline void kernel_ran(struct kernel *kernel, uint64_t ran_ns)
+{
+    if (ran_ns > kernel->longest_ns) {
+        kernel->longest_ns = ran_ns;
+    }
+}
+
 /* NULL if there is none of this name. */
 struct kernel *kernel_find(const struct kernels *kernels, const char *name);
 

@@ -94,6 +94,14 @@ row slow 3 0 slow <<'END'
 keeps ranks 0-2 waiting
 END
 
+# Kernels that do not return on all ranks, each of which computes: after six times MOOT_STALL.
+row endless 3 0 'slow slow slow' MOOT_STALL=200ms <<'END'
+\[slow\]: task [0-9a-f]{8} of kernel 'work' 'endless' \(.*stalls\.c:[0-9]+\) runs on rank 0, for [12]\.[0-9]+ s; the longest run of its kernel that has ended there took
+\[slow\]: task [0-9a-f]{8} of kernel 'work' 'endless' \(.*stalls\.c:[0-9]+\) runs on rank 2, for [12]\.
+next: it may never return: look at its kernel \(gdb -p [0-9]+ there\)
+keeps ranks 0-2 waiting
+END
+
 # A lost message: the result is there, and does not arrive.
 row lost 2 0 lost --faults drop:1/result/r1-r0@0s+2600ms <<'END'
 \[lost\]: messages from rank 1 to rank 0 are lost: [0-9]+ frames? not acknowledged, sent again [0-9]+ times; the fault plan drop:1/result/r1-r0@0s\+2600ms has struck there [0-9]+ times

@@ -260,6 +260,26 @@ static void slow(struct scene *scene)
     wait_for(scene, spawn(scene, scene->work, &work, "long", NULL), MOOT_OK);
 }
 
+/* Each rank is in a kernel that does not return for long, after one that did. */
+static void endless(struct scene *scene)
+{
+    struct work work = {.ms = STILL_MS};
+    moot_task_spec spec = {
+        .kernel = scene->work, .args = &work, .args_size = sizeof(work)};
+    for (int round = 0; round < 2; round++) {
+        moot_task tasks[8];
+        spec.label = round == 0 ? "quick" : "endless";
+        for (int rank = 0; rank < scene->size; rank++) {
+            work.number = (uint64_t)rank;
+            work.slow_rank = round == 0 ? NOBODY : (uint32_t)rank;
+            spec.owner = MOOT_ON(rank);
+            MUST(moot_task_spawn(scene->m, &spec, &tasks[rank]), MOOT_OK);
+        }
+        MUST(moot_task_wait_all(scene->m, tasks, (size_t)scene->size, MOOT_FOREVER),
+             MOOT_OK);
+    }
+}
+
 /* Rank 1 owns both, and runs the one that nobody else waits for. */
 static void behind(struct scene *scene)
 {
@@ -518,6 +538,7 @@ static const struct {
     {"two", two_causes, MOOT_OK},
     {"voters", voters, MOOT_OK},
     {"trust", trust, MOOT_ERR_STALLED},
+    {"endless", endless, MOOT_OK},
     {"behind", behind, MOOT_OK},
     {"nested", nested, MOOT_OK},
     {"resting", resting, MOOT_OK},

@@ -77,7 +77,7 @@ if ! compile node/explain/diagnosis.c || ! link tests/unit/diagnosis_test || ! t
     exit 1
 fi
 
-d=diagnosis.c p=job_snapshot.c c=stall_cause.c s=stall.c
+d=diagnosis.c o=overrun.c p=job_snapshot.c c=stall_cause.c s=stall.c
 
 # Who is silent, and why.
 mutant DEADISSILENT $d dead 's/if (picture_is_dead(picture, rank)) {/if (false) {/'
@@ -103,11 +103,15 @@ mutant HOLDERMOVES $d - 's/if (picture_loses(picture, holder, chair)) {/if (fals
 
 # What the owner does.
 mutant NOINPUTS $d chain 's/if (task->input.len > 0) {/if (false) {/'
-mutant NOCHILDREN $d nested 's/if (child_of(account, hash, hash)) {/if (false) {/'
+mutant NOCHILDREN $d nested 's/if (account_child(account, hash, hash)) {/if (false) {/'
 mutant SLOWISMOVING $d slow 's/kernel->runs_ns < slow_ns ? CAUSE_MOVING : CAUSE_SLOW/CAUSE_MOVING/'
 mutant SLOWATONCE $d - 's/kernel->runs_ns < slow_ns ? CAUSE_MOVING :/false ? CAUSE_MOVING :/'
 mutant SLOWATASECOND $d slow 's|uint64_t slow_ns = account->stall_ns / 10;|uint64_t slow_ns = SLOW_NS;|'
 mutant SLOWLATE $d - 's/slow_ns = slow_ns < SLOW_NS ? slow_ns : SLOW_NS;//'
+mutant NEVERRETURNS $d endless 's/^            diagnose_kernels(picture, diagnosis, rank);//'
+mutant NOSTALLS $o - 's/return stalls_ns > runs_ns ? stalls_ns : runs_ns;/return runs_ns;/'
+mutant NORUNS $o - 's/return stalls_ns > runs_ns ? stalls_ns : runs_ns;/return stalls_ns;/'
+mutant WAITISNORUN $o - 's/task->stage == TASK_RUNNING && !account_child(account, &hash, &child) &&/task->stage == TASK_RUNNING \&\&/'
 mutant RESTISMOVING $d resting 's/} else if (task->stage == TASK_RESTING) {/} else if (false) {/'
 mutant BUSYISAWAY $d behind 's/bool busy = account->running > account->stopped;/bool busy = false;/'
 mutant AWAYISBUSY $d away 's/bool busy = account->running > account->stopped;/bool busy = true;/'
@@ -156,7 +160,7 @@ mutant NOWAITING $d slow 's/(void)rankset_merge(&into->waiting, &found->waiting)
 mutant LACKSONE $d - 's/return a->lack == b->lack;/return true;/'
 mutant LACKSEACH $d many 's/return a->lack == b->lack;/return hash_equal(end_of(a), end_of(b));/'
 mutant BEHINDEACH $d - 's/return hash_equal(&a->root, &b->root);/return hash_equal(end_of(a), end_of(b));/'
-mutant CHILDWORKS $d - 's/ && !child_of(account, &hash, &child)) {/) {/'
+mutant CHILDWORKS $d - 's/ && !account_child(account, &hash, &child)) {/) {/'
 mutant BEHINDFIRST $d - 's/^        merge_chain(into, found);//'
 mutant ENDSTWICE $d many 's/i == 0 || !hash_equal(&finding->ends\[i - 1\], &finding->ends\[i\])/1/'
 mutant AWAITEDFIRST $d - 's/(void)rankset_merge(&into->awaited, &found->awaited);//'

@@ -1,12 +1,12 @@
 /* diagnosis_test.c - the cause of a stall is the one that was built into the picture.
  *
- * A row is a picture (diagnosis_scenes.h), and what is found in it: the causes, the
- * worst first, who is to act on the first one, and words of the report that nobody
- * should have to miss.  tests/cli/stalls_test.sh shows the same on real ranks, where
- * some of these are hard to bring about; diagnosis_mutants.sh breaks the rules one by
- * one, and a row here must see each.
+ * A row is a picture (diagnosis_scenes.h, standing_scenes.h), and what is found in it:
+ * the causes, the worst first, who is to act on the first one, and words of the report
+ * that nobody should have to miss.  tests/cli/stalls_test.sh shows the same on real
+ * ranks, where some of these are hard to bring about; diagnosis_mutants.sh breaks the
+ * rules one by one, and a row here must see each.
  */
-#include "tests/unit/diagnosis_scenes.h"
+#include "tests/unit/standing_scenes.h"
 
 #include "node/explain/stall.h"
 
@@ -30,6 +30,23 @@ static const struct row {
     {"less", running_for_less, "moving", 1, {NULL}},
     {"a tenth", running_for_a_tenth_of_a_stall, "slow", 1, {"for 90 ms"}},
     {"less than a tenth", running_for_less_than_a_tenth, "moving", 1, {NULL}},
+    {"never",
+     kernels_that_may_never_return,
+     "slow slow",
+     1,
+     {"runs on rank 1, for 60.000 s; no run of its kernel has ended there yet\n"
+      "      next: it may never return: look at its kernel (gdb -p",
+      "keeps nobody waiting yet",
+      "runs on rank 2, for 70.000 s; the longest run of its kernel that has ended "
+      "there "
+      "took 7.000 s\n"}},
+    {"yet", kernels_that_may_yet_return, "", NOBODY, {"no wait is open"}},
+    {"never, awaited",
+     awaited_kernel_that_may_never_return,
+     "slow",
+     1,
+     {"it may never return", "keeps rank 0 waiting"}},
+    {"waits for long", kernel_that_waits_for_long, "slow", 2, {"runs on rank 2"}},
     {"short", ready_behind_a_short_kernel, "moving", 1, {"where it is ready to run"}},
     {"own word", owner_by_its_own_word, "slow", 2, {"rank 0 says that rank 3 owns it"}},
     {"resting", resting, "slow", 1, {"failed on rank 1, and will be tried again"}},
