@@ -245,6 +245,9 @@ static int find_by_hash(struct moot *m, struct lane *lane, const moot_hash *hash
                          hash_format(hash, digits));
     }
     struct task *task = task_enter(m, hash);
+    if (task != NULL) {
+        observe_named(m, task);
+    }
     uint64_t id = task != NULL ? task_handle_new(m, task, NULL) : 0;
     if (id == 0) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a handle");

@@ -81,9 +81,12 @@ enum moot_event_kind {
                                 if others ask for it, too */
     MOOT_EVENT_RERUN = 8,    /* it comes to this rank, because its chair is lost */
     MOOT_EVENT_RUNNING = 16, /* its kernel starts on this rank */
-    MOOT_EVENT_DONE = 32,    /* its end is known here, and `rank` ran it; told after its
-                                SPAWNED, if it has one */
-    MOOT_EVENT_FAILED = 64,  /* likewise, or a wait for it cannot end well */
+    MOOT_EVENT_DONE = 32,    /* its end is known here, and `rank` ran it.  Told once for
+                                a task, also where a death has it run again; and only
+                                when something here has named it: after its SPAWNED,
+                                or when it is found, or taken as an input */
+    MOOT_EVENT_FAILED = 64,  /* likewise; or a wait for it cannot end well, which may be
+                                told again, and after a DONE whose bytes are lost */
     MOOT_EVENT_CANCELLED = 128,
     /* Events of ranks, not tasks: `rank` says which; no hash, kernel or label. */
     MOOT_EVENT_RANK_DIED = 256,    /* its process has ended, as this rank found */

@@ -299,11 +299,34 @@ static void tell_end(struct moot *m, struct task *task)
     }
 }
 
+/* Something here has named it: a spawn, a peer's spec, a handle, a task that takes it.
+ */
+static inline bool is_named(const struct task *task)
+{
+    return task->kernel != NULL || task->handle_count > 0 ||
+           (!task->gone && core_entry_is_input(task));
+}
+
+/* The same end may come to be known more than once: without the bytes and with them, or
+ * by another run after a death. */
 HOT void observe_end(struct moot *m, struct task *task)
 {
-    bool named = task->kernel != NULL || task->handle_count > 0 ||
-                 (!task->gone && core_entry_is_input(task));
-    if (m->record.observed_kinds != 0 && named) {
+    if (m->record.observed_kinds != 0 && !task->end_told && is_named(task)) {
+        tell_end(m, task);
+    }
+}
+
+void observe_other_end(struct task *task, int status)
+{
+    if (task->end_told && (task->status == MOOT_OK) != (status == MOOT_OK)) {
+        task->end_told = false;
+    }
+}
+
+void observe_named(struct moot *m, struct task *task)
+{
+    if (m->record.observed_kinds != 0 && task->known && !task->end_told &&
+        !is_named(task)) {
         tell_end(m, task);
     }
 }

@@ -27,9 +27,13 @@ void observe_rank(struct moot *m, enum moot_event_kind kind, uint32_t rank,
 /* What was said since `mark` did not come to be. */
 uint64_t observe_mark(const struct moot *m);
 void observe_retract(struct moot *m, uint64_t mark);
-/* The task's end is known here.  Of a task that was pushed here and that nothing here
- * has named yet it is told when it is spawned. */
+/* The task's end is known here, and is told once.  Of a task that was pushed here and
+ * that nothing here has named yet it is told when it is spawned, or by observe_named(),
+ * which is called just before a handle or a task that takes it names it. */
 void observe_end(struct moot *m, struct task *task);
+void observe_named(struct moot *m, struct task *task);
+/* It is about to end with `status`: that is news where it had ended otherwise. */
+void observe_other_end(struct task *task, int status);
 void observe_spawned_late(struct moot *m, struct task *task);
 void observe_verdict(struct moot *m, const struct task *task);
 void observe_wait(struct moot *m, const struct wait *wait);

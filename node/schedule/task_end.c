@@ -16,6 +16,7 @@ HOT void task_end(struct moot *m, struct task *task, int status,
     if (status != MOOT_OK && task->seen) {
         status = MOOT_ERR_RESULT_LOST;
     }
+    observe_other_end(task, status);
     task->status = status;
     payload_drop(task->payload); /* of an owner that died since */
     task->payload = payload;
@@ -152,6 +153,7 @@ void task_end_carry_result(struct moot *m, const struct core_output *output)
         return;
     }
     task->known = true;
+    observe_other_end(task, result->status);
     task->status = result->status;
     m->schedule.any_failed |= result->status != MOOT_OK;
     task->size = result->size;

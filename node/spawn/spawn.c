@@ -47,6 +47,19 @@ static void trace_held(struct moot *m, struct task *task,
     trace_write_spawn(m, &spawned, facts, facts->reg.lane, adopted);
 }
 
+/* An end that was known before anything here had named the task. */
+COLD static void observe_inputs(struct moot *m, const struct core_register *reg)
+{
+    for (size_t i = 0; i < reg->input_count; i++) {
+        struct task *input = reg->input_entries != NULL
+                                 ? reg->input_entries[i]
+                                 : core_user(m->core, &reg->inputs[i]);
+        if (input != NULL && !core_is_stub(input)) {
+            observe_named(m, input);
+        }
+    }
+}
+
 HOT static inline int register_task(struct moot *m, struct task *task,
                                     struct task_facts *facts, bool adopted)
 {
@@ -66,6 +79,7 @@ HOT static inline int register_task(struct moot *m, struct task *task,
     }
     uint64_t mark = 0;
     if (m->record.observe != NULL) {
+        observe_inputs(m, reg);
         mark = observe_mark(m);
         if (!held || was_adopted) {
             observe_event(m, MOOT_EVENT_SPAWNED, task, -1, NULL);

@@ -166,6 +166,88 @@ static void other_ends(struct seat *seat)
     free(tale);
 }
 
+/* Rank 0 comes to know that the task of rank 1 has ended, and later its bytes. */
+static void an_end_told_once(struct seat *seat)
+{
+    struct tale *tale = tale_new(seat, 0, NULL, NULL);
+    moot_task_info info = {0};
+    uint64_t x = 7;
+    moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
+                           .args = &x,
+                           .args_size = sizeof(x),
+                           .owner = MOOT_ON(1)};
+    moot_task task;
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    CHECK(seat, fetch_u64(seat, task) == 49);
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    meet(seat);
+    EXPECT(seat, moot_close(seat->m), MOOT_OK);
+    seat->m = NULL;
+    CHECK(seat, place_of(tale, &info.hash, MOOT_EVENT_DONE) >= 0);
+    free(tale);
+}
+
+static moot_hash theirs_hash[2]; /* of rank 1's tasks below */
+
+/* Rank 1 spawns both, and tasks of rank 0 that take them, by portable specs: their
+ * results are pushed to rank 0 before anything there has named them. */
+static void push_to_the_first(struct seat *seat)
+{
+    for (int i = 0; i < 2; i++) {
+        uint64_t x = 300 + (uint64_t)i;
+        moot_task theirs, taker;
+        moot_task_spec spec = {.kernel = seat->kernels[SQUARE],
+                               .args = &x,
+                               .args_size = sizeof(x),
+                               .owner = MOOT_ON(1)};
+        EXPECT(seat, moot_spec_hash(seat->m, &spec, &theirs_hash[i]), MOOT_OK);
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &theirs), MOOT_OK);
+        spec = (moot_task_spec){.kernel = seat->kernels[SUM],
+                                .inputs = &theirs,
+                                .input_count = 1,
+                                .owner = MOOT_ON(0)};
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &taker), MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, theirs, MOOT_FOREVER), MOOT_OK);
+    }
+}
+
+/* Ends that came before the program had a name for the tasks: told when one is found,
+ * and when one is taken as an input. */
+static void an_early_end(struct seat *seat)
+{
+    struct tale *tale = tale_new(seat, MOOT_EVENT_DONE, NULL, NULL);
+    if (seat->rank == 1) {
+        push_to_the_first(seat);
+    }
+    for (int ms = 0; seat->rank == 0 && ms < 20000; ms++) {
+        if (stats_of(seat).results_received >= 2) {
+            break;
+        }
+        nap_ms(1);
+    }
+    meet(seat);
+    if (seat->rank == 0) {
+        moot_task found, taker;
+        CHECK(seat, stats_of(seat).results_received == 2 && tale->count == 0);
+        EXPECT(seat, moot_task_find(seat->m, &theirs_hash[0], &found), MOOT_OK);
+        EXPECT(seat, moot_task_find(seat->m, &theirs_hash[0], &found), MOOT_OK);
+        moot_task_spec spec = {.kernel = seat->kernels[SUM],
+                               .input_hashes = &theirs_hash[1],
+                               .input_hash_count = 1,
+                               .owner = MOOT_ON(0)};
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &taker), MOOT_OK);
+        CHECK(seat, fetch_u64(seat, taker) == 301u * 301u);
+    }
+    meet(seat);
+    EXPECT(seat, moot_close(seat->m), MOOT_OK);
+    seat->m = NULL;
+    for (int i = 0; i < 2 && seat->rank < 2; i++) {
+        CHECK(seat, place_of(tale, &theirs_hash[i], MOOT_EVENT_DONE) >= 0);
+    }
+    free(tale);
+}
+
 /* No event before is about that task. */
 static bool is_first(const struct tale *tale, int at)
 {
@@ -470,6 +552,8 @@ static const struct scene scenes[] = {
     SCENE(a_life, .knobs = NULL),
     SCENE(a_life, .knobs = workers),
     SCENE(other_ends, .knobs = NULL),
+    SCENE(an_end_told_once, .sizes = {2, 3}),
+    SCENE(an_early_end, .sizes = {2, 3}),
     SCENE(votes, .sizes = {2, 3, 4}),
     SCENE(a_function_that_meddles, .knobs = NULL),
     SCENE(a_helper_that_meddles, .sizes = {2, 3}),
