@@ -22,6 +22,7 @@
 #include "node/explain/usr1.h"
 #include "node/faults/faults.h"
 #include "node/members/members.h"
+#include "node/record/job_clock.h"
 #include "node/record/trace.h"
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
@@ -74,28 +75,46 @@ static struct moot *context_new(const moot_options *options)
     return m;
 }
 
+/* Rank 0's clock, and its knobs. */
+static int take_blob(struct moot *m, char *story)
+{
+    const struct transport_group *group = &m->group;
+    struct job_clock zero;
+    if (group->blob_size < sizeof(zero)) {
+        return MOOT_ERR_PROTOCOL;
+    }
+    memcpy(&zero, group->blob, sizeof(zero));
+    job_clock_take(
+        m, &zero, group->hosts == NULL || group->hosts[group->rank] == group->hosts[0]);
+    return knobs_decode(&m->knobs, (const char *)group->blob + sizeof(zero),
+                        group->blob_size - sizeof(zero), story, STORY_BYTES);
+}
+
 static int join_group(struct moot *m, const moot_options *options,
                       transport_open_fn open, void *arg, char *story)
 {
-    char blob[KNOBS_BLOB_BYTES];
+    char blob[sizeof(struct job_clock) + KNOBS_BLOB_BYTES];
+    char *text = blob + sizeof(struct job_clock);
+    const struct job_clock now = job_clock_read();
     struct knobs knobs;
     size_t size;
+    memcpy(blob, &now, sizeof(now));
     if (knobs_load(&knobs, options->knobs, story, STORY_BYTES) == MOOT_OK &&
         faults_check(knobs.faults, story, STORY_BYTES) == MOOT_OK) {
-        size = knobs_encode(&knobs, blob);
+        size = knobs_encode(&knobs, text);
     } else {
-        size = knobs_encode_failure(story, blob);
+        size = knobs_encode_failure(story, text);
     }
     story[0] = '\0';
-    int error = open(arg, blob, size, &m->group, &m->transport, story, STORY_BYTES);
+    int error = open(arg, blob, sizeof(now) + size, &m->group, &m->transport, story,
+                     STORY_BYTES);
     if (error != MOOT_OK) {
         return error;
     }
     if (m->group.size > LIMIT_RANKS) {
         return MOOT_ERR_LIMIT;
     }
-    error =
-        knobs_decode(&m->knobs, m->group.blob, m->group.blob_size, story, STORY_BYTES);
+    error = take_blob(m, story);
     if (error == MOOT_OK && m->knobs.rings == KNOB_RINGS_OFF &&
         m->transport->ops->go_plain != NULL) {
         m->transport->ops->go_plain(m->transport);

@@ -103,7 +103,10 @@ enum moot_event_kind {
 typedef struct moot_event {
     enum moot_event_kind kind;
     uint64_t sequence;  /* counts the events of this rank, from 1 */
-    moot_duration when; /* since moot_open */
+    moot_duration when; /* since rank 0 called moot_open: one zero for all ranks.  Exact
+                           among ranks of one host; a rank elsewhere is off by what its
+                           wall clock differs from rank 0's when the moot is opened, and
+                           by what the two clocks drift later */
     moot_hash hash;
     int rank;        /* as the kind says, or -1 */
     int status;      /* of an end: MOOT_OK or the error */

@@ -213,6 +213,7 @@ struct moot_record {
     struct trace *trace;     /* trace.c; NULL: none */
     struct observe *observe; /* task_watch.c; NULL: nobody ever watched */
     uint32_t observed_kinds;
+    int64_t zero_ns; /* of this rank's clock, where events count from (job_clock.h) */
 };
 
 /* The queue of tasks that wait for nothing but a thread (node/schedule/ready.h). */

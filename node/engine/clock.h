@@ -16,7 +16,8 @@
 
 #include "node/context/context.h"
 
-uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
+uint64_t clock_ns(void);     /* CLOCK_MONOTONIC */
+int64_t clock_wall_ns(void); /* CLOCK_REALTIME */
 
 void clock_begin(struct clock *clock);
 

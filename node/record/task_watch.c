@@ -6,6 +6,7 @@
 #include "hashing/base/hot.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
+#include "node/record/job_clock.h"
 #include "proto/error.h"
 
 #include <assert.h>
@@ -224,7 +225,7 @@ static void queue_event(struct moot *m, const moot_event *event, const char *lab
     happened->story = story != NULL && story[0] != '\0' ? strdup(story) : NULL;
     happened->event = *event;
     happened->event.sequence = sequence;
-    happened->event.when = (moot_duration)(m->now_ns - m->opened_ns);
+    happened->event.when = job_clock_now(m);
     strncpy(happened->label, label, LIMIT_LABEL_BYTES);
     happened->label[LIMIT_LABEL_BYTES] = '\0';
 }

@@ -410,13 +410,6 @@ static size_t command_read(char *text, size_t size, ProtobufCBinaryData *words,
     return count;
 }
 
-static int64_t wall_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 struct knob_lines {
     char value[KNOB_COUNT][KNOB_TEXT_BYTES], origin[KNOB_COUNT][KNOB_TEXT_BYTES];
     Moot__Knob knobs[KNOB_COUNT], *list[KNOB_COUNT];
@@ -471,7 +464,7 @@ static void write_process(struct moot *m, struct knob_lines *lines, char *comman
     process.host = m->group.hosts != NULL ? m->group.hosts[m->group.rank] : 0;
     process.host_name = borrow(host);
     process.pid = (uint64_t)getpid();
-    process.wall_ns = wall_ns() - (int64_t)(clock_ns() - m->opened_ns);
+    process.wall_ns = clock_wall_ns() - (int64_t)(clock_ns() - m->opened_ns);
     process.n_command = command_read(command, COMMAND_BYTES, words, WORDS_MAX);
     process.command = words;
     process.n_knobs = KNOB_COUNT;

@@ -188,6 +188,54 @@ static void an_end_told_once(struct seat *seat)
     free(tale);
 }
 
+/* A second moot of the same ranks, which open it at different times: what rank 0 does
+ * first, and rank 1 is told of, has the lower time. */
+static void one_clock(struct seat *seat)
+{
+    static struct inproc_hub *hub;
+    static moot_duration began;
+    moot_hash hash;
+    struct seat second = {.rank = seat->rank, .size = seat->size};
+    if (seat->rank == 0) {
+        hub = inproc_hub_new((uint32_t)seat->size);
+    }
+    meet(seat);
+    if (seat->rank != 0) {
+        nap_ms(200);
+    }
+    EXPECT(seat,
+           moot_open_transport(NULL, transport_inproc_open,
+                               &(struct transport_inproc_options){
+                                   .hub = hub, .rank = (uint32_t)seat->rank},
+                               &second.m),
+           MOOT_OK);
+    kernels(&second);
+    struct tale *tale =
+        tale_new(&second, MOOT_EVENT_RUNNING | MOOT_EVENT_DONE, NULL, NULL);
+    uint64_t x = 11;
+    moot_task_spec spec = {.kernel = second.kernels[SQUARE],
+                           .args = &x,
+                           .args_size = sizeof(x),
+                           .owner = MOOT_ON(0)};
+    moot_task task;
+    EXPECT(seat, moot_spec_hash(second.m, &spec, &hash), MOOT_OK);
+    EXPECT(seat, moot_task_spawn(second.m, &spec, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(second.m, task, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_close(second.m), MOOT_OK);
+    int running = place_of(tale, &hash, MOOT_EVENT_RUNNING);
+    int done = place_of(tale, &hash, MOOT_EVENT_DONE);
+    if (seat->rank == 0 && running >= 0) {
+        began = tale->events[running].when;
+    }
+    CHECK(seat, done >= 0 && (running >= 0) == (seat->rank == 0));
+    meet(seat);
+    CHECK(seat, began >= MOOT_MILLISECONDS(200) && tale->events[done].when >= began);
+    free(tale);
+    if (seat->rank == 0) {
+        inproc_hub_free(hub);
+    }
+}
+
 static moot_hash theirs_hash[2]; /* of rank 1's tasks below */
 
 /* Rank 1 spawns both, and tasks of rank 0 that take them, by portable specs: their
@@ -553,6 +601,7 @@ static const struct scene scenes[] = {
     SCENE(a_life, .knobs = workers),
     SCENE(other_ends, .knobs = NULL),
     SCENE(an_end_told_once, .sizes = {2, 3}),
+    SCENE(one_clock, .sizes = {2, 3}),
     SCENE(an_early_end, .sizes = {2, 3}),
     SCENE(votes, .sizes = {2, 3, 4}),
     SCENE(a_function_that_meddles, .knobs = NULL),
