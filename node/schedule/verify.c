@@ -88,7 +88,21 @@ static bool is_sampled(const struct moot *m, const struct task *task)
     return (int64_t)(hash_word(&again) % RATE_ONE_PPM) < m->knobs.verify_ppm;
 }
 
-/* A rank that is not the chair, if there is one: who agrees runs it there. */
+/* A rank other than the chair that may run the task, candidates NULL being all: drawn
+ * from the hash, so that ranks agree on it.  PLACEMENT_NOBODY if there is none. */
+static uint32_t checker_of(const moot_hash *hash, uint32_t chair,
+                           const struct rankset *candidates, uint32_t size)
+{
+    uint32_t count = candidates != NULL ? rankset_count(candidates) : size;
+    if (chair == PLACEMENT_NOBODY || count < 2) {
+        return PLACEMENT_NOBODY;
+    }
+    uint32_t step = 1 + (uint32_t)(hash_word(hash) >> 32) % (count - 1);
+    uint32_t at = candidates != NULL ? rankset_below(candidates, chair) : chair;
+    uint32_t checker = (at + step) % count;
+    return candidates != NULL ? rankset_at(candidates, checker) : checker;
+}
+
 static bool is_checker(const struct moot *m, const struct task *task)
 {
     struct core_task_view view;
@@ -96,11 +110,9 @@ static bool is_checker(const struct moot *m, const struct task *task)
     if (size == 1 || !core_task_look(m->core, &task->hash, &view)) {
         return size == 1;
     }
-    rankset_release(&view.asked_by);
-    rankset_release(&view.holders);
-    uint32_t step = 1 + (uint32_t)(hash_word(&task->hash) >> 32) % (size - 1);
-    return view.chair != PLACEMENT_NOBODY &&
-           (view.chair + step) % size == m->group.rank;
+    uint32_t checker = checker_of(&task->hash, view.chair, view.candidates, size);
+    core_task_view_release(&view);
+    return checker == m->group.rank;
 }
 
 void verify_spawned(struct moot *m, struct task *task)

@@ -11,8 +11,9 @@
  *
  * A difference is reported as MOOT_ERR_NONDETERMINISTIC, with both ranks, and counted;
  * moot_task_info says it of the task.  It changes nothing else: everybody has the
- * owner's value.  Not run again are tasks of kernels that are once or said to vary,
- * nested tasks, those that fail, and those whose kernels spawn.
+ * owner's value.  Only a candidate of the task runs it again.  Not run again are tasks
+ * with one candidate alone, of kernels that are once or said to vary, nested tasks,
+ * those that fail, and those whose kernels spawn.
  *
  * To the core a check is a wait for the result and the inputs, and then a running
  * kernel; so the moot does not end before it.  Under the engine lock.

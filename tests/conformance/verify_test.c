@@ -14,7 +14,7 @@ static moot_task_info info_of(struct seat *seat, moot_task task)
     return info;
 }
 
-enum { VARIES = RELAY + 1, VARIED = 10, SAME = 40 };
+enum { VARIES = RELAY + 1, WHERE, VARIED = 10, SAME = 40 };
 static atomic_ullong varied_runs, varied_values[VARIED + 1];
 static atomic_ullong verified_at[SEATS_MAX], different_at[SEATS_MAX];
 
@@ -30,9 +30,21 @@ static int varies(moot_call *call, void *user)
     return MOOT_OK;
 }
 
+static atomic_uint ran_on; /* bits of ranks */
+
+static int where(moot_call *call, void *user)
+{
+    const struct seat *seat = user;
+    ran_on |= 1u << seat->rank;
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
 static void verify_kernels(struct seat *seat)
 {
     kernels(seat);
+    moot_kernel kernel = {.name = "where", .version = 1, .fn = where, .user = seat};
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[WHERE]),
+           MOOT_OK);
     add_kernel(seat, VARIES, "varies", varies, 0);
 }
 
@@ -120,6 +132,36 @@ static void count_copy(void *context, struct task *task)
     *copies += !task->own && task->payload != NULL;
 }
 
+/* Tasks that may run on the ranks of these alone are checked there, or nowhere. */
+static void candidates_bind_checks(struct seat *seat)
+{
+    enum { PLACED = 12 };
+    static const int two[] = {0, 1};
+    moot_task tasks[2 * PLACED];
+    begin_verifying(seat);
+    ran_on = 0;
+    meet(seat);
+    for (uint64_t i = 0; i < PLACED; i++) {
+        moot_task_spec spec = {.kernel = seat->kernels[WHERE],
+                               .args = &i,
+                               .args_size = sizeof(i),
+                               .owner = MOOT_ON(1)};
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &tasks[2 * i]), MOOT_OK);
+        spec.owner = (moot_place){0};
+        spec.candidates = (moot_ranks){.ranks = two, .count = 2};
+        EXPECT(seat, moot_task_spawn(seat->m, &spec, &tasks[2 * i + 1]), MOOT_OK);
+    }
+    EXPECT(seat, moot_task_wait_all(seat->m, tasks, 2 * PLACED, MOOT_FOREVER), MOOT_OK);
+    await_checks(seat, PLACED, 0); /* those with an owner have no other rank */
+}
+
+static void stayed_there(struct seat *seat)
+{
+    closes_well(seat);
+    meet(seat);
+    CHECK(seat, ran_on == 3);
+}
+
 /* Who has read the inputs for a check needs its copies of them no more. */
 static void no_copies_are_kept(struct seat *seat)
 {
@@ -181,6 +223,12 @@ int main(int argc, char **argv)
          verify,
          closes_well,
          {0}},
+        {"candidates_bind_checks",
+         candidates_bind_checks,
+         verify_kernels,
+         verify,
+         stayed_there,
+         {2, 3, 4}},
         {"checks_end_before_the_moot",
          checks_end_before_the_moot,
          verify_kernels,
