@@ -4,6 +4,7 @@
 #include "consensus/core_view.h"
 #include "node/engine/clock.h"
 #include "node/engine/report_queue.h"
+#include "node/record/fresh_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +47,8 @@ void summary_begin(const struct moot *m, const char *door)
 {
     struct text path = {0};
     text_add(&path, "%s/rank-%u.unfinished", m->knobs.summary, m->group.rank);
-    FILE *file = m->knobs.summary[0] != '\0' ? fopen(text_get(&path), "w") : NULL;
+    FILE *file =
+        m->knobs.summary[0] != '\0' ? fresh_file_stream(text_get(&path)) : NULL;
     if (file != NULL) {
         fprintf(file, "door %s\n", door);
         fclose(file);

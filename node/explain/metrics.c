@@ -2,8 +2,10 @@
 #include "node/explain/metrics.h"
 
 #include "node/engine/report_queue.h"
+#include "node/record/fresh_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -123,6 +125,19 @@ void metrics_path(struct text *path, const char *name, uint32_t rank, uint32_t s
     }
 }
 
+/* What is there is a device or a pipe, and not what took its place since. */
+static FILE *special_open(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &status) != 0 || S_ISREG(status.st_mode))) {
+        close(fd);
+        errno = EEXIST;
+        fd = -1;
+    }
+    return fd >= 0 ? fdopen(fd, "w") : NULL;
+}
+
 /* Whole or not at all; a device or a pipe is written to as it is, since what took its
  * place would be a file for all.  0 or an errno. */
 static int file_write(const char *path, const struct metrics_rank *rank)
@@ -131,7 +146,8 @@ static int file_write(const char *path, const struct metrics_rank *rank)
     struct text unfinished = {0};
     const bool special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
     text_add(&unfinished, "%s%s", path, special ? "" : ".unfinished");
-    FILE *file = fopen(text_get(&unfinished), "w");
+    FILE *file =
+        special ? special_open(path) : fresh_file_stream(text_get(&unfinished));
     bool good = file != NULL;
     int why = errno;
     if (good) {

@@ -3,6 +3,7 @@
 
 #include "consensus/core_view.h"
 #include "node/engine/clock.h"
+#include "node/record/fresh_file.h"
 
 #include <assert.h>
 #include <string.h>
@@ -110,7 +111,7 @@ bool figures_write_file(const struct moot *m, const char *name,
     struct text path = {0}, unfinished = {0};
     text_add(&path, "%s/%s-%u", m->knobs.summary, name, m->group.rank);
     text_add(&unfinished, "%s.unfinished", text_get(&path));
-    FILE *file = fopen(text_get(&unfinished), "w");
+    FILE *file = fresh_file_stream(text_get(&unfinished));
     bool good = file != NULL;
     if (good) {
         write(file, m, code);

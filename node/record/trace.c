@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/engine/engine.h"
 #include "node/record/figures.h"
+#include "node/record/fresh_file.h"
 #include "node/record/trace_file.h"
 #include "node/tasks/task.h"
 #include "proto/wire.h"
@@ -482,7 +483,7 @@ static bool open_parts(struct moot *m, struct trace *trace)
 {
     struct text path = {0};
     text_add(&path, "%s/rank-%u.trace", m->knobs.trace, m->group.rank);
-    bool folder = mkdir(m->knobs.trace, 0755) == 0 || errno == EEXIST;
+    bool folder = fresh_file_folder(m->knobs.trace);
     trace->names = calloc(NAMES_MAX, sizeof(*trace->names));
     bool good = folder && trace->names != NULL &&
                 trace_file_open(&trace->file, text_get(&path));

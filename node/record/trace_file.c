@@ -1,9 +1,10 @@
 /* trace_file.c - see trace_file.h. */
 #include "node/record/trace_file.h"
 
+#include "node/record/fresh_file.h"
+
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ bool trace_file_open(struct trace_file *file, const char *path)
         errno = ENOMEM;
         return false;
     }
-    file->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    file->fd = fresh_file_open(path);
     if (file->fd < 0) {
         free(file->buffer);
         file->buffer = NULL;
