@@ -5,9 +5,12 @@
  */
 #include "node/config/knobs.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -178,6 +181,22 @@ static int lines_load(const struct loading *l, FILE *file, const char *path,
     return ferror(file) ? file_refuse(l, source, path) : MOOT_OK;
 }
 
+/* NULL, and errno says why.  A pipe is opened without waiting for a writer, so that it
+ * can be refused: a rank would wait for what is never written. */
+static FILE *file_open(const char *path, bool *pipe)
+{
+    struct stat status;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    *pipe = fd >= 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+    FILE *file = fd >= 0 && !*pipe ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !file) {
+        const int why = errno;
+        close(fd);
+        errno = why;
+    }
+    return file;
+}
+
 /* A file that is not there is no mistake, unless it was named. */
 static int file_load(const struct loading *l, enum knob_source source)
 {
@@ -186,7 +205,11 @@ static int file_load(const struct loading *l, enum knob_source source)
     if (*path == '\0') {
         return MOOT_OK;
     }
-    FILE *file = fopen(path, "re");
+    bool pipe;
+    FILE *file = file_open(path, &pipe);
+    if (pipe) {
+        return refuse(l, path, "it is a pipe, which might never end: name a file");
+    }
     if (!file) {
         const bool absent = errno == ENOENT || errno == ENOTDIR;
         return absent && source != KNOB_FROM_CONFIG_FILE ? MOOT_OK

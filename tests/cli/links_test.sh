@@ -1,6 +1,7 @@
 #!/bin/sh
 # links_test.sh - a folder that somebody else may write to: no rank writes through a link
-# that was put there, and links of the user's own go on working.
+# that was put there, and links of the user's own go on working.  A pipe where a file of
+# knobs should be is refused, and not waited for.
 #
 # Finds the command and the examples in $BUILD; run from the top of the tree.
 set -u
@@ -79,5 +80,11 @@ if [ "$(id -u)" -eq 0 ]; then
     grep -q "cannot record to .*theirs.*Operation not permitted" "$scratch/err"
     note $? "nobody says why there is no trace"
 fi
+
+mkfifo "$scratch/pipe"
+expect pipe 2 env MOOT_CONFIG="$scratch/pipe" "$moot" info
+grep -q "$scratch/pipe: it is a pipe" "$scratch/err"
+note $? "it is not said that it is a pipe"
+expect nothing 0 env MOOT_CONFIG=/dev/null "$moot" info
 
 check_end
