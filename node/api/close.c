@@ -19,6 +19,7 @@
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
 #include "node/explain/exit_report.h"
+#include "node/explain/holdup.h"
 #include "node/explain/metrics.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
@@ -131,6 +132,7 @@ static void stop_threads(struct moot *m)
     engine_unlock(m);
     workers_join(m);
     progress_join_helper(m);
+    lookout_join(m);
 }
 
 /* A thread that has ended meanwhile may be telling a watch of it still. */

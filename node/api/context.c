@@ -17,6 +17,7 @@
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
 #include "node/explain/exit_report.h"
+#include "node/explain/holdup.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
 #include "node/explain/usr1.h"
@@ -178,8 +179,9 @@ static void say_caller_mode(struct moot *m)
 {
     if (m->group.rank == 0) {
         report_add(m, "moot: MPI was initialised without MPI_THREAD_MULTIPLE, so no "
-                      "helper thread moves messages while a rank computes "
-                      "(MOOT_PROGRESS=caller); said once\n");
+                      "helper thread moves messages while a rank computes, or blocks "
+                      "in MPI, moot_park() or not (MOOT_PROGRESS=caller): wait for "
+                      "requests by moot_mpi_wait(); said once\n");
     }
 }
 
@@ -221,6 +223,8 @@ static bool start_threads(struct moot *m, char *story)
     if (!started) {
         snprintf(story, STORY_BYTES, "the system gives no thread for %s",
                  helped ? "a worker (MOOT_THREADS)" : "the helper");
+    } else if (!m->engine.helping) {
+        lookout_start(m);
     }
     engine_unlock(m);
     return started;
@@ -236,6 +240,7 @@ static void give_up(struct moot *m)
         engine_unlock(m);
         workers_join(m);
         progress_join_helper(m);
+        lookout_join(m);
     }
     context_free(m);
 }

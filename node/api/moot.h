@@ -467,8 +467,9 @@ MOOT_API int moot_scope_close(moot *m);
  * lock, pthread_join and any other wait for a thread): it lets the moot treat this lane
  * as not about to spawn, and has another thread run what this rank owns meanwhile (not
  * with MOOT_PROGRESS=caller, where a rank whose threads are all outside moot serves
- * nobody).  STATE if parked already / not parked; INVALID on a thread inside a kernel.
- */
+ * nobody: moot_mpi_wait does).  It may spawn when it is back, so a wait for a task that
+ * nobody has spawned does not end NOT_HELD meanwhile (moot_barrier is no such place).
+ * STATE if parked already / not parked; INVALID on a thread inside a kernel. */
 MOOT_API int moot_park(moot *m);
 MOOT_API int moot_unpark(moot *m);
 

@@ -286,6 +286,10 @@ struct moot_explain {
     uint64_t stall_pause_ns;
     uint64_t overrun_look_ns; /* when kernels are looked at again, */
     bool overruns;            /* and whether one may never return */
+    uint64_t asked_ns;        /* holdup.c: when a peer asked; 0: long ago, or never */
+    uint64_t holdup_due_ns, holdup_pause_ns;
+    bool looking_out;
+    pthread_t lookout;
     unsigned signals_seen;
 };
 

@@ -15,6 +15,7 @@
 
 #include "node/explain/diagnosis.h"
 #include "node/explain/exit_report.h"
+#include "node/explain/holdup.h"
 #include "node/explain/job_snapshot.h"
 #include "node/explain/metrics.h"
 #include "node/explain/overrun.h"

@@ -20,4 +20,7 @@ bool overrun_is_near(const Moot__Account *account, const Moot__Account__Task *ta
 /* One of the account's does so. */
 bool overrun_any_near(const Moot__Account *account, uint64_t within_ns);
 
+/* That of this rank's which has done so for longest; NULL: none does. */
+const struct moot_call *overrun_find(const struct moot *m);
+
 #endif

@@ -6,14 +6,13 @@
 #include "hashing/identity.h"
 #include "node/engine/engine.h"
 #include "node/explain/divergence.h"
+#include "node/explain/holdup.h"
 #include "node/explain/overrun.h"
 #include "node/explain/snapshot_query.h"
 #include "node/explain/stall.h"
 #include "node/explain/usr1.h"
 #include "node/members/members.h"
 #include "node/record/trace.h"
-#include "node/schedule/call_frame.h"
-#include "node/schedule/exec.h"
 #include "node/schedule/wait.h"
 #include "node/tasks/task.h"
 
@@ -99,36 +98,19 @@ void report_carry_divergence(struct moot *m, const struct core_output *output)
 
 /* --- Kernels that may never return ------------------------------------------------ */
 
-struct overrun_search {
-    const struct moot *m;
-    uint64_t now_ns;
-    bool found;
-};
-
-static void see_overrun(void *context, const struct moot_call *call)
-{
-    struct overrun_search *search = context;
-    uint64_t longest_ns = call->task->kernel->longest_ns;
-    search->found |=
-        call->state == CALL_RUNS && !call->check &&
-        search->now_ns - call->began_ns >=
-            overrun_after_ns((uint64_t)search->m->knobs.stall_ns, longest_ns);
-}
-
 /* The first such kernel is told of at once, and then as long as any is. */
 static void look_at_kernels(struct moot *m, uint64_t now_ns)
 {
     if (m->knobs.stall_ns == KNOB_NEVER || now_ns < m->explain.overrun_look_ns) {
         return;
     }
-    struct overrun_search search = {.m = m, .now_ns = now_ns};
     m->explain.overrun_look_ns = now_ns + (uint64_t)m->knobs.stall_ns / OVERRUN_LOOKS;
-    exec_each_call(m, see_overrun, &search);
-    if (search.found && !m->explain.overruns) {
+    bool found = overrun_find(m) != NULL;
+    if (found && !m->explain.overruns) {
         m->explain.stall_pause_ns = (uint64_t)m->knobs.stall_ns;
         m->explain.stall_due_ns = now_ns;
     }
-    m->explain.overruns = search.found;
+    m->explain.overruns = found;
 }
 
 /* --- Stalls --------------------------------------------------------------------- */
@@ -236,8 +218,11 @@ static void tell(struct moot *m, unsigned for_whom, uint64_t now_ns)
     if (inquiry_picture(m, now_ns, &picture)) {
         if (for_whom & INQUIRY_FOR_SIGNAL) {
             report_picture(m, &picture);
-        } else if (m->engine.fatal == 0 && is_stalled(m, now_ns)) {
+        } else if ((for_whom & INQUIRY_FOR_STALL) != 0 && m->engine.fatal == 0 &&
+                   is_stalled(m, now_ns)) {
             tell_stall(m, &picture, now_ns);
+        } else if (for_whom & INQUIRY_FOR_HOLDUP) {
+            holdup_tell(m, &picture);
         }
     }
     free(picture.seats);
@@ -257,7 +242,8 @@ void report_look(struct moot *m, uint64_t now_ns)
         m->explain.signals_seen = usr1_count();
         inquiry_want(m, INQUIRY_FOR_SIGNAL);
     }
-    if (answered & (INQUIRY_FOR_STALL | INQUIRY_FOR_SIGNAL)) {
+    holdup_look(m, now_ns);
+    if (answered & (INQUIRY_FOR_STALL | INQUIRY_FOR_SIGNAL | INQUIRY_FOR_HOLDUP)) {
         tell(m, answered, now_ns);
     }
 }

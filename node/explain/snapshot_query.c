@@ -207,6 +207,9 @@ bool inquiry_take(struct moot *m, uint32_t from, const struct message *message)
     if (members_is_here(m, from)) {
         answer_inquiry(m, from, &message->u.inquiry);
     }
+    if (message->u.inquiry.number != INQUIRY_OF_REST) {
+        m->explain.asked_ns = m->now_ns;
+    }
     return false;
 }
 

@@ -19,7 +19,12 @@
 struct inquiry;
 
 /* Who wants a picture: bits. */
-enum { INQUIRY_FOR_STALL = 1, INQUIRY_FOR_SIGNAL = 2, INQUIRY_FOR_DOOR = 4 };
+enum {
+    INQUIRY_FOR_STALL = 1,
+    INQUIRY_FOR_SIGNAL = 2,
+    INQUIRY_FOR_DOOR = 4,
+    INQUIRY_FOR_HOLDUP = 8
+};
 
 bool inquiry_open(struct moot *m); /* false without memory */
 void inquiry_release(struct moot *m);

@@ -113,7 +113,9 @@ static void say_silent(struct text *text, const struct picture *picture,
     }
     text_add(text,
              "\n      next: look at it there%s; a helper thread would answer for "
-             "it (MPI_THREAD_MULTIPLE, and MOOT_PROGRESS not `caller`)\n",
+             "it (MPI_THREAD_MULTIPLE, and MOOT_PROGRESS not `caller`), and so would "
+             "moot_mpi_wait() in the place of a call of MPI that blocks, moot_park() "
+             "or not\n",
              letter != 0 ? " (gdb -p, or perf top -p, that process)" : "");
 }
 
@@ -140,6 +142,18 @@ static void say_lost(struct text *text, const struct picture *picture,
                    "without it this does not happen\n");
 }
 
+/* All that goes on of its program is parked. */
+static bool is_parked(const Moot__Account *account)
+{
+    bool parked = false, other = account == NULL || account->running > account->stopped;
+    for (size_t i = 0; account != NULL && i < account->n_lanes; i++) {
+        uint32_t state = account->lanes[i]->state;
+        parked |= state == CORE_LANE_PARKED;
+        other |= state == CORE_LANE_RUNNING || state == CORE_LANE_TIMED;
+    }
+    return parked && !other;
+}
+
 /* `advice`: what the user can do about it, an infinitive. */
 static void say_busy(struct text *text, const struct picture *picture,
                      const struct finding *finding, const char *advice,
@@ -163,9 +177,19 @@ static void say_busy(struct text *text, const struct picture *picture,
         }
         stall_add_program(text, account);
         text_add(text, ")");
+    } else if (one) {
+        text_add(text, " (it gives no answer)");
     }
-    text_add(text, "; code that moot cannot see (MPI, a lock) rests inside "
-                   "moot_park()\n");
+    if (is_parked(account)) {
+        text_add(
+            text,
+            ", since a parked program may go on and act: where this very wait keeps "
+            "it parked neither ends; moot_barrier() in the place of MPI_Barrier "
+            "rests, and a wait with a timeout ends\n");
+    } else {
+        text_add(text, "; a program that waits in the moot rests, so moot_barrier() "
+                       "does, and MPI_Barrier does not\n");
+    }
 }
 
 static void say_cycle(struct text *text, const struct picture *picture,
@@ -303,13 +327,22 @@ static void say_demand(struct text *text, const struct picture *picture,
                        const struct finding *finding)
 {
     const Moot__Account *account = account_of(picture, finding->culprit);
+    bool parked = is_parked(account);
     text_add(text,
              "evidence that %s chair, rank %u, will not spawn %s: the chair "
-             "waits itself, with %llu tasks on its roll, and the rank that asks is "
+             "%s, with %llu tasks on its roll, and the rank that asks is "
              "further along",
              either(finding, "its", "their"), finding->culprit,
-             either(finding, "it", "them"),
+             either(finding, "it", "them"), parked ? "is parked" : "waits itself",
              account != NULL ? (unsigned long long)account->len : 0ull);
+    if (parked) {
+        text_add(text, " (");
+        stall_add_program(text, account);
+        text_add(text,
+                 ")\n      next: if it takes another branch, moot_decline() before "
+                 "it parks, or MOOT_TASK_CONDITIONAL where the task is spawned\n");
+        return;
+    }
     text_add(text, "\n      next: see what rank %u waits for\n", finding->culprit);
 }
 
@@ -392,9 +425,11 @@ static void say_away(struct text *text, const struct picture *picture,
     }
     text_add(text,
              ")\n      next: MOOT_THREADS=1 gives the rank a worker; a wait there "
-             "would run %s, too; moot_park() around code that blocks lets another "
-             "thread do so\n",
-             either(finding, "it", "them"));
+             "would run %s, too, and so does moot_mpi_wait()%s\n",
+             either(finding, "it", "them"),
+             is_parked(account)
+                 ? ""
+                 : "; moot_park() around code that blocks lets another thread do so");
 }
 
 static void say_resting(struct text *text, const struct picture *picture,

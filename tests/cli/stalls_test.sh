@@ -42,6 +42,10 @@ row() {
     awk '/^moot: .*report after/ { if (seen++) exit; on = 1; print; next }
          on && /^  / { print; next }
          on { exit }' "$scratch/out" >"$scratch/report"
+    # And what ranks that wait for nothing say of themselves.
+    awk '/^moot: rank [0-9]+ of [0-9]+( keeps others| has been parked|: task)/ { on = 1; print; next }
+         on && /^  / { print; next }
+         { on = 0 }' "$scratch/out" >>"$scratch/report"
     while IFS= read -r pattern; do
         grep -qE -e "$pattern" "$scratch/report" || complain "no line with /$pattern/"
     done <"$scratch/patterns"
@@ -144,6 +148,25 @@ row nobody 3 0 nobody <<'END'
 MOOT_ERR_NOT_HELD once all ranks rest; rank 2 does not
 held by: nobody
 keeps ranks 0-1 waiting
+END
+
+# The same beside a parked rank, which says so itself, too; the advice is for one that is parked.
+row parked 2 0 nobody <<'END'
+\[nobody\]: no rank holds task [0-9a-f]{8}: .*rank 0 may yet spawn it
+MOOT_ERR_NOT_HELD once all ranks rest; rank 0 does not \(lane 0 parked for .*\), since a parked program may go on.*moot_barrier\(\)
+^moot: rank 0 of 2 keeps others waiting: lane 0 parked for
+^  cause \[nobody\]: no rank holds
+END
+
+# Without a helper thread nobody serves where a program is parked.
+row parked 2 0 nobody MOOT_PROGRESS=caller <<'END'
+^moot: rank 0 of 2 has been parked for .*, and nobody here serves other ranks meanwhile
+next: moot_mpi_wait\(\) serves them
+MOOT_ERR_NOT_HELD once all ranks rest; rank 0 does not
+END
+row endless 2 0 '' MOOT_STALL=200ms MOOT_PROGRESS=caller <<'END'
+^moot: rank [01] of 2: task [0-9a-f]{8} of kernel 'work' 'endless' \(.*stalls\.c:[0-9]+\) has run for [12]\.[0-9]+ s, and nobody here serves
+next: it may never return
 END
 
 # One that only ranks hold that may not own it.

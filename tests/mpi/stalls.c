@@ -363,6 +363,23 @@ static void nobody(struct scene *scene)
     wait_for(scene, task, MOOT_ERR_NOT_HELD);
 }
 
+/* The same where the other rank is parked, in a place from which it may come back. */
+static void parked(struct scene *scene)
+{
+    struct work work = {.number = 1, .slow_rank = NOBODY};
+    moot_hash hash;
+    moot_task task;
+    give_chair(scene, &work, scene->work, 1, &hash);
+    if (scene->rank == 0) {
+        MUST(moot_park(scene->m), MOOT_OK);
+        stand_still(scene);
+        MUST(moot_unpark(scene->m), MOOT_OK);
+        return;
+    }
+    MUST(moot_task_find(scene->m, &hash, &task), MOOT_OK);
+    wait_for(scene, task, MOOT_ERR_NOT_HELD);
+}
+
 /* Rank 1 is its only candidate, and the others alone have spawned it. */
 static void barred(struct scene *scene)
 {
@@ -531,6 +548,7 @@ static const struct {
     {"lost", lost, MOOT_OK},
     {"silent", silent, MOOT_OK},
     {"nobody", nobody, MOOT_OK},
+    {"parked", parked, MOOT_OK},
     {"away", away, MOOT_OK},
     {"close", late_close, MOOT_OK},
     {"meeting", late_meeting, MOOT_OK},

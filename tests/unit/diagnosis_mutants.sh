@@ -141,6 +141,8 @@ mutant NOOWNER $p slow 's/word->owner = task->owner;/(void)0;/; s/task->own != C
 # Circles, and what keeps them from being found.
 mutant NOCIRCLE $d cycle 's/if (closes_circle(finding, &hash)) {/if (false) {/'
 mutant CIRCLESDIFFER $d cycle 's/return in_chain(a, &b->chain\[b->cycle_begin\].hash);/return false;/'
+mutant NEVERPARKED $c parked 's/^    return parked && !other;/    return false;/'
+mutant ALWAYSPARKED $c - 's/^    return parked && !other;/    return parked;/'
 mutant NOTBUSY $d cycle 's/^        find_busy(picture, &found);//'
 mutant GONEISBUSY $d orphaned 's/(silent && !picture_is_gone(picture, rank))/silent/'
 mutant NOTGONE $c orphaned 's/^    say_gone(text, picture, finding);//'

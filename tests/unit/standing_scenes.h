@@ -39,4 +39,41 @@ static void kernel_that_waits_for_long(struct kit *kit)
     kit_wait(kit, 1, B)->waiter = kit_hash(kit, A);
 }
 
+/* --- Parked ----------------------------------------------------------------------- */
+
+/* Nobody holds what rank 0 waits for, and rank 3 is parked. */
+static void nobody_holds_it_beside_a_parked_rank(struct kit *kit)
+{
+    nobody_holds_it(kit);
+    kit->ranks[3].lane.state = CORE_LANE_PARKED;
+}
+
+/* The parked rank's workers compute. */
+static void nobody_holds_it_beside_a_parked_rank_at_work(struct kit *kit)
+{
+    nobody_holds_it_beside_a_parked_rank(kit);
+    kit->ranks[3].account.running = 1;
+}
+
+/* One rank is parked, another goes on. */
+static void nobody_holds_it_beside_two(struct kit *kit)
+{
+    nobody_holds_it_beside_a_parked_rank(kit);
+    kit->ranks[2].lane.state = CORE_LANE_RUNNING;
+}
+
+/* Its chair, which has come less far, is parked. */
+static void demand_of_a_parked_chair(struct kit *kit)
+{
+    demand(kit);
+    kit->ranks[1].lane.state = CORE_LANE_PARKED;
+}
+
+/* It is ready at a rank that is parked. */
+static void ready_at_a_parked_rank(struct kit *kit)
+{
+    ready_and_nobody_runs_it(kit);
+    kit->ranks[1].lane.state = CORE_LANE_PARKED;
+}
+
 #endif
