@@ -126,7 +126,8 @@
     X(RETURNEARLY, "who leaves returns tasks in a view that has not settled")          \
     X(RETURNLACKS, "who returns a task is not known to hold it")                       \
     X(RETURNLOST, "what one who left was given counts as returned though others died") \
-    X(HASTYREPORT, "in a large view a member counts before its reports have arrived")
+    X(HASTYREPORT, "in a large view a member counts before its reports have arrived")  \
+    X(ONCEONLY, "a once task that may be run again counts as one that may not")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

@@ -2,7 +2,7 @@
  *
  * The spec is streamed into BLAKE2b; no encoded copy of it exists.  What enters is
  *
- *   u8  facts            1: a key, 2: once, 4: candidates, 8: a scope
+ *   u8  facts            1: a key, 2: once, 4: candidates, 8: a scope, 16: idempotent
  *   n                    bytes of arguments
  *   n                    input hashes
  *   n                    bytes of the key, if there is one
@@ -24,7 +24,7 @@
  * The hash of a scope is SCOPED, and every hash takes the bytes and the bit that say so
  * from its scope: a nested task from its parent, a scope in a scope has its own.  48
  * bits tell a million scopes apart (two of them agree once in 500 runs of that size),
- * and within one of them 76 are left to tell tasks apart.
+ * and within one of them 74 are left to tell tasks apart.
  */
 #include "hashing/identity.h"
 
@@ -38,11 +38,17 @@ enum { SCOPE_BYTES = 6, SCOPE_AT = MOOT_HASH_BYTES - 1 - SCOPE_BYTES };
 static_assert(crypto_generichash_blake2b_PERSONALBYTES == 16, "as below");
 static_assert(crypto_generichash_blake2b_SALTBYTES == MOOT_HASH_BYTES, "a kernel's");
 /* The number is the format's. */
-static const unsigned char personal_task[16] = "moot task 3";
-static const unsigned char personal_kernel[16] = "moot kernel 3";
-static const unsigned char personal_scope[16] = "moot scope 3";
+static const unsigned char personal_task[16] = "moot task 4";
+static const unsigned char personal_kernel[16] = "moot kernel 4";
+static const unsigned char personal_scope[16] = "moot scope 4";
 
-enum { FACT_KEY = 1, FACT_ONCE = 2, FACT_CANDIDATES = 4, FACT_SCOPE = 8 };
+enum {
+    FACT_KEY = 1,
+    FACT_ONCE = 2,
+    FACT_CANDIDATES = 4,
+    FACT_SCOPE = 8,
+    FACT_IDEMPOTENT = 16 /* only with FACT_ONCE */
+};
 
 /* --- Writing a spec --------------------------------------------------------------- */
 
@@ -155,13 +161,19 @@ static void put_scope(moot_hash *hash, const moot_hash *scope)
     memcpy(hash->bytes + SCOPE_AT, scope->bytes + SCOPE_AT, SCOPE_BYTES);
 }
 
+static bool may_run_again(const struct identity *spec)
+{
+    return spec->once && spec->idempotent;
+}
+
 static void put_spec(digest_state *state, const struct identity *spec)
 {
     bool scoped = !hash_is_zero(&spec->scope);
     put_byte(state, (spec->key != NULL ? FACT_KEY : 0u) |
                         (spec->once ? FACT_ONCE : 0u) |
                         (spec->candidates != NULL ? FACT_CANDIDATES : 0u) |
-                        (scoped ? FACT_SCOPE : 0u));
+                        (scoped ? FACT_SCOPE : 0u) |
+                        (may_run_again(spec) ? FACT_IDEMPOTENT : 0u));
     put_number(state, spec->args_size);
     put_number(state, spec->input_count);
     if (spec->key != NULL) {
@@ -200,6 +212,7 @@ HOT moot_hash identity_hash(const struct identity *spec)
     moot_hash hash = digest_end(&state);
 
     int facts = (spec->once ? MOOT_HASH_ONCE : 0) |
+                (may_run_again(spec) ? MOOT_HASH_IDEMPOTENT : 0) |
                 (spec->candidates != NULL ? MOOT_HASH_CANDIDATES : 0) |
                 (spec->nested ? MOOT_HASH_NESTED : 0);
     hash.bytes[MOOT_HASH_BYTES - 1] |= (uint8_t)facts;

@@ -2,9 +2,10 @@
  *
  * The digest covers, with every length written before what it is the length of (so that
  * no two different specs have the same encoding): the kernel's name and version, the
- * once flag, the argument bytes, the input hashes in order, the key, the candidate set,
- * and the scope, whose mark the hash bears in plain sight (moot_hash.h).  It does not
- * cover `after`, hint, priority or label: they say when, not what.
+ * once flag, whether it is idempotent, the argument bytes, the input hashes in order,
+ * the key, the candidate set, and the scope, whose mark the hash bears in plain sight
+ * (moot_hash.h).  It does not cover `after`, hint, priority or label: they say when,
+ * not what.
  *
  * Golden vectors in tests/golden/identity.txt hold it fixed across machines and
  * releases.
@@ -36,6 +37,7 @@ struct identity {
     const void *key; /* NULL and 0: no key (differs from an empty key) */
     size_t key_size;
     bool once;
+    bool idempotent; /* says nothing of what is not once */
     bool nested;
     const struct rankset *candidates; /* NULL: all ranks */
     moot_hash scope;

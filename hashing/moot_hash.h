@@ -4,14 +4,16 @@
  * (identity.h lists the fields); it never covers an address, padding, or the order in
  * which a rank happened to spawn.  Equal hashes on two ranks are the same task.
  *
- * The last byte carries four facts in its low bits that everyone who meets the bare
- * hash must know before it has met the spec: a rank that is asked for a task it has
- * never spawned still has to know whether a quorum is needed before it starts (ONCE),
+ * The last byte carries facts in its low bits that everyone who meets the bare hash
+ * must know before it has met the spec: a rank that is asked for a task it has never
+ * spawned still has to know whether a quorum is needed before it starts (ONCE), whether
+ * it may run again when its owner has died all the same (IDEMPOTENT, only with ONCE),
  * whether its chair can be computed from the hash alone (not if CANDIDATES), whether
  * waiting for the chair to register it is pointless (NESTED), and which phase of the
  * program it belongs to, so that what comes late about a phase that is over is known
  * for what it is (SCOPED: the six bytes before the last are then the scope's, the same
- * in the hash of the scope and in all its tasks', nested ones included).
+ * in the hash of the scope and in all its tasks', nested ones included).  ARRAY is kept
+ * for arrays of tasks: no task has it, and a hash with it is one that nobody holds.
  */
 #ifndef MOOT_HASH_H
 #define MOOT_HASH_H
@@ -31,11 +33,13 @@ typedef struct moot_hash {
 
 /* The facts in the low bits of bytes[15]. */
 enum {
-    MOOT_HASH_ONCE = 1,       /* may not be re-run: owners are accepted by voters */
-    MOOT_HASH_CANDIDATES = 2, /* the chair is drawn from a set, not from all */
-    MOOT_HASH_NESTED = 4,     /* spawned inside a running task */
-    MOOT_HASH_SCOPED = 8,     /* in a named scope */
-    MOOT_HASH_FACTS = 15
+    MOOT_HASH_ONCE = 1,        /* owners are accepted by voters before it starts */
+    MOOT_HASH_CANDIDATES = 2,  /* the chair is drawn from a set, not from all */
+    MOOT_HASH_NESTED = 4,      /* spawned inside a running task */
+    MOOT_HASH_SCOPED = 8,      /* in a named scope */
+    MOOT_HASH_IDEMPOTENT = 16, /* with ONCE: may be re-run if its owner has died */
+    MOOT_HASH_ARRAY = 32,      /* kept, never set */
+    MOOT_HASH_FACTS = 63
 };
 
 #ifdef __cplusplus

@@ -85,15 +85,17 @@ void recovery_on_report(struct core *core, uint32_t from,
 
 /* --- Deciding --------------------------------------------------------------------- */
 
-/* Somebody had it, nobody has its bytes, and another run would give others.  (Of a once
- * task that is MAYBE, by the silence of those who ran it.) */
+/* Somebody had it, nobody has its bytes, and another run would give others.  (A once
+ * task that may not be run again is MAYBE, by the silence of those who ran it.) */
 static bool is_lost(const struct task_record *task)
 {
     assert(task_ext(task)->recovery != NULL);
     const struct recovery *found = task_ext(task)->recovery;
     bool varies = (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
-    return (found->lost || (varies && found->owner != NOBODY)) &&
-           !hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(LOSTRERUN);
+    bool again = !hash_has(&task->hash, MOOT_HASH_ONCE) ||
+                 hash_has(&task->hash, MOOT_HASH_IDEMPOTENT);
+    return (found->lost || (varies && found->owner != NOBODY)) && again &&
+           !MUTANT(LOSTRERUN);
 }
 
 static uint32_t judge(const struct core *core, const struct task_record *task)
@@ -162,6 +164,7 @@ static void accept_again(struct core *core)
         struct task_record *task = table_at(core, i);
         if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
             task->chair == core->rank && !task->finder && task->rec != NOBODY &&
+            task->rec != REC_LOST && /* which voters need not know */
             !is_accepted_here(core, task) && !is_over(core, task) && !MUTANT(NOREACC)) {
             once_reaccept(core, task);
         }

@@ -18,11 +18,14 @@ static bool same_scope(const moot_hash *a, const moot_hash *b)
     return (scoped & MOOT_HASH_SCOPED) == 0 || hash_scope(a) == hash_scope(b);
 }
 
+/* IDEMPOTENT is a fact of once tasks alone; no task is an ARRAY. */
 static bool facts_match(const moot_hash *hash, const struct core_register *reg)
 {
     unsigned facts = hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
+    const uint32_t again = CORE_TASK_ONCE | CORE_TASK_IDEMPOTENT;
     unsigned said =
         ((reg->flags & CORE_TASK_ONCE) ? MOOT_HASH_ONCE : 0u) |
+        ((reg->flags & again) == again ? MOOT_HASH_IDEMPOTENT : 0u) |
         ((reg->flags & CORE_TASK_NESTED) ? MOOT_HASH_NESTED : 0u) |
         (reg->candidates != NULL ? MOOT_HASH_CANDIDATES : 0u) |
         (reg->scope.bytes[MOOT_HASH_BYTES - 1] & (unsigned)MOOT_HASH_SCOPED);

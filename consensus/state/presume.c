@@ -99,8 +99,8 @@ uint32_t presume_judge(const struct core *core, const struct task_record *task)
 {
     const struct recovery *found = task_ext(task)->recovery;
     bool once = hash_has(&task->hash, MOOT_HASH_ONCE);
-    bool idempotent = (task->flags & CORE_TASK_IDEMPOTENT) != 0;
-    if (!once || idempotent || MUTANT(FREEDEAD)) {
+    bool again = hash_has(&task->hash, MOOT_HASH_IDEMPOTENT) && !MUTANT(ONCEONLY);
+    if (!once || again || MUTANT(FREEDEAD)) {
         return NOBODY;
     }
     if (found != NULL && found->owner != NOBODY) {

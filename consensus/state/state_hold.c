@@ -95,9 +95,12 @@ void state_hold_task(const struct core *core, const struct task_record *task)
     assert(!candidates || task->finder == (task->candidates == NULL));
     if (task->held) {
         bool once = (task->flags & CORE_TASK_ONCE) != 0;
+        bool idempotent = (task->flags & CORE_TASK_IDEMPOTENT) != 0;
         bool nested = (task->flags & CORE_TASK_NESTED) != 0;
         assert(once == hash_has(&task->hash, MOOT_HASH_ONCE));
+        assert((once && idempotent) == hash_has(&task->hash, MOOT_HASH_IDEMPOTENT));
         assert(nested == hash_has(&task->hash, MOOT_HASH_NESTED));
+        assert(!hash_has(&task->hash, MOOT_HASH_ARRAY));
     }
     hold_place(core, task);
     hold_edges(task);

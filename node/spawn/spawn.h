@@ -69,6 +69,7 @@ static inline struct identity spawn_identity(const struct task_facts *facts)
                              .key = facts->key,
                              .key_size = facts->key_size,
                              .once = (reg->flags & CORE_TASK_ONCE) != 0,
+                             .idempotent = (reg->flags & CORE_TASK_IDEMPOTENT) != 0,
                              .nested = facts->nested,
                              .candidates = reg->candidates,
                              .scope = reg->scope};

@@ -33,6 +33,7 @@ program() {
     survivors) command="$build/tests/mpi/survivors $scratch/ledger $2" ;;
     cancel) command="$build/tests/mpi/cancel $scratch/ledger $2" ;;
     heavy) command="$build/tests/mpi/heavy" ;;
+    again) command="$build/tests/mpi/again" ;;
     meet) command="$build/tests/mpi/meet 60" ;;
     verify) command="$build/tests/mpi/verify died" ;;
     forgiving) command="$scratch/forgiving $scratch/ledger $2" ;;
@@ -176,6 +177,14 @@ memory() {
     says 'grew by'
 }
 
+# A once task that may be run again is, also where its new chair has not spawned it (again.c).
+again() {
+    for point in task.start#1 task.end#1 claim#2; do
+        row 0 4 "kill:r0@$point" again 1
+    done
+    row 0 5 kill:r0@task.start#1,kill:r1@view.enter again 1
+}
+
 # Whoever dies before, at or after a meeting, the others are shown the same (meet.c).
 meetings() {
     for victim in 0 1 3; do
@@ -219,6 +228,7 @@ full)
     verifies
     stopped
     memory
+    again
     meetings
     pairs
     wires
@@ -231,6 +241,7 @@ full)
     verifies
     stopped
     memory
+    again
     meetings
     pairs
     wires

@@ -210,7 +210,7 @@ static void found_while_it_leaves(struct seat *seat)
 
 /* --- What another thread releases meanwhile --------------------------------------- */
 
-enum { INPUT = 700, NAMES = 256 };
+enum { INPUT = 701, NAMES = 256 };
 
 struct late_spawn {
     struct seat *seat;

@@ -212,6 +212,7 @@ static const struct killer killers[] = {
     {MUTANT_RETURNEARLY, .bench = "leave_test"},
     {MUTANT_RETURNLACKS, .bench = "leave_test"},
     {MUTANT_RETURNLOST, .bench = "silence_test"},
+    {MUTANT_ONCEONLY, {.ranks = 6, .tasks = 30, .storm = true}, .seed = 13},
 };
 
 #endif

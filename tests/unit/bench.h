@@ -508,6 +508,9 @@ static inline void spawn(uint32_t rank, int number, moot_hash hash)
     if (hash.bytes[15] & MOOT_HASH_ONCE) {
         reg.flags |= CORE_TASK_ONCE;
     }
+    if (hash.bytes[15] & MOOT_HASH_IDEMPOTENT) {
+        reg.flags |= CORE_TASK_IDEMPOTENT;
+    }
     assert_int_equal(spawn_with(rank, number, hash, reg), MOOT_OK);
 }
 

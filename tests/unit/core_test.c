@@ -577,6 +577,48 @@ static void what_waits_for_a_lease_is_on_no_circle(void **state)
     bench_close();
 }
 
+/* What a hash says of its task is so, or nobody holds it. */
+static void a_spec_has_the_facts_of_its_hash(void **state)
+{
+    (void)state;
+    const struct {
+        unsigned facts;
+        uint32_t flags;
+        int code;
+    } rows[] = {
+        {0, 0, MOOT_OK},
+        {0, CORE_TASK_IDEMPOTENT, MOOT_OK},
+        {MOOT_HASH_ONCE, CORE_TASK_ONCE, MOOT_OK},
+        {MOOT_HASH_ONCE | MOOT_HASH_IDEMPOTENT, CORE_TASK_ONCE | CORE_TASK_IDEMPOTENT,
+         MOOT_OK},
+        {MOOT_HASH_ONCE, CORE_TASK_ONCE | CORE_TASK_IDEMPOTENT, MOOT_ERR_INVALID},
+        {MOOT_HASH_ONCE | MOOT_HASH_IDEMPOTENT, CORE_TASK_ONCE, MOOT_ERR_INVALID},
+        {MOOT_HASH_IDEMPOTENT, CORE_TASK_IDEMPOTENT, MOOT_ERR_INVALID},
+        {MOOT_HASH_ARRAY, 0, MOOT_ERR_INVALID},
+    };
+    bench_open(2, CORE_REPAIR);
+    for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
+        const struct core_register reg = {.flags = rows[i].flags};
+        moot_hash hash = chaired_by(1, i, rows[i].facts);
+        assert_int_equal(spawn_with(0, i, hash, reg), rows[i].code);
+    }
+    bench_close();
+}
+
+/* The bit is kept for what may come: today it is another task's. */
+static void nobody_holds_an_array(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash hash = chaired_by(1, 0, MOOT_HASH_ARRAY);
+    enter(0, 1, hash);
+    begin_wait(0, hash);
+    close_rank(1);
+    settle();
+    assert_int_equal(bench.ended[0][1], MOOT_ERR_NOT_HELD);
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -606,6 +648,8 @@ int main(void)
         cmocka_unit_test(strict_mode_names_the_earliest),
         cmocka_unit_test(a_cancelled_task_does_not_run),
         cmocka_unit_test(a_second_owners_result_is_refused),
+        cmocka_unit_test(a_spec_has_the_facts_of_its_hash),
+        cmocka_unit_test(nobody_holds_an_array),
         cmocka_unit_test(a_host_keeps_its_part_in_the_cores_entry),
     };
     return cmocka_run_group_tests_name("core", tests, NULL, NULL);

@@ -118,7 +118,8 @@ static moot_hash hash_task_row(struct row *row)
     struct identity spec = {.kernel_name = row->field[1],
                             .kernel_version =
                                 (uint32_t)strtoul(row->field[2], NULL, 10),
-                            .once = row->field[6][0] == '1',
+                            .once = row->field[6][0] != '0',
+                            .idempotent = row->field[6][0] == 'i',
                             .nested = row->field[7][0] == '1',
                             .scope = parse_hash(row->field[9])};
     moot_hash inputs[INPUTS_MAX];
@@ -229,7 +230,7 @@ static moot_hash hash_of_encoding(const struct identity *spec)
     assert_true(spec->kernel_version < 128 && !spec->once);
     encode(&kernel, (unsigned char[4]){(unsigned char)spec->kernel_version}, 4);
     encode(&kernel, spec->kernel_name, strlen(spec->kernel_name));
-    blake2b(&kernel, NULL, "moot kernel 3", salt);
+    blake2b(&kernel, NULL, "moot kernel 4", salt);
     unsigned facts = (spec->key != NULL ? 1u : 0u) | (spec->candidates ? 4u : 0u) |
                      (hash_is_zero(&spec->scope) ? 0u : 8u);
     encode(&all, &(unsigned char){(unsigned char)facts}, 1);
@@ -253,7 +254,7 @@ static moot_hash hash_of_encoding(const struct identity *spec)
         encode(&all, spec->scope.bytes, MOOT_HASH_BYTES);
     }
     moot_hash hash;
-    blake2b(&all, salt, "moot task 3", hash.bytes);
+    blake2b(&all, salt, "moot task 4", hash.bytes);
     hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_FACTS;
     if (spec->candidates != NULL) {
         hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_CANDIDATES;
@@ -433,6 +434,7 @@ static void every_field_counts(void **state)
         {BASE, .args_size = 4, .key = "", .key_size = 0},
         {BASE, .args_size = 4, .key = "k", .key_size = 1},
         {BASE, .args_size = 4, .once = true},
+        {BASE, .args_size = 4, .once = true, .idempotent = true},
         {BASE, .args_size = 4, .nested = true},
         {BASE, .args_size = 4, .candidates = &zero},
         {BASE, .args_size = 4, .candidates = &one},
@@ -478,15 +480,18 @@ static void facts_stand_in_the_last_bits(void **state)
     (void)state;
     struct rankset zero = {.low = 1};
     moot_hash top = {{0}}, scope = identity_scope(&top, "phase");
-    for (int facts = 0; facts <= MOOT_HASH_FACTS; facts++) {
+    for (int facts = 0; facts < MOOT_HASH_ARRAY; facts++) {
+        bool once = (facts & MOOT_HASH_ONCE) != 0;
         moot_hash hash = identity_hash(&(struct identity){
             .kernel_name = "kernel",
-            .once = (facts & MOOT_HASH_ONCE) != 0,
+            .once = once,
+            .idempotent = (facts & MOOT_HASH_IDEMPOTENT) != 0,
             .nested = (facts & MOOT_HASH_NESTED) != 0,
             .candidates = (facts & MOOT_HASH_CANDIDATES) != 0 ? &zero : NULL,
             .scope = (facts & MOOT_HASH_SCOPED) != 0 ? scope : top,
         });
-        assert_int_equal(hash.bytes[15] & MOOT_HASH_FACTS, facts);
+        assert_int_equal(hash.bytes[15] & MOOT_HASH_FACTS,
+                         once ? facts : facts & ~MOOT_HASH_IDEMPOTENT);
         bool scoped = (facts & MOOT_HASH_SCOPED) != 0;
         assert_true(hash_scope(&hash) == (scoped ? hash_scope(&scope) : 0));
         moot_hash child = identity_hash(

@@ -59,12 +59,12 @@ static uint64_t voters_among(const moot_hash *hash, uint64_t members)
 
 /* 4 starts it with 3's voice, and both die; 1 was not asked in time, and is the chair
  * then. */
-static moot_hash started_by_the_dead(void)
+static moot_hash started_by_the_dead(unsigned facts)
 {
     bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
-    moot_hash a = chaired_by(4, 0, MOOT_HASH_ONCE);
+    moot_hash a = chaired_by(4, 0, facts);
     for (int n = 1; voters_among(&a, 31) != 26 || chair_among(&a, 7) != 1; n++) {
-        a = chaired_by(4, n, MOOT_HASH_ONCE);
+        a = chaired_by(4, n, facts);
     }
     bench.hold_runs = true;
     pass(50 * MS);
@@ -84,7 +84,7 @@ static moot_hash started_by_the_dead(void)
 static void what_is_first_met_between_two_views_may_have_run(void **state)
 {
     (void)state;
-    moot_hash a = started_by_the_dead();
+    moot_hash a = started_by_the_dead(MOOT_HASH_ONCE);
     kill_rank(2);
     step_until_view(1, bench.epoch[1] + 1);
     spawn(1, 1, a);
@@ -93,6 +93,26 @@ static void what_is_first_met_between_two_views_may_have_run(void **state)
     assert_int_equal(bench.members[1].low, 3);
     assert_int_equal(bench.runs[1], 1);
     assert_int_equal(bench.ended[1][1], MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+/* Its chair does not hold it, and knows by the hash that it may be run again. */
+static void what_may_be_run_again_is(void **state)
+{
+    (void)state;
+    moot_hash a = started_by_the_dead(MOOT_HASH_ONCE | MOOT_HASH_IDEMPOTENT);
+    const struct core_register reg = {.flags = CORE_TASK_ONCE | CORE_TASK_IDEMPOTENT |
+                                               CORE_TASK_HINT};
+    assert_int_equal(spawn_with(2, 1, a, reg), MOOT_OK);
+    begin_wait(2, a);
+    pass(60 * MS);
+    assert_int_equal(bench.runs[1], 2);
+    assert_int_equal(bench.ended[2][1], 0);
+    struct core_event done = {.type = CORE_EV_DONE, .hash = a};
+    done.u.done.size = 8;
+    assert_int_equal(step(2, &done), MOOT_OK);
+    pass(20 * MS);
+    assert_int_equal(bench.ended[2][1], 1);
     bench_close();
 }
 
@@ -107,7 +127,7 @@ static void cut_off_all(bool deaf)
 static void who_has_no_quorum_says_nothing_of_it(void **state)
 {
     (void)state;
-    moot_hash a = started_by_the_dead();
+    moot_hash a = started_by_the_dead(MOOT_HASH_ONCE);
     cut_off_all(true);
     pass(400 * MS);
     assert_true(bench.no_quorum[1]);
@@ -330,6 +350,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_first_met_between_two_views_may_have_run),
+        cmocka_unit_test(what_may_be_run_again_is),
         cmocka_unit_test(who_has_no_quorum_says_nothing_of_it),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),
         cmocka_unit_test(nor_of_one_whose_chair_leaves_then),

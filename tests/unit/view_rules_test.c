@@ -210,7 +210,7 @@ static void an_old_result_counts_from_its_owner_alone(void **state)
 {
     (void)state;
     open_in_view_two();
-    moot_hash a = chaired_by(3, 0, 0), b = chaired_by(3, 1, 0);
+    moot_hash a = chaired_by(1, 0, 0), b = chaired_by(1, 1, 0);
     spawn(0, 1, a);
     spawn(0, 2, b);
     struct message result = {.type = MESSAGE_RESULT, .hash = a};

@@ -125,7 +125,8 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
         }
     }
     for (uint32_t i = 0; good && i < checker->program->task_count; i++) {
-        if (!checker->program->tasks[i].once && program_runs(checker->program, i) &&
+        const struct program_task *task = &checker->program->tasks[i];
+        if ((!task->once || task->idempotent) && program_runs(checker->program, i) &&
             !storm_may_fail(checker, i) &&
             rankset_empty(&checker->tasks[i].started_by) &&
             is_held(checker, i, &saw_the_end)) {

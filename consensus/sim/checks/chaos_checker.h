@@ -7,17 +7,17 @@
  * stands in PROTOCOL.md.)  The checks, by the names that failures carry:
  *
  *   once once    a once task starts on one rank, ever, the dead and the removed
- *                included (I3)
- *   ran once     among those who count at most one starts a pure task; none starts
+ *                included, unless it is idempotent (I3)
+ *   ran once     among those who count at most one starts a task; none starts
  *                one that the oracle does not run, or is no candidate for (I2)
  *   one owner    those who count have consumed a task's bytes from one owner (I1)
  *   quorum       a once task starts after a quorum of its voters in some view
  *                accepted its rank (I9)
  *   oracle       a result is the oracle's, or a failure that a verdict allows
  *   not held     NOT_HELD: no live candidate in the receiver's view holds it (I15)
- *   verdict      MAYBE_RAN: of a once task that no live member runs or has, after
- *                somebody was removed; NO_CANDIDATE: none is a member, and none that
- *                is has its bytes; no other
+ *   verdict      MAYBE_RAN: of a once task that may not be run again, and that no
+ *                live member runs or has, after somebody was removed; NO_CANDIDATE:
+ *                none is a member, and none that is has its bytes; no other
  *   wait code    a wait ends in a result or in an error that the faults allow
  *   quorum lost  a rank finds no quorum only without a majority of its view that is
  *                live, undisturbed and was never cut off, from it or from each other

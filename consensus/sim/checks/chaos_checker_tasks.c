@@ -117,7 +117,8 @@ static void check_start(struct storm_checker *checker, struct sim *sim,
     struct chaos_seen *seen = &checker->tasks[sight->task];
     const char *name = storm_task_name(checker, sight->task);
     bool once = checker->program->tasks[sight->task].once;
-    if (once && !rankset_empty(&seen->started_by)) {
+    bool again = checker->program->tasks[sight->task].idempotent;
+    if (once && !again && !rankset_empty(&seen->started_by)) {
         sim_fail(sim, "once once", "once task %s starts again, at rank %" PRIu32, name,
                  sight->rank);
     } else if (rankset_has(&checker->counting, sight->rank) &&
@@ -406,7 +407,8 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
     ranks_drop(&here, &checker->gone);
     bool removed =
         !ranks_within(&storm_view(checker, 1)->members, view) || checker->newest > 2;
-    if (!checker->program->tasks[sight->task].once || !removed ||
+    if (!checker->program->tasks[sight->task].once ||
+        checker->program->tasks[sight->task].idempotent || !removed ||
         !rankset_empty(&here)) {
         sim_fail(sim, "verdict",
                  "rank %" PRIu32 " gets MAYBE_RAN on %s, which %s ran or have",

@@ -49,6 +49,7 @@ static moot_hash identify(const struct program *program, uint32_t index,
         .key = task->once ? key : NULL,
         .key_size = task->once ? sizeof(key) : 0,
         .once = task->once,
+        .idempotent = task->idempotent,
         .nested = task->parent != PROGRAM_NONE,
         .candidates = task->candidates != 0 ? &candidates : NULL,
     };
@@ -189,6 +190,7 @@ static void make_spec(struct sim *sim, uint32_t index)
         .kernel_name = program_kernel_name(program_kernel(sim->program, index)),
         .kernel_version = 1,
         .flags = (task->once ? (uint32_t)CORE_TASK_ONCE : 0u) | CORE_TASK_PORTABLE |
+                 (task->idempotent ? (uint32_t)CORE_TASK_IDEMPOTENT : 0u) |
                  (task->varies ? (uint32_t)CORE_TASK_NONDETERMINISTIC : 0u) |
                  (task->parent != PROGRAM_NONE ? (uint32_t)CORE_TASK_NESTED : 0u),
         .args = sim->args[index],

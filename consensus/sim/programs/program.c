@@ -139,13 +139,20 @@ const struct program_script *program_script(const struct program *program,
 uint32_t program_kernel(const struct program *program, uint32_t task)
 {
     return (program->tasks[task].once ? PROGRAM_KERNEL_ONCE : 0u) |
-           (program->tasks[task].portable ? PROGRAM_KERNEL_PORTABLE : 0u);
+           (program->tasks[task].portable ? PROGRAM_KERNEL_PORTABLE : 0u) |
+           (program->tasks[task].idempotent ? PROGRAM_KERNEL_IDEMPOTENT : 0u);
 }
 
 const char *program_kernel_name(uint32_t kernel)
 {
-    static const char *const names[PROGRAM_KERNELS] = {
-        "mix", "mix-once", "mix-portable", "mix-once-portable"};
+    static const char *const names[PROGRAM_KERNELS] = {"mix",
+                                                       "mix-once",
+                                                       "mix-portable",
+                                                       "mix-once-portable",
+                                                       "mix-idempotent",
+                                                       "mix-once-idempotent",
+                                                       "mix-portable-idempotent",
+                                                       "mix-once-portable-idempotent"};
     assert(kernel < PROGRAM_KERNELS);
     return names[kernel];
 }

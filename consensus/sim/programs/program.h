@@ -134,7 +134,8 @@ struct program_task {
                             then it may end in MOOT_ERR_CANCELLED.  Nothing needs it */
     uint64_t late_cancellers; /* ranks whose scripts cancel it somewhere */
     bool once;
-    bool varies; /* said to give another result with each run */
+    bool idempotent; /* once: may be run again if its owner has died */
+    bool varies;     /* said to give another result with each run */
     bool portable;
     bool hint;
     bool awaited; /* nested: its parent waits for it and uses its result */
@@ -215,8 +216,13 @@ const struct program_script *program_script(const struct program *program,
                                             uint32_t rank, uint32_t lane);
 
 /* Kernels, to be registered alike on every rank. */
-enum { PROGRAM_KERNEL_ONCE = 1, PROGRAM_KERNEL_PORTABLE = 2, PROGRAM_KERNELS = 4 };
-/* Which kernel the task applies: a sum of the two flags above. */
+enum {
+    PROGRAM_KERNEL_ONCE = 1,
+    PROGRAM_KERNEL_PORTABLE = 2,
+    PROGRAM_KERNEL_IDEMPOTENT = 4,
+    PROGRAM_KERNELS = 8
+};
+/* Which kernel the task applies: a sum of the flags above. */
 uint32_t program_kernel(const struct program *program, uint32_t task);
 const char *program_kernel_name(uint32_t kernel);
 

@@ -18,6 +18,7 @@ enum {
 };
 #define STREAM_SCOPES (UINT64_MAX / 2) /* beyond those of all scripts */
 #define STREAM_VARIES (STREAM_SCOPES + 1)
+#define STREAM_IDEMPOTENT (STREAM_SCOPES - 2)
 #define STREAM_LATE_CANCELS (STREAM_SCOPES + 2)
 #define STREAM_MEETS (STREAM_SCOPES - 1)
 #define STREAM_LATE_PLACES (STREAM_SCOPES + 3) /* and of each rank */

@@ -360,6 +360,18 @@ static void draw_scopes(struct program_draft *draft, const struct program_list *
     }
 }
 
+/* Some of the once tasks; of these some are said to give another result each time. */
+static void draw_idempotent(struct program_draft *draft)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_IDEMPOTENT);
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        bool again = random_chance(&random, 400), varies = random_chance(&random, 150);
+        program->tasks[i].idempotent = again && program->tasks[i].once;
+        program->tasks[i].varies |= varies && program->tasks[i].idempotent;
+    }
+}
+
 static void draw_varying(struct program_draft *draft)
 {
     struct program *program = draft->program;
@@ -452,6 +464,7 @@ struct program *program_new(const struct program_options *options)
     draw_late_cancellers(&draft, &top);
     draw_scopes(&draft, &top);
     draw_varying(&draft);
+    draw_idempotent(&draft);
     draw_meets(&draft);
     draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0 &&
                            children_lack_nothing(draft.program);

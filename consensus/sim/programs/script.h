@@ -21,7 +21,7 @@
  *     line    = [ task | section | action ]
  *     task    = "task" NAME [ "[" count "]" ] { "<-" refs | "after" refs | "in" ref
  *               | "work" time | "result" size | "candidates" ranks
- *               | "once" | "portable" | "hint" | "fails" | "loose" }
+ *               | "once" | "idempotent" | "portable" | "hint" | "fails" | "loose" }
  *     section = "on" ranks [ "lane" number ]
  *     action  = "spawn" refs [ "chance" chance ] [ "shuffled" ]
  *             | ( "decline" | "cancel" | "wait" | "any" | "fetch" ) refs

@@ -147,6 +147,7 @@ static bool write_task(struct writer *writer, const struct script_set *set,
     task->result_bytes = set->result_bytes;
     task->candidates = set->candidates;
     task->once = set->once;
+    task->idempotent = set->idempotent;
     task->portable = set->portable;
     task->hint = set->hint;
     task->fails = set->fails;

@@ -454,8 +454,10 @@ static void open_moot(struct play *play, const char *const *knobs)
     }
     harness_explain_with(play->m);
     for (uint32_t i = 0; i < PROGRAM_KERNELS; i++) {
-        uint32_t flags = ((i & PROGRAM_KERNEL_ONCE) ? MOOT_KERNEL_ONCE : 0u) |
-                         ((i & PROGRAM_KERNEL_PORTABLE) ? MOOT_KERNEL_PORTABLE : 0u);
+        uint32_t flags =
+            ((i & PROGRAM_KERNEL_ONCE) ? MOOT_KERNEL_ONCE : 0u) |
+            ((i & PROGRAM_KERNEL_PORTABLE) ? MOOT_KERNEL_PORTABLE : 0u) |
+            ((i & PROGRAM_KERNEL_IDEMPOTENT) ? MOOT_KERNEL_IDEMPOTENT : 0u);
         CHECK_OK(moot_kernel_register(play->m,
                                       &(moot_kernel){.name = program_kernel_name(i),
                                                      .version = 1,
