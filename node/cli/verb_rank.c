@@ -9,6 +9,7 @@
  * answer; this process only waits.
  */
 #include "node/cli/cli.h"
+#include "node/config/ending.h"
 #include "node/launch/outcome.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ static long rank_find(void)
     return -1;
 }
 
-static pid_t start(char **argv)
+static pid_t start(const char *ends, char **argv)
 {
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -48,7 +49,7 @@ static pid_t start(char **argv)
         return child;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent) {
+    if (getppid() == parent && setenv(ENDING_FOLDER, ends, 1) == 0) {
         execv(argv[0], argv);
         cli_complain(&verb_run, "rank %ld cannot start %s: %s", rank_find(), argv[0],
                      strerror(errno));
@@ -62,7 +63,7 @@ static int rank_run(int argc, char **argv)
     if (argc < 3) {
         return cli_usage(&verb_rank, "this is for `moot run`");
     }
-    const pid_t child = start(argv + 2);
+    const pid_t child = start(argv[1], argv + 2);
     if (child < 0) {
         return LAUNCH_NOT_FOUND;
     }
@@ -72,7 +73,7 @@ static int rank_run(int argc, char **argv)
     const int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const int code =
         signal_number ? LAUNCH_SIGNAL + signal_number : WEXITSTATUS(status);
-    outcome_leave(argv[1], rank_find(), code, signal_number);
+    outcome_leave(argv[1], rank_find(), child, code, signal_number);
     return code;
 }
 

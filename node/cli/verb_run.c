@@ -6,9 +6,10 @@
  * for it (verb_rank.c) leaves how it ended; outcome.c reads what that means.
  *
  * The launcher is told to let the others go on when a rank dies.  That must not keep a
- * job alive that cannot end: who fails outside a moot, before it opened one or after it
- * closed it (but not because the others go on without it), is not missed by any moot,
- * but may well be waited for.  Then the job is ended, as the launcher would.
+ * job alive that cannot end: who fails before it opened a moot is not missed by any,
+ * but may well be waited for.  Then the job is ended, as the launcher would; likewise
+ * for a rank that calls MPI_Abort.  After a rank that failed when it had closed its
+ * moot the others go on, unless they open another.
  */
 #include "node/cli/cli.h"
 #include "node/cli/run_line.h"
@@ -45,20 +46,39 @@ struct job {
     char self[LAUNCH_PATH_BYTES];
     char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
     char sheets[KNOB_TEXT_BYTES];    /* where the sheets go */
-    int hopeless_looks;
+    int hopeless_looks, straggler_looks, hanging_looks;
+    bool *let_go;   /* by rank: ended here in MPI_Finalize; NULL: none was */
     size_t culprit; /* because of whom it was ended; OUTCOME_NOBODY: it was not */
+    size_t told;    /* of ranks below this number that failed after their moot */
+    const char *deaths_word; /* as it was written */
+    enum deaths deaths;
     bool no_progress, launched;
     struct run_line *line; /* NULL: none */
 };
 
 /* --- The command line ------------------------------------------------------------- */
 
+static int deaths_read(const char *value, enum deaths *out)
+{
+    static const char *const words[] = {
+        [DEATHS_TOLERATE] = "tolerate", [DEATHS_FAIL] = "fail", [DEATHS_ANY] = "any"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(value, words[i]) == 0) {
+            *out = (enum deaths)i;
+            return CLI_OK;
+        }
+    }
+    return cli_usage(&verb_run, "--deaths is '%s', but may be fail, tolerate or any",
+                     value);
+}
+
 /* Takes the option at argv[*i], and its value, which may stand in the next word. */
 static int option_parse(int argc, char **argv, int *i, struct job *job)
 {
-    static const char *const names[] = {"-n", "--faults", "--trace"};
-    enum { RANKS, FAULTS, TRACE, NAMES };
-    const char **const words[] = {&job->ranks_word, &job->faults, &job->trace};
+    static const char *const names[] = {"-n", "--faults", "--trace", "--deaths"};
+    enum { RANKS, FAULTS, TRACE, DEATHS, NAMES };
+    const char **const words[] = {&job->ranks_word, &job->faults, &job->trace,
+                                  &job->deaths_word};
     const char *option = argv[*i], *value = NULL;
     int name = 0, status = CLI_OK;
     if (strcmp(option, "--no-progress") == 0) {
@@ -79,6 +99,8 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
     }
     if (name == RANKS) {
         status = cli_ranks_read(&verb_run, value, 1, &job->ranks);
+    } else if (name == DEATHS) {
+        status = deaths_read(value, &job->deaths);
     }
     if (status == CLI_OK) {
         status = cli_once(&verb_run, names[name], *words[name], value);
@@ -200,7 +222,40 @@ static void open_mpi_add(struct words *words, const struct launcher *launcher,
     variables_add(words);
 }
 
-/* A rank failed where no moot misses it, and the others had time to end as well. */
+/* Ranks that failed after their moots: when the others have had time to end, too. */
+static void stragglers_tell(struct job *job, const struct outcome *outcome)
+{
+    size_t rank = outcome_straggler(outcome, job->told);
+    if (rank == OUTCOME_NOBODY || ++job->straggler_looks < PATIENCE_LOOKS) {
+        return;
+    }
+    run_line_erase(job->line);
+    for (; rank != OUTCOME_NOBODY; rank = outcome_straggler(outcome, job->told)) {
+        outcome_tell_straggler(outcome, rank, stderr);
+        job->told = rank + 1;
+    }
+}
+
+/* Whether the others have waited in MPI_Finalize long enough for one that is gone. */
+static bool hangs_at_end(struct job *job, const struct outcome *outcome)
+{
+    if (!outcome_hangs_at_end(outcome) || ++job->hanging_looks < PATIENCE_LOOKS) {
+        return false;
+    }
+    job->let_go = calloc(outcome->count, sizeof(*job->let_go));
+    for (size_t r = 0; job->let_go && r < outcome->count; r++) {
+        job->let_go[r] = !outcome->ends[r].known;
+    }
+    run_line_erase(job->line);
+    fputs(
+        "moot: all others have closed their moots and wait in MPI_Finalize for a rank "
+        "that is gone: ending them\n",
+        stderr);
+    return true;
+}
+
+/* A rank ended the job, or failed where no moot misses it, and the others had time to
+ * end as well. */
 static bool is_hopeless(void *context)
 {
     struct job *job = context;
@@ -208,10 +263,14 @@ static bool is_hopeless(void *context)
     size_t culprit = OUTCOME_NOBODY;
     if (outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome)) {
         culprit = outcome_culprit(&outcome);
+        stragglers_tell(job, &outcome);
     }
-    const bool hopeless =
-        culprit != OUTCOME_NOBODY && ++job->hopeless_looks >= PATIENCE_LOOKS;
-    if (hopeless) {
+    bool hopeless =
+        culprit != OUTCOME_NOBODY &&
+        (++job->hopeless_looks >= PATIENCE_LOOKS || outcome.ends[culprit].aborted);
+    if (!hopeless) {
+        hopeless = hangs_at_end(job, &outcome);
+    } else {
         job->culprit = culprit;
         run_line_erase(job->line);
         outcome_tell_culprit(&outcome, culprit, stderr);
@@ -363,7 +422,7 @@ static int outcome_judge(const struct job *job, const struct outcome *outcome,
     if (sheets->count > 0) {
         sheets_print(sheets, stderr);
     }
-    const int told = outcome_tell(outcome, sheets, job->culprit, stderr);
+    const int told = outcome_tell(outcome, sheets, job->culprit, job->deaths, stderr);
     const bool struck =
         job->plan == NULL || outcome_tell_faults(outcome, job->plan, stderr);
     const bool ended_well = told == CLI_OK && status == CLI_OK;
@@ -386,7 +445,11 @@ static int job_judge(const struct job *job, int status)
     struct outcome outcome;
     if (outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome) &&
         sheets_read(job->sheets, &sheets)) {
-        status = outcome_judge(job, &outcome, &sheets, status);
+        for (size_t r = 0; job->let_go && r < outcome.count; r++) {
+            outcome.ends[r].let_go = job->let_go[r];
+        }
+        /* The launcher's own status is then that it was told to end. */
+        status = outcome_judge(job, &outcome, &sheets, job->let_go ? CLI_OK : status);
     } else {
         cli_complain(&verb_run, "out of memory for the summary");
         status = status ? status : CLI_FAILED;
@@ -554,6 +617,7 @@ static int run_run(int argc, char **argv)
     if (*job.directory) {
         directory_remove(&job);
     }
+    free(job.let_go);
     plan_free(job.plan);
     return status;
 }
@@ -562,7 +626,7 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run -n N [--faults PLAN] [--trace DIR] [--no-progress] [--] "
+        "run -n N [--faults PLAN] [--trace DIR] [--deaths WHICH] [--no-progress] [--] "
         "[MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that\n"
@@ -575,11 +639,16 @@ const struct verb verb_run = {
         "                   moot-fault-plan(7)\n"
         "  --trace DIR      each rank records what happens, for `moot report` and\n"
         "                   `moot trace export`\n"
+        "  --deaths WHICH   whether a rank's death fails a job that others end well:\n"
+        "                   fail (always), tolerate (by its own fault; the default),\n"
+        "                   any (never)\n"
         "  --no-progress    without the line that tells on a terminal how far the\n"
         "                   tasks have come; so does the variable NO_PROGRESS\n"
         "\n"
-        "Exit status: 0 if every rank ended well, died or was voted out, and at least\n"
-        "one ended well; otherwise the status of the first rank that failed, or 1.\n"
+        "Exit status: 0 if every rank ended well, was killed from outside or voted\n"
+        "out, and at least one ended well; otherwise the status of the first rank "
+        "that\n"
+        "failed or died by its own fault (128 plus the signal), or 1.\n"
         "2 if the command line, a knob or the plan is wrong; 3 if all went well and a\n"
         "rule of the plan never struck; 127 if there is no such program, or it cannot\n"
         "be started; 128 plus its number if a signal ended the job.",

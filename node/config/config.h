@@ -12,6 +12,7 @@
 #ifndef NODE_CONFIG_CONFIG_H
 #define NODE_CONFIG_CONFIG_H
 
+#include "node/config/ending.h"
 #include "node/config/knobs.h"
 #include "node/config/sized.h"
 #include "node/config/spelling.h"

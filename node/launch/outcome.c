@@ -1,6 +1,8 @@
 /* outcome.c - see outcome.h. */
 #include "node/launch/outcome.h"
+#include "node/config/ending.h"
 #include "proto/error.h"
+#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,10 +21,21 @@ static uint64_t now_ns(void)
 
 /* --- Leaving and reading --------------------------------------------------------- */
 
-void outcome_leave(const char *directory, long rank, int status, int signal)
+/* Takes away a mark of the child's; whether it was there. */
+static bool mark_take(const char *directory, const char *name, long pid)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s-%ld", directory, name, pid);
+    return unlink(path) == 0;
+}
+
+void outcome_leave(const char *directory, long rank, long pid, int status, int signal)
 {
     char path[PATH_BYTES], unfinished[PATH_BYTES + 16];
     const uint64_t ended_ns = now_ns();
+    const bool aborted = mark_take(directory, ENDING_LIVES, pid) && signal == 0;
+    mark_take(directory, ENDING_OPENS, pid);
+    mark_take(directory, ENDING_FINALIZES, pid);
     if (rank < 0) {
         return;
     }
@@ -32,8 +45,8 @@ void outcome_leave(const char *directory, long rank, int status, int signal)
     if (!file) {
         return;
     }
-    fprintf(file, "status %d\nsignal %d\nended_ns %" PRIu64 "\n", status, signal,
-            ended_ns);
+    fprintf(file, "status %d\nsignal %d\naborted %d\nended_ns %" PRIu64 "\n", status,
+            signal, aborted, ended_ns);
     if (fclose(file) == 0) {
         rename(unfinished, path);
     }
@@ -45,6 +58,8 @@ static void line_take(struct rank_end *end, const char *key, uint64_t value)
         end->status = (int)value;
     } else if (strcmp(key, "signal") == 0) {
         end->signal = (int)value;
+    } else if (strcmp(key, "aborted") == 0) {
+        end->aborted = value != 0;
     } else if (strcmp(key, "ended_ns") == 0 && end->ended_ns == 0) {
         end->ended_ns = value;
     } else if (strcmp(key, "close_code") == 0) {
@@ -87,10 +102,25 @@ static bool is_there(const char *directory, const char *name, size_t rank,
     return access(path, F_OK) == 0;
 }
 
+static void marks_read(const char *directory, struct outcome *out)
+{
+    static const char opens[] = ENDING_OPENS "-", finalizes[] = ENDING_FINALIZES "-";
+    DIR *dir = opendir(directory);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        out->opening |= strncmp(entry->d_name, opens, sizeof(opens) - 1) == 0;
+        out->finalizing +=
+            strncmp(entry->d_name, finalizes, sizeof(finalizes) - 1) == 0;
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
 bool outcome_read(const char *ends, const char *sheets, size_t ranks,
                   struct outcome *out)
 {
     *out = (struct outcome){.ends = calloc(ranks, sizeof(*out->ends)), .count = ranks};
+    marks_read(ends, out);
     for (size_t r = 0; out->ends && r < ranks; r++) {
         struct rank_end *end = &out->ends[r];
         end->known = file_take(ends, "end", r, end);
@@ -121,7 +151,8 @@ static bool ended_well(const struct outcome *outcome, const struct sheets *sheet
 {
     const struct rank_end *end = &outcome->ends[rank];
     const struct sheet *sheet = sheet_of(sheets, rank);
-    return end->known && end->status == 0 && sheet && sheet->close_code == 0;
+    const bool well = (end->known && end->status == 0) || end->let_go;
+    return well && sheet && sheet->close_code == 0;
 }
 
 /* The first of those that ended well and saw it go; NULL if none did. */
@@ -167,15 +198,63 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
     return end->known ? RANK_FAILED : RANK_UNCLEAR;
 }
 
+/* It failed, and belonged to no moot. */
+static bool failed_outside(const struct rank_end *end)
+{
+    return end->known && end->status != 0 && !end->open && !end->removed;
+}
+
 size_t outcome_culprit(const struct outcome *outcome)
 {
     for (size_t r = 0; r < outcome->count; r++) {
         const struct rank_end *end = &outcome->ends[r];
-        if (end->known && end->status != 0 && !end->open && !end->removed) {
+        const bool missed = failed_outside(end) && (!end->begun || outcome->opening);
+        if (missed || (end->known && end->aborted)) {
             return r;
         }
     }
     return OUTCOME_NOBODY;
+}
+
+size_t outcome_straggler(const struct outcome *outcome, size_t from)
+{
+    for (size_t r = from; r < outcome->count; r++) {
+        if (failed_outside(&outcome->ends[r]) && outcome->ends[r].begun) {
+            return r;
+        }
+    }
+    return OUTCOME_NOBODY;
+}
+
+bool outcome_hangs_at_end(const struct outcome *outcome)
+{
+    size_t left = 0, gone = 0;
+    for (size_t r = 0; r < outcome->count; r++) {
+        left += !outcome->ends[r].known;
+        const struct rank_end *end = &outcome->ends[r];
+        gone += end->known && (end->status != 0 || end->open);
+    }
+    return gone > 0 && left > 0 && outcome->finalizing >= left;
+}
+
+/* Signals that a process has from others; any other is of its own making. */
+static bool is_from_outside(int signal)
+{
+    static const int outside[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    bool found = false;
+    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+        found |= outside[i] == signal;
+    }
+    return found;
+}
+
+/* Whether the loss of that rank makes the job fail that others have brought to its
+ * end. */
+static bool loss_fails(const struct rank_end *end, enum rank_fate fate,
+                       enum deaths deaths)
+{
+    const bool own_fault = fate == RANK_DIED && !is_from_outside(end->signal);
+    return deaths == DEATHS_FAIL || (deaths == DEATHS_TOLERATE && own_fault);
 }
 
 /* Whoever still ran when the launcher was told to end the job. */
@@ -237,9 +316,9 @@ static void loss_print(const struct outcome *outcome, const struct sheets *sheet
         sequel_print(outcome, sheets, rank, 0, to);
         return;
     }
-    fprintf(to, "  rank %zu died after %.3f s of signal %d%s", rank,
+    fprintf(to, "  rank %zu died after %.3f s of signal %d (%s)", rank,
             ms_between(opened_ns(sheets), died_ns) / 1e3, end->signal,
-            end->struck_ns ? " (by the fault plan)" : "");
+            end->struck_ns ? "by the fault plan" : strsignal(end->signal));
     sequel_print(outcome, sheets, rank, died_ns, to);
 }
 
@@ -283,7 +362,16 @@ void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *t
     fprintf(to, "moot: rank %zu ", culprit);
     end_print(end, to);
     fprintf(to, " %s: ending the job\n",
-            end->begun ? "after it had closed its moot" : "before it opened a moot");
+            end->aborted ? "by MPI_Abort or _exit"
+            : end->begun ? "after it had closed its moot, and others open another"
+                         : "before it opened a moot");
+}
+
+void outcome_tell_straggler(const struct outcome *outcome, size_t rank, FILE *to)
+{
+    fprintf(to, "moot: rank %zu ", rank);
+    end_print(&outcome->ends[rank], to);
+    fprintf(to, " after it had closed its moot; the others go on\n");
 }
 
 static void failure_print(const struct outcome *outcome, const struct sheets *sheets,
@@ -313,23 +401,24 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
 
 /* Tells of one rank's end; the exit status that it asks for. */
 static int fate_print(const struct outcome *outcome, const struct sheets *sheets,
-                      size_t rank, bool any_well, FILE *to)
+                      size_t rank, bool any_well, enum deaths deaths, FILE *to)
 {
+    const struct rank_end *end = &outcome->ends[rank];
     const enum rank_fate fate = outcome_fate(outcome, sheets, rank);
+    const int own = end->known && end->status != 0 ? end->status : EXIT_FAILURE;
     if (fate == RANK_WELL) {
         return EXIT_SUCCESS;
     }
     if (any_well && (fate == RANK_DIED || fate == RANK_REMOVED)) {
         loss_print(outcome, sheets, rank, fate, to);
-        return EXIT_SUCCESS;
+        return loss_fails(end, fate, deaths) ? own : EXIT_SUCCESS;
     }
     failure_print(outcome, sheets, rank, to);
-    const int own = outcome->ends[rank].known ? outcome->ends[rank].status : 0;
-    return own != 0 ? own : EXIT_FAILURE;
+    return own;
 }
 
 int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
-                 size_t culprit, FILE *to)
+                 size_t culprit, enum deaths deaths, FILE *to)
 {
     int status = EXIT_SUCCESS;
     bool any_well = false;
@@ -338,12 +427,13 @@ int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
     }
     if (culprit != OUTCOME_NOBODY) {
         status = outcome->ends[culprit].status;
+        status = status ? status : EXIT_FAILURE; /* MPI_Abort(comm, 0) */
     }
     for (size_t r = 0; r < outcome->count; r++) {
         const bool no_news = culprit != OUTCOME_NOBODY &&
                              (r == culprit || ended_with_job(&outcome->ends[r]));
-        const int own =
-            no_news ? EXIT_SUCCESS : fate_print(outcome, sheets, r, any_well, to);
+        const int own = no_news ? EXIT_SUCCESS
+                                : fate_print(outcome, sheets, r, any_well, deaths, to);
         status = status ? status : own;
     }
     taken_over_print(sheets, to);

@@ -3,15 +3,23 @@
  * Beside the sheets that ranks leave when they close (sheet.h) there is, per rank, the
  * end of its process (verb_rank.c) and, if its fault plan killed it, when.  Together
  * they tell a rank that died from one that failed: a job is well if at least one rank
- * ended well and every other one did, too, or died of a signal, or was voted out by
- * those that did.  Who ends by itself while it belongs to a moot has failed, whoever
- * goes on.
+ * ended well and every other one did, too, or was killed from outside, or was voted out
+ * by those that did.  A rank that dies by its own fault makes the job fail, unless the
+ * user says otherwise (enum deaths), and so does one that ends by itself while it
+ * belongs to a moot, whoever goes on.
  */
 #ifndef NODE_LAUNCH_OUTCOME_H
 #define NODE_LAUNCH_OUTCOME_H
 
 #include "consensus/faultplan/faultplan.h"
 #include "node/tools/sheet.h"
+
+/* Whether the death of a rank makes a job fail that the others bring to its end. */
+enum deaths {
+    DEATHS_TOLERATE, /* by its own fault */
+    DEATHS_FAIL,     /* always, and a removal as well */
+    DEATHS_ANY       /* never */
+};
 
 enum rank_fate {
     RANK_WELL,
@@ -26,6 +34,8 @@ struct rank_end {
     int status, signal; /* status is 128 + signal if there was one */
     uint64_t ended_ns;
     uint64_t struck_ns; /* by its fault plan; 0: not so */
+    bool aborted;       /* it ended by itself past exit(), as MPI_Abort does */
+    bool let_go;        /* ended by `moot run` in MPI_Finalize, where it hung */
     bool begun;         /* it had opened a moot */
     bool open;          /* and not closed the last one */
     bool removed;       /* it closed that, and knew that the others go on without it */
@@ -35,10 +45,13 @@ struct rank_end {
 struct outcome {
     struct rank_end *ends; /* per rank */
     size_t count;
+    bool opening;      /* a rank is about to open another moot of all */
+    size_t finalizing; /* processes in MPI_Finalize */
 };
 
-/* Leaves the end of this process's child behind; rank -1 is known by its process. */
-void outcome_leave(const char *directory, long rank, int status, int signal);
+/* Leaves behind how this process's child ended, and takes away its marks (`moot rank`
+ * was given the folder, and the child has it as ENDING_FOLDER). */
+void outcome_leave(const char *directory, long rank, long pid, int status, int signal);
 
 /* Reads what lies in the two folders for a job of so many ranks; false without memory.
  * Release either way. */
@@ -46,15 +59,23 @@ bool outcome_read(const char *ends, const char *sheets, size_t ranks,
                   struct outcome *out);
 void outcome_release(struct outcome *outcome);
 
-/* The first rank that failed in a way that the others may wait for for ever, as they
- * have no moot in common with it, nor had one that they left without it: the job should
- * be ended for it.  OUTCOME_NOBODY if
- * there is none. */
+/* The first rank for which the job should be ended: it aborted the job, or failed in a
+ * way that the others may wait for for ever, before it opened a moot or while others
+ * open another.  OUTCOME_NOBODY if there is none. */
 #define OUTCOME_NOBODY SIZE_MAX
 size_t outcome_culprit(const struct outcome *outcome);
 
-/* In a line: how that rank failed, and that the job ends. */
+/* The first rank from `from` on that failed after it had closed its moot; the others
+ * need not care.  OUTCOME_NOBODY if there is none. */
+size_t outcome_straggler(const struct outcome *outcome, size_t from);
+
+/* Whether one rank did not end well, and all that have not ended are in MPI_Finalize,
+ * where they may wait for it for ever. */
+bool outcome_hangs_at_end(const struct outcome *outcome);
+
+/* In a line: how that rank failed, and that the job ends, or that it goes on. */
 void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *to);
+void outcome_tell_straggler(const struct outcome *outcome, size_t rank, FILE *to);
 
 enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,
                             size_t rank);
@@ -64,7 +85,7 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
  * (OUTCOME_NOBODY: it was not), that is the culprit's, and who ended with it no news.
  */
 int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
-                 size_t culprit, FILE *to);
+                 size_t culprit, enum deaths deaths, FILE *to);
 
 /* Tells how often each rule of a plan fired; whether all that had to did. */
 bool outcome_tell_faults(const struct outcome *outcome, const struct plan *plan,

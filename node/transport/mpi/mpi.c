@@ -32,6 +32,7 @@
 #include "hashing/base/hot.h"
 #include "node/api/context_open.h"
 #include "node/api/moot_mpi.h"
+#include "node/config/ending.h"
 #include "node/schedule/foreign_wait.h"
 #include "node/transport/exchange.h"
 #include "node/transport/hello.h"
@@ -652,9 +653,14 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
     t->exchange.expect = mpi_expect;
     t->comm = t->aside = MPI_COMM_NULL;
     sigpipe_ignore();
+    ending_opens();
     int code = enter_mpi(&o, options ? options->comm : NULL);
     if (code == MOOT_OK) {
         code = join(&o, blob, blob_size);
+    }
+    ending_opened();
+    if (code == MOOT_OK) {
+        mpi_end_mark();
     }
     if (code != MOOT_OK) {
         transport_group_release(&joined);

@@ -68,6 +68,27 @@ static bool mpi_end_watch(struct mpi_end *end)
     return end->has_attribute;
 }
 
+static int on_end_of_mpi(MPI_Comm comm, int keyval, void *attribute, void *extra)
+{
+    (void)comm, (void)keyval, (void)attribute, (void)extra;
+    ending_finalizes();
+    return MPI_SUCCESS;
+}
+
+/* Has MPI_Finalize leave its mark, whether a moot is open then or not.  Once for the
+ * process; without it there is no mark. */
+static void mpi_end_mark(void)
+{
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    int keyval = MPI_KEYVAL_INVALID;
+    if (!atomic_flag_test_and_set(&done) &&
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_end_of_mpi, &keyval, NULL) ==
+            MPI_SUCCESS) {
+        MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+        MPI_Comm_free_keyval(&keyval); /* when the attribute has gone */
+    }
+}
+
 /* Returns whether MPI still takes calls.  Deleting the attribute runs the callback too:
  * hence the copy of `came`. */
 static bool mpi_end_unwatch(struct mpi_end *end)

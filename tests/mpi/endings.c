@@ -1,0 +1,85 @@
+/* endings.c - a program of which rank 1 ends in a way of its own, and the others well.
+ *
+ *   moot run -n 3 endings WHERE HOW
+ *
+ * WHERE is `inside` its moot, in `main`, `after` it, or `between` it and another, which
+ * the others open; HOW the way (see end()).  The others outlast it long enough to be
+ * ended for it, and say on standard output that they have passed their last close.
+ *
+ * tests/cli/endings_test.sh says what becomes of the job.
+ */
+#include "node/api/moot_mpi.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MORTAL = 1, SOON_S = 3, LATE_S = 7, STATUS = 7 };
+
+static const struct {
+    const char *name;
+    int signal;
+} signals[] = {{"kill", SIGKILL}, {"term", SIGTERM}, {"fpe", SIGFPE},   {"bus", SIGBUS},
+               {"ill", SIGILL},   {"sys", SIGSYS},   {"abort", SIGABRT}};
+
+static void end(const char *how)
+{
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (strcmp(how, signals[i].name) == 0) {
+            (void)signal(signals[i].signal, SIG_DFL); /* MPI may handle it */
+            (void)raise(signals[i].signal);
+        }
+    }
+    if (strcmp(how, "null") == 0) {
+        volatile int *volatile nothing = NULL;
+        *nothing = 1;
+    }
+    if (strcmp(how, "mpi_abort") == 0) {
+        MPI_Abort(MPI_COMM_WORLD, STATUS);
+    }
+    if (strcmp(how, "_exit") == 0) {
+        _exit(STATUS);
+    }
+    exit(strcmp(how, "exit") == 0 ? STATUS : 0);
+}
+
+static void sleep_s(int seconds)
+{
+    const struct timespec time = {.tv_sec = seconds};
+    (void)nanosleep(&time, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int level = 0;
+    moot *m = NULL;
+    if (argc != 3) {
+        (void)fprintf(stderr, "usage: endings inside|after|between HOW\n");
+        return 2;
+    }
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    if (moot_open(NULL, &m) != MOOT_OK) {
+        return 1;
+    }
+    const int rank = moot_rank(m);
+    const bool inside = strcmp(argv[1], "inside") == 0;
+    if (inside && rank == MORTAL) {
+        end(argv[2]);
+    }
+    sleep_s(inside ? SOON_S : 0);
+    int code = moot_close(m);
+    if (!inside && rank == MORTAL) {
+        end(argv[2]);
+    }
+    if (strcmp(argv[1], "between") == 0) {
+        code = moot_open(NULL, &m) != MOOT_OK || moot_close(m) != MOOT_OK;
+    }
+    sleep_s(inside ? 0 : LATE_S);
+    printf("rank %d is past its close\n", rank);
+    (void)fflush(stdout);
+    MPI_Finalize();
+    return code != MOOT_OK;
+}
