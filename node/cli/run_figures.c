@@ -25,6 +25,7 @@ struct figure_query {
     int fd; /* -1: none is open */
     uint8_t *bytes;
     size_t size, room;
+    size_t rest_max; /* behind the head */
     uint64_t until_ns;
 };
 
@@ -99,6 +100,8 @@ static bool question_ask(struct figure_query *question, const char *door,
     memcpy(address.sun_path, door, strlen(door) + 1);
     question->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     question->room = STATE_HEAD_BYTES;
+    question->rest_max =
+        strcmp(line, "all\n") == 0 ? STATE_ALL_BYTES : STATE_SELF_BYTES;
     question->bytes = malloc(question->room);
     question->until_ns = until_ns;
     if (question->fd >= 0 && question->bytes &&
@@ -115,9 +118,9 @@ static bool question_ask(struct figure_query *question, const char *door,
 /* Once the head is there: room for the rest.  False if there is none to come. */
 static bool question_grow(struct figure_query *question)
 {
-    const size_t rest = state_head_read(question->bytes);
-    uint8_t *bytes =
-        rest > 0 ? realloc(question->bytes, STATE_HEAD_BYTES + rest) : NULL;
+    const uint64_t rest = state_head_read(question->bytes);
+    const bool fits = rest > 0 && rest <= question->rest_max;
+    uint8_t *bytes = fits ? realloc(question->bytes, STATE_HEAD_BYTES + rest) : NULL;
     if (!bytes) {
         return false;
     }

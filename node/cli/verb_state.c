@@ -72,14 +72,16 @@ static int job_choose(const char *setting, const char **job, char name[STATE_JOB
 static int state_print(const char *setting, const struct request *request)
 {
     for (int shown = 0;; shown++) {
-        Moot__Picture *picture = state_ask(setting, request->job);
-        if (!picture && shown > 0) {
-            return CLI_OK; /* it has ended */
+        struct text refused = {0};
+        Moot__Picture *picture = state_ask(setting, request->job, &refused);
+        if (!picture && shown == 0) {
+            cli_complain(&verb_state, "no rank of job %s answers on this host%s%s",
+                         request->job, refused.length > 0 ? ": " : "",
+                         text_get(&refused));
         }
+        text_release(&refused);
         if (!picture) {
-            cli_complain(&verb_state, "no rank of job %s answers on this host",
-                         request->job);
-            return CLI_FAILED;
+            return shown > 0 ? CLI_OK : CLI_FAILED; /* it has ended */
         }
         if (request->json) {
             state_json(&picture->base);

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 /* A rank that moves messages answers for itself at once; for all, in some rounds. */
-enum { SELF_S = 1, ALL_S = 10, PICTURE_MAX = 1 << 28 };
+enum { SELF_S = 1, ALL_S = 10 };
+
+static const char all_line[] = "all\n";
 
 /* Who connects is refused by any file but a socket, and by one that is about to listen:
  * only a rank's socket whose process is no more is nobody's. */
@@ -79,30 +81,62 @@ static bool bytes_read(int fd, uint8_t *bytes, size_t size, int64_t until_ms)
     return true;
 }
 
-size_t state_head_read(const uint8_t *head)
+uint64_t state_head_read(const uint8_t *head)
 {
     uint64_t size = 0;
     for (int i = 7; i >= 0; i--) {
         size = size << 8 | head[8 + i];
     }
-    return memcmp(head, DOOR_MAGIC, 8) == 0 && size < PICTURE_MAX ? size : 0;
+    return memcmp(head, DOOR_MAGIC, 8) == 0 ? size : 0;
 }
 
-static Moot__Picture *picture_read(int fd, int64_t until_ms)
+/* An answer that is on its way. */
+struct asking {
+    const char *path; /* of the socket */
+    size_t bytes_max;
+    int64_t until_ms;
+    struct text *refused; /* NULL: nobody wants to know */
+};
+
+static Moot__Picture *refuse_answer(const struct asking *asking, const char *why,
+                                    uint64_t size)
+{
+    if (asking->refused) {
+        text_release(asking->refused);
+        text_add(asking->refused, "%s answers with %llu bytes, %s", asking->path,
+                 (unsigned long long)size, why);
+    }
+    return NULL;
+}
+
+static Moot__Picture *picture_read(int fd, const struct asking *asking)
 {
     uint8_t head[STATE_HEAD_BYTES];
-    const size_t size =
-        bytes_read(fd, head, sizeof(head), until_ms) ? state_head_read(head) : 0;
-    uint8_t *bytes = size > 0 ? malloc(size) : NULL;
-    Moot__Picture *picture = bytes && bytes_read(fd, bytes, size, until_ms)
-                                 ? state_picture_read(bytes, size)
-                                 : NULL;
+    const uint64_t size = bytes_read(fd, head, sizeof(head), asking->until_ms)
+                              ? state_head_read(head)
+                              : 0;
+    if (size > asking->bytes_max) {
+        return refuse_answer(asking, "more than any rank has to say", size);
+    }
+    uint8_t *bytes = size > 0 ? malloc((size_t)size) : NULL;
+    Moot__Picture *picture = NULL;
+    if (bytes && bytes_read(fd, bytes, (size_t)size, asking->until_ms)) {
+        picture = state_picture_read(bytes, (size_t)size);
+        if (!picture) {
+            refuse_answer(asking, "which no rank would", size);
+        }
+    }
     free(bytes);
     return picture;
 }
 
-static Moot__Picture *ask(const char *path, const char *line, int patience_s)
+static Moot__Picture *ask(const char *path, const char *line, int patience_s,
+                          struct text *refused)
 {
+    struct asking asking = {.path = path,
+                            .bytes_max = strcmp(line, all_line) == 0 ? STATE_ALL_BYTES
+                                                                     : STATE_SELF_BYTES,
+                            .refused = refused};
     const int fd = socket_open(path, patience_s);
     Moot__Picture *picture = NULL;
     if (fd < 0) {
@@ -110,7 +144,8 @@ static Moot__Picture *ask(const char *path, const char *line, int patience_s)
     }
     const size_t length = strlen(line);
     if (send(fd, line, length, MSG_NOSIGNAL) == (ssize_t)length) {
-        picture = picture_read(fd, now_ms() + INT64_C(1000) * patience_s);
+        asking.until_ms = now_ms() + INT64_C(1000) * patience_s;
+        picture = picture_read(fd, &asking);
     }
     close(fd);
     return picture;
@@ -195,24 +230,29 @@ void state_sweep(const char *setting)
     }
 }
 
+struct asked {
+    Moot__Picture *picture;
+    struct text *refused;
+};
+
 /* A rank that does not answer for itself would not for all. */
 static bool rank_ask(void *context, const char *path, const char *name)
 {
-    Moot__Picture **picture = context;
+    struct asked *asked = context;
     (void)name;
-    Moot__Picture *self = ask(path, "self\n", SELF_S);
+    Moot__Picture *self = ask(path, "self\n", SELF_S, asked->refused);
     if (self) {
         moot__picture__free_unpacked(self, NULL);
-        *picture = ask(path, "all\n", ALL_S);
+        asked->picture = ask(path, all_line, ALL_S, asked->refused);
     }
-    return *picture != NULL;
+    return asked->picture != NULL;
 }
 
 static bool rank_ask_brief(void *context, const char *path, const char *name)
 {
     Moot__Picture **picture = context;
     (void)name;
-    *picture = ask(path, "brief\n", SELF_S);
+    *picture = ask(path, "brief\n", SELF_S, NULL);
     return *picture != NULL;
 }
 
@@ -223,9 +263,9 @@ Moot__Picture *state_ask_one(const char *setting, const char *job)
     return picture;
 }
 
-Moot__Picture *state_ask(const char *setting, const char *job)
+Moot__Picture *state_ask(const char *setting, const char *job, struct text *refused)
 {
-    Moot__Picture *picture = NULL;
-    each_socket(setting, job, rank_ask, &picture);
-    return picture;
+    struct asked asked = {.refused = refused};
+    each_socket(setting, job, rank_ask, &asked);
+    return asked.picture;
 }

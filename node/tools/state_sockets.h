@@ -6,6 +6,7 @@
 #include "moot.pb-c.h"
 #include "node/config/text.h"
 #include "node/service/status_socket.h"
+#include "proto/limits.h"
 #include <stdbool.h>
 
 enum { STATE_JOBS_MAX = 64, STATE_JOB_BYTES = 16, STATE_HEAD_BYTES = 16 };
@@ -23,19 +24,29 @@ void state_jobs_find(const char *setting, struct state_jobs *out);
 void state_sweep(const char *setting);
 
 /* Asks the job's ranks on this host in turn until one answers for all; NULL if none
- * does.  Free with moot__picture__free_unpacked().  Every account in it is sound, and
- * there is one of the rank that answered. */
-Moot__Picture *state_ask(const char *setting, const char *job);
+ * does, and then `refused` says which socket answered with what could not be taken, if
+ * one did.  Free with moot__picture__free_unpacked().  Every account in it is sound,
+ * and there is one of the rank that answered. */
+Moot__Picture *state_ask(const char *setting, const char *job, struct text *refused);
 
 /* The same of the first that answers for itself, in brief: who runs, and how long. */
 Moot__Picture *state_ask_one(const char *setting, const char *job);
 
-/* Reads the head of an answer (STATE_HEAD_BYTES): how many bytes follow; 0 if it is
- * none. */
-size_t state_head_read(const uint8_t *head);
-/* Reads what follows; NULL without memory, or if it is not sound: an account of who
- * answered, seats in the order of ranks, accounts that account_check() accepts.  Free
- * likewise. */
+/* Anything may listen at a socket of this user's, and say that much is to come: no more
+ * is taken of one rank, and of all of them. */
+enum {
+    STATE_SELF_BYTES = LIMIT_ACCOUNT_BYTES + 1024,
+    STATE_ALL_BYTES = 1 << 26,
+    STATE_UNPACKED_BYTES = 1 << 28 /* what an answer may take once it is read */
+};
+
+/* Reads the head of an answer (STATE_HEAD_BYTES): how many bytes are said to follow; 0
+ * if it is none. */
+uint64_t state_head_read(const uint8_t *head);
+/* Reads what follows; NULL without memory, if reading it would take more than
+ * STATE_UNPACKED_BYTES or much more than its size, or if it is not sound: an account of
+ * who answered, seats in the order of ranks, accounts that account_check() accepts.
+ * Free likewise. */
 Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size);
 /* The stall report of it, and all timers; nothing without memory. */
 void state_text(struct text *text, const Moot__Picture *picture);

@@ -31,9 +31,31 @@ static bool is_sound(const Moot__Picture *picture)
     return has_own;
 }
 
+/* Two bytes may stand for a struct of a hundred, so what is allocated is bounded, too.
+ */
+static void *budget_alloc(void *context, size_t size)
+{
+    size_t *left = context;
+    if (size > *left) {
+        return NULL;
+    }
+    *left -= size;
+    return malloc(size);
+}
+
+static void budget_free(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
 Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size)
 {
-    Moot__Picture *picture = moot__picture__unpack(NULL, size, bytes);
+    enum { UNPACKED_PER_BYTE = 32, UNPACKED_LEAST = 1 << 16 };
+    const size_t fair = UNPACKED_LEAST + size * UNPACKED_PER_BYTE;
+    size_t left = fair < STATE_UNPACKED_BYTES ? fair : STATE_UNPACKED_BYTES;
+    ProtobufCAllocator budget = {budget_alloc, budget_free, &left};
+    Moot__Picture *picture = moot__picture__unpack(&budget, size, bytes);
     if (picture && !is_sound(picture)) {
         moot__picture__free_unpacked(picture, NULL);
         return NULL;

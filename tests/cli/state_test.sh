@@ -170,6 +170,45 @@ while [ ! -S "$scratch/doors/0badcafe-0-1" ]; do sleep 0.05; done
 check trickle "it is taken for an answer" status_is 1 state 0badcafe
 check trickle "the asker did not go away" wait "$liar"
 
+# Sockets that announce more than a rank can say, or whose bytes would take a thousand
+# times their size: little memory is spent on them, and the complaint names them.
+liar() { # JOB BYTES: answers each line with a head that announces them, and with them
+    python3 - "$scratch/doors/$1-0-1" "$2" <<'END' &
+import os, socket, struct, sys
+size = int(sys.argv[2]) # empty seats, each a struct of its own
+answer = b"MOOTDOOR" + struct.pack("<Q", size) + b"\x22\x00" * (size // 2)
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(4)
+server.settimeout(20)
+guest, _ = server.accept()
+try:
+    guest.sendall(answer)
+    guest.recv(1)
+    guest.recv(1)
+except OSError:
+    pass
+os.unlink(sys.argv[1])
+END
+    liar=$!
+    while [ ! -S "$scratch/doors/$1-0-1" ]; do sleep 0.05; done
+}
+for job_bytes in 0badbeef:60000000 0badfeed:260000; do
+    liar "${job_bytes%:*}" "${job_bytes#*:}"
+    check liar "it is taken for an answer, or costs 200 MB" python3 - \
+        "$build/moot" "${job_bytes%:*}" "$scratch/out" <<'END'
+import resource, subprocess, sys
+with open(sys.argv[3], "w") as out:
+    code = subprocess.run([sys.argv[1], "state", sys.argv[2]], stdout=out, stderr=out).returncode
+sys.exit(code != 1 or resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 200000)
+END
+    evidence="$scratch/out"
+    check liar "it is not named" grep -q \
+        "answers on this host: .*doors/${job_bytes%:*}-0-1 answers with ${job_bytes#*:} bytes" \
+        "$scratch/out"
+    wait "$liar"
+done
+
 # `off` is no socket: the job cannot be found while it runs.
 MOOT_STATE=off
 timeout 60 "$build/moot" run -n 2 "$build/tests/mpi/stalls" away >"$scratch/job" 2>&1 \
