@@ -154,6 +154,22 @@ static inline bool tsplib_keyword(struct tsplib_reader *r)
                        r->line);
 }
 
+/* Degrees end at the pole and opposite of Greenwich; a plane ends where neighbouring
+ * numbers would lie too far apart for a distance to mean something. */
+static inline bool tsplib_in_range(struct tsplib_reader *r, const double xy[2])
+{
+    static const double plane[] = {1e12, 1e12}, globe[] = {90, 180};
+    const double *most = r->out->kind == TSPLIB_GEO ? globe : plane;
+
+    for (int i = 0; i < 2; i++) {
+        if (!(fabs(xy[i]) <= most[i])) {
+            return tsplib_fail(r, "the coordinate %g; allowed are -%g to %g", xy[i],
+                               most[i], most[i]);
+        }
+    }
+    return true;
+}
+
 /* One "city x y" line. */
 static inline bool tsplib_coordinate(struct tsplib_reader *r)
 {
@@ -172,6 +188,9 @@ static inline bool tsplib_coordinate(struct tsplib_reader *r)
     }
     if (*(end + strspn(end, " \t")) != '\0') {
         return tsplib_fail(r, "\"%.40s\" should be: city x y", r->line);
+    }
+    if (!tsplib_in_range(r, xy)) {
+        return false;
     }
     if (city < 1 || city > r->out->cities) {
         return tsplib_fail(r, "city %ld; allowed are 1 to %d", city, r->out->cities);

@@ -86,6 +86,8 @@ wrong 's/TYPE: TSP/TYPE: ATSP/' 'wrong.tsp:2: TYPE ATSP; allowed is TSP'
 wrong '/^7 /d' '13 of 14 cities have coordinates'
 wrong 's/^7 /8 /' 'wrong.tsp:14: city 8 stands here a second time'
 wrong 's/^7 20.47/7 x/' 'wrong.tsp:13: .* should be: city x y'
+wrong 's/^7 20.47/7 20.47e16/' 'wrong.tsp:13: the coordinate 2.047e.17; allowed are -90 to 90'
+wrong 's/GEO/EUC_2D/; s/ 97.13/ 97.13e16/' 'the coordinate 9.713e.17; allowed are -1e.12 to 1e.12'
 wrong 's/COMMENT/CMMENT/' 'wrong.tsp:3: unknown keyword'
 wrong '/DIMENSION/d' 'NODE_COORD_SECTION before DIMENSION'
 ranks 2 2 'nowhere.tsp: No such file' tsp nowhere.tsp
