@@ -7,9 +7,12 @@
  *
  * and is gone when the job has ended.  The program's own output looks as if there were
  * no such line.  For that it must not go to the terminal behind our back: the launcher
- * gets a pipe in the terminal's place, and what comes out of it is written after the
- * line has been erased; the line comes back with its next turn.  Ranks notice nothing,
- * since the launcher stands between them and its own output in any case.  A line is
+ * gets a pipe in the place of standard error, and what comes out of it is written after
+ * the line has been erased; the line comes back with its next turn.  Standard output
+ * goes through the same pipe if it goes to the same place, so that the order stays.
+ * Ranks notice nothing, since the launcher stands between them and its own output in
+ * any case.  Some rows of the launcher's are held back in passing, also where there is
+ * no line.  A line is
  * drawn only where the cursor is at the beginning of a row, so a prompt or a row that
  * the program draws piece by piece stays whole, and the line waits for its end.
  *
@@ -21,6 +24,7 @@
  * keeps off the last column, where a terminal would go on to the next row.
  */
 #include "node/cli/run_line.h"
+#include "node/cli/launcher_rows.h"
 #include "node/cli/run_figures.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +40,7 @@
 #include <unistd.h>
 
 #define TURN_NS UINT64_C(250000000)
+#define UNDECIDED_NS UINT64_C(50000000)
 enum {
     WIDTH = 80,
     LINE_BYTES = 256,
@@ -45,11 +50,16 @@ enum {
 };
 
 struct run_line {
-    struct run_figures *figures;
-    int from, to;      /* the pipe: what the job says; where it says so */
-    bool takes_output; /* standard output goes to the same terminal */
-    bool shown;        /* the line stands there */
-    bool inside;       /* the cursor is not at the beginning of a row */
+    struct run_figures *figures; /* NULL: there is no line */
+    int from, to;                /* the pipe: what the job says; where it says so */
+    bool takes_output;           /* standard output goes to the same place */
+    bool holds;                  /* rows of the launcher's */
+    struct launcher_rows rows;
+    uint64_t heard_ns;                            /* when the job said something last */
+    char out[PIECE_BYTES + ROWS_UNDECIDED_BYTES]; /* of a piece, what goes on */
+    size_t out_count;
+    bool shown;  /* the line stands there */
+    bool inside; /* the cursor is not at the beginning of a row */
     uint64_t began_ns, due_ns;
     struct {
         uint64_t at_ns, done;
@@ -76,22 +86,22 @@ bool run_line_fits(void)
              (S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode)));
 }
 
-static bool same_terminal(void)
+static bool same_place(void)
 {
     struct stat output, error;
-    return isatty(STDOUT_FILENO) && fstat(STDOUT_FILENO, &output) == 0 &&
-           fstat(STDERR_FILENO, &error) == 0 && output.st_rdev == error.st_rdev;
+    return fstat(STDOUT_FILENO, &output) == 0 && fstat(STDERR_FILENO, &error) == 0 &&
+           output.st_dev == error.st_dev && output.st_ino == error.st_ino;
 }
 
-struct run_line *run_line_new(const char *sheets, int ranks)
+struct run_line *run_line_new(const char *sheets, int ranks, bool shows, bool holds)
 {
     struct run_line *line = calloc(1, sizeof(*line));
     int ends[2];
     if (!line) {
         return NULL;
     }
-    line->figures = run_figures_new(sheets, ranks);
-    if (!line->figures || pipe2(ends, O_CLOEXEC) != 0) {
+    line->figures = shows ? run_figures_new(sheets, ranks) : NULL;
+    if ((shows && !line->figures) || pipe2(ends, O_CLOEXEC) != 0) {
         run_figures_free(line->figures);
         free(line);
         return NULL;
@@ -100,7 +110,8 @@ struct run_line *run_line_new(const char *sheets, int ranks)
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
     line->from = ends[0];
     line->to = ends[1];
-    line->takes_output = same_terminal();
+    line->takes_output = same_place();
+    line->holds = holds;
     line->began_ns = now_ns();
     return line;
 }
@@ -144,6 +155,23 @@ void run_line_erase(struct run_line *line)
     terminal_write(erasure, sizeof(erasure) - 1);
 }
 
+static void out_put(void *context, const char *bytes, size_t size)
+{
+    struct run_line *line = context;
+    memcpy(line->out + line->out_count, bytes, size);
+    line->out_count += size;
+}
+
+static void out_write(struct run_line *line)
+{
+    if (line->out_count > 0) {
+        run_line_erase(line);
+        terminal_write(line->out, line->out_count);
+        line->inside = line->out[line->out_count - 1] != '\n';
+    }
+    line->out_count = 0;
+}
+
 /* Passes on what there is, but not for ever. */
 static void job_hear(struct run_line *line)
 {
@@ -153,10 +181,21 @@ static void job_hear(struct run_line *line)
         if (got <= 0) {
             return;
         }
-        run_line_erase(line);
-        terminal_write(piece, (size_t)got);
-        line->inside = piece[got - 1] != '\n';
+        line->heard_ns = now_ns();
+        if (line->holds) {
+            launcher_rows_take(&line->rows, piece, (size_t)got, out_put, line);
+        } else {
+            out_put(line, piece, (size_t)got);
+        }
+        out_write(line);
     }
+}
+
+/* What may be the launcher's waits no longer for the rest of it. */
+static void rows_rest(struct run_line *line)
+{
+    launcher_rows_rest(&line->rows, out_put, line);
+    out_write(line);
 }
 
 static int width_get(void)
@@ -240,19 +279,29 @@ void run_line_pause(struct run_line *line, int pause_ms)
     if (!line) {
         return;
     }
+    if (line->rows.count > 0 && at_ns - line->heard_ns >= UNDECIDED_NS) {
+        rows_rest(line);
+    }
+    if (!line->figures) {
+        return;
+    }
     run_figures_hear(line->figures, at_ns);
     if (at_ns >= line->due_ns) {
         turn(line, at_ns);
     }
 }
 
-void run_line_free(struct run_line *line)
+void run_line_free(struct run_line *line, bool tells)
 {
     if (!line) {
         return;
     }
     job_hear(line);
+    rows_rest(line);
     run_line_erase(line);
+    if (tells) {
+        terminal_write(line->rows.kept, line->rows.kept_count);
+    }
     close(line->from);
     close(line->to);
     run_figures_free(line->figures);

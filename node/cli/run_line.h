@@ -1,4 +1,7 @@
-/* run_line.h - the live line of `moot run`: how far the job has come, on a terminal. */
+/* run_line.h - what `moot run` does with a job's output while it lasts: the live line,
+ * which says on a terminal how far the job has come, and the launcher's rows that are
+ * held back (launcher_rows.h).
+ */
 #ifndef NODE_CLI_RUN_LINE_H
 #define NODE_CLI_RUN_LINE_H
 
@@ -9,14 +12,16 @@ struct run_line;
 /* Whether standard error is a place for it, and nobody has said that he wants none. */
 bool run_line_fits(void);
 
-/* The line of a job of so many ranks, whose sheets go to that folder, which stays. NULL
- * without memory.  All functions accept NULL: there is no line then. */
-struct run_line *run_line_new(const char *sheets, int ranks);
-/* Passes on what the job has said, and erases the line. */
-void run_line_free(struct run_line *line);
+/* Of a job of so many ranks, whose sheets go to that folder, which stays: with a line
+ * or without, and with the launcher's rows or without.  NULL without memory.  All
+ * functions accept NULL: there is neither then. */
+struct run_line *run_line_new(const char *sheets, int ranks, bool shows, bool holds);
+/* Passes on what the job has said, erases the line, and if `tells` says what was held
+ * back. */
+void run_line_free(struct run_line *line, bool tells);
 
-/* In the job's process, before it is executed: what goes to the line's terminal goes
- * through run_line_pause() from here on. */
+/* In the job's process, before it is executed: what goes where standard error goes
+ * passes through run_line_pause() from here on. */
 void run_line_redirect(const struct run_line *line);
 
 /* Passes so much time, with the job's output and with the line when it is due. */

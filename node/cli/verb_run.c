@@ -52,8 +52,8 @@ struct job {
     size_t told;    /* of ranks below this number that failed after their moot */
     const char *deaths_word; /* as it was written */
     enum deaths deaths;
-    bool no_progress, launched;
-    struct run_line *line; /* NULL: none */
+    bool no_progress, verbose, launched;
+    struct run_line *line; /* NULL: the job's output goes its own way */
 };
 
 /* --- The command line ------------------------------------------------------------- */
@@ -83,6 +83,10 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
     int name = 0, status = CLI_OK;
     if (strcmp(option, "--no-progress") == 0) {
         job->no_progress = true;
+        return CLI_OK;
+    }
+    if (strcmp(option, "--verbose") == 0) {
+        job->verbose = true;
         return CLI_OK;
     }
     while (name < NAMES && !(value = cli_option(argc, argv, i, names[name]))) {
@@ -294,12 +298,15 @@ static void job_pause(void *context, int pause_ms)
 static int job_watch(struct job *job, char **argv)
 {
     static const struct launch_watch watch = {is_hopeless, job_become, job_pause};
-    if (!job->no_progress && run_line_fits()) {
-        job->line = run_line_new(job->sheets, job->ranks);
+    const bool shows = !job->no_progress && run_line_fits();
+    if (shows || !job->verbose) {
+        job->line = run_line_new(job->sheets, job->ranks, shows, !job->verbose);
     }
     job->launched = true;
     const int status = launch(argv, &watch, job);
-    run_line_free(job->line);
+    /* Where the launcher itself fails, and nobody made it, its words are evidence. */
+    run_line_free(job->line, status != CLI_OK && launch_signal() == 0 &&
+                                 job->culprit == OUTCOME_NOBODY);
     job->line = NULL;
     return status;
 }
@@ -626,7 +633,8 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run -n N [--faults PLAN] [--trace DIR] [--deaths WHICH] [--no-progress] [--] "
+        "run -n N [--faults PLAN] [--trace DIR] [--deaths WHICH] [--no-progress]\n"
+        "         [--verbose] [--] "
         "[MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that\n"
@@ -644,6 +652,8 @@ const struct verb verb_run = {
         "                   any (never)\n"
         "  --no-progress    without the line that tells on a terminal how far the\n"
         "                   tasks have come; so does the variable NO_PROGRESS\n"
+        "  --verbose        with the launcher's own rows about ranks that are gone,\n"
+        "                   such as PMIX ERROR\n"
         "\n"
         "Exit status: 0 if every rank ended well, was killed from outside or voted\n"
         "out, and at least one ended well; otherwise the status of the first rank "
