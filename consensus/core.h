@@ -304,6 +304,10 @@ struct core_output {
             int32_t code;
             const moot_hash *chain; /* MOOT_ERR_CYCLE: the tasks of the cycle */
             uint32_t chain_count;
+            bool for_good;     /* the task ends so for all, and never runs: */
+            uint32_t by;       /* this rank decided so, as its chair, */
+            uint64_t epoch;    /* in that view, */
+            uint64_t since_ns; /* and when, by this rank's clock */
         } verdict;
         struct message_diverged diverged;
         struct {

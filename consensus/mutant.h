@@ -119,6 +119,10 @@
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \
     X(LEAVEALONE, "who is ready goes on alone when all others have died")              \
+    X(VERDICTALONE, "a chair that ends a task tells its askers and records nothing")   \
+    X(VERDICTMUTE, "how a task ends is not reported in a new view")                    \
+    X(VERDICTRUNS, "who registers a task that ends for good claims it as any other")   \
+    X(VERDICTUNASKED, "a finder ends what nobody holds without asking the members")    \
     X(NOKEEPER, "what has no candidate left is not served, whoever has it")            \
     X(LEAVETOGETHER, "those who are ready go on when all others have died")            \
     X(LEAVEUNCOUNTED, "what a leaver and a chair say does not count for a scope")      \

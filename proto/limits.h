@@ -66,7 +66,7 @@ static_assert(LIMIT_ROLL_HASHES * (16u + LIMIT_SITE_BYTES + 8u) < LIMIT_FRAME_BY
               "a whole chunk with its call sites fits into one frame");
 static_assert(LIMIT_FAMILY_HASHES * 16u + 64u < LIMIT_FRAME_BYTES,
               "children fit a frame");
-static_assert(LIMIT_REPORT_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,
+static_assert(LIMIT_REPORT_ENTRIES * 64u + 64u < LIMIT_FRAME_BYTES,
               "a whole report fits into one frame");
 static_assert(LIMIT_CENSUS_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,
               "a whole census fits into one frame");

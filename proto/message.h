@@ -210,9 +210,22 @@ struct message_cancel {
     uint32_t by; /* rank whose program cancelled it */
 };
 
-/* VERDICT chair -> asker: the wait ends without a result. */
+/* VERDICT chair -> asker: the wait ends without a result; or, for good, the task does.
+ * Of a task that has candidates, and that nobody is known to hold, the finder first has
+ * all members hold it back. */
+enum verdict_what {
+    VERDICT_WAIT, /* this wait ends: MAYBE_RAN, RESULT_LOST, CYCLE, ... */
+    VERDICT_TASK, /* the task ends so, for all: it is not run any more */
+    VERDICT_ASK,  /* finder -> member: hold it back, and say whether you hold it */
+    VERDICT_VOID  /* finder -> member: somebody holds it; it goes on */
+};
 struct message_verdict {
-    int32_t code; /* MOOT_ERR_NOT_HELD, _MAYBE_RAN, _RESULT_LOST, _CYCLE */
+    int32_t code; /* not MOOT_OK */
+    enum verdict_what what;
+    /* TASK: */
+    uint32_t by;     /* the rank that decided so, as its chair or finder, */
+    uint64_t epoch;  /* in that view, */
+    uint64_t age_ns; /* so long ago */
 };
 
 /* ROLL: a chunk, or what there is of the last one, of the announcer's roll; and of the
@@ -379,15 +392,17 @@ struct message_paxos {
 };
 
 /* REPORT member -> chair: what it has of the keys that the chair took over.
- * HANDOVER leaver -> next chair: what it has accepted as a voter (ACCEPTED, MAYBE). */
+ * HANDOVER leaver -> next chair: what it has accepted as a voter (ACCEPTED, MAYBE), and
+ * how tasks end that it chairs (VERDICT). */
 enum report_what {
     REPORT_OWN,
     REPORT_RESULT,
     REPORT_ACCEPTED,
     REPORT_MAYBE,
     REPORT_LOST, /* it had a result, whose bytes are gone, that cannot be made again */
-    REPORT_SEEN  /* it knows that it ended well, and the bytes are gone: made again or
+    REPORT_SEEN, /* it knows that it ended well, and the bytes are gone: made again or
                     not, it is cancelled no more */
+    REPORT_VERDICT /* it ends with that code, as its chair has decided */
 };
 struct message_report {
     bool last; /* of this epoch from this sender to this receiver */
@@ -395,10 +410,13 @@ struct message_report {
     const struct message_entry {
         moot_hash hash;
         enum report_what what;
-        uint32_t owner;   /* RESULT: whose; ACCEPTED: the winner */
-        uint64_t epoch;   /* ACCEPTED, MAYBE: in which it was accepted */
+        uint32_t owner; /* RESULT: whose; ACCEPTED: the winner; VERDICT: who decided */
+        uint64_t
+            epoch; /* ACCEPTED, MAYBE: in which it was accepted; VERDICT: likewise */
         bool has_payload; /* RESULT */
         enum evidence evidence;
+        int32_t code;    /* VERDICT: what it ends with, */
+        uint64_t age_ns; /* decided so long ago */
     } *entry;
 };
 

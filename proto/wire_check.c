@@ -184,7 +184,14 @@ static const char *check_cancel(const struct message *message)
 
 static const char *check_verdict(const struct message *message)
 {
-    return error_known(message->u.verdict.code) ? NULL : "VERDICT: no such error";
+    const struct message_verdict *verdict = &message->u.verdict;
+    if (!error_known(verdict->code)) {
+        return "VERDICT: no such error";
+    }
+    if (verdict->what > VERDICT_VOID) {
+        return "VERDICT: no such way";
+    }
+    return verdict->by < LIMIT_RANKS ? NULL : "VERDICT: a rank is beyond the limit";
 }
 
 static const char *check_roll(const struct message *message)

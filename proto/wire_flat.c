@@ -103,7 +103,10 @@ static const struct flat_field accept_fields[] = {
     BOOL(3, accept.maybe),
 };
 static const struct flat_field cancel_fields[] = {UINT32(1, cancel.by)};
-static const struct flat_field verdict_fields[] = {SINT32(1, verdict.code)};
+static const struct flat_field verdict_fields[] = {
+    SINT32(1, verdict.code),  UINT32(2, verdict.what),   UINT32(3, verdict.by),
+    UINT64(4, verdict.epoch), UINT64(5, verdict.age_ns),
+};
 static const struct flat_field roll_fields[] = {
     UINT32(1, roll.lane),   UINT64(2, roll.first),    UINT32(3, roll.count),
     BOOL(4, roll.partial),  FIXED64(5, roll.sum.low), FIXED64(6, roll.sum.high),

@@ -227,6 +227,10 @@ static bool get_verdict(struct reader *reader, const Moot__Message *message,
 {
     (void)reader;
     out->u.verdict.code = message->verdict->code;
+    out->u.verdict.what = (enum verdict_what)message->verdict->what;
+    out->u.verdict.by = message->verdict->by;
+    out->u.verdict.epoch = message->verdict->epoch;
+    out->u.verdict.age_ns = message->verdict->age_ns;
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "proto/wire_private.h"
 
 #include "hashing/identity.h"
+#include "proto/error.h"
 #include "proto/moot_error.h"
 
 static_assert(LIMIT_RANKS <= 1u << BALLOT_RANK_BITS, "a ballot has room for its rank");
@@ -152,7 +153,7 @@ const char *wire_check_report(const struct message *message)
         if (hash_is_zero(&entry->hash)) {
             return "a hash in a list is zero";
         }
-        if (entry->what > REPORT_SEEN) {
+        if (entry->what > REPORT_VERDICT) {
             return "REPORT: no such thing to report";
         }
         if (entry->owner >= LIMIT_RANKS) {
@@ -160,6 +161,10 @@ const char *wire_check_report(const struct message *message)
         }
         if (entry->evidence >= EVIDENCE_END) {
             return "REPORT: no such evidence";
+        }
+        if (entry->what == REPORT_VERDICT ? !error_known(entry->code)
+                                          : entry->code != 0) {
+            return "REPORT: no such end of a task";
         }
     }
     return NULL;

@@ -148,7 +148,8 @@ bool wire_get_report(struct reader *reader, const Moot__Message *message,
         return false;
     }
     if (from->n_whats != count || from->n_owners != count || from->n_epochs != count ||
-        from->n_payloads != count || from->n_evidences != count) {
+        from->n_payloads != count || from->n_evidences != count ||
+        from->n_codes != count || from->n_ages_ns != count) {
         return wire_refuse(reader, "REPORT: the lists of entries differ in length");
     }
     struct message_entry *entries =
@@ -164,6 +165,8 @@ bool wire_get_report(struct reader *reader, const Moot__Message *message,
             .epoch = from->epochs[i],
             .has_payload = from->payloads[i],
             .evidence = (enum evidence)from->evidences[i],
+            .code = from->codes[i],
+            .age_ns = from->ages_ns[i],
         };
     }
     to->last = from->last;

@@ -8,8 +8,9 @@
 enum {
     /* An uid, a rank and a host. */
     ENCODER_NEWCOMER_BYTES = sizeof(uint64_t) + 2 * sizeof(uint32_t),
-    /* An epoch, a what, an owner, whether there is a payload, evidence and a hash. */
-    ENCODER_ENTRY_BYTES = sizeof(uint64_t) + 3 * sizeof(uint32_t) +
+    /* An epoch and an age, a what, an owner, evidence and a code, whether there is a
+     * payload, and a hash. */
+    ENCODER_ENTRY_BYTES = 2 * sizeof(uint64_t) + 4 * sizeof(uint32_t) +
                           sizeof(protobuf_c_boolean) + sizeof(moot_hash)
 };
 static_assert(sizeof(protobuf_c_boolean) == sizeof(uint32_t), "entries stay aligned");
@@ -125,8 +126,10 @@ void wire_put_report(struct encoder *encoder, const struct message *message)
     moot__report__init(to);
     to->last = report->last;
     to->n_whats = to->n_owners = to->n_epochs = count;
-    to->n_payloads = to->n_evidences = count;
+    to->n_payloads = to->n_evidences = to->n_codes = to->n_ages_ns = count;
     to->epochs = wire_scratch_take(encoder, count * sizeof(*to->epochs));
+    to->ages_ns = wire_scratch_take(encoder, count * sizeof(*to->ages_ns));
+    to->codes = wire_scratch_take(encoder, count * sizeof(*to->codes));
     to->whats = wire_scratch_take(encoder, count * sizeof(*to->whats));
     to->owners = wire_scratch_take(encoder, count * sizeof(*to->owners));
     to->payloads = wire_scratch_take(encoder, count * sizeof(*to->payloads));
@@ -139,6 +142,8 @@ void wire_put_report(struct encoder *encoder, const struct message *message)
         to->owners[i] = entry->owner;
         to->payloads[i] = entry->has_payload;
         to->evidences[i] = entry->evidence;
+        to->codes[i] = entry->code;
+        to->ages_ns[i] = entry->age_ns;
         hashes[i] = entry->hash;
     }
     to->hashes = wire_borrow(hashes, count * sizeof(*hashes));

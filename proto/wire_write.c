@@ -167,6 +167,10 @@ static void put_verdict(struct encoder *encoder, const struct message *message)
     Moot__Verdict *to = encoder->message.verdict = &encoder->body.verdict;
     moot__verdict__init(to);
     to->code = message->u.verdict.code;
+    to->what = message->u.verdict.what;
+    to->by = message->u.verdict.by;
+    to->epoch = message->u.verdict.epoch;
+    to->age_ns = message->u.verdict.age_ns;
 }
 
 static void put_roll(struct encoder *encoder, const struct message *message)

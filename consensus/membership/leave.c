@@ -335,9 +335,9 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
     }
 }
 
-/* What a voter knows of a once task, for its next chair. */
-static void hand_over_acceptance(struct core *core, const struct task_record *task,
-                                 const struct rankset *staying)
+static void hand_over_entry(struct core *core, const struct rankset *staying,
+                            const struct task_record *task,
+                            const struct message_entry *said)
 {
     assert(core->membership.leave.going && core->ownership.unfinished_count == 0);
     struct message_entry *entry = out_borrow(core, sizeof(*entry));
@@ -347,15 +347,31 @@ static void hand_over_acceptance(struct core *core, const struct task_record *ta
     if (message == NULL) {
         return;
     }
-    *entry = (struct message_entry){
-        .hash = task->hash,
-        .what = task->maybe ? REPORT_MAYBE : REPORT_ACCEPTED,
-        .owner = task->maybe ? 0 : task_ext(task)->accepted,
-        .epoch = task_ext(task)->accepted_epoch,
-    };
+    *entry = *said;
     message->u.report =
         (struct message_report){.last = true, .count = 1, .entry = entry};
     core->membership.leave.untaken++;
+}
+
+/* What a voter knows of a once task, for its next chair; and what a chair has decided
+ * of a task that ends for good, of which perhaps nobody else has heard. */
+static void hand_over_known(struct core *core, const struct task_record *task,
+                            const struct rankset *staying)
+{
+    bool chairs = task->chair == core->rank || task->finder;
+    if (task->maybe || task_ext(task)->accepted < core->size) {
+        const struct message_entry accepted = {
+            .hash = task->hash,
+            .what = task->maybe ? REPORT_MAYBE : REPORT_ACCEPTED,
+            .owner = task->maybe ? 0 : task_ext(task)->accepted,
+            .epoch = task_ext(task)->accepted_epoch,
+        };
+        hand_over_entry(core, staying, task, &accepted);
+    }
+    if (task_ends_with(task) != 0 && chairs) {
+        const struct message_entry ends = verdict_entry(core, task);
+        hand_over_entry(core, staying, task, &ends);
+    }
 }
 
 static void hand_over_acceptances(struct core *core, const struct rankset *staying)
@@ -366,8 +382,8 @@ static void hand_over_acceptances(struct core *core, const struct rankset *stayi
     core->membership.leave.accepts_told = true;
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
         const struct task_record *task = table_at(core, i);
-        if (task != NULL && (task->maybe || task_ext(task)->accepted < core->size)) {
-            hand_over_acceptance(core, task, staying);
+        if (task != NULL) {
+            hand_over_known(core, task, staying);
         }
     }
 }
@@ -454,6 +470,11 @@ static void remember(struct core *core, const struct message_entry *entry)
     bool gone = scope_is_dropped(core, &entry->hash) ||
                 reclaim_once_is_gone(core, &entry->hash);
     struct task_record *task = gone ? NULL : table_enter(core, &entry->hash);
+    if (task != NULL && entry->what == REPORT_VERDICT) {
+        const struct task_end ends = verdict_from_entry(core, entry);
+        verdict_learn(core, task, &ends);
+        return;
+    }
     bool known = task == NULL || (task_ext(task)->accepted != NOBODY &&
                                   task_ext(task)->accepted_epoch >= entry->epoch);
     if (known || entry->owner >= core->size) {

@@ -66,6 +66,12 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
     case REPORT_SEEN:
         found->seen = true;
         break;
+    case REPORT_VERDICT:
+        found->ends = verdict_from_entry(core, entry);
+        if (!task->frozen) { /* else it is judged with all that is reported */
+            verdict_learn(core, task, &found->ends);
+        }
+        break;
     }
 }
 
@@ -111,6 +117,9 @@ static uint32_t judge(const struct core *core, const struct task_record *task)
     } else if (found != NULL && found->running != NOBODY) {
         return found->running;
     }
+    if (found != NULL && found->ends.code != 0) {
+        return REC_VERDICT;
+    }
     if (found != NULL && is_lost(task)) {
         return REC_LOST;
     }
@@ -135,6 +144,9 @@ static void decide_frozen(struct core *core)
             continue;
         }
         task->rec = judge(core, task);
+        if (task->rec == REC_VERDICT) {
+            task_ext_get(core, task)->ends = task_ext(task)->recovery->ends;
+        }
         task->maybe |= task->rec == REC_MAYBE;
         task->lost |= task->rec == REC_LOST;
         task->seen |= was_seen(task);
@@ -165,7 +177,8 @@ static void accept_again(struct core *core)
         if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
             task->chair == core->rank && !task->finder && task->rec != NOBODY &&
             task->rec != REC_LOST && /* which voters need not know */
-            !is_accepted_here(core, task) && !is_over(core, task) && !MUTANT(NOREACC)) {
+            task->rec != REC_VERDICT && !is_accepted_here(core, task) &&
+            !is_over(core, task) && !MUTANT(NOREACC)) {
             once_reaccept(core, task);
         }
     }

@@ -104,6 +104,9 @@ static void report_task(struct core *core, struct mail *mail,
         entry.what = REPORT_SEEN;
         mail_to_chair(core, mail, task, entry);
     }
+    if (task_ends_with(task) != 0 && moved && !MUTANT(VERDICTMUTE)) {
+        mail_to_chair(core, mail, task, verdict_entry(core, task));
+    }
     if (task->maybe) {
         entry.what = REPORT_MAYBE;
         entry.epoch = task_ext(task)->accepted_epoch;
@@ -213,6 +216,7 @@ static void reset_docket(struct requests *requests, bool *unfinished_ballot)
     rankset_release(&requests->never);
     rankset_release(&requests->acks);
     requests->seek_sent = false;
+    requests->failing = false;
     requests->balloting = false;
     requests->reaccepting = false;
     requests->winner = NOBODY;
@@ -261,6 +265,7 @@ static void enter_task(struct core *core, struct task_record *task, struct mail 
     struct task_ext *of_task = task->task_ext;
     if (of_task != NULL) {
         rankset_release(&of_task->seekers);
+        of_task->kept_for = NOBODY; /* a new view's finder asks anew */
     }
     if (of_task != NULL && of_task->recovery != NULL) {
         rankset_release(&of_task->recovery->at);

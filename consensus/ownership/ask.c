@@ -206,6 +206,10 @@ HOT void ask_consider(struct core *core, struct task_record *task)
     if (!ask_wants(task) || task->own != CORE_OWN_NONE) {
         return;
     }
+    if (task_ends_with(task) != 0) {
+        verdict_end_wait(core, task);
+        return;
+    }
     if (task->chair == NOBODY) {
         return; /* a newcomer, which is in no view yet */
     }

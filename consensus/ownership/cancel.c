@@ -28,7 +28,8 @@
 
 static bool has_ended(const struct task_record *task)
 {
-    return task->own == CORE_OWN_DONE || task->have != CORE_HAVE_NOTHING;
+    return task->own == CORE_OWN_DONE || task->have != CORE_HAVE_NOTHING ||
+           task_ends_with(task) != 0;
 }
 
 bool cancel_is_agreed(const struct core *core, const struct task_record *task)

@@ -187,7 +187,7 @@ HOT void chair_claim(struct core *core, struct task_record *task)
     if (task->chair == core->rank && task->held && !task->finder &&
         (task->rec == NOBODY || MUTANT(AMNESIA)) && !balloting && !task->frozen &&
         !core->membership.no_quorum && !is_keeper(core, task) &&
-        !leave_forbids_claim(core, task)) {
+        !verdict_forbids(core, task) && !leave_forbids_claim(core, task)) {
         propose(core, task, core->rank, EVIDENCE_CLAIM);
     }
 }
@@ -226,45 +226,10 @@ static void seek(struct core *core, struct task_record *task)
     }
 }
 
-/* NOT_HELD, the direct way: every member has said that it never will. */
-static void fail_if_nobody_will(struct core *core, struct task_record *task)
+/* The waits for it end with this, and nothing else does. */
+static void fail_waits(struct core *core, struct task_record *task, int32_t code)
 {
-    assert(task->own == CORE_OWN_NONE);
-    struct requests *requests = task->requests;
-    bool mine = ask_never_will_hold(core, task);
-    if (mine && requests->seek_sent &&
-        rankset_count(&requests->never) + 1 >= rankset_count(&core->members)) {
-        chair_fail(core, task, MOOT_ERR_NOT_HELD, UINT64_MAX);
-    }
-}
-
-void chair_fail(struct core *core, struct task_record *task, int32_t code,
-                uint64_t len_max)
-{
-    assert(code < 0 && (task->chair == core->rank || task->finder));
-    struct requests *requests = task->requests;
-    bool self = false;
-    for (uint32_t i = requests->asker_count; i-- > 0;) {
-        struct asker asker = requests->askers[i];
-        if (asker.want == WANT_NOTHING || asker.len > len_max) {
-            continue;
-        }
-        requests->askers[i] = requests->askers[--requests->asker_count];
-        if (asker.rank == core->rank) {
-            self = true;
-            continue;
-        }
-        struct message *message = out_send(core, asker.rank, MESSAGE_VERDICT, task);
-        if (message != NULL) {
-            message->u.verdict.code = code;
-        }
-    }
-    if (!requests_is_wanted(requests)) {
-        undecided_remove(core, task);
-    }
-    if (self) {
-        graph_verdict(core, task, code, NULL, 0);
-    }
+    verdict_tell_askers(core, task, &(struct message_verdict){.code = code});
 }
 
 uint64_t chair_least_len(const struct task_record *task)
@@ -316,17 +281,41 @@ static bool is_to_pass_on(const struct core *core, const struct task_record *tas
            leave_another_may_run(core, task);
 }
 
+/* It is no chair, but the reports have told every member alike who has the result. */
+static bool is_somewhere(const struct core *core, const struct task_record *task)
+{
+    const struct recovery *found = task_ext(task)->recovery;
+    return task->chair == core->rank && task->rec < core->size &&
+           (task->have == CORE_HAVE_DATA ||
+            (found != NULL && !rankset_empty(&found->at)));
+}
+
+static void retest_as_finder(struct core *core, struct task_record *task)
+{
+    assert(task->finder && task->requests != NULL);
+    if (is_somewhere(core, task)) {
+        undecided_remove(core, task);
+        notify_askers(core, task, false);
+        return;
+    }
+    seek(core, task);
+    verdict_if_nobody_will(core, task);
+}
+
 void chair_retest(struct core *core, struct task_record *task)
 {
     bool passes_on = is_to_pass_on(core, task);
     struct requests *requests = passes_on ? requests_of(core, task) : task->requests;
     if (requests == NULL || requests->balloting ||
-        (task->frozen && !MUTANT(JOINNOWAIT))) {
+        (task->frozen && !MUTANT(JOINNOWAIT)) || verdict_holds_back(task)) {
+        return;
+    }
+    if (task_ends_with(task) != 0) {
+        verdict_serve(core, task);
         return;
     }
     if (task->finder) {
-        seek(core, task);
-        fail_if_nobody_will(core, task);
+        retest_as_finder(core, task);
         return;
     }
     if (task->chair != core->rank) {
@@ -339,17 +328,17 @@ void chair_retest(struct core *core, struct task_record *task)
     if (task->rec == REC_MAYBE) {
         if (!core->membership.no_quorum ||
             MUTANT(QUORUMMAYBE)) { /* others may know better */
-            chair_fail(core, task, MOOT_ERR_MAYBE_RAN, UINT64_MAX);
+            fail_waits(core, task, MOOT_ERR_MAYBE_RAN);
         }
         return;
     }
     if (task->rec == REC_LOST) {
-        chair_fail(core, task, MOOT_ERR_RESULT_LOST, UINT64_MAX);
+        fail_waits(core, task, MOOT_ERR_RESULT_LOST);
         return;
     }
     if ((task->rec == NOBODY || MUTANT(NOKEEPER)) && is_keeper(core, task) &&
         !core->membership.no_quorum) {
-        chair_fail(core, task, MOOT_ERR_NO_CANDIDATE, UINT64_MAX);
+        fail_waits(core, task, MOOT_ERR_NO_CANDIDATE);
         return;
     }
     bool gives = requests->asker_count > 0 || passes_on;
@@ -362,7 +351,7 @@ void chair_retest(struct core *core, struct task_record *task)
         notify_askers(core, task, false);
     } else if (!requests->balloting && !chair_has_holder(core, task)) {
         seek(core, task);
-        fail_if_nobody_will(core, task);
+        verdict_if_nobody_will(core, task);
     }
 }
 
@@ -415,7 +404,7 @@ static bool yield_when_quiet(struct core *core, struct task_record *task)
         return false;
     }
     if (core->options.mode == CORE_STRICT) {
-        chair_fail(core, task, MOOT_ERR_DIVERGED, UINT64_MAX);
+        fail_waits(core, task, MOOT_ERR_DIVERGED);
     } else {
         propose(core, task, winner, EVIDENCE_QUIET);
     }
@@ -557,6 +546,9 @@ void chair_on_motion(struct core *core, uint32_t from, struct task_record *task,
     bool found = task->finder;
     if (!task_learn_candidates(core, task, motion->candidates)) {
         return;
+    }
+    if (motion->holds && task->requests != NULL && task->requests->failing) {
+        verdict_void(core, task);
     }
     if (found && !task->finder) { /* a wait or cancel of our own went to the finder */
         agenda_add(core, task, AGENDA_ASK | AGENDA_CANCEL);

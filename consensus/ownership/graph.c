@@ -501,6 +501,18 @@ int graph_done(struct core *core, struct task_record *task, int32_t status,
     return MOOT_OK;
 }
 
+/* If it ends so for good: who says so, since when. */
+static void note_end(const struct task_record *task, struct core_output *output)
+{
+    const struct task_end *ends = &task_ext(task)->ends;
+    if (ends->code != 0 && ends->code == output->u.verdict.code) {
+        output->u.verdict.for_good = true;
+        output->u.verdict.by = ends->by;
+        output->u.verdict.epoch = ends->epoch;
+        output->u.verdict.since_ns = ends->since_ns;
+    }
+}
+
 void graph_verdict(struct core *core, struct task_record *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count)
 {
@@ -515,6 +527,7 @@ void graph_verdict(struct core *core, struct task_record *task, int32_t code,
         output->u.verdict.code = code;
         output->u.verdict.chain = chain;
         output->u.verdict.chain_count = chain_count;
+        note_end(task, output);
     }
     for (struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {
         if (edge->waiting) {

@@ -29,7 +29,7 @@ static uint32_t server_of(const struct core *core, const struct task_record *tas
 static void send_decision(struct core *core, struct task_record *task,
                           const struct message_asker *askers, size_t count)
 {
-    assert(task->chair == core->rank && !task->finder && task->rec < core->size);
+    assert(task->chair == core->rank && task->rec < core->size);
     struct message *message =
         out_send(core, server_of(core, task), MESSAGE_DECISION, task);
     if (message == NULL) {

@@ -139,8 +139,6 @@ void chair_claim(struct core *core, struct task_record *task); /* T2, if it may 
 void chair_retest(struct core *core, struct task_record *task);
 void chair_retest_all(struct core *core);    /* by the agenda */
 void chair_retest_passed(struct core *core); /* the lanes have blocked */
-void chair_fail(struct core *core, struct task_record *task, int32_t code,
-                uint64_t len_max);
 uint64_t chair_least_len(const struct task_record *task);
 /* Why the task has no owner, if this rank is to say; adds to `awaited` who is waited
  * for. */
@@ -150,6 +148,26 @@ uint64_t chair_deadline(const struct core *core);
 void chair_retest_due(struct core *core); /* whose vote timeout has passed */
 void chair_yield_all(struct core *core);  /* all is quiet: with the turns that follow */
 void chair_yield_some(struct core *core); /* a turn's share of that */
+
+/* --- verdict.c -------------------------------------------------------------------- */
+
+/* The task, which this rank chairs and for which no owner is decided, ends with `code`
+ * (T9): for all and for good.  Its record says so, whoever asks is told. */
+void verdict_decide(struct core *core, struct task_record *task, int32_t code);
+/* All is quiet and nobody is known to hold it: it ends NOT_HELD, at once if this rank
+ * is its chair; if it is its finder, when all members have said that they hold it back.
+ */
+void verdict_unheld(struct core *core, struct task_record *task);
+/* Keeps it, unless this rank knows better: it has the result, or runs it. */
+void verdict_learn(struct core *core, struct task_record *task,
+                   const struct task_end *ends);
+void verdict_on_verdict(struct core *core, uint32_t from, struct task_record *task,
+                        const struct message_verdict *verdict);
+/* What is known here, for a report; and what one says. */
+struct message_entry verdict_entry(const struct core *core,
+                                   const struct task_record *task);
+struct task_end verdict_from_entry(const struct core *core,
+                                   const struct message_entry *entry);
 
 /* --- once.c ----------------------------------------------------------------------- */
 

@@ -90,7 +90,8 @@ static void hold_asking(const struct task_record *task)
 static void hold_record(const struct core *core, const struct task_record *task)
 {
     bool mine = task->chair == core->rank && !task->finder && !task->frozen;
-    assert(task->rec < core->size || task->rec >= REC_LOST);
+    assert(task->rec != REC_VERDICT || task_ends_with(task) != 0);
+    assert(task->rec < core->size || task->rec >= REC_VERDICT);
     if (!mine) {
         return;
     }

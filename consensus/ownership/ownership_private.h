@@ -68,6 +68,25 @@ void cancel_on_decision(struct core *core, struct task_record *task,
                         const struct message_decision *decision);
 bool cancel_is_agreed(const struct core *core, const struct task_record *task);
 
+/* --- verdict.c -------------------------------------------------------------------- */
+
+/* Of a task that ends for good: its record is written, if this rank is its chair.
+ * False: it may be run. */
+bool verdict_forbids(struct core *core, struct task_record *task);
+/* A finder has asked whether it ends unheld: until that is known nobody decides. */
+bool verdict_holds_back(const struct task_record *task);
+/* This rank, a finder, has asked, and has heard of a holder: it goes on. */
+void verdict_void(struct core *core, struct task_record *task);
+/* Whoever has asked, this rank too, is told how the task ends. */
+void verdict_serve(struct core *core, struct task_record *task);
+/* Likewise this; who asks again is told again. */
+void verdict_tell_askers(struct core *core, struct task_record *task,
+                         const struct message_verdict *said);
+/* The wait here for a task that ends for good is over at once. */
+void verdict_end_wait(struct core *core, struct task_record *task);
+/* NOT_HELD, the direct way: every member has said that it never will hold it. */
+void verdict_if_nobody_will(struct core *core, struct task_record *task);
+
 /* --- once.c ----------------------------------------------------------------------- */
 
 /* Adds the voters that have not accepted yet. */

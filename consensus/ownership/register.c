@@ -156,6 +156,9 @@ COLD static void note_late_claim(struct core *core, const struct task_record *ta
 static void settle(struct core *core, struct task_record *task)
 {
     const bool wanted = task->needs_done + task->needs_data > 0;
+    if (task_ends_with(task) != 0) { /* so it will not run; its program may look */
+        verdict_end_wait(core, task);
+    }
     if (task->task_ext != NULL) { /* a finder may have been told until now, */
         agenda_add(core, task, AGENDA_CANCEL);
     }

@@ -44,7 +44,9 @@ static bool is_seen_to(const struct core *core, const struct task_record *task)
     bool yielded = task->chair == core->rank && task->rec != core->rank &&
                    rankset_has(&core->members, task->rec);
     bool another = task->chair != core->rank;
-    return task->own == CORE_OWN_NONE && !task->finder && (another || yielded);
+    bool judged = task->rec == REC_VERDICT;
+    return task->own == CORE_OWN_NONE && !task->finder &&
+           (another || yielded || judged);
 }
 
 HOT static bool is_released_but_for_askers(const struct core *core,

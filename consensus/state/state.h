@@ -207,6 +207,11 @@ static inline const struct task_ext *task_ext(const struct task_record *task)
 {
     return task->task_ext != NULL ? task->task_ext : &task_ext_at_first;
 }
+/* How the task ends for good, as far as is known here; MOOT_OK: not known. */
+static inline int32_t task_ends_with(const struct task_record *task)
+{
+    return task->task_ext != NULL ? task->task_ext->ends.code : 0;
+}
 /* Its inputs, input_count of them. */
 static inline struct edge *task_inputs(const struct task_record *task)
 {

@@ -23,6 +23,9 @@ struct task_record;
 #define NOBODY ((uint32_t)PLACEMENT_NOBODY)
 #define REC_MAYBE (NOBODY - 1) /* a chair's record: a once task that may have run */
 #define REC_LOST (NOBODY - 2)  /* one whose result is lost, and not to be made again */
+#define REC_VERDICT                                                                    \
+    (NOBODY - 3) /* one that ends with an error, for all and for good: `ends` says how \
+                  */
 
 /* An input of a task: a node in the consumer list of `from`.  Most edges stand in the
  * record of the task that they are an input of, so that this is known by where they
@@ -52,6 +55,15 @@ struct asker {
     uint64_t need, len;
 };
 
+/* How a task ends that nobody is to run any more, as its chair has decided; kept by who
+ * decided it and by whoever was told (verdict.c). */
+struct task_end {
+    int32_t code;      /* MOOT_OK: no such thing is known */
+    uint32_t by;       /* who decided so, */
+    uint64_t epoch;    /* in that view, */
+    uint64_t since_ns; /* and when, by this rank's clock; 0: before that began */
+};
+
 /* One task, as the reports of this epoch have it. */
 struct recovery {
     uint32_t owner, running; /* of a result; of a task that runs; NOBODY */
@@ -59,6 +71,7 @@ struct recovery {
     uint64_t accepted_epoch;
     enum evidence evidence;
     bool maybe, lost, seen;
+    struct task_end ends;
     struct rankset at; /* who has the result's bytes */
 };
 
@@ -70,6 +83,7 @@ struct requests {
     struct rankset never; /* members that said they never will hold it */
     uint64_t first_ask_ns;
     bool seek_sent;
+    bool failing; /* finder: all have been asked to hold it back, as nobody holds it */
     bool balloting;
     bool reaccepting;       /* the ballot repeats a record of an older view */
     uint32_t winner;        /* once: the one proposal of this epoch, */
@@ -94,6 +108,8 @@ struct task_ext {
     uint32_t accepted;  /* voter: the winner accepted in this epoch; NOBODY */
     uint32_t heir;      /* leaver: whom the result was handed to; NOBODY */
     uint32_t canceller; /* who cancelled it, as far as is known here; NOBODY */
+    uint32_t kept_for;  /* a finder that has asked whether it ends unheld; NOBODY */
+    struct task_end ends;
 };
 
 /* A record is measured in such pieces; to which ranks below PUSHED_NEAR a result was
@@ -137,7 +153,7 @@ struct task_record {
     bool let_go : 1;     /* the program uses it no more */
     bool counted : 1; /* in its chunk's facts, as one that is quiet (release_count.c) */
     uint32_t chair;
-    uint32_t rec; /* as chair: whom it decided for; NOBODY; MAYBE_RAN */
+    uint32_t rec; /* as chair: whom it decided for; NOBODY; REC_* */
 
     uint32_t owner;             /* whose result is here, or its own; NOBODY */
     uint32_t needs_done;        /* open needs for its end */

@@ -147,7 +147,7 @@ void table_replace(struct core *core, struct task_record *task)
 /* --- What few tasks have --------------------------------------------------------- */
 
 const struct task_ext task_ext_at_first = {
-    .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY};
+    .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY, .kept_for = NOBODY};
 
 static void seldom_release(struct task_ext *task_ext)
 {

@@ -164,16 +164,6 @@ static void on_pull(struct core *core, uint32_t from, struct task_record *task)
     graph_send_result(core, task, from, WANT_DATA);
 }
 
-static void on_verdict(struct core *core, struct task_record *task,
-                       const struct message_verdict *verdict)
-{
-    assert(task != NULL);
-    if (!task_satisfied(task)) {
-        task->lost |= verdict->code == MOOT_ERR_RESULT_LOST;
-        graph_verdict(core, task, verdict->code, NULL, 0);
-    }
-}
-
 static void on_accept(struct core *core, uint32_t from, struct task_record *task,
                       const struct message_accept *accept)
 {
@@ -195,7 +185,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(REFER, ask_on_refer(core, task, &message->u.refer))                              \
     X(ACCEPT, on_accept(core, from, task, &message->u.accept))                         \
     X(ACK, chair_on_ack(core, from, task))                                             \
-    X(VERDICT, on_verdict(core, task, &message->u.verdict))                            \
+    X(VERDICT, verdict_on_verdict(core, from, task, &message->u.verdict))              \
     X(ROLL, roll_on_roll(core, from, &message->u.roll))                                \
     X(WANT, roll_on_want(core, from, &message->u.want))                                \
     X(HASHES, roll_on_hashes(core, from, &message->u.hashes))                          \

@@ -192,7 +192,7 @@ static void carry_out(struct core *core, const moot_hash *hash, enum resolve_wha
         termination_on_chase(core, task, &start);
     } else if (task->requests != NULL && task->requests->undecided &&
                !chair_has_holder(core, task)) {
-        chair_fail(core, task, MOOT_ERR_NOT_HELD, chair_least_len(task));
+        verdict_unheld(core, task);
     }
 }
 

@@ -437,15 +437,18 @@ void wait_carry_verdict(struct moot *m, const struct core_output *output)
         return;
     }
     struct text story = {0};
+    bool again = output->u.verdict.for_good && seldom->verdict_count > 0 &&
+                 seldom->verdict == code;
     trace_verdict(m, task, code);
-    story_of_verdict(&story, m, task, code, output->u.verdict.chain,
-                     output->u.verdict.chain_count);
+    story_of_verdict(&story, m, task, output);
     free(seldom->verdict_story);
     seldom->verdict_story = story.bytes;
     seldom->verdict = code;
     seldom->verdict_count++;
     m->schedule.any_failed = true;
-    observe_verdict(m, task);
+    if (!again) {
+        observe_verdict(m, task);
+    }
     progress_ended(m);
     m->schedule.ended_ns = m->now_ns;
     if (task->lingers) {

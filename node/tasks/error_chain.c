@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-enum { RANKS_TEXT_BYTES = 256 };
+enum {
+    RANKS_TEXT_BYTES = 256,
+    NEWS_NS = 1000000 /* how long ago something was decided goes without saying */
+};
 
 /* Behind the text: a zero byte, a code, a rank. */
 enum { ROOT_BYTES = 1 + 4 + 4, TEXT_BYTES_MAX = LIMIT_ERROR_STORY_BYTES - ROOT_BYTES };
@@ -168,6 +171,24 @@ static void add_gone(struct text *story, const struct moot *m, enum member_state
     rankset_release(&gone);
 }
 
+/* The task ends so for all: who has decided that, and since when it stands. */
+static void add_decided(struct text *story, const struct moot *m,
+                        const struct task *task, const struct core_output *output)
+{
+    uint64_t since_ns = output->u.verdict.since_ns;
+    text_add(story, ", decided by rank %u in view %llu", output->u.verdict.by,
+             (unsigned long long)output->u.verdict.epoch);
+    if (m->now_ns > since_ns + NEWS_NS) {
+        text_add(story, ", ");
+        text_add_duration(story, m->now_ns - since_ns);
+        text_add(story, " ago");
+    }
+    if (task->held) {
+        text_add(story, "; rank %u has spawned it, and nobody runs it any more",
+                 m->group.rank);
+    }
+}
+
 /* Who could have run it. */
 static void add_candidates(struct text *story, const struct moot *m,
                            const struct task *task)
@@ -187,18 +208,35 @@ static void add_candidates(struct text *story, const struct moot *m,
     core_task_view_release(&view);
 }
 
-void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
-                      int code, const moot_hash *chain, uint32_t chain_count)
+static bool is_barred(const struct moot *m, const struct task *task)
 {
-    /* Of a task that is held right here the candidates alone can be missing. */
-    bool barred = code == MOOT_ERR_NOT_HELD && task->held;
+    struct core_task_view view;
+    if (!task->held || !core_task_look(m->core, &task->hash, &view)) {
+        return false;
+    }
+    bool barred =
+        view.candidates != NULL && !rankset_has(view.candidates, m->group.rank);
+    core_task_view_release(&view);
+    return barred;
+}
+
+void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
+                      const struct core_output *output)
+{
+    /* Of a task that is held right here the candidates may be missing. */
+    const int code = output->u.verdict.code;
+    bool barred = code == MOOT_ERR_NOT_HELD && is_barred(m, task);
     const char *what =
         barred ? "no candidate of the task holds it, and none will" : error_text(code);
     task_describe(story, task);
-    text_add(story, ": %s (%s), found on rank %u", what, error_name(code),
-             m->group.rank);
+    text_add(story, ": %s (%s)", what, error_name(code));
+    if (output->u.verdict.for_good) {
+        add_decided(story, m, task, output);
+    } else {
+        text_add(story, ", found on rank %u", m->group.rank);
+    }
     if (code == MOOT_ERR_CYCLE) {
-        add_cycle(story, m, chain, chain_count);
+        add_cycle(story, m, output->u.verdict.chain, output->u.verdict.chain_count);
     }
     if (barred) {
         add_candidates(story, m, task);

@@ -36,8 +36,9 @@ void story_of_input(struct text *story, const struct moot *m, const struct task 
                     const struct task *input);
 void story_of_cancel(struct text *story, const struct moot *m, const struct task *task,
                      uint32_t by, bool ran);
+/* CORE_OUT_VERDICT. */
 void story_of_verdict(struct text *story, const struct moot *m, const struct task *task,
-                      int code, const moot_hash *chain, uint32_t chain_count);
+                      const struct core_output *output);
 /* What a wait for the task says that ended with `code`. */
 void story_of_wait(struct text *story, const struct moot *m, const struct task *task,
                    int code);

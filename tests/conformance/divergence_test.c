@@ -121,8 +121,8 @@ static void nobody_who_may_own_it_holds(struct seat *seat)
     }
 }
 
-/* Of a task that all have released, and that is long forgotten, the story says so; who
- * spawns it again has it. */
+/* Of a task that all have released, and that is long forgotten, the story says so; that
+ * nobody holds it is then decided. */
 static void asks_too_late(struct seat *seat)
 {
     enum { COUNT = 8192 }; /* with small_window */
@@ -141,7 +141,30 @@ static void asks_too_late(struct seat *seat)
           strstr(moot_last_error(seat->m), "forgotten here (MOOT_WINDOW)") != NULL);
     EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
     meet(seat);
-    CHECK(seat, fetch_u64(seat, spawn_u64(seat, SQUARE, 0)) == 0);
+    task = spawn_u64(seat, SQUARE, 0);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
+}
+
+/* Rank 0 was told that nobody holds it; who spawns it since is told the same, and when
+ * that was decided.  The task next to it is another. */
+static void nobody_held_it_then(struct seat *seat)
+{
+    const uint64_t x = 4242;
+    moot_hash hash = hash_u64(seat, SQUARE, x);
+    moot_task task;
+    if (seat->rank == 0) {
+        EXPECT(seat, moot_task_find(seat->m, &hash, &task), MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
+    }
+    EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
+    task = spawn_u64(seat, SQUARE, x);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
+    CHECK(seat, told(seat, ", decided by rank ") && told(seat, " in view 1"));
+    CHECK(seat, told(seat, "nobody runs it any more"));
+    moot_task_info info;
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    CHECK(seat, info.state == MOOT_TASK_FAILED && info.status == MOOT_ERR_NOT_HELD);
+    CHECK(seat, fetch_u64(seat, spawn_u64(seat, SQUARE, x + 1)) == (x + 1) * (x + 1));
 }
 
 /* --- Room ----------------------------------------------------------------------- */
@@ -470,6 +493,7 @@ static const struct scene scenes[] = {
     SCENE(conditional, .knobs = NULL),
     SCENE(declines, .knobs = NULL),
     SCENE(nobody_holds, .knobs = NULL),
+    SCENE(nobody_held_it_then, .knobs = NULL),
     SCENE(nobody_who_may_own_it_holds, .sizes = {2, 3}),
     SCENE(asks_too_late, .knobs = small_window),
     SCENE(spawns_what_nobody_else_does, .knobs = small_window),

@@ -89,7 +89,9 @@ static inline void say_of_tasks(struct message *message)
         message->u.cancel.by = draw(world.size);
         break;
     case MESSAGE_VERDICT:
-        message->u.verdict.code = MOOT_ERR_NOT_HELD;
+        message->u.verdict = (struct message_verdict){
+            MOOT_ERR_NOT_HELD, (enum verdict_what)draw(VERDICT_VOID + 1),
+            draw(world.size), 1 + draw(3), draw_word()};
         break;
     case MESSAGE_RESOLVE:
         message->u.resolve.what = (enum resolve_what)draw(2);
@@ -197,12 +199,14 @@ static inline void say_of_views(struct message *message, struct message_view *vi
         message->u.view = *view;
         break;
     case MESSAGE_REPORT:
-        entry = (struct message_entry){.hash = *draw_hash(),
-                                       .what = (enum report_what)draw(4),
-                                       .owner = draw(world.size),
-                                       .epoch = 1 + draw(3),
-                                       .has_payload = draw_bool(),
-                                       .evidence = EVIDENCE_CLAIM};
+        entry =
+            (struct message_entry){.hash = *draw_hash(),
+                                   .what = (enum report_what)draw(REPORT_VERDICT + 1),
+                                   .owner = draw(world.size),
+                                   .epoch = 1 + draw(3),
+                                   .has_payload = draw_bool(),
+                                   .evidence = EVIDENCE_CLAIM};
+        entry.code = entry.what == REPORT_VERDICT ? MOOT_ERR_NOT_HELD : 0;
         message->u.report = (struct message_report){draw_bool(), draw(2), &entry};
         break;
     case MESSAGE_FENCED:

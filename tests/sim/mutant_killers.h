@@ -51,7 +51,7 @@ static const struct swarm_job storms[] = {
 static const char *const benches[] = {
     "core_test",    "view_test",      "view_rules_test", "scope_test",  "leave_test",
     "drop_test",    "drop_view_test", "lost_test",       "cancel_test", "stub_test",
-    "silence_test", "deserted_test",  "keeper_test"};
+    "silence_test", "deserted_test",  "keeper_test",     "verdict_test"};
 
 struct killer {
     enum mutant mutant;
@@ -88,6 +88,10 @@ static const struct killer killers[] = {
      {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
      .seed = 8},
     {MUTANT_MEETMIXED, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 3},
+    {MUTANT_VERDICTALONE, .bench = "verdict_test"},
+    {MUTANT_VERDICTMUTE, .bench = "verdict_test"},
+    {MUTANT_VERDICTRUNS, .bench = "verdict_test"},
+    {MUTANT_VERDICTUNASKED, .bench = "verdict_test"},
     {MUTANT_ROUNDEARLY, .bench = "drop_round_test"},
     {MUTANT_PRESSMUTE, .bench = "drop_test"},
     {MUTANT_CUTUNTOLD, .bench = "drop_test"},

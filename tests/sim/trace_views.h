@@ -54,8 +54,9 @@ static inline void gather(struct trace *trace, uint32_t rank, uint32_t from,
                 entry->what == REPORT_MAYBE ? REC_MAYBE : (int)entry->owner;
         }
         break;
-    case REPORT_LOST: /* not in the models: it keeps a chair from running it again */
-    case REPORT_SEEN: /* nor this: from cancelling it */
+    case REPORT_LOST:    /* not in the models: it keeps a chair from running it again */
+    case REPORT_SEEN:    /* nor this: from cancelling it */
+    case REPORT_VERDICT: /* nor verdicts: nobody runs what one is about */
         break;
     }
 }

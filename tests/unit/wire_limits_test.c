@@ -77,6 +77,8 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(REFER)->refer.candidates = NULL;
     ROW(ACCEPT)->accept.winner = LIMIT_RANKS;
     ROW(VERDICT)->verdict.code = MOOT_OK;
+    ROW(VERDICT)->verdict.what = (enum verdict_what)(VERDICT_VOID + 1);
+    ROW(VERDICT)->verdict.by = LIMIT_RANKS;
     ROW(ROLL)->roll.first = 0;
     ROW(WANT)->want.lane = LIMIT_LANES;
     ROW(HASHES)->hashes.count = LIMIT_ROLL_HASHES + 1;

@@ -171,7 +171,9 @@ static bool same_report(const struct message_report *a, const struct message_rep
                a->entry[i].owner == b->entry[i].owner &&
                a->entry[i].epoch == b->entry[i].epoch &&
                a->entry[i].has_payload == b->entry[i].has_payload &&
-               a->entry[i].evidence == b->entry[i].evidence;
+               a->entry[i].evidence == b->entry[i].evidence &&
+               a->entry[i].code == b->entry[i].code &&
+               a->entry[i].age_ns == b->entry[i].age_ns;
     }
     return same;
 }
@@ -205,7 +207,11 @@ static bool same_small(const struct message *a, const struct message *b)
         return a->u.cancel.by == b->u.cancel.by;
     }
     if (a->type == MESSAGE_VERDICT) {
-        return a->u.verdict.code == b->u.verdict.code;
+        return a->u.verdict.code == b->u.verdict.code &&
+               a->u.verdict.what == b->u.verdict.what &&
+               a->u.verdict.by == b->u.verdict.by &&
+               a->u.verdict.epoch == b->u.verdict.epoch &&
+               a->u.verdict.age_ns == b->u.verdict.age_ns;
     }
     if (a->type == MESSAGE_WANT) {
         return a->u.want.lane == b->u.want.lane && a->u.want.first == b->u.want.first &&

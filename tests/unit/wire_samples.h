@@ -109,12 +109,16 @@ static void samples_init_views(void)
     for (uint32_t i = 0; i < LIMIT_REPORT_ENTRIES; i++) {
         samples.entries[i] = (struct message_entry){
             .hash = digest_bytes(&i, sizeof(i)),
-            .what = (enum report_what)(i % (REPORT_SEEN + 1)),
+            .what = (enum report_what)(i % (REPORT_VERDICT + 1)),
             .owner = LIMIT_RANKS - 1 - i,
             .epoch = UINT64_MAX - i,
             .has_payload = i % 2 == 0,
             .evidence = (enum evidence)(i % EVIDENCE_END),
+            .age_ns = UINT64_MAX - i,
         };
+        if (samples.entries[i].what == REPORT_VERDICT) {
+            samples.entries[i].code = MOOT_ERR_NOT_HELD;
+        }
     }
     for (uint32_t i = 0; i < LIMIT_CENSUS_ENTRIES; i++) {
         samples.counted[i] = (struct message_counted){
@@ -352,7 +356,9 @@ static void sample_message(enum message_type type, enum level level,
     } else if (type == MESSAGE_CANCEL) {
         m.u.cancel.by = sample_rank[level];
     } else if (type == MESSAGE_VERDICT) {
-        m.u.verdict.code = codes[level];
+        m.u.verdict = (struct message_verdict){codes[level], (enum verdict_what)level,
+                                               sample_rank[level], sample_u64[level],
+                                               sample_u64[level]};
     } else if (type == MESSAGE_ROLL) {
         m.u.roll = (struct message_roll){sample_lane[level],
                                          sample_first[level],

@@ -15,6 +15,8 @@
  *                accepted its rank (I9)
  *   oracle       a result is the oracle's, or a failure that a verdict allows
  *   not held     NOT_HELD: no live candidate in the receiver's view holds it (I15)
+ *   one verdict  no two who count, and remember it, have one seen a task end well and
+ *                the other been told NOT_HELD of it (I21)
  *   verdict      MAYBE_RAN: of a once task that may not be run again, and that no
  *                live member runs or has, after somebody was removed; NO_CANDIDATE:
  *                none is a member, and none that is has its bytes; no other

@@ -27,7 +27,10 @@ struct chaos_seen {
         uint64_t epoch;               /* of the view in which the rank first had it */
     } *kept;                          /* by rank; NULL: nobody has it */
     struct rankset saw_well, saw_ill; /* who knows that it ended so */
-    bool disputed;                    /* not all that is kept is the same */
+    struct rankset said_unheld;       /* who counted, and said that nobody holds it, */
+    struct rankset saw_unheld;        /* and whose waits ended with that */
+    struct rankset forgone; /* who said that it never will, though it may spawn it */
+    bool disputed;          /* not all that is kept is the same */
     struct ballot {
         struct rankset acked; /* who accepted, */
         uint32_t winner;      /* 1 + whom; 0: nobody was proposed */
@@ -89,6 +92,9 @@ void storm_count_anew(struct storm_checker *checker);
 
 void storm_see_task(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight);
+/* A chair tells an asker how the task ends, for all. */
+void storm_see_decided(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight);
 /* What of a task goes by messages: the ballots of once tasks. */
 void storm_see_ballot(struct storm_checker *checker, const struct sight *sight);
 /* Something that it depends on ended in a verdict, or failed because of one. */

@@ -18,6 +18,9 @@ void storm_forget_task(struct chaos_seen *seen)
     rankset_release(&seen->heirs);
     rankset_release(&seen->saw_well);
     rankset_release(&seen->saw_ill);
+    rankset_release(&seen->said_unheld);
+    rankset_release(&seen->saw_unheld);
+    rankset_release(&seen->forgone);
     for (int epoch = 0; seen->ballots != NULL && epoch < STORM_VIEWS_MAX; epoch++) {
         rankset_release(&seen->ballots[epoch].acked);
     }
@@ -55,6 +58,9 @@ void storm_see_ballot(struct storm_checker *checker, const struct sight *sight)
     if (message->type == MESSAGE_LEAVE && message->u.leave.what == LEAVE_TAKEN &&
         rankset_has(&seen->kept_by, sight->rank)) {
         ranks_add(&seen->heirs, sight->rank);
+    }
+    if (message->type == MESSAGE_MOTION && message->u.motion.final) {
+        ranks_add(&seen->forgone, sight->rank);
     }
     bool acks = message->type == MESSAGE_ACK;
     bool accepts = message->type == MESSAGE_ACCEPT && !message->u.accept.maybe;
@@ -274,6 +280,23 @@ static void check_alike(const struct storm_checker *checker, struct sim *sim,
     }
 }
 
+/* I21: of those who count one has seen it end well, and one was told, and is told as
+ * long as it remembers it, that nobody holds it. */
+static void check_agreed(const struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    if (rankset_has(&checker->counting, sight->rank) &&
+        ranks_meet(&seen->saw_unheld, &checker->counting) &&
+        ranks_meet(&seen->saw_well, &checker->counting)) {
+        sim_fail(sim, "one verdict",
+                 "rank %" PRIu32 " shows that %s ended well at %s; nobody holds it, "
+                 "ranks %s were told",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&seen->saw_well).text, ranks_text(&seen->saw_unheld).text);
+    }
+}
+
 /* Whoever cancels, and whoever dies: all who count see the same end.  That a result
  * went with its owner is none (check_verdict, or check_result, asks whether it may). */
 static void check_outcome(struct storm_checker *checker, struct sim *sim,
@@ -285,6 +308,7 @@ static void check_outcome(struct storm_checker *checker, struct sim *sim,
         return;
     }
     ranks_add(well ? &seen->saw_well : &seen->saw_ill, sight->rank);
+    check_agreed(checker, sim, sight);
     if (rankset_has(&checker->counting, sight->rank) &&
         ranks_meet(well ? &seen->saw_ill : &seen->saw_well, &checker->counting)) {
         sim_fail(sim, "one outcome",
@@ -299,6 +323,8 @@ static void forget_outcome(struct chaos_seen *seen, uint32_t rank)
 {
     rankset_remove(&seen->saw_well, rank);
     rankset_remove(&seen->saw_ill, rank);
+    rankset_remove(&seen->said_unheld, rank);
+    rankset_remove(&seen->saw_unheld, rank);
 }
 
 /* The rank now has the result's bytes, made by the owner. */
@@ -364,6 +390,13 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     const struct party *told = &checker->parties[sight->rank];
     struct rankset holders = {0};
+    bool known = !rankset_empty(&seen->said_unheld);
+    if (rankset_has(&checker->counting, sight->rank)) {
+        ranks_add(&checker->tasks[sight->task].said_unheld, sight->rank);
+    }
+    if (known) { /* and whoever holds it since is told the same */
+        return;
+    }
     ranks_copy(&holders, &seen->spawned_by);
     FOR_RANKS(rank, &seen->adopted_by)
     {
@@ -373,6 +406,7 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
     }
     if (candidates.low != 0) {
         ranks_keep(&holders, &candidates);
+        ranks_drop(&holders, &seen->forgone); /* it was held back there */
     }
     ranks_keep(&holders, &storm_view_at(checker, sight->rank)->members);
     ranks_keep(&holders, &storm_view(checker, checker->newest)->members);
@@ -392,6 +426,17 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
                  ranks_text(&holders).text);
     }
     rankset_release(&holders);
+}
+
+void storm_see_decided(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    const struct message_verdict *verdict = &sight->message->u.verdict;
+    if (sight->message->type == MESSAGE_VERDICT && verdict->what == VERDICT_TASK &&
+        (verdict->code == MOOT_ERR_NOT_HELD || verdict->code == MOOT_ERR_RESULT_LOST)) {
+        checker->tasks[sight->task].excused = true;
+        check_not_held(checker, sim, sight);
+    }
 }
 
 static void check_maybe(struct storm_checker *checker, struct sim *sim,
@@ -451,15 +496,18 @@ static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
     rankset_release(&here);
 }
 
-/* It ran, on nobody who is still there, and nobody who is has its bytes. */
+/* It ran, on nobody who is still there, and nobody who is has its bytes; and another
+ * run gives others, or nobody is there to make it again. */
 static void check_lost(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     struct rankset here = {0};
     find_keepers(checker, sight, &here);
-    if (!checker->program->tasks[sight->task].varies ||
-        rankset_empty(&seen->ended_by) || checker->newest == 1 ||
+    if (!checker->program->tasks[sight->task].varies) {
+        check_not_held(checker, sim, sight);
+    }
+    if (rankset_empty(&seen->ended_by) || checker->newest == 1 ||
         !rankset_empty(&here)) {
         sim_fail(sim, "verdict",
                  "rank %" PRIu32 " gets RESULT_LOST on %s, which %s have", sight->rank,
@@ -477,6 +525,8 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
     }
     if (sight->code == MOOT_ERR_NOT_HELD) {
         check_not_held(checker, sim, sight);
+        ranks_add(&checker->tasks[sight->task].saw_unheld, sight->rank);
+        check_agreed(checker, sim, sight);
     } else if (sight->code == MOOT_ERR_MAYBE_RAN) {
         check_maybe(checker, sim, sight);
     } else if (sight->code == MOOT_ERR_RESULT_LOST) {

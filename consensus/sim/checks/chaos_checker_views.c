@@ -278,6 +278,7 @@ void storm_see_message(struct storm_checker *checker, struct sim *sim,
     if (sight->type == SIGHT_SEND && sight->task < checker->program->task_count &&
         message->epoch > 0 && message->epoch < STORM_VIEWS_MAX) {
         storm_see_ballot(checker, sight);
+        storm_see_decided(checker, sim, sight);
     }
     if (sight->type != SIGHT_RECEIVE || message->type != MESSAGE_GRANT ||
         message->epoch != checker->parties[sight->rank].epoch) {
