@@ -131,7 +131,9 @@
     X(RETURNLACKS, "who returns a task is not known to hold it")                       \
     X(RETURNLOST, "what one who left was given counts as returned though others died") \
     X(HASTYREPORT, "in a large view a member counts before its reports have arrived")  \
-    X(ONCEONLY, "a once task that may be run again counts as one that may not")
+    X(ONCEONLY, "a once task that may be run again counts as one that may not")        \
+    X(LOSSESUNTOLD, "a newcomer does not know of the losses before its time")          \
+    X(LOSSESDOUBTED, "a newcomer takes all silence about a once task for a loss")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

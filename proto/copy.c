@@ -101,6 +101,17 @@ static void put_view(struct copier *copier, struct message_view *to)
         }
     }
     to->past = copies;
+    const struct message_loss *loss = to->loss;
+    struct message_loss *losses = PUT_LIST(copier, loss, to->losses);
+    for (uint32_t i = 0; i < to->losses; i++) {
+        const struct rankset *before = put_set(copier, loss[i].before);
+        const struct rankset *after = put_set(copier, loss[i].after);
+        if (losses != NULL) {
+            losses[i].before = before;
+            losses[i].after = after;
+        }
+    }
+    to->loss = losses;
     to->members = put_set(copier, to->members);
     to->left = put_set(copier, to->left);
     to->newcomer = PUT_LIST(copier, to->newcomer, to->newcomers);

@@ -36,6 +36,7 @@
 #define LIMIT_CHASE_HOPS 1024u        /* tasks in one reported cycle */
 #define LIMIT_NEWCOMERS 64u           /* in one view */
 #define LIMIT_PAST_VIEWS 64u          /* that not all of their members have settled */
+#define LIMIT_LOSSES 64u              /* that a view tells newcomers of */
 #define LIMIT_REPORT_ENTRIES                                                           \
     16384u /* in one REPORT; a rank sends as many as it takes */
 
@@ -70,7 +71,7 @@ static_assert(LIMIT_REPORT_ENTRIES * 64u + 64u < LIMIT_FRAME_BYTES,
               "a whole report fits into one frame");
 static_assert(LIMIT_CENSUS_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,
               "a whole census fits into one frame");
-static_assert((LIMIT_PAST_VIEWS + 4u) * (LIMIT_RANKS / 8u + 10u) +
+static_assert((LIMIT_PAST_VIEWS + 2u * LIMIT_LOSSES + 4u) * (LIMIT_RANKS / 8u + 10u) +
                       LIMIT_NEWCOMERS * 24u + 64u <
                   LIMIT_FRAME_BYTES,
               "a view with its history fits into one frame");

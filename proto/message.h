@@ -374,6 +374,13 @@ struct message_view {
     } *past;
     const struct rankset *left; /* members of earlier views that left in good order;
                                    NULL: nobody */
+    uint32_t losses; /* for newcomers: views before that whose members were not all
+                        there later; 0 unless the moot is joinable */
+    const struct message_loss {
+        uint64_t epoch; /* of the view */
+        const struct rankset *before, *after;
+    } *loss;
+    bool losses_cut; /* there were more than can be told: there are none here */
 };
 
 /* A ballot is round << BALLOT_RANK_BITS | proposer's rank, with rounds from 1. */

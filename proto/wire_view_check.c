@@ -59,6 +59,25 @@ static const char *check_past(const struct message_view *view)
     return NULL;
 }
 
+static const char *check_losses(const struct message_view *view)
+{
+    const char *why = NULL;
+    if (view->losses > (view->losses_cut ? 0 : LIMIT_LOSSES)) {
+        return "a view tells of too many losses";
+    }
+    for (uint32_t i = 0; i < view->losses && why == NULL; i++) {
+        const struct message_loss *loss = &view->loss[i];
+        if (loss->epoch == 0 || loss->epoch >= view->epoch) {
+            return "a loss is of no view before";
+        }
+        why = wire_check_set(loss->before);
+        if (why == NULL) {
+            why = wire_check_set(loss->after);
+        }
+    }
+    return why;
+}
+
 static const char *check_left(const struct message_view *view)
 {
     const char *why = wire_check_set_or_null(view->left);
@@ -85,6 +104,9 @@ static const char *check_view_value(const struct message_view *view)
     }
     if (why == NULL) {
         why = check_past(view);
+    }
+    if (why == NULL) {
+        why = check_losses(view);
     }
     return why;
 }

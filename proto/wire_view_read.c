@@ -103,13 +103,44 @@ static bool get_past(struct reader *reader, const Moot__View *from,
            wire_refuse(reader, "a view's past members all end with zeros");
 }
 
+static bool get_losses(struct reader *reader, const Moot__View *from,
+                       struct message_view *to)
+{
+    size_t count = from->n_loss_epochs, bytes = from->loss_members.len;
+    uint32_t words = 0, used;
+    if (count > LIMIT_LOSSES) {
+        return wire_refuse(reader, "a view tells of too many losses");
+    }
+    if (count > 0 && bytes <= 2 * count * LIMIT_RANKS / 8) {
+        words = (uint32_t)(bytes / (2 * count) / sizeof(uint64_t));
+    }
+    if (bytes != 2 * count * words * sizeof(uint64_t) || (count > 0 && words == 0)) {
+        return wire_refuse(reader, "a view's losses have a wrong size");
+    }
+    struct message_loss *losses = arena_take(&reader->arena, count * sizeof(*losses));
+    const struct rankset *sets =
+        get_sets(reader, &from->loss_members, 2 * count, words, &used);
+    if (losses == NULL || sets == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        losses[i] =
+            (struct message_loss){from->loss_epochs[i], &sets[2 * i], &sets[2 * i + 1]};
+    }
+    to->losses = (uint32_t)count;
+    to->loss = losses;
+    to->losses_cut = from->losses_cut;
+    return used == words || wire_refuse(reader, "a view's losses all end with zeros");
+}
+
 static bool get_view_value(struct reader *reader, const Moot__View *from,
                            struct message_view *to)
 {
     to->epoch = from->epoch;
     return wire_get_set(reader, &from->members, &to->members) &&
            wire_get_set(reader, &from->left, &to->left) &&
-           get_newcomers(reader, from, to) && get_past(reader, from, to);
+           get_newcomers(reader, from, to) && get_past(reader, from, to) &&
+           get_losses(reader, from, to);
 }
 
 bool wire_get_view(struct reader *reader, const Moot__Message *message,

@@ -62,6 +62,36 @@ static void put_past(struct encoder *encoder, const struct message_view *view,
     to->past_members = wire_borrow(sets, view->history * set_bytes);
 }
 
+static uint32_t loss_words(const struct message_view *view)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < view->losses; i++) {
+        uint32_t before = rankset_words(view->loss[i].before);
+        uint32_t after = rankset_words(view->loss[i].after);
+        most = before > most ? before : most;
+        most = after > most ? after : most;
+    }
+    return most;
+}
+
+static void put_losses(struct encoder *encoder, const struct message_view *view,
+                       Moot__View *to)
+{
+    uint32_t words = loss_words(view);
+    size_t set_bytes = words * sizeof(uint64_t);
+    to->losses_cut = view->losses_cut;
+    to->n_loss_epochs = view->losses;
+    to->loss_epochs =
+        wire_scratch_take(encoder, view->losses * sizeof(*to->loss_epochs));
+    uint8_t *sets = wire_scratch_take(encoder, 2 * view->losses * set_bytes);
+    for (uint32_t i = 0; i < view->losses; i++) {
+        to->loss_epochs[i] = view->loss[i].epoch;
+        wire_put_words(sets + 2 * i * set_bytes, view->loss[i].before, words);
+        wire_put_words(sets + (2 * i + 1) * set_bytes, view->loss[i].after, words);
+    }
+    to->loss_members = wire_borrow(sets, 2 * view->losses * set_bytes);
+}
+
 static void put_newcomers(struct encoder *encoder, const struct message_view *view,
                           Moot__View *to)
 {
@@ -88,6 +118,7 @@ static Moot__View *put_view_value(struct encoder *encoder,
     to->members = wire_put_set(encoder, view->members);
     to->left = wire_put_set(encoder, view->left);
     put_past(encoder, view, to);
+    put_losses(encoder, view, to);
     put_newcomers(encoder, view, to);
     return to;
 }
@@ -96,6 +127,7 @@ static size_t view_bytes(const struct message_view *view)
 {
     return wire_set_scratch_bytes(view->members) + wire_set_scratch_bytes(view->left) +
            view->history * (1 + (size_t)past_words(view)) * sizeof(uint64_t) +
+           view->losses * (1 + 2 * (size_t)loss_words(view)) * sizeof(uint64_t) +
            view->newcomers * (size_t)ENCODER_NEWCOMER_BYTES;
 }
 

@@ -2,8 +2,8 @@
  *
  * A *loss* is a view whose members are not all there when a later one is entered: those
  * who are gone may have started once tasks of which nobody else knows.  It is noted
- * with each view that is entered and never forgotten.  state/presume.c says what it
- * proves.
+ * with each view that is entered and never forgotten, and in a joinable moot each view
+ * tells newcomers of those before their time.  state/presume.c says what it proves.
  */
 #include "consensus/membership/membership_private.h"
 
@@ -13,11 +13,11 @@
 #include <stdlib.h>
 
 /* The latest word about a view counts: members only get fewer. */
-static struct loss *loss_enter(struct core *core, const struct past *past)
+static struct loss *loss_enter(struct core *core, uint64_t epoch)
 {
-    assert(past->epoch < core->epoch);
+    assert(epoch < core->epoch);
     for (uint32_t i = 0; i < core->membership.loss_count; i++) {
-        if (core->membership.losses[i].epoch == past->epoch) {
+        if (core->membership.losses[i].epoch == epoch) {
             return &core->membership.losses[i];
         }
     }
@@ -26,7 +26,7 @@ static struct loss *loss_enter(struct core *core, const struct past *past)
         return NULL;
     }
     struct loss *loss = &core->membership.losses[core->membership.loss_count++];
-    *loss = (struct loss){.epoch = past->epoch};
+    *loss = (struct loss){.epoch = epoch};
     return loss;
 }
 
@@ -44,24 +44,35 @@ static bool anyone_left(const struct core *core, const struct rankset *before)
     return false;
 }
 
+static void loss_set(struct core *core, uint64_t epoch, const struct rankset *before,
+                     const struct rankset *after)
+{
+    struct loss *loss = loss_enter(core, epoch);
+    if (loss != NULL &&
+        (!rankset_copy(&loss->before, before) || !rankset_copy(&loss->after, after))) {
+        core->broken = true;
+    }
+}
+
 /* On entering a view: who is missing, against each view that was not settled. */
-void losses_note(struct core *core, bool newcomer)
+void losses_note(struct core *core)
 {
     for (uint32_t i = 0; i < core->membership.past_count && !core->broken; i++) {
         const struct past *past = &core->membership.past[i];
-        struct loss *loss =
-            anyone_left(core, &past->members) ? loss_enter(core, past) : NULL;
-        if (loss != NULL && (!rankset_copy(&loss->before, &past->members) ||
-                             !rankset_copy(&loss->after, &core->members))) {
-            core->broken = true;
+        if (anyone_left(core, &past->members)) {
+            loss_set(core, past->epoch, &past->members, &core->members);
         }
     }
-    for (uint32_t rank = 0;
-         newcomer && core->membership.past_count > 0 && rank < core->size; rank++) {
-        core->membership.losses_unknown |=
-            !rankset_has(&core->membership.past[0].members, rank) &&
-            !rankset_has(&core->members, rank) &&
-            !rankset_has(&core->membership.retired, rank);
+}
+
+/* Who proposed the view, or tells it, had noted all that there were before it. */
+void losses_take(struct core *core, const struct view *view)
+{
+    assert(core->membership.loss_count == 0);
+    core->membership.losses_unknown = view->losses_cut || MUTANT(LOSSESDOUBTED);
+    for (uint32_t i = 0; i < view->loss_count && !MUTANT(LOSSESUNTOLD); i++) {
+        const struct loss *loss = &view->losses[i];
+        loss_set(core, loss->epoch, &loss->before, &loss->after);
     }
 }
 

@@ -12,6 +12,8 @@ bool view_add_newcomer(struct view *view, struct message_newcomer newcomer);
 /* Those whom this rank knows: who learns a view may have missed the one that let them
  * in. */
 bool view_add_former_newcomers(const struct core *core, struct view *view);
+/* In a joinable moot, what a newcomer is to know of those who are gone. */
+bool view_add_losses(const struct core *core, struct view *view);
 /* Every rank in it is one that this rank knows, or a newcomer that it names. */
 bool view_is_known(const struct core *core, const struct message_view *message);
 /* Lives until the next step; NULL only if the core broke. */
@@ -67,7 +69,9 @@ void view_change_enter(struct core *core, const struct view *view);
 
 /* --- losses.c --------------------------------------------------------------------- */
 
-void losses_note(struct core *core, bool newcomer);
+void losses_note(struct core *core);
+/* A newcomer's first view tells it of those before its time. */
+void losses_take(struct core *core, const struct view *view);
 void losses_release(struct core *core);
 
 /* --- recovery.c ------------------------------------------------------------------- */

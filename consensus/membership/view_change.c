@@ -404,7 +404,10 @@ void view_change_enter(struct core *core, const struct view *view)
     reset_epoch(core);
     leave_enter_view(core);
     forget_removed(core);
-    losses_note(core, newcomer);
+    if (newcomer) {
+        losses_take(core, view);
+    }
+    losses_note(core);
     struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
     if (output != NULL) {
         output->u.view.epoch = core->epoch;

@@ -11,7 +11,12 @@ void view_release(struct view *view)
     for (uint32_t i = 0; i < view->past_count; i++) {
         rankset_release(&view->past[i].members);
     }
+    for (uint32_t i = 0; i < view->loss_count; i++) {
+        rankset_release(&view->losses[i].before);
+        rankset_release(&view->losses[i].after);
+    }
     free(view->past);
+    free(view->losses);
     free(view->newcomers);
     rankset_release(&view->members);
     rankset_release(&view->left);
@@ -46,6 +51,21 @@ bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
     return true;
 }
 
+static bool add_loss(struct view *view, uint64_t epoch, const struct rankset *before,
+                     const struct rankset *after)
+{
+    assert(view->loss_count < LIMIT_LOSSES);
+    struct loss *grown =
+        realloc(view->losses, (view->loss_count + 1) * sizeof(*view->losses));
+    if (grown == NULL) {
+        return false;
+    }
+    view->losses = grown;
+    struct loss *loss = &view->losses[view->loss_count++];
+    *loss = (struct loss){.epoch = epoch};
+    return rankset_copy(&loss->before, before) && rankset_copy(&loss->after, after);
+}
+
 bool view_add_former_newcomers(const struct core *core, struct view *view)
 {
     bool good = true;
@@ -55,6 +75,18 @@ bool view_add_former_newcomers(const struct core *core, struct view *view)
             view, (struct message_newcomer){.rank = rank,
                                             .host = core->state.hosts[rank],
                                             .uid = core->state.uids[rank]});
+    }
+    return good;
+}
+
+bool view_add_losses(const struct core *core, struct view *view)
+{
+    bool good = true;
+    uint32_t count = core->options.joinable ? core->membership.loss_count : 0;
+    view->losses_cut = core->membership.losses_unknown || count > LIMIT_LOSSES;
+    for (uint32_t i = 0; good && i < count && !view->losses_cut; i++) {
+        const struct loss *loss = &core->membership.losses[i];
+        good = add_loss(view, loss->epoch, &loss->before, &loss->after);
     }
     return good;
 }
@@ -81,6 +113,10 @@ bool view_is_known(const struct core *core, const struct message_view *message)
     for (uint32_t i = 0; known && i < message->history; i++) {
         known = are_known(core, message, message->past[i].members);
     }
+    for (uint32_t i = 0; known && i < message->losses; i++) {
+        known = are_known(core, message, message->loss[i].before) &&
+                are_known(core, message, message->loss[i].after);
+    }
     return known;
 }
 
@@ -94,6 +130,11 @@ bool view_from_message(struct view *view, const struct message_view *message)
     }
     for (uint32_t i = 0; good && i < message->newcomers; i++) {
         good = view_add_newcomer(view, message->newcomer[i]);
+    }
+    view->losses_cut = message->losses_cut;
+    for (uint32_t i = 0; good && i < message->losses; i++) {
+        const struct message_loss *loss = &message->loss[i];
+        good = add_loss(view, loss->epoch, loss->before, loss->after);
     }
     if (!good) {
         view_release(view);
@@ -109,8 +150,15 @@ const struct message_view *view_to_message(struct core *core, const struct view 
         out_borrow(core, (view->past_count + 1) * sizeof(*past));
     struct message_newcomer *newcomers =
         out_borrow(core, (view->newcomer_count + 1) * sizeof(*newcomers));
+    struct message_loss *losses =
+        out_borrow(core, (view->loss_count + 1) * sizeof(*losses));
     if (core->broken) {
         return NULL;
+    }
+    for (uint32_t i = 0; i < view->loss_count; i++) {
+        losses[i] = (struct message_loss){view->losses[i].epoch,
+                                          out_copy_set(core, &view->losses[i].before),
+                                          out_copy_set(core, &view->losses[i].after)};
     }
     for (uint32_t i = 0; i < view->past_count; i++) {
         past[i] = (struct message_past){view->past[i].epoch,
@@ -126,7 +174,10 @@ const struct message_view *view_to_message(struct core *core, const struct view 
         .newcomer = newcomers,
         .history = view->past_count,
         .left = rankset_empty(&view->left) ? NULL : out_copy_set(core, &view->left),
-        .past = past};
+        .past = past,
+        .losses = view->loss_count,
+        .loss = losses,
+        .losses_cut = view->losses_cut};
     return message;
 }
 

@@ -170,7 +170,7 @@ static bool make_proposal(struct core *core, struct view *view)
             good = good && rankset_add(goes ? &view->left : &view->members, rank);
         }
     }
-    good = good && view_add_former_newcomers(core, view);
+    good = good && view_add_former_newcomers(core, view) && view_add_losses(core, view);
     for (uint32_t i = 0; good && i < paxos->joiner_count; i++) {
         struct message_newcomer newcomer = paxos->joiners[i];
         newcomer.rank = core->size + i;

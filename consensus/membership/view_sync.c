@@ -96,7 +96,8 @@ const struct message_view *view_present(struct core *core)
         good = view_add_past(&view, core->membership.past[i].epoch,
                              &core->membership.past[i].members);
     }
-    good = good && view_add_former_newcomers(core, &view);
+    good =
+        good && view_add_former_newcomers(core, &view) && view_add_losses(core, &view);
     core->broken |= !good;
     const struct message_view *value = good ? view_to_message(core, &view) : NULL;
     view_release(&view);

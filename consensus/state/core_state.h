@@ -290,7 +290,8 @@ struct core_membership {
     uint32_t past_count;
     struct loss *losses; /* ever */
     uint32_t loss_count, loss_room;
-    bool losses_unknown; /* a newcomer: there may have been some before its time */
+    bool losses_unknown; /* a newcomer: there were more before its time than a view
+                            can tell */
     bool deciding; /* all have reported in this epoch, and frozen keys are decided; */
     bool settled;  /* and what was decided has been accepted again */
     struct rankset reported, settled_peers;

@@ -8,8 +8,9 @@
  * (membership/losses.c): a survivor that spawns the task long after may be the first to
  * know of it, and those who ran it are gone.
  *
- * A newcomer does not know the losses before its time and takes every once task that
- * nobody reports for one that may have run, if there can have been any.
+ * A newcomer is told the losses before its time with its first view.  If there were
+ * more than that can tell, it takes every once task that nobody reports for one that
+ * may have run.
  *
  * The judgement is a predicate over losses and the task's record.  It stands below the
  * rooms because a record is judged when it is made.

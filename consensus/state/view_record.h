@@ -27,6 +27,9 @@ struct view {
     struct message_newcomer *newcomers;
     uint32_t newcomer_count;
     struct rankset left; /* ranks that left earlier views in good order */
+    struct loss *losses; /* what a newcomer is told; of a joinable moot */
+    uint32_t loss_count;
+    bool losses_cut; /* there were too many to be told */
 };
 /* This rank drains and goes (leave.c). */
 struct leave {

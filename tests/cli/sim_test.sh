@@ -266,6 +266,16 @@ says out '^bad: 2 ranks, [1-9] tasks, seed 3$'
 
 # --- Scripts ------------------------------------------------------------------------
 
+# A newcomer knows who was lost before its time: what never ran runs (losses.c).
+printf 'task a[64] once\non all\n    compute 150ms\n    spawn a\n    wait a\n' >"$scratch/late"
+for seed in 1 2 3; do
+    expect "a newcomer after a death, seed $seed" 0 --ranks 4 --workload "$scratch/late" \
+        --steady --seed "$seed" --faults restart:r2@1ms+100ms
+    says out "1 death, 0 removed alive, 1 joined"
+    ! grep -q "wait errors" "$scratch/out"
+    note $? "waits fail: $(grep "wait errors" "$scratch/out")"
+done
+
 expect a_script_runs 0 --ranks 6 --workload deploy/examples/refine.moot --faults none
 says out '^good: 6 ranks, 145 tasks, seed 1$'
 expect a_script_under_faults 0 --ranks 6 --workload deploy/examples/refine.moot \

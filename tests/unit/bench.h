@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-enum { RANKS_MAX = 5, QUEUE_MAX = 4096, MS = 1000000 };
+enum { RANKS_MAX = 6, QUEUE_MAX = 4096, MS = 1000000 };
 
 struct parcel {
     uint32_t from, to;

@@ -116,6 +116,69 @@ static void what_may_be_run_again_is(void **state)
     bench_close();
 }
 
+/* One more rank asks the others to let it in. */
+static void join(uint32_t rank)
+{
+    bench.uids[rank] = 1000 + rank;
+    bench.size = rank + 1;
+    const struct core_options options = {.size = rank,
+                                         .uids = bench.uids,
+                                         .voters = 3,
+                                         .vote_timeout_ns = CORE_NEVER,
+                                         .ask_delay_ns = 1 * MS,
+                                         .gossip_period_ns = 2 * MS,
+                                         .heartbeat_ns = HEARTBEAT_NS,
+                                         .suspect_ns = 6 * HEARTBEAT_NS,
+                                         .lease_ns = 4 * HEARTBEAT_NS,
+                                         .stagger_ns = 1 * MS,
+                                         .batch_ns = MS / 2,
+                                         .quorum_wait_ns = 30 * HEARTBEAT_NS,
+                                         .join_uid = bench.uids[rank],
+                                         .joinable = true,
+                                         .entry_bytes = sizeof(struct bench_entry)};
+    bench.core[rank] = core_new(&options);
+    assert_non_null(bench.core[rank]);
+}
+
+/* 4 has started a with 3's voice, and both die; then 5 joins, and chairs a, and b,
+ * which nobody can have started: its chair was always there. */
+static void a_newcomer_is_told_who_is_lost(void **state)
+{
+    (void)state;
+    bench.joinable = true;
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(4, 0, MOOT_HASH_ONCE),
+              b = chaired_by(0, 0, MOOT_HASH_ONCE);
+    for (int n = 1; voters_among(&a, 31) != 26 || chair_among(&a, 39) != 5; n++) {
+        a = chaired_by(4, n, MOOT_HASH_ONCE);
+    }
+    for (int n = 1; chair_among(&b, 7) != 0 || chair_among(&b, 39) != 5; n++) {
+        b = chaired_by(0, n, MOOT_HASH_ONCE);
+    }
+    bench.hold_runs = true;
+    pass(50 * MS);
+    bench.holds[4][1] = true;
+    spawn(4, 1, a);
+    pass(5 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    kill_rank(4);
+    kill_rank(3);
+    pass(400 * MS);
+    assert_int_equal(bench.members[0].low, 7);
+    join(5);
+    pass(400 * MS);
+    assert_int_equal(bench.members[5].low, 39);
+    spawn(5, 1, a);
+    spawn(5, 2, b);
+    begin_wait(5, a);
+    pass(60 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[5][1], MOOT_ERR_MAYBE_RAN);
+    assert_int_equal(bench.runs[2], 1);
+    bench_close();
+    bench.joinable = false;
+}
+
 static void cut_off_all(bool deaf)
 {
     for (uint32_t rank = 0; rank < 3; rank++) {
@@ -351,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_first_met_between_two_views_may_have_run),
         cmocka_unit_test(what_may_be_run_again_is),
+        cmocka_unit_test(a_newcomer_is_told_who_is_lost),
         cmocka_unit_test(who_has_no_quorum_says_nothing_of_it),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),
         cmocka_unit_test(nor_of_one_whose_chair_leaves_then),

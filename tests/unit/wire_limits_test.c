@@ -45,11 +45,16 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     static struct message_newcomer newcomers[LIMIT_NEWCOMERS + 1];
     static struct message_past past[LIMIT_PAST_VIEWS + 1];
     struct message_spec spec[5];
-    struct message m[72];
+    static struct message_loss losses[LIMIT_LOSSES + 1];
+    struct message m[76];
     size_t n = 0;
     fill_entries(entries, LIMIT_REPORT_ENTRIES + 1);
     fill_newcomers(newcomers, LIMIT_NEWCOMERS + 1);
     fill_past(past, LIMIT_PAST_VIEWS + 1);
+    for (uint32_t i = 0; i <= LIMIT_LOSSES; i++) {
+        losses[i] = (struct message_loss){.before = &samples.sets[LEAST],
+                                          .after = &samples.sets[LEAST]};
+    }
     memset(long_name, 'n', LIMIT_KERNEL_NAME_BYTES + 1);
     rankset_add(&beyond, LIMIT_RANKS);
 
@@ -116,6 +121,13 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     view->past = past;
     view->history = LIMIT_PAST_VIEWS + 1;
     view->epoch = view->history + 1;
+    view = &ROW(VIEW)->view;
+    view->losses = LIMIT_LOSSES + 1;
+    view->loss = losses;
+    ROW(VIEW)->view.losses_cut = true;
+    view = &ROW(VIEW)->view;
+    view->losses = 1;
+    view->loss = losses; /* of no view */
     ROW(REPORT)->report =
         (struct message_report){true, LIMIT_REPORT_ENTRIES + 1, entries};
     ROW(FENCED)->fenced.epoch = 0;
@@ -206,6 +218,11 @@ static void a_full_frame_of_short_things_is_good(void **state)
     (void)state;
     static struct message_newcomer newcomers[LIMIT_NEWCOMERS];
     static struct message_past past[LIMIT_PAST_VIEWS];
+    static struct message_loss losses[LIMIT_LOSSES];
+    for (uint32_t i = 0; i < LIMIT_LOSSES; i++) {
+        losses[i] =
+            (struct message_loss){1, &samples.sets[LEAST], &samples.sets[LEAST]};
+    }
     static const uint32_t lengths[] = {
         1, 1, 8, 16, 24, 32, LIMIT_PAST_VIEWS, LIMIT_PAST_VIEWS};
     fill_newcomers(newcomers, LIMIT_NEWCOMERS);
@@ -216,7 +233,9 @@ static void a_full_frame_of_short_things_is_good(void **state)
                                     .newcomers = i % 2 == 0 ? lengths[i] : 0,
                                     .newcomer = newcomers,
                                     .history = lengths[i],
-                                    .past = past};
+                                    .past = past,
+                                    .losses = lengths[i],
+                                    .loss = losses};
         struct message message;
         size_t count;
         sample_message(MESSAGE_PROPOSE, LEAST, &message);

@@ -39,6 +39,7 @@ static struct {
     struct message_spec specs[LEVELS];
     struct message_newcomer newcomers[LIMIT_NEWCOMERS];
     struct message_past past[LEVELS][LIMIT_PAST_VIEWS];
+    struct message_loss losses[LEVELS][LIMIT_LOSSES];
     struct message_view views[LEVELS];
     struct message_entry entries[LIMIT_REPORT_ENTRIES];
     struct message_counted counted[LIMIT_CENSUS_ENTRIES];
@@ -83,6 +84,7 @@ static void samples_init_views(void)
 {
     static const uint32_t newcomers[LEVELS] = {0, 2, LIMIT_NEWCOMERS};
     static const uint32_t history[LEVELS] = {1, 3, LIMIT_PAST_VIEWS};
+    static const uint32_t losses[LEVELS] = {0, 2, LIMIT_LOSSES / 8};
     for (uint32_t i = 0; i < LIMIT_NEWCOMERS; i++) {
         samples.newcomers[i] = (struct message_newcomer){
             .rank = i == LIMIT_NEWCOMERS - 1 ? LIMIT_RANKS - 1 : 200 * i,
@@ -96,6 +98,12 @@ static void samples_init_views(void)
                 .epoch = epoch - history[level] + i,
                 .members = &samples.sets[i == 1 && level == TYPICAL ? LEAST : level]};
         }
+        for (uint32_t i = 0; i < losses[level]; i++) {
+            samples.losses[level][i] = (struct message_loss){
+                .epoch = epoch - 1 - i,
+                .before = &samples.sets[level],
+                .after = &samples.sets[i == 0 && level == TYPICAL ? LEAST : level]};
+        }
         samples.views[level] = (struct message_view){
             .epoch = epoch,
             .members = &samples.sets[level],
@@ -104,6 +112,9 @@ static void samples_init_views(void)
             .newcomer = level == LEAST ? NULL : samples.newcomers,
             .history = history[level],
             .past = samples.past[level],
+            .losses = losses[level],
+            .loss = samples.losses[level],
+            .losses_cut = level == LEAST,
         };
     }
     for (uint32_t i = 0; i < LIMIT_REPORT_ENTRIES; i++) {

@@ -18,8 +18,10 @@
  *   one verdict  no two who count, and remember it, have one seen a task end well and
  *                the other been told NOT_HELD of it (I21)
  *   verdict      MAYBE_RAN: of a once task that may not be run again, and that no
- *                live member runs or has, after somebody was removed; NO_CANDIDATE:
- *                none is a member, and none that is has its bytes; no other
+ *                live member runs or has, after somebody was removed, if an owner was
+ *                proposed, or of some view its chair and a quorum of its voters are
+ *                gone, or half of the members; NO_CANDIDATE: none is a member, and
+ *                none that is has its bytes; no other
  *   wait code    a wait ends in a result or in an error that the faults allow
  *   quorum lost  a rank finds no quorum only without a majority of its view that is
  *                live, undisturbed and was never cut off, from it or from each other

@@ -35,6 +35,7 @@ struct chaos_seen {
         struct rankset acked; /* who accepted, */
         uint32_t winner;      /* 1 + whom; 0: nobody was proposed */
     } *ballots;               /* once: by view; NULL: there was none */
+    bool decided;             /* some rank was told that it is the owner */
     bool excused;             /* it may fail, though the oracle says that it does not */
 };
 
