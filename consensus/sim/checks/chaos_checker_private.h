@@ -2,6 +2,7 @@
  *
  *     chaos_checker.c         shows every sight to who checks it; the end of a run
  *     chaos_checker_tasks.c   owners, results, waits
+ *     chaos_checker_maybe.c   what may have run unseen
  *     chaos_checker_views.c   views, leases, quorums
  */
 #ifndef CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
@@ -104,6 +105,13 @@ bool storm_may_fail(const struct storm_checker *checker, uint32_t task);
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
 void storm_forget_task(struct chaos_seen *seen); /* frees what it owns */
+
+/* --- chaos_checker_maybe.c ------------------------------------------------------- */
+
+/* The task of a MAYBE_RAN may have run: an owner was proposed, or told so, or those who
+ * are gone could have started it in a view that the rank has been told of. */
+bool storm_may_have_run(const struct storm_checker *checker, const struct sim *sim,
+                        const struct sight *sight);
 
 /* --- chaos_checker_views.c ------------------------------------------------------- */
 
