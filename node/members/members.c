@@ -137,8 +137,12 @@ static void say_what_the_launcher_does(struct moot *m, uint32_t rank)
     }
 }
 
+/* The clock is looked at when the end has been seen, not before: a rank that stood
+ * still between the two would take a lease for good that had run out when the other
+ * ended, and go on alone beside those who had removed it. */
 static void tell_core(struct moot *m, uint32_t rank)
 {
+    engine_look_at_clock(m);
     struct core_event event = {.type = CORE_EV_DEAD};
     event.u.dead.rank = rank;
     if (engine_step(m, &event) == MOOT_ERR_STATE) {
