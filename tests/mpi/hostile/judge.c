@@ -169,14 +169,16 @@ static bool no_candidate(const struct court *court)
     return candidates != 0 && (candidates & ~court->gone) == 0;
 }
 
+/* A portable task goes from whoever holds it to a candidate. */
 static bool no_holder(const struct court *court)
 {
     const struct recipe *recipe = recipe_of(court);
-    uint64_t may = recipe->holders;
-    if (recipe->candidates != 0 && recipe->kind != CHAOS_PORTABLE) {
-        may &= recipe->candidates;
-    }
-    return (may & ~court->gone) == 0;
+    uint64_t holders = recipe->holders & ~court->gone;
+    uint64_t owners = recipe->candidates != 0 ? recipe->candidates & ~court->gone
+                      : recipe->kind == CHAOS_PORTABLE ? ~court->gone
+                                                       : holders;
+    bool portable = recipe->kind == CHAOS_PORTABLE;
+    return portable ? holders == 0 || owners == 0 : (holders & owners) == 0;
 }
 
 static bool none_ran(const struct court *court)
