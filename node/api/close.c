@@ -33,6 +33,7 @@
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
 #include "node/spawn/early_motions.h"
+#include "node/tasks/board.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
@@ -199,6 +200,7 @@ void context_free(struct moot *m)
     if (m == NULL) {
         return;
     }
+    board_release(m);
     bool quiet = m->transport == NULL || m->transport->ops->free(m->transport);
     faults_release(m);
     trace_abandon(m);

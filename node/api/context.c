@@ -29,6 +29,7 @@
 #include "node/service/status_socket.h"
 #include "node/spawn/spawn.h"
 #include "node/spawn/window.h"
+#include "node/tasks/board.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/task.h"
 #include "node/transport/mpi/mpi.h"
@@ -169,10 +170,12 @@ static int make_parts(struct moot *m, char *story)
     const bool joined = engine_join(m);
     const bool may_ask = inquiry_open(m);
     trace_open(m);
+    const bool told = board_open(m);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
     const bool lists = listing_begin(m);
-    return members_open(m) && joined && may_ask && lists ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+    return members_open(m) && joined && may_ask && lists && told ? MOOT_OK
+                                                                 : MOOT_ERR_NO_MEMORY;
 }
 
 static void say_caller_mode(struct moot *m)

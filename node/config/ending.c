@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,4 +60,59 @@ void ending_finalizes(void)
     if (folder != NULL && marked == getpid()) {
         mark(folder, ENDING_FINALIZES, finalizes_path);
     }
+}
+
+bool ending_take(const char *folder, const char *mark_name, long pid)
+{
+    char path[PATH_MAX];
+    const int length =
+        snprintf(path, sizeof(path), "%s/%s-%ld", folder, mark_name, pid);
+    return length < (int)sizeof(path) && unlink(path) == 0;
+}
+
+void ending_leave(const char *folder, long pid, const struct ending *ending)
+{
+    char path[PATH_MAX], line[64];
+    const int length = snprintf(path, sizeof(path), "%s/ended-%ld", folder, pid);
+    const int fd =
+        length < (int)sizeof(path)
+            ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+            : -1;
+    const int size = snprintf(line, sizeof(line), "%d %d %d %d\n", ending->signal,
+                              ending->status, ending->aborted, ending->out_of_memory);
+    if (fd >= 0) {
+        const ssize_t written = write(fd, line, (size_t)size);
+        (void)written; /* without it nobody is told, as if nobody had waited */
+        close(fd);
+    }
+}
+
+bool ending_find(const char *folder, long pid, struct ending *out)
+{
+    char path[PATH_MAX];
+    int words[4] = {0};
+    char end = '\0';
+    const int length = snprintf(path, sizeof(path), "%s/ended-%ld", folder, pid);
+    FILE *file = length < (int)sizeof(path) ? fopen(path, "re") : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    const int count =
+        fscanf(file, "%d %d %d %d%c", &words[0], &words[1], &words[2], &words[3], &end);
+    fclose(file);
+    if (count != 5 || end != '\n') {
+        return false;
+    }
+    *out = (struct ending){words[0], words[1], words[2] != 0, words[3] != 0};
+    return true;
+}
+
+bool ending_is_own_fault(const struct ending *ending)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
+    bool found = ending->signal == 0 || ending->out_of_memory;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        found |= own[i] == ending->signal;
+    }
+    return found;
 }

@@ -1,5 +1,5 @@
-/* ending.h - marks by which a process that waits for this one (`moot rank`) tells how
- * it ended, beyond its status.
+/* ending.h - how processes end: between a rank, the process that waits for it (`moot
+ * rank`), and the ranks that outlive it.
  *
  * The process that waits names a folder in the environment; without one nothing is done
  * here.  A mark lies there from the first moot on until the process passes exit(): who
@@ -8,10 +8,15 @@
  * because that waits for ranks that may have ended after the first, and a third from
  * MPI_Finalize on, which may wait for them, too.
  *
- * Of any thread, but not of two at once.
+ * Whoever waits for a process leaves there, too, how it ended, under its number: nobody
+ * else is told by the system.
+ *
+ * The marks are of any thread, but not of two at once.
  */
 #ifndef NODE_CONFIG_ENDING_H
 #define NODE_CONFIG_ENDING_H
+
+#include <stdbool.h>
 
 #define ENDING_FOLDER "MOOTRUN_ENDS"
 #define ENDING_LIVES "lives" /* "lives-PID" */
@@ -23,5 +28,23 @@ void ending_opens(void);
 void ending_opened(void);
 
 void ending_finalizes(void);
+
+struct ending {
+    int signal;         /* 0: it ended by itself, */
+    int status;         /* with this, */
+    bool aborted;       /* past exit() */
+    bool out_of_memory; /* the system killed it for that, and says so */
+};
+
+/* Takes a mark of an ended process away; whether it was there. */
+bool ending_take(const char *folder, const char *mark, long pid);
+
+/* Leaves how it ended, and looks for it.  Nothing is read before all of it is there. */
+void ending_leave(const char *folder, long pid, const struct ending *ending);
+bool ending_find(const char *folder, long pid, struct ending *out);
+
+/* A fault of the process's own: a signal by which the system ends what cannot go on,
+ * an end by itself, or memory that it took. */
+bool ending_is_own_fault(const struct ending *ending);
 
 #endif

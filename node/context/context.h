@@ -29,6 +29,7 @@
 struct early_motion;
 struct engine_hooks;
 struct site_name;
+struct run_board;
 struct scope;
 struct outbox;
 struct inbox;
@@ -58,17 +59,22 @@ enum member_state { MEMBER_HERE, MEMBER_REMOVED, MEMBER_DEAD };
 struct member {
     enum member_state state;
     bool left;
+    bool dying;          /* found ended, and not told yet how */
+    struct death *death; /* death.h; NULL: nothing is known, */
+    const char *story;   /* and its story */
     uint64_t ended_ns;   /* when its end was found; 0: it was not */
     uint64_t removed_ns; /* when this rank entered a view without it; 0: it has not */
     uint64_t epoch;      /* of that view */
 };
 
+struct death;
 struct watch;
 struct members {
     struct member *all; /* per rank */
     struct watch *watch;
     uint64_t epoch;
-    uint32_t lost;          /* peers that are not MEMBER_HERE */
+    uint32_t lost; /* peers that are not MEMBER_HERE */
+    uint32_t dying;
     uint64_t taken_over;    /* tasks run here whose chair was lost */
     uint64_t taken_over_ns; /* when the first of them was given out */
     bool uncertain;         /* a death came too late to be a certificate */
@@ -205,7 +211,9 @@ struct moot_tasks {
     struct task *gone;       /* task.c: records that the core has forgotten */
     struct site_name *sites; /* task.c: each spelling once */
     uint32_t site_count, site_room;
-    const char *site_last; /* of the last spawn: a loop spawns from one place */
+    const char *site_last;   /* of the last spawn: a loop spawns from one place */
+    struct run_board *board; /* board.h */
+    bool board_own;          /* it is not shared */
 };
 
 /* Records of what happens, and who watches: written by record/. */

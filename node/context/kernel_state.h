@@ -8,6 +8,7 @@
 
 struct kernel {
     char *name;
+    const char *on_board; /* its copy there (board.h); NULL: not yet */
     uint32_t version;
     uint32_t flags;      /* MOOT_KERNEL_* */
     uint32_t core_flags; /* CORE_TASK_* of its tasks */

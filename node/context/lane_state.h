@@ -34,6 +34,7 @@ struct lane {
     struct lane *prev, *next; /* in the context */
     struct text error;        /* of the last failed call; the thread's own */
     struct moot_call *call;   /* the kernel that runs on this thread; NULL: none */
+    struct board_seat *seat;  /* where that is told (board.h); NULL: not yet, or full */
     bool here;                /* the thread comes round to run kernels (exec.h) */
     uint32_t number;
     enum core_lane_state state; /* as the core was told */

@@ -32,6 +32,9 @@ static void write_losses(FILE *file, const struct moot *m)
                     (unsigned long long)member->ended_ns,
                     (unsigned long long)member->removed_ns,
                     (unsigned long long)member->epoch);
+            if (member->story != NULL && *member->story != '\0') {
+                fprintf(file, "died_%u %s\n", rank, member->story);
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 #include "node/config/ending.h"
 #include "proto/error.h"
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { LOG_BYTES = 8192, LOG_RECORDS_MAX = 1 << 16 }; /* of /dev/kmsg */
 enum { PATH_BYTES = 4096, LINE_BYTES = 128, KEY_BYTES = 64 };
 
 static uint64_t now_ns(void)
@@ -21,21 +24,41 @@ static uint64_t now_ns(void)
 
 /* --- Leaving and reading --------------------------------------------------------- */
 
-/* Takes away a mark of the child's; whether it was there. */
-static bool mark_take(const char *directory, const char *name, long pid)
+/* Whether the system's log says that it killed that process for want of memory.  It is
+ * not shown to everyone. */
+static bool is_out_of_memory(long pid)
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s-%ld", directory, name, pid);
-    return unlink(path) == 0;
+    static const char killed[] = "Killed process ";
+    char record[LOG_BYTES];
+    bool found = false;
+    const int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && !found && i < LOG_RECORDS_MAX; i++) {
+        const ssize_t length = read(fd, record, sizeof(record) - 1);
+        if (length < 0 && errno != EPIPE) { /* EPIPE: overwritten; the next is there */
+            break;
+        }
+        record[length > 0 ? length : 0] = '\0';
+        const char *at = strstr(record, killed);
+        found = at != NULL && strtol(at + sizeof(killed) - 1, NULL, 10) == pid;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return found;
 }
 
 void outcome_leave(const char *directory, long rank, long pid, int status, int signal)
 {
     char path[PATH_BYTES], unfinished[PATH_BYTES + 16];
     const uint64_t ended_ns = now_ns();
-    const bool aborted = mark_take(directory, ENDING_LIVES, pid) && signal == 0;
-    mark_take(directory, ENDING_OPENS, pid);
-    mark_take(directory, ENDING_FINALIZES, pid);
+    const struct ending ending = {
+        .signal = signal,
+        .status = status,
+        .aborted = ending_take(directory, ENDING_LIVES, pid) && signal == 0,
+        .out_of_memory = signal == SIGKILL && is_out_of_memory(pid)};
+    ending_leave(directory, pid, &ending);
+    ending_take(directory, ENDING_OPENS, pid);
+    ending_take(directory, ENDING_FINALIZES, pid);
     if (rank < 0) {
         return;
     }
@@ -46,7 +69,7 @@ void outcome_leave(const char *directory, long rank, long pid, int status, int s
         return;
     }
     fprintf(file, "status %d\nsignal %d\naborted %d\nended_ns %" PRIu64 "\n", status,
-            signal, aborted, ended_ns);
+            signal, ending.aborted, ended_ns);
     if (fclose(file) == 0) {
         rename(unfinished, path);
     }
@@ -306,6 +329,22 @@ static void sequel_print(const struct outcome *outcome, const struct sheets *she
     fputc('\n', to);
 }
 
+/* What a rank died of, from whoever knows; "" if nobody does.  Ranks of other hosts
+ * do not. */
+static const char *death_story_of(const struct outcome *outcome,
+                                  const struct sheets *sheets, size_t rank)
+{
+    for (size_t r = 0; r < sheets->count && r < outcome->count; r++) {
+        const struct sheet *sheet = &sheets->items[r];
+        for (size_t i = 0; i < sheet->loss_count; i++) {
+            if (sheet->losses[i].rank == rank && sheet->losses[i].death[0] != '\0') {
+                return sheet->losses[i].death;
+            }
+        }
+    }
+    return "";
+}
+
 static void loss_print(const struct outcome *outcome, const struct sheets *sheets,
                        size_t rank, enum rank_fate fate, FILE *to)
 {
@@ -316,9 +355,15 @@ static void loss_print(const struct outcome *outcome, const struct sheets *sheet
         sequel_print(outcome, sheets, rank, 0, to);
         return;
     }
-    fprintf(to, "  rank %zu died after %.3f s of signal %d (%s)", rank,
-            ms_between(opened_ns(sheets), died_ns) / 1e3, end->signal,
-            end->struck_ns ? "by the fault plan" : strsignal(end->signal));
+    const char *story = death_story_of(outcome, sheets, rank);
+    fprintf(to, "  rank %zu died after %.3f s ", rank,
+            ms_between(opened_ns(sheets), died_ns) / 1e3);
+    if (end->struck_ns || !*story) {
+        fprintf(to, "of signal %d (%s)", end->signal,
+                end->struck_ns ? "by the fault plan" : strsignal(end->signal));
+    } else {
+        fputs(story, to);
+    }
     sequel_print(outcome, sheets, rank, died_ns, to);
 }
 

@@ -6,6 +6,7 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
+#include "node/members/death.h"
 #include "node/members/peer_monitor.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
@@ -59,6 +60,7 @@ bool members_open(struct moot *m)
 void members_release(struct moot *m)
 {
     watch_free(m->members.watch);
+    death_release(m);
     free(m->members.all);
 }
 
@@ -156,23 +158,61 @@ static void tell_core(struct moot *m, uint32_t rank)
     }
 }
 
+/* The lowest of those that can know what it died of. */
+static bool tells_of(const struct moot *m, uint32_t rank)
+{
+    uint32_t lowest = 0;
+    while (lowest != m->group.rank && (m->group.hosts[lowest] != m->group.hosts[rank] ||
+                                       !members_is_here(m, lowest))) {
+        lowest++;
+    }
+    return lowest == m->group.rank;
+}
+
+static void take_death(struct moot *m, uint32_t rank)
+{
+    bool over = m->engine.adjourned || m->engine.fatal != 0;
+    if (over && m->members.all[rank].left) {
+        m->transport->ops->go_alone(m->transport);
+        return; /* it had nothing more to say */
+    }
+    death_note(m, rank);
+    lose(m, rank, MEMBER_DEAD);
+    progress_wake(m);
+    if (!over) {
+        const char *story = death_story(m, rank);
+        if (*story != '\0' && tells_of(m, rank)) {
+            report_add(m, "moot: rank %u died %s\n", rank, story);
+        }
+        say_what_the_launcher_does(m, rank);
+        tell_core(m, rank);
+    }
+}
+
+static void look_at_dying(struct moot *m, uint64_t now_ns)
+{
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        struct member *member = &m->members.all[rank];
+        const bool over = m->engine.adjourned || m->engine.fatal != 0;
+        if (member->dying &&
+            (over || death_is_told(m, rank, now_ns - member->ended_ns))) {
+            member->dying = false;
+            m->members.dying--;
+            take_death(m, rank);
+        }
+    }
+}
+
 void members_look(struct moot *m, uint64_t now_ns)
 {
     uint32_t rank;
     while ((rank = watch_next(m->members.watch, now_ns)) != UINT32_MAX) {
-        struct member *member = &m->members.all[rank];
-        bool over = m->engine.adjourned || m->engine.fatal != 0;
-        member->ended_ns = now_ns;
-        if (over && member->left) {
-            m->transport->ops->go_alone(m->transport);
-            continue; /* it had nothing more to say */
-        }
-        lose(m, rank, MEMBER_DEAD);
-        progress_wake(m);
-        if (!over) {
-            say_what_the_launcher_does(m, rank);
-            tell_core(m, rank);
-        }
+        m->members.all[rank].ended_ns = now_ns;
+        m->members.all[rank].dying = true;
+        m->members.dying++;
+    }
+    if (m->members.dying > 0) {
+        look_at_dying(m, now_ns);
     }
 }
 

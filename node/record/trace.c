@@ -332,7 +332,16 @@ void trace_write_suspects(struct moot *m, const struct rankset *suspects)
 
 void trace_write_lost(struct moot *m, uint32_t rank, bool dead)
 {
-    write_peer(m, dead ? KIND(DEAD) : KIND(REMOVED), rank, dead ? 0 : m->members.epoch);
+    if (!dead) {
+        write_peer(m, KIND(REMOVED), rank, m->members.epoch);
+        return;
+    }
+    const char *story = m->members.all[rank].story;
+    story = story != NULL ? story : "";
+    struct trace_record record = begin(m, KIND(DEAD));
+    trace_put(&record, FIELD_PEER, rank);
+    trace_put_bytes(&record, FIELD_TEXT, story, strlen(story));
+    end(m, &record);
 }
 
 /* --- What befalls the rank -------------------------------------------------------- */

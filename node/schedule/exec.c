@@ -16,6 +16,7 @@
 #include "node/schedule/task_handle.h"
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"
+#include "node/tasks/board.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/kernel.h"
 
@@ -322,6 +323,10 @@ static void go(struct moot *m, struct lane *lane, struct run *run)
     run->call.lane = lane;
     run->call.state = CALL_RUNS;
     lane->call = &run->call;
+    if (lane->seat == NULL) {
+        lane->seat = board_seat(m);
+    }
+    board_enter(m, lane->seat, run->call.task, false);
     progress_hand_over(m);
     engine_unlock(m);
 }
@@ -339,6 +344,7 @@ HOT static void run_on(struct moot *m, struct lane *lane, struct run *run)
     }
     engine_lock(m);
     lane->call = NULL;
+    board_leave(lane->seat);
     run->call.state = CALL_STOPPED;
     if (run->call.goes_on) {
         exec_go_on(m, &run->call);
@@ -402,6 +408,7 @@ static bool go_to_next(struct moot *m, struct run *run)
     engine_lock(m);
     struct lane *lane = run->call.lane;
     lane->call = NULL;
+    board_leave(lane->seat);
     m->schedule.running--;
     if (!run->call.check) {
         kernel_ran(run->call.task->kernel, m->now_ns - run->call.began_ns);
@@ -584,6 +591,8 @@ void exec_here(struct lane *lane, bool here) { lane->here = here; }
 
 void exec_forget_lane(struct moot *m, struct lane *lane)
 {
+    board_seat_give(lane->seat);
+    lane->seat = NULL;
     for (uint32_t i = 0; i < m->schedule.run_count; i++) {
         if (m->schedule.runs[i]->home == lane) {
             m->schedule.runs[i]->home = NULL;

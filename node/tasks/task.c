@@ -1,6 +1,8 @@
 /* task.c - see task.h. */
 #include "node/tasks/task.h"
 
+#include "node/tasks/board.h"
+
 #include "consensus/core_entry.h"
 #include "hashing/base/fetch_ahead.h"
 #include "hashing/base/hot.h"
@@ -62,7 +64,7 @@ struct task_seldom *task_seldom_of(struct moot *m, struct task *task)
 /* A program has few call sites and spawns from each of them often: one copy of each. */
 struct site_name {
     uint64_t hash;
-    char *name;
+    const char *name;
 };
 
 static uint64_t site_hash(const char *site, size_t length)
@@ -113,8 +115,9 @@ COLD static const char *site_enter(struct moot *m, const char *site)
         }
         at = (at + 1) & (m->tasks.site_room - 1);
     }
-    m->tasks.sites[at] =
-        (struct site_name){hash, pool_string(&m->store.pool, site, length)};
+    const char *copy = board_text(m, site, length);
+    m->tasks.sites[at] = (struct site_name){
+        hash, copy != NULL ? copy : pool_string(&m->store.pool, site, length)};
     m->tasks.site_count += m->tasks.sites[at].name != NULL;
     m->tasks.site_last = m->tasks.sites[at].name;
     return m->tasks.sites[at].name;

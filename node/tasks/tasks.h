@@ -11,6 +11,7 @@
 #ifndef NODE_TASKS_TASKS_H
 #define NODE_TASKS_TASKS_H
 
+#include "node/tasks/board.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"

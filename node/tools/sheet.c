@@ -124,9 +124,28 @@ static bool loss_read(struct losses *losses, const char *line)
     return true;
 }
 
+/* Whether the line tells what a lost peer died of, which stands behind the loss. */
+static bool death_read(struct losses *losses, const char *line)
+{
+    static const char died[] = "died_";
+    if (strncmp(line, died, sizeof(died) - 1) != 0) {
+        return false;
+    }
+    line += sizeof(died) - 1;
+    const uint64_t rank = next_number(&line);
+    for (size_t i = 0; i < losses->count; i++) {
+        struct sheet_loss *loss = &losses->items[i];
+        if (loss->rank == rank && *line == ' ') {
+            snprintf(loss->death, sizeof(loss->death), "%.*s",
+                     (int)strcspn(line + 1, "\n"), line + 1);
+        }
+    }
+    return true;
+}
+
 static bool file_read(const char *path, struct sheet *out)
 {
-    char line[128], key[KEY_BYTES], value[KEY_BYTES];
+    char line[512], key[KEY_BYTES], value[KEY_BYTES];
     FILE *file = fopen(path, "re");
     if (!file) {
         return false;
@@ -134,7 +153,8 @@ static bool file_read(const char *path, struct sheet *out)
     *out = (struct sheet){0};
     struct losses losses = {0};
     while (fgets(line, sizeof(line), file)) {
-        if (!loss_read(&losses, line) && sscanf(line, "%63s %63s", key, value) == 2) {
+        if (!loss_read(&losses, line) && !death_read(&losses, line) &&
+            sscanf(line, "%63s %63s", key, value) == 2) {
             line_read(out, key, value);
         }
     }

@@ -17,6 +17,7 @@ struct sheet_loss {
     uint64_t seen_ns;    /* when its end was seen; 0: it was not */
     uint64_t removed_ns; /* when the view without it was entered; 0: none was */
     uint64_t epoch;      /* of that view */
+    char death[256];     /* what it died of, as the rank knows; "": nothing */
 };
 
 struct sheet {

@@ -7,6 +7,7 @@ void transport_group_release(struct transport_group *group)
     free(group->uids);
     free(group->hosts);
     free(group->processes);
+    free(group->boards);
     free(group->blob);
     *group = (struct transport_group){0};
 }

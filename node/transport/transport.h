@@ -116,6 +116,8 @@ struct transport {
     const struct transport_ops *ops;
 };
 
+enum { TRANSPORT_BOARD_BYTES = 32 << 10 };
+
 /* What a transport's open tells the engine about the group it joins. */
 struct transport_group {
     uint32_t rank, size;
@@ -123,6 +125,10 @@ struct transport_group {
     uint32_t *hosts;                /* per rank: equal numbers share a host; free() */
     struct process_name *processes; /* per rank, for peer_monitor.h; free().  NULL: no
                                        rank has a process of its own */
+    /* Per rank, TRANSPORT_BOARD_BYTES of memory that it shares with the others of its
+     * host, zero at first, and that outlives it (node/tasks/board.h); NULL: there is
+     * none.  free() the array; the memory goes with the transport.  NULL: none has. */
+    void **boards;
     void *blob; /* rank 0's bytes, given alike to everyone; free() */
     size_t blob_size;
     bool threads; /* on every rank any thread may call it, one at a time, beside foreign

@@ -2,9 +2,10 @@
  *
  *   moot run -n 3 endings WHERE HOW
  *
- * WHERE is `inside` its moot, in `main`, `after` it, or `between` it and another, which
- * the others open; HOW the way (see end()).  The others outlast it long enough to be
- * ended for it, and say on standard output that they have passed their last close.
+ * Without arguments all end well.  WHERE is `inside` its moot, in `main`, `after` it,
+ * or `between` it and another, which the others open; HOW the way (see end()).  The
+ * others outlast it long enough to be ended for it, and say on standard output that
+ * they have passed their last close.
  *
  * tests/cli/endings_test.sh says what becomes of the job.
  */
@@ -56,28 +57,27 @@ int main(int argc, char **argv)
 {
     int level = 0;
     moot *m = NULL;
-    if (argc != 3) {
-        (void)fprintf(stderr, "usage: endings inside|after|between HOW\n");
-        return 2;
-    }
+    const char *where = argc > 2 ? argv[1] : "", *how = argc > 2 ? argv[2] : "";
+    const bool inside = strcmp(where, "inside") == 0;
+    const bool after = strcmp(where, "after") == 0;
+    const bool between = strcmp(where, "between") == 0;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
     if (moot_open(NULL, &m) != MOOT_OK) {
         return 1;
     }
     const int rank = moot_rank(m);
-    const bool inside = strcmp(argv[1], "inside") == 0;
     if (inside && rank == MORTAL) {
-        end(argv[2]);
+        end(how);
     }
     sleep_s(inside ? SOON_S : 0);
     int code = moot_close(m);
-    if (!inside && rank == MORTAL) {
-        end(argv[2]);
+    if ((after || between) && rank == MORTAL) {
+        end(how);
     }
-    if (strcmp(argv[1], "between") == 0) {
+    if (between) {
         code = moot_open(NULL, &m) != MOOT_OK || moot_close(m) != MOOT_OK;
     }
-    sleep_s(inside ? 0 : LATE_S);
+    sleep_s(after || between ? LATE_S : 0);
     printf("rank %d is past its close\n", rank);
     (void)fflush(stdout);
     MPI_Finalize();

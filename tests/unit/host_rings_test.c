@@ -94,7 +94,7 @@ static bool hears(struct host_rings *rings, uint32_t rank, const char *text)
 /* Goes through the steps with a meeting after each; ends if it is asked to. */
 static void make(struct world *world, int wire)
 {
-    struct host_rings rings = {.memory = NULL};
+    struct host_rings rings = {.count = 0};
     world_make(world, &(struct process_name){0});
     world->processes[0] = process_self();
     const struct transport_group group = group_of(world, 0, 2);
@@ -146,7 +146,7 @@ static void two_processes_speak_through_what_one_has_made(void **state)
 {
     (void)state;
     struct maker maker;
-    struct host_rings rings = {.memory = NULL}, late = {.memory = NULL};
+    struct host_rings rings = {.count = 0}, late = {.count = 0};
     maker_begin(&maker);
     const struct transport_group group = group_of(&maker.world, 1, 2);
     assert_true(host_rings_make(&rings, &group));
@@ -171,7 +171,7 @@ static void of_a_maker_that_is_killed_nothing_is_left(void **state)
     (void)state;
     for (int meetings = 0; meetings < 3; meetings++) {
         struct maker maker;
-        struct host_rings rings = {.memory = NULL};
+        struct host_rings rings = {.count = 0};
         maker_begin(&maker);
         const struct transport_group group = group_of(&maker.world, 1, 2);
         assert_true(host_rings_make(&rings, &group));
@@ -195,7 +195,7 @@ static void who_cannot_look_at_the_maker_has_no_rings(void **state)
 {
     (void)state;
     struct maker maker;
-    struct host_rings rings = {.memory = NULL};
+    struct host_rings rings = {.count = 0};
     maker_begin(&maker);
     const struct process_name real = maker.world.processes[0];
     const struct transport_group group = group_of(&maker.world, 1, 2);
@@ -221,7 +221,7 @@ static void alone_or_among_too_many_there_is_nothing_to_map(void **state)
     (void)state;
     const struct process_name self = process_self();
     struct world world;
-    struct host_rings rings = {.memory = NULL};
+    struct host_rings rings = {.count = 0};
     world_make(&world, &self);
     struct transport_group group = group_of(&world, 63, RANKS_MAX);
     assert_false(host_rings_make(&rings, &group));

@@ -67,6 +67,7 @@ struct mpi_transport {
     bool owns_mpi;
     bool far;        /* there are ranks to which there is no ring */
     bool goes_alone; /* a peer that is forgotten from then on is lost, not gone */
+    struct host_memory boards;
     struct mpi_end end;
     struct flights flights;
     bool came; /* a frame, in the last poll */
@@ -401,6 +402,7 @@ static bool mpi_free(struct transport *base)
         }
     }
     sigpipe_end(together);
+    host_memory_close(&t->boards);
     exchange_release(&t->exchange);
     if (!ended) {
         leave_behind(t);
@@ -588,16 +590,23 @@ static int all_have(const struct opening *o, bool *have)
     return code;
 }
 
-/* Rings on every host, or on none. */
-static int open_rings(const struct opening *o)
+/* Rings on every host, or on none; and boards where they can be had. */
+static int open_memory(const struct opening *o)
 {
     struct host_rings *rings = &o->t->exchange.rings;
+    struct host_memory *boards = &o->t->boards;
+    const size_t size = (size_t)TRANSPORT_BOARD_BYTES * host_ranks(o->group);
     bool have = host_rings_make(rings, o->group);
-    int code = all_have(o, &have);
-    if (have) {
-        have = host_rings_map(rings, o->group);
-        code = all_have(o, &have);
+    if (!host_memory_make(boards, o->group, "moot-boards", size)) {
+        host_memory_close(boards); /* so that nobody finds it */
     }
+    int code = all_have(o, &have);
+    if (host_memory_map(boards, o->group)) {
+        host_boards_find(boards, o->group);
+    }
+    have = have && host_rings_map(rings, o->group);
+    code = code == MOOT_OK ? all_have(o, &have) : code;
+    host_memory_hide(boards);
     host_rings_hide(rings);
     if (!have) {
         host_rings_close(rings);
@@ -629,7 +638,7 @@ static int join(const struct opening *o, const void *blob, size_t blob_size)
                                 standing_make(o->t) == MPI_SUCCESS);
     }
     if (code == MOOT_OK) {
-        code = open_rings(o);
+        code = open_memory(o);
     }
     if (code == MOOT_OK && o->t->far) {
         standing_post(o->t);

@@ -1,12 +1,6 @@
 /* host_rings.h - the rings among the ranks of one host: a segment of shared memory with
  * one for every ordered pair of them.
  *
- * The lowest rank of a host makes the segment, as a file without a place in any folder;
- * the others open what that process has open, and map it.  So whenever and however
- * processes end, the memory goes with the last that has it.  Every page is there before
- * anything is written (where memory for it is short, as in a container, there are no
- * rings instead of a signal later).  Processes that may not look at each other, being
- * of different users or in different pid namespaces, have none either.
  * Many ranks get short rings, and too many none: whoever opens must be able to do
  * without.
  *
@@ -16,6 +10,7 @@
 #ifndef NODE_TRANSPORT_SHM_HOST_RINGS_H
 #define NODE_TRANSPORT_SHM_HOST_RINGS_H
 
+#include "node/transport/shm/host_memory.h"
 #include "node/transport/shm/ring.h"
 #include "node/transport/transport.h"
 
@@ -27,15 +22,11 @@ struct near {
 };
 
 struct host_rings {
-    void *memory; /* NULL: there are no rings, and `count` is 0 */
-    size_t memory_bytes;
-    uint32_t count; /* of `peers` */
+    struct host_memory memory; /* the segment; none: `count` is 0 */
+    uint32_t count;            /* of `peers` */
     struct near *peers;
     uint32_t *index;  /* by rank: in `peers`; UINT32_MAX: elsewhere, or this rank */
     size_t frame_max; /* bytes of the longest frame that a ring takes */
-    char name[32];    /* of the segment: by it the others know it */
-    int fd;           /* if shown: of the segment that this rank has made */
-    bool shown;       /* the others can open it */
 };
 
 /* Three steps, each a rank's own, in this order on all ranks with a meeting between
