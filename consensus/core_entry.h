@@ -89,5 +89,7 @@ void *core_prune(struct core *core, const moot_hash *hash,
 bool core_is_stub(const void *entry);
 /* As many bytes as core_register.host_size: what its entry is made of. */
 void *core_stub_host(void *stub);
+/* As core_entry_site(). */
+const char *core_stub_site(const void *stub);
 
 #endif

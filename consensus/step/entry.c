@@ -45,6 +45,12 @@ const char *core_entry_site(const void *entry)
     return task->site;
 }
 
+const char *core_stub_site(const void *stub)
+{
+    assert(is_stub(stub));
+    return ((const struct stub *)stub)->site;
+}
+
 void core_entry_set_site(void *entry, const char *site)
 {
     struct task_record *task = entry;

@@ -20,6 +20,7 @@
 #include "node/engine/progress.h"
 #include "node/explain/exit_report.h"
 #include "node/explain/holdup.h"
+#include "node/explain/leaks.h"
 #include "node/explain/metrics.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
@@ -151,6 +152,7 @@ static void leave_alone(struct moot *m)
 
 int close_context(struct moot *m, struct lane *lane)
 {
+    leaks_close(m);
     engine_begin_closing(m);
     trace_closing(m);
     progress_ended(m);

@@ -5,6 +5,7 @@
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
 #include "node/engine/engine.h"
+#include "node/explain/leaks.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
 #include "node/faults/faults.h"
@@ -59,7 +60,7 @@ const struct engine_hooks wiring = {
     .turn_begins = faults_begin_turn,
     .turn_ends = faults_end_turn,
     .press = window_press,
-    .chores = {members_look, report_look, door_look, trace_look},
+    .chores = {members_look, report_look, leaks_look, door_look, trace_look},
     .helped = workers_stand_in,
     .watch_is_due = observe_is_due,
     .tell_watches = observe_tell,

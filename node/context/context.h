@@ -299,6 +299,8 @@ struct moot_explain {
     bool looking_out;
     pthread_t lookout;
     unsigned signals_seen;
+    uint32_t leaks_seen;               /* handles when they were looked at last */
+    uint64_t handles_left, bytes_left; /* at the close: not released */
 };
 
 /* Tasks on their way in: written by spawn/. */

@@ -15,6 +15,9 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
     struct figure figures[SUMMARY_FIGURES];
     size_t count = summary_figures(m, figures);
     fprintf(file, "close_code %d\n", close_code);
+    fprintf(file, "handles_left %llu\nbytes_left %llu\n",
+            (unsigned long long)m->explain.handles_left,
+            (unsigned long long)m->explain.bytes_left);
     for (size_t i = 0; i < count; i++) {
         fprintf(file, "%s %llu\n", figures[i].key,
                 (unsigned long long)figures[i].value);

@@ -17,6 +17,7 @@
 #include "node/explain/exit_report.h"
 #include "node/explain/holdup.h"
 #include "node/explain/job_snapshot.h"
+#include "node/explain/leaks.h"
 #include "node/explain/metrics.h"
 #include "node/explain/overrun.h"
 #include "node/explain/rank_snapshot.h"

@@ -11,6 +11,9 @@
 
 enum { KEY_BYTES = 64, RANKS_LISTED = 16, VOTE_KINDS = EVIDENCE_END - EVIDENCE_CLOSED };
 
+/* Fewer are a program's that just ends. */
+enum { LEFT_HANDLES = 1000, LEFT_BYTES = 4 << 20 };
+
 static_assert((int)VOTE_KINDS <
                   (int)(sizeof(((moot_stats *)0)->votes_by) / sizeof(uint64_t)),
               "every kind of evidence has a counter");
@@ -33,6 +36,8 @@ static const struct sheet_key {
     OWN(close_code),
     OWN(ended_ns),
     OWN(taken_over_ns),
+    OWN(handles_left),
+    OWN(bytes_left),
     OWN(peers_by_ring),
     OWN(peers_by_wire),
     {"tasks_common", offsetof(struct sheet, common)},
@@ -424,6 +429,10 @@ void sheets_print(const struct sheets *sheets, FILE *to)
             stats->messages_sent, stats->gossip_messages, stats->frames_sent,
             bytes_format(stats->bytes_sent, text));
     wire_print(sheets, &sum, to);
+    if (sum.handles_left >= LEFT_HANDLES || sum.bytes_left >= LEFT_BYTES) {
+        fprintf(to, "  not released   %" PRIu64 " handles, which kept %s\n",
+                sum.handles_left, bytes_format(sum.bytes_left, text));
+    }
     if (stats->stalls > 0) {
         fprintf(to, "  stall reports  %" PRIu64 "\n", stats->stalls);
     }

@@ -28,6 +28,7 @@ struct sheet {
                                  counted by the lowest of them */
     uint64_t ended_ns;        /* when it was written, CLOCK_MONOTONIC of its host */
     uint64_t peers_by_ring, peers_by_wire; /* at open */
+    uint64_t handles_left, bytes_left; /* not released at the close, and their bytes */
     uint64_t taken_over_ns; /* when the first task of a lost rank began; 0: none did */
     struct sheet_loss *losses;
     size_t loss_count;
