@@ -49,7 +49,10 @@
 #define LIMIT_ACCOUNT_WAITS 64u
 #define LIMIT_ACCOUNT_TASKS 256u
 #define LIMIT_ACCOUNT_PEERS 128u
-#define LIMIT_ACCOUNT_NUMBERS 64u /* figures, and as many timers */
+#define LIMIT_ACCOUNT_NUMBERS 64u      /* figures, and as many timers */
+#define LIMIT_ACCOUNT_SPAWNS 256u      /* lines and kernels, of each */
+#define LIMIT_ACCOUNT_SAMPLES 4u       /* arguments of so many tasks, */
+#define LIMIT_ACCOUNT_SAMPLE_BYTES 64u /* and none that are longer */
 
 #define LIMIT_EAGER_BYTES (8u << 10) /* results up to this ride with their message */
 #define LIMIT_PUSH_BYTES (2u << 20)  /* up to these they are pushed unasked */

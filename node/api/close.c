@@ -24,6 +24,7 @@
 #include "node/explain/metrics.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
+#include "node/explain/spawn_table.h"
 #include "node/explain/usr1.h"
 #include "node/faults/faults.h"
 #include "node/members/members.h"
@@ -47,6 +48,8 @@
  * not. */
 #define FLUSH_NS UINT64_C(10000000000)
 #define FLUSH_FATAL_NS UINT64_C(500000000)
+/* How long the lowest rank waits for what the others have spawned, if it is to tell. */
+#define TABLE_NS UINT64_C(200000000)
 /* How long farewells may take, and the last of them to leave. */
 #define PART_NS UINT64_C(20000000000)
 #define LINGER_NS UINT64_C(50000000)
@@ -160,8 +163,13 @@ int close_context(struct moot *m, struct lane *lane)
     progress_wake(m);
     serve_until(m, lane, program_left, CORE_NEVER);
     if (m->engine.fatal == 0) {
+        spawn_table_send(m); /* before the word that this rank has closed */
         close_core(m);
         serve_until(m, lane, is_over, CORE_NEVER);
+    }
+    if (m->engine.fatal == 0) {
+        serve_until(m, lane, spawn_table_is_here, clock_ns() + TABLE_NS);
+        spawn_table_tell(m);
     }
     uint64_t patience_ns = m->engine.fatal == 0 ? FLUSH_NS : FLUSH_FATAL_NS;
     serve_until(m, lane, is_flushed, clock_ns() + patience_ns);
@@ -210,6 +218,7 @@ void context_free(struct moot *m)
     inbox_free(m->engine.inbox, quiet);
     door_close(m);
     inquiry_release(m);
+    spawn_table_release(m);
     members_release(m);
     if (m->core != NULL) {
         task_each(m, free_task, NULL);

@@ -20,6 +20,7 @@
 #include "node/explain/holdup.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
+#include "node/explain/spawn_table.h"
 #include "node/explain/usr1.h"
 #include "node/faults/faults.h"
 #include "node/members/members.h"
@@ -168,7 +169,7 @@ static int make_parts(struct moot *m, char *story)
         return error;
     }
     const bool joined = engine_join(m);
-    const bool may_ask = inquiry_open(m);
+    const bool may_ask = inquiry_open(m) && spawn_table_open(m);
     trace_open(m);
     const bool told = board_open(m);
     chain_kernel_init(&m->compose.join_kernel);

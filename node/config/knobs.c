@@ -23,6 +23,10 @@ const struct knob_row knob_table[KNOB_COUNT] = {
          "what to do about ranks that spawn different tasks: vote and "
          "go on (repair), fail at the first (strict), or neither (trust)",
          AT(divergence)},
+    [KNOB_DIVERGENCE_TABLE] =
+        {"MOOT_DIVERGENCE_TABLE", KNOB_INTEGER, "0", NULL, 0, 1, false,
+         "1: at the close it is told at which lines the ranks spawned different tasks",
+         AT(divergence_table)},
     [KNOB_VOTE_TIMEOUT] =
         {"MOOT_VOTE_TIMEOUT", KNOB_DURATION, "never", "auto never", MICROSECOND,
          24 * HOUR, true,

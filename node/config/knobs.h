@@ -30,6 +30,7 @@
 
 enum knob {
     KNOB_DIVERGENCE,
+    KNOB_DIVERGENCE_TABLE,
     KNOB_VOTE_TIMEOUT,
     KNOB_ASK_DELAY,
     KNOB_VOTERS,
@@ -82,6 +83,7 @@ struct knob_origin {
 
 struct knobs {
     int64_t divergence;
+    int64_t divergence_table;
     int64_t vote_timeout_ns; /* or KNOB_AUTO, KNOB_NEVER */
     int64_t ask_delay_ns;    /* or KNOB_AUTO */
     int64_t voters;

@@ -39,6 +39,7 @@ struct trace;
 struct datas;
 struct observe;
 struct inquiry;
+struct spawn_table;
 struct door;
 
 /* An event that arose while outputs were carried out.  It borrows nothing. */
@@ -299,6 +300,7 @@ struct moot_explain {
     bool looking_out;
     pthread_t lookout;
     unsigned signals_seen;
+    struct spawn_table *table;         /* spawn_table.c; NULL: none is wanted */
     uint32_t leaks_seen;               /* handles when they were looked at last */
     uint64_t handles_left, bytes_left; /* at the close: not released */
 };

@@ -23,6 +23,7 @@
 #include "node/explain/rank_snapshot.h"
 #include "node/explain/report.h"
 #include "node/explain/snapshot_query.h"
+#include "node/explain/spawn_table.h"
 #include "node/explain/stall.h"
 #include "node/explain/usr1.h"
 

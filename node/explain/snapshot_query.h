@@ -42,6 +42,8 @@ bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *pict
 /* The number of one that is no part of this, and asks whether the program goes on: it
  * is answered in few words, which are window.c's. */
 enum { INQUIRY_OF_REST = 0 };
+/* And that of what is told unasked at a close (spawn_table.h). */
+#define INQUIRY_OF_SPAWNS UINT64_MAX
 
 /* INQUIRY (dispatch.h). */
 bool inquiry_take(struct moot *m, uint32_t from, const struct message *message);

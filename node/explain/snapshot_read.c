@@ -46,6 +46,15 @@ static bool good_task(const Moot__Account *account, const Moot__Account__Task *t
            good_ranks(account, &task->candidates);
 }
 
+static bool good_spawns(const Moot__Account__Spawns *spawns)
+{
+    bool good = spawns->n_args <= LIMIT_ACCOUNT_SAMPLES;
+    for (size_t i = 0; good && i < spawns->n_args; i++) {
+        good = spawns->args[i].len <= LIMIT_ACCOUNT_SAMPLE_BYTES;
+    }
+    return good;
+}
+
 /* No more than who packs one tells (rank_snapshot.c). */
 static bool good_counts(const Moot__Account *account)
 {
@@ -54,7 +63,8 @@ static bool good_counts(const Moot__Account *account)
            account->n_tasks <= LIMIT_ACCOUNT_TASKS &&
            account->n_peers <= LIMIT_ACCOUNT_PEERS &&
            account->n_figures <= LIMIT_ACCOUNT_NUMBERS &&
-           account->n_timers <= LIMIT_ACCOUNT_NUMBERS;
+           account->n_timers <= LIMIT_ACCOUNT_NUMBERS &&
+           account->n_spawns <= LIMIT_ACCOUNT_SPAWNS;
 }
 
 bool account_check(const Moot__Account *account)
@@ -71,6 +81,9 @@ bool account_check(const Moot__Account *account)
     }
     for (size_t i = 0; good && i < account->n_tasks; i++) {
         good = good_task(account, account->tasks[i]);
+    }
+    for (size_t i = 0; good && i < account->n_spawns; i++) {
+        good = good_spawns(account->spawns[i]);
     }
     for (size_t i = 0; good && i < account->n_peers; i++) {
         const Moot__Account__Peer *peer = account->peers[i];

@@ -8,6 +8,7 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
+#include "node/explain/spawn_table.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
@@ -152,6 +153,9 @@ HOT static inline int hold(struct moot *m, struct task *task, struct task_facts 
     if (error == MOOT_OK) {
         m->counts.spawned++;
         verify_spawned(m, task);
+        if (m->explain.table != NULL) {
+            spawn_table_add(m, &task->hash, facts);
+        }
     }
     return error;
 }
@@ -313,6 +317,9 @@ static inline void fill_stub(struct moot *m, struct lane *lane, const moot_hash 
     handle_at(&m->tasks.handles, id)->task = stub;
     m->counts.spawned++;
     lane->spawn_site = facts->reg.site;
+    if (m->explain.table != NULL) {
+        spawn_table_add(m, hash, facts);
+    }
 }
 
 /* False without memory. */

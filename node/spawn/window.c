@@ -10,6 +10,7 @@
 #include "node/engine/progress.h"
 #include "node/explain/rank_snapshot.h"
 #include "node/explain/snapshot_query.h"
+#include "node/explain/spawn_table.h"
 #include "node/members/members.h"
 #include "node/schedule/exec.h"
 #include "node/spawn/backpressure.h"
@@ -158,6 +159,8 @@ bool window_take_account(struct moot *m, uint32_t from, const struct message *me
     if (members_is_here(m, from)) {
         if (said->number == INQUIRY_OF_REST) {
             hear_account(m, from, said);
+        } else if (said->number == INQUIRY_OF_SPAWNS) {
+            spawn_table_hear(m, from, said);
         } else {
             inquiry_on_account(m, from, said);
         }

@@ -54,6 +54,44 @@ static void size_beyond(struct kit *kit)
     kit->ranks[1].account.size = LIMIT_RANKS + 1;
 }
 static void rank_beyond(struct kit *kit) { kit->ranks[1].account.rank = 3; }
+/* What a program spawned at some lines. */
+static void spawn_lines(struct kit *kit, size_t lines, size_t samples, size_t bytes)
+{
+    static uint8_t sample[LIMIT_ACCOUNT_SAMPLE_BYTES + 1];
+    static ProtobufCBinaryData args[LIMIT_ACCOUNT_SAMPLES + 1];
+    static Moot__Account__Spawns spawns, *list[LIMIT_ACCOUNT_SPAWNS + 1];
+    moot__account__spawns__init(&spawns);
+    spawns.site = spawns.kernel = kit_text("text");
+    for (size_t i = 0; i < samples; i++) {
+        args[i] = (ProtobufCBinaryData){bytes, sample};
+    }
+    spawns.args = args;
+    spawns.n_args = samples;
+    for (size_t i = 0; i < lines; i++) {
+        list[i] = &spawns;
+    }
+    kit->ranks[1].account.spawns = list;
+    kit->ranks[1].account.n_spawns = lines;
+}
+
+static void all_spawns(struct kit *kit)
+{
+    spawn_lines(kit, LIMIT_ACCOUNT_SPAWNS, LIMIT_ACCOUNT_SAMPLES,
+                LIMIT_ACCOUNT_SAMPLE_BYTES);
+}
+static void more_spawns(struct kit *kit)
+{
+    spawn_lines(kit, LIMIT_ACCOUNT_SPAWNS + 1, 1, 1);
+}
+static void more_samples(struct kit *kit)
+{
+    spawn_lines(kit, 1, LIMIT_ACCOUNT_SAMPLES + 1, 1);
+}
+static void longer_sample(struct kit *kit)
+{
+    spawn_lines(kit, 1, 1, LIMIT_ACCOUNT_SAMPLE_BYTES + 1);
+}
+
 static void no_such_mode(struct kit *kit)
 {
     kit->ranks[1].account.mode = CORE_TRUST + 1;
@@ -141,6 +179,10 @@ static void an_account_is_sound_or_refused(void **state)
     } rows[] = {
         {"as it is", as_it_is, true},
         {"no chair", no_chair, true},
+        {"all spawns", all_spawns, true},
+        {"spawns", more_spawns, false},
+        {"samples", more_samples, false},
+        {"longer sample", longer_sample, false},
         {"no size", no_size, false},
         {"size beyond", size_beyond, false},
         {"rank beyond", rank_beyond, false},
