@@ -144,6 +144,14 @@ static void write_struck(FILE *file, const struct moot *m, int unused)
     figures_write_hits(file, m);
 }
 
+/* The same while the rank lives on, which may end without a close. */
+static void write_fired(FILE *file, const struct moot *m, int unused)
+{
+    (void)unused;
+    fprintf(file, "rank %u\n", m->group.rank);
+    figures_write_hits(file, m);
+}
+
 static void die(struct moot *m)
 {
     outbox_flush(m);
@@ -188,6 +196,9 @@ static void strike(struct moot *m, plan_rules rules)
             die(m);
         }
         outbox_flush(m);
+        if (m->knobs.summary[0] != '\0') {
+            figures_write_file(m, "struck", write_fired, 0);
+        }
         stand_still(rule->lasts_ns);
     }
 }

@@ -111,4 +111,11 @@ TEXT
 expect no_ranks 2 "$moot" faults explain -n 0 drop
 expect help_is_there 0 "$moot" help faults
 
+# A rank that is removed during its pause, and ends without a close, is still counted.
+cholesky=${BUILD:-build}/examples/cholesky
+OMPI_MCA_mpi_yield_when_idle=1 expect a_pause_of_a_removed_rank 0 "$moot" run -n 3 \
+    --no-progress --faults pause:r1@task.start#2+6s "$cholesky" 8 16
+grep -q '  fault          pause:r1@task.start#2+6s: fired once' "$scratch/err"
+note $? "the pause is not counted: $(grep fault "$scratch/err")"
+
 check_end
