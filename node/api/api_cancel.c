@@ -6,6 +6,7 @@
  */
 #include "node/api/moot.h"
 
+#include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "node/schedule/task_handle.h"
 #include "node/tasks/task_list.h"
@@ -15,12 +16,13 @@
 #include <string.h>
 
 /* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call)
+static int invalid(const moot *m, const char *call, const char *what)
 {
     struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    return lane != NULL
-               ? lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call)
-               : thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+    return lane != NULL ? lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
+                                    m != NULL ? what : "the moot is NULL")
+                        : thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
+                                      m != NULL ? what : "the moot is NULL");
 }
 
 struct victims {
@@ -64,8 +66,7 @@ static int find_all(struct moot *m, struct lane *lane, const char *call,
         struct handle *handle;
         int error = task_handle_find(m, tasks[i].id, &handle);
         if (error != MOOT_OK) {
-            return lane_fail(lane, error, "%s: handle %zu: %s", call, i,
-                             error_text(error));
+            return task_handle_refuse(lane, call, i, count, error);
         }
         if (!add(victims, &handle->task->hash)) {
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "%s: no memory", call);
@@ -94,7 +95,7 @@ static int cancel_handles(struct moot *m, const char *call, const moot_task *tas
 int moot_task_cancel(moot *m, moot_task t)
 {
     if (m == NULL) {
-        return invalid(m, "moot_task_cancel");
+        return invalid(m, "moot_task_cancel", "");
     }
     return cancel_handles(m, "moot_task_cancel", &t, 1);
 }
@@ -102,7 +103,8 @@ int moot_task_cancel(moot *m, moot_task t)
 int moot_task_cancel_all(moot *m, const moot_task *t, size_t count)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return invalid(m, "moot_task_cancel_all");
+        return invalid(m, "moot_task_cancel_all",
+                       "the array of tasks is NULL, and count is not 0");
     }
     return cancel_handles(m, "moot_task_cancel_all", t, count);
 }
@@ -137,7 +139,7 @@ static int cancel_labelled(struct moot *m, struct lane *lane, const char *prefix
 int moot_task_cancel_label(moot *m, const char *prefix)
 {
     if (m == NULL || prefix == NULL) {
-        return invalid(m, "moot_task_cancel_label");
+        return invalid(m, "moot_task_cancel_label", "the prefix is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

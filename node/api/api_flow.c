@@ -14,13 +14,15 @@
 enum { FLOW_INPUTS_INLINE = 16 };
 
 /* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call)
+static int invalid(const moot *m, const char *call, const char *what)
 {
     struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
     if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
+                         m != NULL ? what : "the moot is NULL");
     }
-    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
+                       m != NULL ? what : "the moot is NULL");
 }
 
 /* --- Continuations -------------------------------------------------------------- */
@@ -63,12 +65,13 @@ int moot_task_then_at(moot *m, moot_task t, const moot_task_spec *spec, moot_tas
                       const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return invalid(m, "moot_task_then");
+        return invalid(m, "moot_task_then",
+                       spec == NULL ? "the spec is NULL" : "the output is NULL");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return invalid(m, "moot_task_then");
+        return invalid(m, "moot_task_then", SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -84,7 +87,7 @@ int moot_task_then_at(moot *m, moot_task t, const moot_task_spec *spec, moot_tas
 int moot_group_open(moot *m)
 {
     if (m == NULL) {
-        return invalid(m, "moot_group_open");
+        return invalid(m, "moot_group_open", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -103,7 +106,7 @@ int moot_group_open(moot *m)
 int moot_group_close(moot *m, moot_duration timeout)
 {
     if (m == NULL) {
-        return invalid(m, "moot_group_close");
+        return invalid(m, "moot_group_close", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

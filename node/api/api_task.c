@@ -21,14 +21,18 @@ enum { WAIT_ITEMS_INLINE = 16 };
 enum { COPY_LOCKED_BYTES = 4096 };
 
 /* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call)
+static int invalid(const moot *m, const char *call, const char *what)
 {
     struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
     if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
+                         m != NULL ? what : "the moot is NULL");
     }
-    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
+                       m != NULL ? what : "the moot is NULL");
 }
+
+static const char no_tasks[] = "the array of tasks is NULL, and count is not 0";
 
 /* --- Waiting -------------------------------------------------------------------- */
 
@@ -76,7 +80,7 @@ static int borrow_all(struct moot *m, struct lane *lane, const moot_task *tasks,
             const struct payload *payload = borrow(handle);
             give_result(fetched, i, payload->data, (size_t)payload->size);
         } else if (error == MOOT_OK) {
-            error = task_handle_refuse(lane, "moot_task_fetch_all", i, found);
+            error = task_handle_refuse(lane, "moot_task_fetch_all", i, count, found);
         }
     }
     return error;
@@ -117,7 +121,7 @@ static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t c
 int moot_task_wait(moot *m, moot_task t, moot_duration timeout)
 {
     if (m == NULL) {
-        return invalid(m, "moot_task_wait");
+        return invalid(m, "moot_task_wait", "");
     }
     return wait_many("moot_task_wait", m, &t, 1, timeout, NULL, NULL);
 }
@@ -125,7 +129,7 @@ int moot_task_wait(moot *m, moot_task t, moot_duration timeout)
 int moot_task_wait_all(moot *m, const moot_task *t, size_t count, moot_duration timeout)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return invalid(m, "moot_task_wait_all");
+        return invalid(m, "moot_task_wait_all", no_tasks);
     }
     return wait_many("moot_task_wait_all", m, t, count, timeout, NULL, NULL);
 }
@@ -134,7 +138,10 @@ int moot_task_wait_any(moot *m, const moot_task *t, size_t count, moot_duration 
                        size_t *which)
 {
     if (m == NULL || t == NULL || which == NULL || count == 0) {
-        return invalid(m, "moot_task_wait_any");
+        return invalid(m, "moot_task_wait_any",
+                       count == 0  ? "count is 0"
+                       : t == NULL ? "the array of tasks is NULL"
+                                   : "the place for which is NULL");
     }
     const struct task_ends ends = {.which = which};
     return wait_many("moot_task_wait_any", m, t, count, timeout, &ends, NULL);
@@ -144,7 +151,10 @@ int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
                         moot_duration timeout, size_t *indices, size_t *done)
 {
     if (m == NULL || t == NULL || indices == NULL || done == NULL || count == 0) {
-        return invalid(m, "moot_task_wait_some");
+        return invalid(m, "moot_task_wait_some",
+                       count == 0  ? "count is 0"
+                       : t == NULL ? "the array of tasks is NULL"
+                                   : "a place for the result is NULL");
     }
     const struct task_ends ends = {.indices = indices, .done = done};
     return wait_many("moot_task_wait_some", m, t, count, timeout, &ends, NULL);
@@ -163,7 +173,7 @@ static int wait_for_data(struct moot *m, struct lane *lane, const char *call,
         return error;
     }
     error = task_handle_find(m, t.id, handle); /* it may be gone by now */
-    return error == MOOT_OK ? error : task_handle_refuse(lane, call, 0, error);
+    return error == MOOT_OK ? error : task_handle_refuse(lane, call, 0, 1, error);
 }
 
 static int fetch_locked(struct moot *m, struct lane *lane, moot_task t,
@@ -186,7 +196,7 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
                     size_t *size)
 {
     if (m == NULL || data == NULL) {
-        return invalid(m, "moot_task_fetch");
+        return invalid(m, "moot_task_fetch", "the place for the data is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -201,7 +211,7 @@ int moot_task_fetch_all(moot *m, const moot_task *t, size_t count,
                         moot_duration timeout, const void **data, size_t *sizes)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return invalid(m, "moot_task_fetch_all");
+        return invalid(m, "moot_task_fetch_all", no_tasks);
     }
     const struct fetched fetched = {.data = data, .sizes = sizes};
     return wait_many("moot_task_fetch_all", m, t, count, timeout, NULL, &fetched);
@@ -250,7 +260,8 @@ int moot_task_fetch_into(moot *m, moot_task t, moot_duration timeout, void *buff
                          size_t buffer_size, size_t *size)
 {
     if (m == NULL || (buffer == NULL && buffer_size > 0)) {
-        return invalid(m, "moot_task_fetch_into");
+        return invalid(m, "moot_task_fetch_into",
+                       "the buffer is NULL, and its size is not 0");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -263,7 +274,7 @@ int moot_task_fetch_into(moot *m, moot_task t, moot_duration timeout, void *buff
 
 /* The clock is looked at where the core may have a step. */
 static inline int release_locked(struct moot *m, struct lane *lane, const char *call,
-                                 size_t at, moot_task t)
+                                 size_t at, size_t count, moot_task t)
 {
     struct handle *handle;
     bool unnamed = m->spawn.unnamed.count + m->compose.in_regions > 0;
@@ -275,10 +286,10 @@ static inline int release_locked(struct moot *m, struct lane *lane, const char *
     }
     int error = handle_find(&m->tasks.handles, t.id, &handle);
     if (error != MOOT_OK) {
-        return task_handle_refuse(lane, call, at, error);
+        return task_handle_refuse(lane, call, at, count, error);
     }
     if (handle->parent != NULL && !family_note_release(m, handle)) {
-        return task_handle_refuse(lane, call, at, MOOT_ERR_NO_MEMORY);
+        return task_handle_refuse(lane, call, at, count, MOOT_ERR_NO_MEMORY);
     }
     if (!unnamed && task_handle_may_step(handle)) {
         engine_look_at_clock(m);
@@ -292,13 +303,13 @@ static inline int release_locked(struct moot *m, struct lane *lane, const char *
 HOT int moot_task_release(moot *m, moot_task t)
 {
     if (m == NULL) {
-        return invalid(m, "moot_task_release");
+        return invalid(m, "moot_task_release", "");
     }
     struct lane *lane = engine_enter_untimed(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = release_locked(m, lane, "moot_task_release", 0, t);
+    int error = release_locked(m, lane, "moot_task_release", 0, 1, t);
     engine_leave(m);
     return error;
 }
@@ -312,14 +323,14 @@ static int release_all_locked(struct moot *m, struct lane *lane, const moot_task
     for (size_t i = 0; i < count; i++) {
         int error = handle_find(&m->tasks.handles, tasks[i].id, &handle);
         if (error != MOOT_OK) {
-            return task_handle_refuse(lane, call, i, error);
+            return task_handle_refuse(lane, call, i, count, error);
         }
     }
     for (size_t i = 0; i < count; i++) {
         if (handle_find(&m->tasks.handles, tasks[i].id, &handle) != MOOT_OK) {
             continue;
         }
-        int error = release_locked(m, lane, call, i, tasks[i]);
+        int error = release_locked(m, lane, call, i, count, tasks[i]);
         if (error != MOOT_OK) {
             return error;
         }
@@ -330,7 +341,7 @@ static int release_all_locked(struct moot *m, struct lane *lane, const moot_task
 int moot_task_release_all(moot *m, const moot_task *t, size_t count)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return invalid(m, "moot_task_release_all");
+        return invalid(m, "moot_task_release_all", no_tasks);
     }
     struct lane *lane = engine_enter_untimed(m);
     if (lane == NULL) {

@@ -284,7 +284,10 @@ static int wait_for_all(moot_call *call, struct lane *lane, const moot_task *chi
 int moot_call_wait_all(moot_call *call, const moot_task *children, size_t count)
 {
     if (call == NULL || (children == NULL && count > 0)) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_call_wait_all: invalid argument");
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_wait_all: %s",
+                           call == NULL
+                               ? "the call is NULL"
+                               : "the array of children is NULL, and count is not 0");
     }
     if (count == 0) {
         return MOOT_OK;

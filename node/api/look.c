@@ -3,6 +3,7 @@
 
 #include "consensus/core_view.h"
 #include "hashing/placement.h"
+#include "node/compose/task_wait.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/schedule/task_handle.h"
@@ -14,13 +15,15 @@
 #include <string.h>
 
 /* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call)
+static int invalid(const moot *m, const char *call, const char *what)
 {
     struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
     if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
+                         m != NULL ? what : "the moot is NULL");
     }
-    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
+                       m != NULL ? what : "the moot is NULL");
 }
 
 /* --- One ------------------------------------------------------------------------ */
@@ -93,7 +96,8 @@ int moot_task_info_sized(moot *m, moot_task t, moot_task_info *out, size_t size)
 {
     moot_task_info info;
     if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_task_info, kernel)) {
-        return invalid(m, "moot_task_info");
+        return invalid(m, "moot_task_info",
+                       out == NULL ? "the output is NULL" : SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -121,8 +125,7 @@ static int info_all(struct moot *m, struct lane *lane, const moot_task *tasks,
     for (size_t i = 0; i < count; i++) {
         int error = task_handle_find(m, tasks[i].id, &handle);
         if (error != MOOT_OK) {
-            return lane_fail(lane, error, "moot_task_info_all: handle %zu: %s", i,
-                             error_text(error));
+            return task_handle_refuse(lane, "moot_task_info_all", i, count, error);
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -139,7 +142,11 @@ int moot_task_info_all_sized(moot *m, const moot_task *tasks, size_t count,
 {
     if (m == NULL || ((tasks == NULL || infos == NULL) && count > 0) ||
         !SIZED_ADMITS(size, moot_task_info, kernel)) {
-        return invalid(m, "moot_task_info_all");
+        const char *what = count == 0      ? SIZED_REFUSAL
+                           : tasks == NULL ? "the array of tasks is NULL"
+                           : infos == NULL ? "the array of infos is NULL"
+                                           : SIZED_REFUSAL;
+        return invalid(m, "moot_task_info_all", what);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -224,7 +231,9 @@ int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
     moot_task_filter room;
     filter = sized_filter(filter != NULL ? filter : &none, &room);
     if (m == NULL || fn == NULL || filter == NULL) {
-        return invalid(m, "moot_tasks_each");
+        return invalid(m, "moot_tasks_each",
+                       fn == NULL ? "the function is NULL"
+                                  : "the filter: " SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -86,7 +86,11 @@ static uint64_t aligned(uint64_t size)
 int moot_call_parts(moot_call *call, size_t count, const size_t *sizes, void **parts)
 {
     if (call == NULL || sizes == NULL || parts == NULL || count == 0) {
-        return thread_fail(MOOT_ERR_INVALID, "moot_call_parts: invalid argument");
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_parts: %s",
+                           call == NULL    ? "the call is NULL"
+                           : count == 0    ? "count is 0"
+                           : sizes == NULL ? "the array of sizes is NULL"
+                                           : "the array of parts is NULL");
     }
     if (count > LIMIT_PARTS) {
         return thread_fail(MOOT_ERR_LIMIT, "moot_call_parts: more than %u parts",

@@ -9,8 +9,12 @@
 
 #include <assert.h>
 
-int task_handle_refuse(struct lane *lane, const char *call, size_t index, int error)
+int task_handle_refuse(struct lane *lane, const char *call, size_t index, size_t count,
+                       int error)
 {
+    if (count == 1) {
+        return lane_fail(lane, error, "%s: the handle: %s", call, error_text(error));
+    }
     return lane_fail(lane, error, "%s: handle %zu: %s", call, index, error_text(error));
 }
 
@@ -54,7 +58,7 @@ static int fill_items(struct moot *m, struct lane *lane, const char *call,
         struct handle *handle;
         int error = task_handle_find(m, tasks[i].id, &handle);
         if (error != MOOT_OK) {
-            return task_handle_refuse(lane, call, i, error);
+            return task_handle_refuse(lane, call, i, wait->count, error);
         }
         wait->items[i] = (struct wait_item){.task = handle->task};
     }

@@ -26,7 +26,9 @@ int task_wait_locked(struct moot *m, struct lane *lane, const char *call,
 int task_wait_check(struct moot *m, struct lane *lane, const char *call,
                     moot_duration timeout);
 
-/* Tells why handle `index` of a call is refused, and returns the error. */
-int task_handle_refuse(struct lane *lane, const char *call, size_t index, int error);
+/* Tells why handle `index` of the `count` that a call was given is refused, and returns
+ * the error. */
+int task_handle_refuse(struct lane *lane, const char *call, size_t index, size_t count,
+                       int error);
 
 #endif

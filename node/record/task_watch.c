@@ -42,13 +42,15 @@ struct observe {
 /* --- Watches -------------------------------------------------------------------- */
 
 /* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call)
+static int invalid(const moot *m, const char *call, const char *what)
 {
     struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
     if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: invalid argument", call);
+        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
+                         m != NULL ? what : "the moot is NULL");
     }
-    return thread_fail(MOOT_ERR_INVALID, "%s: invalid argument", call);
+    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
+                       m != NULL ? what : "the moot is NULL");
 }
 
 static void count_kinds(struct moot *m)
@@ -113,7 +115,11 @@ int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out)
     watch = watch != NULL ? sized_watch(watch, &room) : NULL;
     if (m == NULL || watch == NULL || out == NULL || watch->fn == NULL ||
         (watch->kinds & ~known) != 0) {
-        return invalid(m, "moot_watch_add");
+        const char *what = out == NULL         ? "the output is NULL"
+                           : watch == NULL     ? "the watch is NULL, or " SIZED_REFUSAL
+                           : watch->fn == NULL ? "the watch has no function"
+                                               : "kinds has a bit that is no event's";
+        return invalid(m, "moot_watch_add", what);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -144,7 +150,7 @@ static int remove_watch(struct moot *m, struct lane *lane, uint64_t id)
 int moot_watch_remove(moot *m, moot_watch_id id)
 {
     if (m == NULL) {
-        return invalid(m, "moot_watch_remove");
+        return invalid(m, "moot_watch_remove", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

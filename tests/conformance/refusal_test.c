@@ -1,6 +1,8 @@
 /* refusal_test.c - bad input, kernels that fail and calls out of place: a clear error
  * each, and nothing lost.
  */
+#include "node/api/moot_data.h"
+#include "node/api/moot_watch.h"
 #include "tests/conformance/kernels.h"
 
 #include <errno.h>
@@ -251,7 +253,19 @@ static void bad_input(struct seat *seat)
     EXPECT(seat, moot_task_wait(m, stale, 0), MOOT_ERR_STALE);
     EXPECT(seat, moot_task_wait(m, foreign, 0), MOOT_ERR_FOREIGN);
     EXPECT(seat, moot_task_wait(m, good, -1), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "the timeout is negative"));
     EXPECT(seat, moot_task_release(m, stale), MOOT_ERR_STALE);
+    CHECK(seat, told(seat, "moot_task_release: the handle: "));
+    EXPECT(seat, moot_task_fetch_all(m, NULL, 1, 0, NULL, NULL), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "moot_task_fetch_all: the array of tasks is NULL"));
+    EXPECT(seat, moot_tasks_each(m, NULL, NULL, NULL), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "moot_tasks_each: the function is NULL"));
+    EXPECT(seat, moot_task_info(m, good, NULL), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "moot_task_info: the output is NULL"));
+    EXPECT(seat, moot_task_cancel_label(m, NULL), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "moot_task_cancel_label: the prefix is NULL"));
+    EXPECT(seat, moot_data_release(NULL, (moot_data){0}), MOOT_ERR_INVALID);
+    CHECK(seat, strstr(moot_last_error(NULL), "the moot is NULL") != NULL);
     EXPECT(seat, moot_task_cancel(m, foreign), MOOT_ERR_FOREIGN);
     size_t which = 7;
     EXPECT(seat, moot_task_wait_any(m, &good, 0, 0, &which), MOOT_ERR_INVALID);
