@@ -162,7 +162,6 @@ END
 row parked 2 0 nobody MOOT_PROGRESS=caller <<'END'
 ^moot: rank 0 of 2 has been parked for .*, and nobody here serves other ranks meanwhile
 next: moot_mpi_wait\(\) serves them
-MOOT_ERR_NOT_HELD once all ranks rest; rank 0 does not
 END
 row endless 2 0 '' MOOT_STALL=200ms MOOT_PROGRESS=caller <<'END'
 ^moot: rank [01] of 2: task [0-9a-f]{8} of kernel 'work' 'endless' \(.*stalls\.c:[0-9]+\) has run for [12]\.[0-9]+ s, and nobody here serves
