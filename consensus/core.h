@@ -178,6 +178,8 @@ struct core_event {
             uint32_t lane;    /* that waits; ignored if by_task */
             bool by_task;     /* a running task waits for its child `hash` */
             moot_hash waiter; /* that task */
+            uint64_t wait;    /* NEED: one wait needs all of this number, and goes on
+                                 when all have ended; 0: none do */
         } need;               /* NEED, UNNEED: calls pair up with equal fields */
         struct {
             uint32_t lane;

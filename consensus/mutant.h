@@ -123,6 +123,8 @@
     X(VERDICTMUTE, "how a task ends is not reported in a new view")                    \
     X(VERDICTRUNS, "who registers a task that ends for good claims it as any other")   \
     X(VERDICTUNASKED, "a finder ends what nobody holds without asking the members")    \
+    X(GONELATE, "what only who has left may hold fails when its turn comes")           \
+    X(WAITAPART, "what one wait needs fails one by one")                               \
     X(NOKEEPER, "what has no candidate left is not served, whoever has it")            \
     X(LEAVETOGETHER, "those who are ready go on when all others have died")            \
     X(LEAVEUNCOUNTED, "what a leaver and a chair say does not count for a scope")      \

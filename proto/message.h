@@ -154,6 +154,8 @@ struct message_motion {
     const struct rankset *candidates; /* if it has some and the asker knows them */
     const struct message_spec *spec;  /* if portable and the chair may lack it */
     int32_t priority; /* of who needs it, if above 0; the host's, as in a DECISION */
+    uint64_t wait; /* not held: what this rank waits for in one wait, or for one task,
+                      has the same number; 0: none */
 };
 
 struct message_asker {
@@ -274,6 +276,20 @@ struct message_poll {
     uint64_t round;
 };
 
+/* An orphan is a key that is asked for, and that no member is known to hold.  What is
+ * alike in this is as good as in one wait: it fails in one round, the least first. */
+enum orphan_standing {
+    ORPHAN_BEREFT,  /* who has left was known to hold it */
+    ORPHAN_PERHAPS, /* who has left was its chair, and may have claimed it */
+    ORPHAN_UNKNOWN
+};
+struct message_orphan {
+    enum orphan_standing standing;
+    uint64_t len;   /* the shortest roll of those who ask, */
+    uint32_t asker; /* the lowest rank that has it, */
+    uint64_t wait;  /* and that one's motion's; 0: it fails alone */
+};
+
 /* What a polled rank says of the keys that it chairs. */
 struct message_pollr {
     uint64_t round;
@@ -281,11 +297,11 @@ struct message_pollr {
     bool passive;   /* only a message can */
     bool closed;    /* and has nothing left to ask or to say */
     bool waits;     /* has an open wait */
-    bool orphan;    /* message hash: an ownerless asked key without a holder */
+    bool orphan;    /* message hash: the least of the orphans */
     bool undecided; /* has an ownerless asked key with a holder */
     bool stuck;     /* owns an unfinished task; stuck_hash is the smallest */
     uint64_t sent, received;
-    uint64_t orphan_len; /* smallest asker's len of that key */
+    struct message_orphan least; /* that */
     moot_hash undecided_hash;
     moot_hash stuck_hash;
     int32_t exit_code; /* this rank's verdict on its own run, with closed */
@@ -301,6 +317,7 @@ enum resolve_what {
 };
 struct message_resolve {
     enum resolve_what what;
+    struct message_orphan orphan; /* NOT_HELD: all that are alike */
 };
 
 /* CHASE: follows waits from owner to owner until a task comes up twice. */

@@ -235,6 +235,14 @@ static const char *check_state(const struct message *message)
     return NULL;
 }
 
+static const char *check_orphan(const struct message_orphan *orphan)
+{
+    if (orphan->standing > ORPHAN_UNKNOWN) {
+        return "an orphan stands as none does";
+    }
+    return orphan->asker < LIMIT_RANKS ? NULL : "an orphan's asker is beyond the limit";
+}
+
 static const char *check_pollr(const struct message *message)
 {
     const struct message_pollr *pollr = &message->u.pollr;
@@ -243,12 +251,15 @@ static const char *check_pollr(const struct message *message)
         (pollr->stuck && hash_is_zero(&pollr->stuck_hash))) {
         return "POLLR: a key without its hash";
     }
-    return NULL;
+    return check_orphan(&pollr->least);
 }
 
 static const char *check_resolve(const struct message *message)
 {
-    return message->u.resolve.what <= RESOLVE_TELL ? NULL : "RESOLVE: no such way";
+    if (message->u.resolve.what > RESOLVE_TELL) {
+        return "RESOLVE: no such way";
+    }
+    return check_orphan(&message->u.resolve.orphan);
 }
 
 static const char *check_chase(const struct message *message)

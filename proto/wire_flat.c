@@ -35,7 +35,7 @@ enum {
     HASH_FIELD_BYTES = 2 + MOOT_HASH_BYTES,
     SMALL_MAX = 0x7f, /* what a varint of one byte holds */
     VARINT_BYTES_MAX = 10,
-    FIELDS_MAX = 14,
+    FIELDS_MAX = 11,
     ASKERS_MAX = 4,       /* of a DECISION that is flat */
     LIKELY_BYTES_MAX = 64 /* with a site, a set or a spec it is longer */
 };
@@ -80,10 +80,10 @@ struct flat_field {
     }
 
 static const struct flat_field motion_fields[] = {
-    BOOL(1, motion.holds),        BOOL(2, motion.hint),    BOOL(3, motion.final),
-    UINT32(4, motion.want),       FIXED64(5, motion.need), UINT64(6, motion.len),
-    UNUSED(7, motion.candidates), UNUSED(8, motion.spec),  HASH(9, motion.scope),
-    SINT32(10, motion.priority),
+    BOOL(1, motion.holds),        BOOL(2, motion.hint),     BOOL(3, motion.final),
+    UINT32(4, motion.want),       FIXED64(5, motion.need),  UINT64(6, motion.len),
+    UNUSED(7, motion.candidates), UNUSED(8, motion.spec),   HASH(9, motion.scope),
+    SINT32(10, motion.priority),  FIXED64(11, motion.wait),
 };
 static const struct flat_field decision_fields[] = {
     UINT32(1, decision.evidence),
@@ -118,15 +118,6 @@ static const struct flat_field state_fields[] = {
     FIXED64(7, state.need), UINT32(8, state.load),  UNUSED(9, state.site),
 };
 static const struct flat_field poll_fields[] = {UINT64(1, poll.round)};
-static const struct flat_field pollr_fields[] = {
-    UINT64(1, pollr.round),         BOOL(2, pollr.passive),
-    BOOL(3, pollr.closed),          BOOL(4, pollr.waits),
-    BOOL(5, pollr.orphan),          BOOL(6, pollr.undecided),
-    BOOL(7, pollr.stuck),           UINT64(8, pollr.sent),
-    UINT64(9, pollr.received),      UINT64(10, pollr.orphan_len),
-    HASH(11, pollr.undecided_hash), HASH(12, pollr.stuck_hash),
-    SINT32(13, pollr.exit_code),    BOOL(14, pollr.resting),
-};
 static const struct flat_field heartbeat_fields[] = {
     FIXED64(1, heartbeat.token),
     UINT32(2, heartbeat.load),
@@ -161,7 +152,6 @@ static const struct flat {
     FLAT(ROLL, 9, roll_fields),
     FLAT(STATE, 12, state_fields),
     FLAT(POLL, 13, poll_fields),
-    FLAT(POLLR, 14, pollr_fields),
     FLAT(HEARTBEAT, 20, heartbeat_fields),
     FLAT(GRANT, 21, grant_fields),
     FLAT(RELEASED, 29, released_fields),

@@ -134,6 +134,7 @@ static bool get_motion(struct reader *reader, const Moot__Message *message,
     to->need = from->need;
     to->len = from->len;
     to->priority = from->priority;
+    to->wait = from->wait;
     to->spec = NULL;
     return get_hash(reader, &from->scope, &to->scope) &&
            wire_get_set(reader, &from->candidates, &to->candidates) &&
@@ -343,7 +344,9 @@ static bool get_pollr(struct reader *reader, const Moot__Message *message,
     to->stuck = from->stuck;
     to->sent = from->sent;
     to->received = from->received;
-    to->orphan_len = from->orphan_len;
+    to->least =
+        (struct message_orphan){(enum orphan_standing)from->least_standing,
+                                from->least_len, from->least_asker, from->least_wait};
     to->exit_code = from->exit_code;
     return get_hash(reader, &from->undecided_hash, &to->undecided_hash) &&
            get_hash(reader, &from->stuck_hash, &to->stuck_hash);
@@ -353,7 +356,10 @@ static bool get_resolve(struct reader *reader, const Moot__Message *message,
                         struct message *out)
 {
     (void)reader;
-    out->u.resolve.what = (enum resolve_what)message->resolve->what;
+    const Moot__Resolve *from = message->resolve;
+    out->u.resolve.what = (enum resolve_what)from->what;
+    out->u.resolve.orphan = (struct message_orphan){
+        (enum orphan_standing)from->standing, from->len, from->asker, from->wait};
     return true;
 }
 

@@ -183,7 +183,7 @@ static bool is_usual_motion(const struct message *message)
            (motion->want == WANT_DONE || motion->want == WANT_DATA) &&
            motion->need != 0 && motion->len > 0 && motion->len <= LEN_MAX &&
            motion->candidates == NULL && motion->spec == NULL &&
-           hash_is_zero(&motion->scope) && motion->priority == 0;
+           hash_is_zero(&motion->scope) && motion->priority == 0 && motion->wait == 0;
 }
 
 static size_t put_motion(const struct message *message, uint8_t *bytes)

@@ -102,6 +102,7 @@ static void put_motion(struct encoder *encoder, const struct message *message)
     to->candidates = wire_put_set(encoder, motion->candidates);
     to->spec = motion->spec != NULL ? put_spec(encoder, motion->spec) : NULL;
     to->priority = motion->priority;
+    to->wait = motion->wait;
 }
 
 static void put_decision(struct encoder *encoder, const struct message *message)
@@ -266,7 +267,10 @@ static void put_pollr(struct encoder *encoder, const struct message *message)
     to->stuck = pollr->stuck;
     to->sent = pollr->sent;
     to->received = pollr->received;
-    to->orphan_len = pollr->orphan_len;
+    to->least_standing = pollr->least.standing;
+    to->least_len = pollr->least.len;
+    to->least_asker = pollr->least.asker;
+    to->least_wait = pollr->least.wait;
     to->undecided_hash = borrow_hash(&pollr->undecided_hash);
     to->stuck_hash = borrow_hash(&pollr->stuck_hash);
     to->exit_code = pollr->exit_code;
@@ -276,7 +280,12 @@ static void put_resolve(struct encoder *encoder, const struct message *message)
 {
     Moot__Resolve *to = encoder->message.resolve = &encoder->body.resolve;
     moot__resolve__init(to);
+    const struct message_orphan *orphan = &message->u.resolve.orphan;
     to->what = message->u.resolve.what;
+    to->standing = orphan->standing;
+    to->len = orphan->len;
+    to->asker = orphan->asker;
+    to->wait = orphan->wait;
 }
 
 static void put_chase(struct encoder *encoder, const struct message *message)

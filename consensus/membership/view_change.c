@@ -255,6 +255,20 @@ static void lose_bare(const struct core *core, struct task_record *task)
     }
 }
 
+/* A chair's record and who told it that they hold the task are of the view before. */
+static void note_bereft(struct core *core, struct task_record *task)
+{
+    bool bereft = left(core, task->rec) || left(core, task->owner);
+    for (uint32_t rank = rankset_next(&task_ext(task)->holders, 0);
+         rank != NOBODY && !bereft;
+         rank = rankset_next(&task_ext(task)->holders, rank + 1)) {
+        bereft = left(core, rank);
+    }
+    if (bereft) {
+        task_ext_get(core, task)->bereft = true;
+    }
+}
+
 static void enter_task(struct core *core, struct task_record *task, struct mail *mail)
 {
     assert(task->agenda == 0);
@@ -272,6 +286,7 @@ static void enter_task(struct core *core, struct task_record *task, struct mail 
         free(of_task->recovery);
         of_task->recovery = NULL;
     }
+    note_bereft(core, task);
     task->asked = false;
     task->pulled = false;
     task->cancel_told = task->cancel_agreed = false;

@@ -42,6 +42,14 @@ HOT void ask_drop_need(struct core *core, struct task_record *task, enum want wa
     }
 }
 
+/* It may turn out that nobody holds it: then what one wait needs ends together. */
+void ask_note_wait(struct core *core, struct task_record *task, uint64_t wait)
+{
+    if (!task->held && wait != 0) {
+        task_ext_get(core, task)->wait = wait;
+    }
+}
+
 static uint64_t bound_of(struct core *core, const struct core_event *event,
                          const struct task_record *task)
 {
@@ -71,6 +79,7 @@ int ask_need(struct core *core, const struct core_event *event)
     }
     task->lane_needs++;
     ask_add_need(core, task, want);
+    ask_note_wait(core, task, event->u.need.wait);
     if (!event->u.need.by_task) {
         core->ownership.last_wait = task;
         graph_lane_waits(core, task);
@@ -126,6 +135,11 @@ static enum want present_want(const struct task_record *task)
     return task->needs_done > 0 ? WANT_DONE : WANT_NOTHING;
 }
 
+static uint64_t wait_of(const struct task_record *task)
+{
+    return task->held ? 0 : task_ext(task)->wait;
+}
+
 /* The message is whole before the note is put out: outputs move when more are added. */
 static bool send_motion(struct core *core, struct task_record *task, uint32_t to,
                         enum want want, bool final)
@@ -143,6 +157,7 @@ static bool send_motion(struct core *core, struct task_record *task, uint32_t to
         .want = want,
         .need = want == WANT_NOTHING ? NEED_NONE : task->need,
         .len = core->gossip.roll_len,
+        .wait = wait_of(task),
         .scope = task->scope != NULL ? task->scope->hash : (moot_hash){{0}},
         .candidates = task->candidates, /* known by spec, or by referral */
         .spec = portable && !roll_knows_holder(core, task, to) ? task_ext(task)->spec
@@ -162,6 +177,7 @@ static void ask_oneself(struct core *core, struct task_record *task)
         .want = present_want(task),
         .need = task->need,
         .len = core->gossip.roll_len,
+        .wait = wait_of(task),
     };
     requests_note(core, task, core->rank, &motion);
     agenda_add(core, task, AGENDA_TEST);

@@ -232,19 +232,6 @@ static void fail_waits(struct core *core, struct task_record *task, int32_t code
     verdict_tell_askers(core, task, &(struct message_verdict){.code = code});
 }
 
-uint64_t chair_least_len(const struct task_record *task)
-{
-    assert(task->requests != NULL);
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < task->requests->asker_count; i++) {
-        const struct asker *asker = &task->requests->askers[i];
-        if (asker->want != WANT_NOTHING && asker->len < least) {
-            least = asker->len;
-        }
-    }
-    return least;
-}
-
 /* The candidates are known and the chair is another: send the askers there. */
 static void refer_askers(struct core *core, struct task_record *task)
 {

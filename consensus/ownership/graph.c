@@ -387,6 +387,7 @@ HOT void graph_own(struct core *core, struct task_record *task, enum evidence ev
             edge->from->verdict = false; /* of an earlier wait */
             task->late_input |= edge->from->position > task->position;
             task->missing++;
+            ask_note_wait(core, edge->from, hash_word(&task->hash));
             ask_add_need(core, edge->from, edge_want(edge));
         }
     }

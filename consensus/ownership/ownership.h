@@ -139,7 +139,6 @@ void chair_claim(struct core *core, struct task_record *task); /* T2, if it may 
 void chair_retest(struct core *core, struct task_record *task);
 void chair_retest_all(struct core *core);    /* by the agenda */
 void chair_retest_passed(struct core *core); /* the lanes have blocked */
-uint64_t chair_least_len(const struct task_record *task);
 /* Why the task has no owner, if this rank is to say; adds to `awaited` who is waited
  * for. */
 enum core_lack chair_lack(const struct core *core, const struct task_record *task,

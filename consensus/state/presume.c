@@ -95,6 +95,18 @@ static bool was_returned(const struct core *core, const struct recovery *found)
     return true;
 }
 
+bool presume_left_chaired(const struct core *core, const struct task_record *task)
+{
+    for (uint32_t i = 0; i < core->membership.loss_count; i++) {
+        const struct loss *loss = &core->membership.losses[i];
+        uint32_t chair = placement_chair(&task->hash, &loss->before, task->candidates);
+        if (task->finder || (chair != NOBODY && left_since(core, loss, chair))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* NOBODY if the task may be decided anew, REC_MAYBE if not. */
 uint32_t presume_judge(const struct core *core, const struct task_record *task)
 {

@@ -298,6 +298,9 @@ struct chunk *roll_chunk_of(const struct core *core, const struct task_record *t
 
 /* NOBODY if the task may be decided anew, REC_MAYBE if it may have run. */
 uint32_t presume_judge(const struct core *core, const struct task_record *task);
+/* One who has crashed, or left with who did, chaired it, and may have claimed it
+ * without a word; or may have been its chair, if that is not known. */
+bool presume_left_chaired(const struct core *core, const struct task_record *task);
 /* Judges a record that has just been made, if nothing else will. */
 void presume_judge_once(const struct core *core, struct task_record *task);
 static inline void presume_judge_late(const struct core *core, struct task_record *task)

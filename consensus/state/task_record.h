@@ -52,7 +52,7 @@ struct asker {
     bool holds, hint;
     bool told; /* chair: the owner knows of it; owner: it was answered */
     enum want want;
-    uint64_t need, len;
+    uint64_t need, len, wait;
 };
 
 /* How a task ends that nobody is to run any more, as its chair has decided; kept by who
@@ -108,6 +108,8 @@ struct task_ext {
     uint32_t accepted;  /* voter: the winner accepted in this epoch; NOBODY */
     uint32_t heir;      /* leaver: whom the result was handed to; NOBODY */
     uint32_t canceller; /* who cancelled it, as far as is known here; NOBODY */
+    bool bereft;        /* one who has left was known to hold it */
+    uint64_t wait;      /* a need of this rank's: one wait's (message_motion) */
     uint32_t kept_for;  /* a finder that has asked whether it ends unheld; NOBODY */
     struct task_end ends;
 };

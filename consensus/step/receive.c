@@ -192,7 +192,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(STATE, announce_on_state(core, from, message))                                   \
     X(POLL, termination_on_poll(core, from, &message->u.poll))                         \
     X(POLLR, termination_on_pollr(core, from, message))                                \
-    X(RESOLVE, termination_on_resolve(core, &message->hash, message->u.resolve.what))  \
+    X(RESOLVE, termination_on_resolve(core, &message->hash, &message->u.resolve))      \
     X(CHASE, termination_on_chase(core, task, &message->u.chase))                      \
     X(CANCEL, cancel_on_cancel(core, from, task, &message->u.cancel))                  \
     X(DIVERGED, strict_on_diverged(core, from, &message->u.diverged))                  \

@@ -216,7 +216,8 @@ static void act(struct core *core)
             continue;
         }
         if (entry->witness == core->rank) {
-            termination_on_resolve(core, &entry->hash, RESOLVE_TELL);
+            termination_on_resolve(core, &entry->hash,
+                                   &(struct message_resolve){.what = RESOLVE_TELL});
             continue;
         }
         struct message *message =

@@ -8,8 +8,9 @@
  *
  *   - if every rank has closed and nothing is left, the moot adjourns;
  *   - every undecided key with a holder is yielded;
- *   - a key that is asked for and that no rank holds fails (NOT_HELD), the one first
- *     whose asker has the shortest roll: others may become held as ranks go on;
+ *   - a key that is asked for and that no rank holds fails (NOT_HELD), with all that
+ *     the same wait needs; which one first, orphans.c says: others may become held as
+ *     ranks go on;
  *   - otherwise owned tasks wait for each other in a circle: a CHASE follows the waits
  *     from owner to owner until a task comes up twice, and that wait fails with CYCLE.
  *
@@ -23,7 +24,7 @@
  * been asked, as a chair, for what it cannot decide: ranks that agree and all rest
  * leave nothing of that kind.
  */
-#include "consensus/termination/termination.h"
+#include "consensus/termination/termination_private.h"
 
 #include "consensus/gossip/gossip.h"
 #include "consensus/ownership/ownership.h"
@@ -31,6 +32,9 @@
 
 #include <assert.h>
 #include <string.h>
+
+/* The longest pause behind a round that was not quiet, in gossip periods. */
+enum { SOON_PERIODS = 8 };
 
 bool termination_resting(const struct core *core)
 {
@@ -64,15 +68,15 @@ static void find_undecided(const struct core *core, struct message_pollr *answer
              core->ownership.undecided_requests.undecided_next;
          task != &core->ownership.undecided && (!answer->undecided || MUTANT(NOTFOUND));
          task = task->requests->undecided_next) {
-        uint64_t len = chair_least_len(task);
+        struct message_orphan found;
         if (chair_has_holder(core, task)) {
             answer->undecided = true;
             answer->undecided_hash = task->hash;
-        } else if (len != UINT64_MAX && (!answer->orphan || len < answer->orphan_len ||
-                                         (len == answer->orphan_len &&
-                                          hash_compare(&task->hash, orphan) < 0))) {
+        } else if (orphan_of(core, task, &found) &&
+                   (!answer->orphan ||
+                    orphan_is_less(&found, &task->hash, &answer->least, orphan))) {
             answer->orphan = true;
-            answer->orphan_len = len;
+            answer->least = found;
             *orphan = task->hash;
         }
     }
@@ -148,11 +152,11 @@ static void add_answer(struct message_pollr *sum, moot_hash *orphan,
     sum->sent += answer->sent;
     sum->received += answer->received;
     sum->exit_code = sum->exit_code == 0 ? answer->exit_code : sum->exit_code;
-    if (answer->orphan && (!sum->orphan || answer->orphan_len < sum->orphan_len ||
-                           (answer->orphan_len == sum->orphan_len &&
-                            hash_compare(&child->orphan, orphan) < 0))) {
+    if (answer->orphan &&
+        (!sum->orphan ||
+         orphan_is_less(&answer->least, &child->orphan, &sum->least, orphan))) {
         sum->orphan = true;
-        sum->orphan_len = answer->orphan_len;
+        sum->least = answer->least;
         *orphan = child->orphan;
     }
     if (answer->undecided && !sum->undecided) {
@@ -178,70 +182,73 @@ static struct message_pollr sum_of_answers(const struct core *core, moot_hash *o
 
 /* --- What the coordinator does when all is quiet ------------------------------- */
 
-static void carry_out(struct core *core, const moot_hash *hash, enum resolve_what what)
+static void carry_out(struct core *core, const moot_hash *hash,
+                      const struct message_resolve *resolve)
 {
     struct task_record *task = table_find(core, hash);
-    if (what == RESOLVE_YIELD) {
+    if (resolve->what == RESOLVE_YIELD) {
         chair_yield_all(core);
+    } else if (resolve->what == RESOLVE_NOT_HELD) {
+        orphans_fail(core, &resolve->orphan, hash);
     } else if (task == NULL) {
         return;
-    } else if (what == RESOLVE_TELL) {
+    } else if (resolve->what == RESOLVE_TELL) {
         ask_tell(core, task);
-    } else if (what == RESOLVE_CHASE) {
+    } else {
         const struct message_chase start = {0};
         termination_on_chase(core, task, &start);
-    } else if (task->requests != NULL && task->requests->undecided &&
-               !chair_has_holder(core, task)) {
-        verdict_unheld(core, task);
     }
 }
 
 static bool is_meant(const struct message_pollr *answer, const moot_hash *orphan,
-                     const moot_hash *hash, enum resolve_what what)
+                     const moot_hash *hash, const struct message_resolve *resolve)
 {
-    if (what == RESOLVE_YIELD) {
+    if (resolve->what == RESOLVE_YIELD) {
         return answer->undecided;
     }
-    return what == RESOLVE_NOT_HELD
-               ? answer->orphan && hash_equal(orphan, hash)
+    return resolve->what == RESOLVE_NOT_HELD
+               ? answer->orphan &&
+                     orphan_is_meant(&answer->least, orphan, &resolve->orphan, hash)
                : answer->stuck && hash_equal(&answer->stuck_hash, hash);
 }
 
 static void pass_down(struct core *core, const struct peer *child,
-                      const moot_hash *hash, enum resolve_what what)
+                      const moot_hash *hash, const struct message_resolve *resolve)
 {
     assert(child->rank != core->rank);
-    bool chase = what == RESOLVE_CHASE && !disseminate_is_on(core); /* it is its own */
+    bool yields = resolve->what == RESOLVE_YIELD;
+    bool chase = resolve->what == RESOLVE_CHASE && !disseminate_is_on(core);
     struct message *message =
         out_send(core, child->rank, chase ? MESSAGE_CHASE : MESSAGE_RESOLVE, NULL);
     if (message == NULL) {
         return;
     }
-    message->hash = what == RESOLVE_YIELD ? child->pollr.undecided_hash : *hash;
+    message->hash = yields ? child->pollr.undecided_hash : *hash;
     if (!chase) {
-        message->u.resolve.what = what;
+        message->u.resolve = *resolve;
     }
 }
 
-/* To the one who said so in the last round, the way its answer came up: here, or
- * further down.  Yields are for all who have something undecided. */
+/* To those who said so in the last round, the way their answers came up: here, and
+ * further down.  Yields are for all who have something undecided, failures for all who
+ * chair a part of the wait; else it is one. */
 void termination_on_resolve(struct core *core, const moot_hash *hash,
-                            enum resolve_what what)
+                            const struct message_resolve *resolve)
 {
-    assert(what <= RESOLVE_TELL);
+    assert(resolve->what <= RESOLVE_TELL);
     const struct poll *poll = &core->termination.poll;
-    bool one = what != RESOLVE_YIELD;
-    if (what == RESOLVE_TELL || !core->termination.poll.visited ||
-        is_meant(&poll->own, &poll->own_orphan, hash, what)) {
-        carry_out(core, hash, what);
+    bool one = resolve->what == RESOLVE_CHASE || resolve->what == RESOLVE_TELL;
+    if (resolve->what == RESOLVE_TELL || !core->termination.poll.visited ||
+        is_meant(&poll->own, &poll->own_orphan, hash, resolve)) {
+        carry_out(core, hash, resolve);
         if (one) {
             return;
         }
     }
     for (uint32_t i = 0; i < core->gossip.child_count; i++) {
         const struct peer *child = peer_seen(core, core->gossip.children[i]);
-        if (is_meant(&child->pollr, &child->orphan, hash, what)) {
-            pass_down(core, child, hash, what);
+        if (is_meant(&child->pollr, &child->orphan, hash, resolve)) {
+            pass_down(core, child, hash, resolve);
             if (one) {
                 return;
             }
@@ -255,17 +262,20 @@ void termination_on_resolve(struct core *core, const moot_hash *hash,
 static bool yield_undecided(struct core *core, const struct message_pollr *sum)
 {
     if (sum->undecided) {
-        termination_on_resolve(core, &sum->undecided_hash, RESOLVE_YIELD);
+        termination_on_resolve(core, &sum->undecided_hash,
+                               &(struct message_resolve){.what = RESOLVE_YIELD});
     }
     return sum->undecided;
 }
 
-static bool fail_smallest_orphan(struct core *core, const struct message_pollr *sum,
-                                 const moot_hash *orphan)
+static bool fail_least_orphans(struct core *core, const struct message_pollr *sum,
+                               const moot_hash *orphan)
 {
     assert(sum->passive && core->options.mode != CORE_TRUST);
     if (sum->orphan) {
-        termination_on_resolve(core, orphan, RESOLVE_NOT_HELD);
+        termination_on_resolve(
+            core, orphan,
+            &(struct message_resolve){.what = RESOLVE_NOT_HELD, .orphan = sum->least});
     }
     return sum->orphan;
 }
@@ -275,7 +285,8 @@ static bool chase_cycle(struct core *core, const struct message_pollr *sum)
     if (!sum->stuck || MUTANT(NOCHASE)) {
         return false;
     }
-    termination_on_resolve(core, &sum->stuck_hash, RESOLVE_CHASE);
+    termination_on_resolve(core, &sum->stuck_hash,
+                           &(struct message_resolve){.what = RESOLVE_CHASE});
     return true;
 }
 
@@ -297,9 +308,9 @@ static void act(struct core *core, const struct message_pollr *sum,
     bool trust = core->options.mode == CORE_TRUST, passive = sum->passive;
     bool acted =
         (passive && adjourn_if_all_closed(core, sum)) ||
-        (MUTANT(NOTFOUND) && passive && fail_smallest_orphan(core, sum, orphan)) ||
+        (MUTANT(NOTFOUND) && passive && fail_least_orphans(core, sum, orphan)) ||
         (!trust && yield_undecided(core, sum)) ||
-        (!trust && passive && fail_smallest_orphan(core, sum, orphan));
+        (!trust && passive && fail_least_orphans(core, sum, orphan));
     bool chased = !acted && !trust && chase_cycle(core, sum);
     core->termination.poll.matched = false;
     if (acted || (chased && passive)) {
@@ -332,16 +343,24 @@ static uint64_t calm_ns(const struct core *core)
     return core->options.gossip_period_ns / (asked ? QUIET_HURRY : 1);
 }
 
-static void pause(struct core *core)
+static void pause(struct core *core, uint64_t max_ns)
 {
-    assert(is_coordinator(core));
+    assert(is_coordinator(core) && max_ns <= POLL_PAUSE_MAX_NS);
     struct poll *poll = &core->termination.poll;
     uint64_t least_ns = calm_ns(core);
     poll->pause_ns = poll->pause_ns < least_ns ? least_ns : poll->pause_ns * 2;
-    if (poll->pause_ns > POLL_PAUSE_MAX_NS) {
-        poll->pause_ns = POLL_PAUSE_MAX_NS;
+    if (poll->pause_ns > max_ns) {
+        poll->pause_ns = max_ns;
     }
     poll->next_ns = core->now_ns + poll->pause_ns;
+}
+
+/* What was on its way will be there soon; on a wire that loses much something often is.
+ */
+static uint64_t soon_ns(const struct core *core)
+{
+    uint64_t soon_ns = SOON_PERIODS * core->options.gossip_period_ns;
+    return soon_ns < POLL_PAUSE_MAX_NS ? soon_ns : POLL_PAUSE_MAX_NS;
 }
 
 void termination_look_again(struct core *core)
@@ -364,7 +383,7 @@ static void finish_round(struct core *core)
     sum.passive = sum.passive && is_passive(core);
     if (!sum.resting || (sum.sent != sum.received && !MUTANT(NOCOUNT))) {
         poll->matched = false;
-        pause(core);
+        pause(core, soon_ns(core));
     } else if (!MUTANT(ONEROUND) && (!poll->matched || poll->sent != sum.sent ||
                                      poll->passive != sum.passive)) {
         poll->matched = true;
@@ -373,7 +392,7 @@ static void finish_round(struct core *core)
         poll->next_ns = core->now_ns;
     } else {
         act(core, &sum, &orphan);
-        pause(core);
+        pause(core, POLL_PAUSE_MAX_NS);
     }
 }
 

@@ -46,7 +46,7 @@ void termination_on_poll(struct core *core, uint32_t from,
 void termination_on_pollr(struct core *core, uint32_t from,
                           const struct message *message);
 void termination_on_resolve(struct core *core, const moot_hash *hash,
-                            enum resolve_what what);
+                            const struct message_resolve *resolve);
 void termination_on_chase(struct core *core, struct task_record *task,
                           const struct message_chase *chase);
 void termination_on_adjourn(struct core *core, const struct message_adjourn *adjourn);

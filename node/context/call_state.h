@@ -68,6 +68,7 @@ struct wait {
     size_t which;            /* `any`: the first that ended */
     uint64_t meeting;        /* not 0: for the outcome of this meeting, and no task */
     uint64_t since_ns, deadline_ns;
+    uint64_t number; /* of waits that go on when all of their tasks have ended */
     uint64_t ends_seen;
     bool over;     /* it has ended by its tasks, */
     bool released; /* and the core knows that its lane or task goes on */

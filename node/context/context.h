@@ -272,6 +272,7 @@ struct moot_schedule {
     pthread_t stand_in;
     bool standing_in; /* it has been started */
     struct wait *waits;
+    uint64_t waits_begun;
     uint32_t program_waits; /* of them: of lanes, */
     uint32_t kernel_waits;  /* and of kernels */
     uint64_t ends_released; /* engine.end_count when that was last looked at */

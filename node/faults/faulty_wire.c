@@ -498,7 +498,7 @@ int faulty_wire_wrap(struct moot *m)
     f->size = m->group.size;
     f->options = (struct link_options){.rto_initial_ns = MILLISECONDS(20),
                                        .rto_min_ns = MILLISECONDS(5),
-                                       .rto_max_ns = MILLISECONDS(200),
+                                       .rto_max_ns = MILLISECONDS(40),
                                        .ack_delay_ns = MILLISECONDS(2),
                                        .release = release_packet};
     if (!make_peers(f, &m->group)) {

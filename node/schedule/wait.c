@@ -139,6 +139,7 @@ static void tell_need(struct moot *m, struct wait *wait, struct wait_item *item,
     } else {
         event.u.need.lane = wait->lane->number;
     }
+    event.u.need.wait = wait->any ? 0 : wait->number;
     item->needed = type == CORE_EV_NEED;
     engine_step(m, &event);
 }
@@ -332,6 +333,7 @@ static void tell_waiting(struct moot *m, const struct wait *wait, bool waiting)
 int wait_run(struct moot *m, struct wait *wait)
 {
     wait->ends_seen = m->engine.end_count - 1;
+    wait->number = ++m->schedule.waits_begun;
     begin_needs(m, wait);
     if (wait_ended(m, wait)) {
         if (wait->waiter == NULL) {

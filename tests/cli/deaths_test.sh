@@ -35,6 +35,8 @@ program() {
     heavy) command="$build/tests/mpi/heavy" ;;
     again) command="$build/tests/mpi/again" ;;
     meet) command="$build/tests/mpi/meet 60" ;;
+    gone) command="$build/tests/mpi/verdicts gone" ;;
+    verdicts) command="$build/tests/mpi/verdicts" ;;
     verify) command="$build/tests/mpi/verify died" ;;
     forgiving) command="$scratch/forgiving $scratch/ledger $2" ;;
     esac
@@ -217,6 +219,12 @@ wires() {
     says 'ranks 0-1 go on in view [23]'
 }
 
+# What only the dead held fails first, and no verdict takes long on a wire that loses.
+verdicts() {
+    row 0 3 kill:r1@task.start#1 gone 35
+    row 0 4 seed:3,drop:0.3 verdicts 36
+}
+
 case ${1-} in
 full)
     matrix 4 "0 1 2 3" "tsp tree cholesky survivors" 1
@@ -232,6 +240,7 @@ full)
     meetings
     pairs
     wires
+    verdicts
     ;;
 *)
     matrix 4 "0 1 2 3" "tsp tree cholesky survivors" 5
@@ -245,6 +254,7 @@ full)
     meetings
     pairs
     wires
+    verdicts
     ;;
 esac
 echo "$passed passed, $failed failed, $idle whose fault found no occasion"

@@ -38,6 +38,12 @@ static moot_hash said_hashes[2];
 
 /* --- What it says ----------------------------------------------------------------- */
 
+static inline struct message_orphan draw_orphan(void)
+{
+    return (struct message_orphan){(enum orphan_standing)draw(3), draw_word(),
+                                   draw(world.size), draw_word()};
+}
+
 static inline const moot_hash *draw_hash(void)
 {
     static const moot_hash stranger = {{1, 2, 3}};
@@ -95,6 +101,7 @@ static inline void say_of_tasks(struct message *message)
         break;
     case MESSAGE_RESOLVE:
         message->u.resolve.what = (enum resolve_what)draw(2);
+        message->u.resolve.orphan = draw_orphan();
         break;
     case MESSAGE_CHASE:
         message->u.chase = (struct message_chase){said_hashes, draw(3)};
@@ -151,7 +158,7 @@ static inline void say_of_rolls(struct message *message)
                                                   .stuck = draw_bool(),
                                                   .sent = draw_word(),
                                                   .received = draw_word(),
-                                                  .orphan_len = draw_word(),
+                                                  .least = draw_orphan(),
                                                   .undecided_hash = *draw_hash(),
                                                   .stuck_hash = *draw_hash()};
         break;

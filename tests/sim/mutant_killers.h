@@ -49,9 +49,9 @@ static const struct swarm_job storms[] = {
 
 /* Tests that drive a few cores by hand (tests/unit/). */
 static const char *const benches[] = {
-    "core_test",    "view_test",      "view_rules_test", "scope_test",  "leave_test",
-    "drop_test",    "drop_view_test", "lost_test",       "cancel_test", "stub_test",
-    "silence_test", "deserted_test",  "keeper_test",     "verdict_test"};
+    "core_test",    "view_test",      "view_rules_test", "scope_test",   "leave_test",
+    "drop_test",    "drop_view_test", "lost_test",       "cancel_test",  "stub_test",
+    "silence_test", "deserted_test",  "keeper_test",     "verdict_test", "quiet_test"};
 
 struct killer {
     enum mutant mutant;
@@ -90,6 +90,8 @@ static const struct killer killers[] = {
      {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
      .seed = 8},
     {MUTANT_MEETMIXED, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 3},
+    {MUTANT_GONELATE, .bench = "quiet_test"},
+    {MUTANT_WAITAPART, .bench = "quiet_test"},
     {MUTANT_VERDICTALONE, .bench = "verdict_test"},
     {MUTANT_VERDICTMUTE, .bench = "verdict_test"},
     {MUTANT_VERDICTRUNS, .bench = "verdict_test"},

@@ -55,6 +55,109 @@ static void the_wait_of_who_has_come_least_far_ends(void **state)
     bench.direct_max = 0;
 }
 
+static void need(uint32_t rank, int number, moot_hash hash, uint64_t wait)
+{
+    struct core_event event = {.type = CORE_EV_NEED, .hash = hash};
+    event.u.need.want = WANT_DATA;
+    event.u.need.wait = wait;
+    enter(rank, number, hash);
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+enum { PARTS = 12 };
+
+/* Whoever their chairs are; along a tree a part of the members is told twice. */
+static void what_one_wait_needs_fails_in_one_round(void **state)
+{
+    (void)state;
+    for (uint32_t direct_max = 0; direct_max < 2; direct_max++) {
+        bench.direct_max = direct_max;
+        bench_open(3, CORE_REPAIR);
+        for (int i = 0; i < PARTS; i++) {
+            need(0, MISSING + i, chaired_by((uint32_t)i % 3, i, 0), 7);
+        }
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            set_lane(rank, CORE_LANE_BLOCKED);
+        }
+        settle_until(bench.now + 50 * MS);
+        for (int i = 0; i < PARTS; i++) {
+            assert_int_equal(bench.ended[0][MISSING + i], MOOT_ERR_NOT_HELD);
+        }
+        assert_in_range(sum_sent(MESSAGE_RESOLVE), 2, 3);
+        bench_close();
+    }
+    bench.direct_max = 0;
+}
+
+/* Two waits of one rank end one after the other. */
+static void what_two_waits_need_does_not(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    moot_hash first = chaired_by(0, 0, 0), second = chaired_by(1, 0, 0);
+    need(0, MISSING, first, 1);
+    need(0, LATE, second, 2);
+    set_lane(0, CORE_LANE_BLOCKED);
+    set_lane(1, CORE_LANE_BLOCKED);
+    for (int i = 0; i < 10000 && bench.ended[0][MISSING] == 0; i++) {
+        settle_until(bench.now + MS / 50);
+    }
+    assert_int_equal(bench.ended[0][MISSING], MOOT_ERR_NOT_HELD);
+    assert_int_equal(bench.ended[0][LATE], 0);
+    set_lane(0, CORE_LANE_RUNNING);
+    spawn(0, LATE, second);
+    set_lane(0, CORE_LANE_BLOCKED);
+    settle();
+    assert_int_equal(bench.ended[0][LATE], 1);
+    bench_close();
+}
+
+/* Rank 1 alone held `gone`, which the others chair, or chaired it.  Rank 0 waits for
+ * `late`, which 2 spawns after its wait for `gone`; and 0 has come less far. */
+static void check_gone_first(moot_hash gone, moot_hash late, bool says_so)
+{
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    if (says_so) {
+        struct core_register hinted = {.flags = CORE_TASK_HINT};
+        set_lane(0, CORE_LANE_PARKED);
+        set_lane(2, CORE_LANE_PARKED);
+        bench.hold_runs = true;
+        assert_int_equal(spawn_with(1, MISSING, gone, hinted), MOOT_OK);
+        pass(5 * MS);
+        bench.hold_runs = false;
+    }
+    bench.crashed[1] = true;
+    certify_at(0, 1);
+    certify_at(2, 1);
+    pass(100 * MS);
+    spawn(2, OTHER, chaired_by(2, 9, 0));
+    wait_for(0, LATE, late);
+    wait_for(2, MISSING, gone);
+    for (int i = 0; i < 400 && bench.ended[2][MISSING] == 0; i++) {
+        pass(MS / 4);
+    }
+    assert_int_equal(bench.ended[2][MISSING], MOOT_ERR_NOT_HELD);
+    assert_int_equal(bench.ended[0][LATE], 0);
+    end_wait(2, gone);
+    spawn(2, LATE, late);
+    set_lane(2, CORE_LANE_BLOCKED);
+    pass(50 * MS);
+    assert_int_equal(bench.ended[0][LATE], 1);
+    bench_close();
+}
+
+static void what_only_the_dead_held_fails_first(void **state)
+{
+    (void)state;
+    bench.size = 3; /* for chaired_by() */
+    for (uint32_t row = 0; row < 4; row++) {
+        check_gone_first(chaired_by(row % 2 * 2, 0, 0), chaired_by(row / 2 * 2, 1, 0),
+                         true);
+        check_gone_first(chaired_by(1, (int)row, 0), chaired_by(row / 2 * 2, 1, 0),
+                         false);
+    }
+}
+
 /* Outside of repair mode nothing is yielded, and no wait fails, however quiet it is. */
 static void who_trusts_waits(void **state)
 {
@@ -224,6 +327,9 @@ int main(void)
     bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_of_who_has_come_least_far_ends),
+        cmocka_unit_test(what_one_wait_needs_fails_in_one_round),
+        cmocka_unit_test(what_two_waits_need_does_not),
+        cmocka_unit_test(what_only_the_dead_held_fails_first),
         cmocka_unit_test(who_trusts_waits),
         cmocka_unit_test(a_circle_is_followed_to_who_has_been_given_a_task),
         cmocka_unit_test(a_circle_ends_however_long_it_is),

@@ -46,7 +46,7 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     static struct message_past past[LIMIT_PAST_VIEWS + 1];
     struct message_spec spec[5];
     static struct message_loss losses[LIMIT_LOSSES + 1];
-    struct message m[76];
+    struct message m[96];
     size_t n = 0;
     fill_entries(entries, LIMIT_REPORT_ENTRIES + 1);
     fill_newcomers(newcomers, LIMIT_NEWCOMERS + 1);
@@ -84,6 +84,8 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(VERDICT)->verdict.code = MOOT_OK;
     ROW(VERDICT)->verdict.what = (enum verdict_what)(VERDICT_VOID + 1);
     ROW(VERDICT)->verdict.by = LIMIT_RANKS;
+    ROW(POLLR)->pollr.least.asker = LIMIT_RANKS;
+    ROW(RESOLVE)->resolve.orphan.standing = (enum orphan_standing)(ORPHAN_UNKNOWN + 1);
     ROW(ROLL)->roll.first = 0;
     ROW(WANT)->want.lane = LIMIT_LANES;
     ROW(HASHES)->hashes.count = LIMIT_ROLL_HASHES + 1;

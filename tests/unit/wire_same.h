@@ -48,8 +48,9 @@ static bool same_motion(const struct message_motion *a, const struct message_mot
 {
     return a->holds == b->holds && a->hint == b->hint && a->final == b->final &&
            a->want == b->want && a->need == b->need && a->len == b->len &&
-           a->priority == b->priority && hash_equal(&a->scope, &b->scope) &&
-           same_set(a->candidates, b->candidates) && same_spec(a->spec, b->spec);
+           a->priority == b->priority && a->wait == b->wait &&
+           hash_equal(&a->scope, &b->scope) && same_set(a->candidates, b->candidates) &&
+           same_spec(a->spec, b->spec);
 }
 
 static bool same_decision(const struct message_decision *a,
@@ -112,12 +113,18 @@ static bool same_state(const struct message_state *a, const struct message_state
            a->load == b->load && same_text(a->site, b->site);
 }
 
+static bool same_orphan(const struct message_orphan *a, const struct message_orphan *b)
+{
+    return a->standing == b->standing && a->len == b->len && a->asker == b->asker &&
+           a->wait == b->wait;
+}
+
 static bool same_pollr(const struct message_pollr *a, const struct message_pollr *b)
 {
     return a->round == b->round && a->passive == b->passive && a->closed == b->closed &&
            a->resting == b->resting && a->waits == b->waits && a->orphan == b->orphan &&
            a->undecided == b->undecided && a->stuck == b->stuck && a->sent == b->sent &&
-           a->received == b->received && a->orphan_len == b->orphan_len &&
+           a->received == b->received && same_orphan(&a->least, &b->least) &&
            hash_equal(&a->undecided_hash, &b->undecided_hash) &&
            hash_equal(&a->stuck_hash, &b->stuck_hash) && a->exit_code == b->exit_code;
 }
@@ -227,7 +234,8 @@ static bool same_small(const struct message *a, const struct message *b)
         return a->u.poll.round == b->u.poll.round;
     }
     if (a->type == MESSAGE_RESOLVE) {
-        return a->u.resolve.what == b->u.resolve.what;
+        return a->u.resolve.what == b->u.resolve.what &&
+               same_orphan(&a->u.resolve.orphan, &b->u.resolve.orphan);
     }
     if (a->type == MESSAGE_CHASE) {
         return same_hashes(a->u.chase.path, a->u.chase.path_count, b->u.chase.path,

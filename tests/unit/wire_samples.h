@@ -189,6 +189,7 @@ static void sample_motion(enum level level, struct message_motion *motion)
         .want = (enum want)level,
         .need = sample_u64[level],
         .priority = sample_i32[level],
+        .wait = sample_u64[level],
         .len = sample_u64[level],
         .scope = set ? samples.hashes[3] : (moot_hash){{0}},
         .candidates = set ? &samples.sets[level] : NULL,
@@ -230,6 +231,12 @@ static void sample_state(enum level level, struct message_state *state)
     };
 }
 
+static struct message_orphan sample_orphan(enum level level)
+{
+    return (struct message_orphan){(enum orphan_standing)level, sample_u64[level],
+                                   sample_rank[level], sample_u64[level]};
+}
+
 static void sample_pollr(enum level level, struct message_pollr *pollr)
 {
     bool set = level != LEAST;
@@ -244,7 +251,7 @@ static void sample_pollr(enum level level, struct message_pollr *pollr)
         .stuck = set,
         .sent = sample_u64[level],
         .received = sample_u64[level],
-        .orphan_len = sample_u64[level],
+        .least = sample_orphan(level),
         .undecided_hash = set ? samples.hashes[4] : (moot_hash){{0}},
         .stuck_hash = set ? samples.hashes[5] : (moot_hash){{0}},
         .exit_code = sample_i32[level],
@@ -393,6 +400,7 @@ static void sample_message(enum message_type type, enum level level,
     } else if (type == MESSAGE_POLLR) {
         sample_pollr(level, &m.u.pollr);
     } else if (type == MESSAGE_RESOLVE) {
+        m.u.resolve.orphan = sample_orphan(level);
         m.u.resolve.what = level == LEAST  ? RESOLVE_NOT_HELD
                            : level == MOST ? RESOLVE_TELL
                                            : RESOLVE_YIELD;

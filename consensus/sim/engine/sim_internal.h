@@ -117,6 +117,7 @@ struct sim_thread {
     uint64_t ticket; /* of the event that may move it */
     int32_t cut;     /* what the present wait ends with because of the rank's state */
     bool fetched;    /* it was woken by bytes */
+    uint64_t wait;   /* the present one's number; 0: one task is enough for it */
 };
 
 struct host {
@@ -153,6 +154,7 @@ struct host {
     /* Under a storm. */
     bool dead, fenced, left; /* over, like adjourned */
     bool no_quorum;
+    uint64_t waits_begun;
     bool start_due; /* a newcomer has been let in: its program begins */
     uint64_t paused_until_ns;
     uint64_t epoch; /* of the view that it is in; 0: not let in yet */

@@ -257,6 +257,7 @@ static void tell_need(struct host *host, uint32_t lane, uint32_t task, enum want
     struct core_event event = {.type = type, .hash = host->sim->hashes[task]};
     event.u.need.want = want;
     event.u.need.lane = lane;
+    event.u.need.wait = host->lanes[lane].wait;
     if (type == CORE_EV_UNNEED && record->refused_needs > 0) {
         record->refused_needs--; /* it never began */
         return;
@@ -301,6 +302,7 @@ static void begin_wait(struct host *host, uint32_t lane,
     struct sim_thread *state = &host->lanes[lane];
     bool timed = step->op == PROGRAM_POLL;
     state->state = LANE_WAITS;
+    state->wait = step->op == PROGRAM_WAIT_ANY ? 0 : ++host->waits_begun;
     state->cut = host->no_quorum ? MOOT_ERR_NO_QUORUM : MOOT_OK;
     host->woken |= host->no_quorum;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
