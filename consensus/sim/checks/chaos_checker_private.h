@@ -3,6 +3,7 @@
  *     chaos_checker.c         shows every sight to who checks it; the end of a run
  *     chaos_checker_tasks.c   owners, results, waits
  *     chaos_checker_maybe.c   what may have run unseen
+ *     chaos_checker_memory.c  what is kept for others, and forgotten
  *     chaos_checker_views.c   views, leases, quorums
  */
 #ifndef CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
@@ -101,10 +102,18 @@ void storm_see_decided(struct storm_checker *checker, struct sim *sim,
 void storm_see_ballot(struct storm_checker *checker, const struct sight *sight);
 /* Something that it depends on ended in a verdict, or failed because of one. */
 bool storm_may_fail(const struct storm_checker *checker, uint32_t task);
+void storm_forget_task(struct chaos_seen *seen); /* frees what it owns */
+
+/* --- chaos_checker_memory.c ------------------------------------------------------ */
+
 /* The rank leaves in good order: others have what it had. */
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
-void storm_forget_task(struct chaos_seen *seen); /* frees what it owns */
+/* It gives a copy's bytes up; it is told to forget the task. */
+void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight);
+void storm_see_forget(const struct storm_checker *checker, struct sim *sim,
+                      const struct sight *sight);
 
 /* --- chaos_checker_maybe.c ------------------------------------------------------- */
 

@@ -1,0 +1,85 @@
+/* chaos_checker_memory.c - what is kept for others, and what is forgotten, under
+ * chaos_checker.h's checks. */
+#include "consensus/sim/checks/chaos_checker_private.h"
+#include <inttypes.h>
+
+/* --- Leaving --------------------------------------------------------------------- */
+
+/* Nested tasks are in the scope of what spawned them. */
+static bool is_scoped(const struct program *program, uint32_t task)
+{
+    while (program->tasks[task].parent != PROGRAM_NONE) {
+        task = (uint32_t)program->tasks[task].parent;
+    }
+    return program->tasks[task].scope != 0;
+}
+
+/* What all have agreed to forget, by its scope's end or before that, needs no heir, and
+ * what a crash may take along is nobody's fault. */
+void storm_see_departure(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    struct rankset others = {0};
+    ranks_copy(&others, &checker->counting);
+    rankset_remove(&others, sight->rank);
+    ranks_drop(&others, &checker->leaving);
+    bool nobody = rankset_empty(&others);
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        const struct chaos_seen *seen = &checker->tasks[i];
+        if (!checker->faulty && !nobody && !is_scoped(checker->program, i) &&
+            rankset_has(&seen->kept_by, sight->rank) &&
+            !rankset_has(&seen->forgot, sight->rank) &&
+            !ranks_meet(&seen->kept_by, &checker->counting)) {
+            sim_fail(sim, "handed over", "rank %" PRIu32 " takes %s along", sight->rank,
+                     storm_task_name(checker, i));
+        }
+    }
+    rankset_release(&others);
+}
+
+/* --- Memory ---------------------------------------------------------------------- */
+
+/* A member has them besides, who has not left them to this rank.  If another run may
+ * give others, and the rank knows by its own spawn, it is made again no more. */
+void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    struct chaos_seen *seen = &checker->tasks[sight->task];
+    const struct kept *kept =
+        rankset_has(&seen->kept_by, sight->rank) ? &seen->kept[sight->rank] : NULL;
+    if (kept == NULL || kept->status != MOOT_OK || kept->owner == sight->rank ||
+        rankset_has(&seen->heirs, sight->rank) ||
+        !rankset_has(&storm_view_at(checker, sight->rank)->members, kept->owner)) {
+        sim_fail(sim, "only copy",
+                 "rank %" PRIu32 " gives the bytes of %s up, which it is to keep",
+                 sight->rank, storm_task_name(checker, sight->task));
+    }
+    rankset_remove(&seen->kept_by, sight->rank);
+    if (!checker->program->tasks[sight->task].varies ||
+        !rankset_has(&seen->spawned_by, sight->rank)) {
+        rankset_remove(&seen->bound_by, sight->rank);
+    }
+}
+
+/* Without a scope, it is dropped: no program of a member uses it any more. */
+void storm_see_forget(const struct storm_checker *checker, struct sim *sim,
+                      const struct sight *sight)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    struct rankset users = {0};
+    if (is_scoped(checker->program, sight->task) ||
+        checker->program->tasks[sight->task].depth > 0) {
+        return;
+    }
+    ranks_copy(&users, &seen->spawned_by);
+    ranks_drop(&users, &seen->let_go_by);
+    ranks_drop(&users, &checker->leaving);
+    storm_keep_running(checker, &users);
+    if (ranks_meet(&users, &storm_view_at(checker, sight->rank)->members)) {
+        sim_fail(sim, "forgotten",
+                 "rank %" PRIu32 " forgets %s, which ranks %s have not let go",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&users).text);
+    }
+    rankset_release(&users);
+}
