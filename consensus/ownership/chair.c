@@ -293,6 +293,9 @@ void chair_retest(struct core *core, struct task_record *task)
 {
     bool passes_on = is_to_pass_on(core, task);
     struct requests *requests = passes_on ? requests_of(core, task) : task->requests;
+    if (requests != NULL && requests->failing && !task->finder) {
+        verdict_void(core, task); /* the candidates are known now: the chair decides */
+    }
     if (requests == NULL || requests->balloting ||
         (task->frozen && !MUTANT(JOINNOWAIT)) || verdict_holds_back(task)) {
         return;

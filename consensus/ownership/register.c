@@ -165,6 +165,9 @@ static void settle(struct core *core, struct task_record *task)
     if (wanted) { /* and asked */
         agenda_add(core, task, AGENDA_ASK);
     }
+    if (task->requests != NULL && task->requests->failing) {
+        agenda_add(core, task, AGENDA_TEST);
+    }
     if (task->chair == core->rank) {
         if (task->requests != NULL) {
             note_late_claim(core, task);
