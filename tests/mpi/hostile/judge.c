@@ -181,6 +181,30 @@ static bool no_holder(const struct court *court)
     return portable ? holders == 0 || owners == 0 : (holders & owners) == 0;
 }
 
+static bool lost_before(const struct court *court, uint32_t rank)
+{
+    struct court other = *court;
+    for (other.task = 0; other.task < court->task; other.task++) {
+        if (court->ledger->ends[other.task][rank].code == MOOT_ERR_NOT_HELD &&
+            no_holder(&other)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whoever was still to spawn it waited for what is lost. */
+static bool behind_lost(const struct court *court)
+{
+    uint64_t holders = recipe_of(court)->holders & ~court->gone;
+    for (uint32_t rank = 0; rank < court->chaos->ranks; rank++) {
+        if ((holders >> rank & 1) != 0 && !lost_before(court, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool none_ran(const struct court *court)
 {
     for (uint32_t rank = 0; rank < court->chaos->ranks; rank++) {
@@ -210,12 +234,19 @@ static bool holds(const struct court *court, const char *word, size_t length)
     static const struct {
         const char *name;
         bool (*is_so)(const struct court *court);
-    } conditions[] = {{"loss", loss},           {"fails", fails},
-                      {"cancelled", cancelled}, {"from-bad", from_bad},
-                      {"no-holder", no_holder}, {"no-candidate", no_candidate},
-                      {"once", once},           {"varies", varies},
-                      {"none-ran", none_ran},   {"let-go", let_go},
-                      {"stopped", stopped},     {"minority", minority}};
+    } conditions[] = {{"loss", loss},
+                      {"fails", fails},
+                      {"cancelled", cancelled},
+                      {"from-bad", from_bad},
+                      {"no-holder", no_holder},
+                      {"no-candidate", no_candidate},
+                      {"behind-lost", behind_lost},
+                      {"once", once},
+                      {"varies", varies},
+                      {"none-ran", none_ran},
+                      {"let-go", let_go},
+                      {"stopped", stopped},
+                      {"minority", minority}};
     for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
         if (strlen(conditions[i].name) == length &&
             strncmp(conditions[i].name, word, length) == 0) {
