@@ -145,6 +145,10 @@ static bool varies(const struct court *court)
 {
     return recipe_of(court)->kind == CHAOS_VARIES;
 }
+static bool parent(const struct court *court)
+{
+    return recipe_of(court)->kind == CHAOS_PARENT;
+}
 static bool let_go(const struct court *court) { return court->chaos->lets_go; }
 
 static bool cancelled(const struct court *court)
@@ -245,6 +249,7 @@ static bool holds(const struct court *court, const char *word, size_t length)
                       {"varies", varies},
                       {"none-ran", none_ran},
                       {"let-go", let_go},
+                      {"parent", parent},
                       {"stopped", stopped},
                       {"minority", minority}};
     for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
