@@ -29,6 +29,7 @@ void play_identify(struct play *play, uint32_t index)
         .key = task->once ? key : NULL,
         .key_size = task->once ? sizeof(key) : 0,
         .once = task->once,
+        .idempotent = task->idempotent,
         .nested = task->parent != PROGRAM_NONE,
         .candidates = task->candidates != 0 ? &candidates : NULL,
     };
