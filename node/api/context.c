@@ -25,6 +25,7 @@
 #include "node/faults/faults.h"
 #include "node/members/members.h"
 #include "node/record/job_clock.h"
+#include "node/record/moot_name.h"
 #include "node/record/trace.h"
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
@@ -78,27 +79,34 @@ static struct moot *context_new(const moot_options *options)
     return m;
 }
 
-/* Rank 0's clock, and its knobs. */
+/* Of rank 0, for all; its knobs stand behind it. */
+struct common_start {
+    struct job_clock clock;
+    struct moot_name name;
+};
+
 static int take_blob(struct moot *m, char *story)
 {
     const struct transport_group *group = &m->group;
-    struct job_clock zero;
-    if (group->blob_size < sizeof(zero)) {
+    struct common_start first;
+    if (group->blob_size < sizeof(first)) {
         return MOOT_ERR_PROTOCOL;
     }
-    memcpy(&zero, group->blob, sizeof(zero));
-    job_clock_take(
-        m, &zero, group->hosts == NULL || group->hosts[group->rank] == group->hosts[0]);
-    return knobs_decode(&m->knobs, (const char *)group->blob + sizeof(zero),
-                        group->blob_size - sizeof(zero), story, STORY_BYTES);
+    memcpy(&first, group->blob, sizeof(first));
+    job_clock_take(m, &first.clock,
+                   group->hosts == NULL ||
+                       group->hosts[group->rank] == group->hosts[0]);
+    moot_name_take(m, &first.name);
+    return knobs_decode(&m->knobs, (const char *)group->blob + sizeof(first),
+                        group->blob_size - sizeof(first), story, STORY_BYTES);
 }
 
 static int join_group(struct moot *m, const moot_options *options,
                       transport_open_fn open, void *arg, char *story)
 {
-    char blob[sizeof(struct job_clock) + KNOBS_BLOB_BYTES];
-    char *text = blob + sizeof(struct job_clock);
-    const struct job_clock now = job_clock_read();
+    const struct common_start now = {job_clock_read(), moot_name_offer()};
+    char blob[sizeof(now) + KNOBS_BLOB_BYTES];
+    char *text = blob + sizeof(now);
     struct knobs knobs;
     size_t size;
     memcpy(blob, &now, sizeof(now));

@@ -1,6 +1,7 @@
 /* run_figures.c - see run_figures.h. */
 #include "node/cli/run_figures.h"
 #include "node/explain/rank_snapshot.h"
+#include "node/tools/sheet.h"
 #include "node/tools/state_sockets.h"
 #include <dirent.h>
 #include <errno.h>
@@ -209,19 +210,16 @@ static void sheet_take(const struct run_figures *figures, const char *name,
 /* Looks at one that is not known to listen. */
 static void file_look(struct run_figures *figures, const char *name)
 {
-    static const char prefix[] = "rank-";
-    char *rest = NULL;
-    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0) {
+    struct sheet_name told;
+    if (!sheet_name_read(name, &told) || told.struck ||
+        told.process >= figures->count ||
+        *figures->sources[told.process].door != '\0') {
         return;
     }
-    const unsigned long rank = strtoul(name + sizeof(prefix) - 1, &rest, 10);
-    if (rank >= figures->count || *figures->sources[rank].door != '\0') {
-        return;
-    }
-    struct source *source = &figures->sources[rank];
-    if (strcmp(rest, ".unfinished") == 0) {
+    struct source *source = &figures->sources[told.process];
+    if (told.unfinished) {
         door_read(figures, name, source);
-    } else if (*rest == '\0' && source->said_ns != 0 && !source->closed) {
+    } else if (source->said_ns != 0 && !source->closed) {
         sheet_take(figures, name, source);
     }
 }

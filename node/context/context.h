@@ -222,6 +222,7 @@ struct moot_record {
     struct trace *trace;     /* trace.c; NULL: none */
     struct observe *observe; /* task_watch.c; NULL: nobody ever watched */
     uint32_t observed_kinds;
+    char name[24];   /* of the moot among those of its job (moot_name.h) */
     int64_t zero_ns; /* of this rank's clock, where events count from (job_clock.h) */
 };
 

@@ -5,6 +5,7 @@
 #include "node/engine/clock.h"
 #include "node/engine/report_queue.h"
 #include "node/record/fresh_file.h"
+#include "node/record/moot_name.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
 {
     struct figure figures[SUMMARY_FIGURES];
     size_t count = summary_figures(m, figures);
-    fprintf(file, "close_code %d\n", close_code);
+    fprintf(file, "close_code %d\nprocess %u\n", close_code, moot_name_process(m));
     fprintf(file, "handles_left %llu\nbytes_left %llu\n",
             (unsigned long long)m->explain.handles_left,
             (unsigned long long)m->explain.bytes_left);
@@ -52,7 +53,8 @@ static void write_sheet(FILE *file, const struct moot *m, int close_code)
 void summary_begin(const struct moot *m, const char *door)
 {
     struct text path = {0};
-    text_add(&path, "%s/rank-%u.unfinished", m->knobs.summary, m->group.rank);
+    figures_path(m, "rank", &path);
+    text_add(&path, ".unfinished");
     FILE *file =
         m->knobs.summary[0] != '\0' ? fresh_file_stream(text_get(&path)) : NULL;
     if (file != NULL) {

@@ -99,11 +99,10 @@ static void line_take(struct rank_end *end, const char *key, uint64_t value)
 }
 
 /* False if there is no such file. */
-static bool file_take(const char *directory, const char *name, size_t rank,
-                      struct rank_end *end)
+static bool file_take(const char *directory, const char *name, struct rank_end *end)
 {
     char path[PATH_BYTES], line[LINE_BYTES], key[KEY_BYTES], value[KEY_BYTES];
-    snprintf(path, sizeof(path), "%s/%s-%zu", directory, name, rank);
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
     FILE *file = fopen(path, "re");
     if (!file) {
         return false;
@@ -117,12 +116,28 @@ static bool file_take(const char *directory, const char *name, size_t rank,
     return true;
 }
 
-static bool is_there(const char *directory, const char *name, size_t rank,
-                     const char *suffix)
+/* Of a moot that the rank closed, the sheet says what the plan did there; else what it
+ * left when the plan struck. */
+static void left_take(const char *sheets, const struct sheet_name *name,
+                      struct rank_end *end)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s-%zu%s", directory, name, rank, suffix);
-    return access(path, F_OK) == 0;
+    struct rank_end of_moot = {.known = false};
+    snprintf(path, sizeof(path), "%s/rank-%s", sheets, strchr(name->whole, '-') + 1);
+    const bool closed = access(path, F_OK) == 0;
+    if (name->unfinished) {
+        end->open |= !name->struck;
+        end->begun |= !name->struck;
+        return;
+    }
+    file_take(sheets, name->whole, &of_moot);
+    end->begun |= !name->struck;
+    end->removed |= of_moot.removed;
+    end->struck_ns = of_moot.struck_ns ? of_moot.struck_ns : end->struck_ns;
+    end->ended_ns = end->ended_ns ? end->ended_ns : of_moot.ended_ns;
+    if (!name->struck || !closed) {
+        plan_hits_add(&end->hits, &of_moot.hits);
+    }
 }
 
 static void marks_read(const char *directory, struct outcome *out)
@@ -145,12 +160,19 @@ bool outcome_read(const char *ends, const char *sheets, size_t ranks,
     *out = (struct outcome){.ends = calloc(ranks, sizeof(*out->ends)), .count = ranks};
     marks_read(ends, out);
     for (size_t r = 0; out->ends && r < ranks; r++) {
-        struct rank_end *end = &out->ends[r];
-        end->known = file_take(ends, "end", r, end);
-        end->open = is_there(sheets, "rank", r, ".unfinished");
-        end->begun = end->open || is_there(sheets, "rank", r, "");
-        file_take(sheets, "struck", r, end);
-        file_take(sheets, "rank", r, end);
+        char name[KEY_BYTES];
+        snprintf(name, sizeof(name), "end-%zu", r);
+        out->ends[r].known = file_take(ends, name, &out->ends[r]);
+    }
+    DIR *dir = out->ends ? opendir(sheets) : NULL;
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        struct sheet_name name;
+        if (sheet_name_read(entry->d_name, &name) && name.process < ranks) {
+            left_take(sheets, &name, &out->ends[name.process]);
+        }
+    }
+    if (dir) {
+        closedir(dir);
     }
     return out->ends != NULL;
 }

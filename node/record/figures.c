@@ -4,6 +4,7 @@
 #include "consensus/core_view.h"
 #include "node/engine/clock.h"
 #include "node/record/fresh_file.h"
+#include "node/record/moot_name.h"
 
 #include <assert.h>
 #include <string.h>
@@ -105,11 +106,18 @@ void figures_write_hits(FILE *file, const struct moot *m)
     }
 }
 
+void figures_path(const struct moot *m, const char *name, struct text *path)
+{
+    const char *moot_name = moot_name_text(m);
+    text_add(path, "%s/%s-%u%s%s", m->knobs.summary, name, moot_name_process(m),
+             moot_name[0] != '\0' ? "." : "", moot_name);
+}
+
 bool figures_write_file(const struct moot *m, const char *name,
                         void (*write)(FILE *, const struct moot *, int), int code)
 {
     struct text path = {0}, unfinished = {0};
-    text_add(&path, "%s/%s-%u", m->knobs.summary, name, m->group.rank);
+    figures_path(m, name, &path);
     text_add(&unfinished, "%s.unfinished", text_get(&path));
     FILE *file = fresh_file_stream(text_get(&unfinished));
     bool good = file != NULL;

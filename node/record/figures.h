@@ -22,7 +22,10 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
 
 /* Lines of what the fault plan did here, by the number of the rule. */
 void figures_write_hits(FILE *file, const struct moot *m);
-/* Writes `name-<rank>` under another name first. */
+/* Adds the name of a file of this process and this moot: `name-<process>`, and behind a
+ * dot the moot's name if it has one (moot_name.h). */
+void figures_path(const struct moot *m, const char *name, struct text *path);
+/* Writes it under another name first. */
 bool figures_write_file(const struct moot *m, const char *name,
                         void (*write)(FILE *, const struct moot *, int), int code);
 

@@ -15,6 +15,7 @@
 #include "node/record/figures.h"
 #include "node/record/fresh_file.h"
 #include "node/record/job_clock.h"
+#include "node/record/moot_name.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/record/trace_file.h"

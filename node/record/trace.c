@@ -5,6 +5,7 @@
 #include "node/engine/engine.h"
 #include "node/record/figures.h"
 #include "node/record/fresh_file.h"
+#include "node/record/moot_name.h"
 #include "node/record/trace_file.h"
 #include "node/tasks/task.h"
 #include "proto/wire.h"
@@ -491,8 +492,13 @@ static void write_process(struct moot *m, struct knob_lines *lines, char *comman
 static bool open_parts(struct moot *m, struct trace *trace)
 {
     struct text path = {0};
-    text_add(&path, "%s/rank-%u.trace", m->knobs.trace, m->group.rank);
     bool folder = fresh_file_folder(m->knobs.trace);
+    text_add(&path, "%s", m->knobs.trace);
+    if (moot_name_text(m)[0] != '\0') {
+        text_add(&path, "/moot-%s", moot_name_text(m));
+        folder = folder && fresh_file_folder(text_get(&path));
+    }
+    text_add(&path, "/rank-%u.trace", m->group.rank);
     trace->names = calloc(NAMES_MAX, sizeof(*trace->names));
     bool good = folder && trace->names != NULL &&
                 trace_file_open(&trace->file, text_get(&path));

@@ -32,6 +32,7 @@ static const struct sheet_key {
 } keys[] = {
     OWN(rank),
     OWN(size),
+    OWN(process),
     OWN(wall_ns),
     OWN(close_code),
     OWN(ended_ns),
@@ -155,7 +156,7 @@ static bool file_read(const char *path, struct sheet *out)
     if (!file) {
         return false;
     }
-    *out = (struct sheet){0};
+    *out = (struct sheet){.process = UINT64_MAX, .moots = 1};
     struct losses losses = {0};
     while (fgets(line, sizeof(line), file)) {
         if (!loss_read(&losses, line) && !death_read(&losses, line) &&
@@ -165,6 +166,8 @@ static bool file_read(const char *path, struct sheet *out)
     }
     fclose(file);
     out->present = out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
+    out->process = out->process == UINT64_MAX ? out->rank : out->process;
+    out->present = out->present && out->process < LIMIT_RANKS;
     if (!out->present) {
         free(losses.items);
         return false;
@@ -174,23 +177,117 @@ static bool file_read(const char *path, struct sheet *out)
     return true;
 }
 
-/* Puts a sheet in its place, making room for its moot; the last of a rank stays. */
-static bool sheet_place(struct sheets *sheets, const struct sheet *sheet)
+static bool is_added(size_t offset)
 {
-    if (sheet->size > sheets->count) {
-        struct sheet *items =
-            realloc(sheets->items, (size_t)sheet->size * sizeof(*items));
+    static const size_t others[] = {
+        offsetof(struct sheet, rank),          offsetof(struct sheet, size),
+        offsetof(struct sheet, process),       offsetof(struct sheet, wall_ns),
+        offsetof(struct sheet, close_code),    offsetof(struct sheet, ended_ns),
+        offsetof(struct sheet, taken_over_ns), offsetof(struct sheet, peers_by_ring),
+        offsetof(struct sheet, peers_by_wire)};
+    size_t i = 0;
+    while (i < sizeof(others) / sizeof(others[0]) && others[i] != offset) {
+        i++;
+    }
+    return i == sizeof(others) / sizeof(others[0]);
+}
+
+static uint64_t opened_ns(const struct sheet *sheet)
+{
+    return sheet->ended_ns - sheet->wall_ns;
+}
+
+static void losses_join(struct sheet *to, struct sheet *more)
+{
+    const size_t count = to->loss_count + more->loss_count;
+    struct sheet_loss *all =
+        more->loss_count > 0 ? realloc(to->losses, count * sizeof(*all)) : NULL;
+    if (all) {
+        memcpy(all + to->loss_count, more->losses, more->loss_count * sizeof(*all));
+        to->losses = all;
+        to->loss_count = count;
+    }
+    free(more->losses);
+}
+
+/* Adds what the process says of another moot.  The verdict is that of the moot which
+ * ended last; the time goes from the first open to the last close. */
+static void sheet_join(struct sheet *to, struct sheet *more)
+{
+    const uint64_t begun_ns =
+        opened_ns(more) < opened_ns(to) ? opened_ns(more) : opened_ns(to);
+    for (int i = 0; i < KEYS; i++) {
+        uint64_t a, b;
+        memcpy(&a, (char *)to + keys[i].offset, sizeof(a));
+        memcpy(&b, (char *)more + keys[i].offset, sizeof(b));
+        if (is_added(keys[i].offset)) {
+            a += b;
+            memcpy((char *)to + keys[i].offset, &a, sizeof(a));
+        }
+    }
+    for (int i = 0; i < VOTE_KINDS; i++) {
+        to->stats.votes_by[i] += more->stats.votes_by[i];
+    }
+    if (more->ended_ns > to->ended_ns) {
+        to->ended_ns = more->ended_ns;
+        to->close_code = more->close_code;
+    }
+    if (to->taken_over_ns == 0 ||
+        (more->taken_over_ns != 0 && more->taken_over_ns < to->taken_over_ns)) {
+        to->taken_over_ns = more->taken_over_ns;
+    }
+    to->wall_ns = to->ended_ns - begun_ns;
+    to->moots += more->moots;
+    losses_join(to, more);
+}
+
+/* Puts a sheet in its place, making room for its moot. */
+static bool sheet_place(struct sheets *sheets, struct sheet *sheet)
+{
+    const uint64_t most =
+        sheet->process >= sheet->size ? sheet->process + 1 : sheet->size;
+    if (most > sheets->count) {
+        struct sheet *items = realloc(sheets->items, (size_t)most * sizeof(*items));
         if (!items) {
             return false;
         }
         memset(items + sheets->count, 0,
-               ((size_t)sheet->size - sheets->count) * sizeof(*items));
+               ((size_t)most - sheets->count) * sizeof(*items));
         sheets->items = items;
-        sheets->count = (size_t)sheet->size;
+        sheets->count = (size_t)most;
     }
-    free(sheets->items[sheet->rank].losses);
-    sheets->items[sheet->rank] = *sheet;
+    struct sheet *place = &sheets->items[sheet->process];
+    if (place->present) {
+        sheet_join(place, sheet);
+    } else {
+        *place = *sheet;
+    }
     return true;
+}
+
+bool sheet_name_read(const char *name, struct sheet_name *out)
+{
+    static const char *const kinds[] = {"rank-", "struck-"};
+    static const char end[] = ".unfinished";
+    *out = (struct sheet_name){0};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const size_t before = strlen(kinds[i]);
+        if (strncmp(name, kinds[i], before) != 0) {
+            continue;
+        }
+        const size_t digits = strspn(name + before, "0123456789");
+        size_t length = before + digits;
+        const size_t named =
+            name[length] == '.' ? strspn(name + length + 1, "0123456789-") : 0;
+        length += named > 0 ? named + 1 : 0;
+        out->struck = i > 0;
+        out->unfinished = strcmp(name + length, end) == 0;
+        out->process = strtoul(name + before, NULL, 10);
+        snprintf(out->whole, sizeof(out->whole), "%.*s", (int)length, name);
+        return digits > 0 && length < sizeof(out->whole) &&
+               (name[length] == '\0' || out->unfinished);
+    }
+    return false;
 }
 
 bool sheets_read(const char *directory, struct sheets *out)
@@ -201,8 +298,8 @@ bool sheets_read(const char *directory, struct sheets *out)
     for (const struct dirent *entry; dir && good && (entry = readdir(dir));) {
         char path[4096];
         struct sheet sheet;
-        if (strncmp(entry->d_name, "rank-", 5) != 0 ||
-            strstr(entry->d_name, ".unfinished")) {
+        struct sheet_name name;
+        if (!sheet_name_read(entry->d_name, &name) || name.struck || name.unfinished) {
             continue;
         }
         /* One that a rank did not get to rename is unfinished, and what it left of an
@@ -226,29 +323,14 @@ bool sheets_read(const char *directory, struct sheets *out)
     return good;
 }
 
-/* "rank-3", "struck-3", and either while it is written. */
-static bool is_left(const char *name)
-{
-    static const char *const kinds[] = {"rank-", "struck-"};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const size_t before = strlen(kinds[i]);
-        if (strncmp(name, kinds[i], before) != 0) {
-            continue;
-        }
-        const size_t digits = strspn(name + before, "0123456789");
-        const char *rest = name + before + digits;
-        return digits > 0 && (*rest == '\0' || strcmp(rest, ".unfinished") == 0);
-    }
-    return false;
-}
-
 bool sheets_clear(const char *directory)
 {
     DIR *dir = opendir(directory);
     bool good = dir != NULL;
     for (const struct dirent *entry; good && (entry = readdir(dir));) {
-        good = !is_left(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0 ||
-               errno == ENOENT;
+        struct sheet_name name;
+        good = !sheet_name_read(entry->d_name, &name) ||
+               unlinkat(dirfd(dir), entry->d_name, 0) == 0 || errno == ENOENT;
     }
     const int why = errno;
     if (dir) {
@@ -409,13 +491,25 @@ static void wire_print(const struct sheets *sheets, const struct sheet *sum, FIL
     fputs(" by MPI\n", to);
 }
 
+static uint64_t moots_most(const struct sheets *sheets)
+{
+    uint64_t most = 0;
+    for (size_t r = 0; r < sheets->count; r++) {
+        most = sheets->items[r].moots > most ? sheets->items[r].moots : most;
+    }
+    return most;
+}
+
 void sheets_print(const struct sheets *sheets, FILE *to)
 {
     const struct sheet sum = sheets_sum(sheets);
     const moot_stats *stats = &sum.stats;
     char text[32];
-    fprintf(to, "moot: %zu rank%s, %.3f s\n", sheets->count,
-            sheets->count == 1 ? "" : "s", (double)sum.wall_ns / 1e9);
+    fprintf(to, "moot: %zu rank%s, ", sheets->count, sheets->count == 1 ? "" : "s");
+    if (moots_most(sheets) > 1) {
+        fprintf(to, "up to %" PRIu64 " moots each, added up, ", moots_most(sheets));
+    }
+    fprintf(to, "%.3f s\n", (double)sum.wall_ns / 1e9);
     tasks_print(sheets, &sum, to);
     votes_print(&sum, to);
     fprintf(to,

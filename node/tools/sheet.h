@@ -22,6 +22,8 @@ struct sheet_loss {
 
 struct sheet {
     uint64_t rank, size, wall_ns;
+    uint64_t process;   /* its number for the launcher, by which sheets are in order */
+    uint64_t moots;     /* so many are added up here: the process opened several */
     int64_t close_code; /* the rank's own verdict; 0: well */
     moot_stats stats;
     uint64_t common, partial; /* tasks that all ranks spawned, or only some; each is
@@ -35,11 +37,21 @@ struct sheet {
     bool present;
 };
 
-/* All sheets of a directory, by rank; room for `ranks` of them. */
+/* All sheets of a directory, by process; those of one that opened several moots are
+ * added up. */
 struct sheets {
-    struct sheet *items; /* one per rank of the moot; not all may be present */
-    size_t count;        /* ranks of the moot; 0: nobody left anything */
+    struct sheet *items; /* one per process; not all may be present */
+    size_t count;        /* of processes; 0: nobody left anything */
 };
+
+/* The name of what a process leaves: "rank-3", "struck-3", of its job's first moot, or
+ * "rank-3.2", of another; ".unfinished" behind it while it is written. */
+struct sheet_name {
+    bool struck, unfinished;
+    unsigned long process;
+    char whole[64]; /* without ".unfinished" */
+};
+bool sheet_name_read(const char *name, struct sheet_name *out);
 
 /* Removes what the ranks of an earlier job left there, or it would be taken for this
  * one's; false, and errno, if that cannot be, or there is no such folder.  What has

@@ -41,12 +41,23 @@ END
 chmod +x "$scratch/quitter"
 
 openings="$build/tests/mpi/openings"
+begin both -n 3 --trace "$scratch/traces" "$openings"
 begin start -n 3 "$openings" start
 begin init -n 3 "$openings" init
 begin quits -n 3 "$scratch/quitter" "$openings"
 begin first -n 3 "$openings" first
 begin second -n 3 "$openings" second
 wait
+
+# Each moot is told of: 27 tasks twice in each, the second's traces beside the first's.
+ended both 0
+check both "the moots are not added up" says '^moot: 3 ranks, up to 2 moots each, added up'
+check both "tasks of a moot are left out" says '^  tasks run      108,'
+for trace in "$scratch/traces" "$scratch/traces/moot-2"; do
+    check both "a moot has no traces" [ -s "$trace/rank-2.trace" ]
+    check both "its traces cannot be read" "$build/moot" report "$trace" \
+        -o "$scratch/page" >/dev/null
+done
 
 ended start 137
 check start "it is not said who died, and when" \

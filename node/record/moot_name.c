@@ -1,0 +1,55 @@
+/* moot_name.c - see moot_name.h. */
+#include "node/record/moot_name.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of the process and not of a context: what is named are files. */
+static atomic_uint opened_as_first;
+
+static bool launcher_rank(uint32_t *out)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+        char *rest = NULL;
+        const unsigned long rank = text != NULL ? strtoul(text, &rest, 10) : 0;
+        if (text != NULL && rest != text && *rest == '\0' && rank < LIMIT_RANKS) {
+            *out = (uint32_t)rank;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct moot_name moot_name_offer(void)
+{
+    struct moot_name name = {.number = atomic_load(&opened_as_first) + 1};
+    (void)launcher_rank(&name.process);
+    return name;
+}
+
+void moot_name_take(struct moot *m, const struct moot_name *name)
+{
+    char *text = m->record.name;
+    const size_t size = sizeof(m->record.name);
+    if (m->group.rank == 0) {
+        atomic_fetch_add(&opened_as_first, 1);
+    }
+    if (name->process != 0) {
+        snprintf(text, size, "%u-%u", name->process, name->number);
+    } else if (name->number > 1) {
+        snprintf(text, size, "%u", name->number);
+    }
+}
+
+const char *moot_name_text(const struct moot *m) { return m->record.name; }
+
+uint32_t moot_name_process(const struct moot *m)
+{
+    uint32_t process = m->group.rank;
+    (void)launcher_rank(&process);
+    return process;
+}
