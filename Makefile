@@ -384,7 +384,7 @@ fuzz: deps-check
 MUTANT_BUILD := $(BUILD)-mutants
 MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test unit/core_test \
   unit/view_test unit/view_rules_test unit/scope_test unit/leave_test unit/drop_test \
-  unit/drop_view_test unit/drop_round_test unit/lost_test unit/cancel_test unit/stub_test \
+  unit/drop_view_test unit/drop_round_test unit/lot_test unit/lost_test unit/cancel_test unit/stub_test \
   unit/meeting_test unit/silence_test unit/deserted_test unit/keeper_test)
 .PHONY: mutants
 mutants: deps-check

@@ -70,6 +70,10 @@ struct core_options {
                             has records of more tasks than so many, or as core_press
                             says; 0: only with its scope.  Zero or not alike on every
                             rank */
+    uint64_t lot_after;  /* where ranks differ, what all let go of is dropped task by
+                            task once it stands so far behind its lane's end, */
+    uint64_t pass_after; /* and who lacks a task has passed it with what stands so far
+                            behind it; 0: neither is; alike on every rank */
     uint8_t chunk_mask;  /* a roll is cut where a hash's first byte has none of these
                             bits; 0: 0xff; alike on every rank */
     void *(*pages)(size_t size); /* memory for many records, in multiples of
@@ -370,13 +374,16 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
 /* --- Beside the steps ----------------------------------------------------------- */
 
-/* These three change what a core takes into account, and put nothing out: they cost
+/* These four change what a core takes into account, and put nothing out: they cost
  * less than a step where a host does little else.  They are not to be called within
  * one. */
 
 /* The program uses the task, of which entry may be NULL, no more: it may be dropped
  * when all members say so.  To register it again takes that back. */
 void core_let_go(struct core *core, const moot_hash *hash, void *entry);
+/* The program names a task by its hash, and may wait for it until it is let go.  The
+ * entry is no stub's. */
+void core_name(struct core *core, void *entry);
 /* The host is about to drop its copy of a result's bytes, which so many of the running
  * tasks that read it take over.  False: they are to stay, as an error's always are. */
 bool core_release(struct core *core, const moot_hash *hash, void *entry,

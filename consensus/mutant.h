@@ -135,7 +135,14 @@
     X(HASTYREPORT, "in a large view a member counts before its reports have arrived")  \
     X(ONCEONLY, "a once task that may be run again counts as one that may not")        \
     X(LOSSESUNTOLD, "a newcomer does not know of the losses before its time")          \
-    X(LOSSESDOUBTED, "a newcomer takes all silence about a once task for a loss")
+    X(LOSSESDOUBTED, "a newcomer takes all silence about a once task for a loss")      \
+    X(LOTPASSED, "who lacks a task lets it go though its program may come to it")      \
+    X(LOTFED, "a task goes in a lot although what takes its result has not run")       \
+    X(LOTHELD, "a task goes in a lot although a program still uses it")                \
+    X(LOTFLYING, "a lot is dropped while messages about it are on their way")          \
+    X(LOTEARLY, "a lot is dropped although some would not let go of it")               \
+    X(LOTONCE, "of a once task that goes in a lot nothing is kept")                    \
+    X(LOTUNTOLD, "a chair that has passed a task yields it to nobody unasked")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

@@ -208,6 +208,9 @@ static void put_borrowed(struct copier *copier, struct message *to)
     case MESSAGE_CENSUS:
         to->u.census.entry = PUT_LIST(copier, to->u.census.entry, to->u.census.count);
         break;
+    case MESSAGE_LOT:
+        to->u.lot.hashes = PUT_LIST(copier, to->u.lot.hashes, to->u.lot.count);
+        break;
     case MESSAGE_INQUIRY:
         to->u.inquiry.hashes =
             PUT_LIST(copier, to->u.inquiry.hashes, to->u.inquiry.count);

@@ -72,7 +72,8 @@ enum {
     X(FAMILY,      0,     0,     1,    0,     1,    0,     0,    1)                   \
     X(INQUIRY,     0,     0,     1,    0,     1,    0,     0,    1)                   \
     X(ACCOUNT,     0,     0,     1,    0,     1,    0,     0,    1)                   \
-    X(MEET,        0,     0,     1,    0,     1,    0,     0,    0)
+    X(MEET,        0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(LOT,         0,     0,     1,    0,     1,    0,     0,    0)
 /* clang-format on */
 
 enum message_type {
@@ -95,7 +96,8 @@ static inline bool message_is(enum message_type type, unsigned what)
  * evidence on which its chair yielded it. */
 #define EVIDENCE(X)                                                                    \
     X(CLAIM, "claim")   /* the chair runs it itself */                                 \
-    X(CLOSED, "closed") /* the chair's program, or the task's scope there, is over */  \
+    X(CLOSED, "closed") /* the chair's program, or the task's scope there, is over, or \
+                           a window past it (G6) */                                    \
     X(DECLINED, "declined") /* the chair said that it took the other branch */         \
     X(HINT, "hint")         /* an asker's spawn was conditional */                     \
     X(NESTED, "nested")     /* spawned inside a running task */                        \
@@ -250,7 +252,12 @@ struct message_want {
     uint32_t count;
 };
 
-/* HASHES: the answer to WANT. */
+/* HASHES: the answer to WANT.  In place of one that has been forgotten stands one that
+ * no task has. */
+#define MESSAGE_HASH_GONE                                                              \
+    {                                                                                  \
+        1                                                                              \
+    }
 struct message_hashes {
     uint32_t lane;
     uint64_t first;
@@ -536,6 +543,24 @@ struct message_released {
     uint64_t sent, received; /* messages about its tasks, in this epoch */
 };
 
+/* LOT: a set of tasks that may go although their chunks do not equal all members'.  The
+ * last `marks` of the hashes are no tasks of it, but of the sender's lane, a window
+ * behind all of them: who holds one of these has passed the others. */
+enum lot_what {
+    LOT_ASK,    /* owner -> all: would you let these go? */
+    LOT_OBJECT, /* the answer: not these; and these, in place of marks, I never had */
+    LOT_BIND,   /* owner -> all: then let go of these; answered by a CHUNK_ANSWER that
+                   has the lot's name, and followed by its CHUNK_DROP or CHUNK_KEEP */
+    LOT_TELL,   /* holder -> chair: nobody has asked about these for long */
+    LOT_END
+};
+struct message_lot {
+    enum lot_what what;
+    uint64_t number; /* of the owner's lots; comes back */
+    const moot_hash *hashes;
+    uint32_t count, marks;
+};
+
 /* MEET: to and from the lowest member, which waits for all.  The hash of ARRIVED is
  * what the meeting is for. */
 enum meet_what {
@@ -606,6 +631,7 @@ struct message {
         struct message_inquiry inquiry;
         struct message_account account;
         struct message_meet meet;
+        struct message_lot lot;
     } u;
 };
 

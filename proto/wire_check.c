@@ -371,6 +371,7 @@ static const struct rule {
     [MESSAGE_INQUIRY] = {wire_check_inquiry, false},
     [MESSAGE_ACCOUNT] = {wire_check_account, false},
     [MESSAGE_MEET] = {wire_check_meet, false},
+    [MESSAGE_LOT] = {wire_check_lot, false},
 };
 
 const char *message_check(const struct message *message)

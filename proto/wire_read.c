@@ -491,6 +491,7 @@ static const struct {
     [MESSAGE_INQUIRY] = {wire_get_inquiry, MOOT__MESSAGE__BODY_INQUIRY},
     [MESSAGE_ACCOUNT] = {wire_get_account, MOOT__MESSAGE__BODY_ACCOUNT},
     [MESSAGE_MEET] = {wire_get_meet, MOOT__MESSAGE__BODY_MEET},
+    [MESSAGE_LOT] = {wire_get_lot, MOOT__MESSAGE__BODY_LOT},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

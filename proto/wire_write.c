@@ -404,6 +404,7 @@ static const struct {
     [MESSAGE_INQUIRY] = {wire_put_inquiry, MOOT__MESSAGE__BODY_INQUIRY},
     [MESSAGE_ACCOUNT] = {wire_put_account, MOOT__MESSAGE__BODY_ACCOUNT},
     [MESSAGE_MEET] = {wire_put_meet, MOOT__MESSAGE__BODY_MEET},
+    [MESSAGE_LOT] = {wire_put_lot, MOOT__MESSAGE__BODY_LOT},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)

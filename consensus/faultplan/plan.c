@@ -55,6 +55,7 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_RESOLVE:
     case MESSAGE_CHASE:
     case MESSAGE_CENSUS:
+    case MESSAGE_LOT:
     case MESSAGE_RELEASED:
         return PLAN_GROUP_QUIET;
     case MESSAGE_CANCEL:

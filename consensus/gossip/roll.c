@@ -233,6 +233,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     if (!roll_sum_of(core, lane, what->first, what->count, &ours) ||
         !rollsum_equal(&ours, &what->sum)) {
         what->differs = true; /* rolls only grow: these positions will always differ */
+        core->gossip.differs = true;
         return false;
     }
     if (disseminate_is_on(core)) {
@@ -243,6 +244,24 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     return !what->cut || leave_to_split(core, from, what);
 }
 
+/* What differed long ago may go: its tasks are dropped one by one (G6), and who does
+ * not know that a peer holds one of them only says more than it needs to (T1a). */
+enum { DIFFERING_MAX = 256 };
+static void forget_oldest(const struct core *core, struct peer *peer)
+{
+    if (peer->announced_count - peer->open_count <= DIFFERING_MAX ||
+        core->options.lot_after == 0 || !reclaim_is_on(core)) {
+        return;
+    }
+    uint32_t oldest = peer->open_count;
+    for (uint32_t i = peer->open_count; i < peer->announced_count; i++) {
+        if (peer->announced[i].first < peer->announced[oldest].first) {
+            oldest = i;
+        }
+    }
+    announced_forget(peer, oldest);
+}
+
 static void resolve_or_close(struct core *core, struct peer *peer, uint32_t i)
 {
     assert(i < peer->announced_count);
@@ -251,6 +270,7 @@ static void resolve_or_close(struct core *core, struct peer *peer, uint32_t i)
         announced_forget(peer, i);
     } else if (what->differs && !what->cut) {
         announced_close(peer, i);
+        forget_oldest(core, peer);
     }
 }
 
@@ -498,7 +518,8 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
         core->stats.refused++;
         return;
     }
-    for (uint32_t i = 0; i < want->count; i++) {
+    static const moot_hash gone = {MESSAGE_HASH_GONE};
+    for (uint32_t i = 0; i < want->count && !core->reclaim.lots.on; i++) {
         if (lane_hash(lane, want->first + i) == NULL) {
             return; /* of a scope that has ended: the asker will hear of that */
         }
@@ -513,7 +534,8 @@ void roll_on_want(struct core *core, uint32_t from, const struct message_want *w
         return;
     }
     for (uint32_t i = 0; i < want->count; i++) {
-        hashes[i] = *lane_hash(lane, want->first + i);
+        const moot_hash *known = lane_hash(lane, want->first + i);
+        hashes[i] = known != NULL ? *known : gone;
         if (sites != NULL) { /* in strict mode all have records */
             const struct task_record *task = lane_known(lane, want->first + i);
             sites[i] = task->site != NULL ? task->site : "";

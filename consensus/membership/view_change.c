@@ -289,6 +289,7 @@ static void enter_task(struct core *core, struct task_record *task, struct mail 
     note_bereft(core, task);
     task->asked = false;
     task->pulled = false;
+    task->owner_asked = false;
     task->cancel_told = task->cancel_agreed = false;
     task->said = task->heard = 0;
     task->chair = chair_or_keeper(&core->members, &task->hash, task->candidates);
@@ -462,17 +463,21 @@ void view_change_enter(struct core *core, const struct view *view)
 
 /* --- What was leaving ------------------------------------------------------------ */
 
+static void report_late(struct core *core, struct task_record *task)
+{
+    release_touch(core, task);
+    report_task(core, &core->membership.mail, task, view_change_moved(core, task));
+    lose_bare(core, task);
+    ask_again(core, task);
+}
+
 static void report_chunk(struct core *core, const struct lane_record *lane,
                          const struct chunk *chunk)
 {
     for (uint32_t i = 0; i < chunk->count; i++) {
         struct task_record *task = lane_task(core, lane, chunk->first + i);
         if (task != NULL) {
-            release_touch(core, task);
-            report_task(core, &core->membership.mail, task,
-                        view_change_moved(core, task));
-            lose_bare(core, task);
-            ask_again(core, task);
+            report_late(core, task);
         }
     }
 }
@@ -486,6 +491,9 @@ void view_change_report_stayed(struct core *core)
     for (const struct chunk *chunk;
          (chunk = reclaim_next_stayed(core, &lane)) != NULL;) {
         report_chunk(core, &core->gossip.lanes[lane], chunk);
+    }
+    for (struct task_record *task; (task = lot_next_stayed(core)) != NULL;) {
+        report_late(core, task);
     }
     if (core->reclaim.drop.leaving > 0) {
         return;

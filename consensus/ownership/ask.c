@@ -196,7 +196,7 @@ void ask_send_motion(struct core *core, struct task_record *task, uint32_t to)
         return;
     }
     task->asked = true;
-    task->asked_want = (uint8_t)want;
+    task->asked_want = want & WANT_MASK;
     task->at.asked_need = want == WANT_NOTHING ? NEED_NONE : task->need;
 }
 
@@ -241,7 +241,7 @@ HOT void ask_consider(struct core *core, struct task_record *task)
     if (task->chair == core->rank) {
         ask_queue_forget(task); /* it had another chair */
         task->asked = true;
-        task->asked_want = (uint8_t)present_want(task);
+        task->asked_want = present_want(task) & WANT_MASK;
         task->at.asked_need = task->need;
         ask_oneself(core, task);
     } else if (task->asked) {
@@ -333,6 +333,7 @@ static void sweep_towards(struct core *core, uint32_t rank)
             bool pending = task != NULL && task->pending && MUTANT(LEAVEPENDING);
             if (task != NULL && task->chair == rank && !task->asked && !pending &&
                 task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
+                !task->lot && !task->owner_asked && /* it has ended */
                 !roll_knows_holder(core, task, rank)) {
                 /* A need that is held back may end before its motion goes out. */
                 ask_queue_forget(task);
@@ -384,7 +385,7 @@ void ask_tell(struct core *core, struct task_record *task)
         tell_candidates(core, task);
         return;
     }
-    if (task->held && task->chair != core->rank && !task->asked &&
+    if (task->held && task->chair != core->rank && !task->asked && !task->lot &&
         task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE) {
         ask_queue_forget(task);
         ask_send_motion(core, task, task->chair);

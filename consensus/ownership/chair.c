@@ -57,7 +57,7 @@ static enum evidence evidence_for(const struct core *core,
     if (task->declined) {
         return EVIDENCE_DECLINED;
     }
-    if (core->step.closed || scope_is_closed(core, task)) {
+    if (core->step.closed || scope_is_closed(core, task) || task->passed) {
         return EVIDENCE_CLOSED;
     }
     if (hinted(requests)) {

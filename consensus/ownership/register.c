@@ -238,6 +238,8 @@ static void take_in(struct core *core, struct task_record *task,
                     const struct core_register *reg)
 {
     assert(!task->finder);
+    core->stats.let_go -= task->let_go;
+    task->let_go = task->named = false;
     task->held = true;
     task->flags = (uint8_t)reg->flags;
     task->site = reg->site;

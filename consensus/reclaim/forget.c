@@ -94,6 +94,8 @@ static void roll_forget_of(struct core *core, struct lane_record *lane,
         return;
     }
     core->reclaim.drop.cuts -= chunk->cut;
+    const struct chunk_name name = {chunk->sum, chunk->count};
+    reclaim_void_offer(core, &name);
     reclaim_left(core, chunk);
     if (++lane->chunks_dead >= CHUNKS_DEAD_MIN &&
         lane->chunks_dead * 2 > lane->chunk_count) {
@@ -237,6 +239,17 @@ void forget_chunk(struct core *core, uint32_t number, struct chunk *chunk)
     core->stats.dropped += gone;
     count_alike(core, gone);
     roll_forget_of(core, lane, chunk, gone);
+}
+
+void forget_of_lot(struct core *core, struct task_record *task)
+{
+    assert(task->lot && !must_stay(task));
+    if (hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(LOTONCE)) {
+        reclaim_note_once(core, &task->hash);
+    }
+    roll_forget(core, task);
+    forget_record(core, task, (struct inside){false, false});
+    core->stats.dropped++;
 }
 
 static void leave_push_list(struct core *core, const struct scope_record *scope)

@@ -270,6 +270,7 @@ static uint64_t look_due_ns(const struct core *core)
 
 void reclaim_turn(struct core *core)
 {
+    lots_turn(core);
     if (!may_look(core) || look_due_ns(core) > core->now_ns) {
         return;
     }
@@ -288,7 +289,9 @@ void reclaim_turn(struct core *core)
 
 uint64_t reclaim_deadline(const struct core *core)
 {
-    return may_look(core) ? look_due_ns(core) : CORE_NEVER;
+    uint64_t lots_ns = lots_deadline(core);
+    uint64_t look_ns = may_look(core) ? look_due_ns(core) : CORE_NEVER;
+    return lots_ns < look_ns ? lots_ns : look_ns;
 }
 
 void core_press(struct core *core, uint32_t together)
@@ -317,6 +320,17 @@ HOT void core_let_go(struct core *core, const moot_hash *hash, void *entry)
         core->stats.let_go++;
         release_count(core, task);
         reclaim_news(core);
+    }
+}
+
+void core_name(struct core *core, void *entry)
+{
+    struct task_record *task = entry;
+    assert(!is_stub(task));
+    if (!task->held) {
+        core->stats.let_go -= task->let_go;
+        task->let_go = false;
+        task->named = true;
     }
 }
 
@@ -369,7 +383,7 @@ struct chunk *reclaim_next_stayed(struct core *core, uint32_t *number)
 bool reclaim_was_recent(const struct core *core, const struct chunk_name *name)
 {
     for (uint32_t i = 0; i < core->reclaim.drop.recent_count; i++) {
-        const struct chunk_name *one = &core->reclaim.drop.recent[i];
+        const struct chunk_name *one = &core->reclaim.drop.recent[i].name;
         if (one->count == name->count && rollsum_equal(&one->sum, &name->sum)) {
             return true;
         }
@@ -386,7 +400,8 @@ static void answer(struct core *core, uint32_t from,
     struct chunk *chunk = roll_find_chunk(core, &name, &number);
     /* It has been so since an older view; or what is here came after what was dropped.
      */
-    bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
+    bool leaving = (chunk != NULL && chunk->stage == CHUNK_LEAVING) ||
+                   lot_find(core, &name) != NULL;
     bool dropped = !leaving && reclaim_was_recent(core, &name);
     struct message_released said = {
         .round = asked->round, .ready = leaving, .alike = dropped};
@@ -414,44 +429,77 @@ static void take_up_held(struct core *core)
 
 /* Who hears of a round's outcome, whatever it is, knows that all have heard those of
  * the one before. */
-static void forget_recent(struct core *core, uint64_t round)
+static void forget_recent(struct core *core, const struct recent *now)
 {
     struct drop *drop = &core->reclaim.drop;
-    if (core->membership.settled &&
-        (round != drop->recent_round || core->epoch != drop->recent_epoch)) {
-        drop->recent_count = 0;
-        drop->recent_round = round;
-        drop->recent_epoch = core->epoch;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < drop->recent_count && core->membership.settled; i++) {
+        const struct recent *one = &drop->recent[i];
+        bool same_round =
+            one->from == now->from && one->lot == now->lot && one->round == now->round;
+        bool another = one->from != now->from || one->lot != now->lot;
+        if (one->epoch == now->epoch && (same_round || another)) {
+            drop->recent[kept++] = *one;
+        }
     }
+    drop->recent_count = core->membership.settled ? kept : drop->recent_count;
 }
 
-static void note_recent(struct core *core, const struct chunk_name *name)
+static void note_recent(struct core *core, const struct recent *one)
 {
-    assert(name->count > 0);
+    assert(one->name.count > 0);
     struct drop *drop = &core->reclaim.drop;
     if (core_grow(core, &drop->recent, &drop->recent_room, drop->recent_count + 1,
                   sizeof(*drop->recent))) {
-        drop->recent[drop->recent_count++] = *name;
+        drop->recent[drop->recent_count++] = *one;
     }
 }
 
-static void outcome(struct core *core, const struct message_released *said)
+static void open_all_announced(struct core *core)
+{
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        announced_open(core->state.known[k]);
+    }
+}
+
+static void outcome_of_lot(struct core *core, struct lot *lot, bool drops)
+{
+    if (drops) {
+        lot_drop(core, lot);
+    } else {
+        lot_keep(core, lot);
+        reclaim_news(core);
+    }
+    take_up_held(core);
+}
+
+static void outcome(struct core *core, uint32_t from,
+                    const struct message_released *said)
 {
     assert(said->what == RELEASED_CHUNK_DROP || said->what == RELEASED_CHUNK_KEEP);
     const struct chunk_name name = {said->sum, (uint32_t)said->count};
     bool drops = said->what == RELEASED_CHUNK_DROP;
     uint32_t number;
     struct chunk *chunk = roll_find_chunk(core, &name, &number);
+    struct lot *lot = lot_find(core, &name);
     bool leaving = chunk != NULL && chunk->stage == CHUNK_LEAVING;
-    forget_recent(core, said->round);
-    if (drops && (leaving || MUTANT(DROPEARLY)) && chunk != NULL) {
-        note_recent(core, &name);
+    const struct recent one = {.name = name,
+                               .from = from,
+                               .lot = lot != NULL,
+                               .round = said->round,
+                               .epoch = core->epoch};
+    forget_recent(core, &one);
+    if (lot != NULL) {
+        if (drops) {
+            note_recent(core, &one);
+        }
+        outcome_of_lot(core, lot, drops);
+    } else if (drops && (leaving || MUTANT(DROPEARLY)) && chunk != NULL) {
+        note_recent(core, &one);
         forget_chunk(core, number, chunk);
     } else if (leaving) {
         set_staying(core, chunk);
-        for (uint32_t k = 0; k < core->state.known_count; k++) {
-            announced_open(core->state.known[k]);
-        }
+        open_all_announced(core);
         reclaim_news(core);
     } else if (chunk != NULL && !drops) {
         set_staying(core, chunk);
@@ -492,7 +540,7 @@ void reclaim_take(struct core *core, uint32_t from, const struct message_release
         break;
     case RELEASED_CHUNK_DROP:
     case RELEASED_CHUNK_KEEP:
-        outcome(core, said);
+        outcome(core, from, said);
         break;
     default:
         reclaim_take_account(core, from, said);
@@ -506,6 +554,7 @@ void reclaim_enter_view(struct core *core)
 {
     assert(!core->membership.settled);
     reclaim_forget_offers(core);
+    lots_enter_view(core);
     release_forget_counts(core);
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
         struct lane_record *lane = &core->gossip.lanes[number];
@@ -516,6 +565,7 @@ void reclaim_enter_view(struct core *core)
                 set_staying(core, chunk);
             }
             chunk->looked = 0;
+            chunk->lot_at = 0;
         }
     }
     if (reclaim_is_on(core) && !MUTANT(ROLLUNTOLD)) {
@@ -538,12 +588,14 @@ void reclaim_doubt(struct core *core)
             }
         }
     }
+    lots_doubt(core);
 }
 
 void reclaim_release(struct core *core)
 {
     struct drop *drop = &core->reclaim.drop;
     reclaim_forget_offers(core);
+    lots_release(core);
     free(drop->offers);
     free(drop->recent);
     take_up_held(core); /* freed with the others */

@@ -53,6 +53,13 @@ void reclaim_doubt(struct core *core); /* behind the rest of entering a view */
 struct chunk *reclaim_next_stayed(struct core *core, uint32_t *lane);
 void reclaim_release(struct core *core);
 
+/* --- lot.c ------------------------------------------------------------------------ */
+
+void lot_on_lot(struct core *core, uint32_t from, const struct message_lot *lot);
+/* A task that was leaving in a lot when this view began, and stays, each once; NULL: no
+ * more. */
+struct task_record *lot_next_stayed(struct core *core);
+
 /* --- split.c ---------------------------------------------------------------------- */
 
 /* Cuts likewise what peers have cut and is equal here. */

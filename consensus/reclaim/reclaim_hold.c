@@ -23,7 +23,9 @@ void reclaim_hold_fields(const struct core *core)
     assert(drop->offer_count == 0 || lowest || core->epoch == 0);
     assert(drop->answers_open == 0 || drop->offer_count > 0);
     assert(drop->recent_count <= drop->recent_room);
-    assert(drop->recent_epoch <= core->epoch);
+    for (uint32_t i = 0; i < drop->recent_count; i++) {
+        assert(drop->recent[i].epoch <= core->epoch);
+    }
     assert(drop->held_first == NULL || drop->leaving > 0);
     assert(drop->leaving == 0 || drop->counts);
     assert(!drop->cuts_untold || drop->cuts > 0 || drop->counts);
@@ -48,7 +50,38 @@ static void hold_chunks(const struct core *core)
                    chunk->first + chunk->count - 1 <= drop->leaving_last);
         }
     }
+    for (const struct lot *lot = core->reclaim.lots.first; lot != NULL;
+         lot = lot->next) {
+        leaving += !lot->stayed;
+    }
     assert(leaving == drop->leaving && cuts == drop->cuts);
+}
+
+/* --- Lots ------------------------------------------------------------------------- */
+
+/* Who is leaving in a lot stands in one that this rank has agreed to. */
+static void hold_lots(const struct core *core)
+{
+    const struct lots *lots = &core->reclaim.lots;
+    size_t listed = 0, marked = 0;
+    for (const struct lot *lot = lots->first; lot != NULL; lot = lot->next) {
+        assert(lot->count > 0 && lot->count <= LOT_TASKS &&
+               lot->reported <= lot->count);
+        for (uint32_t i = 0; i < lot->count && !lot->stayed; i++) {
+            const struct task_record *task = table_look(core, &lot->hashes[i]);
+            listed += task != NULL && !is_stub(task) && task->lot;
+        }
+    }
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        const struct task_record *task = core->state.slots[i];
+        if (task != NULL && !is_stub(task) && task->lot) {
+            assert(!task->counted && task->own != CORE_OWN_RUNNING);
+            marked++;
+        }
+    }
+    assert(listed == marked);
+    assert(lots->stage == LOT_NONE || (lots->count > 0 && lots->answers_open > 0));
+    assert(lots->count <= LOT_TASKS && lots->marks <= LOT_MARKS);
 }
 
 static void hold_offers(const struct core *core)
@@ -128,6 +161,7 @@ void reclaim_hold(const struct core *core)
 {
     reclaim_hold_fields(core);
     hold_chunks(core);
+    hold_lots(core);
     hold_offers(core);
     hold_kept_back(&core->reclaim.drop);
     hold_scopes(core);

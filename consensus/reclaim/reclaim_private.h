@@ -37,6 +37,8 @@ bool forget_some(struct core *core, struct scope_record *scope, uint32_t *budget
 void forget_begin(struct core *core, struct scope_record *scope);
 /* False if it must stay for a while: its kernel runs. */
 bool forget_task(struct core *core, struct task_record *task, bool alike);
+/* One that is leaving in a lot. */
+void forget_of_lot(struct core *core, struct task_record *task);
 /* All tasks of a chunk that every member has. */
 void forget_chunk(struct core *core, uint32_t lane, struct chunk *chunk);
 
@@ -47,6 +49,30 @@ void reclaim_take(struct core *core, uint32_t from,
 void reclaim_say(struct core *core, uint32_t to, enum released_what what,
                  const struct chunk_name *name, struct message_released said);
 bool reclaim_was_recent(const struct core *core, const struct chunk_name *name);
+
+/* --- lot.c ------------------------------------------------------------------------ */
+
+struct chunk_name lot_name(const moot_hash *hashes, uint32_t count);
+/* One that is leaving here; NULL: none of this name. */
+struct lot *lot_find(const struct core *core, const struct chunk_name *name);
+bool lot_is_passed(const struct core *core, const struct message_lot *lot);
+/* `passed`: this rank's program is a window past the task. */
+bool lot_lets_go(struct core *core, const moot_hash *hash, bool passed);
+void lots_begin(struct core *core); /* ranks differ */
+/* The outcome; frees it, now or when its tasks have been reported. */
+void lot_drop(struct core *core, struct lot *lot);
+void lot_keep(struct core *core, struct lot *lot);
+void lots_doubt(struct core *core);
+void lots_release(struct core *core);
+
+/* --- lot_owner.c ------------------------------------------------------------------ */
+
+void lots_turn(struct core *core);
+uint64_t lots_deadline(const struct core *core);
+void lot_take_objections(struct core *core, const struct message_lot *said);
+/* False: it is about no lot of this rank's. */
+bool lot_take_answer(struct core *core, const struct message_released *said);
+void lots_enter_view(struct core *core);
 
 /* --- reclaim_round.c -------------------------------------------------------------- */
 

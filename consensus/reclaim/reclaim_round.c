@@ -257,7 +257,9 @@ static void take_doubt(struct core *core, uint32_t from, const struct chunk_name
     assert(rankset_has(&core->members, from));
     uint32_t number;
     const struct chunk *chunk = roll_find_chunk(core, name, &number);
-    if (chunk == NULL || chunk->stage != CHUNK_LEAVING) {
+    bool leaving = (chunk != NULL && chunk->stage == CHUNK_LEAVING) ||
+                   lot_find(core, name) != NULL;
+    if (!leaving) {
         bool dropped = reclaim_was_recent(core, name) && !MUTANT(DROPDOUBT);
         reclaim_say(core, from, dropped ? RELEASED_CHUNK_DROP : RELEASED_CHUNK_KEEP,
                     name, (struct message_released){.round = core->reclaim.drop.round});
@@ -275,7 +277,9 @@ void reclaim_take_account(struct core *core, uint32_t from,
 {
     const struct chunk_name name = {said->sum, (uint32_t)said->count};
     if (said->what == RELEASED_CHUNK_ANSWER) {
-        take_answer(core, said);
+        if (!lot_take_answer(core, said)) {
+            take_answer(core, said);
+        }
     } else if (rankset_next(&core->members, 0) != core->rank) {
         core->stats.refused++;
     } else if (said->what == RELEASED_CHUNK_READY) {

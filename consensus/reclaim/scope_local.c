@@ -135,6 +135,7 @@ static void sweep(struct core *core, struct scope_record *scope)
          task = task->scope_next) {
         if (task->position != 0 && task->chair != core->rank && !task->asked &&
             task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
+            !task->lot && !task->owner_asked &&
             !roll_knows_holder(core, task, task->chair)) {
             /* A wait may have come for it since the scope rested. */
             ask_queue_forget(task);

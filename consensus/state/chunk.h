@@ -41,6 +41,7 @@ struct chunk {
     uint32_t looked;     /* so many of its tasks, from the first, were found released */
     uint32_t quiet_then; /* facts.quiet, when all of it was looked at last */
     uint32_t live;       /* tasks not forgotten */
+    uint64_t lot_at;     /* its tasks are offered one by one when the lane is so long */
     struct rankset holders; /* ranks with an equal chunk, wherever it stands there */
     /* Above direct_max members (disseminate.c): */
     uint32_t before; /* so many members before this rank have it, without a gap */
@@ -81,6 +82,14 @@ struct offer {
     uint64_t sent, received;
 };
 
+/* One that was dropped: who had asked, in which of its rounds. */
+struct recent {
+    struct chunk_name name;
+    uint32_t from;
+    bool lot;
+    uint64_t round, epoch;
+};
+
 /* Chunks that leave before their scope ends (reclaim.c). */
 struct drop {
     uint64_t news_seen;   /* core->state.released_ever when this rank looked last; */
@@ -99,9 +108,9 @@ struct drop {
     bool cuts_untold; /* some of them this rank is yet to tell of; */
     bool cuts_wait;   /* others' that it is to make when what is leaving has stayed */
     struct held *held_first, **held_last; /* what came about these meanwhile */
-    struct chunk_name *recent; /* dropped, perhaps not yet by all: of one round */
+    struct recent *recent; /* dropped, perhaps not yet by all: of one round of each
+                              who asks */
     uint32_t recent_count, recent_room;
-    uint64_t recent_round, recent_epoch;
     /* The lowest member. */
     struct offer *offers;
     uint32_t offer_count, offer_room;

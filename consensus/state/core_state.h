@@ -11,6 +11,7 @@
 #include "consensus/core.h"
 #include "consensus/core_view.h"
 #include "consensus/mutant.h"
+#include "consensus/state/lot.h"
 #include "consensus/state/peer_record.h"
 #include "consensus/state/scope_record.h"
 #include "consensus/state/task_record.h"
@@ -208,6 +209,7 @@ struct core_gossip {
     struct chunk_place *by_sum; /* complete chunks by sum, open addressing; roll.c */
     size_t by_sum_room, by_sum_count;
 
+    bool differs;          /* some peer's roll did, ever */
     bool knowledge_grew;   /* gossip taught something in this step, */
     bool knowledge_wide;   /* of several, or since the view is new; else */
     uint32_t knowledge_of; /* of this rank alone */
@@ -251,6 +253,7 @@ struct core_reclaim {
     uint32_t ended_count, ended_room;
     uint64_t ended_ever;
     struct drop drop;
+    struct lots lots;
     bool scope_work; /* there is more to do at once */
     bool forget_due; /* of what is dropped: with the next message or tick */
 };

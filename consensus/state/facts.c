@@ -73,8 +73,9 @@ bool reclaim_place_is_leaving(const struct core *core, roll_place place)
 
 bool reclaim_is_leaving(const struct core *core, const struct task_record *task)
 {
-    return task->position != 0 &&
-           reclaim_place_is_leaving(core, place_of(task->lane, task->lane_position));
+    return task->lot ||
+           (task->position != 0 &&
+            reclaim_place_is_leaving(core, place_of(task->lane, task->lane_position)));
 }
 
 /* Has the key had another chair since the last view that everyone settled? */

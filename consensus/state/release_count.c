@@ -49,12 +49,27 @@ static bool is_seen_to(const struct core *core, const struct task_record *task)
            (another || yielded || judged);
 }
 
+bool release_is_unused(const struct task_record *task)
+{
+    return task->needs_done + task->needs_data + task->users == 0 && !task->pending &&
+           !task->owed && !task->frozen && !task->on_push_list &&
+           (!task->pulled || task->have == CORE_HAVE_DATA) &&
+           task->own != CORE_OWN_WAIT && task->own != CORE_OWN_RUNNING;
+}
+
+bool release_is_seen_to(const struct core *core, const struct task_record *task)
+{
+    return is_seen_to(core, task);
+}
+
+bool release_has_ended(const struct task_record *task) { return has_ended(task); }
+
 HOT static bool is_released_but_for_askers(const struct core *core,
                                            const struct task_record *task)
 {
     bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
                 task->pending || task->owed || task->frozen || task->on_push_list ||
-                (task->pulled && task->have != CORE_HAVE_DATA) ||
+                task->lot || (task->pulled && task->have != CORE_HAVE_DATA) ||
                 (task->task_ext != NULL && !rankset_empty(&task->task_ext->seekers));
     return task->let_go && !busy && is_seen_to(core, task);
 }

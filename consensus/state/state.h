@@ -387,6 +387,11 @@ void reclaim_note_once(struct core *core, const moot_hash *hash); /* and now it 
 
 void reclaim_news(struct core *core); /* something may have become droppable */
 bool release_is_released(const struct core *core, const struct task_record *task);
+/* Its parts, for one that may go without its chunk: nothing here waits for it, reads it
+ * or runs it; another sees to its end, or it has ended. */
+bool release_is_unused(const struct task_record *task);
+bool release_is_seen_to(const struct core *core, const struct task_record *task);
+bool release_has_ended(const struct task_record *task); /* as far as is known here */
 void release_count_one(struct core *core, struct task_record *task);
 void release_take_back(struct core *core, struct task_record *task);
 /* Something has happened that may let it be dropped. */

@@ -69,7 +69,7 @@ static bool is_calm(const struct core *core)
            !core->step.closed && !core->termination.adjourned &&
            !core->membership.leave.going && !core->membership.large &&
            !disseminate_is_on(core) && core->options.mode != CORE_STRICT &&
-           drop->press == 0 && drop->cuts == 0 &&
+           drop->press == 0 && drop->cuts == 0 && !core->reclaim.lots.on &&
            core->stats.registered >= core->state.records_until;
 }
 

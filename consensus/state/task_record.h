@@ -20,6 +20,9 @@
 struct scope_record;
 struct task_record;
 
+enum { WANT_MASK = 3 };
+static_assert((int)WANT_DATA <= (int)WANT_MASK, "two bits of a record");
+
 #define NOBODY ((uint32_t)PLACEMENT_NOBODY)
 #define REC_MAYBE (NOBODY - 1) /* a chair's record: a once task that may have run */
 #define REC_LOST (NOBODY - 2)  /* one whose result is lost, and not to be made again */
@@ -182,9 +185,13 @@ struct task_record {
             uint64_t asked_need; /* the bound in the last motion, if it is asked for */
         };
     } at;
-    uint32_t pushed;     /* a bit per rank below PUSHED_NEAR that was sent the result */
-    uint8_t asked_want;  /* in the last motion, if it is asked for */
-    uint8_t room_inputs; /* so many edges fit behind it */
+    uint32_t pushed; /* a bit per rank below PUSHED_NEAR that was sent the result */
+    uint8_t asked_want : 2; /* in the last motion, if it is asked for */
+    bool lot : 1;           /* it is leaving, in a lot (reclaim/lot.c) */
+    bool owner_asked : 1; /* its owner has asked in this epoch to let it go: it ended */
+    bool passed : 1;      /* as its chair: this rank's program is a window past it */
+    bool named : 1;       /* the program has named it and never spawned it */
+    uint8_t room_inputs;  /* so many edges fit behind it */
     uint16_t after_count; /* the last of its inputs, which are order only */
 };
 static_assert(LIMIT_INPUTS <= UINT16_MAX && LIMIT_LANES <= UINT16_MAX,

@@ -216,6 +216,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(CENSUS, close_reduce_on_census(core, from, &message->u.census))                  \
     X(HANDOVER, leave_on_handover(core, from, &message->u.report))                     \
     X(MEET, meeting_on_meet(core, from, message))                                      \
+    X(LOT, lot_on_lot(core, from, &message->u.lot))                                    \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
     X(ACCOUNT, refuse(core))

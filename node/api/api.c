@@ -252,6 +252,7 @@ static int find_by_hash(struct moot *m, struct lane *lane, const moot_hash *hash
     if (id == 0) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a handle");
     }
+    core_name(m->core, task_entry(task));
     out->id = id;
     return MOOT_OK;
 }

@@ -157,6 +157,8 @@ static int make_core(struct moot *m, char *story)
         .expand = spawn_expand,
         .expand_context = m,
         .drop_above = window_drop_above((uint64_t)knobs->window, m->group.survives),
+        .lot_after = window_lot_after((uint64_t)knobs->window),
+        .pass_after = window_pass_after((uint64_t)knobs->window),
         .chunk_mask = window_chunk_mask((uint64_t)knobs->window),
         .notes = (m->faults.plan != NULL ? CORE_NOTES_ALL : 0) |
                  CORE_NOTE(CORE_POINT_VOTE_CAST) | CORE_NOTE(CORE_POINT_DECISION_RECV) |

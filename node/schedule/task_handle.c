@@ -105,6 +105,8 @@ HOT void task_handle_end(struct moot *m, struct handle *handle)
         if (task->held && !task->gone) {
             task->let_go = true;
             payload_let_go(task->own ? task->payload : NULL, true);
+        }
+        if (!task->gone) {
             core_let_go(m->core, &task->hash, task_entry(task));
         }
         task_try_free(m, task);

@@ -28,6 +28,13 @@ uint64_t window_drop_above(uint64_t window, bool survives)
     return window > 0 ? (far ? WINDOW_NEAR_TASKS : tasks) + 1 : 0;
 }
 
+uint64_t window_lot_after(uint64_t window)
+{
+    return window > 0 ? window / WINDOW_DROPS + 1 : 0;
+}
+
+uint64_t window_pass_after(uint64_t window) { return window > 0 ? window / 2 + 1 : 0; }
+
 uint8_t window_chunk_mask(uint64_t window)
 {
     uint32_t mask = UINT8_MAX;

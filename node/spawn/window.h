@@ -50,6 +50,10 @@
  * does not end with the first rank that dies. */
 uint64_t window_drop_above(uint64_t window, bool survives);
 
+/* The core's lot_after and pass_after; 0: as drop_above. */
+uint64_t window_lot_after(uint64_t window);
+uint64_t window_pass_after(uint64_t window);
+
 /* The core's chunk_mask: a window has room for WINDOW_CHUNKS chunks of the usual
  * length, or what is not dropped because its chunk is not whole would fill it. */
 uint8_t window_chunk_mask(uint64_t window);

@@ -31,6 +31,7 @@ static const struct swarm_job grounds[] = {
     {.ranks = 3, .tasks = 120, .drops = true, .agree = true},
     {.ranks = 3, .tasks = 120, .presses = true, .agree = true},
     {.ranks = 4, .tasks = 40, .sparing = true},
+    {.ranks = 4, .tasks = 60, .lots = true},
 };
 
 /* Where the rules about views are hunted: nothing else knows that they are broken. */
@@ -44,14 +45,16 @@ static const struct swarm_job storms[] = {
     {.ranks = 4, .tasks = 12, .storm = true, .cancels = true},
     {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
     {.ranks = 4, .tasks = 40, .storm = true, .sparing = true},
+    {.ranks = 4, .tasks = 60, .storm = true, .lots = true},
     {.ranks = 4, .tasks = 20, .storm = true, .sparing = true, .leaves = true},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
 static const char *const benches[] = {
-    "core_test",    "view_test",      "view_rules_test", "scope_test",   "leave_test",
-    "drop_test",    "drop_view_test", "lost_test",       "cancel_test",  "stub_test",
-    "silence_test", "deserted_test",  "keeper_test",     "verdict_test", "quiet_test"};
+    "core_test",   "view_test",    "view_rules_test", "scope_test",
+    "leave_test",  "drop_test",    "drop_view_test",  "lost_test",
+    "cancel_test", "stub_test",    "silence_test",    "deserted_test",
+    "keeper_test", "verdict_test", "quiet_test",      "lot_test"};
 
 struct killer {
     enum mutant mutant;
@@ -157,7 +160,14 @@ static const struct killer killers[] = {
     {MUTANT_NOSCOPESWEEP, .bench = "scope_test"},
     {MUTANT_LATEFRESH, .bench = "scope_test"},
     {MUTANT_DROPEARLY, {.ranks = 4, .tasks = 40, .sparing = true}, .seed = 1},
+    {MUTANT_LOTFED, {.ranks = 4, .tasks = 60, .storm = true, .lots = true}, .seed = 21},
     {MUTANT_DROPFED, .bench = "drop_test"},
+    {MUTANT_LOTPASSED, .bench = "lot_test"},
+    {MUTANT_LOTHELD, .bench = "lot_test"},
+    {MUTANT_LOTFLYING, .bench = "lot_test"},
+    {MUTANT_LOTEARLY, .bench = "lot_test"},
+    {MUTANT_LOTONCE, .bench = "lot_test"},
+    {MUTANT_LOTUNTOLD, .bench = "lot_test"},
     {MUTANT_DROPFLYING, .bench = "drop_test"},
     {MUTANT_DROPDOUBT, .bench = "drop_view_test"},
     {MUTANT_LOSTRERUN, .bench = "lost_test"},

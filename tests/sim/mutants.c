@@ -280,6 +280,9 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
     if (job->drops) {
         printf(", .drops = true");
     }
+    if (job->lots) {
+        printf(", .lots = true");
+    }
     if (job->sparing) {
         printf(", .sparing = true");
     }

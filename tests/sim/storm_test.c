@@ -156,6 +156,7 @@ static const struct {
     {{.tasks = 40, .storm = true}, 30, 2, 8},
     {{.tasks = 60, .storm = true, .drops = true}, 30, 2, 8},
     {{.tasks = 60, .storm = true, .presses = true}, 30, 2, 8},
+    {{.tasks = 60, .storm = true, .lots = true}, 40, 2, 8},
     {{.tasks = 40, .storm = true, .sparing = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .sparing = true, .leaves = true}, 40, 2, 8},
     {{.tasks = 20, .storm = true, .sparing = true, .cancels = true}, 30, 2, 8},
@@ -390,6 +391,9 @@ static bool parse_flag(const char *word, struct batch *batch)
 {
     if (strcmp(word, "--drops") == 0) {
         return batch->job.drops = true;
+    }
+    if (strcmp(word, "--lots") == 0) {
+        return batch->job.lots = true;
     }
     if (strcmp(word, "--sparing") == 0) {
         return batch->job.sparing = true;

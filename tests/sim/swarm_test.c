@@ -126,6 +126,7 @@ static const struct {
     {{.tasks = 120, .drops = true, .agree = true}, 25},
     {{.tasks = 60, .presses = true}, 60},
     {{.tasks = 120, .presses = true, .agree = true}, 25},
+    {{.tasks = 60, .lots = true}, 100},
     {{.tasks = 12, .sparing = true}, 400},
     {{.tasks = 60, .sparing = true}, 100},
     {{.tasks = 60, .sparing = true, .agree = true}, 60},
@@ -211,6 +212,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->drops = true;
         } else if (strcmp(word, "--presses") == 0) {
             good = flag = job->presses = true;
+        } else if (strcmp(word, "--lots") == 0) {
+            good = flag = job->lots = true;
         } else if (strcmp(word, "--sparing") == 0) {
             good = flag = job->sparing = true;
         } else if (strcmp(word, "--cancels") == 0) {

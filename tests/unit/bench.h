@@ -64,8 +64,9 @@ static struct bench {
     uint32_t direct_max;      /* core_options; outlives bench_open */
     bool drops;               /* all released is dropped, in small chunks; likewise */
     uint64_t drop_above;      /* tasks; 0: one; likewise */
-    uint32_t adapt;           /* core_options; likewise */
-    uint64_t result_bytes;    /* of each task; 0: 8 */
+    uint64_t lot_after, pass_after; /* core_options; likewise */
+    uint32_t adapt;                 /* core_options; likewise */
+    uint64_t result_bytes;          /* of each task; 0: 8 */
 } bench;
 
 /* A task's entry. */
@@ -369,12 +370,15 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     uint32_t direct_max = bench.direct_max;
     bool drops = bench.drops;
     uint64_t drop_above = bench.drop_above > 0 ? bench.drop_above : 1;
+    uint64_t lot_after = bench.lot_after, pass_after = bench.pass_after;
     uint32_t adapt = bench.adapt;
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
     bench.direct_max = direct_max;
     bench.drops = drops;
     bench.drop_above = drop_above;
+    bench.lot_after = lot_after;
+    bench.pass_after = pass_after;
     bench.adapt = adapt;
     bench.size = size;
     for (uint32_t rank = 0; rank < size; rank++) {
@@ -400,6 +404,8 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .joinable = joinable,
                                              .direct_max = direct_max,
                                              .drop_above = drops ? drop_above : 0,
+                                             .lot_after = drops ? lot_after : 0,
+                                             .pass_after = drops ? pass_after : 0,
                                              .chunk_mask = drops ? 7 : 0,
                                              .entry_bytes = sizeof(struct bench_entry),
                                              .expand = expand,

@@ -285,6 +285,12 @@ static bool same_small(const struct message *a, const struct message *b)
                a->u.meet.code == b->u.meet.code &&
                same_set(a->u.meet.came, b->u.meet.came);
     }
+    if (a->type == MESSAGE_LOT) {
+        return a->u.lot.what == b->u.lot.what && a->u.lot.number == b->u.lot.number &&
+               a->u.lot.marks == b->u.lot.marks &&
+               same_hashes(a->u.lot.hashes, a->u.lot.count, b->u.lot.hashes,
+                           b->u.lot.count);
+    }
     if (a->type == MESSAGE_TALLY) {
         return a->u.tally.what == b->u.tally.what;
     }

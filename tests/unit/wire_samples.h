@@ -292,6 +292,7 @@ static void sample_paxos(enum message_type type, enum level level,
 static void sample_view_message(enum message_type type, enum level level,
                                 struct message *m)
 {
+    static const uint32_t lot[LEVELS] = {0, 3, LIMIT_LOT_HASHES};
     static const uint32_t entries[LEVELS] = {0, 5, LIMIT_REPORT_ENTRIES};
     if (type == MESSAGE_HEARTBEAT) {
         m->u.heartbeat =
@@ -324,6 +325,10 @@ static void sample_view_message(enum message_type type, enum level level,
                                           level == MOST ? LIMIT_MEETINGS : level + 1u,
                                           level == MOST ? MOOT_ERR_STATE : MOOT_OK,
                                           level == LEAST ? NULL : &samples.sets[level]};
+    } else if (type == MESSAGE_LOT) {
+        m->u.lot = (struct message_lot){(enum lot_what)(level * (LOT_END - 1) / MOST),
+                                        sample_u64[level], samples.hashes, lot[level],
+                                        level == TYPICAL ? 1 : lot[level] / 2};
     } else if (type == MESSAGE_TALLY) {
         m->u.tally.what = level == LEAST ? TALLY_TAKEN : TALLY_SETTLED;
     } else if (type == MESSAGE_RELEASED) {

@@ -69,6 +69,8 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .adapt = weather->adapt,
         .direct_max = weather->direct_max,
         .drop_above = weather->drop_above,
+        .lot_after = weather->lot_after,
+        .pass_after = weather->pass_after,
         .chunk_mask = weather->drop_above > 0 ? 7 : 0,
         .entry_bytes = sizeof(struct sim_entry),
         .expand = host_expand,
@@ -182,6 +184,11 @@ int host_step(struct host *host, const struct core_event *event)
     }
     struct core_outputs outputs = {0};
     int code = core_step(host->core, event, strike_clock_ns(host), &outputs);
+    uint64_t known = core_stats(host->core)->tasks;
+    struct sim_counts *counts = &host->sim->report->counts;
+    if (known > counts->remembered_most) {
+        counts->remembered_most = known;
+    }
     if (code == MOOT_ERR_NO_CANDIDATE && host->sim->options.storm != NULL) {
         return code;
     }

@@ -243,6 +243,14 @@ void host_let_go(struct host *host, uint32_t task)
     core_let_go(host->core, &host->sim->hashes[task], record->entry);
 }
 
+void host_name(struct host *host, uint32_t task)
+{
+    void *entry = host_is_over(host) ? NULL : host_enter(host, task);
+    if (entry != NULL) {
+        core_name(host->core, entry);
+    }
+}
+
 /* Results of tasks that a kernel spawned are the kernel's to keep. */
 bool host_give_up(struct host *host, uint32_t task, uint32_t readers)
 {

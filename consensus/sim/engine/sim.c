@@ -112,6 +112,8 @@ void sim_memory_draw(uint64_t seed, struct sim_weather *weather)
     weather->spare_per_mille =
         random_chance(&random, 500) ? (uint32_t)random_between(&random, 20, 500) : 0;
     weather->together = (uint32_t)random_between(&random, 1, STUBS_TOGETHER_MAX);
+    bool lots = drops >= 2 && random_chance(&random, 500);
+    weather->lot_after = lots ? random_between(&random, 1, SIM_LOT_AFTER_MAX) : 0;
 }
 
 /* --- Watchers --------------------------------------------------------------------- */

@@ -176,7 +176,8 @@ struct sim_weather {
     /* Memory: 0 unless sim_memory_draw() draws them.  drop_above is core_options';
      * above 0 programs let go of what they have used, and rolls are cut often. */
     uint64_t drop_above;
-    bool presses;             /* it is short on ranks, now and then */
+    uint64_t lot_after, pass_after; /* core_options of these names */
+    bool presses;                   /* it is short on ranks, now and then */
     uint32_t spare_per_mille; /* of moments at which a rank gives up bytes that its core
                                  lets it do without */
     uint32_t together;        /* stubs that a step registers, at most; 0: one */
@@ -184,6 +185,9 @@ struct sim_weather {
     /* Under a storm only: core_options of the same names. */
     uint64_t heartbeat_ns, suspect_ns, lease_ns, stagger_ns, batch_ns, quorum_wait_ns;
 };
+
+/* Where ranks differ, tasks are asked for when they stand so far behind at most. */
+enum { SIM_LOT_AFTER_MAX = 12 };
 
 struct sim_options {
     const struct program *program;
@@ -203,6 +207,7 @@ struct sim_counts {
     uint64_t yields[EVIDENCE_END];
     uint64_t events, refused, violations;
     uint64_t frames, frame_bytes; /* put on the wire, those sent again included */
+    uint64_t remembered_most;     /* tasks that a rank has known at once, at most */
     uint64_t resent, acks;        /* of these, by the links of a harmed wire */
 };
 

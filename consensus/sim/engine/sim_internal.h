@@ -303,6 +303,8 @@ bool host_keep_forgotten(struct host *host, struct sim_entry *entry);
 /* The entries that its core had forgotten go back, unwritten to meanwhile. */
 void host_give_forgotten(struct host *host);
 void host_let_go(struct host *host, uint32_t task);
+void host_name(struct host *host,
+               uint32_t task); /* it may wait for it until it lets go */
 /* The core agrees that the host's copy of the bytes goes, to so many of their readers
  * or for good: the caller has them then. */
 bool host_give_up(struct host *host, uint32_t task, uint32_t readers);

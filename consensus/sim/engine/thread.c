@@ -534,6 +534,9 @@ static void decline(struct host *host, uint32_t lane, uint32_t task)
                                        .lane = lane,
                                        .task = task});
     host_step(host, &event);
+    if (lets_go(host) && host->task_uses_left[task] > 0) {
+        host_name(host, task); /* it is to read another rank's */
+    }
     next_step(host, lane, 0);
 }
 

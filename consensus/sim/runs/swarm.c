@@ -61,6 +61,10 @@ static void set_memory(const struct swarm_job *job, uint64_t seed,
         weather->drop_above = job->presses ? UINT32_MAX : 1;
         weather->presses = job->presses;
     }
+    if (job->lots) {
+        weather->drop_above = 1;
+        weather->lot_after = 1 + seed % SIM_LOT_AFTER_MAX;
+    }
 }
 
 static void draw_storm(const struct swarm_job *job, uint64_t seed,
@@ -157,6 +161,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->presses) {
         fprintf(to, " --presses");
+    }
+    if (job->lots) {
+        fprintf(to, " --lots");
     }
     if (job->sparing) {
         fprintf(to, " --sparing");

@@ -17,6 +17,7 @@ struct swarm_job {
     uint32_t direct_max; /* core_options: 1 is to tell and count as among thousands */
     bool drops;   /* programs let go of what they have used, and ranks drop it soon */
     bool presses; /* likewise, but what is dropped is what ranks have no room for */
+    bool lots;    /* likewise, and where ranks differ task by task */
     bool sparing; /* what ranks do for want of memory is drawn (sim_memory_draw) */
     /* Under a storm (with calm: one without faults), the last `newcomers` ranks of the
      * program joining in mid-run. */
