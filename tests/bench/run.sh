@@ -93,6 +93,8 @@ costs() {
     on 2 tracing --steps 3000 --pairs 61 --seconds 40 --target 1.03
     on 1 longrun --tasks 10000000
     on 2 longrun --tasks 10000000
+    on 4 differ --tasks 10000000 --skip 10000
+    on 4 differ --tasks 10000000 --shuffle 1000
 }
 
 long() {

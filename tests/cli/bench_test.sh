@@ -82,6 +82,7 @@ rows 2 "" profiled --work step --count 20
 rows 2 "" profiled --work spawn
 rows 1 "" profiled --work local --count 2000
 rows 2 "long-run-growth-bytes-per-task" longrun --tasks 20000
+rows 2 "skip-growth-bytes-per-task skip-processor-time-grows" differ --tasks 100000 --skip 10000
 rows 1 "micro-hash-ns micro-push-ns micro-spawn-remote-release-ns" \
     micro --count 200 --repeat 1
 
