@@ -44,6 +44,7 @@ struct core_options {
     uint64_t epoch;        /* of the first view, at least 1 */
     enum core_mode mode;
     uint32_t voters;           /* K, at least 1 */
+    uint32_t crashes;          /* so many deaths end a task (T10); 0: none do */
     uint64_t vote_timeout_ns;  /* T_vote; CORE_NEVER: evidence alone */
     uint64_t ask_delay_ns;     /* idle time before a motion for what should be pushed */
     uint64_t gossip_period_ns; /* shortest time between two partial announcements */
@@ -125,6 +126,8 @@ enum core_event_type {
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
     CORE_EV_LEAVE, /* no wait of a lane is open; like CLOSE, but go as soon as nothing
                       is lost by it; UNSUPPORTED in strict mode */
+    CORE_EV_CRASH, /* a rank (.dead) died of its own fault in the kernel of this task;
+                      before DEAD is said of it */
     CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed.
                       STATE: it may have removed this rank before, so that its death
                       certifies nothing here */
@@ -201,7 +204,7 @@ struct core_event {
         } close;
         struct {
             uint32_t rank;
-        } dead;
+        } dead; /* CRASH, DEAD */
         struct {
             uint32_t from; /* rank; UINT32_MAX: of none that this core knows */
             uint64_t uid;  /* its incarnation, from the envelope */

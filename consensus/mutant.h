@@ -10,6 +10,9 @@
 
 /* X(NAME, "what is left out") */
 #define MUTANTS(X)                                                                     \
+    X(CRASHONCE, "one death in its kernel ends a task")                                \
+    X(CRASHUNCOUNTED, "ranks that died of a task are not counted")                     \
+    X(CRASHMUTE, "nobody reports who died of a task")                                  \
     X(AMNESIA, "a chair that registers a task late claims it although it yielded it")  \
     X(BLOCKEDONLY, "a blocked chair yields without looking at the demand bound")       \
     X(NOBOUND, "the demand bound is not passed on to the inputs of owned tasks")       \

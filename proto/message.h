@@ -433,7 +433,8 @@ enum report_what {
     REPORT_LOST, /* it had a result, whose bytes are gone, that cannot be made again */
     REPORT_SEEN, /* it knows that it ended well, and the bytes are gone: made again or
                     not, it is cancelled no more */
-    REPORT_VERDICT /* it ends with that code, as its chair has decided */
+    REPORT_VERDICT, /* it ends with that code, as its chair has decided */
+    REPORT_CRASH    /* a rank died of its own fault in its kernel */
 };
 struct message_report {
     bool last; /* of this epoch from this sender to this receiver */
@@ -441,7 +442,8 @@ struct message_report {
     const struct message_entry {
         moot_hash hash;
         enum report_what what;
-        uint32_t owner; /* RESULT: whose; ACCEPTED: the winner; VERDICT: who decided */
+        uint32_t owner; /* RESULT: whose; ACCEPTED: the winner; VERDICT: who decided;
+                       CRASH: the rank that died */
         uint64_t
             epoch; /* ACCEPTED, MAYBE: in which it was accepted; VERDICT: likewise */
         bool has_payload; /* RESULT */

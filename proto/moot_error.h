@@ -41,7 +41,8 @@
     X(STALLED, -30, "the job stalled and MOOT_STALL_ABORT ended it")                   \
     X(KERNEL_CODE, -31, "a kernel failed with a code of its own")                      \
     X(UNSUPPORTED, -32, "not supported by this build or transport")                    \
-    X(NONDETERMINISTIC, -33, "a pure task gave other bytes when it was run again")
+    X(NONDETERMINISTIC, -33, "a pure task gave other bytes when it was run again")     \
+    X(CRASHED, -34, "each rank that ran the task died of it")
 
 enum moot_error {
     MOOT_OK = 0,

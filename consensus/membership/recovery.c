@@ -66,6 +66,12 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
     case REPORT_SEEN:
         found->seen = true;
         break;
+    case REPORT_CRASH:
+        crash_note(core, task, entry->owner);
+        if (!task->frozen) {
+            agenda_add(core, task, AGENDA_TEST);
+        }
+        break;
     case REPORT_VERDICT:
         found->ends = verdict_from_entry(core, entry);
         if (!task->frozen) { /* else it is judged with all that is reported */
@@ -123,6 +129,9 @@ static uint32_t judge(const struct core *core, const struct task_record *task)
     if (found != NULL && is_lost(task)) {
         return REC_LOST;
     }
+    if (crash_is_deadly(core, task) && !task->finder) {
+        return hash_has(&task->hash, MOOT_HASH_ONCE) ? REC_MAYBE : REC_VERDICT;
+    }
     /* Who cannot tell that it is the chair takes only what was found for an answer. */
     return task->finder ? NOBODY : presume_judge(core, task);
 }
@@ -135,6 +144,19 @@ static bool was_seen(const struct task_record *task)
     return found != NULL && (found->seen || found->owner != NOBODY) && !MUTANT(UNSEEN);
 }
 
+/* As is reported of it; else enough ranks have died of it, which is decided now. */
+static struct task_end end_of(const struct core *core, const struct task_record *task)
+{
+    const struct recovery *found = task_ext(task)->recovery;
+    if (found != NULL && found->ends.code != 0) {
+        return found->ends;
+    }
+    return (struct task_end){.code = verdict_of_crashes(task),
+                             .by = core->rank,
+                             .epoch = core->epoch,
+                             .since_ns = core->now_ns};
+}
+
 static void decide_frozen(struct core *core)
 {
     assert(!core->membership.settled);
@@ -144,12 +166,12 @@ static void decide_frozen(struct core *core)
             continue;
         }
         task->rec = judge(core, task);
+        task->seen |= was_seen(task);
         if (task->rec == REC_VERDICT) {
-            task_ext_get(core, task)->ends = task_ext(task)->recovery->ends;
+            task_ext_get(core, task)->ends = end_of(core, task);
         }
         task->maybe |= task->rec == REC_MAYBE;
         task->lost |= task->rec == REC_LOST;
-        task->seen |= was_seen(task);
         if (task_ext(task)->recovery != NULL && task->rec < core->size) {
             task->evidence = (uint8_t)task_ext(task)->recovery->evidence;
         }

@@ -76,6 +76,20 @@ static bool has_lost(const struct core *core, const struct task_record *task)
            (task->flags & CORE_TASK_NONDETERMINISTIC) != 0;
 }
 
+/* In each view, whether the key has moved or not: its chair may not have seen them. */
+static void report_crashes(struct core *core, struct mail *mail,
+                           const struct task_record *task)
+{
+    const struct rankset *crashes = &task_ext(task)->crashes;
+    for (uint32_t rank = rankset_next(crashes, 0);
+         rank < core->size && !MUTANT(CRASHMUTE);
+         rank = rankset_next(crashes, rank + 1)) {
+        mail_to_chair(core, mail, task,
+                      (struct message_entry){
+                          .hash = task->hash, .what = REPORT_CRASH, .owner = rank});
+    }
+}
+
 static void report_task(struct core *core, struct mail *mail,
                         const struct task_record *task, bool moved)
 {
@@ -107,6 +121,7 @@ static void report_task(struct core *core, struct mail *mail,
     if (task_ends_with(task) != 0 && moved && !MUTANT(VERDICTMUTE)) {
         mail_to_chair(core, mail, task, verdict_entry(core, task));
     }
+    report_crashes(core, mail, task);
     if (task->maybe) {
         entry.what = REPORT_MAYBE;
         entry.epoch = task_ext(task)->accepted_epoch;

@@ -1,5 +1,5 @@
 /* ownership.h - the room that decides who runs a task, and what follows from that for
- * its results (PROTOCOL.md, T1 to T8).
+ * its results (PROTOCOL.md, T1 to T10).
  *
  * A task comes in by register.c; what is needed asks by ask.c; a chair claims, yields
  * and decides (chair.c, with requests.c for who asked and once.c for voters); owners
@@ -119,6 +119,14 @@ void undecided_remove(struct core *core, struct task_record *task);
 void notify_decide_again(struct core *core,
                          struct task_record *task); /* in a new view */
 
+/* --- crash.c ---------------------------------------------------------------------- */
+
+/* That rank died of its own fault in the task's kernel. */
+int crash_on_event(struct core *core, const struct core_event *event);
+void crash_note(struct core *core, struct task_record *task, uint32_t rank);
+/* As many have as end a task. */
+bool crash_is_deadly(const struct core *core, const struct task_record *task);
+
 /* --- cancel.c --------------------------------------------------------------------- */
 
 /* This rank's program cancels it. */
@@ -163,6 +171,9 @@ void verdict_learn(struct core *core, struct task_record *task,
 void verdict_on_verdict(struct core *core, uint32_t from, struct task_record *task,
                         const struct message_verdict *verdict);
 /* What is known here, for a report; and what one says. */
+/* With what a task ends of which enough ranks have died: who saw it end well before is
+ * not contradicted. */
+int32_t verdict_of_crashes(const struct task_record *task);
 struct message_entry verdict_entry(const struct core *core,
                                    const struct task_record *task);
 struct task_end verdict_from_entry(const struct core *core,

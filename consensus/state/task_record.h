@@ -115,6 +115,7 @@ struct task_ext {
     uint64_t wait;      /* a need of this rank's: one wait's (message_motion) */
     uint32_t kept_for;  /* a finder that has asked whether it ends unheld; NOBODY */
     struct task_end ends;
+    struct rankset crashes; /* ranks that died of it, as far as is known here */
 };
 
 /* A record is measured in such pieces; to which ranks below PUSHED_NEAR a result was

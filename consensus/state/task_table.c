@@ -154,6 +154,7 @@ static void seldom_release(struct task_ext *task_ext)
     rankset_release(&task_ext->holders);
     rankset_release(&task_ext->seekers);
     rankset_release(&task_ext->pushed);
+    rankset_release(&task_ext->crashes);
     if (task_ext->recovery != NULL) {
         rankset_release(&task_ext->recovery->at);
         free(task_ext->recovery);

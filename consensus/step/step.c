@@ -246,6 +246,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return on_close(core, event);
     case CORE_EV_LEAVE:
         return on_leave(core, event);
+    case CORE_EV_CRASH:
+        return crash_on_event(core, event);
     case CORE_EV_DEAD:
         return on_dead(core, event);
     case CORE_EV_RECV:

@@ -147,6 +147,7 @@ static int make_core(struct moot *m, char *story)
         .epoch = 1,
         .mode = (enum core_mode)knobs->divergence,
         .voters = (uint32_t)knobs->voters,
+        .crashes = (uint32_t)knobs->crashes,
         .vote_timeout_ns = vote_set ? (uint64_t)knobs->vote_timeout_ns : CORE_NEVER,
         .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
         .gossip_period_ns = GOSSIP_PERIOD_NS,

@@ -74,6 +74,10 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                      "see whether they give the same bytes; above 0, results that are "
                      "made again after a death are compared, too",
                      AT(verify_ppm)},
+    [KNOB_CRASHES] = {"MOOT_CRASHES", KNOB_INTEGER, "2", NULL, 0, 64, false,
+                      "how many ranks may die of their own fault in one task before it "
+                      "ends with MOOT_ERR_CRASHED and nobody runs it any more; 0: all",
+                      AT(crashes)},
     [KNOB_PROGRESS] = {"MOOT_PROGRESS", KNOB_CHOICE, "auto", "auto thread caller", 0, 0,
                        true,
                        "who moves messages during a long kernel: a helper thread "

@@ -40,6 +40,7 @@ enum knob {
     KNOB_SPLIT,
     KNOB_THREADS,
     KNOB_VERIFY,
+    KNOB_CRASHES,
     KNOB_WINDOW,
     KNOB_PROGRESS,
     KNOB_RINGS,
@@ -94,6 +95,7 @@ struct knobs {
     int64_t window; /* tasks; 0: none */
     int64_t threads;
     int64_t verify_ppm;
+    int64_t crashes; /* 0: they are not counted */
     int64_t progress;
     int64_t rings;
     int64_t stall_ns; /* or KNOB_NEVER */

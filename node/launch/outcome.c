@@ -463,6 +463,10 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
     } else if (end->status != 0 || !sheet) {
         fprintf(to, "; its exit status is %d", end->status);
     }
+    const char *story = sheet ? "" : death_story_of(outcome, sheets, rank);
+    if (*story) {
+        fprintf(to, "; it died %s", story);
+    }
     fputc('\n', to);
 }
 

@@ -6,10 +6,10 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
-#include "node/members/death.h"
 #include "node/members/peer_monitor.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
+#include "node/tasks/death.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -60,7 +60,9 @@ bool members_open(struct moot *m)
 void members_release(struct moot *m)
 {
     watch_free(m->members.watch);
-    death_release(m);
+    for (uint32_t rank = 0; m->members.all != NULL && rank < m->group.size; rank++) {
+        death_free(m->members.all[rank].death);
+    }
     free(m->members.all);
 }
 
@@ -139,11 +141,19 @@ static void say_what_the_launcher_does(struct moot *m, uint32_t rank)
     }
 }
 
+static void tell_crash(struct moot *m, uint32_t rank, const moot_hash *hash)
+{
+    struct core_event event = {.type = CORE_EV_CRASH, .hash = *hash};
+    event.u.dead.rank = rank;
+    engine_step(m, &event);
+}
+
 /* The clock is looked at when the end has been seen, not before: a rank that stood
  * still between the two would take a lease for good that had run out when the other
  * ended, and go on alone beside those who had removed it. */
 static void tell_core(struct moot *m, uint32_t rank)
 {
+    death_each_culprit(m, rank, tell_crash, m);
     engine_look_at_clock(m);
     struct core_event event = {.type = CORE_EV_DEAD};
     event.u.dead.rank = rank;
@@ -176,13 +186,15 @@ static void take_death(struct moot *m, uint32_t rank)
         m->transport->ops->go_alone(m->transport);
         return; /* it had nothing more to say */
     }
-    death_note(m, rank);
+    struct member *member = &m->members.all[rank];
+    death_free(member->death);
+    member->death = death_look(m, rank);
+    member->story = death_story(member->death);
     lose(m, rank, MEMBER_DEAD);
     progress_wake(m);
     if (!over) {
-        const char *story = death_story(m, rank);
-        if (*story != '\0' && tells_of(m, rank)) {
-            report_add(m, "moot: rank %u died %s\n", rank, story);
+        if (*member->story != '\0' && tells_of(m, rank)) {
+            report_add(m, "moot: rank %u died %s\n", rank, member->story);
         }
         say_what_the_launcher_does(m, rank);
         tell_core(m, rank);

@@ -3,6 +3,7 @@
 
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
+#include "node/tasks/death.h"
 #include "node/tasks/task.h"
 #include "proto/error.h"
 #include "proto/limits.h"
@@ -252,6 +253,9 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
                  "; or it is one of %llu tasks that had ended, were released by every "
                  "rank, and forgotten here (MOOT_WINDOW)",
                  (unsigned long long)dropped);
+    }
+    if (code == MOOT_ERR_CRASHED || code == MOOT_ERR_MAYBE_RAN) {
+        death_add_stories(story, m, &task->hash);
     }
     story_cut(story);
 }

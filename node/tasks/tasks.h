@@ -12,6 +12,7 @@
 #define NODE_TASKS_TASKS_H
 
 #include "node/tasks/board.h"
+#include "node/tasks/death.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"

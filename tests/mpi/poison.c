@@ -1,11 +1,14 @@
-/* poison.c - a program some of whose tasks end whatever rank runs them.
+/* poison.c - programs some of whose tasks end whatever rank runs them.
  *
- *   moot run -n 4 poison [HOW [TASKS]]
+ *   moot run -n 4 poison               nothing does
+ *   moot run -n 4 poison HOW           task 20 does, by HOW (see die())
+ *   moot run -n 4 poison random SEED   a random program: with up to 4 ranks one poison
+ *                                      task, with more two, of random kinds
+ *   moot run -n 4 poison long FOLDER   no task does, all take their time, and each rank
+ *                                      leaves its process number in the folder
  *
- * Task TASKS / 2 of the kernel `square` ends its rank by HOW: `none` (not at all, the
- * default), `null` (a null pointer), `abort`, `exit`, `wait` (a null pointer in a child
- * for which it waits), or `kill`, which is no fault of its own.  Ranks that are left
- * print the sum of the rest, and the error of that one.
+ * Each rank that is left checks what became of every task, and says "rank N is good".
+ * tests/cli/poison_test.sh runs them.
  */
 #include "node/api/moot.h"
 
@@ -13,27 +16,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { TASKS = 40, TASKS_MAX = 1000 };
+enum { TASKS = 40, LONG_MS = 15, POISON_MAX = 2 };
+
+enum kind { GOOD, PURE, ONCE, PARENT }; /* of a task; PARENT waits for a poison child */
 
 static struct program {
-    const char *how;
-    int tasks, poison;
+    struct {
+        enum kind kind;
+        const char *how;
+        bool takes_last; /* the task before it, if that is good */
+    } tasks[TASKS];
+    bool is_long;
     moot_kernel_id child;
-} program = {.how = "none", .tasks = TASKS};
+} program;
 
 static void die(const char *how)
 {
+    volatile int *volatile nothing = NULL;
+    volatile int zero = 0;
     if (strcmp(how, "abort") == 0) {
         abort();
     }
     if (strcmp(how, "exit") == 0) {
         exit(0);
     }
+    if (strcmp(how, "fpe") == 0) {
+        zero = 1 / zero;
+        (void)raise(SIGFPE); /* where a division gives something */
+    }
     if (strcmp(how, "kill") == 0) {
         (void)raise(SIGKILL);
     }
-    volatile int *volatile nothing = NULL;
     *nothing = 1;
 }
 
@@ -47,73 +63,175 @@ static int put(moot_call *call, long value)
     return MOOT_OK;
 }
 
+static int number_of(const moot_call *call)
+{
+    int number = 0;
+    memcpy(&number, moot_call_args(call, NULL), sizeof(number));
+    return number;
+}
+
 static int run_child(moot_call *call, void *user)
 {
     (void)user;
-    die("null");
+    die(program.tasks[number_of(call)].how);
     return put(call, 0);
+}
+
+static int wait_for_child(moot_call *call, int number)
+{
+    moot_task child;
+    const moot_task_spec spec = {.kernel = program.child,
+                                 .label = "child",
+                                 .args = &number,
+                                 .args_size = sizeof(number)};
+    const int code = moot_call_spawn(call, &spec, &child);
+    return code != MOOT_OK ? code : moot_call_wait(call, child, NULL, NULL);
 }
 
 static int run_square(moot_call *call, void *user)
 {
-    int number = 0;
+    const int number = number_of(call);
+    const enum kind kind = program.tasks[number].kind;
     (void)user;
-    memcpy(&number, moot_call_args(call, NULL), sizeof(number));
-    if (number == program.poison && strcmp(program.how, "wait") == 0) {
-        moot_task child;
-        const moot_task_spec spec = {.kernel = program.child, .label = "child"};
-        const int code = moot_call_spawn(call, &spec, &child);
-        return code != MOOT_OK ? code : moot_call_wait(call, child, NULL, NULL);
+    if (kind == PARENT) {
+        return wait_for_child(call, number);
     }
-    if (number == program.poison && strcmp(program.how, "none") != 0) {
-        die(program.how);
+    if (kind != GOOD) {
+        die(program.tasks[number].how);
+    }
+    if (program.is_long) {
+        const struct timespec time = {.tv_nsec = LONG_MS * 1000000L};
+        (void)nanosleep(&time, NULL);
     }
     return put(call, (long)number * number);
 }
 
-static int square_all(moot *m)
+/* The error that a task of this kind ends with. */
+static int wanted_code(enum kind kind)
 {
-    static moot_task tasks[TASKS_MAX];
+    static const int codes[] = {[GOOD] = MOOT_OK,
+                                [PURE] = MOOT_ERR_CRASHED,
+                                [ONCE] = MOOT_ERR_MAYBE_RAN,
+                                [PARENT] = MOOT_ERR_TASK_FAILED};
+    return codes[kind];
+}
+
+/* Its story names a death, the kernel and where it was spawned. */
+static bool names_crash(const char *story, enum kind kind)
+{
+    const char *const kernel = kind == PARENT ? "'child'"
+                               : kind == ONCE ? "'effect'"
+                                              : "'square'";
+    return strstr(story, "\n  rank ") != NULL && strstr(story, " died ") != NULL &&
+           strstr(story, kernel) != NULL && strstr(story, "poison.c:") != NULL;
+}
+
+static int check(moot *m, moot_task task, int number)
+{
+    const enum kind kind = program.tasks[number].kind;
+    const void *data = NULL;
+    const int code = moot_task_fetch(m, task, MOOT_FOREVER, &data, NULL);
+    const char *story = code != MOOT_OK ? moot_last_error(m) : "";
+    const bool good = code == wanted_code(kind) &&
+                      (kind == GOOD ? *(const long *)data == (long)number * number
+                                    : names_crash(story, kind));
+    if (!good) {
+        (void)fprintf(stderr, "FAIL task %d: %s, not %s: %s\n", number,
+                      moot_err_name(code), moot_err_name(wanted_code(kind)), story);
+    }
+    return !good;
+}
+
+static int run_program(moot *m)
+{
     const moot_kernel square = {.name = "square", .fn = run_square},
-                      child = {.name = "child", .fn = run_child};
-    moot_task_spec spec = {.label = "squares"};
-    long sum = 0;
-    int errors = 0;
-    if (moot_kernel_register(m, &square, &spec.kernel) != MOOT_OK ||
+                      child = {.name = "child", .fn = run_child},
+                      effect = {.name = "effect",
+                                .fn = run_square,
+                                .flags = MOOT_KERNEL_ONCE};
+    moot_kernel_id squares, effects;
+    moot_task tasks[TASKS];
+    int failed = 0;
+    if (moot_kernel_register(m, &square, &squares) != MOOT_OK ||
+        moot_kernel_register(m, &effect, &effects) != MOOT_OK ||
         moot_kernel_register(m, &child, &program.child) != MOOT_OK) {
         return 1;
     }
-    for (int i = 0; i < program.tasks; i++) {
-        spec.args = &i;
-        spec.args_size = sizeof(i);
+    for (int i = 0; i < TASKS; i++) {
+        const bool once = program.tasks[i].kind == ONCE;
+        const bool takes =
+            program.tasks[i].takes_last && i > 0 && program.tasks[i - 1].kind == GOOD;
+        const moot_task_spec spec = {.kernel = once ? effects : squares,
+                                     .args = &i,
+                                     .args_size = sizeof(i),
+                                     .key = once ? &i : NULL,
+                                     .key_size = once ? sizeof(i) : 0,
+                                     .inputs = takes ? &tasks[i - 1] : NULL,
+                                     .input_count = takes};
         if (moot_task_spawn(m, &spec, &tasks[i]) != MOOT_OK) {
             return 1;
         }
     }
-    for (int i = 0; i < program.tasks; i++) {
-        const void *data = NULL;
-        const int code = moot_task_fetch(m, tasks[i], MOOT_FOREVER, &data, NULL);
-        if (code == MOOT_OK) {
-            sum += *(const long *)data;
-        } else {
-            errors++;
-            printf("task %d: %s: %s\n", i, moot_err_name(code), moot_last_error(m));
-        }
+    for (int i = 0; i < TASKS; i++) {
+        failed += check(m, tasks[i], i);
     }
-    printf("rank %d: sum %ld, %d errors\n", moot_rank(m), sum, errors);
-    (void)fflush(stdout);
-    return 0;
+    return failed;
+}
+
+static uint64_t draw(uint64_t *state) /* Vigna's splitmix64 */
+{
+    uint64_t word = *state += UINT64_C(0x9e3779b97f4a7c15);
+    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+    return word ^ word >> 31;
+}
+
+static void draw_program(uint64_t seed, int ranks)
+{
+    static const char *const hows[] = {"null", "abort", "exit", "fpe"};
+    for (int i = 0; i < TASKS; i++) {
+        program.tasks[i].takes_last = draw(&seed) % 3 == 0;
+    }
+    for (int p = 0; p < (ranks > 2 * POISON_MAX ? POISON_MAX : 1); p++) {
+        const uint64_t at = draw(&seed) % TASKS;
+        program.tasks[at].kind = (enum kind)(1 + draw(&seed) % 3);
+        program.tasks[at].how = hows[draw(&seed) % 4];
+        printf("poison is task %d, of kind %d, by %s\n", (int)at,
+               (int)program.tasks[at].kind, program.tasks[at].how);
+    }
+}
+
+static void leave_number(const char *folder, int rank)
+{
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/pid-%d", folder, rank);
+    FILE *file = fopen(path, "w");
+    if (file != NULL) {
+        (void)fprintf(file, "%ld\n", (long)getpid());
+        (void)fclose(file);
+    }
 }
 
 int main(int argc, char **argv)
 {
     moot *m = NULL;
-    program.how = argc > 1 ? argv[1] : program.how;
-    program.tasks = argc > 2 ? (int)strtol(argv[2], NULL, 10) : program.tasks;
-    program.poison = program.tasks / 2;
-    if (program.tasks > TASKS_MAX || moot_open(NULL, &m) != MOOT_OK) {
+    const char *how = argc > 1 ? argv[1] : "none", *more = argc > 2 ? argv[2] : "";
+    if (moot_open(NULL, &m) != MOOT_OK) {
         return 1;
     }
-    const int failed = square_all(m);
+    if (strcmp(how, "random") == 0) {
+        draw_program(strtoull(more, NULL, 10), moot_size(m));
+    } else if (strcmp(how, "long") == 0) {
+        program.is_long = true;
+        leave_number(more, moot_rank(m));
+    } else if (strcmp(how, "none") != 0) {
+        program.tasks[TASKS / 2].kind = PURE;
+        program.tasks[TASKS / 2].how = how;
+    }
+    const int rank = moot_rank(m), failed = run_program(m);
+    if (failed == 0) {
+        printf("rank %d is good\n", rank);
+        (void)fflush(stdout);
+    }
     return moot_close(m) != MOOT_OK || failed != 0;
 }

@@ -1,4 +1,4 @@
-/* forget_test.c - ranks whose programs differ for long remember what they use (I21).
+/* forget_test.c - ranks whose programs differ for long remember what they use (I22).
  *
  *   forget_test                the quick set of `make check`
  *   forget_test --seeds N      so many of each workload, and longer programs

@@ -238,7 +238,7 @@ static const struct {
     {"0803" H "2a0420012805", "RESULT: the payload is cut off"},
     {"0803" H "2a0d200128ffffffffffffffffff01", "RESULT: the payload is cut off"},
     {"0803" H "2a022003", "RESULT: no such way for its data"},
-    {"0803" H "2a021843", "RESULT: no such error"},
+    {"0803" H "2a021845", "RESULT: no such error"},
     {"0803" H "2a021802", "RESULT: no such error"},
     {"0806" H "3200", "REFER: no candidates"},
     {"0807" H "3a0408808001", "ACCEPT: the winner is beyond the limit"},
@@ -346,7 +346,7 @@ static const struct {
     {"081ec201271210000000000000000000000000000000001a01002201002a01003201003a010042010"
      "04a0100",
      "a hash in a list is zero"},
-    {"081ec2012712100102030405060708090a0b0c0d0e0f101a01072201002a01003201003a010042010"
+    {"081ec2012712100102030405060708090a0b0c0d0e0f101a01082201002a01003201003a010042010"
      "04a0100",
      "REPORT: no such thing to report"},
     {"081ec2012712100102030405060708090a0b0c0d0e0f101a01062201002a01003201003a010042010"

@@ -240,16 +240,16 @@ static void a_frame_that_unfolds_far_takes_more_blocks(void **state)
     free(frame.at);
 }
 
-/* All types at one level through a writer and back.  The first error, or MOOT_OK.
- */
-static int there_and_back(enum level level)
+/* Every other type at one level through a writer and back: all of them at most are too
+ * much for a frame.  The first error, or MOOT_OK. */
+static int there_and_back(enum level level, int half)
 {
     struct wire_writer *writer = wire_writer_new();
     void *bytes = NULL;
     size_t size = 0;
     int code = writer != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
-    for (int type = MESSAGE_NONE + 1; code == MOOT_OK && type < MESSAGE_TYPE_END;
-         type++) {
+    for (int type = MESSAGE_NONE + 1 + half; code == MOOT_OK && type < MESSAGE_TYPE_END;
+         type += 2) {
         struct message message;
         sample_message((enum message_type)type, level, &message);
         size_t before = wire_writer_size(writer);
@@ -270,12 +270,12 @@ static int there_and_back(enum level level)
 static void a_failing_allocation_leaves_nothing_held(void **state)
 {
     (void)state;
-    for (int level = LEAST; level < LEVELS; level++) {
+    for (int which = 0; which < 2 * LEVELS; which++) {
         long fail_at = 1;
         int code;
         do {
             alloc_watch(fail_at++);
-            code = there_and_back((enum level)level);
+            code = there_and_back((enum level)(which / 2), which % 2);
             assert_int_equal(alloc_count.held, 0);
             assert_true(code == MOOT_OK || code == MOOT_ERR_NO_MEMORY);
         } while (code != MOOT_OK);

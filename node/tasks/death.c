@@ -1,5 +1,5 @@
 /* death.c - see death.h. */
-#include "node/members/death.h"
+#include "node/tasks/death.h"
 
 #include "node/config/ending.h"
 #include "node/tasks/board.h"
@@ -80,35 +80,68 @@ static void tell_death(struct death *death, bool shared)
     }
 }
 
-void death_note(struct moot *m, uint32_t rank)
+struct death *death_look(const struct moot *m, uint32_t rank)
 {
     const void *board = m->group.boards != NULL ? m->group.boards[rank] : NULL;
     struct death *death = calloc(1, sizeof(*death));
     if (death == NULL) {
-        return; /* it goes untold */
+        return NULL; /* it goes untold */
     }
     death->known = find_ending(m, rank, &death->ending);
     if (board != NULL) {
         death->count = board_read(board, death->runs, RUNS_MAX);
     }
     tell_death(death, board != NULL);
-    m->members.all[rank].death = death;
-    m->members.all[rank].story = text_get(&death->story);
+    return death;
 }
 
-const char *death_story(const struct moot *m, uint32_t rank)
+const char *death_story(const struct death *death)
 {
-    const struct death *death = m->members.all[rank].death;
     return death != NULL ? text_get(&death->story) : "";
 }
 
-void death_release(struct moot *m)
+/* The thread that died is not known: it is certain only of the only one that can have.
+ */
+static bool is_certain(const struct moot *m, const struct death *death)
 {
-    for (uint32_t rank = 0; m->members.all != NULL && rank < m->group.size; rank++) {
-        struct death *death = m->members.all[rank].death;
-        if (death != NULL) {
-            text_release(&death->story);
-        }
-        free(death);
+    return death->count == 1 && (m->knobs.threads == 0 || death->runs[0].alone);
+}
+
+void death_each_culprit(const struct moot *m, uint32_t rank,
+                        void (*see)(struct moot *m, uint32_t rank,
+                                    const moot_hash *hash),
+                        struct moot *user)
+{
+    const struct death *death = m->members.all[rank].death;
+    if (death != NULL && death->known && ending_is_own_fault(&death->ending) &&
+        is_certain(m, death)) {
+        see(user, rank, &death->runs[0].hash);
     }
+}
+
+static bool died_in(const struct death *death, const moot_hash *hash)
+{
+    bool found = false;
+    for (uint32_t i = 0; death != NULL && i < death->count; i++) {
+        found |= hash_equal(&death->runs[i].hash, hash);
+    }
+    return found;
+}
+
+void death_add_stories(struct text *text, const struct moot *m, const moot_hash *hash)
+{
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        if (died_in(m->members.all[rank].death, hash)) {
+            text_add(text, "\n  rank %u died %s", rank,
+                     death_story(m->members.all[rank].death));
+        }
+    }
+}
+
+void death_free(struct death *death)
+{
+    if (death != NULL) {
+        text_release(&death->story);
+    }
+    free(death);
 }

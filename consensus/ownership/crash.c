@@ -1,0 +1,69 @@
+/* crash.c - tasks that kill whoever runs them (PROTOCOL.md, T10).
+ *
+ * A rank that dies of its own fault in a task's kernel would be followed by the next
+ * owner, and so on until nobody is left.  So such deaths are counted, for each task, as
+ * a set of ranks: numbers are never used again, so each is an incarnation, and who
+ * hears of one twice counts it once.  Hosts tell of those that they could see; each
+ * member reports its set to the task's chair in each view, and to it alone what it
+ * learns later.  A chair takes what it is told for its own, so that it is reported on.
+ */
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/state/state.h"
+
+#include <assert.h>
+
+void crash_note(struct core *core, struct task_record *task, uint32_t rank)
+{
+    if (rank >= core->size) {
+        core->stats.refused++; /* a peer's word */
+        return;
+    }
+    if (!rankset_add(&task_ext_get(core, task)->crashes, rank)) {
+        core->broken = true;
+    }
+}
+
+bool crash_is_deadly(const struct core *core, const struct task_record *task)
+{
+    const uint32_t limit = core->options.crashes;
+    const uint32_t count = rankset_count(&task_ext(task)->crashes);
+    return limit > 0 && count >= (MUTANT(CRASHONCE) ? 1 : limit) &&
+           !MUTANT(CRASHUNCOUNTED);
+}
+
+/* To the chair of this view, whose reports are in already. */
+static void tell_chair(struct core *core, const struct task_record *task, uint32_t rank)
+{
+    struct message_entry *entry = out_borrow(core, sizeof(*entry));
+    struct message *message = entry != NULL && task->chair != core->rank
+                                  ? out_send(core, task->chair, MESSAGE_REPORT, NULL)
+                                  : NULL;
+    if (message != NULL) {
+        *entry = (struct message_entry){
+            .hash = task->hash, .what = REPORT_CRASH, .owner = rank};
+        message->u.report = (struct message_report){.count = 1, .entry = entry};
+    }
+}
+
+int crash_on_event(struct core *core, const struct core_event *event)
+{
+    assert(event->type == CORE_EV_CRASH);
+    const uint32_t rank = event->u.dead.rank;
+    if (rank >= core->size || rank == core->rank) {
+        return MOOT_ERR_INVALID;
+    }
+    if (scope_is_dropped(core, &event->hash)) {
+        return MOOT_OK; /* it has ended */
+    }
+    struct task_record *task = event_enter(core, event);
+    if (task == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    crash_note(core, task, rank);
+    if (!rankset_has(&core->members, rank)) {
+        tell_chair(core, task, rank);
+    }
+    agenda_add(core, task, AGENDA_TEST);
+    return MOOT_OK;
+}

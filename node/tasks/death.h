@@ -1,0 +1,40 @@
+/* death.h - how a peer died, as far as this rank can know.
+ *
+ * The kernels that it was in stand on its board, if that is shared
+ * (node/tasks/board.h); the signal is told by whoever waited for it
+ * (node/config/ending.h), a moment after its end is seen.  Under a launcher of which
+ * nobody waits for us it stays unknown.
+ *
+ * A death *counts* against a task if the rank died of a fault of its own in that task's
+ * kernel, the innermost one.  Which thread died nobody tells: where several kernels
+ * ran, or the rank has workers beside its program, all that ran are suspects, unless
+ * one of them was to run alone.
+ */
+#ifndef NODE_TASKS_DEATH_H
+#define NODE_TASKS_DEATH_H
+
+#include "node/context/context.h"
+
+/* Whether it is known how the process of that rank ended, or will not be any more, as
+ * it has been seen ended for that long. */
+bool death_is_told(const struct moot *m, uint32_t rank, uint64_t for_ns);
+
+/* Looks what that rank died of, whose end is seen; NULL without memory. */
+struct death *death_look(const struct moot *m, uint32_t rank);
+void death_free(struct death *death); /* NULL is accepted */
+
+/* "of signal 11 (Segmentation fault) in kernel NAME, task HASH (FILE:LINE), on host h";
+ * "" if nothing is known. */
+const char *death_story(const struct death *death);
+
+/* Calls `see` with each task in whose kernel that rank died of a fault of its own, as
+ * far as that is certain. */
+void death_each_culprit(const struct moot *m, uint32_t rank,
+                        void (*see)(struct moot *m, uint32_t rank,
+                                    const moot_hash *hash),
+                        struct moot *user);
+
+/* Adds which ranks died in that task's kernel, and how: "; rank 1 died of ...". */
+void death_add_stories(struct text *text, const struct moot *m, const moot_hash *hash);
+
+#endif

@@ -1,0 +1,85 @@
+#!/bin/sh
+# poison_test.sh [COUNT [SEED]] - tasks that kill whoever runs them, on real ranks.
+#
+# Random programs with poison tasks on 3 to 6 ranks: each poison task ends as it should on
+# all ranks that are left, its story names the crash, everything else is right, no more
+# than two ranks died for each, and the job has failed.  And as many programs of long
+# tasks with ranks killed from outside at random moments, in which nothing ends CRASHED.
+#
+# Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+count=${1-20} first=${2-1}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_opal_signal=
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+
+says() { grep -qE -e "$1" "$evidence"; }
+no() { ! "$@"; }
+good_ranks() { grep -cE '^rank [0-9]+ is good$' "$evidence"; }
+# run RANKS ARGUMENTS...
+run() {
+    ranks=$1
+    shift
+    timeout -k 5 60 "$build/moot" run -n "$ranks" "$build/tests/mpi/poison" "$@" \
+        >"$evidence" 2>&1 </dev/null
+    status=$?
+}
+
+# The bar: two ranks or more are left, and the error names line and kernel.
+evidence="$scratch/bar"
+run 4 null
+check "a null pointer" "the status is $status, not 139" [ "$status" -eq 139 ]
+check "a null pointer" "$(good_ranks) ranks are left, not 2" [ "$(good_ranks)" -eq 2 ]
+check "a null pointer" "nobody says what died at once" \
+    says "^moot: rank [0-3] died of signal 11 .* in kernel 'square', task .*poison.c:[0-9]*"
+check "a null pointer" "the summary does not" \
+    says "^  rank [0-3] died after .* of signal 11 .* in kernel 'square', task .*poison.c:"
+run 4 kill
+check "a kill" "the status is 0" [ "$status" -ne 0 ]
+check "a kill" "it counts" no says 'MOOT_ERR_CRASHED'
+run 4 none
+check "no poison" "the status is $status" [ "$status" -eq 0 ]
+
+seed=$first
+while [ $seed -lt $((first + count)) ]; do
+    ranks=$((3 + seed % 4))
+    poison=$((ranks > 4 ? 2 : 1))
+    evidence="$scratch/random"
+    run $ranks random $seed
+    name="moot run -n $ranks poison random $seed"
+    check "$name" "a rank is wrong" no says '^FAIL'
+    check "$name" "too few ranks are left" \
+        [ "$(good_ranks)" -ge $((ranks - 2 * poison)) ]
+    check "$name" "its status is $status" [ $status -ne 0 ] # a death of its own fault
+    check "$name" "it took too long" [ $status -ne 124 ]
+    seed=$((seed + 1))
+done
+
+# kill_some RANKS SEED: one or two, when they have left their numbers
+kill_some() {
+    sleep "0.$((30 + $2 * 37 % 60))"
+    for victim in $(($2 % $1)) $((($2 * 7 + 1) % $1)); do
+        [ ! -s "$scratch/pids/pid-$victim" ] ||
+            kill -9 "$(cat "$scratch/pids/pid-$victim")" 2>/dev/null
+        sleep 0.05
+    done
+}
+seed=$first
+while [ $seed -lt $((first + count)) ]; do
+    ranks=$((3 + seed % 4))
+    evidence="$scratch/long"
+    rm -rf "$scratch/pids"
+    mkdir "$scratch/pids"
+    kill_some $ranks $seed &
+    run $ranks long "$scratch/pids"
+    wait
+    name="moot run -n $ranks poison long, killed from outside ($seed)"
+    check "$name" "something ends CRASHED" no says 'MOOT_ERR_CRASHED'
+    check "$name" "a rank is wrong" no says '^FAIL'
+    seed=$((seed + 1))
+done
+check_end

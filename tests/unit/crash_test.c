@@ -1,0 +1,145 @@
+/* crash_test.c - tasks of which the ranks that run them die (PROTOCOL.md, T10). */
+#include "tests/unit/bench.h"
+
+#define HEARTBEAT_NS (UINT64_C(10) * MS)
+
+enum { POISON = 1 };
+
+static void open_bench(uint32_t size)
+{
+    bench_open_with(size, CORE_REPAIR, HEARTBEAT_NS);
+    bench.hold_runs = true;
+    pass(50 * MS);
+}
+
+/* All that are left spawn it and wait. */
+static void spawn_all(moot_hash poison)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        spawn(rank, POISON, poison);
+        begin_wait(rank, poison);
+    }
+    pass(5 * MS);
+}
+
+static void see_crash(uint32_t at, uint32_t dead, moot_hash poison)
+{
+    struct core_event event = {.type = CORE_EV_CRASH, .hash = poison};
+    event.u.dead.rank = dead;
+    assert_int_equal(step(at, &event), MOOT_OK);
+}
+
+/* The rank dies; those of `seers` (bits) know of what. */
+static void die_of(uint32_t dead, uint32_t seers, moot_hash poison)
+{
+    bench.crashed[dead] = true;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (!bench.crashed[rank]) {
+            if (seers >> rank & 1) {
+                see_crash(rank, dead, poison);
+            }
+            certify_at(rank, dead);
+        }
+    }
+    pass(100 * MS);
+}
+
+static void check_ended(int32_t code)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (!bench.crashed[rank]) {
+            assert_int_equal(bench.ended[rank][POISON], code);
+        }
+    }
+}
+
+/* Rank 0 alone can see what died, and so tells the chair in each view. */
+static void two_deaths_end_it_for_all(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 8; n++) {
+        open_bench(5);
+        moot_hash poison = chaired_by(1, n, 0);
+        spawn_all(poison);
+        assert_int_equal(bench.ran_on[POISON], 1);
+        die_of(1, 1, poison);
+        const uint32_t second = (uint32_t)bench.ran_on[POISON];
+        assert_int_equal(bench.runs[POISON], 2);
+        check_ended(0);
+        if (second != 0) { /* who saw is still there */
+            die_of(second, 1, poison);
+            assert_int_equal(bench.runs[POISON], 2);
+            check_ended(MOOT_ERR_CRASHED);
+        }
+        bench_close();
+    }
+}
+
+/* A death of which all tell, and one that nobody could see, are one. */
+static void a_rank_counts_once(void **state)
+{
+    (void)state;
+    open_bench(5);
+    moot_hash poison = chaired_by(1, 0, 0);
+    spawn_all(poison);
+    die_of(1, 0x1f, poison);
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (!bench.crashed[rank]) {
+            see_crash(rank, 1, poison);
+        }
+    }
+    die_of((uint32_t)bench.ran_on[POISON], 0, poison);
+    assert_int_equal(bench.runs[POISON], 3);
+    check_ended(0);
+    bench_close();
+}
+
+/* One that is known only when the view has gone on without the rank: to the chair. */
+static void who_learns_it_late_tells_the_chair(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 6; n++) {
+        open_bench(5);
+        moot_hash poison = chaired_by(1, n, 0);
+        spawn_all(poison);
+        die_of(1, 0, poison);
+        const uint32_t second = (uint32_t)bench.ran_on[POISON];
+        const uint32_t seer = second == 0 ? 2 : 0;
+        see_crash(seer, 1, poison);
+        pass(5 * MS);
+        die_of(second, 1u << seer, poison);
+        assert_int_equal(bench.runs[POISON], 2);
+        check_ended(MOOT_ERR_CRASHED);
+        bench_close();
+    }
+}
+
+/* It starts on no second rank anyway. */
+static void a_once_task_may_have_run(void **state)
+{
+    (void)state;
+    open_bench(4);
+    moot_hash poison = chaired_by(1, 0, MOOT_HASH_ONCE);
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        const struct core_register reg = {.flags = CORE_TASK_ONCE};
+        assert_int_equal(spawn_with(rank, POISON, poison, reg), MOOT_OK);
+        begin_wait(rank, poison);
+    }
+    pass(5 * MS);
+    die_of((uint32_t)bench.ran_on[POISON], 0xf, poison);
+    assert_int_equal(bench.runs[POISON], 1);
+    check_ended(MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_deaths_end_it_for_all),
+        cmocka_unit_test(a_rank_counts_once),
+        cmocka_unit_test(who_learns_it_late_tells_the_chair),
+        cmocka_unit_test(a_once_task_may_have_run),
+    };
+    bench_break_a_rule();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
