@@ -78,6 +78,11 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                       "how many ranks may die of their own fault in one task before it "
                       "ends with MOOT_ERR_CRASHED and nobody runs it any more; 0: all",
                       AT(crashes)},
+    [KNOB_KERNEL_LIMIT] = {"MOOT_KERNEL_LIMIT", KNOB_DURATION, "never", "never",
+                           MILLISECOND, 24 * HOUR, false,
+                           "how long a kernel may run before its rank ends itself, "
+                           "which counts as a death in that task (MOOT_CRASHES)",
+                           AT(kernel_limit_ns)},
     [KNOB_PROGRESS] = {"MOOT_PROGRESS", KNOB_CHOICE, "auto", "auto thread caller", 0, 0,
                        true,
                        "who moves messages during a long kernel: a helper thread "

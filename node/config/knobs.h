@@ -41,6 +41,7 @@ enum knob {
     KNOB_THREADS,
     KNOB_VERIFY,
     KNOB_CRASHES,
+    KNOB_KERNEL_LIMIT,
     KNOB_WINDOW,
     KNOB_PROGRESS,
     KNOB_RINGS,
@@ -95,7 +96,8 @@ struct knobs {
     int64_t window; /* tasks; 0: none */
     int64_t threads;
     int64_t verify_ppm;
-    int64_t crashes; /* 0: they are not counted */
+    int64_t crashes;         /* 0: they are not counted */
+    int64_t kernel_limit_ns; /* or KNOB_NEVER */
     int64_t progress;
     int64_t rings;
     int64_t stall_ns; /* or KNOB_NEVER */

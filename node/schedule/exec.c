@@ -21,6 +21,7 @@
 #include "node/tasks/kernel.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -447,6 +448,31 @@ void exec_each_call(const struct moot *m,
     for (uint32_t i = 0; i < m->schedule.run_count; i++) {
         if (m->schedule.runs[i]->active) {
             see(context, &m->schedule.runs[i]->call);
+        }
+    }
+}
+
+COLD static void end_for(struct moot *m, const struct task *task)
+{
+    struct text text = {0};
+    char limit[64];
+    task_describe(&text, task);
+    knobs_format(&m->knobs, KNOB_KERNEL_LIMIT, limit, sizeof(limit));
+    fprintf(stderr,
+            "moot: rank %u ends itself: %s runs for longer than MOOT_KERNEL_LIMIT=%s\n",
+            m->group.rank, text_get(&text), limit);
+    trace_out(m);
+    abort();
+}
+
+void exec_look_at_limit(struct moot *m, uint64_t now_ns)
+{
+    const int64_t limit_ns = m->knobs.kernel_limit_ns;
+    for (uint32_t i = 0; limit_ns != KNOB_NEVER && i < m->schedule.run_count; i++) {
+        const struct run *run = m->schedule.runs[i];
+        if (run->active && run->call.state == CALL_RUNS &&
+            now_ns > run->call.began_ns + (uint64_t)limit_ns) {
+            end_for(m, run->call.task);
         }
     }
 }

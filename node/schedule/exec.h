@@ -69,6 +69,10 @@ void exec_each_call(const struct moot *m,
                     void *context);
 
 /* The thread of this lane has ended (dispatch.h). */
+/* A chore of the loop: ends the process if a kernel has run for longer than
+ * MOOT_KERNEL_LIMIT; one that waits for its children does not run. */
+void exec_look_at_limit(struct moot *m, uint64_t now_ns);
+
 void exec_forget_lane(struct moot *m, struct lane *lane);
 void exec_release(struct moot *m);
 

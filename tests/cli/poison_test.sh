@@ -44,6 +44,14 @@ check "a kill" "it counts" no says 'MOOT_ERR_CRASHED'
 run 4 none
 check "no poison" "the status is $status" [ "$status" -eq 0 ]
 
+export MOOT_KERNEL_LIMIT=300ms
+run 4 forever
+unset MOOT_KERNEL_LIMIT
+check "a kernel for ever" "the status is $status, not 134" [ "$status" -eq 134 ]
+check "a kernel for ever" "$(good_ranks) ranks are left, not 2" [ "$(good_ranks)" -eq 2 ]
+check "a kernel for ever" "nobody says why" \
+    says "ends itself: task .* of kernel 'square' .* for longer than MOOT_KERNEL_LIMIT"
+
 seed=$first
 while [ $seed -lt $((first + count)) ]; do
     ranks=$((3 + seed % 4))

@@ -47,6 +47,9 @@ static void die(const char *how)
         zero = 1 / zero;
         (void)raise(SIGFPE); /* where a division gives something */
     }
+    while (strcmp(how, "forever") == 0) {
+        zero++; /* until MOOT_KERNEL_LIMIT */
+    }
     if (strcmp(how, "kill") == 0) {
         (void)raise(SIGKILL);
     }
