@@ -106,25 +106,34 @@ static bool lacking_lets_go(const struct core *core, const struct task_record *t
             (!task->requests->balloting && !task->requests->undecided));
 }
 
-bool lot_lets_go(struct core *core, const moot_hash *hash, bool passed)
+static bool is_to_chair(const struct core *core, const moot_hash *hash)
 {
-    if (scope_is_dropped(core, hash)) {
-        return false;
-    }
-    struct task_record *task = table_find(core, hash);
-    if (task == NULL) {
-        bool chairs = !hash_has(hash, MOOT_HASH_CANDIDATES) &&
-                      placement_chair(hash, &core->members, NULL) == core->rank;
-        return passed && !chairs;
-    }
-    if (task->lot || reclaim_is_leaving(core, task) || !release_is_unused(task) ||
-        !takers_are_over(task)) {
+    return !hash_has(hash, MOOT_HASH_CANDIDATES) &&
+           placement_chair(hash, &core->members, NULL) == core->rank;
+}
+
+bool lot_lets_go(const struct core *core, const struct task_record *task, bool passed)
+{
+    bool ends = task->scope != NULL && task->scope->dropping;
+    if (task->lot || ends || reclaim_is_leaving(core, task) ||
+        !release_is_unused(task) || !takers_are_over(task)) {
         return false;
     }
     return task->held
                ? task->position != 0 && (task->let_go || MUTANT(LOTHELD)) &&
                      release_is_seen_to(core, task) && !requests_is_open(core, task)
                : lacking_lets_go(core, task, passed);
+}
+
+/* `task`: its record, or NULL. */
+static bool goes(const struct core *core, const moot_hash *hash,
+                 const struct task_record *task, bool passed)
+{
+    if (scope_is_dropped(core, hash)) {
+        return false;
+    }
+    return task != NULL ? lot_lets_go(core, task, passed)
+                        : passed && !is_to_chair(core, hash);
 }
 
 static bool may_agree(const struct core *core)
@@ -144,31 +153,44 @@ void lots_begin(struct core *core)
     }
 }
 
+/* Their records, or NULL for who has none. */
+static struct task_record **find_all(struct core *core, const moot_hash *hashes,
+                                     uint32_t count)
+{
+    struct task_record **found = out_borrow(core, (count + 1) * sizeof(*found));
+    for (uint32_t i = 0; i < count && found != NULL; i++) {
+        if (i + EXPECT_FAR_AHEAD < count) {
+            table_expect(core, &hashes[i + EXPECT_FAR_AHEAD]);
+        }
+        found[i] = table_find(core, &hashes[i]);
+    }
+    return found;
+}
+
 /* Behind those that this rank objects to it names those that it lacks. */
 static void answer(struct core *core, uint32_t from, const struct message_lot *lot)
 {
     assert(from != core->rank && lot->what == LOT_ASK);
     uint32_t tasks = lot->count - lot->marks, objected = 0, lacked = 0;
     moot_hash *said = out_borrow(core, (lot->count + 1) * sizeof(*said));
+    struct task_record **found = find_all(core, lot->hashes, tasks);
     bool passed = lot_is_passed(core, lot), may = may_agree(core);
-    for (uint32_t i = 0; i < tasks && said != NULL; i++) {
-        struct task_record *task = table_find(core, &lot->hashes[i]);
-        if (task != NULL && task->held) {
-            task->owner_asked = true;
+    if (said == NULL || found == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < tasks; i++) {
+        if (found[i] != NULL && found[i]->held) {
+            found[i]->owner_asked = true;
         }
     }
-    for (uint32_t i = 0; i < tasks && said != NULL; i++) {
-        if (!may || !lot_lets_go(core, &lot->hashes[i], passed)) {
+    for (uint32_t i = 0; i < tasks; i++) {
+        if (!may || !goes(core, &lot->hashes[i], found[i], passed)) {
             said[objected++] = lot->hashes[i];
-            continue;
-        }
-        const struct task_record *task = table_find(core, &lot->hashes[i]);
-        if (task == NULL || !task->held) {
+        } else if (found[i] == NULL || !found[i]->held) {
             said[tasks - ++lacked] = lot->hashes[i];
         }
     }
-    struct message *message =
-        said != NULL ? out_send(core, from, MESSAGE_LOT, NULL) : NULL;
+    struct message *message = out_send(core, from, MESSAGE_LOT, NULL);
     if (message == NULL) {
         return;
     }
@@ -225,8 +247,9 @@ static void bind(struct core *core, uint32_t from, const struct message_lot *sai
     struct message_released answer = {.round = said->number, .ready = may_agree(core)};
     const struct chunk_name name = lot_name(said->hashes, tasks);
     bool passed = lot_is_passed(core, said);
-    for (uint32_t i = 0; i < tasks && answer.ready; i++) {
-        answer.ready = lot_lets_go(core, &said->hashes[i], passed);
+    struct task_record **found = find_all(core, said->hashes, tasks);
+    for (uint32_t i = 0; i < tasks && found != NULL && answer.ready; i++) {
+        answer.ready = goes(core, &said->hashes[i], found[i], passed);
     }
     struct lot *lot = answer.ready ? lot_of(core, said) : NULL;
     if (lot != NULL && !set_leaving(core, lot, &answer)) {
@@ -305,24 +328,29 @@ struct task_record *lot_next_stayed(struct core *core)
 
 /* --- Messages -------------------------------------------------------------------- */
 
-/* A holder says that the owner of these has not asked for long: there may be none. */
+/* A holder says that the owner of these has not asked for long: there may be none.  Of
+ * each that is a message, which counts; to a chair that has passed it, a motion that
+ * wants nothing (T1a). */
 static void take_told(struct core *core, uint32_t from, const struct message_lot *lot)
 {
     assert(from != core->rank);
-    if (!may_agree(core) || !lot_is_passed(core, lot)) {
-        return;
-    }
+    const struct message_motion motion = {
+        .holds = true, .want = WANT_NOTHING, .need = NEED_NONE};
+    bool passed = may_agree(core) && lot_is_passed(core, lot) && !MUTANT(LOTUNTOLD);
     for (uint32_t i = 0; i + lot->marks < lot->count && !core->broken; i++) {
         const moot_hash *hash = &lot->hashes[i];
         if (scope_is_dropped(core, hash) || reclaim_once_is_gone(core, hash)) {
             continue;
         }
         struct task_record *task = table_enter(core, hash);
-        if (task != NULL && !task->held && !task->lot && task->rec == NOBODY &&
-            !MUTANT(LOTUNTOLD)) {
+        if (task == NULL) {
+            return;
+        }
+        release_touch(core, task);
+        task->heard++;
+        if (passed && !task->held && !task->lot && task->rec == NOBODY) {
             task->passed = true;
-            out_send(core, from, MESSAGE_SEEK, task);
-            core->stats.seeks_sent++;
+            chair_on_motion(core, from, task, &motion);
         }
     }
 }

@@ -113,8 +113,7 @@ static bool take_from(struct core *core, uint32_t number, struct chunk *chunk)
         }
         struct task_record *task = lane_task(core, lane, at);
         lane_expect(lane, at);
-        if (task != NULL && is_mine(core, task) &&
-            lot_lets_go(core, &task->hash, false)) {
+        if (task != NULL && is_mine(core, task) && lot_lets_go(core, task, false)) {
             task->owner_asked = true;
             take(lots, &task->hash);
         }
@@ -159,7 +158,7 @@ static void tell_chair(struct core *core, const struct lane_record *lane,
     moot_hash *told = NULL;
     uint32_t count = 0;
     for (uint64_t at = chunk->first; at <= end_of(chunk) && count < LOT_TELLS; at++) {
-        const struct task_record *task = lane_task(core, lane, at);
+        struct task_record *task = lane_task(core, lane, at);
         if (task == NULL || task->chair != chair || !has_no_owner_yet(core, task)) {
             continue;
         }
@@ -174,6 +173,11 @@ static void tell_chair(struct core *core, const struct lane_record *lane,
         count > 0 ? find_marks(core, lane, end_of(chunk), told + count) : 0;
     struct message *message =
         marks > 0 ? out_send(core, chair, MESSAGE_LOT, NULL) : NULL;
+    for (uint32_t i = 0; message != NULL && i < count; i++) {
+        struct task_record *task = table_find(core, &told[i]);
+        release_touch(core, task);
+        task->said++; /* it is kept until the chair has heard of it */
+    }
     if (message != NULL) {
         message->u.lot = (struct message_lot){
             .what = LOT_TELL, .hashes = told, .count = count + marks, .marks = marks};

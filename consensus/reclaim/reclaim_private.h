@@ -57,7 +57,7 @@ struct chunk_name lot_name(const moot_hash *hashes, uint32_t count);
 struct lot *lot_find(const struct core *core, const struct chunk_name *name);
 bool lot_is_passed(const struct core *core, const struct message_lot *lot);
 /* `passed`: this rank's program is a window past the task. */
-bool lot_lets_go(struct core *core, const moot_hash *hash, bool passed);
+bool lot_lets_go(const struct core *core, const struct task_record *task, bool passed);
 void lots_begin(struct core *core); /* ranks differ */
 /* The outcome; frees it, now or when its tasks have been reported. */
 void lot_drop(struct core *core, struct lot *lot);
