@@ -366,11 +366,11 @@ MOOT_API int moot_task_fetch_into(moot *m, moot_task t, moot_duration timeout,
 /* Ends the borrow and the handle; the task goes on.  Handles not released are by
  * moot_close.  Who is to survive the loss of ranks holds what it has fetched until it
  * has what comes of it: what is made from what has been forgotten cannot be made again,
- * and ends with RESULT_LOST.  When every rank has spawned and released a task, and what
- * takes its result, the ranks forget it once they remember many, or their results take
- * much memory (MOOT_WINDOW): spawned again it is run again or, if it is a once task,
- * refused with RESULT_LOST.  NOT_HELD ends the wait of a rank that does so when the
- * others have done it before, and that may not own it. */
+ * and ends with RESULT_LOST.  When every rank has released a task, and what takes its
+ * result, or is half of MOOT_WINDOW past it and has not spawned it, the ranks forget it
+ * once they remember many, or their results take much memory: spawned again it is run
+ * again or, if it is a once task, refused with RESULT_LOST.  NOT_HELD ends the wait of
+ * a rank that does so when the others have done it before, and that may not own it. */
 MOOT_API int moot_task_release(moot *m, moot_task t);
 /* Releases each of them, as moot_task_release(), or none if a handle is refused (STALE,
  * FOREIGN).  A handle that stands there twice is released once.  Does not block. */
