@@ -35,9 +35,9 @@ MOOT_API int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **o
  * MPI_Wait between moot_park and moot_unpark as well, where a helper thread serves.
  *
  * `status` may be NULL or MPI_STATUS_IGNORE.  A request of MPI_REQUEST_NULL is
- * complete.  The call has no timeout: the request's completion ends it, an error of MPI,
- * or the end of the moot.  Nothing ends it when a rank dies from which the message was
- * to come.
+ * complete.  The call has no timeout: the request's completion ends it, an error of
+ * MPI, or the end of the moot.  Nothing ends it when a rank dies from which the message
+ * was to come.
  *
  * Errors: TRANSPORT with MPI's own words, where the communicator's error handler is
  * MPI_ERRORS_RETURN, or if MPI is finalised; INVALID; STATE in a kernel, in a watch,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Of the process, not of a moot: it ends once. */
@@ -87,20 +88,35 @@ void ending_leave(const char *folder, long pid, const struct ending *ending)
     }
 }
 
+enum { ENDING_LINE_BYTES = 64 };
+
+/* So many numbers with blanks between them, and the line's end. */
+static bool words_read(const char *line, int *words, int count)
+{
+    char *end = NULL;
+    for (int i = 0; i < count; i++, line = end) {
+        words[i] = (int)strtol(line, &end, 10);
+        if (end == line) {
+            return false;
+        }
+    }
+    return strcmp(line, "\n") == 0;
+}
+
 bool ending_find(const char *folder, long pid, struct ending *out)
 {
     char path[PATH_MAX];
     int words[4] = {0};
-    char end = '\0';
     const int length = snprintf(path, sizeof(path), "%s/ended-%ld", folder, pid);
     FILE *file = length < (int)sizeof(path) ? fopen(path, "re") : NULL;
     if (file == NULL) {
         return false;
     }
-    const int count =
-        fscanf(file, "%d %d %d %d%c", &words[0], &words[1], &words[2], &words[3], &end);
+    char line[ENDING_LINE_BYTES] = "";
+    const bool whole =
+        fgets(line, sizeof(line), file) != NULL && words_read(line, words, 4);
     fclose(file);
-    if (count != 5 || end != '\n') {
+    if (!whole) {
         return false;
     }
     *out = (struct ending){words[0], words[1], words[2] != 0, words[3] != 0};

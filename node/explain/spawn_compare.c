@@ -202,10 +202,12 @@ static bool make_sides(const struct line_difference *difference,
 
 static void add_sides(struct text *text, const struct spawn_side *sides, uint32_t count)
 {
+    const Moot__Account__Spawns *first = NULL;
     bool same_count = true;
     for (uint32_t i = 0; i < count; i++) {
-        same_count &=
-            sides[i].spawns != NULL && sides[i].spawns->count == sides[0].spawns->count;
+        first = i == 0 ? sides[i].spawns : first;
+        same_count &= first != NULL && sides[i].spawns != NULL &&
+                      sides[i].spawns->count == first->count;
     }
     for (uint32_t i = 0; i < count; i++) {
         uint64_t tasks = sides[i].spawns != NULL ? sides[i].spawns->count : 0;

@@ -230,7 +230,7 @@ void state_sweep(const char *setting)
     }
 }
 
-struct asked {
+struct state_seen {
     Moot__Picture *picture;
     struct text *refused;
 };
@@ -238,7 +238,7 @@ struct asked {
 /* A rank that does not answer for itself would not for all. */
 static bool rank_ask(void *context, const char *path, const char *name)
 {
-    struct asked *asked = context;
+    struct state_seen *asked = context;
     (void)name;
     Moot__Picture *self = ask(path, "self\n", SELF_S, asked->refused);
     if (self) {
@@ -265,7 +265,7 @@ Moot__Picture *state_ask_one(const char *setting, const char *job)
 
 Moot__Picture *state_ask(const char *setting, const char *job, struct text *refused)
 {
-    struct asked asked = {.refused = refused};
+    struct state_seen asked = {.refused = refused};
     each_socket(setting, job, rank_ask, &asked);
     return asked.picture;
 }

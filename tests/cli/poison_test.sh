@@ -53,11 +53,11 @@ check "a kernel for ever" "nobody says why" \
     says "ends itself: task .* of kernel 'square' .* for longer than MOOT_KERNEL_LIMIT"
 
 seed=$first
-while [ $seed -lt $((first + count)) ]; do
+while [ "$seed" -lt $((first + count)) ]; do
     ranks=$((3 + seed % 4))
     poison=$((ranks > 4 ? 2 : 1))
     evidence="$scratch/random"
-    run $ranks random $seed
+    run $ranks random "$seed"
     name="moot run -n $ranks poison random $seed"
     check "$name" "a rank is wrong" no says '^FAIL'
     check "$name" "too few ranks are left" \
@@ -77,12 +77,12 @@ kill_some() {
     done
 }
 seed=$first
-while [ $seed -lt $((first + count)) ]; do
+while [ "$seed" -lt $((first + count)) ]; do
     ranks=$((3 + seed % 4))
     evidence="$scratch/long"
     rm -rf "$scratch/pids"
     mkdir "$scratch/pids"
-    kill_some $ranks $seed &
+    kill_some $ranks "$seed" &
     run $ranks long "$scratch/pids"
     wait
     name="moot run -n $ranks poison long, killed from outside ($seed)"

@@ -114,7 +114,7 @@ static inline int read_key(const struct trace *trace, uint32_t rank, uint32_t ta
     if (place->rep_res == REC_NONE && place->rep_own != REC_NONE) {
         return place->rep_own;
     }
-    if (!is_once(trace, task)) {
+    if (!is_once(trace, task) || trace->program->tasks[task].idempotent) {
         return REC_NONE; /* with all payloads lost it is run again */
     }
     if (place->rep_res != REC_NONE || place->rep_maybe ||
