@@ -81,6 +81,9 @@ uint32_t roll_compact(struct core *core, struct lane_record *lane, uint32_t at);
 void strict_turn(struct core *core);
 /* No comparison is under way that may still find a difference. */
 bool strict_settled(const struct core *core);
+/* All ranks rest: what others have announced behind the end of this roll is a
+ * difference, too.  False: nothing is to be found by that, or it was looked for. */
+bool strict_all_rest(struct core *core);
 uint64_t strict_deadline(const struct core *core);
 void strict_on_diverged(struct core *core, uint32_t from,
                         const struct message_diverged *diverged);

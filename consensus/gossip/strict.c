@@ -121,7 +121,7 @@ static uint64_t first_difference(const struct core *core,
     for (uint32_t i = 0; i < hashes->count; i++) {
         uint64_t position = hashes->first + i;
         if (lane == NULL || position == 0 || position > lane->len) {
-            return core->step.closed ? position : 0;
+            return core->step.closed || core->gossip.ends_here ? position : 0;
         }
         if (!hash_equal(lane_hash(lane, position), &hashes->hashes[i])) {
             return position;
@@ -229,6 +229,24 @@ void strict_turn(struct core *core)
         core->now_ns >= core->gossip.difference.declare_ns) {
         declare(core);
     }
+}
+
+bool strict_all_rest(struct core *core)
+{
+    assert(core->options.mode == CORE_STRICT);
+    if (core->gossip.ends_here) {
+        return false;
+    }
+    bool any = false;
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        struct peer *peer = core->state.known[k];
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            peer->announced[i].wanted = false; /* asked for with the next turn */
+            any = true;
+        }
+    }
+    core->gossip.ends_here = any;
+    return any;
 }
 
 bool strict_settled(const struct core *core)

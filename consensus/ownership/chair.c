@@ -393,6 +393,9 @@ static bool yield_when_quiet(struct core *core, struct task_record *task)
     if (winner == NOBODY) {
         return false;
     }
+    if (core->options.mode == CORE_STRICT && strict_all_rest(core)) {
+        return false; /* the difference will be declared, which ends every wait */
+    }
     if (core->options.mode == CORE_STRICT) {
         fail_waits(core, task, MOOT_ERR_DIVERGED);
     } else {

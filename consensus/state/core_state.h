@@ -214,6 +214,7 @@ struct core_gossip {
     bool knowledge_wide;   /* of several, or since the view is new; else */
     uint32_t knowledge_of; /* of this rank alone */
     struct difference difference;
+    bool ends_here; /* strict: all rest, so what others have behind this roll differs */
 };
 
 /* Needs, requests and owned tasks: written by ownership/. */

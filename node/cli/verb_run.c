@@ -633,8 +633,8 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run -n N [--faults PLAN] [--trace DIR] [--deaths WHICH] [--no-progress]\n"
-        "         [--verbose] [--] "
+        "run -n N [--faults PLAN] [--trace DIR] [--deaths WHICH] [--no-progress] "
+        "[--verbose] [--] "
         "[MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that\n"

@@ -456,16 +456,15 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
     } else {
         fprintf(to, "moot: rank %zu failed", rank);
     }
-    if (!end->known) {
+    const char *story = sheet ? "" : death_story_of(outcome, sheets, rank);
+    if (*story) {
+        fprintf(to, "; it died %s", story);
+    } else if (!end->known) {
         fprintf(to, "; how its process ended is not known");
     } else if (end->signal != 0) {
         fprintf(to, "; it died of signal %d (%s)", end->signal, strsignal(end->signal));
     } else if (end->status != 0 || !sheet) {
         fprintf(to, "; its exit status is %d", end->status);
-    }
-    const char *story = sheet ? "" : death_story_of(outcome, sheets, rank);
-    if (*story) {
-        fprintf(to, "; it died %s", story);
     }
     fputc('\n', to);
 }

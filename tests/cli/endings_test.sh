@@ -26,9 +26,10 @@ begin() {
         ;;
     esac
     {
+        mkdir "$scratch/of-$case" # two launchers that begin at once must not share one
         # shellcheck disable=SC2086 # no option is no word
-        timeout -k 5 60 "$build/moot" run -n 3 $deaths "$build/tests/mpi/endings" "$@" \
-            >"$scratch/$case" 2>&1 </dev/null
+        TMPDIR="$scratch/of-$case" timeout -k 5 60 "$build/moot" run -n 3 $deaths \
+            "$build/tests/mpi/endings" "$@" >"$scratch/$case" 2>&1 </dev/null
         echo $? >"$scratch/$case.status"
     } &
 }
