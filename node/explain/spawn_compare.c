@@ -216,8 +216,8 @@ static void add_sides(struct text *text, const struct spawn_side *sides, uint32_
     }
     text_add(text, "%s", same_count ? "; as many, but not the same tasks" : "");
     struct bytes_range range;
-    if (count == 2 && sides[1].spawns != NULL &&
-        compare_samples(sides[0].spawns, sides[1].spawns, &range)) {
+    if (count == 2 && first != NULL && sides[1].spawns != NULL &&
+        compare_samples(first, sides[1].spawns, &range)) {
         text_add(
             text,
             "\n      the same arguments but for bytes %zu to %zu of %zu: probably "
