@@ -1,7 +1,5 @@
-/* overrun.c - see overrun.h. */
+/* overrun.c - by what is told of a kernel, wherever it runs (overrun.h). */
 #include "node/explain/overrun.h"
-
-#include "node/schedule/exec.h"
 
 enum { OVERRUN_STALLS = 6, OVERRUN_RUNS = 10 };
 
@@ -33,31 +31,4 @@ bool overrun_any_near(const Moot__Account *account, uint64_t within_ns)
         any |= overrun_is_near(account, account->tasks[i], within_ns);
     }
     return any;
-}
-
-/* --- On this rank ----------------------------------------------------------------- */
-
-struct overrun_search {
-    const struct moot *m;
-    const struct moot_call *call;
-};
-
-static void see_call(void *context, const struct moot_call *call)
-{
-    struct overrun_search *search = context;
-    const struct moot *m = search->m;
-    uint64_t longest_ns = call->task->kernel->longest_ns;
-    if (call->state == CALL_RUNS && !call->check &&
-        m->now_ns - call->began_ns >=
-            overrun_after_ns((uint64_t)m->knobs.stall_ns, longest_ns) &&
-        (search->call == NULL || call->began_ns < search->call->began_ns)) {
-        search->call = call;
-    }
-}
-
-const struct moot_call *overrun_find(const struct moot *m)
-{
-    struct overrun_search search = {.m = m};
-    exec_each_call(m, see_call, &search);
-    return search.call;
 }
