@@ -257,6 +257,12 @@ $(BUILD)/tests/conformance/cancel_memory_test: LDFLAGS_ALL += -Wl,--wrap=pool_ta
 $(BUILD)/tests/conformance/registering_test: LDFLAGS_ALL += -Wl,--wrap=engine_step
 $(BUILD)/tests/conformance/no_thread_test: LDFLAGS_ALL += -Wl,--wrap=pthread_create
 
+# The explorer puts the memory of whole worlds aside.
+EXPLORE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/explore/*.c))
+$(BUILD)/tests/explore/explore: $(EXPLORE_OBJ) $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free \
+	  -Wl,--wrap=memory_take,--wrap=memory_take_raw,--wrap=memory_give
+
 # The benchmark's graphs are tested without MPI.
 $(BUILD)/tests/unit/pattern_test: $(BUILD)/tests/bench/pattern.o
 
@@ -429,6 +435,12 @@ M ?= quick
 model:
 	@deploy/debian-deps.sh gcc spin
 	tests/model/run.sh $(M)
+
+# Every order of small scenes, on the real core: M=quick (seconds) or full (minutes).
+.PHONY: explore
+explore: deps-check
+	@$(AGAIN) -s DEVELOPER=1 LTO= BUILD=$(CHECK_BUILD)-explore $(CHECK_BUILD)-explore/tests/explore/explore
+	$(CHECK_BUILD)-explore/tests/explore/explore $(if $(filter quick,$(M)),--quick)
 
 layers: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ)
 	tests/tidy/layers.py $(BUILD)

@@ -1,0 +1,364 @@
+/* world.c - see world.h. */
+#include "tests/explore/world_private.h"
+
+/* --- Moves ------------------------------------------------------------------------ */
+
+bool host_may_go_on(const struct host *host)
+{
+    return host_is_live(host) && !host->at_end && host->waits_for == NO_TASK &&
+           !host->meets;
+}
+
+uint64_t world_next_deadline(const struct world *world)
+{
+    uint64_t next = CORE_NEVER;
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        const struct host *host = &world->hosts[i];
+        uint64_t due = host_is_live(host) ? core_deadline(host->core) : CORE_NEVER;
+        next = due < next ? due : next;
+    }
+    return next;
+}
+
+/* Of those whose end the rank has not heard of the lowest; UINT32_MAX: there is none.
+ */
+uint32_t world_uncertified(const struct world *world, uint32_t rank)
+{
+    for (uint32_t other = 0; other < world->scene->ranks; other++) {
+        if (!host_is_live(&world->hosts[other]) &&
+            !(world->hosts[rank].certified >> other & 1)) {
+            return other;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static uint64_t moves_of(const struct world *world, uint32_t rank)
+{
+    const struct scene *scene = world->scene;
+    const struct host *host = &world->hosts[rank];
+    uint64_t moves = 0;
+    for (uint32_t from = 0; from < scene->ranks; from++) {
+        if (world->links[from][rank].count > 0 && host_is_live(host)) {
+            moves |= move_bit(MOVE_DELIVER + from * WORLD_RANKS + rank);
+        }
+    }
+    if (host_is_live(host) && world_uncertified(world, rank) != UINT32_MAX) {
+        moves |= move_bit(MOVE_CERTIFY + rank);
+    }
+    if (host_may_go_on(host)) {
+        moves |= move_bit(MOVE_PROGRAM + rank);
+    }
+    if (host_is_live(host) && host->running_count > 0) {
+        moves |= move_bit(MOVE_END + rank);
+    }
+    return moves;
+}
+
+world_move world_first(const struct world *world, uint64_t moves)
+{
+    uint32_t at = 0;
+    assert(moves != 0);
+    while ((moves & move_bit(world->order[at])) == 0) {
+        at++;
+    }
+    return world->order[at];
+}
+
+uint64_t world_plain_moves(const struct world *world)
+{
+    uint64_t moves = 0;
+    for (uint32_t rank = 0; rank < world->scene->ranks; rank++) {
+        moves |= moves_of(world, rank);
+    }
+    return moves;
+}
+
+/* What is first is last from now on. */
+static void hold(struct world *world)
+{
+    world_move first = world_first(world, world_plain_moves(world));
+    uint32_t at = 0;
+    while (world->order[at] != first) {
+        at++;
+    }
+    memmove(world->order + at, world->order + at + 1, sizeof(world->order) - at - 1);
+    world->order[sizeof(world->order) - 1] = (uint8_t)first;
+    world->holds--;
+}
+
+static bool is_slow(const struct scene *scene, uint32_t move)
+{
+    return move < MOVE_CERTIFY && (scene->slow >> move / WORLD_RANKS & 1) != 0;
+}
+
+static void order_begin(struct world *world)
+{
+    uint32_t count = 0;
+    for (uint32_t slow = 0; slow < 2; slow++) {
+        for (uint32_t i = 0; i < MOVE_DIE; i++) {
+            uint32_t move = (i + MOVE_PROGRAM) % MOVE_DIE;
+            if (is_slow(world->scene, move) == (slow != 0)) {
+                world->order[count++] = (uint8_t)move;
+            }
+        }
+    }
+}
+
+uint64_t world_moves(const struct world *world)
+{
+    const struct scene *scene = world->scene;
+    uint64_t moves = world_plain_moves(world), deaths = 0;
+    for (uint32_t rank = 0; rank < scene->ranks; rank++) {
+        if (world->deaths > 0 && (scene->may_die >> rank & 1) &&
+            host_is_live(&world->hosts[rank])) {
+            deaths |= move_bit(MOVE_DIE + rank);
+        }
+    }
+    bool late = moves != 0;
+    if (late && scene->holds > 0) {
+        world_move first = world_first(world, moves);
+        bool others = moves != move_bit(first);
+        moves =
+            move_bit(first) | (others && world->holds > 0 ? move_bit(MOVE_HOLD) : 0);
+    }
+    if ((!late || world->times > 0) && world_next_deadline(world) != CORE_NEVER) {
+        moves |= move_bit(MOVE_TIME);
+    }
+    return moves != 0 ? moves | deaths : 0;
+}
+
+/* Where a move has its effect; beside that it only puts messages behind others. */
+uint32_t world_rank_of(world_move move)
+{
+    return move >= MOVE_TIME ? UINT32_MAX
+                             : move % WORLD_RANKS; /* CERTIFY and on begin with 0 */
+}
+
+bool world_independent(world_move a, world_move b)
+{
+    return a < MOVE_TIME && b < MOVE_TIME && world_rank_of(a) != world_rank_of(b) &&
+           !(world_is_death(a) && world_is_death(b));
+}
+
+/* --- Playing ---------------------------------------------------------------------- */
+
+static void deliver(struct world *world, uint32_t from, uint32_t to)
+{
+    struct link *link = &world->links[from][to];
+    struct message *message = link->items[0];
+    memmove(link->items, link->items + 1, --link->count * sizeof(*link->items));
+    link->items[link->count] = NULL;
+    struct core_event event = {.type = CORE_EV_RECV};
+    event.u.recv.from = from;
+    event.u.recv.uid = world->uids[from];
+    event.u.recv.message = message;
+    require(world, host_step(world, to, &event) == MOOT_OK);
+    message_copy_free(message);
+}
+
+static void end_kernel(struct world *world, uint32_t rank)
+{
+    struct host *host = &world->hosts[rank];
+    uint32_t task = host->running[0];
+    memmove(host->running, host->running + 1,
+            --host->running_count * sizeof(host->running[0]));
+    host->running[host->running_count] = 0;
+    host->tasks[task].kept = true;
+    host->tasks[task].owner = rank;
+    struct core_event event = {.type = CORE_EV_DONE, .hash = world->hashes[task]};
+    event.u.done.size = RESULT_BYTES;
+    require(world, host_step(world, rank, &event) == MOOT_OK);
+}
+
+static void certify(struct world *world, uint32_t dead, uint32_t rank)
+{
+    struct core_event event = {.type = CORE_EV_DEAD};
+    event.u.dead.rank = dead;
+    world->hosts[rank].certified |= 1u << dead;
+    (void)host_step(world, rank,
+                    &event); /* STATE: it may have removed this rank before */
+}
+
+static void pass(struct world *world)
+{
+    uint64_t due = world_next_deadline(world);
+    world->times -= world_plain_moves(world) != 0;
+    world->now_ns = due > world->now_ns ? due : world->now_ns;
+    for (uint32_t rank = 0; rank < world->scene->ranks; rank++) {
+        host_tick(world, rank);
+    }
+}
+
+void world_play(struct world *world, world_move move)
+{
+    uint32_t rank = world_rank_of(move);
+    if (move == MOVE_HOLD) {
+        hold(world);
+        return;
+    }
+    if (move == MOVE_TIME) {
+        pass(world);
+    } else if (world_is_death(move)) {
+        world->deaths--;
+        world->hosts[rank].dead = true;
+        host_deafen(world, rank);
+    } else if (move >= MOVE_END) {
+        end_kernel(world, rank);
+    } else if (move >= MOVE_PROGRAM) {
+        host_play_line(world, rank);
+    } else if (move >= MOVE_CERTIFY) {
+        certify(world, world_uncertified(world, rank), rank);
+    } else {
+        deliver(world, move / WORLD_RANKS, rank);
+    }
+    if (move != MOVE_TIME) {
+        host_tick(world, rank);
+    }
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        if (rank == i || move == MOVE_TIME) {
+            core_hold(world->hosts[i].core);
+        }
+    }
+    world_check(world);
+}
+
+/* --- Opening ---------------------------------------------------------------------- */
+
+static void name_tasks(struct world *world)
+{
+    const struct scene *scene = world->scene;
+    struct rankset members = {.low = (UINT64_C(1) << scene->ranks) - 1};
+    uint64_t number = 0;
+    for (uint32_t task = 0; task < scene->task_count; task++) {
+        moot_hash *hash = &world->hashes[task];
+        unsigned facts = scene->tasks[task].once ? (unsigned)MOOT_HASH_ONCE : 0;
+        do {
+            number++;
+            *hash = digest_bytes(&number, sizeof(number));
+            hash->bytes[MOOT_HASH_BYTES - 1] =
+                (uint8_t)((hash->bytes[MOOT_HASH_BYTES - 1] &
+                           ~(uint32_t)MOOT_HASH_FACTS) |
+                          facts);
+        } while (placement_chair(hash, &members, NULL) != scene->tasks[task].chair);
+    }
+}
+
+static void open_host(struct world *world, uint32_t rank)
+{
+    const struct scene *scene = world->scene;
+    struct host *host = &world->hosts[rank];
+    const struct core_options options = {
+        .rank = rank,
+        .size = scene->ranks,
+        .uids = world->uids,
+        .epoch = 1,
+        .mode = CORE_REPAIR,
+        .voters = scene->voters > 0 ? scene->voters : 3,
+        .vote_timeout_ns = CORE_NEVER,
+        .ask_delay_ns = MS,
+        .gossip_period_ns = 2 * MS,
+        .heartbeat_ns = scene->detection ? 1000 * (uint64_t)MS : 0,
+        .suspect_ns = 6000 * (uint64_t)MS,
+        .lease_ns = 4000 * (uint64_t)MS,
+        .stagger_ns = 5 * MS,
+        .batch_ns = MS / 2,
+        .quorum_wait_ns = 10000 * (uint64_t)MS,
+        .solo = scene->solo,
+        .joinable = scene->joinable,
+        .drop_above = scene->drop_above,
+        .chunk_mask = scene->drop_above > 0 ? 1 : 0,
+        .entry_bytes = sizeof(struct entry),
+    };
+    host->waits_for = NO_TASK;
+    host->epoch = 1;
+    host->members = (UINT64_C(1) << scene->ranks) - 1;
+    host->core = core_new(&options);
+    host_set_lane(world, rank, CORE_LANE_RUNNING);
+}
+
+/* The first heartbeats and all else that opening takes: in one order, the same for all.
+ */
+static void settle(struct world *world)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t from = 0; from < world->scene->ranks; from++) {
+            for (uint32_t to = 0; to < world->scene->ranks; to++) {
+                while (world->links[from][to].count > 0) {
+                    deliver(world, from, to);
+                    host_tick(world, to);
+                    any = true;
+                }
+            }
+        }
+    }
+}
+
+struct world *world_open(const struct scene *scene, uint32_t holds)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    world->scene = scene;
+    world->now_ns = MS;
+    world->times = scene->times;
+    world->deaths = scene->deaths;
+    world->holds = holds;
+    order_begin(world);
+    for (uint32_t rank = 0; rank < scene->ranks; rank++) {
+        world->uids[rank] = 1000 + rank;
+    }
+    name_tasks(world);
+    for (uint32_t rank = 0; rank < scene->ranks; rank++) {
+        open_host(world, rank);
+    }
+    struct core_event event = {.type = CORE_EV_TICK};
+    for (uint32_t rank = 0; rank < scene->ranks; rank++) {
+        (void)host_step(world, rank, &event);
+        host_tick(world, rank);
+    }
+    settle(world);
+    for (uint32_t line = 0; line < scene->started; line++) {
+        for (uint32_t rank = 0; rank < scene->ranks; rank++) {
+            if (host_may_go_on(&world->hosts[rank])) {
+                host_play_line(world, rank);
+                host_tick(world, rank);
+            }
+        }
+    }
+    for (uint32_t rank = 0; rank < scene->ranks; rank++) {
+        if (scene->dead_first >> rank & 1) {
+            world->hosts[rank].dead = true;
+            host_deafen(world, rank);
+        }
+    }
+    return world;
+}
+
+/* --- Telling states apart --------------------------------------------------------- */
+
+/* Outputs of the last step, pools that stand empty here, and counters that nothing is
+ * decided by. */
+static size_t blind_parts(const struct core *core, struct arena_blind *blind)
+{
+    const struct core_stats *stats = &core->stats;
+    size_t count = 0;
+    blind[count++] = (struct arena_blind){&core->state.out, sizeof(core->state.out)};
+    blind[count++] =
+        (struct arena_blind){&core->state.memory, sizeof(core->state.memory)};
+    blind[count++] = (struct arena_blind){
+        stats, (size_t)((const char *)stats->sent - (const char *)stats)};
+    blind[count++] = (struct arena_blind){&core->step.ticks, sizeof(core->step.ticks)};
+    return count;
+}
+
+enum { BLIND_PARTS = 4 };
+
+struct digest128 world_digest(const struct world *world)
+{
+    struct arena_blind blind[BLIND_PARTS * WORLD_RANKS];
+    size_t count = 0;
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        count += blind_parts(world->hosts[i].core, blind + count);
+    }
+    return arena_digest(world, blind, count);
+}

@@ -1,0 +1,128 @@
+/* world.h - a few real cores, their programs, and everything that may happen to them
+ * next.
+ *
+ * A *scene* says how many ranks there are, what each one's program does, and which
+ * faults may come and how often.  A *world* is a scene that is under way.  Its *moves*
+ * are all that may happen next:
+ *
+ *   deliver  the oldest message of one rank to another arrives
+ *   program  a rank's program takes its next line
+ *   end      the kernel that a rank has run longest ends
+ *   die      a rank dies (so often as the scene allows)
+ *   certify  a rank hears for certain that another is dead
+ *   time     nobody does anything until the next timer of any rank is due
+ *   hold     what would come next waits until nothing else may come
+ *
+ * A scene without a bound has every order of these.  That is too many for all but the
+ * smallest.  A scene with *holds* has an order in which they come by themselves:
+ * programs and kernels first, then messages.  So often as the scene allows, what is
+ * first in that order is put last, from then on.  One hold is a message, or a rank's
+ * program, that is late by as much as may be; what takes n of these to come about is
+ * found with n holds.  Faults come at any moment in either.
+ *
+ * Time passes freely where nothing else may happen, and otherwise as often as the scene
+ * allows: then messages are late, beyond timers.  Between any two ranks messages arrive
+ * in the order in which they were sent, once.  Those of a rank that has died still
+ * arrive, unless its death is certified first.
+ *
+ * The host keeps the contract of core.h, as tests/fuzz/events_world.h does.  After each
+ * move what PROTOCOL.md demands is looked at; the invariants' numbers are its own:
+ *
+ *   I1   the ranks that count have taken a result of one owner
+ *   I2   at most one rank that counts has run a pure task
+ *   I3   a once task has started on one rank, ever
+ *   I12  ranks that live are in one view of each number
+ *   I15  no rank that counts has NOT_HELD of a task that another, or itself, has had
+ * the end of
+ *   --   no core has counted a violation, refused its host, or broken what core_hold()
+ * asserts I16  when nothing may happen any more each program has come to its end
+ * (world_is_over)
+ *
+ * A rank counts while it is live and a member of the newest view that any rank has
+ * entered.
+ */
+#ifndef TESTS_EXPLORE_WORLD_H
+#define TESTS_EXPLORE_WORLD_H
+
+#include "consensus/core.h"
+#include "tests/explore/arena.h"
+
+#include <stdio.h>
+
+enum {
+    WORLD_RANKS = 5,
+    WORLD_TASKS = 4,
+    WORLD_LINES = 8,
+    WORLD_MOVES = 64,
+    WORLD_HOLDS = 100
+};
+
+/* A line of a program. */
+enum line_what {
+    LINE_END, /* closes, and ends */
+    LINE_SPAWN,
+    LINE_HINT, /* spawns what its peers may not */
+    LINE_WAIT, /* for the bytes */
+    LINE_DECLINE,
+    LINE_CANCEL,
+    LINE_MEET,
+    LINE_LEAVE /* and ends */
+};
+struct line {
+    enum line_what what;
+    uint32_t task;
+};
+
+struct scene {
+    const char *name;
+    const char *says; /* what it is there for */
+    uint32_t ranks;
+    struct {
+        uint32_t chair; /* in the first view */
+        bool once, nested;
+        uint32_t parent; /* if nested */
+    } tasks[WORLD_TASKS];
+    uint32_t task_count;
+    struct line programs[WORLD_RANKS][WORLD_LINES];
+    uint32_t started;    /* so many lines of each program are behind it when the search
+                            begins */
+    uint32_t may_die;    /* a bit for each rank that may */
+    uint32_t deaths;     /* at most so many do */
+    uint32_t dead_first; /* a bit for each rank that is dead when the search begins */
+    uint32_t times;      /* so often time passes while messages are under way */
+    bool detection; /* heartbeats and leases, without which nobody is ever removed */
+    bool solo, joinable;
+    uint32_t voters;
+    uint64_t drop_above;
+    uint32_t slow;        /* with holds: a bit for each rank whose messages come last */
+    uint32_t holds;       /* 0: every order */
+    uint32_t holds_quick; /* in a quick run; 0: the scene is left out of it */
+};
+
+/* The scenes that there are; the last has no name. */
+extern const struct scene scenes[];
+
+/* A move, and its bit in a set of them. */
+typedef uint32_t world_move;
+static inline uint64_t move_bit(world_move move) { return UINT64_C(1) << move; }
+
+struct world;
+
+/* The world at its beginning, in a fresh arena; of the scene's holds so many. */
+struct world *world_open(const struct scene *scene, uint32_t holds);
+uint64_t world_moves(const struct world *world);
+void world_play(struct world *world, world_move move);
+/* Neither order of the two makes a difference, and neither keeps the other from
+ * happening. */
+bool world_independent(world_move a, world_move b);
+struct digest128 world_digest(const struct world *world);
+
+/* What is wrong with it; NULL: nothing.  The text lives until the next call. */
+const char *world_wrong(const struct world *world);
+/* What is wrong with a world in which there are no moves any more. */
+const char *world_unfinished(const struct world *world);
+
+/* In words, before it is played. */
+void world_tell(const struct world *world, world_move move, FILE *out);
+
+#endif

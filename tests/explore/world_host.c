@@ -1,0 +1,299 @@
+/* world_host.c - a host: it keeps the contract of core.h, and plays its program. */
+#include "tests/explore/world_private.h"
+
+/* --- A host ----------------------------------------------------------------------- */
+
+uint32_t world_task_of(const struct world *world, const moot_hash *hash)
+{
+    uint32_t task = 0;
+    while (task < world->scene->task_count && !hash_equal(&world->hashes[task], hash)) {
+        task++;
+    }
+    return task < world->scene->task_count ? task : NO_TASK;
+}
+
+static void post(struct world *world, uint32_t from, uint32_t to,
+                 const struct message *message)
+{
+    struct link *link = &world->links[from][to];
+    if (!host_is_live(&world->hosts[to])) {
+        return;
+    }
+    if (link->count == link->room) {
+        link->room = link->room == 0 ? 8 : 2 * link->room;
+        link->items = realloc(link->items, link->room * sizeof(*link->items));
+    }
+    struct message *copy = message_copy(message);
+    if (message->type == MESSAGE_RESULT) { /* nobody looks at bytes here */
+        copy->u.result.data = message->u.result.data;
+    }
+    link->items[link->count++] = copy;
+}
+
+static void link_drop(struct link *link)
+{
+    while (link->count > 0) {
+        message_copy_free(link->items[--link->count]);
+    }
+}
+
+/* The rank hears nothing any more. */
+void host_deafen(struct world *world, uint32_t rank)
+{
+    for (uint32_t from = 0; from < world->scene->ranks; from++) {
+        link_drop(&world->links[from][rank]);
+    }
+}
+
+static void carry_run(struct world *world, uint32_t rank,
+                      const struct core_output *output)
+{
+    struct host *host = &world->hosts[rank];
+    uint32_t task = world_task_of(world, &output->hash);
+    require(world, task != NO_TASK && host->tasks[task].held);
+    if (output->u.run.code != MOOT_OK) {
+        struct core_event event = {.type = CORE_EV_DONE, .hash = output->hash};
+        event.u.done.status = output->u.run.code;
+        require(world, host_step(world, rank, &event) == MOOT_OK);
+        return;
+    }
+    if (host->tasks[task].ran) {
+        world_fault(world, "I2: one rank ran a task twice");
+    }
+    host->tasks[task].ran = true;
+    world->started[task] |= 1u << rank;
+    host->running[host->running_count++] = task;
+}
+
+static void wake(struct world *world, uint32_t rank, uint32_t task)
+{
+    struct host *host = &world->hosts[rank];
+    host->woken |=
+        host->waits_for != NO_TASK && (task == NO_TASK || host->waits_for == task);
+}
+
+static void end_host(struct world *world, uint32_t rank)
+{
+    world->hosts[rank].over = true;
+    host_deafen(world, rank);
+}
+
+static void carry(struct world *world, uint32_t rank, const struct core_output *output)
+{
+    struct host *host = &world->hosts[rank];
+    uint32_t task = world_task_of(world, &output->hash);
+    switch (output->type) {
+    case CORE_OUT_RUN:
+        carry_run(world, rank, output);
+        break;
+    case CORE_OUT_RESULT:
+        if (task != NO_TASK && output->u.result.data != RESULT_BARE) {
+            host->tasks[task].kept = true;
+            host->tasks[task].status = output->u.result.status;
+            for (uint32_t i = 0; i < world->scene->ranks; i++) {
+                if (world->uids[i] == output->u.result.owner_uid) {
+                    host->tasks[task].owner = i;
+                }
+            }
+        }
+        break;
+    case CORE_OUT_DONE:
+        if (task != NO_TASK) {
+            host->tasks[task].well = true;
+        }
+        wake(world, rank, task);
+        break;
+    case CORE_OUT_VERDICT:
+        if (task != NO_TASK && host->waits_for == task) {
+            host->tasks[task].verdict = output->u.verdict.code;
+        }
+        wake(world, rank, task);
+        break;
+    case CORE_OUT_QUORUM:
+        host->no_quorum = !output->u.quorum.have;
+        if (host->no_quorum) {
+            wake(world, rank, NO_TASK);
+        }
+        break;
+    case CORE_OUT_VIEW:
+        host->epoch = output->u.view.epoch;
+        host->members = output->u.view.members->low;
+        break;
+    case CORE_OUT_MET:
+        host->meets = false;
+        break;
+    case CORE_OUT_FENCED:
+    case CORE_OUT_LEFT:
+    case CORE_OUT_ADJOURN:
+        end_host(world, rank);
+        break;
+    case CORE_OUT_FORGET:
+        for (uint32_t i = 0; i < output->u.forget.count; i++) {
+            core_entry_give(host->core, output->u.forget.users[i]);
+        }
+        break;
+    case CORE_OUT_DIVERGED:
+    case CORE_OUT_REFUSE:
+    case CORE_OUT_SEND:
+    case CORE_OUT_CANCEL:
+    case CORE_OUT_NOTE:
+        break;
+    }
+}
+
+void host_set_lane(struct world *world, uint32_t rank, enum core_lane_state state)
+{
+    struct core_event event = {.type = CORE_EV_LANE};
+    event.u.lane.state = state;
+    require(world, host_step(world, rank, &event) == MOOT_OK);
+}
+
+static void end_wait(struct world *world, uint32_t rank)
+{
+    struct host *host = &world->hosts[rank];
+    struct core_event event = {.type = CORE_EV_UNNEED,
+                               .hash = world->hashes[host->waits_for]};
+    event.u.need.want = WANT_DATA;
+    host->woken = false;
+    host->waits_for = NO_TASK;
+    host_set_lane(world, rank, CORE_LANE_RUNNING);
+    if (host_is_live(host)) {
+        require(world, host_step(world, rank, &event) == MOOT_OK);
+    }
+}
+
+/* Outputs are copied before they are carried out: that may step the core again. */
+int host_step(struct world *world, uint32_t rank, const struct core_event *event)
+{
+    struct host *host = &world->hosts[rank];
+    struct core_outputs out = {0};
+    if (!host_is_live(host)) {
+        return MOOT_OK;
+    }
+    int code = core_step(host->core, event, world->now_ns, &out);
+    size_t count = code == MOOT_OK ? out.count : 0;
+    struct core_output *items = malloc((count + 1) * sizeof(*items));
+    if (count > 0) {
+        memcpy(items, out.items, count * sizeof(*items));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].type == CORE_OUT_SEND) {
+            post(world, rank, items[i].u.send.to, &items[i].u.send.message);
+        }
+    }
+    bool met = host->meets;
+    for (size_t i = 0; i < count; i++) {
+        carry(world, rank, &items[i]);
+    }
+    free(items);
+    block_free(host->core->state.out.arena); /* else each core keeps a large one */
+    host->core->state.out.arena = NULL;
+    if (host_is_live(host) && host->at_end && host->no_quorum) {
+        end_host(world, rank); /* a host that has closed does not wait for one */
+    }
+    if (host_is_live(host) && met && !host->meets) {
+        host_set_lane(world, rank, CORE_LANE_RUNNING);
+    }
+    if (host_is_live(host) && host->woken) {
+        end_wait(world, rank);
+    }
+    return code;
+}
+
+/* What is due at once is done at once: a host ticks when it has no more events at hand.
+ */
+void host_tick(struct world *world, uint32_t rank)
+{
+    struct core_event event = {.type = CORE_EV_TICK};
+    for (int i = 0; host_is_live(&world->hosts[rank]) &&
+                    core_deadline(world->hosts[rank].core) <= world->now_ns;
+         i++) {
+        if (i == 1000) {
+            world_fault(world, "a core has something to do for ever");
+            return;
+        }
+        (void)host_step(world, rank, &event);
+    }
+}
+
+/* --- Lines of a program ----------------------------------------------------------- */
+
+static void spawn(struct world *world, uint32_t rank, uint32_t task, uint32_t flags)
+{
+    struct host *host = &world->hosts[rank];
+    const struct scene *scene = world->scene;
+    struct core_register reg = {.flags = flags, .site = "scene"};
+    reg.flags |= scene->tasks[task].once ? (uint32_t)CORE_TASK_ONCE : 0;
+    struct entry *entry = core_enter_for(host->core, &world->hashes[task], NULL, 0, 0);
+    if (entry == NULL) {
+        return;
+    }
+    entry->task = task;
+    host->tasks[task].held = true;
+    struct core_event event = {.type = CORE_EV_REGISTER,
+                               .hash = world->hashes[task],
+                               .entry = entry,
+                               .u.reg = &reg};
+    int code = host_step(world, rank, &event);
+    host->tasks[task].held = host->tasks[task].held && code == MOOT_OK;
+}
+
+static void begin_wait(struct world *world, uint32_t rank, uint32_t task)
+{
+    struct host *host = &world->hosts[rank];
+    struct core_event event = {.type = CORE_EV_NEED, .hash = world->hashes[task]};
+    event.u.need.want = WANT_DATA;
+    host->waits_for = task;
+    require(world, host_step(world, rank, &event) == MOOT_OK);
+    if (host_is_live(host) && host->waits_for != NO_TASK) {
+        host_set_lane(world, rank, CORE_LANE_BLOCKED);
+    }
+}
+
+static void end_program(struct world *world, uint32_t rank, enum core_event_type how)
+{
+    struct core_event event = {.type = how};
+    world->hosts[rank].at_end = true;
+    require(world, host_step(world, rank, &event) == MOOT_OK);
+}
+
+void host_play_line(struct world *world, uint32_t rank)
+{
+    struct host *host = &world->hosts[rank];
+    const struct line *line = &world->scene->programs[rank][host->line++];
+    struct core_event event = {.hash = world->hashes[line->task % WORLD_TASKS]};
+    switch (line->what) {
+    case LINE_SPAWN:
+        spawn(world, rank, line->task, 0);
+        break;
+    case LINE_HINT:
+        spawn(world, rank, line->task, CORE_TASK_HINT);
+        break;
+    case LINE_WAIT:
+        begin_wait(world, rank, line->task);
+        break;
+    case LINE_DECLINE:
+        event.type = CORE_EV_DECLINE;
+        require(world, host_step(world, rank, &event) == MOOT_OK);
+        break;
+    case LINE_CANCEL:
+        event.type = CORE_EV_CANCEL;
+        require(world, host_step(world, rank, &event) == MOOT_OK);
+        break;
+    case LINE_MEET:
+        event.type = CORE_EV_MEET;
+        memset(&event.hash, 0, sizeof(event.hash));
+        host->meets = true;
+        require(world, host_step(world, rank, &event) == MOOT_OK);
+        if (host_is_live(host) && host->meets) {
+            host_set_lane(world, rank, CORE_LANE_BLOCKED);
+        }
+        break;
+    case LINE_LEAVE:
+        end_program(world, rank, CORE_EV_LEAVE);
+        break;
+    case LINE_END:
+        end_program(world, rank, CORE_EV_CLOSE);
+        break;
+    }
+}

@@ -1,0 +1,114 @@
+/* world_private.h - what the files of a world know of each other.
+ *
+ *     world.c         moves, their order, playing them, opening, digests
+ *     world_host.c    a host and the lines of its program
+ *     world_told.c    what is wrong, and a move in words
+ *
+ * All of it stands in the arena, the world first.
+ */
+#ifndef TESTS_EXPLORE_WORLD_PRIVATE_H
+#define TESTS_EXPLORE_WORLD_PRIVATE_H
+
+#include "consensus/core_entry.h"
+#include "consensus/core_view.h"
+#include "consensus/state/core_state.h"
+#include "consensus/state/state.h"
+#include "hashing/identity.h"
+#include "hashing/placement.h"
+#include "proto/copy.h"
+#include "tests/explore/world.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { US = 1000, MS = 1000000, RESULT_BYTES = 8, NO_TASK = WORLD_TASKS };
+
+/* Numbers: messages by sender and receiver, then what concerns a rank, then time. */
+enum {
+    MOVE_DELIVER = 0,
+    MOVE_CERTIFY = WORLD_RANKS * WORLD_RANKS,
+    MOVE_PROGRAM = MOVE_CERTIFY + WORLD_RANKS,
+    MOVE_END = MOVE_PROGRAM + WORLD_RANKS,
+    MOVE_DIE = MOVE_END + WORLD_RANKS,
+    MOVE_TIME = MOVE_DIE + WORLD_RANKS,
+    MOVE_HOLD,
+    MOVE_COUNT
+};
+static_assert((int)MOVE_COUNT <= (int)WORLD_MOVES, "moves stand in sets of 64");
+
+struct entry {
+    struct core_entry core;
+    uint32_t task;
+};
+
+struct link {
+    struct message **items;
+    uint32_t count, room;
+};
+
+struct host {
+    struct core *core;
+    bool dead, over; /* over: adjourned, fenced or gone */
+    bool at_end;     /* its program has */
+    uint32_t line;
+    uint32_t waits_for; /* the task; NO_TASK: for none */
+    bool meets, woken, no_quorum;
+    uint32_t certified; /* deaths that it has been told */
+    uint64_t epoch, members;
+    uint32_t running[WORLD_TASKS]; /* oldest first */
+    uint32_t running_count;
+    struct {
+        bool held, ran, kept, well;
+        int32_t verdict;
+        uint32_t owner; /* of what is kept */
+        int32_t status;
+    } tasks[WORLD_TASKS];
+};
+
+struct world {
+    const struct scene *scene;
+    uint64_t now_ns;
+    uint32_t deaths, times, holds; /* that may still come */
+    uint8_t order[MOVE_DIE];       /* of moves that are no faults, with holds */
+    uint64_t uids[WORLD_RANKS];
+    moot_hash hashes[WORLD_TASKS];
+    struct host hosts[WORLD_RANKS];
+    struct link links[WORLD_RANKS][WORLD_RANKS];
+    uint32_t started[WORLD_TASKS]; /* a bit for each rank that ever did */
+    char wrong[160];               /* the first thing that was */
+};
+
+#define require(world, condition)                                                      \
+    do {                                                                               \
+        if (!(condition)) {                                                            \
+            world_fault(world, "the host's contract: " #condition);                    \
+        }                                                                              \
+    } while (0)
+
+void world_fault(struct world *world, const char *what); /* the first counts */
+bool host_may_go_on(const struct host *host);
+world_move world_first(const struct world *world, uint64_t moves);
+uint64_t world_plain_moves(const struct world *world);
+uint32_t world_uncertified(const struct world *world, uint32_t rank);
+uint32_t world_rank_of(world_move move);
+uint64_t world_next_deadline(const struct world *world);
+void world_check(struct world *world);
+uint32_t world_task_of(const struct world *world, const moot_hash *hash);
+void host_deafen(struct world *world, uint32_t rank);
+int host_step(struct world *world, uint32_t rank, const struct core_event *event);
+void host_set_lane(struct world *world, uint32_t rank, enum core_lane_state state);
+void host_play_line(struct world *world, uint32_t rank);
+void host_tick(struct world *world, uint32_t rank); /* what is due at once */
+
+static inline bool host_is_live(const struct host *host)
+{
+    return !host->dead && !host->over;
+}
+
+static inline bool world_is_death(world_move move)
+{
+    return move >= MOVE_DIE && move < MOVE_TIME;
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* world_told.c - what is wrong with a world, and what may happen next, in words. */
+#include "tests/explore/world_private.h"
+
+/* --- What is wrong ---------------------------------------------------------------- */
+
+void world_fault(struct world *world, const char *what)
+{
+    if (world->wrong[0] == '\0') {
+        (void)snprintf(world->wrong, sizeof(world->wrong), "%s", what);
+    }
+}
+
+static uint64_t counting_ranks(const struct world *world)
+{
+    uint64_t newest = 0, members = 0, live = 0;
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        const struct host *host = &world->hosts[i];
+        if (host->epoch > newest) {
+            newest = host->epoch;
+            members = host->members;
+        }
+        live |= (uint64_t)!host->dead << i;
+    }
+    return members & live;
+}
+
+static void check_task(struct world *world, uint32_t task, uint64_t counting)
+{
+    uint32_t owner = UINT32_MAX, ran = 0;
+    bool well = false, not_held = false;
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        const struct host *host = &world->hosts[i];
+        if (!(counting >> i & 1)) {
+            continue;
+        }
+        ran += host->tasks[task].ran;
+        well |= host->tasks[task].well;
+        not_held |= host->tasks[task].verdict == MOOT_ERR_NOT_HELD;
+        if (host->tasks[task].kept) {
+            if (owner != UINT32_MAX && owner != host->tasks[task].owner) {
+                world_fault(world, "I1: results of two owners");
+            }
+            owner = host->tasks[task].owner;
+        }
+    }
+    if (ran > 1) {
+        world_fault(world, "I2: two ranks ran a task");
+    }
+    if (well && not_held) {
+        world_fault(world, "I15: NOT_HELD of what another has had the end of");
+    }
+    uint32_t started = world->started[task];
+    if (world->scene->tasks[task].once && (started & (started - 1)) != 0) {
+        world_fault(world, "I3: a once task started on two ranks");
+    }
+}
+
+/* Of those who live: a quorum of which nobody is left may have had a view of its own.
+ */
+static void check_views(struct world *world)
+{
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            const struct host *a = &world->hosts[i], *b = &world->hosts[j];
+            if (host_is_live(a) && host_is_live(b) && a->epoch == b->epoch &&
+                a->members != b->members) {
+                world_fault(world, "I12: two views of one number");
+            }
+        }
+    }
+}
+
+void world_check(struct world *world)
+{
+    check_views(world);
+    uint64_t counting = counting_ranks(world);
+    for (uint32_t task = 0; task < world->scene->task_count; task++) {
+        check_task(world, task, counting);
+    }
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        if (core_stats(world->hosts[i].core)->violations != 0) {
+            world_fault(world, "a core counts a violation");
+        }
+    }
+}
+
+const char *world_wrong(const struct world *world)
+{
+    return world->wrong[0] != '\0' ? world->wrong : NULL;
+}
+
+const char *world_unfinished(const struct world *world)
+{
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        const struct host *host = &world->hosts[i];
+        if (!host->dead && !host->over) {
+            return host->waits_for != NO_TASK ? "I16: a wait never ends"
+                   : host->meets              ? "I16: a meeting never ends"
+                                              : "I16: the ranks never part";
+        }
+    }
+    return NULL;
+}
+
+/* --- In words --------------------------------------------------------------------- */
+
+static char letter(uint32_t task) { return task < NO_TASK ? (char)('a' + task) : '-'; }
+
+static void tell_line(const struct line *line, FILE *out)
+{
+    static const char *const words[] = {
+        "closes",   "spawns",  "spawns with a hint", "waits for",
+        "declines", "cancels", "comes to a meeting", "leaves"};
+    fprintf(out, "%s", words[line->what]);
+    if (line->what != LINE_END && line->what != LINE_MEET && line->what != LINE_LEAVE) {
+        fprintf(out, " %c", letter(line->task));
+    }
+}
+
+void world_tell(const struct world *world, world_move move, FILE *out)
+{
+    uint32_t rank = world_rank_of(move);
+    fprintf(out, "%2u  ", (unsigned)move);
+    if (move == MOVE_TIME) {
+        fprintf(out, "time passes to %.3f ms\n",
+                (double)world_next_deadline(world) / MS);
+        return;
+    }
+    if (move == MOVE_HOLD) {
+        fprintf(out, "what comes next is held back: ");
+        world_tell(world, world_first(world, world_plain_moves(world)), out);
+        return;
+    }
+    const struct host *host = &world->hosts[rank];
+    fprintf(out, "rank %u ", (unsigned)rank);
+    if (world_is_death(move)) {
+        fprintf(out, "dies");
+    } else if (move >= MOVE_END) {
+        fprintf(out, "ends %c", letter(host->running[0]));
+    } else if (move >= MOVE_PROGRAM) {
+        tell_line(&world->scene->programs[rank][host->line], out);
+    } else if (move >= MOVE_CERTIFY) {
+        fprintf(out, "hears that rank %u has ended",
+                (unsigned)world_uncertified(world, rank));
+    } else {
+        const struct message *message = world->links[move / WORLD_RANKS][rank].items[0];
+        fprintf(out, "takes %s", message_type_name(message->type));
+        uint32_t task = world_task_of(world, &message->hash);
+        if (task != NO_TASK) {
+            fprintf(out, " %c", letter(task));
+        }
+        fprintf(out, " from rank %u", (unsigned)(move / WORLD_RANKS));
+    }
+    fprintf(out, "\n");
+}
