@@ -244,7 +244,7 @@ static bool resolve(struct core *core, uint32_t from, struct announced *what)
     return !what->cut || leave_to_split(core, from, what);
 }
 
-/* What differed long ago may go: its tasks are dropped one by one (G6), and who does
+/* Differences of long ago may go: its tasks are dropped one by one (G6), and who does
  * not know that a peer holds one of them only says more than it needs to (T1a). */
 enum { DIFFERING_MAX = 256 };
 static void forget_oldest(const struct core *core, struct peer *peer)

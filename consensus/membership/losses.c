@@ -65,7 +65,7 @@ void losses_note(struct core *core)
     }
 }
 
-/* Who proposed the view, or tells it, had noted all that there were before it. */
+/* The proposer of the view, or its teller, had noted all that there were before it. */
 void losses_take(struct core *core, const struct view *view)
 {
     assert(core->membership.loss_count == 0);

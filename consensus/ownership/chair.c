@@ -268,7 +268,8 @@ static bool is_to_pass_on(const struct core *core, const struct task_record *tas
            leave_another_may_run(core, task);
 }
 
-/* It is no chair, but the reports have told every member alike who has the result. */
+/* This rank is no chair, but the reports have told every member alike who has the
+ * result. */
 static bool is_somewhere(const struct core *core, const struct task_record *task)
 {
     const struct recovery *found = task_ext(task)->recovery;

@@ -170,7 +170,7 @@ void verdict_learn(struct core *core, struct task_record *task,
                    const struct task_end *ends);
 void verdict_on_verdict(struct core *core, uint32_t from, struct task_record *task,
                         const struct message_verdict *verdict);
-/* What is known here, for a report; and what one says. */
+/* The end as it is known here, for a report; and what one says. */
 /* With what a task ends of which enough ranks have died: who saw it end well before is
  * not contradicted. */
 int32_t verdict_of_crashes(const struct task_record *task);

@@ -79,7 +79,7 @@ bool verdict_forbids(struct core *core, struct task_record *task);
 bool verdict_holds_back(const struct task_record *task);
 /* This rank, a finder, has asked, and has heard of a holder: it goes on. */
 void verdict_void(struct core *core, struct task_record *task);
-/* Whoever has asked, this rank too, is told how the task ends. */
+/* All that have asked, this rank too, is told how the task ends. */
 void verdict_serve(struct core *core, struct task_record *task);
 /* Likewise this; who asks again is told again. */
 void verdict_tell_askers(struct core *core, struct task_record *task,

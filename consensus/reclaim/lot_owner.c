@@ -66,7 +66,7 @@ static bool has_no_owner_yet(const struct core *core, const struct task_record *
             !rankset_has(&core->members, task->owner));
 }
 
-/* It will not go as a chunk. */
+/* The task will not go as a chunk. */
 static bool is_to_be_asked(const struct core *core, uint32_t number,
                            const struct chunk *chunk)
 {

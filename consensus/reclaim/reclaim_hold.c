@@ -59,7 +59,7 @@ static void hold_chunks(const struct core *core)
 
 /* --- Lots ------------------------------------------------------------------------- */
 
-/* Who is leaving in a lot stands in one that this rank has agreed to. */
+/* A task that leaves in a lot stands in one that this rank has agreed to. */
 static void hold_lots(const struct core *core)
 {
     const struct lots *lots = &core->reclaim.lots;

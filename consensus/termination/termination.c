@@ -355,7 +355,8 @@ static void pause(struct core *core, uint64_t max_ns)
     poll->next_ns = core->now_ns + poll->pause_ns;
 }
 
-/* What was on its way will be there soon; on a wire that loses much something often is.
+/* A message on its way will be there soon; on a wire that loses much something often
+ * is.
  */
 static uint64_t soon_ns(const struct core *core)
 {

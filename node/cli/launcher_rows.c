@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What a row is, as far as it has come. */
+/* The kind of a row, as far as it has come. */
 enum likeness { ROW_OTHER, ROW_UNDECIDED, ROW_TAKEN, ROW_LINE };
 
 enum { DASHES_MIN = 60 };

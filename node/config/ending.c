@@ -90,7 +90,7 @@ void ending_leave(const char *folder, long pid, const struct ending *ending)
 
 enum { ENDING_LINE_BYTES = 64 };
 
-/* So many numbers with blanks between them, and the line's end. */
+/* Numbers, `count` of them, with blanks between them, and the line's end. */
 static bool words_read(const char *line, int *words, int count)
 {
     char *end = NULL;

@@ -17,7 +17,7 @@
 
 /* A chore of the loop: asks what hangs on this rank, if that is due. */
 void holdup_look(struct moot *m, uint64_t now_ns);
-/* What was asked is here (INQUIRY_FOR_HOLDUP). */
+/* The answer is here (INQUIRY_FOR_HOLDUP). */
 void holdup_tell(struct moot *m, const struct picture *picture);
 
 /* Begins the lookout of a rank that has no helper; best effort. */

@@ -10,7 +10,7 @@
 
 enum { SIDES_MAX = 8, LINES_MAX = 20, NO_BYTE = LIMIT_ACCOUNT_SAMPLE_BYTES };
 
-/* What a rank says of a line and a kernel. */
+/* A rank's word on a line and a kernel. */
 struct entry {
     const Moot__Account__Spawns *spawns;
     uint32_t rank;

@@ -351,8 +351,8 @@ static void sequel_print(const struct outcome *outcome, const struct sheets *she
     fputc('\n', to);
 }
 
-/* What a rank died of, from whoever knows; "" if nobody does.  Ranks of other hosts
- * do not. */
+/* The cause of a rank's death, from whoever knows; "" if nobody does.  Ranks of other
+ * hosts do not. */
 static const char *death_story_of(const struct outcome *outcome,
                                   const struct sheets *sheets, size_t rank)
 {

@@ -32,7 +32,8 @@ void observe_retract(struct moot *m, uint64_t mark);
  * which is called just before a handle or a task that takes it names it. */
 void observe_end(struct moot *m, struct task *task);
 void observe_named(struct moot *m, struct task *task);
-/* It is about to end with `status`: that is news where it had ended otherwise. */
+/* The process is about to end with `status`: that is news where it had ended otherwise.
+ */
 void observe_other_end(struct task *task, int status);
 void observe_spawned_late(struct moot *m, struct task *task);
 void observe_verdict(struct moot *m, const struct task *task);

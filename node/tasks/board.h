@@ -59,7 +59,7 @@ struct board_run {
         label[LIMIT_LABEL_BYTES + 1]; /* "": not known, or none */
 };
 
-/* What stands on a dead rank's board: so many of its kernels, `most` at most, are
+/* The board of a dead rank: so many of its kernels, `most` at most, are
  * written to `out`. */
 uint32_t board_read(const void *board, struct board_run *out, uint32_t most);
 

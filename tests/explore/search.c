@@ -82,7 +82,8 @@ static uint64_t awake_after(uint64_t sleep, world_move move)
     return still;
 }
 
-/* What is to be taken in the present state, with these asleep; notes that it was seen.
+/* The moves to be taken in the present state, with these asleep; notes that it was
+ * seen.
  */
 static uint64_t to_take(struct world *world, uint64_t sleep,
                         struct search_result *result)

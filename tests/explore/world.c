@@ -74,7 +74,7 @@ uint64_t world_plain_moves(const struct world *world)
     return moves;
 }
 
-/* What is first is last from now on. */
+/* The first move is the last from now on. */
 static void hold(struct world *world)
 {
     world_move first = world_first(world, world_plain_moves(world));

@@ -117,9 +117,9 @@ void world_play(struct world *world, world_move move);
 bool world_independent(world_move a, world_move b);
 struct digest128 world_digest(const struct world *world);
 
-/* What is wrong with it; NULL: nothing.  The text lives until the next call. */
+/* The fault that it has; NULL: nothing.  The text lives until the next call. */
 const char *world_wrong(const struct world *world);
-/* What is wrong with a world in which there are no moves any more. */
+/* The fault of a world in which there are no moves any more. */
 const char *world_unfinished(const struct world *world);
 
 /* In words, before it is played. */

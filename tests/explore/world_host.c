@@ -200,7 +200,8 @@ int host_step(struct world *world, uint32_t rank, const struct core_event *event
     return code;
 }
 
-/* What is due at once is done at once: a host ticks when it has no more events at hand.
+/* Work that is due at once is done at once: a host ticks when it has no more events at
+ * hand.
  */
 void host_tick(struct world *world, uint32_t rank)
 {

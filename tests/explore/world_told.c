@@ -55,7 +55,8 @@ static void check_task(struct world *world, uint32_t task, uint64_t counting)
     }
 }
 
-/* Of those who live: a quorum of which nobody is left may have had a view of its own.
+/* Views of those who live: a quorum of which nobody is left may have had a view of its
+ * own.
  */
 static void check_views(struct world *world)
 {

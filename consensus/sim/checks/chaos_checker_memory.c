@@ -14,8 +14,8 @@ static bool is_scoped(const struct program *program, uint32_t task)
     return program->tasks[task].scope != 0;
 }
 
-/* What all have agreed to forget, by its scope's end or before that, needs no heir, and
- * what a crash may take along is nobody's fault. */
+/* A task that all have agreed to forget, by its scope's end or before that, needs no
+ * heir, and what a crash may take along is nobody's fault. */
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight)
 {

@@ -109,7 +109,7 @@ void storm_forget_task(struct chaos_seen *seen); /* frees what it owns */
 /* The rank leaves in good order: others have what it had. */
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
-/* It gives a copy's bytes up; it is told to forget the task. */
+/* The rank gives a copy's bytes up; it is told to forget the task. */
 void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight);
 void storm_see_forget(const struct storm_checker *checker, struct sim *sim,
