@@ -13,8 +13,6 @@
 
 #include <assert.h>
 
-enum { WATCHED_MAX = 64 };
-
 bool task_satisfied(const struct task_record *task)
 {
     return task->needs_data > 0 ? task->have == CORE_HAVE_DATA
@@ -194,7 +192,8 @@ static bool may_be_new(const struct core *core, const struct task_record *task,
                                       roll_agrees_so_far(core, task, rank)));
 }
 
-/* What some member never spawns would be looked at for ever: the latest stay. */
+/* What some member never spawns would be looked at, and kept, for ever: the latest
+ * stay. */
 void graph_push_to_holders(struct core *core, uint32_t rank)
 {
     uint32_t kept = 0;
@@ -209,6 +208,7 @@ void graph_push_to_holders(struct core *core, uint32_t rank)
             kept++;
         }
     }
+    core->ownership.push_count = kept;
 }
 
 static void watch_for_holders(struct core *core, struct task_record *task)
@@ -220,6 +220,11 @@ static void watch_for_holders(struct core *core, struct task_record *task)
         task->at.next = core->ownership.push_list;
         core->ownership.push_list = task;
         task->on_push_list = true;
+        core->ownership.push_count++;
+    }
+    if (core->ownership.push_count == WATCHED_ROOM && !MUTANT(WATCHALL)) {
+        graph_push_to_holders(core, NOBODY);
+        reclaim_news(core);
     }
 }
 

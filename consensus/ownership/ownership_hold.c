@@ -221,6 +221,7 @@ static void hold_counts(const struct core *core)
     assert(walk.unfinished == own->unfinished_count);
     assert(walk.running >= own->running); /* less those that wait for their children */
     assert(walk.pushes == count_pushes(core));
+    assert(walk.pushes == own->push_count && own->push_count < WATCHED_ROOM);
     assert(walk.needs == own->open_needs);
     assert(walk.reaccepting == own->reaccepting);
     for (const struct task_record *task = own->undecided_requests.undecided_next;

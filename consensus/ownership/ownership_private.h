@@ -4,6 +4,10 @@
 
 #include "consensus/ownership/ownership.h"
 
+/* Tasks of this rank that lanes waited for, and that not all members are known to hold:
+ * so many stay, of at most so many. */
+enum { WATCHED_MAX = 64, WATCHED_ROOM = 2 * WATCHED_MAX };
+
 /* --- graph.c ---------------------------------------------------------------------- */
 
 /* Pushes an own, done result to the rank that will run this consumer of it. */

@@ -259,6 +259,7 @@ static void leave_push_list(struct core *core, const struct scope_record *scope)
         if (task->scope == scope) {
             *link = task->at.next;
             task->on_push_list = false;
+            core->ownership.push_count--;
         } else {
             link = &task->at.next;
         }

@@ -242,7 +242,8 @@ struct core_ownership {
     } bounds;           /* of the undecided that somebody waits for (requests.c) */
     uint64_t yields_ns; /* all is quiet: what was asked until then goes; 0: nothing */
     struct task_record unfinished; /* list head */
-    struct task_record *push_list; /* waited for by a lane here, and owned here */
+    struct task_record *push_list; /* waited for by a lane here, and owned here: */
+    uint32_t push_count;           /* so many */
     struct task_record *last_wait; /* the latest lane need, for STATE */
 };
 

@@ -205,6 +205,24 @@ static void who_uses_a_task_again_in_time_keeps_it(void **state)
     close_and_check();
 }
 
+/* Nobody says which tasks it lacks, so rank 0 would push its results to the end. */
+static void what_lanes_waited_for_is_kept_for_few(void **state)
+{
+    (void)state;
+    enum { MANY = 200 };
+    bench_open(2, CORE_REPAIR);
+    spawn_differing(TASKS);
+    settle();
+    for (int i = 0; i < MANY; i++) {
+        moot_hash hash = hash_of(TASKS + i, 0, 0);
+        spawn(0, 0, hash);
+        begin_wait(0, hash);
+        end_wait(0, hash);
+    }
+    close_all();
+    bench_close();
+}
+
 static void go_on(int from, int to)
 {
     for (uint32_t rank = 0; rank < bench.size; rank++) {
@@ -287,6 +305,7 @@ int main(void)
         cmocka_unit_test(what_a_rank_uses_stays_and_the_rest_goes),
         cmocka_unit_test(what_is_spawned_again_is_new_or_refused),
         cmocka_unit_test(who_uses_a_task_again_in_time_keeps_it),
+        cmocka_unit_test(what_lanes_waited_for_is_kept_for_few),
         cmocka_unit_test(what_is_on_its_way_keeps_a_lot),
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
     };
