@@ -144,6 +144,7 @@
     X(LOTHELD, "a task goes in a lot although a program still uses it")                \
     X(LOTFLYING, "a lot is dropped while messages about it are on their way")          \
     X(LOTEARLY, "a lot is dropped although some would not let go of it")               \
+    X(GIVENUPASKS, "a wait that was given up counts as one that lasts")                \
     X(WATCHALL, "all results that lanes waited for stay, in case another comes")       \
     X(LOTONCE, "of a once task that goes in a lot nothing is kept")                    \
     X(LOTUNTOLD, "a chair that has passed a task yields it to nobody unasked")

@@ -99,27 +99,6 @@ int ask_need(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-int ask_unneed(struct core *core, const struct core_event *event)
-{
-    assert(event->type == CORE_EV_UNNEED);
-    enum want want = event->u.need.want;
-    struct task_record *task = event_find(core, event);
-    if (task == NULL && scope_is_dropped(core, &event->hash)) {
-        return MOOT_OK; /* its end was told with a verdict */
-    }
-    if (task == NULL || task->lane_needs == 0 ||
-        (want == WANT_DATA ? task->needs_data : task->needs_done) == 0) {
-        return MOOT_ERR_STATE;
-    }
-    task->lane_needs--;
-    if (task->lane_needs == 0 && core->ownership.last_wait == task) {
-        core->ownership.last_wait = NULL;
-    }
-    ask_drop_need(core, task, want);
-    reclaim_news(core);
-    return MOOT_OK;
-}
-
 bool ask_wants(const struct task_record *task)
 {
     return task->needs_done + task->needs_data > 0 && !task_satisfied(task);
@@ -251,6 +230,46 @@ HOT void ask_consider(struct core *core, struct task_record *task)
     } else {
         ask_queue_add(core, task);
     }
+}
+
+/* A wait was given up, and no other is left: or its chair would go on as if somebody
+ * waited, and decide when all rest that nobody holds it. */
+static void take_back(struct core *core, struct task_record *task)
+{
+    bool open = task->asked && !task->held && task->own == CORE_OWN_NONE &&
+                task->have == CORE_HAVE_NOTHING && !task->verdict &&
+                task->needs_done + task->needs_data == 0;
+    if (!open || MUTANT(GIVENUPASKS)) {
+        return;
+    }
+    task->asked = false;
+    if (task->chair == core->rank) {
+        requests_take_back(core, task, core->rank);
+    } else {
+        (void)send_motion(core, task, task->chair, WANT_NOTHING, false);
+    }
+}
+
+int ask_unneed(struct core *core, const struct core_event *event)
+{
+    assert(event->type == CORE_EV_UNNEED);
+    enum want want = event->u.need.want;
+    struct task_record *task = event_find(core, event);
+    if (task == NULL && scope_is_dropped(core, &event->hash)) {
+        return MOOT_OK; /* its end was told with a verdict */
+    }
+    if (task == NULL || task->lane_needs == 0 ||
+        (want == WANT_DATA ? task->needs_data : task->needs_done) == 0) {
+        return MOOT_ERR_STATE;
+    }
+    task->lane_needs--;
+    if (task->lane_needs == 0 && core->ownership.last_wait == task) {
+        core->ownership.last_wait = NULL;
+    }
+    ask_drop_need(core, task, want);
+    take_back(core, task);
+    reclaim_news(core);
+    return MOOT_OK;
 }
 
 /* --- Seeks and refers ---------------------------------------------------------- */

@@ -555,6 +555,9 @@ void chair_on_motion(struct core *core, uint32_t from, struct task_record *task,
     } else if (motion->holds && motion->want == WANT_NOTHING &&
                task->chair != core->rank) {
         /* An answer to a finder's seek: its askers are referred below. */
+    } else if (!motion->holds && motion->want == WANT_NOTHING) {
+        requests_take_back(core, task, from);
+        return;
     } else if (!concerns_me(core, from, task)) {
         return;
     } else {

@@ -53,6 +53,8 @@ void ask_queue_add(struct core *core, struct task_record *task);
 struct asker *requests_asker(struct core *core, struct requests *requests,
                              uint32_t rank);
 /* A motion: who asks, and why. */
+/* That rank waits no more for what it does not hold. */
+void requests_take_back(struct core *core, struct task_record *task, uint32_t from);
 void requests_note(struct core *core, struct task_record *task, uint32_t from,
                    const struct message_motion *motion);
 /* The demand bound: the shortest roll among those who wait (T3, `need`). */

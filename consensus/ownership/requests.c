@@ -87,6 +87,27 @@ void requests_note(struct core *core, struct task_record *task, uint32_t from,
     }
 }
 
+void requests_take_back(struct core *core, struct task_record *task, uint32_t from)
+{
+    struct requests *requests = task->requests;
+    for (uint32_t i = requests != NULL ? requests->asker_count : 0; i-- > 0;) {
+        if (requests->askers[i].rank == from && !requests->askers[i].holds) {
+            requests->askers[i] = requests->askers[--requests->asker_count];
+        }
+    }
+    bool open = task->rec == NOBODY || task->finder; /* or it is accepted again */
+    if (requests == NULL || !requests->undecided || !open) {
+        return;
+    }
+    release_touch(core, task);
+    undecided_remove(core, task);
+    if (requests_is_wanted(requests) || requests->failing ||
+        chair_has_choice(core, task)) {
+        undecided_add(core, task); /* with the bound of those who wait still */
+    }
+    release_count(core, task);
+}
+
 /* --- By their bounds ------------------------------------------------------------- */
 
 uint64_t requests_bound(const struct requests *requests)

@@ -166,6 +166,7 @@ static const struct killer killers[] = {
     {MUTANT_LOTHELD, .bench = "lot_test"},
     {MUTANT_LOTFLYING, .bench = "lot_test"},
     {MUTANT_LOTEARLY, .bench = "lot_test"},
+    {MUTANT_GIVENUPASKS, .bench = "verdict_test"},
     {MUTANT_WATCHALL, .bench = "lot_test"},
     {MUTANT_LOTONCE, .bench = "lot_test"},
     {MUTANT_LOTUNTOLD, .bench = "lot_test"},

@@ -69,6 +69,34 @@ static void who_spawns_it_later_is_told_the_same(void **state)
     }
 }
 
+/* Rank 0 gives its wait up; then no rank waits but for what nobody holds either. */
+static void a_wait_that_was_given_up_decides_nothing(void **state)
+{
+    (void)state;
+    for (uint32_t row = 0; row < 9; row++) {
+        bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+        moot_hash ghost = chaired_by(row % 3, 0, 0), other = chaired_by(0, 1, 0);
+        enter(0, GHOST, ghost);
+        begin_wait(0, ghost);
+        pass(5 * MS);
+        end_wait(0, ghost);
+        enter(1, OTHER, other);
+        begin_wait(1, other);
+        block_all_but(1);
+        pass(100 * MS);
+        assert_int_equal(bench.ended[1][OTHER], MOOT_ERR_NOT_HELD);
+        end_wait(1, other);
+        run_all();
+        assert_int_equal(spawn_among(row / 3, ghost, 0), MOOT_OK);
+        begin_wait(row / 3, ghost);
+        block_all_but(row / 3);
+        pass(100 * MS);
+        assert_int_equal(bench.ended[row / 3][GHOST], 1);
+        assert_int_equal(bench.runs[GHOST], 1);
+        bench_close();
+    }
+}
+
 /* Who has it for an input learns why. */
 static void what_takes_it_fails(void **state)
 {
@@ -236,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_spawns_it_later_is_told_the_same),
+        cmocka_unit_test(a_wait_that_was_given_up_decides_nothing),
         cmocka_unit_test(what_takes_it_fails),
         cmocka_unit_test(a_new_chair_decides_the_same),
         cmocka_unit_test(a_chair_that_leaves_hands_it_over),
