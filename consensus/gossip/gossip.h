@@ -58,7 +58,6 @@ bool roll_is_told(const struct core *core); /* peers have heard of all of it */
 bool roll_resolved(const struct core *core, uint32_t rank);
 void roll_want_of_closed(struct core *core);
 void roll_count_common(struct core *core);
-void roll_count_task(struct core *core, const void *known); /* or a stub */
 /* False if some of it is forgotten. */
 bool roll_sum_of(const struct core *core, const struct lane_record *lane,
                  uint64_t first, uint32_t count, struct rollsum *sum);

@@ -609,7 +609,8 @@ bool roll_resolved(const struct core *core, uint32_t rank)
     return peer_seen(core, rank)->announced_count == 0;
 }
 
-void roll_count_task(struct core *core, const void *known)
+/* `known` is a record or a stub. */
+static void count_task(struct core *core, const void *known)
 {
     bool all = true;
     FOR_MEMBERS(core, rank)
@@ -645,7 +646,7 @@ void roll_count_common(struct core *core)
         for (uint64_t at = 0; at < core->gossip.lanes[i].len; at++) {
             const void *known = lane_known(&core->gossip.lanes[i], at + 1);
             if (known != NULL) {
-                roll_count_task(core, known);
+                count_task(core, known);
             }
         }
     }

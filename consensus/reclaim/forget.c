@@ -159,6 +159,20 @@ static void count_alike(struct core *core, uint32_t count)
     core->stats.common += rankset_next(&core->members, 0) == core->rank ? count : 0;
 }
 
+/* Where rolls differ a task is counted by its chair, which all holders have told. */
+static void count_chaired(struct core *core, const struct task_record *task)
+{
+    bool all = true, some = false;
+    FOR_MEMBERS(core, rank)
+    {
+        bool holds = roll_knows_holder(core, task, rank);
+        all = all && holds;
+        some = some || holds;
+    }
+    core->stats.common += all;
+    core->stats.partial += some && !all;
+}
+
 bool forget_task(struct core *core, struct task_record *task, bool alike)
 {
     assert(task->scope != NULL && task->scope->dropping);
@@ -167,8 +181,8 @@ bool forget_task(struct core *core, struct task_record *task, bool alike)
     }
     if (task->position != 0 && alike) {
         count_alike(core, 1);
-    } else if (task->position != 0) {
-        roll_count_task(core, task);
+    } else if (task->chair == core->rank && !task->finder) {
+        count_chaired(core, task);
     }
     roll_forget(core, task);
     forget_record(core, task, (struct inside){false, false});

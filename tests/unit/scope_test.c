@@ -93,6 +93,36 @@ static void a_scope_that_all_have_left_is_forgotten(void **state)
     }
 }
 
+/* Rank 1 leaves every third task out, rank 2 every second. */
+static void each_task_is_counted_once(void **state)
+{
+    (void)state;
+    enum { TASKS = 12 };
+    bench_open(3, CORE_REPAIR);
+    moot_hash scope = phase(0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < TASKS; i++) {
+            if ((rank != 1 || i % 3 != 0) && (rank != 2 || i % 2 != 0)) {
+                moot_hash task = in_scope(&scope, (uint32_t)i % 3, (uint64_t)i, 0);
+                assert_int_equal(spawn_in(rank, i, task, &scope), MOOT_OK);
+            }
+        }
+        end_scope(rank, &scope);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    uint64_t common = 0, partial = 0;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(tasks_of(rank), 0);
+        common += core_stats(bench.core[rank])->common;
+        partial += core_stats(bench.core[rank])->partial;
+    }
+    assert_int_equal(common + partial, TASKS);
+    assert_true(partial >= 8);
+    close_all();
+    bench_close();
+}
+
 static void who_has_not_released_it_keeps_it_for_all(void **state)
 {
     (void)state;
@@ -626,6 +656,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_scope_that_all_have_left_is_forgotten),
+        cmocka_unit_test(each_task_is_counted_once),
         cmocka_unit_test(who_has_not_released_it_keeps_it_for_all),
         cmocka_unit_test(what_nobody_waits_for_runs_before_its_scope_ends),
         cmocka_unit_test(a_task_that_runs_keeps_its_scope),
