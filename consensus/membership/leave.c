@@ -353,8 +353,9 @@ static void hand_over_entry(struct core *core, const struct rankset *staying,
     core->membership.leave.untaken++;
 }
 
-/* What a voter knows of a once task, for its next chair; and what a chair has decided
- * of a task that ends for good, of which perhaps nobody else has heard. */
+/* Two things go with a leaver else: a voter's knowledge of a once task, for its next
+ * chair; and a chair's decision how a task ends for good, of which perhaps nobody else
+ * has heard. */
 static void hand_over_known(struct core *core, const struct task_record *task,
                             const struct rankset *staying)
 {

@@ -42,7 +42,8 @@ HOT void ask_drop_need(struct core *core, struct task_record *task, enum want wa
     }
 }
 
-/* It may turn out that nobody holds it: then what one wait needs ends together. */
+/* The wait's number is kept in case nobody holds the task: then all that one wait needs
+ * ends together. */
 void ask_note_wait(struct core *core, struct task_record *task, uint64_t wait)
 {
     if (!task->held && wait != 0) {

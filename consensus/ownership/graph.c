@@ -192,8 +192,8 @@ static bool may_be_new(const struct core *core, const struct task_record *task,
                                       roll_agrees_so_far(core, task, rank)));
 }
 
-/* What some member never spawns would be looked at, and kept, for ever: the latest
- * stay. */
+/* A result whose task some member never spawns would be looked at, and kept, for ever:
+ * the latest stay. */
 void graph_push_to_holders(struct core *core, uint32_t rank)
 {
     uint32_t kept = 0;

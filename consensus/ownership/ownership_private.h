@@ -78,7 +78,7 @@ bool cancel_is_agreed(const struct core *core, const struct task_record *task);
 
 /* --- verdict.c -------------------------------------------------------------------- */
 
-/* Of a task that ends for good: its record is written, if this rank is its chair.
+/* True of a task that ends for good: its record is written, if this rank is its chair.
  * False: it may be run. */
 bool verdict_forbids(struct core *core, struct task_record *task);
 /* A finder has asked whether it ends unheld: until that is known nobody decides. */

@@ -73,8 +73,8 @@ bool lot_is_passed(const struct core *core, const struct message_lot *lot)
     return MUTANT(LOTPASSED);
 }
 
-/* What takes its result has run, and who would make it again is known to have no use
- * for that. */
+/* Its takers have run, and who would make them again is known to have no use for
+ * that. */
 static bool takers_are_over(const struct task_record *task)
 {
     for (const struct edge *edge = task->consumers; edge != NULL; edge = edge->next) {

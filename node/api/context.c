@@ -79,7 +79,7 @@ static struct moot *context_new(const moot_options *options)
     return m;
 }
 
-/* Of rank 0, for all; its knobs stand behind it. */
+/* Rank 0 says these for all; its knobs stand behind them. */
 struct common_start {
     struct job_clock clock;
     struct moot_name name;

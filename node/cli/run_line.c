@@ -191,7 +191,7 @@ static void job_hear(struct run_line *line)
     }
 }
 
-/* What may be the launcher's waits no longer for the rest of it. */
+/* A row that may be the launcher's waits no longer for the rest of it. */
 static void rows_rest(struct run_line *line)
 {
     launcher_rows_rest(&line->rows, out_put, line);

@@ -12,8 +12,8 @@ struct run_line;
 /* Whether standard error is a place for it, and nobody has said that he wants none. */
 bool run_line_fits(void);
 
-/* Of a job of so many ranks, whose sheets go to that folder, which stays: with a line
- * or without, and with the launcher's rows or without.  NULL without memory.  All
+/* The line of a job of so many ranks, whose sheets go to that folder, which stays: it
+ * is shown or not, and with the launcher's rows or without.  NULL without memory.  All
  * functions accept NULL: there is neither then. */
 struct run_line *run_line_new(const char *sheets, int ranks, bool shows, bool holds);
 /* Passes on what the job has said, erases the line, and if `tells` says what was held

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the process, not of a moot: it ends once. */
+/* The process has one, and not each moot: it ends once. */
 static char lives_path[PATH_MAX], opens_path[PATH_MAX], finalizes_path[PATH_MAX];
 static pid_t marked; /* a forked child passes exit(), too; 0: there is no mark */
 

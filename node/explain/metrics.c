@@ -125,7 +125,7 @@ void metrics_path(struct text *path, const char *name, uint32_t rank, uint32_t s
     }
 }
 
-/* What is there is a device or a pipe, and not what took its place since. */
+/* The device or pipe that stands there, and not a file that took its place since. */
 static FILE *special_open(const char *path)
 {
     struct stat status;

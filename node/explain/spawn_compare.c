@@ -92,7 +92,7 @@ static bool kernels_differ(const struct entry *line, size_t count)
     return differ;
 }
 
-/* Of these ranks that say nothing of the line. */
+/* Those of these ranks that say nothing of the line. */
 static bool find_missing(const struct entry *begin, size_t count,
                          const struct rankset *complete, struct rankset *out)
 {
@@ -137,7 +137,7 @@ struct bytes_range {
     size_t first, last, size; /* first NO_BYTE: none differ */
 };
 
-/* Of the samples of two sides, taken in turn, the bytes that differ; false: they are
+/* The bytes in which the samples of two sides differ, taken in turn; false: they are
  * not the same tasks but for some bytes. */
 static bool compare_samples(const Moot__Account__Spawns *a,
                             const Moot__Account__Spawns *b, struct bytes_range *out)

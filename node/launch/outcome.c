@@ -116,8 +116,8 @@ static bool file_take(const char *directory, const char *name, struct rank_end *
     return true;
 }
 
-/* Of a moot that the rank closed, the sheet says what the plan did there; else what it
- * left when the plan struck. */
+/* The sheet of a moot that the rank closed says what the plan did there; else the file
+ * that it left when the plan struck. */
 static void left_take(const char *sheets, const struct sheet_name *name,
                       struct rank_end *end)
 {
@@ -243,7 +243,7 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
     return end->known ? RANK_FAILED : RANK_UNCLEAR;
 }
 
-/* It failed, and belonged to no moot. */
+/* A rank that failed, and belonged to no moot. */
 static bool failed_outside(const struct rank_end *end)
 {
     return end->known && end->status != 0 && !end->open && !end->removed;

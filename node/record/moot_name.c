@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the process and not of a context: what is named are files. */
+/* The process has one, and not each context: files are named so. */
 static atomic_uint opened_as_first;
 
 static bool launcher_rank(uint32_t *out)

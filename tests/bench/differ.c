@@ -93,7 +93,7 @@ static void run_block(struct kit *kit, const struct options *options,
     free(order);
 }
 
-/* Of the largest rank, and of all. */
+/* Memory is that of the largest rank, time that of all. */
 static void look(struct kit *kit, double *resident, double *used)
 {
     double mine[2] = {kit_resident_bytes(), used_s()};

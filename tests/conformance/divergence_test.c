@@ -121,7 +121,7 @@ static void nobody_who_may_own_it_holds(struct seat *seat)
     }
 }
 
-/* Of a task that all have released, and that is long forgotten, the story says so; that
+/* The story of a task that all have released, and that is long forgotten, says so; that
  * nobody holds it is then decided. */
 static void asks_too_late(struct seat *seat)
 {

@@ -54,7 +54,7 @@ static void size_beyond(struct kit *kit)
     kit->ranks[1].account.size = LIMIT_RANKS + 1;
 }
 static void rank_beyond(struct kit *kit) { kit->ranks[1].account.rank = 3; }
-/* What a program spawned at some lines. */
+/* Spawns of a program at some lines. */
 static void spawn_lines(struct kit *kit, size_t lines, size_t samples, size_t bytes)
 {
     static uint8_t sample[LIMIT_ACCOUNT_SAMPLE_BYTES + 1];

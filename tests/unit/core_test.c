@@ -577,7 +577,7 @@ static void what_waits_for_a_lease_is_on_no_circle(void **state)
     bench_close();
 }
 
-/* What a hash says of its task is so, or nobody holds it. */
+/* A task is as its hash says, or nobody holds it. */
 static void a_spec_has_the_facts_of_its_hash(void **state)
 {
     (void)state;

@@ -66,7 +66,7 @@ static void need(uint32_t rank, int number, moot_hash hash, uint64_t wait)
 
 enum { PARTS = 12 };
 
-/* Whoever their chairs are; along a tree a part of the members is told twice. */
+/* Each rank is the chair in turn; along a tree a part of the members is told twice. */
 static void what_one_wait_needs_fails_in_one_round(void **state)
 {
     (void)state;

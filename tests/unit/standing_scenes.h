@@ -69,7 +69,7 @@ static void demand_of_a_parked_chair(struct kit *kit)
     kit->ranks[1].lane.state = CORE_LANE_PARKED;
 }
 
-/* It is ready at a rank that is parked. */
+/* The task is ready at a rank that is parked. */
 static void ready_at_a_parked_rank(struct kit *kit)
 {
     ready_and_nobody_runs_it(kit);

@@ -43,7 +43,7 @@ static int spawn_among(uint32_t rank, moot_hash hash, uint64_t candidates)
     return spawn_with(rank, GHOST, hash, reg);
 }
 
-/* It spawns it, and waits. */
+/* The rank spawns it, and waits. */
 static void check_told(uint32_t rank, moot_hash ghost, uint64_t candidates)
 {
     bench.ended[rank][GHOST] = 0;
@@ -56,7 +56,7 @@ static void check_told(uint32_t rank, moot_hash ghost, uint64_t candidates)
     end_wait(rank, ghost);
 }
 
-/* Whoever its chair is, and whoever spawns it. */
+/* Each rank is the chair once for each that spawns it. */
 static void who_spawns_it_later_is_told_the_same(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void a_wait_that_was_given_up_decides_nothing(void **state)
     }
 }
 
-/* Who has it for an input learns why. */
+/* A task that has it for an input ends with the reason. */
 static void what_takes_it_fails(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void leave(uint32_t rank)
     assert_int_equal(step(rank, &event), MOOT_OK);
 }
 
-/* It has asked itself, and nobody else knows. */
+/* The chair has asked itself, and nobody else knows. */
 static void a_chair_that_leaves_hands_it_over(void **state)
 {
     (void)state;

@@ -4,9 +4,9 @@
 #include "consensus/sim/checks/chaos_checker_private.h"
 #include "hashing/placement.h"
 
-/* Of a view since which these are gone: could they have started it, and nobody else
- * know?  Its chair with a quorum of its voters; or so many that, by certificates, they
- * had a view of their own. */
+/* These are gone since a view: could they have started it then, and nobody else know?
+ * Its chair with a quorum of its voters; or so many that, by certificates, they had a
+ * view of their own. */
 static bool could_hide_a_start(const struct storm_checker *checker,
                                const struct sim *sim, uint32_t task,
                                const struct rankset *members,

@@ -501,8 +501,8 @@ static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
     rankset_release(&here);
 }
 
-/* It ran, on nobody who is still there, and nobody who is has its bytes; and another
- * run gives others, or nobody is there to make it again. */
+/* RESULT_LOST is right if it ran, on nobody who is still there, and nobody who is has
+ * its bytes; and another run gives others, or nobody is there to make it again. */
 static void check_lost(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {

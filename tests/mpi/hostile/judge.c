@@ -197,7 +197,7 @@ static bool lost_before(const struct court *court, uint32_t rank)
     return false;
 }
 
-/* Whoever was still to spawn it waited for what is lost. */
+/* The ranks that were still to spawn it waited for something that is lost. */
 static bool behind_lost(const struct court *court)
 {
     uint64_t holders = recipe_of(court)->holders & ~court->gone;
@@ -322,7 +322,7 @@ static int judge_end(const struct court *court)
     return complain(court, what, end->story);
 }
 
-/* What all ranks together may not have done. */
+/* Rules for all ranks together. */
 static int judge_task(const struct court *court)
 {
     uint32_t all = 0, living = 0, well = 0, ill = 0;
