@@ -10,9 +10,6 @@
 
 /* X(NAME, "what is left out") */
 #define MUTANTS(X)                                                                     \
-    X(CRASHONCE, "one death in its kernel ends a task")                                \
-    X(CRASHUNCOUNTED, "ranks that died of a task are not counted")                     \
-    X(CRASHMUTE, "nobody reports who died of a task")                                  \
     X(AMNESIA, "a chair that registers a task late claims it although it yielded it")  \
     X(BLOCKEDONLY, "a blocked chair yields without looking at the demand bound")       \
     X(NOBOUND, "the demand bound is not passed on to the inputs of owned tasks")       \
@@ -147,7 +144,17 @@
     X(GIVENUPASKS, "a wait that was given up counts as one that lasts")                \
     X(WATCHALL, "all results that lanes waited for stay, in case another comes")       \
     X(LOTONCE, "of a once task that goes in a lot nothing is kept")                    \
-    X(LOTUNTOLD, "a chair that has passed a task yields it to nobody unasked")
+    X(LOTUNTOLD, "a chair that has passed a task yields it to nobody unasked")         \
+    X(CRASHONCE, "one death in its kernel ends a task")                                \
+    X(CRASHUNCOUNTED, "ranks that died of a task are not counted")                     \
+    X(CRASHMUTE, "nobody reports who died of a task")                                  \
+    X(CRASHTWICE, "who hears twice of a death counts it twice")                        \
+    X(CRASHMOVED, "deaths are reported of keys that have moved, and no others")        \
+    X(CRASHLATE, "who learns of a death when the view has gone on tells nobody")       \
+    X(CRASHGIVEN, "a chair decides on owners whatever deaths it has heard of since")   \
+    X(CRASHRUNNING, "what somebody runs ends when enough have died of it")             \
+    X(CRASHSURE, "a once task of which enough have died is CRASHED as any other")      \
+    X(CRASHAGAIN, "one that is idempotent is run again, whoever has died of it")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

@@ -120,7 +120,8 @@ static uint32_t judge(const struct core *core, const struct task_record *task)
             return found->owner;
         }
         /* No copy is left: a pure task is run again, unless that would tell. */
-    } else if (found != NULL && found->running != NOBODY) {
+    } else if (found != NULL && found->running != NOBODY &&
+               !(MUTANT(CRASHRUNNING) && crash_is_deadly(core, task))) {
         return found->running;
     }
     if (found != NULL && found->ends.code != 0) {
@@ -129,8 +130,10 @@ static uint32_t judge(const struct core *core, const struct task_record *task)
     if (found != NULL && is_lost(task)) {
         return REC_LOST;
     }
-    if (crash_is_deadly(core, task) && !task->finder) {
-        return hash_has(&task->hash, MOOT_HASH_ONCE) ? REC_MAYBE : REC_VERDICT;
+    bool again = hash_has(&task->hash, MOOT_HASH_IDEMPOTENT) && MUTANT(CRASHAGAIN);
+    if (crash_is_deadly(core, task) && !task->finder && !again) {
+        bool once = hash_has(&task->hash, MOOT_HASH_ONCE) && !MUTANT(CRASHSURE);
+        return once ? REC_MAYBE : REC_VERDICT;
     }
     /* Who cannot tell that it is the chair takes only what was found for an answer. */
     return task->finder ? NOBODY : presume_judge(core, task);

@@ -78,11 +78,11 @@ static bool has_lost(const struct core *core, const struct task_record *task)
 
 /* In each view, whether the key has moved or not: its chair may not have seen them. */
 static void report_crashes(struct core *core, struct mail *mail,
-                           const struct task_record *task)
+                           const struct task_record *task, bool moved)
 {
     const struct rankset *crashes = &task_ext(task)->crashes;
     for (uint32_t rank = rankset_next(crashes, 0);
-         rank < core->size && !MUTANT(CRASHMUTE);
+         rank < core->size && !MUTANT(CRASHMUTE) && (moved || !MUTANT(CRASHMOVED));
          rank = rankset_next(crashes, rank + 1)) {
         mail_to_chair(core, mail, task,
                       (struct message_entry){
@@ -121,7 +121,7 @@ static void report_task(struct core *core, struct mail *mail,
     if (task_ends_with(task) != 0 && moved && !MUTANT(VERDICTMUTE)) {
         mail_to_chair(core, mail, task, verdict_entry(core, task));
     }
-    report_crashes(core, mail, task);
+    report_crashes(core, mail, task, moved);
     if (task->maybe) {
         entry.what = REPORT_MAYBE;
         entry.epoch = task_ext(task)->accepted_epoch;

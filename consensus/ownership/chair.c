@@ -315,6 +315,9 @@ void chair_retest(struct core *core, struct task_record *task)
         }
         return;
     }
+    if (!core->membership.no_quorum && verdict_crashes(core, task)) {
+        return;
+    }
     chair_claim(core, task);
     if (task->rec == REC_MAYBE) {
         if (!core->membership.no_quorum ||
@@ -389,6 +392,9 @@ static bool yield_when_quiet(struct core *core, struct task_record *task)
     if (task->requests->balloting || task->chair != core->rank || task->finder ||
         core->membership.no_quorum) {
         return false;
+    }
+    if (verdict_crashes(core, task)) {
+        return !task->requests->undecided;
     }
     uint32_t winner = preferred_holder(core, task);
     if (winner == NOBODY) {

@@ -19,7 +19,11 @@ void crash_note(struct core *core, struct task_record *task, uint32_t rank)
         core->stats.refused++; /* a peer's word */
         return;
     }
-    if (!rankset_add(&task_ext_get(core, task)->crashes, rank)) {
+    struct rankset *crashes = &task_ext_get(core, task)->crashes;
+    if (MUTANT(CRASHTWICE) && rankset_has(crashes, rank)) {
+        rank = (rank + 1) % core->size;
+    }
+    if (!rankset_add(crashes, rank)) {
         core->broken = true;
     }
 }
@@ -61,7 +65,7 @@ int crash_on_event(struct core *core, const struct core_event *event)
         return MOOT_ERR_NO_MEMORY;
     }
     crash_note(core, task, rank);
-    if (!rankset_has(&core->members, rank)) {
+    if (!rankset_has(&core->members, rank) && !MUTANT(CRASHLATE)) {
         tell_chair(core, task, rank);
     }
     agenda_add(core, task, AGENDA_TEST);

@@ -81,6 +81,8 @@ bool cancel_is_agreed(const struct core *core, const struct task_record *task);
 /* True of a task that ends for good: its record is written, if this rank is its chair.
  * False: it may be run. */
 bool verdict_forbids(struct core *core, struct task_record *task);
+/* Enough ranks have died of it, so its chair, this rank, ends it; false if not. */
+bool verdict_crashes(struct core *core, struct task_record *task);
 /* A finder has asked whether it ends unheld: until that is known nobody decides. */
 bool verdict_holds_back(const struct task_record *task);
 /* This rank, a finder, has asked, and has heard of a holder: it goes on. */

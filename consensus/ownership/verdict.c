@@ -95,7 +95,7 @@ void verdict_decide(struct core *core, struct task_record *task, int32_t code)
 /* Enough ranks have died of it, as was learnt after its chair had looked at it. */
 static bool is_to_crash(const struct core *core, const struct task_record *task)
 {
-    return crash_is_deadly(core, task) && task->rec == NOBODY &&
+    return crash_is_deadly(core, task) && !MUTANT(CRASHGIVEN) && task->rec == NOBODY &&
            task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING &&
            !hash_has(&task->hash, MOOT_HASH_ONCE);
 }
@@ -105,10 +105,18 @@ int32_t verdict_of_crashes(const struct task_record *task)
     return task->seen ? MOOT_ERR_RESULT_LOST : MOOT_ERR_CRASHED;
 }
 
+bool verdict_crashes(struct core *core, struct task_record *task)
+{
+    bool deadly = task_ends_with(task) == 0 && is_to_crash(core, task);
+    if (deadly) {
+        verdict_decide(core, task, verdict_of_crashes(task));
+    }
+    return deadly;
+}
+
 bool verdict_forbids(struct core *core, struct task_record *task)
 {
-    if (task_ends_with(task) == 0 && is_to_crash(core, task)) {
-        verdict_decide(core, task, verdict_of_crashes(task));
+    if (verdict_crashes(core, task)) {
         return true;
     }
     if (task_ends_with(task) != 0 && !MUTANT(VERDICTRUNS)) {

@@ -132,6 +132,104 @@ static void a_once_task_may_have_run(void **state)
     bench_close();
 }
 
+/* An idempotent one is run again, but not for ever. */
+static void an_idempotent_one_may_have_run_too(void **state)
+{
+    (void)state;
+    open_bench(6);
+    moot_hash poison = chaired_by(1, 0, MOOT_HASH_ONCE | MOOT_HASH_IDEMPOTENT);
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        const struct core_register reg = {.flags =
+                                              CORE_TASK_ONCE | CORE_TASK_IDEMPOTENT};
+        assert_int_equal(spawn_with(rank, POISON, poison, reg), MOOT_OK);
+        begin_wait(rank, poison);
+    }
+    pass(5 * MS);
+    die_of((uint32_t)bench.ran_on[POISON], 0x3f, poison);
+    assert_int_equal(bench.runs[POISON], 2);
+    check_ended(0);
+    die_of((uint32_t)bench.ran_on[POISON], 0x3f, poison);
+    assert_int_equal(bench.runs[POISON], 2);
+    check_ended(MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+/* Its chair lives, and cannot see what the others die of. */
+static void a_chair_that_stays_is_told(void **state)
+{
+    (void)state;
+    open_bench(6);
+    moot_hash poison = chaired_by(1, 0, 0);
+    for (uint32_t rank = 2; rank < bench.size; rank++) {
+        spawn(rank, POISON, poison);
+        begin_wait(rank, poison);
+    }
+    close_rank(0);
+    close_rank(1);
+    pass(5 * MS);
+    die_of((uint32_t)bench.ran_on[POISON], 1, poison);
+    assert_int_equal(bench.runs[POISON], 2);
+    die_of((uint32_t)bench.ran_on[POISON], 1, poison);
+    assert_int_equal(bench.runs[POISON], 2);
+    assert_int_equal(bench.ended[5][POISON], MOOT_ERR_CRASHED);
+    bench_close();
+}
+
+/* One that never spawns the task claims nothing; it gives nothing away, either. */
+static void a_chair_that_lacks_it_looks_too(void **state)
+{
+    (void)state;
+    open_bench(5);
+    moot_hash poison = chaired_by(1, 0, 0);
+    see_crash(1, 2, poison);
+    see_crash(1, 3, poison);
+    spawn(4, POISON, poison);
+    begin_wait(4, poison);
+    close_rank(1);
+    pass(100 * MS);
+    assert_int_equal(bench.runs[POISON], 0);
+    assert_int_equal(bench.ended[4][POISON], MOOT_ERR_CRASHED);
+    bench_close();
+}
+
+/* Other ranks died of it while they were not heard, and it was given to this one. */
+static void who_runs_it_goes_on(void **state)
+{
+    (void)state;
+    open_bench(5);
+    moot_hash poison = chaired_by(1, 0, 0);
+    for (uint32_t rank = 0; rank < bench.size; rank += 4) {
+        spawn(rank, POISON, poison);
+        begin_wait(rank, poison);
+    }
+    close_rank(1);
+    pass(5 * MS);
+    assert_int_equal(bench.ran_on[POISON], 0);
+    die_of(2, 0x1f, poison);
+    die_of(3, 0x1f, poison);
+    die_of(1, 0, poison); /* its chair */
+    assert_int_equal(bench.runs[POISON], 1);
+    check_ended(0);
+    bench_close();
+}
+
+/* The view has gone on without the dead when somebody learns of what they died. */
+static void the_chair_hears_of_what_is_learnt_late(void **state)
+{
+    (void)state;
+    open_bench(5);
+    moot_hash poison = chaired_by(1, 0, 0);
+    die_of(2, 0, poison);
+    die_of(3, 0, poison);
+    see_crash(4, 2, poison);
+    see_crash(4, 3, poison);
+    pass(5 * MS);
+    spawn_all(poison);
+    assert_int_equal(bench.runs[POISON], 0);
+    check_ended(MOOT_ERR_CRASHED);
+    bench_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +237,11 @@ int main(void)
         cmocka_unit_test(a_rank_counts_once),
         cmocka_unit_test(who_learns_it_late_tells_the_chair),
         cmocka_unit_test(a_once_task_may_have_run),
+        cmocka_unit_test(an_idempotent_one_may_have_run_too),
+        cmocka_unit_test(a_chair_that_stays_is_told),
+        cmocka_unit_test(a_chair_that_lacks_it_looks_too),
+        cmocka_unit_test(who_runs_it_goes_on),
+        cmocka_unit_test(the_chair_hears_of_what_is_learnt_late),
     };
     bench_break_a_rule();
     return cmocka_run_group_tests(tests, NULL, NULL);
