@@ -154,7 +154,8 @@
     X(CRASHGIVEN, "a chair decides on owners whatever deaths it has heard of since")   \
     X(CRASHRUNNING, "what somebody runs ends when enough have died of it")             \
     X(CRASHSURE, "a once task of which enough have died is CRASHED as any other")      \
-    X(CRASHAGAIN, "one that is idempotent is run again, whoever has died of it")
+    X(CRASHAGAIN, "one that is idempotent is run again, whoever has died of it")       \
+    X(CRASHKEPT, "who leaves keeps to itself who has died of a task")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

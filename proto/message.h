@@ -423,8 +423,8 @@ struct message_paxos {
 };
 
 /* REPORT member -> chair: what it has of the keys that the chair took over.
- * HANDOVER leaver -> next chair: what it has accepted as a voter (ACCEPTED, MAYBE), and
- * how tasks end that it chairs (VERDICT). */
+ * HANDOVER leaver -> next chair: what it has accepted as a voter (ACCEPTED, MAYBE), how
+ * tasks end that it chairs (VERDICT), and who died of them (CRASH). */
 enum report_what {
     REPORT_OWN,
     REPORT_RESULT,

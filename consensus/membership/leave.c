@@ -353,9 +353,9 @@ static void hand_over_entry(struct core *core, const struct rankset *staying,
     core->membership.leave.untaken++;
 }
 
-/* Two things go with a leaver else: a voter's knowledge of a once task, for its next
- * chair; and a chair's decision how a task ends for good, of which perhaps nobody else
- * has heard. */
+/* Three things go with a leaver else: a voter's knowledge of a once task, for its next
+ * chair; a chair's decision how a task ends for good, of which perhaps nobody else has
+ * heard; and who has died of a task. */
 static void hand_over_known(struct core *core, const struct task_record *task,
                             const struct rankset *staying)
 {
@@ -372,6 +372,13 @@ static void hand_over_known(struct core *core, const struct task_record *task,
     if (task_ends_with(task) != 0 && chairs) {
         const struct message_entry ends = verdict_entry(core, task);
         hand_over_entry(core, staying, task, &ends);
+    }
+    for (uint32_t rank = rankset_next(&task_ext(task)->crashes, 0);
+         rank < core->size && !MUTANT(CRASHKEPT);
+         rank = rankset_next(&task_ext(task)->crashes, rank + 1)) {
+        const struct message_entry crash = {
+            .hash = task->hash, .what = REPORT_CRASH, .owner = rank};
+        hand_over_entry(core, staying, task, &crash);
     }
 }
 
@@ -474,6 +481,11 @@ static void remember(struct core *core, const struct message_entry *entry)
     if (task != NULL && entry->what == REPORT_VERDICT) {
         const struct task_end ends = verdict_from_entry(core, entry);
         verdict_learn(core, task, &ends);
+        return;
+    }
+    if (task != NULL && entry->what == REPORT_CRASH) {
+        crash_note(core, task, entry->owner);
+        agenda_add(core, task, AGENDA_TEST);
         return;
     }
     bool known = task == NULL || (task_ext(task)->accepted != NOBODY &&

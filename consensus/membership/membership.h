@@ -84,7 +84,8 @@ int leave_begin(struct core *core);
 /* Looks whether this rank has drained, and hands over what it has. */
 void leave_turn(struct core *core);
 void leave_on_leave(struct core *core, uint32_t from, const struct message *message);
-/* This rank has accepted an owner as a voter: it is to hand that over, too. */
+/* This rank has accepted an owner as a voter, or learnt of what another died: it is to
+ * hand that over, too. */
 void leave_on_accept(struct core *core);
 void leave_on_handover(struct core *core, uint32_t from,
                        const struct message_report *handover);

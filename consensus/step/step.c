@@ -247,6 +247,7 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
     case CORE_EV_LEAVE:
         return on_leave(core, event);
     case CORE_EV_CRASH:
+        leave_on_accept(core); /* if it leaves, it hands that on, too */
         return crash_on_event(core, event);
     case CORE_EV_DEAD:
         return on_dead(core, event);

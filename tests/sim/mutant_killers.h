@@ -226,6 +226,7 @@ static const struct killer killers[] = {
     {MUTANT_CRASHRUNNING, .bench = "crash_test"},
     {MUTANT_CRASHSURE, .bench = "crash_test"},
     {MUTANT_CRASHAGAIN, .bench = "crash_test"},
+    {MUTANT_CRASHKEPT, .bench = "crash_test"},
     {MUTANT_NOHOLD, .bench = "view_rules_test"},
     {MUTANT_NOREASK, .bench = "view_test"},
     {MUTANT_LEAVEPENDING, .bench = "core_test"},

@@ -230,6 +230,29 @@ static void the_chair_hears_of_what_is_learnt_late(void **state)
     bench_close();
 }
 
+/* The only one that could see it, and the chair that would have been told. */
+static void who_leaves_hands_it_on(void **state)
+{
+    (void)state;
+    open_bench(5);
+    moot_hash poison = chaired_by(1, 0, 0);
+    die_of(2, 1u << 1, poison);
+    die_of(3, 1u << 1, poison);
+    struct core_event leave = {.type = CORE_EV_LEAVE};
+    assert_int_equal(step(1, &leave), MOOT_OK);
+    pass(50 * MS);
+    assert_true(bench.left[1]);
+    for (uint32_t rank = 0; rank < bench.size; rank += 4) {
+        spawn(rank, POISON, poison);
+        begin_wait(rank, poison);
+    }
+    pass(50 * MS);
+    assert_int_equal(bench.runs[POISON], 0);
+    assert_int_equal(bench.ended[0][POISON], MOOT_ERR_CRASHED);
+    assert_int_equal(bench.ended[4][POISON], MOOT_ERR_CRASHED);
+    bench_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +265,7 @@ int main(void)
         cmocka_unit_test(a_chair_that_lacks_it_looks_too),
         cmocka_unit_test(who_runs_it_goes_on),
         cmocka_unit_test(the_chair_hears_of_what_is_learnt_late),
+        cmocka_unit_test(who_leaves_hands_it_on),
     };
     bench_break_a_rule();
     return cmocka_run_group_tests(tests, NULL, NULL);
