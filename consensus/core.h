@@ -126,8 +126,8 @@ enum core_event_type {
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
     CORE_EV_LEAVE, /* no wait of a lane is open; like CLOSE, but go as soon as nothing
                       is lost by it; UNSUPPORTED in strict mode */
-    CORE_EV_CRASH, /* a rank (.dead) died of its own fault in the kernel of this task;
-                      before DEAD is said of it */
+    CORE_EV_CRASH, /* a rank died of its own fault in the kernel of this task, or may
+                      have; before DEAD is said of it */
     CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed.
                       STATE: it may have removed this rank before, so that its death
                       certifies nothing here */
@@ -204,7 +204,11 @@ struct core_event {
         } close;
         struct {
             uint32_t rank;
-        } dead; /* CRASH, DEAD */
+            bool perhaps; /* in this kernel or in another: it is a suspect (T10) */
+        } crash;
+        struct {
+            uint32_t rank;
+        } dead;
         struct {
             uint32_t from; /* rank; UINT32_MAX: of none that this core knows */
             uint64_t uid;  /* its incarnation, from the envelope */
@@ -299,6 +303,7 @@ struct core_output {
             bool seen;    /* it has ended well before, as somebody knows, and its bytes
                              are gone: if it does not end well again, whatever keeps it
                              from that, end it with RESULT_LOST */
+            bool alone; /* it is a suspect: it runs while no other kernel does (T10) */
         } run;
         struct {
             uint32_t by;

@@ -10,6 +10,9 @@
 
 /* X(NAME, "what is left out") */
 #define MUTANTS(X)                                                                     \
+    X(SUSPECTMUTE, "nobody reports of which tasks a rank may have died")               \
+    X(SUSPECTUNTOLD, "an owner does not hear that its task is a suspect")              \
+    X(SUSPECTFREE, "a suspect runs beside other kernels")                              \
     X(AMNESIA, "a chair that registers a task late claims it although it yielded it")  \
     X(BLOCKEDONLY, "a blocked chair yields without looking at the demand bound")       \
     X(NOBOUND, "the demand bound is not passed on to the inputs of owned tasks")       \

@@ -174,7 +174,8 @@ struct message_decision {
     uint32_t cancelled_by; /* who has cancelled it, so that it is to end with that,
                               plus 1; 0: nobody */
     int32_t priority;
-    bool seen; /* it has ended well, as somebody knows, and its bytes are gone */
+    bool seen;  /* it has ended well, as somebody knows, and its bytes are gone */
+    bool alone; /* it is a suspect: no other kernel runs beside it (T10) */
 };
 
 /* How a RESULT's bytes come.  The core chooses: EAGER up to LIMIT_EAGER_BYTES; above
@@ -434,7 +435,8 @@ enum report_what {
     REPORT_SEEN, /* it knows that it ended well, and the bytes are gone: made again or
                     not, it is cancelled no more */
     REPORT_VERDICT, /* it ends with that code, as its chair has decided */
-    REPORT_CRASH    /* a rank died of its own fault in its kernel */
+    REPORT_CRASH,   /* a rank died of its own fault in its kernel; */
+    REPORT_SUSPECT  /* one may have: it is to run alone */
 };
 struct message_report {
     bool last; /* of this epoch from this sender to this receiver */
@@ -443,7 +445,7 @@ struct message_report {
         moot_hash hash;
         enum report_what what;
         uint32_t owner; /* RESULT: whose; ACCEPTED: the winner; VERDICT: who decided;
-                       CRASH: the rank that died */
+                       CRASH: the rank that died; SUSPECT: 0 */
         uint64_t
             epoch; /* ACCEPTED, MAYBE: in which it was accepted; VERDICT: likewise */
         bool has_payload; /* RESULT */

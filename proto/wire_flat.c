@@ -91,6 +91,7 @@ static const struct flat_field decision_fields[] = {
     UINT32(5, decision.cancelled_by),
     SINT32(6, decision.priority),
     BOOL(7, decision.seen),
+    BOOL(8, decision.alone),
 };
 static const struct flat_field result_fields[] = {
     FIXED64(1, result.owner_uid), UINT32(2, result.evidence), SINT32(3, result.status),

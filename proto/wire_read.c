@@ -163,6 +163,7 @@ static bool get_decision(struct reader *reader, const Moot__Message *message,
     to->cancelled_by = from->cancelled_by;
     to->priority = from->priority;
     to->seen = from->seen;
+    to->alone = from->alone;
     to->askers = askers;
     to->asker_count = count;
     return true;

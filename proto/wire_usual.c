@@ -260,7 +260,7 @@ static bool is_usual_decision(const struct message *message)
     const struct message_decision *decision = &message->u.decision;
     return decision->asker_count == 0 && decision->evidence > EVIDENCE_NONE &&
            decision->evidence < EVIDENCE_END && decision->cancelled_by == 0 &&
-           decision->priority == 0 && !decision->seen;
+           decision->priority == 0 && !decision->seen && !decision->alone;
 }
 
 static size_t put_decision(const struct message *message, uint8_t *bytes)

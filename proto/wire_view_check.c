@@ -175,7 +175,7 @@ const char *wire_check_report(const struct message *message)
         if (hash_is_zero(&entry->hash)) {
             return "a hash in a list is zero";
         }
-        if (entry->what > REPORT_CRASH) {
+        if (entry->what > REPORT_SUSPECT) {
             return "REPORT: no such thing to report";
         }
         if (entry->owner >= LIMIT_RANKS) {

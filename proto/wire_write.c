@@ -115,6 +115,7 @@ static void put_decision(struct encoder *encoder, const struct message *message)
     to->cancelled_by = decision->cancelled_by;
     to->priority = decision->priority;
     to->seen = decision->seen;
+    to->alone = decision->alone;
     to->n_asker_ranks = to->n_asker_wants = to->n_asker_needs = count;
     to->asker_needs = wire_scratch_take(encoder, count * sizeof(*to->asker_needs));
     to->asker_ranks = wire_scratch_take(encoder, count * sizeof(*to->asker_ranks));

@@ -353,6 +353,23 @@ static void hand_over_entry(struct core *core, const struct rankset *staying,
     core->membership.leave.untaken++;
 }
 
+/* Who died of it, of which perhaps nobody who stays could learn. */
+static void hand_over_crashes(struct core *core, const struct task_record *task,
+                              const struct rankset *staying)
+{
+    struct message_entry entry = {.hash = task->hash, .what = REPORT_CRASH};
+    const struct rankset *crashes = &task_ext(task)->crashes;
+    for (uint32_t rank = rankset_next(crashes, 0); rank < core->size;
+         rank = rankset_next(crashes, rank + 1)) {
+        entry.owner = rank;
+        hand_over_entry(core, staying, task, &entry);
+    }
+    if (task->suspect) {
+        entry = (struct message_entry){.hash = task->hash, .what = REPORT_SUSPECT};
+        hand_over_entry(core, staying, task, &entry);
+    }
+}
+
 /* Three things go with a leaver else: a voter's knowledge of a once task, for its next
  * chair; a chair's decision how a task ends for good, of which perhaps nobody else has
  * heard; and who has died of a task. */
@@ -373,12 +390,8 @@ static void hand_over_known(struct core *core, const struct task_record *task,
         const struct message_entry ends = verdict_entry(core, task);
         hand_over_entry(core, staying, task, &ends);
     }
-    for (uint32_t rank = rankset_next(&task_ext(task)->crashes, 0);
-         rank < core->size && !MUTANT(CRASHKEPT);
-         rank = rankset_next(&task_ext(task)->crashes, rank + 1)) {
-        const struct message_entry crash = {
-            .hash = task->hash, .what = REPORT_CRASH, .owner = rank};
-        hand_over_entry(core, staying, task, &crash);
+    if (!MUTANT(CRASHKEPT)) {
+        hand_over_crashes(core, task, staying);
     }
 }
 
@@ -486,6 +499,10 @@ static void remember(struct core *core, const struct message_entry *entry)
     if (task != NULL && entry->what == REPORT_CRASH) {
         crash_note(core, task, entry->owner);
         agenda_add(core, task, AGENDA_TEST);
+        return;
+    }
+    if (task != NULL && entry->what == REPORT_SUSPECT) {
+        crash_suspect(task);
         return;
     }
     bool known = task == NULL || (task_ext(task)->accepted != NOBODY &&

@@ -72,6 +72,9 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
             agenda_add(core, task, AGENDA_TEST);
         }
         break;
+    case REPORT_SUSPECT:
+        crash_suspect(task);
+        break;
     case REPORT_VERDICT:
         found->ends = verdict_from_entry(core, entry);
         if (!task->frozen) { /* else it is judged with all that is reported */
@@ -147,6 +150,13 @@ static bool was_seen(const struct task_record *task)
     return found != NULL && (found->seen || found->owner != NOBODY) && !MUTANT(UNSEEN);
 }
 
+/* Whoever ran it lived. */
+static bool ended_well(const struct task_record *task)
+{
+    const struct recovery *found = task_ext(task)->recovery;
+    return found != NULL && found->owner != NOBODY;
+}
+
 /* As is reported of it; else enough ranks have died of it, which is decided now. */
 static struct task_end end_of(const struct core *core, const struct task_record *task)
 {
@@ -170,6 +180,7 @@ static void decide_frozen(struct core *core)
         }
         task->rec = judge(core, task);
         task->seen |= was_seen(task);
+        task->suspect &= !ended_well(task);
         if (task->rec == REC_VERDICT) {
             task_ext_get(core, task)->ends = end_of(core, task);
         }

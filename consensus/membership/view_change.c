@@ -88,6 +88,11 @@ static void report_crashes(struct core *core, struct mail *mail,
                       (struct message_entry){
                           .hash = task->hash, .what = REPORT_CRASH, .owner = rank});
     }
+    if (task->suspect && !MUTANT(SUSPECTMUTE)) {
+        mail_to_chair(
+            core, mail, task,
+            (struct message_entry){.hash = task->hash, .what = REPORT_SUSPECT});
+    }
 }
 
 static void report_task(struct core *core, struct mail *mail,

@@ -6,6 +6,9 @@
  * hears of one twice counts it once.  Hosts tell of those that they could see; each
  * member reports its set to the task's chair in each view, and to it alone what it
  * learns later.  A chair takes what it is told for its own, so that it is reported on.
+ *
+ * Where hosts cannot tell which of several kernels it was, all are suspects: that goes
+ * the same way, and by a decision to the owner, whose host runs it alone.
  */
 #include "consensus/ownership/ownership_private.h"
 
@@ -28,6 +31,13 @@ void crash_note(struct core *core, struct task_record *task, uint32_t rank)
     }
 }
 
+void crash_suspect(struct task_record *task)
+{
+    if (task->have == CORE_HAVE_NOTHING) { /* else who ran it lives on */
+        task->suspect = true;
+    }
+}
+
 bool crash_is_deadly(const struct core *core, const struct task_record *task)
 {
     const uint32_t limit = core->options.crashes;
@@ -37,15 +47,15 @@ bool crash_is_deadly(const struct core *core, const struct task_record *task)
 }
 
 /* To the chair of this view, whose reports are in already. */
-static void tell_chair(struct core *core, const struct task_record *task, uint32_t rank)
+static void tell_chair(struct core *core, const struct task_record *task,
+                       const struct message_entry *said)
 {
     struct message_entry *entry = out_borrow(core, sizeof(*entry));
     struct message *message = entry != NULL && task->chair != core->rank
                                   ? out_send(core, task->chair, MESSAGE_REPORT, NULL)
                                   : NULL;
     if (message != NULL) {
-        *entry = (struct message_entry){
-            .hash = task->hash, .what = REPORT_CRASH, .owner = rank};
+        *entry = *said;
         message->u.report = (struct message_report){.count = 1, .entry = entry};
     }
 }
@@ -53,7 +63,7 @@ static void tell_chair(struct core *core, const struct task_record *task, uint32
 int crash_on_event(struct core *core, const struct core_event *event)
 {
     assert(event->type == CORE_EV_CRASH);
-    const uint32_t rank = event->u.dead.rank;
+    const uint32_t rank = event->u.crash.rank;
     if (rank >= core->size || rank == core->rank) {
         return MOOT_ERR_INVALID;
     }
@@ -64,9 +74,16 @@ int crash_on_event(struct core *core, const struct core_event *event)
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    crash_note(core, task, rank);
+    struct message_entry said = {.hash = task->hash, .what = REPORT_SUSPECT};
+    if (event->u.crash.perhaps) {
+        crash_suspect(task);
+    } else {
+        crash_note(core, task, rank);
+        said.what = REPORT_CRASH;
+        said.owner = rank;
+    }
     if (!rankset_has(&core->members, rank) && !MUTANT(CRASHLATE)) {
-        tell_chair(core, task, rank);
+        tell_chair(core, task, &said);
     }
     agenda_add(core, task, AGENDA_TEST);
     return MOOT_OK;

@@ -318,6 +318,7 @@ HOT static void run(struct core *core, struct task_record *task, uint32_t by)
                                                  : MOOT_OK;
         output->u.run.by = by;
         output->u.run.seen = task->seen;
+        output->u.run.alone = task->suspect && !MUTANT(SUSPECTFREE);
     }
 }
 
@@ -487,6 +488,7 @@ int graph_done(struct core *core, struct task_record *task, int32_t status,
     assert(task->missing == 0);
     task->own = CORE_OWN_DONE;
     task->have = CORE_HAVE_DATA;
+    task->suspect = false;
     task->status = status;
     task->size = size;
     assert(core->ownership.running > 0);
@@ -586,6 +588,7 @@ enum graph_taken graph_on_result(struct core *core, uint32_t from,
     task->status = result->status;
     task->size = result->size;
     task->have = bare ? CORE_HAVE_BARE : CORE_HAVE_DATA;
+    task->suspect = false;
     task->verdict = false;
     task->pulled = false;
     struct core_output *output = out_add(core, CORE_OUT_RESULT, task);
@@ -650,6 +653,7 @@ bool graph_on_decision(struct core *core, uint32_t from, struct task_record *tas
     }
     demand_pass_on(core, task, need, decision->asker_count > 0);
     task->seen |= decision->seen;
+    task->suspect |= decision->alone;
     cancel_on_decision(core, task, decision);
     return true;
 }

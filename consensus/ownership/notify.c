@@ -40,6 +40,7 @@ static void send_decision(struct core *core, struct task_record *task,
                                   .askers = askers,
                                   .asker_count = count};
     message->u.decision.seen = task->seen && !MUTANT(SEENALONE);
+    message->u.decision.alone = task->suspect && !MUTANT(SUSPECTUNTOLD);
     if (cancel_is_agreed(core, task)) {
         message->u.decision.cancelled_by = task_ext(task)->canceller + 1;
         task->cancel_told = true;

@@ -121,9 +121,11 @@ void notify_decide_again(struct core *core,
 
 /* --- crash.c ---------------------------------------------------------------------- */
 
-/* That rank died of its own fault in the task's kernel. */
+/* That rank died of its own fault in the task's kernel, or may have. */
 int crash_on_event(struct core *core, const struct core_event *event);
 void crash_note(struct core *core, struct task_record *task, uint32_t rank);
+/* One may have: it is to run alone. */
+void crash_suspect(struct task_record *task);
 /* As many have as end a task. */
 bool crash_is_deadly(const struct core *core, const struct task_record *task);
 

@@ -192,6 +192,7 @@ struct task_record {
     bool owner_asked : 1; /* its owner has asked in this epoch to let it go: it ended */
     bool passed : 1;      /* as its chair: this rank's program is a window past it */
     bool named : 1;       /* the program has named it and never spawned it */
+    bool suspect : 1;     /* a rank may have died of it: it runs alone (T10) */
     uint8_t room_inputs;  /* so many edges fit behind it */
     uint16_t after_count; /* the last of its inputs, which are order only */
 };

@@ -11,6 +11,7 @@
 #include "node/api/listing.h"
 #include "node/api/wiring.h"
 #include "node/compose/chain.h"
+#include "node/config/ending.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/engine/inbox.h"
@@ -27,6 +28,7 @@
 #include "node/record/job_clock.h"
 #include "node/record/moot_name.h"
 #include "node/record/trace.h"
+#include "node/schedule/self_end.h"
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
 #include "node/spawn/spawn.h"
@@ -183,6 +185,7 @@ static int make_parts(struct moot *m, char *story)
     const bool may_ask = inquiry_open(m) && spawn_table_open(m);
     trace_open(m);
     const bool told = board_open(m);
+    ending_when_exits(self_end_on_exit);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
     const bool lists = listing_begin(m);

@@ -15,6 +15,7 @@
 #include "node/schedule/descendants.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/priority.h"
+#include "node/schedule/self_end.h"
 #include "node/schedule/task_end.h"
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"
@@ -61,7 +62,7 @@ const struct engine_hooks wiring = {
     .turn_ends = faults_end_turn,
     .press = window_press,
     .chores = {members_look, report_look, leaks_look, door_look, trace_look,
-               exec_look_at_limit},
+               self_end_look},
     .helped = workers_stand_in,
     .watch_is_due = observe_is_due,
     .tell_watches = observe_tell,

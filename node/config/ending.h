@@ -29,6 +29,11 @@ void ending_opened(void);
 
 void ending_finalizes(void);
 
+/* Called when the process passes exit(), in the thread that does; not in a forked
+ * child.
+ */
+void ending_when_exits(void (*see)(void));
+
 struct ending {
     int signal;         /* 0: it ended by itself, */
     int status;         /* with this, */

@@ -259,8 +259,11 @@ struct resting {
  */
 struct moot_schedule {
     struct ready ready;
-    uint32_t running;  /* kernels begun and not ended */
-    struct run **runs; /* run_count of them: their kernels' and spare ones */
+    uint32_t running;    /* kernels begun and not ended, */
+    uint32_t on_threads; /* and those of them that do not wait */
+    bool any_alone;      /* some task was given out to run alone, ever, */
+    bool alone;          /* and one does so now */
+    struct run **runs;   /* run_count of them: their kernels' and spare ones */
     struct run *spare_runs, *going_on; /* lists: without a kernel; whose wait is over */
     uint32_t run_count, spare_run_count;
     struct resting resting;

@@ -54,11 +54,12 @@ struct task {
         struct core_entry entry; /* for the core, by task_entry() */
     };
     uint32_t handle_count;
-    uint32_t pins;    /* waits for it, checks that read it (verify.h), and its run */
-    uint32_t tickets; /* that stand for it, or have it as an input (task_handle.h) */
-    uint16_t queued;  /* items of the ready queue that name it */
-    bool cancelled;   /* __atomic: too late, but its kernel may ask */
-    uint8_t stage;    /* enum task_stage */
+    uint32_t pins;     /* waits for it, checks that read it (verify.h), and its run */
+    uint32_t tickets;  /* that stand for it, or have it as an input (task_handle.h) */
+    uint16_t queued;   /* items of the ready queue that name it */
+    bool cancelled;    /* __atomic: too late, but its kernel may ask */
+    uint8_t stage : 7; /* enum task_stage */
+    bool alone : 1;    /* a suspect: it runs while no other kernel does */
     bool pending : 1; /* spawned, and with a queue: filled in, not registered (ticket.h)
                        */
     bool held : 1;    /* registered with the core */

@@ -7,6 +7,7 @@
 #include "node/engine/dispatch.h"
 #include "node/engine/engine.h"
 #include "node/engine/lane_scope.h"
+#include "node/tasks/board.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,16 @@ struct lane *lane_look(const struct bond *bond)
     return lane;
 }
 
+const struct lane *lane_in_kernel(void)
+{
+    const struct thread *thread = this_thread(false);
+    const struct lane *lane = thread != NULL ? thread->lanes : NULL;
+    while (lane != NULL && lane->call == NULL) {
+        lane = lane->next_of_thread;
+    }
+    return lane;
+}
+
 const char *lane_error(const struct moot *m)
 {
     const struct thread *thread = this_thread(false);
@@ -281,6 +292,7 @@ int lane_enrol(struct moot *m, struct lane *lane)
         lane->number = number;
         lane->state = CORE_LANE_RUNNING;
         m->engine.lane_numbers[number] = 1;
+        board_add_outside(m, !lane->here);
     }
     return error;
 }

@@ -33,6 +33,9 @@ struct lane *lane_look(const struct bond *bond);
  * be another if a kernel has waited meanwhile.  A thread at its end keeps its own. */
 struct lane *lane_now(const struct moot *m, struct lane *lane);
 
+/* This thread's that is in a kernel, in whatever context; NULL: none is. */
+const struct lane *lane_in_kernel(void);
+
 /* Takes all lanes out of a context that closes.  Under the lock. */
 void lanes_leave(struct moot *m);
 bool lanes_any_parked(const struct moot *m); /* under the lock */

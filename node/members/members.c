@@ -141,10 +141,12 @@ static void say_what_the_launcher_does(struct moot *m, uint32_t rank)
     }
 }
 
-static void tell_crash(struct moot *m, uint32_t rank, const moot_hash *hash)
+static void tell_crash(struct moot *m, uint32_t rank, const moot_hash *hash,
+                       bool perhaps)
 {
     struct core_event event = {.type = CORE_EV_CRASH, .hash = *hash};
-    event.u.dead.rank = rank;
+    event.u.crash.rank = rank;
+    event.u.crash.perhaps = perhaps;
     engine_step(m, &event);
 }
 

@@ -21,7 +21,6 @@
 #include "node/tasks/kernel.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -82,6 +81,8 @@ void exec_carry_run(struct moot *m, const struct core_output *output)
     assert(task != NULL && task->stage == TASK_IDLE);
     task->own = true;
     task->seen = output->u.run.seen;
+    task->alone = output->u.run.alone;
+    m->schedule.any_alone |= task->alone;
     const bool taken_over = members_take_over(m, task);
     const struct task *failed = code == MOOT_OK ? task_failed_input(m, task) : NULL;
     if (code == MOOT_ERR_CANCELLED) {
@@ -318,16 +319,42 @@ HOT static void end_run(struct moot *m, struct run *run)
     task_try_free(m, task);
 }
 
+/* A check's result is known to be right: it is no suspect. */
+static bool is_alone(const struct run *run)
+{
+    return run->call.task->alone && !run->call.check;
+}
+
+/* Its kernel is on that thread from here on, and no more. */
+static void enter(struct moot *m, struct lane *lane, const struct run *run)
+{
+    if (lane->seat == NULL) {
+        lane->seat = board_seat(m);
+    }
+    board_enter(m, lane->seat, run->call.task, is_alone(run));
+    m->schedule.on_threads++;
+    m->schedule.alone = is_alone(run);
+}
+
+static void leave(struct moot *m, struct lane *lane)
+{
+    assert(m->schedule.on_threads > 0);
+    lane->call = NULL;
+    board_leave(lane->seat);
+    m->schedule.on_threads--;
+    m->schedule.alone = false;
+    if (m->schedule.any_alone) {
+        progress_wake(m); /* others may have been held back */
+    }
+}
+
 /* The next thing that happens in `run` is its kernel, without the lock. */
 static void go(struct moot *m, struct lane *lane, struct run *run)
 {
     run->call.lane = lane;
     run->call.state = CALL_RUNS;
     lane->call = &run->call;
-    if (lane->seat == NULL) {
-        lane->seat = board_seat(m);
-    }
-    board_enter(m, lane->seat, run->call.task, false);
+    enter(m, lane, run);
     progress_hand_over(m);
     engine_unlock(m);
 }
@@ -344,8 +371,7 @@ HOT static void run_on(struct moot *m, struct lane *lane, struct run *run)
         return;
     }
     engine_lock(m);
-    lane->call = NULL;
-    board_leave(lane->seat);
+    leave(m, lane);
     run->call.state = CALL_STOPPED;
     if (run->call.goes_on) {
         exec_go_on(m, &run->call);
@@ -393,13 +419,42 @@ static struct task *take_ready(struct moot *m)
     return task;
 }
 
+/* The first suspect whose wait is over: it goes on before anything else does. */
+static const struct run *next_alone(const struct moot *m)
+{
+    const struct run *run = m->schedule.going_on;
+    while (run != NULL && !is_alone(run)) {
+        run = run->next;
+    }
+    return run;
+}
+
+/* Nothing may begin, since one kernel runs alone or is about to: the first that is
+ * ready, or one whose wait is over.  Those that run end, or wait, without it. */
+static bool is_held_back(struct moot *m)
+{
+    if (!m->schedule.any_alone) {
+        return false;
+    }
+    const bool first = m->schedule.ready.live > 0 && m->schedule.on_threads > 0 &&
+                       ready_first(&m->schedule.ready)->alone;
+    return m->schedule.alone || first || next_alone(m) != NULL;
+}
+
+static bool may_go_on(const struct moot *m, const struct run *run)
+{
+    const struct run *alone = m->schedule.any_alone ? next_alone(m) : NULL;
+    return !m->schedule.alone &&
+           (alone == NULL || (run == alone && m->schedule.on_threads == 0));
+}
+
 /* Nothing else is to be done before the next kernel. */
 static bool another_may_follow(struct moot *m, struct run *run)
 {
-    return m->schedule.ready.live > 0 && m->schedule.going_on == NULL &&
-           m->schedule.resting.count == 0 && m->engine.fatal == 0 &&
-           m->schedule.kernel_waits < LIMIT_RUNS / 2 && !progress_is_due(m) &&
-           !run->enough(m, run->context);
+    return m->schedule.ready.live > 0 && !is_held_back(m) &&
+           m->schedule.going_on == NULL && m->schedule.resting.count == 0 &&
+           m->engine.fatal == 0 && m->schedule.kernel_waits < LIMIT_RUNS / 2 &&
+           !progress_is_due(m) && !run->enough(m, run->context);
 }
 
 /* On the strand: ends a kernel, and begins the next; false, and the lock is held, if
@@ -408,8 +463,7 @@ static bool go_to_next(struct moot *m, struct run *run)
 {
     engine_lock(m);
     struct lane *lane = run->call.lane;
-    lane->call = NULL;
-    board_leave(lane->seat);
+    leave(m, lane);
     m->schedule.running--;
     if (!run->call.check) {
         kernel_ran(run->call.task->kernel, m->now_ns - run->call.began_ns);
@@ -452,31 +506,6 @@ void exec_each_call(const struct moot *m,
     }
 }
 
-COLD static void end_for(struct moot *m, const struct task *task)
-{
-    struct text text = {0};
-    char limit[64];
-    task_describe(&text, task);
-    knobs_format(&m->knobs, KNOB_KERNEL_LIMIT, limit, sizeof(limit));
-    fprintf(stderr,
-            "moot: rank %u ends itself: %s runs for longer than MOOT_KERNEL_LIMIT=%s\n",
-            m->group.rank, text_get(&text), limit);
-    trace_out(m);
-    abort();
-}
-
-void exec_look_at_limit(struct moot *m, uint64_t now_ns)
-{
-    const int64_t limit_ns = m->knobs.kernel_limit_ns;
-    for (uint32_t i = 0; limit_ns != KNOB_NEVER && i < m->schedule.run_count; i++) {
-        const struct run *run = m->schedule.runs[i];
-        if (run->active && run->call.state == CALL_RUNS &&
-            now_ns > run->call.began_ns + (uint64_t)limit_ns) {
-            end_for(m, run->call.task);
-        }
-    }
-}
-
 bool exec_stop(struct moot *m, struct moot_call *call)
 {
     if (m->schedule.kernel_waits >= LIMIT_RUNS) {
@@ -513,6 +542,9 @@ static struct run *take_going_on(struct moot *m, const struct lane *lane)
     for (struct run **link = &m->schedule.going_on; *link != NULL;
          link = &(*link)->next) {
         struct run *run = *link;
+        if (!may_go_on(m, run)) {
+            continue;
+        }
         if (run->home == lane || run->home == NULL || !run->home->here) {
             *link = run->next;
             return run;
@@ -576,6 +608,9 @@ HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
         run_on(m, lane, run);
         return true;
     }
+    if (is_held_back(m)) {
+        return false;
+    }
     if (m->schedule.ready.live == 0 && m->schedule.checks != NULL) {
         return check_one(m, lane);
     }
@@ -613,10 +648,18 @@ bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
     return exec_some(m, lane, idle_rounds, one_is_enough, NULL);
 }
 
-void exec_here(struct lane *lane, bool here) { lane->here = here; }
+/* Of threads that are none of the program's none has a number. */
+void exec_here(struct lane *lane, bool here)
+{
+    if (here != lane->here && lane->number != LANE_NO_NUMBER) {
+        board_add_outside(lane->bond->m, here ? -1 : 1);
+    }
+    lane->here = here;
+}
 
 void exec_forget_lane(struct moot *m, struct lane *lane)
 {
+    board_add_outside(m, lane->number != LANE_NO_NUMBER && !lane->here ? -1 : 0);
     board_seat_give(lane->seat);
     lane->seat = NULL;
     for (uint32_t i = 0; i < m->schedule.run_count; i++) {

@@ -22,6 +22,10 @@
  * task of the program begins only after a while of nothing else to do; at the limit
  * none begins, and a kernel's wait ends with LIMIT.
  *
+ * A task that may have killed a rank, among others, runs alone (PROTOCOL.md, T10): when
+ * no other kernel is on a thread, and while it is no other begins or goes on.  One that
+ * waits is on no thread, and so nothing waits for what waits for it.
+ *
  * Every task that the core gives out comes back exactly once as CORE_EV_DONE, with a
  * result or with an error whose payload is its story: failed inputs and cancelled tasks
  * end without their kernel.
@@ -69,10 +73,6 @@ void exec_each_call(const struct moot *m,
                     void *context);
 
 /* The thread of this lane has ended (dispatch.h). */
-/* A chore of the loop: ends the process if a kernel has run for longer than
- * MOOT_KERNEL_LIMIT; one that waits for its children does not run. */
-void exec_look_at_limit(struct moot *m, uint64_t now_ns);
-
 void exec_forget_lane(struct moot *m, struct lane *lane);
 void exec_release(struct moot *m);
 

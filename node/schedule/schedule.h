@@ -22,6 +22,7 @@
 #include "node/schedule/priority.h"
 #include "node/schedule/ready.h"
 #include "node/schedule/retry.h"
+#include "node/schedule/self_end.h"
 #include "node/schedule/task_end.h"
 #include "node/schedule/task_handle.h"
 #include "node/schedule/verify.h"

@@ -9,12 +9,15 @@
 
 /* A seat's word: these bits, and where the names of the kernel and of the call site
  * stand on the board (0: not there). */
-enum { WORD_BUSY = 1, WORD_ALONE = 2, WORD_LABELLED = 4, KERNEL_SHIFT = 8 };
+enum { WORD_BUSY = 1, WORD_ALONE = 2, WORD_LABELLED = 4, WORD_BLAMED = 8 };
+enum { KERNEL_SHIFT = 8 };
 enum { SITE_SHIFT = 32, OFFSET_MASK = 0xffffff };
 
 struct run_board {
     struct board_seat seats[BOARD_SEATS];
-    uint32_t used; /* of the texts */
+    uint32_t used;               /* of the texts */
+    atomic_int_fast32_t outside; /* threads of the program in its own code */
+    bool full;                   /* some thread found no seat */
     char texts[TRANSPORT_BOARD_BYTES - BOARD_SEATS * sizeof(struct board_seat) - 128];
 };
 static_assert(sizeof(struct run_board) <= TRANSPORT_BOARD_BYTES,
@@ -68,6 +71,7 @@ struct board_seat *board_seat(struct moot *m)
             return seat;
         }
     }
+    m->tasks.board->full = true;
     return NULL;
 }
 
@@ -115,6 +119,20 @@ HOT void board_enter(struct moot *m, struct board_seat *seat, const struct task 
     atomic_store_explicit(&seat->word, word, memory_order_release);
 }
 
+void board_blame(struct board_seat *seat)
+{
+    if (seat != NULL) {
+        atomic_fetch_or(&seat->word, WORD_BLAMED);
+    }
+}
+
+void board_add_outside(struct moot *m, int32_t count)
+{
+    if (m->tasks.board != NULL) {
+        atomic_fetch_add(&m->tasks.board->outside, count);
+    }
+}
+
 /* --- Reading ---------------------------------------------------------------------- */
 
 static void text_read(const char *board, uint64_t word, int shift, char *out,
@@ -140,7 +158,9 @@ uint32_t board_read(const void *from, struct board_run *out, uint32_t most)
             continue;
         }
         struct board_run *run = &out[count++];
-        *run = (struct board_run){.hash = seat->hash, .alone = word & WORD_ALONE};
+        *run = (struct board_run){.hash = seat->hash,
+                                  .alone = word & WORD_ALONE,
+                                  .blamed = word & WORD_BLAMED};
         text_read(from, word, KERNEL_SHIFT, run->kernel, sizeof(run->kernel));
         text_read(from, word, SITE_SHIFT, run->site, sizeof(run->site));
         if (word & WORD_LABELLED) {
@@ -148,4 +168,10 @@ uint32_t board_read(const void *from, struct board_run *out, uint32_t most)
         }
     }
     return count;
+}
+
+bool board_is_crowded(const void *from)
+{
+    const struct run_board *board = from;
+    return board->full || atomic_load(&board->outside) != 0;
 }

@@ -7,6 +7,10 @@
  * take a seat for a task is two stores, and one to leave it (and a copy of the label,
  * if there is one).
  *
+ * Which thread a process died in is not told by the system.  Where the rank knows it,
+ * because it ends itself or a kernel calls exit(), the seat says so; and how many
+ * threads of the program are in its own code stands there, as they might have been it.
+ *
  * Who outlives the rank reads its board, and learns what it died of.  A board is
  * another process's to write: what is read there may be anything.
  *
@@ -44,6 +48,13 @@ struct board_seat {
 void board_enter(struct moot *m, struct board_seat *seat, const struct task *task,
                  bool alone);
 
+/* The thread that has the seat ends the process. */
+void board_blame(struct board_seat *seat);
+
+/* So many threads of the program more are in its own code: neither in a kernel nor in
+ * a wait. */
+void board_add_outside(struct moot *m, int32_t count);
+
 static inline void board_leave(struct board_seat *seat)
 {
     if (seat != NULL) {
@@ -54,7 +65,8 @@ static inline void board_leave(struct board_seat *seat)
 /* One kernel that a rank was in when it died. */
 struct board_run {
     moot_hash hash;
-    bool alone; /* no other kernel was to run beside it */
+    bool alone;  /* no other kernel was to run beside it */
+    bool blamed; /* its thread ended the process */
     char kernel[LIMIT_KERNEL_NAME_BYTES + 1], site[LIMIT_SITE_BYTES + 1],
         label[LIMIT_LABEL_BYTES + 1]; /* "": not known, or none */
 };
@@ -62,5 +74,7 @@ struct board_run {
 /* The board of a dead rank: so many of its kernels, `most` at most, are
  * written to `out`. */
 uint32_t board_read(const void *board, struct board_run *out, uint32_t most);
+/* Other threads than those of its seats may have been in code of the program. */
+bool board_is_crowded(const void *board);
 
 #endif

@@ -16,7 +16,8 @@ enum { RUNS_MAX = BOARD_SEATS, RUNS_TOLD = 4, HOST_BYTES = 65 };
 struct death {
     struct text story;
     struct ending ending;
-    bool known; /* how it ended */
+    bool known;   /* how it ended */
+    bool crowded; /* threads of the program may have been in its own code */
     uint32_t count;
     struct board_run runs[RUNS_MAX];
 };
@@ -80,6 +81,23 @@ static void tell_death(struct death *death, bool shared)
     }
 }
 
+/* The kernel that called exit(), or was ended for its length, has said so itself; a
+ * rank that calls exit() in none was in none that matters. */
+static void keep_blamed(struct death *death)
+{
+    const bool exited = death->known && death->ending.signal == 0;
+    for (uint32_t i = 0; i < death->count; i++) {
+        if (death->runs[i].blamed) {
+            death->runs[0] = death->runs[i];
+            death->count = 1;
+            return;
+        }
+    }
+    if (exited && !death->ending.aborted) {
+        death->count = 0;
+    }
+}
+
 struct death *death_look(const struct moot *m, uint32_t rank)
 {
     const void *board = m->group.boards != NULL ? m->group.boards[rank] : NULL;
@@ -90,6 +108,8 @@ struct death *death_look(const struct moot *m, uint32_t rank)
     death->known = find_ending(m, rank, &death->ending);
     if (board != NULL) {
         death->count = board_read(board, death->runs, RUNS_MAX);
+        death->crowded = board_is_crowded(board);
+        keep_blamed(death);
     }
     tell_death(death, board != NULL);
     return death;
@@ -100,22 +120,23 @@ const char *death_story(const struct death *death)
     return death != NULL ? text_get(&death->story) : "";
 }
 
-/* The thread that died is not known: it is certain only of the only one that can have.
- */
-static bool is_certain(const struct moot *m, const struct death *death)
+static bool is_certain(const struct death *death)
 {
-    return death->count == 1 && (m->knobs.threads == 0 || death->runs[0].alone);
+    const struct board_run *run = &death->runs[0];
+    return death->count == 1 && (run->blamed || run->alone || !death->crowded);
 }
 
 void death_each_culprit(const struct moot *m, uint32_t rank,
                         void (*see)(struct moot *m, uint32_t rank,
-                                    const moot_hash *hash),
+                                    const moot_hash *hash, bool perhaps),
                         struct moot *user)
 {
     const struct death *death = m->members.all[rank].death;
-    if (death != NULL && death->known && ending_is_own_fault(&death->ending) &&
-        is_certain(m, death)) {
-        see(user, rank, &death->runs[0].hash);
+    if (death == NULL || !death->known || !ending_is_own_fault(&death->ending)) {
+        return;
+    }
+    for (uint32_t i = 0; i < death->count; i++) {
+        see(user, rank, &death->runs[i].hash, !is_certain(death));
     }
 }
 

@@ -6,9 +6,10 @@
  * nobody waits for us it stays unknown.
  *
  * A death *counts* against a task if the rank died of a fault of its own in that task's
- * kernel, the innermost one.  Which thread died nobody tells: where several kernels
- * ran, or the rank has workers beside its program, all that ran are suspects, unless
- * one of them was to run alone.
+ * kernel, the innermost one.  Which thread died the system does not tell.  The rank may
+ * have left word of it; one kernel may have run, and no thread of the program have been
+ * in its own code; or the one that ran was to run alone.  Else all that ran are
+ * suspects (PROTOCOL.md, T10).  A thread that never calls moot is not seen.
  */
 #ifndef NODE_TASKS_DEATH_H
 #define NODE_TASKS_DEATH_H
@@ -27,11 +28,11 @@ void death_free(struct death *death); /* NULL is accepted */
  * "" if nothing is known. */
 const char *death_story(const struct death *death);
 
-/* Calls `see` with each task in whose kernel that rank died of a fault of its own, as
- * far as that is certain. */
+/* Calls `see` with each task in whose kernel that rank died of a fault of its own, or
+ * may have: one of several. */
 void death_each_culprit(const struct moot *m, uint32_t rank,
                         void (*see)(struct moot *m, uint32_t rank,
-                                    const moot_hash *hash),
+                                    const moot_hash *hash, bool perhaps),
                         struct moot *user);
 
 /* Adds which ranks died in that task's kernel, and how: "; rank 1 died of ...". */

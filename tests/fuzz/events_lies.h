@@ -73,7 +73,8 @@ static inline void say_of_tasks(struct message *message)
             .evidence = (enum evidence)(1 + draw(EVIDENCE_END - 1)),
             .askers = askers,
             .asker_count = draw(3),
-            .seen = draw_bool()};
+            .seen = draw_bool(),
+            .alone = draw_bool()};
         break;
     case MESSAGE_RESULT:
         message->u.result = (struct message_result){

@@ -4,6 +4,11 @@
  *   moot run -n 4 poison HOW           task 20 does, by HOW (see die())
  *   moot run -n 4 poison random SEED   a random program: with up to 4 ranks one poison
  *                                      task, with more two, of random kinds
+ *   moot run -n 5 poison beside HOW    the same beside others, for workers: every third
+ *                                      task waits for a child between two pauses; says
+ *                                      "poison ran alone" or "beside others"
+ *   moot run -n 5 poison outside HOW   the same as without, while the program is in its
+ *                                      own code; for one worker
  *   moot run -n 4 poison long FOLDER   no task does, all take their time, and each rank
  *                                      leaves its process number in the folder
  *
@@ -13,6 +18,7 @@
 #include "node/api/moot.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +27,8 @@
 
 enum { TASKS = 40, LONG_MS = 15, POISON_MAX = 2 };
 
-enum kind { GOOD, PURE, ONCE, PARENT }; /* of a task; PARENT waits for a poison child */
+/* Of a task.  PARENT waits for a poison child, NEST for a good one. */
+enum kind { GOOD, PURE, ONCE, PARENT, NEST };
 
 static struct program {
     struct {
@@ -29,9 +36,17 @@ static struct program {
         const char *how;
         bool takes_last; /* the task before it, if that is good */
     } tasks[TASKS];
-    bool is_long;
+    bool is_long, beside, outside;
     moot_kernel_id child;
 } program;
+
+static atomic_int begun, running; /* kernels of this rank, and those not in a wait */
+
+static void pause_ms(int ms)
+{
+    const struct timespec time = {.tv_nsec = ms * 1000000L};
+    (void)nanosleep(&time, NULL);
+}
 
 static void die(const char *how)
 {
@@ -73,10 +88,29 @@ static int number_of(const moot_call *call)
     return number;
 }
 
+/* Says first whether any other kernel ran meanwhile. */
+static void die_beside(const char *how)
+{
+    const int before = atomic_load(&begun);
+    bool beside = atomic_load(&running) > 1;
+    pause_ms(LONG_MS / 4);
+    beside |= atomic_load(&running) > 1 || atomic_load(&begun) != before;
+    printf("poison ran %s\n", beside ? "beside others" : "alone");
+    (void)fflush(stdout);
+    die(how);
+}
+
 static int run_child(moot_call *call, void *user)
 {
     (void)user;
-    die(program.tasks[number_of(call)].how);
+    if (program.tasks[number_of(call)].kind == NEST) {
+        atomic_fetch_add(&begun, 1);
+        atomic_fetch_add(&running, 1);
+        pause_ms(LONG_MS);
+        atomic_fetch_sub(&running, 1);
+    } else {
+        die(program.tasks[number_of(call)].how);
+    }
     return put(call, 0);
 }
 
@@ -91,22 +125,38 @@ static int wait_for_child(moot_call *call, int number)
     return code != MOOT_OK ? code : moot_call_wait(call, child, NULL, NULL);
 }
 
+/* Between two pauses, in which it is on a thread, unlike in the wait. */
+static int nest(moot_call *call, int number)
+{
+    pause_ms(LONG_MS);
+    atomic_fetch_sub(&running, 1);
+    const int code = wait_for_child(call, number);
+    atomic_fetch_add(&running, 1);
+    pause_ms(LONG_MS);
+    return code;
+}
+
 static int run_square(moot_call *call, void *user)
 {
     const int number = number_of(call);
     const enum kind kind = program.tasks[number].kind;
+    int code = MOOT_OK;
     (void)user;
+    atomic_fetch_add(&begun, 1);
+    atomic_fetch_add(&running, 1);
     if (kind == PARENT) {
-        return wait_for_child(call, number);
-    }
-    if (kind != GOOD) {
+        code = wait_for_child(call, number);
+    } else if (kind == NEST) {
+        code = nest(call, number);
+    } else if (kind != GOOD && program.beside) {
+        die_beside(program.tasks[number].how);
+    } else if (kind != GOOD) {
         die(program.tasks[number].how);
+    } else if (program.is_long) {
+        pause_ms(LONG_MS);
     }
-    if (program.is_long) {
-        const struct timespec time = {.tv_nsec = LONG_MS * 1000000L};
-        (void)nanosleep(&time, NULL);
-    }
-    return put(call, (long)number * number);
+    atomic_fetch_sub(&running, 1);
+    return code != MOOT_OK ? code : put(call, (long)number * number);
 }
 
 /* The error that a task of this kind ends with. */
@@ -115,7 +165,8 @@ static int wanted_code(enum kind kind)
     static const int codes[] = {[GOOD] = MOOT_OK,
                                 [PURE] = MOOT_ERR_CRASHED,
                                 [ONCE] = MOOT_ERR_MAYBE_RAN,
-                                [PARENT] = MOOT_ERR_TASK_FAILED};
+                                [PARENT] = MOOT_ERR_TASK_FAILED,
+                                [NEST] = MOOT_OK};
     return codes[kind];
 }
 
@@ -144,8 +195,8 @@ static int check(moot *m, moot_task task, int number)
     const char *story = code != MOOT_OK ? moot_last_error(m) : "";
     const bool good =
         code == wanted_code(kind) &&
-        (kind == GOOD ? *(const long *)data == (long)number * number
-                      : names_crash(story, kind) || may_have_started(story, kind));
+        (code == MOOT_OK ? *(const long *)data == (long)number * number
+                         : names_crash(story, kind) || may_have_started(story, kind));
     if (!good) {
         (void)fprintf(stderr, "FAIL task %d: %s, not %s: %s\n", number,
                       moot_err_name(code), moot_err_name(wanted_code(kind)), story);
@@ -183,6 +234,9 @@ static int run_program(moot *m)
             return 1;
         }
     }
+    for (int i = 0; program.outside && i < TASKS * LONG_MS; i++) {
+        pause_ms(1); /* long enough for all of them, and their deaths */
+    }
     for (int i = 0; i < TASKS; i++) {
         failed += check(m, tasks[i], i);
     }
@@ -212,6 +266,18 @@ static void draw_program(uint64_t seed, int ranks)
     }
 }
 
+static void draw_company(const char *how, bool outside)
+{
+    for (int i = 0; i < TASKS; i++) {
+        program.tasks[i].kind = i % 3 == 0 ? NEST : GOOD;
+    }
+    program.tasks[TASKS / 2].kind = PURE;
+    program.tasks[TASKS / 2].how = how;
+    program.is_long = true;
+    program.beside = !outside;
+    program.outside = outside;
+}
+
 static void leave_number(const char *folder, int rank)
 {
     char path[512];
@@ -235,6 +301,8 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "long") == 0) {
         program.is_long = true;
         leave_number(more, moot_rank(m));
+    } else if (strcmp(how, "beside") == 0 || strcmp(how, "outside") == 0) {
+        draw_company(more, strcmp(how, "outside") == 0);
     } else if (strcmp(how, "none") != 0) {
         program.tasks[TASKS / 2].kind = PURE;
         program.tasks[TASKS / 2].how = how;

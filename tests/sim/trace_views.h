@@ -57,7 +57,8 @@ static inline void gather(struct trace *trace, uint32_t rank, uint32_t from,
     case REPORT_LOST:    /* not in the models: it keeps a chair from running it again */
     case REPORT_SEEN:    /* nor this: from cancelling it */
     case REPORT_VERDICT: /* nor verdicts: nobody runs what one is about */
-    case REPORT_CRASH:   /* nor deaths of its own fault, which lead to one */
+    case REPORT_CRASH:   /* nor deaths of its own fault, which lead to one, */
+    case REPORT_SUSPECT: /* and those that may be: any host may run anything alone */
         break;
     }
 }

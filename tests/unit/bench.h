@@ -38,7 +38,8 @@ static struct bench {
     uint64_t now;
     int runs[64];                 /* by task number */
     int ran_on[64];               /* rank */
-    bool seen[64];                /* the last time: it had ended well before */
+    bool seen[64];                /* the last time: it had ended well before, */
+    bool alone[64];               /* and no other kernel was to run beside it */
     int32_t ended[RANKS_MAX][64]; /* 0: not; 1: done; negative: verdict */
     uint32_t chain_count;
     size_t said_most; /* messages, in one step */
@@ -193,6 +194,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             bench.runs[number]++;
             bench.ran_on[number] = (int)rank;
             bench.seen[number] = items[i].u.run.seen;
+            bench.alone[number] = items[i].u.run.alone;
             if (!bench.hold_runs) {
                 struct core_event event = {.type = CORE_EV_DONE, .hash = items[i].hash};
                 event.u.done.size = bench.result_bytes > 0 ? bench.result_bytes : 8;

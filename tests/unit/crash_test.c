@@ -22,26 +22,50 @@ static void spawn_all(moot_hash poison)
     pass(5 * MS);
 }
 
-static void see_crash(uint32_t at, uint32_t dead, moot_hash poison)
+/* As above, but a few: of those by whom nobody can be its owner by a claim. */
+static void spawn_some(uint32_t ranks, moot_hash poison)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        const struct core_register reg = {.flags = CORE_TASK_HINT};
+        if (ranks >> rank & 1) {
+            assert_int_equal(spawn_with(rank, POISON, poison, reg), MOOT_OK);
+            begin_wait(rank, poison);
+        }
+    }
+    pass(5 * MS);
+}
+
+static void see_death(uint32_t at, uint32_t dead, moot_hash poison, bool perhaps)
 {
     struct core_event event = {.type = CORE_EV_CRASH, .hash = poison};
-    event.u.dead.rank = dead;
+    event.u.crash.rank = dead;
+    event.u.crash.perhaps = perhaps;
     assert_int_equal(step(at, &event), MOOT_OK);
 }
 
+static void see_crash(uint32_t at, uint32_t dead, moot_hash poison)
+{
+    see_death(at, dead, poison, false);
+}
+
 /* The rank dies; those of `seers` (bits) know of what. */
-static void die_of(uint32_t dead, uint32_t seers, moot_hash poison)
+static void die_with(uint32_t dead, uint32_t seers, moot_hash poison, bool perhaps)
 {
     bench.crashed[dead] = true;
     for (uint32_t rank = 0; rank < bench.size; rank++) {
         if (!bench.crashed[rank]) {
             if (seers >> rank & 1) {
-                see_crash(rank, dead, poison);
+                see_death(rank, dead, poison, perhaps);
             }
             certify_at(rank, dead);
         }
     }
     pass(100 * MS);
+}
+
+static void die_of(uint32_t dead, uint32_t seers, moot_hash poison)
+{
+    die_with(dead, seers, poison, false);
 }
 
 static void check_ended(int32_t code)
@@ -230,27 +254,90 @@ static void the_chair_hears_of_what_is_learnt_late(void **state)
     bench_close();
 }
 
-/* The only one that could see it, and the chair that would have been told. */
-static void who_leaves_hands_it_on(void **state)
+static bool is_chaired_in_turn(const moot_hash *hash, uint32_t last)
+{
+    struct rankset members = {0};
+    bool good = true;
+    for (uint32_t rank = bench.size; rank-- > 0;) {
+        assert_true(rankset_add(&members, rank));
+        good &= rank > last || placement_chair(hash, &members, NULL) == rank;
+    }
+    rankset_release(&members);
+    return good;
+}
+
+/* One that these ranks, 0 to `last`, chair in turn, as those before them go. */
+static moot_hash chaired_in_turn(uint32_t last)
+{
+    int n = 0;
+    moot_hash hash = chaired_by(0, n, 0);
+    while (!is_chaired_in_turn(&hash, last)) {
+        hash = chaired_by(0, ++n, 0);
+    }
+    return hash;
+}
+
+/* A death that may be of another task ends none, but the task runs alone next.  The
+ * last rank sees all deaths, and never chairs it. */
+static void a_suspect_runs_alone_and_then_counts(void **state)
+{
+    (void)state;
+    open_bench(6);
+    const moot_hash poison = chaired_in_turn(4);
+    spawn_all(poison);
+    assert_false(bench.alone[POISON]);
+    for (uint32_t rank = 0; rank < 2; rank++) { /* perhaps, and then surely */
+        die_with(rank, 1u << 5, poison, rank == 0);
+        assert_int_equal(bench.runs[POISON], 2 + rank);
+        assert_int_equal(bench.ran_on[POISON], rank + 1);
+        assert_true(bench.alone[POISON]);
+        check_ended(0);
+    }
+    die_of(2, 1u << 5, poison);
+    assert_int_equal(bench.runs[POISON], 3);
+    check_ended(MOOT_ERR_CRASHED);
+    bench_close();
+}
+
+/* Rank 1, which does not hold it, gives it to one that does. */
+static void an_owner_hears_that_its_task_is_a_suspect(void **state)
 {
     (void)state;
     open_bench(5);
-    moot_hash poison = chaired_by(1, 0, 0);
-    die_of(2, 1u << 1, poison);
-    die_of(3, 1u << 1, poison);
-    struct core_event leave = {.type = CORE_EV_LEAVE};
-    assert_int_equal(step(1, &leave), MOOT_OK);
-    pass(50 * MS);
-    assert_true(bench.left[1]);
-    for (uint32_t rank = 0; rank < bench.size; rank += 4) {
-        spawn(rank, POISON, poison);
-        begin_wait(rank, poison);
-    }
-    pass(50 * MS);
-    assert_int_equal(bench.runs[POISON], 0);
-    assert_int_equal(bench.ended[0][POISON], MOOT_ERR_CRASHED);
-    assert_int_equal(bench.ended[4][POISON], MOOT_ERR_CRASHED);
+    const moot_hash poison = chaired_in_turn(1);
+    spawn_some(1u << 0 | 1u << 3 | 1u << 4, poison);
+    assert_int_equal(bench.ran_on[POISON], 0);
+    die_with(0, 1u << 2, poison, true);
+    assert_int_equal(bench.runs[POISON], 2);
+    assert_true(bench.ran_on[POISON] >= 3);
+    assert_true(bench.alone[POISON]);
     bench_close();
+}
+
+/* Rank 1 alone saw the first death, chairs the task, and leaves before the second. */
+static void who_leaves_hands_on_what_it_knows_of_deaths(void **state)
+{
+    (void)state;
+    for (int perhaps = 0; perhaps < 2; perhaps++) {
+        open_bench(5);
+        const moot_hash poison = chaired_in_turn(2);
+        spawn_some(1u << 0 | 1u << 3 | 1u << 4, poison);
+        die_with(0, 1u << 1, poison, perhaps != 0);
+        const uint32_t second = (uint32_t)bench.ran_on[POISON];
+        const uint32_t third = second == 3 ? 4 : 3;
+        assert_int_equal(bench.runs[POISON], 2);
+        struct core_event event = {.type = CORE_EV_LEAVE};
+        assert_int_equal(step(1, &event), MOOT_OK);
+        pass(100 * MS);
+        assert_true(bench.left[1]);
+        bench.crashed[1] = true; /* it has gone */
+        bench.alone[POISON] = false;
+        die_of(second, perhaps ? 0 : 1u << 2, poison);
+        assert_int_equal(bench.runs[POISON], perhaps ? 3 : 2);
+        assert_int_equal(bench.alone[POISON], perhaps != 0);
+        assert_int_equal(bench.ended[third][POISON], perhaps ? 0 : MOOT_ERR_CRASHED);
+        bench_close();
+    }
 }
 
 int main(void)
@@ -265,7 +352,9 @@ int main(void)
         cmocka_unit_test(a_chair_that_lacks_it_looks_too),
         cmocka_unit_test(who_runs_it_goes_on),
         cmocka_unit_test(the_chair_hears_of_what_is_learnt_late),
-        cmocka_unit_test(who_leaves_hands_it_on),
+        cmocka_unit_test(a_suspect_runs_alone_and_then_counts),
+        cmocka_unit_test(an_owner_hears_that_its_task_is_a_suspect),
+        cmocka_unit_test(who_leaves_hands_on_what_it_knows_of_deaths),
     };
     bench_break_a_rule();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,8 +72,8 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     spec[3].key_size = LIMIT_KEY_BYTES + 1;
     spec[4].kernel_name = "";
     ROW(DECISION)->decision.evidence = EVIDENCE_END;
-    ROW(DECISION)->decision =
-        (struct message_decision){EVIDENCE_HINT, askers, LIMIT_ASKERS + 1, 0, 0, false};
+    ROW(DECISION)->decision = (struct message_decision){
+        .evidence = EVIDENCE_HINT, .askers = askers, .asker_count = LIMIT_ASKERS + 1};
     ROW(DECISION)->decision.cancelled_by = LIMIT_RANKS + 1;
     ROW(CANCEL)->cancel.by = LIMIT_RANKS;
     ROW(RESULT)->result.size = LIMIT_EAGER_BYTES + 1;

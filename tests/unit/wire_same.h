@@ -58,7 +58,7 @@ static bool same_decision(const struct message_decision *a,
 {
     bool same = a->evidence == b->evidence && a->asker_count == b->asker_count &&
                 a->cancelled_by == b->cancelled_by && a->priority == b->priority &&
-                a->seen == b->seen;
+                a->seen == b->seen && a->alone == b->alone;
     for (size_t i = 0; same && i < a->asker_count; i++) {
         same = a->askers[i].rank == b->askers[i].rank &&
                a->askers[i].want == b->askers[i].want &&

@@ -368,6 +368,7 @@ static void sample_message(enum message_type type, enum level level,
                                       askers[level],
                                       level == MOST ? LIMIT_RANKS : sample_rank[level],
                                       sample_i32[level],
+                                      level == MOST,
                                       level == MOST};
     } else if (type == MESSAGE_RESULT) {
         sample_result(level, &m.u.result);

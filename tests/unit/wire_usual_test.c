@@ -256,7 +256,7 @@ static void another_decision_takes_another_way(void **state)
 {
     (void)state;
     const struct message_asker asker = {.rank = 1};
-    enum { WAYS = 6 };
+    enum { WAYS = 7 };
     for (int i = 0; i < WAYS; i++) {
         struct message message = decision(EVIDENCE_QUIET);
         struct message_decision *it = &message.u.decision;
@@ -267,6 +267,7 @@ static void another_decision_takes_another_way(void **state)
         it->cancelled_by = i == 3;
         it->priority = i == 4;
         it->seen = i == 5;
+        it->alone = i == 6;
         if (wire_usual_put(&message, bytes) != 0) {
             fail_msg("number %d was written the short way", i);
         }
