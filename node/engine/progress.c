@@ -272,11 +272,18 @@ void progress_idle(struct moot *m, struct idle *idle, uint64_t until_ns)
 
 /* --- The helper ----------------------------------------------------------------- */
 
+/* Signals from outside go to threads of the program; those of a fault of its own come
+ * to the thread that has it, and the program's handler for them is called. */
 bool progress_start_thread(pthread_t *thread, void *(*run)(void *), void *argument)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+                              SIGABRT, SIGSYS, SIGTRAP};
+    sigset_t outside, before;
+    sigfillset(&outside);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        sigdelset(&outside, own[i]);
+    }
+    pthread_sigmask(SIG_SETMASK, &outside, &before);
     bool started = pthread_create(thread, NULL, run, argument) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;

@@ -71,6 +71,8 @@ company null 2 2
 company abort 2 2
 company exit 3 0
 check "beside others, by exit" "it is not known which called it" [ "$(many)" -eq 0 ]
+company fpe 2 2
+check "beside others, by fpe" "the signal of a worker is another" no says 'died of signal 11'
 evidence="$scratch/outside"
 MOOT_THREADS=1 run 5 outside null
 check "beside its program" "a rank is wrong" no says '^FAIL'
