@@ -330,6 +330,7 @@ static void put_peer(struct snapshot_draft *draft, Moot__Account__Peer *to,
     to->state = member->state;
     to->left = member->left;
     to->ended_ns = member->ended_ns != 0 ? age(draft, member->ended_ns) : 0;
+    to->death = borrow_text(member->story);
     to->spoke = view->heard_ns != 0;
     to->silent_ns = age(draft, to->spoke ? view->heard_ns : m->opened_ns);
     to->blocked = view->state.blocked;

@@ -453,6 +453,14 @@ static bool say_alike(const Moot__Account *a, const Moot__Account *b)
     return alike;
 }
 
+static void add_death(struct text *text, const Moot__Account__Peer *peer)
+{
+    if (peer->death.len > 0) {
+        text_add(text, " ");
+        text_add_told(text, peer->death.data, peer->death.len);
+    }
+}
+
 /* A rank that gave no answer: what the one who asked can see of it. */
 static void add_silent(struct text *text, const struct picture *picture, uint32_t rank)
 {
@@ -460,6 +468,7 @@ static void add_silent(struct text *text, const struct picture *picture, uint32_
     text_add(text, "    rank %u: ", rank);
     if (picture_is_dead(picture, rank)) {
         text_add(text, "has died");
+        add_death(text, peer);
     } else if (peer != NULL && peer->state == MEMBER_REMOVED) {
         text_add(text, "was removed");
     } else if (peer != NULL && peer->left) {

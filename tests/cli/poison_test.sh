@@ -39,6 +39,13 @@ check "a null pointer" "nobody says what died at once" \
     says "^moot: rank [0-3] died of signal 11 .* in kernel 'square', task .*poison.c:[0-9]*"
 check "a null pointer" "the summary does not" \
     says "^  rank [0-3] died after .* of signal 11 .* in kernel 'square', task .*poison.c:"
+died="of signal 11 (Segmentation fault) in kernel 'square', task "
+tells() { grep -qF -e "$died" "$scratch/told" && grep -qF 'poison.c:' "$scratch/told"; }
+MOOT_TRACE="$scratch/trace" run 4 null
+"$build/moot" trace export "$scratch/trace" -o "$scratch/told" >/dev/null 2>&1
+check "the trace" "it does not tell of a death" tells
+"$build/moot" report "$scratch/trace" -o "$scratch/told" >/dev/null 2>&1
+check "the page" "it does not tell of a death" tells
 run 4 kill
 check "a kill" "the status is 0" [ "$status" -ne 0 ]
 check "a kill" "it counts" no says 'MOOT_ERR_CRASHED'
@@ -77,6 +84,23 @@ evidence="$scratch/outside"
 MOOT_THREADS=1 run 5 outside null
 check "beside its program" "a rank is wrong" no says '^FAIL'
 check "beside its program" "$(good_ranks) ranks are left, not 2" [ "$(good_ranks)" -eq 2 ]
+# While it goes on, whoever asks is told of the death.
+export MOOT_STATE="$scratch/doors"
+state_tells() {
+    timeout 30 "$build/moot" state >"$scratch/state" 2>&1
+    grep -qE "^    rank [0-9]: has died of signal 11 .* in kernel 'square', task .*poison.c:.*, on host" \
+        "$scratch/state"
+}
+MOOT_THREADS=1 run 5 outside null &
+tries=0
+until state_tells || [ $tries -eq 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.05
+done
+evidence="$scratch/outside $scratch/state"
+check "moot state" "it does not tell of a death" [ $tries -lt 100 ]
+wait
+unset MOOT_STATE
 export MOOT_KERNEL_LIMIT=300ms
 evidence="$scratch/limit"
 MOOT_THREADS=2 run 5 beside forever
