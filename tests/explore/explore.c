@@ -19,23 +19,10 @@
 #include <unistd.h>
 
 #ifdef MOOT_MUTANTS
-#include "consensus/mutant.h"
+#include "tests/mutant_names.h"
 enum mutant mutant_on;
 
-static void break_a_rule(void)
-{
-    static const char *const names[] = {"NONE",
-#define X(name, text) #name,
-                                        MUTANTS(X)
-#undef X
-    };
-    const char *wanted = getenv("MOOT_MUTANT");
-    for (int i = 0; wanted != NULL && i < MUTANT_END; i++) {
-        if (strcmp(names[i], wanted) == 0) {
-            mutant_on = (enum mutant)i;
-        }
-    }
-}
+static void break_a_rule(void) { mutant_on = mutant_wanted(); }
 #else
 static void break_a_rule(void) {}
 #endif

@@ -16,8 +16,8 @@
  */
 #include "tests/fuzz/events_lies.h"
 
-#include "consensus/mutant.h"
 #include "proto/wire.h"
+#include "tests/mutant_names.h"
 
 #include <string.h>
 
@@ -30,18 +30,8 @@ enum mutant mutant_on;
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    static const char *const names[] = {"NONE",
-#define X(name, text) #name,
-                                        MUTANTS(X)
-#undef X
-    };
-    const char *name = getenv("MOOT_MUTANT");
     (void)argc, (void)argv;
-    for (int i = 0; i < MUTANT_END; i++) {
-        if (name != NULL && strcmp(name, names[i]) == 0) {
-            mutant_on = (enum mutant)i;
-        }
-    }
+    mutant_on = mutant_wanted();
     return 0;
 }
 #endif

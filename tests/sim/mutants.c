@@ -16,6 +16,7 @@
  * survive, and a fault of the simulator's own must be caught.  Prints what killed each,
  * with the line that shows it again, and "N passed, N failed": a survivor is a failure.
  */
+#include "tests/mutant_names.h"
 #include "tests/sim/mutant_killers.h"
 
 #include "consensus/sim/runs/cases.h"
@@ -30,12 +31,6 @@
 enum { SWARM_SEEDS = 400, STORM_SEEDS = 1500, BENCH_SECONDS = 30 };
 
 enum mutant mutant_on;
-
-static const char *const names[] = {"NONE",
-#define X(name, text) #name,
-                                    MUTANTS(X)
-#undef X
-};
 
 static char tests_unit[4096]; /* the directory of the bench's tests */
 
@@ -62,7 +57,7 @@ static bool bench_fails(const char *test, enum mutant mutant)
     if (child == 0) {
         char path[sizeof(tests_unit) + 64];
         (void)snprintf(path, sizeof(path), "%s/%s", tests_unit, test);
-        if (setenv("MOOT_MUTANT", names[mutant], 1) != 0 ||
+        if (setenv("MOOT_MUTANT", mutant_name(mutant), 1) != 0 ||
             freopen("/dev/null", "w", stdout) == NULL ||
             freopen("/dev/null", "w", stderr) == NULL) {
             _exit(127);
@@ -249,11 +244,11 @@ static bool run_hunt(enum mutant mutant, bool anew, struct hunt *hunt)
 
 static void print_killer(enum mutant mutant, const struct hunt *hunt)
 {
-    printf("%s killed by %s: ", names[mutant], hunt->check);
+    printf("%s killed by %s: ", mutant_name(mutant), hunt->check);
     if (hunt->scene != NULL) {
         printf("transcript_test %s\n", hunt->scene);
     } else if (hunt->bench != NULL) {
-        printf("MOOT_MUTANT=%s tests/unit/%s\n", names[mutant], hunt->bench);
+        printf("MOOT_MUTANT=%s tests/unit/%s\n", mutant_name(mutant), hunt->bench);
     } else {
         swarm_print_replay(&hunt->job, hunt->seed, stdout);
     }
@@ -266,11 +261,11 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
         return;
     }
     if (hunt->bench != NULL) {
-        printf("    {MUTANT_%s, .bench = \"%s\"},\n", names[mutant], hunt->bench);
+        printf("    {MUTANT_%s, .bench = \"%s\"},\n", mutant_name(mutant), hunt->bench);
         return;
     }
-    printf("    {MUTANT_%s, {.ranks = %" PRIu32 ", .tasks = %" PRIu32, names[mutant],
-           job->ranks, job->tasks);
+    printf("    {MUTANT_%s, {.ranks = %" PRIu32 ", .tasks = %" PRIu32,
+           mutant_name(mutant), job->ranks, job->tasks);
     if (job->features != 0) {
         printf(", .features = %" PRIu32, job->features);
     }
@@ -305,7 +300,7 @@ static bool run_mutant(enum mutant mutant, bool anew)
 {
     struct hunt hunt;
     if (!run_hunt(mutant, anew, &hunt)) {
-        printf("%s SURVIVES\n", names[mutant]);
+        printf("%s SURVIVES\n", mutant_name(mutant));
         return false;
     }
     if (anew) {
@@ -314,10 +309,11 @@ static bool run_mutant(enum mutant mutant, bool anew)
         print_killer(mutant, &hunt);
     }
     if (!anew && !hunt.known && has_row(mutant)) {
-        printf("%s is killed no more by its row in mutant_killers.h\n", names[mutant]);
+        printf("%s is killed no more by its row in mutant_killers.h\n",
+               mutant_name(mutant));
     }
     if (hunt.tree_is_broken) {
-        printf("FAILED %s: and so it does without the mutant\n", names[mutant]);
+        printf("FAILED %s: and so it does without the mutant\n", mutant_name(mutant));
     }
     return !hunt.tree_is_broken;
 }
@@ -371,7 +367,7 @@ int main(int argc, char **argv)
     for (int mutant = 1; mutant < MUTANT_END; mutant++) {
         bool named = argc == first;
         for (int i = first; i < argc; i++) {
-            named |= strcmp(argv[i], names[mutant]) == 0;
+            named |= strcmp(argv[i], mutant_name((enum mutant)mutant)) == 0;
         }
         if (!named) {
             continue;

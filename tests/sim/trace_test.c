@@ -17,6 +17,7 @@
  */
 #include "consensus/mutant.h"
 #include "consensus/sim/runs/swarm.h"
+#include "tests/mutant_names.h"
 #include "tests/sim/trace_watch.h"
 
 #include <inttypes.h>
@@ -135,12 +136,6 @@ static void run_quick_set(struct tally *tally)
 
 #ifdef MOOT_MUTANTS
 
-static const char *const mutant_names[] = {"NONE",
-#define X(name, text) #name,
-                                           MUTANTS(X)
-#undef X
-};
-
 /* Those that the models know and that show in what a rank does, not only in when.  The
  * others break what no model here has (gossip, the ask delay, the view layer). */
 static const enum mutant hunted[] = {
@@ -189,7 +184,7 @@ static void hunt(void)
 
 static bool is_rejected(enum mutant mutant)
 {
-    printf("%s: ", mutant_names[mutant]);
+    printf("%s: ", mutant_name(mutant));
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -214,7 +209,7 @@ static int run_mutants(int count, char **names)
     for (size_t i = 0; i < sizeof(hunted) / sizeof(hunted[0]); i++) {
         bool named = count == 0;
         for (int n = 0; n < count; n++) {
-            named |= strcmp(names[n], mutant_names[hunted[i]]) == 0;
+            named |= strcmp(names[n], mutant_name(hunted[i])) == 0;
         }
         if (!named) {
             continue;
