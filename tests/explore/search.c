@@ -71,11 +71,11 @@ const world_move *search_path(uint32_t *length)
     return path;
 }
 
-static uint64_t awake_after(uint64_t sleep, world_move move)
+static uint64_t awake_after(const struct scene *scene, uint64_t sleep, world_move move)
 {
     uint64_t still = 0;
     for (world_move other = 0; other < WORLD_MOVES; other++) {
-        if ((sleep & move_bit(other)) != 0 && world_independent(move, other)) {
+        if ((sleep & move_bit(other)) != 0 && world_independent(scene, move, other)) {
             still |= move_bit(other);
         }
     }
@@ -128,8 +128,9 @@ static void frame_enter(struct world *world, uint64_t sleep,
 }
 
 /* False: nothing is left. */
-static bool advance(struct world *world, const struct search_bounds *bounds,
-                    struct search_result *result, bool *fresh)
+static bool advance(struct world *world, const struct scene *scene,
+                    const struct search_bounds *bounds, struct search_result *result,
+                    bool *fresh)
 {
     while (frames[depth].left == 0) {
         if (depth == 0) {
@@ -143,7 +144,7 @@ static bool advance(struct world *world, const struct search_bounds *bounds,
         arena_restore(frame->copy);
     }
     world_move move = first_of(frame->left);
-    uint64_t sleep = bounds->holds == 0 ? awake_after(frame->sleep, move) : 0;
+    uint64_t sleep = bounds->holds == 0 ? awake_after(scene, frame->sleep, move) : 0;
     frame->left &= ~move_bit(move);
     frame->sleep |= bounds->holds == 0 ? move_bit(move) : 0;
     path[depth++] = move;
@@ -179,7 +180,7 @@ void search_scene(const struct scene *scene, const struct search_bounds *bounds,
     bool fresh = true;
     while (result->wrong == NULL &&
            (bounds->states == 0 || result->states < bounds->states)) {
-        if (!advance(world, bounds, result, &fresh)) {
+        if (!advance(world, scene, bounds, result, &fresh)) {
             result->whole = true;
             break;
         }

@@ -108,6 +108,9 @@ static void order_begin(struct world *world)
 uint64_t world_moves(const struct world *world)
 {
     const struct scene *scene = world->scene;
+    if (scene->ballots > 0) {
+        return ballots_moves(world);
+    }
     uint64_t moves = world_plain_moves(world), deaths = 0;
     for (uint32_t rank = 0; rank < scene->ranks; rank++) {
         if (world->deaths > 0 && (scene->may_die >> rank & 1) &&
@@ -135,15 +138,18 @@ uint32_t world_rank_of(world_move move)
                              : move % WORLD_RANKS; /* CERTIFY and on begin with 0 */
 }
 
-bool world_independent(world_move a, world_move b)
+bool world_independent(const struct scene *scene, world_move a, world_move b)
 {
+    if (scene->ballots > 0) {
+        return ballots_independent(a, b);
+    }
     return a < MOVE_TIME && b < MOVE_TIME && world_rank_of(a) != world_rank_of(b) &&
            !(world_is_death(a) && world_is_death(b));
 }
 
 /* --- Playing ---------------------------------------------------------------------- */
 
-static void deliver(struct world *world, uint32_t from, uint32_t to)
+void world_deliver(struct world *world, uint32_t from, uint32_t to)
 {
     struct link *link = &world->links[from][to];
     struct message *message = link->items[0];
@@ -186,6 +192,7 @@ static void pass(struct world *world)
     world->times -= world_plain_moves(world) != 0;
     world->now_ns = due > world->now_ns ? due : world->now_ns;
     for (uint32_t rank = 0; rank < world->scene->ranks; rank++) {
+        world->hosts[rank].now_ns = world->now_ns;
         host_tick(world, rank);
     }
 }
@@ -193,6 +200,10 @@ static void pass(struct world *world)
 void world_play(struct world *world, world_move move)
 {
     uint32_t rank = world_rank_of(move);
+    if (world->scene->ballots > 0) {
+        ballots_play(world, move);
+        return;
+    }
     if (move == MOVE_HOLD) {
         hold(world);
         return;
@@ -210,7 +221,7 @@ void world_play(struct world *world, world_move move)
     } else if (move >= MOVE_CERTIFY) {
         certify(world, world_uncertified(world, rank), rank);
     } else {
-        deliver(world, move / WORLD_RANKS, rank);
+        world_deliver(world, move / WORLD_RANKS, rank);
     }
     if (move != MOVE_TIME) {
         host_tick(world, rank);
@@ -248,7 +259,7 @@ static void open_host(struct world *world, uint32_t rank)
 {
     const struct scene *scene = world->scene;
     struct host *host = &world->hosts[rank];
-    const struct core_options options = {
+    struct core_options options = {
         .rank = rank,
         .size = scene->ranks,
         .uids = world->uids,
@@ -270,6 +281,10 @@ static void open_host(struct world *world, uint32_t rank)
         .chunk_mask = scene->drop_above > 0 ? 1 : 0,
         .entry_bytes = sizeof(struct entry),
     };
+    if (scene->ballots > 0) {
+        ballots_options(scene, &options);
+    }
+    host->now_ns = world->now_ns;
     host->waits_for = NO_TASK;
     host->epoch = 1;
     host->members = (UINT64_C(1) << scene->ranks) - 1;
@@ -279,14 +294,14 @@ static void open_host(struct world *world, uint32_t rank)
 
 /* The first heartbeats and all else that opening takes: in one order, the same for all.
  */
-static void settle(struct world *world)
+void world_settle(struct world *world)
 {
     for (bool any = true; any;) {
         any = false;
         for (uint32_t from = 0; from < world->scene->ranks; from++) {
             for (uint32_t to = 0; to < world->scene->ranks; to++) {
                 while (world->links[from][to].count > 0) {
-                    deliver(world, from, to);
+                    world_deliver(world, from, to);
                     host_tick(world, to);
                     any = true;
                 }
@@ -299,7 +314,7 @@ struct world *world_open(const struct scene *scene, uint32_t holds)
 {
     struct world *world = calloc(1, sizeof(*world));
     world->scene = scene;
-    world->now_ns = MS;
+    world->now_ns = scene->ballots > 0 ? BALLOTS_BEGIN_NS : MS;
     world->times = scene->times;
     world->deaths = scene->deaths;
     world->holds = holds;
@@ -316,7 +331,11 @@ struct world *world_open(const struct scene *scene, uint32_t holds)
         (void)host_step(world, rank, &event);
         host_tick(world, rank);
     }
-    settle(world);
+    if (scene->ballots > 0) {
+        ballots_open(world);
+        return world;
+    }
+    world_settle(world);
     for (uint32_t line = 0; line < scene->started; line++) {
         for (uint32_t rank = 0; rank < scene->ranks; rank++) {
             if (host_may_go_on(&world->hosts[rank])) {

@@ -12,6 +12,8 @@
  *   certify  a rank hears for certain that another is dead
  *   time     nobody does anything until the next timer of any rank is due
  *   hold     what would come next waits until nothing else may come
+ *   wait     a scene of ballots: a rank's clock goes on to its next turn or vote
+ *   lose     likewise: the oldest message of one rank to another does not arrive
  *
  * A scene without a bound has every order of these.  That is too many for all but the
  * smallest.  A scene with *holds* has an order in which they come by themselves:
@@ -19,6 +21,10 @@
  * first in that order is put last, from then on.  One hold is a message, or a rank's
  * program, that is late by as much as may be; what takes n of these to come about is
  * found with n holds.  Faults come at any moment in either.
+ *
+ * A scene of *ballots* is about views alone (world_ballots.c): the cores are real, but
+ * what they say about anything else goes nowhere, and each rank has a clock of its own,
+ * since no rank compares clocks.  So these worlds are small enough for every order.
  *
  * Time passes freely where nothing else may happen, and otherwise as often as the scene
  * allows: then messages are late, beyond timers.  Between any two ranks messages arrive
@@ -54,6 +60,8 @@ enum {
     WORLD_TASKS = 4,
     WORLD_LINES = 8,
     WORLD_MOVES = 64,
+    WORLD_BALLOT_RANKS = 4, /* of a scene of ballots */
+    WORLD_VIEWS = 4,        /* so many are agreed on in one */
     WORLD_HOLDS = 100
 };
 
@@ -94,6 +102,15 @@ struct scene {
     bool solo, joinable;
     uint32_t voters;
     uint64_t drop_above;
+    uint32_t ballots;      /* so many views are agreed on, and nothing else happens */
+    uint32_t losses;       /* of ballots: so many messages at most do not arrive */
+    struct {               /* with ballots, and a bit for each rank: */
+        uint32_t suspects; /* this rank has not heard these for the suspect time */
+        uint32_t told;     /* these have told it whom they suspect */
+        uint32_t granted;  /* these have a lease from it that has yet to run out */
+        uint32_t ready;    /* these leave, and it knows that they are ready */
+        uint32_t waits;    /* a number: so often its clock goes on */
+    } knows[WORLD_BALLOT_RANKS];
     uint32_t slow;        /* with holds: a bit for each rank whose messages come last */
     uint32_t holds;       /* 0: every order */
     uint32_t holds_quick; /* in a quick run; 0: the scene is left out of it */
@@ -114,7 +131,7 @@ uint64_t world_moves(const struct world *world);
 void world_play(struct world *world, world_move move);
 /* Neither order of the two makes a difference, and neither keeps the other from
  * happening. */
-bool world_independent(world_move a, world_move b);
+bool world_independent(const struct scene *scene, world_move a, world_move b);
 struct digest128 world_digest(const struct world *world);
 
 /* The fault that it has; NULL: nothing.  The text lives until the next call. */

@@ -16,7 +16,8 @@ static void post(struct world *world, uint32_t from, uint32_t to,
                  const struct message *message)
 {
     struct link *link = &world->links[from][to];
-    if (!host_is_live(&world->hosts[to])) {
+    if (!host_is_live(&world->hosts[to]) ||
+        (world->scene->ballots > 0 && !ballots_carry(world, from, to, message))) {
         return;
     }
     if (link->count == link->room) {
@@ -72,7 +73,7 @@ static void wake(struct world *world, uint32_t rank, uint32_t task)
         host->waits_for != NO_TASK && (task == NO_TASK || host->waits_for == task);
 }
 
-static void end_host(struct world *world, uint32_t rank)
+void world_end_host(struct world *world, uint32_t rank)
 {
     world->hosts[rank].over = true;
     host_deafen(world, rank);
@@ -125,7 +126,7 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
     case CORE_OUT_FENCED:
     case CORE_OUT_LEFT:
     case CORE_OUT_ADJOURN:
-        end_host(world, rank);
+        world_end_host(world, rank);
         break;
     case CORE_OUT_FORGET:
         for (uint32_t i = 0; i < output->u.forget.count; i++) {
@@ -170,7 +171,7 @@ int host_step(struct world *world, uint32_t rank, const struct core_event *event
     if (!host_is_live(host)) {
         return MOOT_OK;
     }
-    int code = core_step(host->core, event, world->now_ns, &out);
+    int code = core_step(host->core, event, host->now_ns, &out);
     size_t count = code == MOOT_OK ? out.count : 0;
     struct core_output *items = malloc((count + 1) * sizeof(*items));
     if (count > 0) {
@@ -189,7 +190,7 @@ int host_step(struct world *world, uint32_t rank, const struct core_event *event
     block_free(host->core->state.out.arena); /* else each core keeps a large one */
     host->core->state.out.arena = NULL;
     if (host_is_live(host) && host->at_end && host->no_quorum) {
-        end_host(world, rank); /* a host that has closed does not wait for one */
+        world_end_host(world, rank); /* a host that has closed does not wait for one */
     }
     if (host_is_live(host) && met && !host->meets) {
         host_set_lane(world, rank, CORE_LANE_RUNNING);
@@ -207,7 +208,7 @@ void host_tick(struct world *world, uint32_t rank)
 {
     struct core_event event = {.type = CORE_EV_TICK};
     for (int i = 0; host_is_live(&world->hosts[rank]) &&
-                    core_deadline(world->hosts[rank].core) <= world->now_ns;
+                    core_deadline(world->hosts[rank].core) <= world->hosts[rank].now_ns;
          i++) {
         if (i == 1000) {
             world_fault(world, "a core has something to do for ever");

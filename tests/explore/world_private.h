@@ -2,6 +2,7 @@
  *
  *     world.c         moves, their order, playing them, opening, digests
  *     world_host.c    a host and the lines of its program
+ *     world_ballots.c scenes that are about views alone
  *     world_told.c    what is wrong, and a move in words
  *
  * All of it stands in the arena, the world first.
@@ -22,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BALLOTS_BEGIN_NS UINT64_C(1000000000000) /* by every rank's clock */
+
 enum { US = 1000, MS = 1000000, RESULT_BYTES = 8, NO_TASK = WORLD_TASKS };
 
 /* Numbers: messages by sender and receiver, then what concerns a rank, then time. */
@@ -33,7 +36,9 @@ enum {
     MOVE_DIE = MOVE_END + WORLD_RANKS,
     MOVE_TIME = MOVE_DIE + WORLD_RANKS,
     MOVE_HOLD,
-    MOVE_COUNT
+    MOVE_LOSE, /* with ballots; by sender and receiver */
+    MOVE_COUNT = MOVE_LOSE + WORLD_BALLOT_RANKS * WORLD_BALLOT_RANKS,
+    MOVE_WAIT = MOVE_PROGRAM /* with ballots, in its place */
 };
 static_assert((int)MOVE_COUNT <= (int)WORLD_MOVES, "moves stand in sets of 64");
 
@@ -51,6 +56,8 @@ struct host {
     struct core *core;
     bool dead, over; /* over: adjourned, fenced or gone */
     bool at_end;     /* its program has */
+    uint64_t now_ns; /* its clock; with ballots each has its own */
+    uint32_t waits;  /* that may still come, with ballots */
     uint32_t line;
     uint32_t waits_for; /* the task; NO_TASK: for none */
     bool meets, woken, no_quorum;
@@ -69,8 +76,11 @@ struct host {
 struct world {
     const struct scene *scene;
     uint64_t now_ns;
-    uint32_t deaths, times, holds; /* that may still come */
-    uint8_t order[MOVE_DIE];       /* of moves that are no faults, with holds */
+    uint32_t deaths, times, holds, losses; /* that may still come */
+    bool opening;                          /* a scene of ballots is being set up */
+    uint64_t decided[WORLD_VIEWS + 2];     /* with ballots: members, by the view's
+                                              number; 0: nobody has said */
+    uint8_t order[MOVE_DIE];               /* of moves that are no faults, with holds */
     uint64_t uids[WORLD_RANKS];
     moot_hash hashes[WORLD_TASKS];
     struct host hosts[WORLD_RANKS];
@@ -86,6 +96,21 @@ struct world {
         }                                                                              \
     } while (0)
 
+/* world_ballots.c: what is other in a scene of ballots. */
+void ballots_options(const struct scene *scene, struct core_options *options);
+void ballots_open(struct world *world);
+uint64_t ballots_moves(const struct world *world);
+void ballots_play(struct world *world, world_move move);
+bool ballots_independent(world_move a, world_move b);
+/* Notes what the message decides; false: it goes nowhere. */
+bool ballots_carry(struct world *world, uint32_t from, uint32_t to,
+                   const struct message *message);
+void ballots_check(struct world *world);
+void ballots_tell(const struct world *world, world_move move, FILE *out);
+
+void world_deliver(struct world *world, uint32_t from, uint32_t to);
+void world_settle(struct world *world); /* all messages arrive, in one order */
+void world_end_host(struct world *world, uint32_t rank);
 void world_fault(struct world *world, const char *what); /* the first counts */
 bool host_may_go_on(const struct host *host);
 world_move world_first(const struct world *world, uint64_t moves);

@@ -73,6 +73,9 @@ static void check_views(struct world *world)
 
 void world_check(struct world *world)
 {
+    if (world->scene->ballots > 0) {
+        ballots_check(world);
+    }
     check_views(world);
     uint64_t counting = counting_ranks(world);
     for (uint32_t task = 0; task < world->scene->task_count; task++) {
@@ -92,7 +95,7 @@ const char *world_wrong(const struct world *world)
 
 const char *world_unfinished(const struct world *world)
 {
-    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+    for (uint32_t i = 0; world->scene->ballots == 0 && i < world->scene->ranks; i++) {
         const struct host *host = &world->hosts[i];
         if (!host->dead && !host->over) {
             return host->waits_for != NO_TASK ? "I16: a wait never ends"
@@ -122,6 +125,10 @@ void world_tell(const struct world *world, world_move move, FILE *out)
 {
     uint32_t rank = world_rank_of(move);
     fprintf(out, "%2u  ", (unsigned)move);
+    if (world->scene->ballots > 0 && move >= MOVE_PROGRAM) {
+        ballots_tell(world, move, out);
+        return;
+    }
     if (move == MOVE_TIME) {
         fprintf(out, "time passes to %.3f ms\n",
                 (double)world_next_deadline(world) / MS);
