@@ -2,6 +2,7 @@
  *
  *     explore [--quick] [--states N] [--holds N] [--list] [SCENE...]
  *     explore --path 5.17.2 SCENE       plays one path, in words
+ *     explore --plain SCENE             likewise, that in which nothing is late
  *
  * Prints for each scene its ranks, tasks and faults, how many states there are, how
  * many moves lead from one to another, how many states are ends, and whether that is
@@ -67,6 +68,28 @@ static const char *tell_path(const world_move *path, uint32_t length)
         wrong = world_wrong(world);
     }
     return wrong == NULL && world_moves(world) == 0 ? world_unfinished(world) : wrong;
+}
+
+/* The order in which all comes by itself: in words, and what is wrong with it. */
+static const char *tell_plain(void)
+{
+    arena_enter();
+    arena_reset();
+    struct world *world = world_open(playing, 0);
+    arena_leave();
+    const char *wrong = world_wrong(world);
+    for (uint32_t i = 0; i < SEARCH_DEPTH && wrong == NULL; i++) {
+        uint64_t moves = world_moves(world);
+        if (moves == 0) {
+            return world_unfinished(world);
+        }
+        world_tell(world, move_first(moves), stdout);
+        arena_enter();
+        world_play(world, move_first(moves));
+        arena_leave();
+        wrong = world_wrong(world);
+    }
+    return wrong;
 }
 
 static bool path_read(const char *text, world_move *path, uint32_t *length)
@@ -154,14 +177,15 @@ static int usage(void)
 {
     fprintf(stderr,
             "usage: explore [--quick] [--states N] [--holds N] [--list] [SCENE...]\n"
-            "       explore --path MOVES SCENE\n");
+            "       explore --path MOVES SCENE\n"
+            "       explore --plain SCENE\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
     struct search_bounds bounds = {.depth = SEARCH_DEPTH};
-    bool quick = false;
+    bool quick = false, plain = false;
     uint32_t holds = UINT32_MAX;
     world_move path[SEARCH_DEPTH];
     uint32_t length = 0;
@@ -169,6 +193,8 @@ int main(int argc, char **argv)
     for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
         if (strcmp(argv[at], "--quick") == 0) {
             quick = true;
+        } else if (strcmp(argv[at], "--plain") == 0) {
+            plain = true;
         } else if (strcmp(argv[at], "--list") == 0) {
             for (const struct scene *scene = scenes; scene->name != NULL; scene++) {
                 printf("%-22s %s\n", scene->name, scene->says);
@@ -189,12 +215,12 @@ int main(int argc, char **argv)
     break_a_rule();
     arena_open();
     (void)signal(SIGABRT, on_abort);
-    if (length > 0) {
+    if (length > 0 || plain) {
         if (at + 1 != argc) {
             return usage();
         }
         playing = scene_find(argv[at]);
-        const char *wrong = tell_path(path, length);
+        const char *wrong = plain ? tell_plain() : tell_path(path, length);
         printf("%s\n", wrong != NULL ? wrong : "nothing is wrong here");
         return wrong != NULL;
     }

@@ -107,15 +107,6 @@ static uint64_t to_take(struct world *world, uint64_t sleep,
     return moves & ~sleep;
 }
 
-static world_move first_of(uint64_t moves)
-{
-    world_move move = 0;
-    while ((moves & move_bit(move)) == 0) {
-        move++;
-    }
-    return move;
-}
-
 static void frame_enter(struct world *world, uint64_t sleep,
                         struct search_result *result)
 {
@@ -143,7 +134,7 @@ static bool advance(struct world *world, const struct scene *scene,
     if (!*fresh) {
         arena_restore(frame->copy);
     }
-    world_move move = first_of(frame->left);
+    world_move move = move_first(frame->left);
     uint64_t sleep = bounds->holds == 0 ? awake_after(scene, frame->sleep, move) : 0;
     frame->left &= ~move_bit(move);
     frame->sleep |= bounds->holds == 0 ? move_bit(move) : 0;

@@ -3,6 +3,16 @@
 
 /* --- Moves ------------------------------------------------------------------------ */
 
+/* A rank that sleeps wakes when all others have ended. */
+bool world_sleeps(const struct world *world, uint32_t rank)
+{
+    bool others = false;
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        others |= !(world->scene->asleep >> i & 1) && host_is_live(&world->hosts[i]);
+    }
+    return (world->scene->asleep >> rank & 1) && others;
+}
+
 bool host_may_go_on(const struct host *host)
 {
     return host_is_live(host) && !host->at_end && host->waits_for == NO_TASK &&
@@ -14,7 +24,8 @@ uint64_t world_next_deadline(const struct world *world)
     uint64_t next = CORE_NEVER;
     for (uint32_t i = 0; i < world->scene->ranks; i++) {
         const struct host *host = &world->hosts[i];
-        uint64_t due = host_is_live(host) ? core_deadline(host->core) : CORE_NEVER;
+        bool acts = host_is_live(host) && !world_sleeps(world, i);
+        uint64_t due = acts ? core_deadline(host->core) : CORE_NEVER;
         next = due < next ? due : next;
     }
     return next;
@@ -26,7 +37,7 @@ uint32_t world_uncertified(const struct world *world, uint32_t rank)
 {
     for (uint32_t other = 0; other < world->scene->ranks; other++) {
         if (!host_is_live(&world->hosts[other]) &&
-            !(world->hosts[rank].certified >> other & 1)) {
+            !((world->hosts[rank].certified | world->scene->uncertain) >> other & 1)) {
             return other;
         }
     }
@@ -38,6 +49,9 @@ static uint64_t moves_of(const struct world *world, uint32_t rank)
     const struct scene *scene = world->scene;
     const struct host *host = &world->hosts[rank];
     uint64_t moves = 0;
+    if (world_sleeps(world, rank)) {
+        return 0;
+    }
     for (uint32_t from = 0; from < scene->ranks; from++) {
         if (world->links[from][rank].count > 0 && host_is_live(host)) {
             moves |= move_bit(MOVE_DELIVER + from * WORLD_RANKS + rank);
@@ -49,7 +63,8 @@ static uint64_t moves_of(const struct world *world, uint32_t rank)
     if (host_may_go_on(host)) {
         moves |= move_bit(MOVE_PROGRAM + rank);
     }
-    if (host_is_live(host) && host->running_count > 0) {
+    if (host_is_live(host) && host->running_count > 0 &&
+        host->epoch >= scene->kernels_end_in) {
         moves |= move_bit(MOVE_END + rank);
     }
     return moves;
@@ -89,6 +104,9 @@ static void hold(struct world *world)
 
 static bool is_slow(const struct scene *scene, uint32_t move)
 {
+    if (scene->kernels_end_in > 0 && move >= MOVE_END && move < MOVE_DIE) {
+        return true;
+    }
     return move < MOVE_CERTIFY && (scene->slow >> move / WORLD_RANKS & 1) != 0;
 }
 
@@ -113,8 +131,10 @@ uint64_t world_moves(const struct world *world)
     }
     uint64_t moves = world_plain_moves(world), deaths = 0;
     for (uint32_t rank = 0; rank < scene->ranks; rank++) {
-        if (world->deaths > 0 && (scene->may_die >> rank & 1) &&
-            host_is_live(&world->hosts[rank])) {
+        const struct host *host = &world->hosts[rank];
+        bool now = scene->may_die_in == 0 || host->epoch == scene->may_die_in;
+        if (world->deaths > 0 && (scene->may_die >> rank & 1) && host_is_live(host) &&
+            now) {
             deaths |= move_bit(MOVE_DIE + rank);
         }
     }
@@ -149,17 +169,40 @@ bool world_independent(const struct scene *scene, world_move a, world_move b)
 
 /* --- Playing ---------------------------------------------------------------------- */
 
-void world_deliver(struct world *world, uint32_t from, uint32_t to)
+struct message *world_take_first(struct world *world, uint32_t from, uint32_t to)
 {
     struct link *link = &world->links[from][to];
-    struct message *message = link->items[0];
+    struct message *message = link->items[0].message;
     memmove(link->items, link->items + 1, --link->count * sizeof(*link->items));
-    link->items[link->count] = NULL;
+    link->items[link->count] = (struct parcel){0};
+    return message;
+}
+
+/* Rule E, as it can be seen from outside: VIEW, FENCED and JOIN tell of views, and the
+ * rest is of the view that its sender was in. */
+static bool is_of_another_view(const struct world *world, uint32_t from, uint32_t to)
+{
+    const struct parcel *parcel = &world->links[from][to].items[0];
+    enum message_type type = parcel->message->type;
+    return parcel->message->epoch == world->hosts[to].epoch &&
+           parcel->members != world->hosts[to].members && type != MESSAGE_VIEW &&
+           type != MESSAGE_FENCED && type != MESSAGE_JOIN;
+}
+
+void world_deliver(struct world *world, uint32_t from, uint32_t to)
+{
+    const struct core_stats *stats = core_stats(world->hosts[to].core);
+    bool forbidden = is_of_another_view(world, from, to);
+    struct message *message = world_take_first(world, from, to);
+    uint64_t taken = stats->received[message->type];
     struct core_event event = {.type = CORE_EV_RECV};
     event.u.recv.from = from;
     event.u.recv.uid = world->uids[from];
     event.u.recv.message = message;
     require(world, host_step(world, to, &event) == MOOT_OK);
+    if (forbidden && stats->received[message->type] != taken) {
+        world_fault(world, "I10: a message of another view of that number is taken");
+    }
     message_copy_free(message);
 }
 
@@ -177,8 +220,22 @@ static void end_kernel(struct world *world, uint32_t rank)
     require(world, host_step(world, rank, &event) == MOOT_OK);
 }
 
+/* Its host has seen what it died of. */
+static void tell_crash(struct world *world, uint32_t dead, uint32_t rank)
+{
+    for (uint32_t task = 0; task < world->scene->task_count; task++) {
+        if (world->died_of[task] >> dead & 1) {
+            struct core_event event = {.type = CORE_EV_CRASH,
+                                       .hash = world->hashes[task]};
+            event.u.dead.rank = dead;
+            (void)host_step(world, rank, &event);
+        }
+    }
+}
+
 static void certify(struct world *world, uint32_t dead, uint32_t rank)
 {
+    tell_crash(world, dead, rank);
     struct core_event event = {.type = CORE_EV_DEAD};
     event.u.dead.rank = dead;
     world->hosts[rank].certified |= 1u << dead;
@@ -193,8 +250,20 @@ static void pass(struct world *world)
     world->now_ns = due > world->now_ns ? due : world->now_ns;
     for (uint32_t rank = 0; rank < world->scene->ranks; rank++) {
         world->hosts[rank].now_ns = world->now_ns;
-        host_tick(world, rank);
+        if (!world_sleeps(world, rank)) {
+            host_tick(world, rank);
+        }
     }
+}
+
+static void kill_host(struct world *world, uint32_t rank)
+{
+    struct host *host = &world->hosts[rank];
+    host->dead = true;
+    for (uint32_t i = 0; i < host->running_count && world->scene->crashes > 0; i++) {
+        world->died_of[host->running[i]] |= 1u << rank;
+    }
+    host_deafen(world, rank);
 }
 
 void world_play(struct world *world, world_move move)
@@ -212,8 +281,7 @@ void world_play(struct world *world, world_move move)
         pass(world);
     } else if (world_is_death(move)) {
         world->deaths--;
-        world->hosts[rank].dead = true;
-        host_deafen(world, rank);
+        kill_host(world, rank);
     } else if (move >= MOVE_END) {
         end_kernel(world, rank);
     } else if (move >= MOVE_PROGRAM) {
@@ -236,6 +304,35 @@ void world_play(struct world *world, world_move move)
 
 /* --- Opening ---------------------------------------------------------------------- */
 
+static uint32_t voters_of(const struct scene *scene)
+{
+    return scene->voters > 0 ? scene->voters : 3;
+}
+
+/* Among some of the ranks, too, the task's chair and voters are those of the scene. */
+static bool is_drawn(const struct scene *scene, uint32_t task, const moot_hash *hash)
+{
+    for (uint32_t i = 0; i < WORLD_DRAWN; i++) {
+        struct rankset members = {.low = scene->tasks[task].drawn[i].members};
+        uint32_t chair = scene->tasks[task].drawn[i].chair;
+        if (members.low == 0) {
+            continue;
+        }
+        uint32_t ranks[LIMIT_VOTERS], voters = 0;
+        uint32_t count =
+            placement_voters(hash, chair, &members, NULL, voters_of(scene), ranks);
+        for (uint32_t n = 0; n < count; n++) {
+            voters |= 1u << ranks[n];
+        }
+        if (placement_chair(hash, &members, NULL) != chair ||
+            (scene->tasks[task].drawn[i].voters != 0 &&
+             scene->tasks[task].drawn[i].voters != voters)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void name_tasks(struct world *world)
 {
     const struct scene *scene = world->scene;
@@ -243,7 +340,9 @@ static void name_tasks(struct world *world)
     uint64_t number = 0;
     for (uint32_t task = 0; task < scene->task_count; task++) {
         moot_hash *hash = &world->hashes[task];
-        unsigned facts = scene->tasks[task].once ? (unsigned)MOOT_HASH_ONCE : 0;
+        unsigned facts =
+            (scene->tasks[task].once ? (unsigned)MOOT_HASH_ONCE : 0) |
+            (scene->tasks[task].candidates != 0 ? (unsigned)MOOT_HASH_CANDIDATES : 0);
         do {
             number++;
             *hash = digest_bytes(&number, sizeof(number));
@@ -251,7 +350,8 @@ static void name_tasks(struct world *world)
                 (uint8_t)((hash->bytes[MOOT_HASH_BYTES - 1] &
                            ~(uint32_t)MOOT_HASH_FACTS) |
                           facts);
-        } while (placement_chair(hash, &members, NULL) != scene->tasks[task].chair);
+        } while (placement_chair(hash, &members, NULL) != scene->tasks[task].chair ||
+                 !is_drawn(scene, task, hash));
     }
 }
 
@@ -265,7 +365,8 @@ static void open_host(struct world *world, uint32_t rank)
         .uids = world->uids,
         .epoch = 1,
         .mode = CORE_REPAIR,
-        .voters = scene->voters > 0 ? scene->voters : 3,
+        .voters = voters_of(scene),
+        .crashes = scene->crashes,
         .vote_timeout_ns = CORE_NEVER,
         .ask_delay_ns = MS,
         .gossip_period_ns = 2 * MS,
@@ -310,6 +411,35 @@ void world_settle(struct world *world)
     }
 }
 
+static bool has_come_to(const struct world *world, const struct opening *opening)
+{
+    const struct core_stats *stats = core_stats(world->hosts[opening->rank].core);
+    return opening->what == OPENING_STARTS
+               ? (world->started[opening->which] >> opening->rank & 1) != 0
+               : stats->received[opening->which] > 0;
+}
+
+static void play_opening(struct world *world)
+{
+    for (const struct opening *step = world->scene->opening;
+         step < world->scene->opening + WORLD_OPENING && step->what != OPENING_END;
+         step++) {
+        if (step->what == OPENING_DIES) {
+            kill_host(world, step->rank);
+            continue;
+        }
+        for (uint32_t played = 0; !has_come_to(world, step); played++) {
+            uint64_t moves = world_plain_moves(world);
+            if (played == OPENING_MOVES ||
+                (moves == 0 && world_next_deadline(world) == CORE_NEVER)) {
+                world_fault(world, "the scene's opening is not come to");
+                return;
+            }
+            world_play(world, moves != 0 ? world_first(world, moves) : MOVE_TIME);
+        }
+    }
+}
+
 struct world *world_open(const struct scene *scene, uint32_t holds)
 {
     struct world *world = calloc(1, sizeof(*world));
@@ -346,10 +476,10 @@ struct world *world_open(const struct scene *scene, uint32_t holds)
     }
     for (uint32_t rank = 0; rank < scene->ranks; rank++) {
         if (scene->dead_first >> rank & 1) {
-            world->hosts[rank].dead = true;
-            host_deafen(world, rank);
+            kill_host(world, rank);
         }
     }
+    play_opening(world);
     return world;
 }
 

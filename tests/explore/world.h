@@ -37,9 +37,12 @@
  *   I1   the ranks that count have taken a result of one owner
  *   I2   at most one rank that counts has run a pure task
  *   I3   a once task has started on one rank, ever
+ *   I10  no message of another view of the same number is taken (Rule E)
  *   I12  ranks that live are in one view of each number
  *   I15  no rank that counts has NOT_HELD of a task that another, or itself, has had
  * the end of
+ *   I23  CRASHED is said of what so many ranks died of, and does not start then
+ *   V3   a rank without a quorum claims and yields nothing
  *   --   no core has counted a violation, refused its host, or broken what core_hold()
  * asserts I16  when nothing may happen any more each program has come to its end
  * (world_is_over)
@@ -59,6 +62,8 @@ enum {
     WORLD_RANKS = 5,
     WORLD_TASKS = 4,
     WORLD_LINES = 8,
+    WORLD_DRAWN = 3,
+    WORLD_OPENING = 4,
     WORLD_MOVES = 64,
     WORLD_BALLOT_RANKS = 4, /* of a scene of ballots */
     WORLD_VIEWS = 4,        /* so many are agreed on in one */
@@ -81,14 +86,33 @@ struct line {
     uint32_t task;
 };
 
+/* The first steps of a scene are always the same; the search begins behind them. */
+enum opening_what {
+    OPENING_END,
+    OPENING_STARTS, /* goes on, in the order of a scene with holds, until the rank has
+                       started the task, */
+    OPENING_TAKES,  /* or taken the message */
+    OPENING_DIES    /* the rank dies */
+};
+struct opening {
+    enum opening_what what;
+    uint32_t rank;
+    uint32_t which; /* the task, or the message's type */
+};
+
 struct scene {
     const char *name;
     const char *says; /* what it is there for */
     uint32_t ranks;
     struct {
         uint32_t chair; /* in the first view */
-        bool once, nested;
-        uint32_t parent; /* if nested */
+        bool once;
+        uint32_t candidates; /* a bit for each; 0: all */
+        struct {             /* bits: of these members, if any, */
+            uint32_t members;
+            uint32_t chair;  /* this rank is the chair, */
+            uint32_t voters; /* and these the voters; 0: any */
+        } drawn[WORLD_DRAWN];
     } tasks[WORLD_TASKS];
     uint32_t task_count;
     struct line programs[WORLD_RANKS][WORLD_LINES];
@@ -96,6 +120,14 @@ struct scene {
                             begins */
     uint32_t may_die;    /* a bit for each rank that may */
     uint32_t deaths;     /* at most so many do */
+    uint32_t may_die_in; /* the view; 0: any */
+    struct opening opening[WORLD_OPENING]; /* behind the lines that are `started` */
+    uint32_t asleep;         /* a bit for each rank that does nothing while others do */
+    uint32_t uncertain;      /* and for each whose death nobody certifies */
+    uint32_t crashes;        /* so many deaths end a task that ran there; 0: none do */
+    uint32_t kernels_end_in; /* with holds: this view, when nothing else comes; 0: as
+                                soon as may be */
+    bool never_maybe;        /* nothing here may end a wait with MAYBE_RAN */
     uint32_t dead_first; /* a bit for each rank that is dead when the search begins */
     uint32_t times;      /* so often time passes while messages are under way */
     bool detection; /* heartbeats and leases, without which nobody is ever removed */
@@ -122,6 +154,15 @@ extern const struct scene scenes[];
 /* A move, and its bit in a set of them. */
 typedef uint32_t world_move;
 static inline uint64_t move_bit(world_move move) { return UINT64_C(1) << move; }
+
+static inline world_move move_first(uint64_t moves) /* some */
+{
+    world_move move = 0;
+    while ((moves & move_bit(move)) == 0) {
+        move++;
+    }
+    return move;
+}
 
 struct world;
 

@@ -125,15 +125,6 @@ bool ballots_carry(struct world *world, uint32_t from, uint32_t to,
     }
 }
 
-static struct message *take_first(struct world *world, uint32_t from, uint32_t to)
-{
-    struct link *link = &world->links[from][to];
-    struct message *message = link->items[0];
-    memmove(link->items, link->items + 1, --link->count * sizeof(*link->items));
-    link->items[link->count] = NULL;
-    return message;
-}
-
 /* --- Moves --------------------------------------------------------------------------
  */
 
@@ -188,7 +179,7 @@ void ballots_play(struct world *world, world_move move)
     uint32_t rank = place_of_move(move);
     if (move >= MOVE_LOSE) {
         message_copy_free(
-            take_first(world, (move - MOVE_LOSE) / WORLD_BALLOT_RANKS, rank));
+            world_take_first(world, (move - MOVE_LOSE) / WORLD_BALLOT_RANKS, rank));
         world->losses--;
         return;
     }
@@ -230,7 +221,7 @@ void ballots_tell(const struct world *world, world_move move, FILE *out)
     if (move >= MOVE_LOSE) {
         uint32_t from = (move - MOVE_LOSE) / WORLD_BALLOT_RANKS;
         fprintf(out, "%s from rank %u to rank %u is lost\n",
-                message_type_name(world->links[from][rank].items[0]->type),
+                message_type_name(world->links[from][rank].items[0].message->type),
                 (unsigned)from, (unsigned)rank);
         return;
     }

@@ -28,13 +28,17 @@ static void post(struct world *world, uint32_t from, uint32_t to,
     if (message->type == MESSAGE_RESULT) { /* nobody looks at bytes here */
         copy->u.result.data = message->u.result.data;
     }
-    link->items[link->count++] = copy;
+    const struct core *core =
+        world->hosts[from].core; /* may have entered it just now */
+    link->items[link->count++] = (struct parcel){
+        copy,
+        message->epoch == core->epoch ? core->members.low : world->hosts[from].members};
 }
 
 static void link_drop(struct link *link)
 {
     while (link->count > 0) {
-        message_copy_free(link->items[--link->count]);
+        message_copy_free(link->items[--link->count].message);
     }
 }
 
@@ -44,6 +48,17 @@ void host_deafen(struct world *world, uint32_t rank)
     for (uint32_t from = 0; from < world->scene->ranks; from++) {
         link_drop(&world->links[from][rank]);
     }
+}
+
+static bool is_crashed(const struct world *world, uint32_t task)
+{
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        if (host_is_live(&world->hosts[i]) &&
+            world->hosts[i].tasks[task].verdict == MOOT_ERR_CRASHED) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void carry_run(struct world *world, uint32_t rank,
@@ -60,6 +75,9 @@ static void carry_run(struct world *world, uint32_t rank,
     }
     if (host->tasks[task].ran) {
         world_fault(world, "I2: one rank ran a task twice");
+    }
+    if (is_crashed(world, task)) {
+        world_fault(world, "I23: a task starts that is known to have CRASHED");
     }
     host->tasks[task].ran = true;
     world->started[task] |= 1u << rank;
@@ -112,6 +130,7 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
         break;
     case CORE_OUT_QUORUM:
         host->no_quorum = !output->u.quorum.have;
+        host->decided = world_decided(host->core);
         if (host->no_quorum) {
             wake(world, rank, NO_TASK);
         }
@@ -225,8 +244,11 @@ static void spawn(struct world *world, uint32_t rank, uint32_t task, uint32_t fl
     struct host *host = &world->hosts[rank];
     const struct scene *scene = world->scene;
     struct core_register reg = {.flags = flags, .site = "scene"};
+    struct rankset candidates = {.low = scene->tasks[task].candidates};
     reg.flags |= scene->tasks[task].once ? (uint32_t)CORE_TASK_ONCE : 0;
-    struct entry *entry = core_enter_for(host->core, &world->hashes[task], NULL, 0, 0);
+    reg.candidates = candidates.low != 0 ? &candidates : NULL;
+    struct entry *entry =
+        core_enter_for(host->core, &world->hashes[task], reg.candidates, 0, 0);
     if (entry == NULL) {
         return;
     }

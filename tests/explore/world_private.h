@@ -25,7 +25,13 @@
 
 #define BALLOTS_BEGIN_NS UINT64_C(1000000000000) /* by every rank's clock */
 
-enum { US = 1000, MS = 1000000, RESULT_BYTES = 8, NO_TASK = WORLD_TASKS };
+enum {
+    OPENING_MOVES = 1000,
+    US = 1000,
+    MS = 1000000,
+    RESULT_BYTES = 8,
+    NO_TASK = WORLD_TASKS
+};
 
 /* Numbers: messages by sender and receiver, then what concerns a rank, then time. */
 enum {
@@ -47,8 +53,13 @@ struct entry {
     uint32_t task;
 };
 
+struct parcel {
+    struct message *message;
+    uint64_t members; /* of its sender's view */
+};
+
 struct link {
-    struct message **items;
+    struct parcel *items;
     uint32_t count, room;
 };
 
@@ -61,6 +72,7 @@ struct host {
     uint32_t line;
     uint32_t waits_for; /* the task; NO_TASK: for none */
     bool meets, woken, no_quorum;
+    uint64_t decided;   /* claims and yields, when it had a quorum last */
     uint32_t certified; /* deaths that it has been told */
     uint64_t epoch, members;
     uint32_t running[WORLD_TASKS]; /* oldest first */
@@ -86,6 +98,7 @@ struct world {
     struct host hosts[WORLD_RANKS];
     struct link links[WORLD_RANKS][WORLD_RANKS];
     uint32_t started[WORLD_TASKS]; /* a bit for each rank that ever did */
+    uint32_t died_of[WORLD_TASKS]; /* and for each that died of it */
     char wrong[160];               /* the first thing that was */
 };
 
@@ -108,10 +121,14 @@ bool ballots_carry(struct world *world, uint32_t from, uint32_t to,
 void ballots_check(struct world *world);
 void ballots_tell(const struct world *world, world_move move, FILE *out);
 
+uint64_t world_decided(const struct core *core); /* its claims and yields */
+/* The oldest message of a link, taken out of it. */
+struct message *world_take_first(struct world *world, uint32_t from, uint32_t to);
 void world_deliver(struct world *world, uint32_t from, uint32_t to);
 void world_settle(struct world *world); /* all messages arrive, in one order */
 void world_end_host(struct world *world, uint32_t rank);
 void world_fault(struct world *world, const char *what); /* the first counts */
+bool world_sleeps(const struct world *world, uint32_t rank);
 bool host_may_go_on(const struct host *host);
 world_move world_first(const struct world *world, uint64_t moves);
 uint64_t world_plain_moves(const struct world *world);

@@ -24,10 +24,37 @@ static uint64_t counting_ranks(const struct world *world)
     return members & live;
 }
 
+static uint32_t count_bits(uint32_t set)
+{
+    uint32_t count = 0;
+    for (; set != 0; set &= set - 1) {
+        count++;
+    }
+    return count;
+}
+
+uint64_t world_decided(const struct core *core)
+{
+    const struct core_stats *stats = core_stats(core);
+    uint64_t decided = stats->claimed;
+    for (int evidence = 0; evidence < EVIDENCE_END; evidence++) {
+        decided += stats->yields[evidence];
+    }
+    return decided;
+}
+
+static void check_quorum(struct world *world, const struct host *host)
+{
+    if (host_is_live(host) && host->no_quorum &&
+        world_decided(host->core) != host->decided) {
+        world_fault(world, "V3: a rank without a quorum claims or yields");
+    }
+}
+
 static void check_task(struct world *world, uint32_t task, uint64_t counting)
 {
     uint32_t owner = UINT32_MAX, ran = 0;
-    bool well = false, not_held = false;
+    bool well = false, not_held = false, maybe = false, crashed = false;
     for (uint32_t i = 0; i < world->scene->ranks; i++) {
         const struct host *host = &world->hosts[i];
         if (!(counting >> i & 1)) {
@@ -36,6 +63,8 @@ static void check_task(struct world *world, uint32_t task, uint64_t counting)
         ran += host->tasks[task].ran;
         well |= host->tasks[task].well;
         not_held |= host->tasks[task].verdict == MOOT_ERR_NOT_HELD;
+        maybe |= host->tasks[task].verdict == MOOT_ERR_MAYBE_RAN;
+        crashed |= host->tasks[task].verdict == MOOT_ERR_CRASHED;
         if (host->tasks[task].kept) {
             if (owner != UINT32_MAX && owner != host->tasks[task].owner) {
                 world_fault(world, "I1: results of two owners");
@@ -45,6 +74,12 @@ static void check_task(struct world *world, uint32_t task, uint64_t counting)
     }
     if (ran > 1) {
         world_fault(world, "I2: two ranks ran a task");
+    }
+    if (maybe && world->scene->never_maybe) {
+        world_fault(world, "MAYBE_RAN of what nobody can have started");
+    }
+    if (crashed && count_bits(world->died_of[task]) < world->scene->crashes) {
+        world_fault(world, "I23: CRASHED of what too few died of");
     }
     if (well && not_held) {
         world_fault(world, "I15: NOT_HELD of what another has had the end of");
@@ -82,6 +117,7 @@ void world_check(struct world *world)
         check_task(world, task, counting);
     }
     for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        check_quorum(world, &world->hosts[i]);
         if (core_stats(world->hosts[i].core)->violations != 0) {
             world_fault(world, "a core counts a violation");
         }
@@ -151,7 +187,8 @@ void world_tell(const struct world *world, world_move move, FILE *out)
         fprintf(out, "hears that rank %u has ended",
                 (unsigned)world_uncertified(world, rank));
     } else {
-        const struct message *message = world->links[move / WORLD_RANKS][rank].items[0];
+        const struct message *message =
+            world->links[move / WORLD_RANKS][rank].items[0].message;
         fprintf(out, "takes %s", message_type_name(message->type));
         uint32_t task = world_task_of(world, &message->hash);
         if (task != NO_TASK) {
