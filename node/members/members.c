@@ -141,6 +141,25 @@ static void say_what_the_launcher_does(struct moot *m, uint32_t rank)
     }
 }
 
+static uint32_t count_dead(const struct moot *m)
+{
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        count += m->members.all[rank].state == MEMBER_DEAD;
+    }
+    return count;
+}
+
+/* At the first death: who says it may be the next. */
+static void say_that_nobody_waits(struct moot *m)
+{
+    if (!death_has_witness() && m->group.survives && count_dead(m) == 1) {
+        report_add(m,
+                   "moot: what it died of only `moot run` can see, and only then is it "
+                   "counted whether a task kills each rank that runs it; said once\n");
+    }
+}
+
 static void tell_crash(struct moot *m, uint32_t rank, const moot_hash *hash,
                        bool perhaps)
 {
@@ -197,6 +216,7 @@ static void take_death(struct moot *m, uint32_t rank)
     if (!over) {
         if (*member->story != '\0' && tells_of(m, rank)) {
             report_add(m, "moot: rank %u died %s\n", rank, member->story);
+            say_that_nobody_waits(m);
         }
         say_what_the_launcher_does(m, rank);
         tell_core(m, rank);

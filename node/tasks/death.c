@@ -29,10 +29,12 @@ static bool find_ending(const struct moot *m, uint32_t rank, struct ending *out)
            ending_find(folder, (long)m->group.processes[rank].pid, out);
 }
 
+bool death_has_witness(void) { return getenv(ENDING_FOLDER) != NULL; }
+
 bool death_is_told(const struct moot *m, uint32_t rank, uint64_t for_ns)
 {
     struct ending ending;
-    return for_ns >= PATIENCE_NS || getenv(ENDING_FOLDER) == NULL ||
+    return for_ns >= PATIENCE_NS || !death_has_witness() ||
            find_ending(m, rank, &ending);
 }
 

@@ -20,6 +20,9 @@
  * it has been seen ended for that long. */
 bool death_is_told(const struct moot *m, uint32_t rank, uint64_t for_ns);
 
+/* Somebody waits for the ranks of this job who tells how they end. */
+bool death_has_witness(void);
+
 /* Looks what that rank died of, whose end is seen; NULL without memory. */
 struct death *death_look(const struct moot *m, uint32_t rank);
 void death_free(struct death *death); /* NULL is accepted */

@@ -60,6 +60,15 @@ check "a kernel for ever" "$(good_ranks) ranks are left, not 2" [ "$(good_ranks)
 check "a kernel for ever" "nobody says why" \
     says "ends itself: task .* of kernel 'square' .* for longer than MOOT_KERNEL_LIMIT"
 
+# Under plain mpirun nobody says what a rank died of, and the first to tell says that.
+evidence="$scratch/plain"
+timeout -k 5 60 mpirun --allow-run-as-root --oversubscribe --enable-recovery -n 3 \
+    "$build/tests/mpi/poison" kill >"$evidence" 2>&1 </dev/null
+check "plain mpirun" "it does not name what ran" \
+    says "^moot: rank [0-2] died in kernel 'square', task .*poison.c:"
+check "plain mpirun" "it does not say once who knows more" \
+    [ "$(grep -c '^moot: what it died of only .moot run. can see' "$evidence")" -eq 1 ]
+
 # Which of several kernels it was is not known: each runs alone next, so that one rank
 # more dies.  exit() is said by the kernel that calls it.
 ran() { grep -c "^poison ran $1" "$evidence"; }
