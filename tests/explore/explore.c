@@ -2,7 +2,7 @@
  *
  *     explore [--quick] [--states N] [--holds N] [--list] [SCENE...]
  *     explore --path 5.17.2 SCENE       plays one path, in words
- *     explore --plain SCENE             likewise, that in which nothing is late
+ *     explore --plain [...] SCENE       likewise, and from there on nothing is late
  *
  * Prints for each scene its ranks, tasks and faults, how many states there are, how
  * many moves lead from one to another, how many states are ends, and whether that is
@@ -47,49 +47,41 @@ static void print_repeat(const world_move *path, uint32_t length)
     printf(" %s\n", playing->name);
 }
 
-/* Returns what is wrong at its end; NULL: nothing. */
-static const char *tell_path(const world_move *path, uint32_t length)
+/* Tells a move and plays it; returns what is wrong then. */
+static const char *tell_move(struct world *world, world_move move)
+{
+    world_tell(world, move, stdout);
+    fflush(stdout);
+    arena_enter();
+    world_play(world, move);
+    arena_leave();
+    return world_wrong(world);
+}
+
+/* Returns what is wrong at its end; NULL: nothing.  Behind a path that is to be gone
+ * on from, all comes as it does by itself. */
+static const char *tell_path(const world_move *path, uint32_t length, bool goes_on)
 {
     arena_enter();
     arena_reset();
     struct world *world = world_open(playing, WORLD_HOLDS);
     arena_leave();
-    const char *wrong = NULL;
-    for (uint32_t i = 0; i < length && wrong == NULL; i++) {
-        if ((world_moves(world) & move_bit(path[i])) == 0) {
-            printf("%2u  is no move here\n", (unsigned)path[i]);
+    const char *wrong = world_wrong(world);
+    uint64_t moves = world_moves(world);
+    uint32_t i = 0;
+    for (; i < SEARCH_DEPTH && wrong == NULL && moves != 0; i++) {
+        world_move move = i < length ? path[i] : move_first(moves);
+        if (i >= length && !goes_on) {
+            break;
+        }
+        if ((moves & move_bit(move)) == 0) {
+            printf("%2u  is no move here\n", (unsigned)move);
             return "the path is none of this scene's";
         }
-        world_tell(world, path[i], stdout);
-        fflush(stdout);
-        arena_enter();
-        world_play(world, path[i]);
-        arena_leave();
-        wrong = world_wrong(world);
+        wrong = tell_move(world, move);
+        moves = world_moves(world);
     }
-    return wrong == NULL && world_moves(world) == 0 ? world_unfinished(world) : wrong;
-}
-
-/* The order in which all comes by itself: in words, and what is wrong with it. */
-static const char *tell_plain(void)
-{
-    arena_enter();
-    arena_reset();
-    struct world *world = world_open(playing, 0);
-    arena_leave();
-    const char *wrong = world_wrong(world);
-    for (uint32_t i = 0; i < SEARCH_DEPTH && wrong == NULL; i++) {
-        uint64_t moves = world_moves(world);
-        if (moves == 0) {
-            return world_unfinished(world);
-        }
-        world_tell(world, move_first(moves), stdout);
-        arena_enter();
-        world_play(world, move_first(moves));
-        arena_leave();
-        wrong = world_wrong(world);
-    }
-    return wrong;
+    return wrong == NULL && moves == 0 ? world_unfinished(world) : wrong;
 }
 
 static bool path_read(const char *text, world_move *path, uint32_t *length)
@@ -138,7 +130,9 @@ static bool explore(const struct scene *scene, const struct search_bounds *bound
     struct timespec begin, end;
     playing = scene;
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-    search_scene(scene, bounds, &result);
+    struct search_bounds these = *bounds;
+    these.states = these.states > 0 ? these.states : scene->states;
+    search_scene(scene, &these, &result);
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     double seconds = (double)(end.tv_sec - begin.tv_sec) +
                      (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
@@ -155,7 +149,7 @@ static bool explore(const struct scene *scene, const struct search_bounds *bound
                                   : "");
     if (result.wrong != NULL) {
         printf("%s: %s\n", scene->name, result.wrong);
-        (void)tell_path(result.path, result.path_length);
+        (void)tell_path(result.path, result.path_length, false);
         print_repeat(result.path, result.path_length);
     }
     fflush(stdout);
@@ -178,7 +172,7 @@ static int usage(void)
     fprintf(stderr,
             "usage: explore [--quick] [--states N] [--holds N] [--list] [SCENE...]\n"
             "       explore --path MOVES SCENE\n"
-            "       explore --plain SCENE\n");
+            "       explore --plain [--path MOVES] SCENE\n");
     return 2;
 }
 
@@ -220,7 +214,7 @@ int main(int argc, char **argv)
             return usage();
         }
         playing = scene_find(argv[at]);
-        const char *wrong = plain ? tell_plain() : tell_path(path, length);
+        const char *wrong = tell_path(path, length, plain);
         printf("%s\n", wrong != NULL ? wrong : "nothing is wrong here");
         return wrong != NULL;
     }
@@ -229,16 +223,17 @@ int main(int argc, char **argv)
          scene++) {
         struct search_bounds these = bounds;
         these.holds = quick ? scene->holds_quick : scene->holds;
-        if (quick && scene->holds > 0 && scene->holds_quick == 0) {
+        if (quick && (scene->states > 0 || scene->holds_quick < (scene->holds > 0))) {
             continue;
         }
         good = explore(scene, &these) && good;
     }
     for (; at < argc; at++) {
         struct search_bounds these = bounds;
-        these.holds = scene_find(argv[at])->holds;
+        const struct scene *scene = scene_find(argv[at]);
+        these.holds = quick ? scene->holds_quick : scene->holds;
         these.holds = holds != UINT32_MAX ? holds : these.holds;
-        good = explore(scene_find(argv[at]), &these) && good;
+        good = explore(scene, &these) && good;
     }
     return good ? 0 : 1;
 }

@@ -53,7 +53,9 @@ static uint64_t moves_of(const struct world *world, uint32_t rank)
         return 0;
     }
     for (uint32_t from = 0; from < scene->ranks; from++) {
-        if (world->links[from][rank].count > 0 && host_is_live(host)) {
+        bool stopped = (world->stopped[from] >> rank & 1) != 0 &&
+                       host_is_live(&world->hosts[from]);
+        if (world->links[from][rank].count > 0 && host_is_live(host) && !stopped) {
             moves |= move_bit(MOVE_DELIVER + from * WORLD_RANKS + rank);
         }
     }
@@ -426,6 +428,10 @@ static void play_opening(struct world *world)
          step++) {
         if (step->what == OPENING_DIES) {
             kill_host(world, step->rank);
+            continue;
+        }
+        if (step->what == OPENING_STOPS) {
+            world->stopped[step->rank] |= 1u << step->which;
             continue;
         }
         for (uint32_t played = 0; !has_come_to(world, step); played++) {

@@ -13,6 +13,7 @@
  *   time     nobody does anything until the next timer of any rank is due
  *   hold     what would come next waits until nothing else may come
  *   wait     a scene of ballots: a rank's clock goes on to its next turn or vote
+ *   certify  likewise, with `solo`: a rank takes those for dead whom it does not hear
  *   lose     likewise: the oldest message of one rank to another does not arrive
  *
  * A scene without a bound has every order of these.  That is too many for all but the
@@ -63,7 +64,7 @@ enum {
     WORLD_TASKS = 4,
     WORLD_LINES = 8,
     WORLD_DRAWN = 3,
-    WORLD_OPENING = 4,
+    WORLD_OPENING = 6,
     WORLD_MOVES = 64,
     WORLD_BALLOT_RANKS = 4, /* of a scene of ballots */
     WORLD_VIEWS = 4,        /* so many are agreed on in one */
@@ -92,12 +93,13 @@ enum opening_what {
     OPENING_STARTS, /* goes on, in the order of a scene with holds, until the rank has
                        started the task, */
     OPENING_TAKES,  /* or taken the message */
+    OPENING_STOPS,  /* nothing of the rank arrives at the other, until it has died */
     OPENING_DIES    /* the rank dies */
 };
 struct opening {
     enum opening_what what;
     uint32_t rank;
-    uint32_t which; /* the task, or the message's type */
+    uint32_t which; /* the task, the message's type, the other rank */
 };
 
 struct scene {
@@ -137,7 +139,10 @@ struct scene {
     uint32_t ballots;      /* so many views are agreed on, and nothing else happens */
     uint32_t losses;       /* of ballots: so many messages at most do not arrive */
     struct {               /* with ballots, and a bit for each rank: */
-        uint32_t suspects; /* this rank has not heard these for the suspect time */
+        uint32_t silent;   /* this rank has not heard these for the suspect time */
+        uint32_t suspects; /* likewise, and it has noticed */
+        uint32_t gives_up; /* with `solo`: these, all others, it takes for dead at some
+                              moment after its first vote */
         uint32_t told;     /* these have told it whom they suspect */
         uint32_t granted;  /* these have a lease from it that has yet to run out */
         uint32_t ready;    /* these leave, and it knows that they are ready */
@@ -146,6 +151,8 @@ struct scene {
     uint32_t slow;        /* with holds: a bit for each rank whose messages come last */
     uint32_t holds;       /* 0: every order */
     uint32_t holds_quick; /* in a quick run; 0: the scene is left out of it */
+    uint64_t states; /* not 0: there are more than can be seen: so many, and none in a
+                        quick run */
 };
 
 /* The scenes that there are; the last has no name. */

@@ -47,8 +47,11 @@ static void begin_to_know(struct world *world, uint32_t rank)
             continue;
         }
         struct peer *peer = peer_of(core, other);
-        if (world->scene->knows[rank].suspects >> other & 1) {
+        bool suspects = (world->scene->knows[rank].suspects >> other & 1) != 0;
+        if (suspects || (world->scene->knows[rank].silent >> other & 1)) {
             peer->heard_ns = 0;
+        }
+        if (suspects) {
             (void)rankset_add(&core->membership.suspects, other);
         }
         if (world->scene->knows[rank].granted >> other & 1) {
@@ -70,6 +73,9 @@ void ballots_open(struct world *world)
     const struct scene *scene = world->scene;
     world->losses = scene->losses;
     world->decided[1] = world->hosts[0].members;
+    for (uint32_t rank = 0; rank < scene->ranks; rank++) {
+        world->hosts[rank].dead = (scene->dead_first >> rank & 1) != 0;
+    }
     world->opening = true;
     for (uint32_t rank = 0; rank < scene->ranks; rank++) {
         if (scene->knows[rank].ready >> rank & 1) {
@@ -95,6 +101,9 @@ bool ballots_carry(struct world *world, uint32_t from, uint32_t to,
 {
     const struct scene *scene = world->scene;
     uint64_t *decided = NULL;
+    if (world->hosts[to].certified >> from & 1) {
+        return false;
+    }
     switch ((int)message->type) {
     case MESSAGE_PREPARE:
     case MESSAGE_PROMISE:
@@ -103,6 +112,7 @@ bool ballots_carry(struct world *world, uint32_t from, uint32_t to,
     case MESSAGE_REJECT:
         return true;
     case MESSAGE_REPORT:
+        return scene->ballots > 1 || scene->solo;
     case MESSAGE_SETTLED:
         return scene->ballots > 1;
     case MESSAGE_LEAVE:
@@ -116,7 +126,7 @@ bool ballots_carry(struct world *world, uint32_t from, uint32_t to,
             *decided = message->u.view.members->low;
         }
         if (decided != NULL && *decided != message->u.view.members->low &&
-            scene->deaths == 0) {
+            !scene->solo) {
             world_fault(world, "I12: two views of one number are decided");
         }
         return true;
@@ -144,6 +154,10 @@ uint64_t ballots_moves(const struct world *world)
             if (world->losses > 0) {
                 moves |= move_bit(MOVE_LOSE + from * WORLD_BALLOT_RANKS + rank);
             }
+        }
+        if (world->scene->knows[rank].gives_up != 0 && host->certified == 0 &&
+            host->core->membership.voted_next) {
+            moves |= move_bit(MOVE_CERTIFY + rank);
         }
         if (host->waits > 0 && view_deadline(host->core) != CORE_NEVER) {
             moves |= move_bit(MOVE_WAIT + rank);
@@ -174,6 +188,18 @@ static void wait(struct world *world, uint32_t rank)
     (void)host_step(world, rank, &event);
 }
 
+/* As certify_silent() does, with MOOT_SPLIT=solo. */
+static void give_up(struct world *world, uint32_t rank)
+{
+    struct host *host = &world->hosts[rank];
+    struct core_event event = {.type = CORE_EV_TICK};
+    struct rankset dead = {.low = world->scene->knows[rank].gives_up};
+    host->certified = (uint32_t)dead.low;
+    require(world, detector_certify(host->core, &dead));
+    host_deafen(world, rank); /* it takes nothing of theirs any more */
+    (void)host_step(world, rank, &event);
+}
+
 void ballots_play(struct world *world, world_move move)
 {
     uint32_t rank = place_of_move(move);
@@ -185,13 +211,15 @@ void ballots_play(struct world *world, world_move move)
     }
     if (move >= MOVE_WAIT) {
         wait(world, rank);
+    } else if (move >= MOVE_CERTIFY) {
+        give_up(world, rank);
     } else {
         world_deliver(world, move / WORLD_RANKS, rank);
     }
     host_tick(world, rank);
     core_hold(world->hosts[rank].core);
     world_check(world);
-    if (world->hosts[rank].epoch > world->scene->ballots &&
+    if (world->hosts[rank].epoch > world->scene->ballots && !world->scene->solo &&
         host_is_live(&world->hosts[rank])) {
         world_end_host(world, rank);
     }
@@ -202,9 +230,9 @@ void ballots_play(struct world *world, world_move move)
 
 void ballots_check(struct world *world)
 {
-    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+    for (uint32_t i = 0; i < world->scene->ranks && !world->scene->solo; i++) {
         const struct host *host = &world->hosts[i];
-        if (host->epoch >= WORLD_VIEWS + 2 || host->dead) {
+        if (host->epoch >= WORLD_VIEWS + 2) {
             continue;
         }
         uint64_t *decided = &world->decided[host->epoch];
@@ -226,6 +254,11 @@ void ballots_tell(const struct world *world, world_move move, FILE *out)
         return;
     }
     const struct host *host = &world->hosts[rank];
+    if (move < MOVE_WAIT) {
+        fprintf(out, "rank %u takes those whom it does not hear for dead\n",
+                (unsigned)rank);
+        return;
+    }
     uint64_t due_ns = view_deadline(host->core);
     due_ns = due_ns > BALLOTS_BEGIN_NS ? due_ns - BALLOTS_BEGIN_NS : 0;
     fprintf(out, "rank %u waits, to %.3f ms\n", (unsigned)rank, (double)due_ns / MS);

@@ -97,6 +97,7 @@ struct world {
     moot_hash hashes[WORLD_TASKS];
     struct host hosts[WORLD_RANKS];
     struct link links[WORLD_RANKS][WORLD_RANKS];
+    uint32_t stopped[WORLD_RANKS]; /* by sender: a bit for whom nothing arrives at */
     uint32_t started[WORLD_TASKS]; /* a bit for each rank that ever did */
     uint32_t died_of[WORLD_TASKS]; /* and for each that died of it */
     char wrong[160];               /* the first thing that was */
