@@ -393,7 +393,7 @@ MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test un
   unit/view_test unit/view_rules_test unit/scope_test unit/leave_test unit/drop_test \
   unit/drop_view_test unit/drop_round_test unit/lot_test unit/lost_test unit/cancel_test unit/stub_test \
   unit/meeting_test unit/silence_test unit/deserted_test unit/keeper_test unit/verdict_test \
-  unit/quiet_test unit/crash_test)
+  unit/quiet_test unit/crash_test explore/explore)
 .PHONY: mutants
 mutants: deps-check
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) PROFILE= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)

@@ -158,7 +158,18 @@
     X(CRASHRUNNING, "what somebody runs ends when enough have died of it")             \
     X(CRASHSURE, "a once task of which enough have died is CRASHED as any other")      \
     X(CRASHAGAIN, "one that is idempotent is run again, whoever has died of it")       \
-    X(CRASHKEPT, "who leaves keeps to itself who has died of a task")
+    X(CRASHKEPT, "who leaves keeps to itself who has died of a task")                  \
+    X(PROMISEFIRST, "of accepted views that promises name the first is proposed")      \
+    X(NORAISE, "an acceptor takes a proposal and promises nothing by that")            \
+    X(KEEPPENDING, "a vote that waits is cast though a higher ballot was promised")    \
+    X(REACCFEW, "a record is accepted again by one voter less than a quorum")          \
+    X(CERTALWAYS, "a death certifies although the dead may have voted us out first")   \
+    X(ACCEPTFIRST, "of reported acceptances the first counts, not the latest")         \
+    X(VIEWNUMBER, "of a message's view the number is compared, and not its members")   \
+    X(GRANTPENDING, "who is to be removed by a vote that waits is granted leases")     \
+    X(QUORUMCLAIM, "a rank without a quorum goes on claiming and yielding")            \
+    X(FINDERJUDGES, "a finder judges a once task that nobody reports as if its chair") \
+    X(NEVERCHOSEN, "who has said that it never will hold a task may win it")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

@@ -54,7 +54,8 @@ void recovery_note(struct core *core, uint32_t from, const struct message_entry 
         break;
     case REPORT_ACCEPTED:
     case REPORT_MAYBE:
-        if (found->accepted == NOBODY || entry->epoch > found->accepted_epoch) {
+        if (found->accepted == NOBODY ||
+            (entry->epoch > found->accepted_epoch && !MUTANT(ACCEPTFIRST))) {
             found->accepted = entry->what == REPORT_ACCEPTED ? entry->owner : NOBODY;
             found->accepted_epoch = entry->epoch;
         }
@@ -139,7 +140,7 @@ static uint32_t judge(const struct core *core, const struct task_record *task)
         return once ? REC_MAYBE : REC_VERDICT;
     }
     /* Who cannot tell that it is the chair takes only what was found for an answer. */
-    return task->finder ? NOBODY : presume_judge(core, task);
+    return task->finder && !MUTANT(FINDERJUDGES) ? NOBODY : presume_judge(core, task);
 }
 
 /* Somebody took its result, or knows of it: what it is made of again is that result,

@@ -299,7 +299,9 @@ void view_on_prepare(struct core *core, uint32_t from,
         return;
     }
     paxos->promised = prepare->ballot;
-    paxos->pending_ballot = 0;
+    if (!MUTANT(KEEPPENDING)) {
+        paxos->pending_ballot = 0;
+    }
     if (from != core->rank) {
         give_up(core, core->options.stagger_ns);
     }
@@ -373,7 +375,7 @@ bool view_withholds(const struct core *core, uint32_t rank)
     assert(rank < core->size);
     const struct paxos *paxos = &core->membership.paxos;
     return paxos->pending_ballot != 0 && paxos->pending_adopted &&
-           !rankset_has(&paxos->pending.members, rank);
+           !rankset_has(&paxos->pending.members, rank) && !MUTANT(GRANTPENDING);
 }
 
 void view_on_propose(struct core *core, uint32_t from,
@@ -398,7 +400,9 @@ void view_on_propose(struct core *core, uint32_t from,
         say(core, from, MESSAGE_REJECT, &reply);
         return;
     }
-    paxos->promised = propose->ballot;
+    if (!MUTANT(NORAISE)) {
+        paxos->promised = propose->ballot;
+    }
     view_release(&paxos->pending);
     if (!view_from_message(&paxos->pending, propose->value)) {
         core->broken = true;
@@ -515,7 +519,8 @@ void view_on_answer(struct core *core, uint32_t from, enum message_type type,
         return;
     }
     if (type == MESSAGE_PROMISE && paxos->phase == PAXOS_PREPARING) {
-        if (reply->accepted > paxos->best && reply->value != NULL &&
+        bool first = MUTANT(PROMISEFIRST) && paxos->best != 0;
+        if (reply->accepted > paxos->best && !first && reply->value != NULL &&
             view_is_known(core, reply->value)) {
             paxos->best = reply->accepted;
             view_release(&paxos->proposal);

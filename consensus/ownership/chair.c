@@ -186,8 +186,9 @@ HOT void chair_claim(struct core *core, struct task_record *task)
     bool balloting = task->requests != NULL && task->requests->balloting;
     if (task->chair == core->rank && task->held && !task->finder &&
         (task->rec == NOBODY || MUTANT(AMNESIA)) && !balloting && !task->frozen &&
-        !core->membership.no_quorum && !is_keeper(core, task) &&
-        !verdict_forbids(core, task) && !leave_forbids_claim(core, task)) {
+        (!core->membership.no_quorum || MUTANT(QUORUMCLAIM)) &&
+        !is_keeper(core, task) && !verdict_forbids(core, task) &&
+        !leave_forbids_claim(core, task)) {
         propose(core, task, core->rank, EVIDENCE_CLAIM);
     }
 }
@@ -337,7 +338,7 @@ void chair_retest(struct core *core, struct task_record *task)
     }
     bool gives = requests->asker_count > 0 || passes_on;
     if (task->rec == NOBODY && !requests->balloting && gives &&
-        !core->membership.no_quorum) {
+        (!core->membership.no_quorum || MUTANT(QUORUMCLAIM))) {
         yield(core, task);
     }
     if (task->rec != NOBODY) {
@@ -390,7 +391,7 @@ static bool yield_when_quiet(struct core *core, struct task_record *task)
 {
     assert(task->requests->undecided);
     if (task->requests->balloting || task->chair != core->rank || task->finder ||
-        core->membership.no_quorum) {
+        (core->membership.no_quorum && !MUTANT(QUORUMCLAIM))) {
         return false;
     }
     if (verdict_crashes(core, task)) {

@@ -27,6 +27,7 @@ static void ask_voters(struct core *core, struct task_record *task,
     uint32_t count = placement_voters(&task->hash, core->rank, &core->members,
                                       core->state.hosts, core->options.voters, voters);
     requests->quorum = MUTANT(SMALLQ) && count > 1 ? count / 2 : count / 2 + 1;
+    requests->quorum -= MUTANT(REACCFEW) && count > 1 && requests->reaccepting;
     task_ext_get(core, task)->accepted = requests->winner;
     task_ext_get(core, task)->accepted_epoch = core->epoch;
     if (!rankset_add(&requests->acks, core->rank)) {

@@ -59,7 +59,7 @@ bool chair_may_choose(const struct core *core, const struct task_record *task,
 {
     assert(rank < core->size);
     bool refused = task->requests != NULL && rankset_has(&task->requests->never, rank);
-    return rankset_has(&core->members, rank) && !refused &&
+    return rankset_has(&core->members, rank) && (!refused || MUTANT(NEVERCHOSEN)) &&
            !(rank == core->rank && core->membership.leave.ready) &&
            (task->candidates == NULL || rankset_has(task->candidates, rank)) &&
            roll_knows_holder(core, task, rank);

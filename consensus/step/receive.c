@@ -86,7 +86,7 @@ HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
                      (MUTANT(STALEACC) && ballot);
         return result || stale ? E_TAKE : E_DROP;
     }
-    return message->view_id == core->view_id ? E_TAKE : E_DROP;
+    return message->view_id == core->view_id || MUTANT(VIEWNUMBER) ? E_TAKE : E_DROP;
 }
 
 /* Who speaks from an older epoch has missed a view, or is no member any more. */

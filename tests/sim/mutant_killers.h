@@ -60,7 +60,8 @@ struct killer {
     enum mutant mutant;
     struct swarm_job job;
     uint64_t seed;
-    const char *bench; /* or NULL: in the simulator */
+    const char *bench;    /* or NULL: in the simulator, or, if this is not NULL, */
+    const char *explored; /* in this scene of the explorer (tests/explore/) */
 };
 
 static const struct killer killers[] = {
@@ -253,6 +254,17 @@ static const struct killer killers[] = {
      {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
      .seed = 51},
     {MUTANT_ONCEONLY, {.ranks = 6, .tasks = 30, .storm = true}, .seed = 13},
+    {MUTANT_PROMISEFIRST, .explored = "ballots"},
+    {MUTANT_NORAISE, .explored = "ballots-lost"},
+    {MUTANT_KEEPPENDING, .explored = "ballots-pending"},
+    {MUTANT_REACCFEW, .explored = "once-again"},
+    {MUTANT_CERTALWAYS, .explored = "sleeper"},
+    {MUTANT_ACCEPTFIRST, .explored = "once-twice"},
+    {MUTANT_VIEWNUMBER, .bench = "view_rules_test"},
+    {MUTANT_GRANTPENDING, .bench = "view_rules_test"},
+    {MUTANT_QUORUMCLAIM, .explored = "no-quorum"},
+    {MUTANT_FINDERJUDGES, .explored = "finder"},
+    {MUTANT_NEVERCHOSEN, .explored = "ready"},
 };
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Built with -DMOOT_MUTANTS, together with a core that is too (consensus/mutant.h).  A
  * mutant is killed when a check fails on a random program or in a random storm, when a
- * test on the bench (tests/unit/) fails, when a scene's transcript changes, or when an
+ * test on the bench (tests/unit/) fails, when the explorer (tests/explore/) finds an
+ * order of events that goes wrong, when a scene's transcript changes, or when an
  * assertion of the core ends the process.  Each hunt is a process of its own.
  *
  * Hunts start with what is known to kill (mutant_killers.h) and go on, if that has
@@ -28,18 +29,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SWARM_SEEDS = 400, STORM_SEEDS = 1500, BENCH_SECONDS = 30 };
+enum {
+    SWARM_SEEDS = 400,
+    STORM_SEEDS = 1500,
+    BENCH_SECONDS = 30,
+    EXPLORE_SECONDS = 300
+};
 
 enum mutant mutant_on;
 
-static char tests_unit[4096]; /* the directory of the bench's tests */
+static char tests[4096]; /* the directory of tests that are programs */
 
 /* What a mutant's process tells: where it is, and what saw the mutant. */
 struct hunt {
     struct swarm_job job;
     uint64_t seed;
     /* NULL: in the swarm; static text, the same in parent and child. */
-    const char *scene, *bench;
+    const char *scene, *bench, *explored;
     char check[32];
     bool tree_is_broken; /* it fails without the mutant, too */
     bool known;          /* where its rows in mutant_killers.h say */
@@ -49,32 +55,60 @@ enum { SURVIVED = 0, KILLED = 1 };
 
 /* --- Where to look --------------------------------------------------------------- */
 
-/* Does the bench's test fail?  It breaks the rule itself (tests/unit/bench.h). */
-static bool bench_fails(const char *test, enum mutant mutant)
+/* Does the program fail, with the rule that it breaks by $MOOT_MUTANT?  It cannot be
+ * run: ends this one. */
+static bool is_failing(const char *program, const char *option, const char *argument,
+                       enum mutant mutant, unsigned seconds, int unusable)
 {
+    char path[sizeof(tests) + 64];
+    (void)snprintf(path, sizeof(path), "%s/%s", tests, program);
     fflush(stdout); /* once, not by the child as well */
     pid_t child = fork();
     if (child == 0) {
-        char path[sizeof(tests_unit) + 64];
-        (void)snprintf(path, sizeof(path), "%s/%s", tests_unit, test);
         if (setenv("MOOT_MUTANT", mutant_name(mutant), 1) != 0 ||
             freopen("/dev/null", "w", stdout) == NULL ||
             freopen("/dev/null", "w", stderr) == NULL) {
             _exit(127);
         }
-        alarm(BENCH_SECONDS); /* who hangs is killed, too */
-        execl(path, path, (char *)NULL);
+        alarm(seconds); /* who hangs is killed, too */
+        execl(path, path, option, argument, (char *)NULL);
         _exit(127);
     }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) {
         abort();
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
-        printf("mutants: cannot run %s/%s\n", tests_unit, test);
+    if (WIFEXITED(status) &&
+        (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == unusable)) {
+        printf("mutants: cannot run %s %s\n", path, argument != NULL ? argument : "");
         exit(2);
     }
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+/* Does the bench's test fail (tests/unit/bench.h)? */
+static bool bench_fails(const char *test, enum mutant mutant)
+{
+    char program[64];
+    (void)snprintf(program, sizeof(program), "unit/%s", test);
+    return is_failing(program, NULL, NULL, mutant, BENCH_SECONDS, 127);
+}
+
+/* Is the explorer's scene found to go wrong (tests/explore/)? */
+static bool scene_fails(const char *scene, enum mutant mutant)
+{
+    return is_failing("explore/explore", "--quick", scene, mutant, EXPLORE_SECONDS, 2);
+}
+
+static void hunt_in_explored(enum mutant mutant, const char *scene, struct hunt *hunt)
+{
+    hunt->explored = scene;
+    if (scene_fails(scene, mutant)) {
+        (void)snprintf(hunt->check, sizeof(hunt->check), "the explorer");
+        hunt->tree_is_broken = scene_fails(scene, MUTANT_NONE);
+        _exit(KILLED);
+    }
+    hunt->explored = NULL;
 }
 
 static void hunt_on_bench(enum mutant mutant, const char *test, struct hunt *hunt)
@@ -172,6 +206,8 @@ static void hunt_the_known(enum mutant mutant, struct hunt *hunt)
         }
         if (killer->bench != NULL) {
             hunt_on_bench(mutant, killer->bench, hunt);
+        } else if (killer->explored != NULL) {
+            hunt_in_explored(mutant, killer->explored, hunt);
         } else {
             hunt_in_seed(mutant, &killer->job, killer->seed, hunt);
         }
@@ -247,6 +283,9 @@ static void print_killer(enum mutant mutant, const struct hunt *hunt)
     printf("%s killed by %s: ", mutant_name(mutant), hunt->check);
     if (hunt->scene != NULL) {
         printf("transcript_test %s\n", hunt->scene);
+    } else if (hunt->explored != NULL) {
+        printf("MOOT_MUTANT=%s tests/explore/explore --quick %s\n", mutant_name(mutant),
+               hunt->explored);
     } else if (hunt->bench != NULL) {
         printf("MOOT_MUTANT=%s tests/unit/%s\n", mutant_name(mutant), hunt->bench);
     } else {
@@ -327,7 +366,7 @@ static bool the_unbroken_survives(void)
     char check[32];
     for (size_t i = 0; i < sizeof(killers) / sizeof(killers[0]); i++) {
         const struct killer *killer = &killers[i];
-        if (killer->bench == NULL &&
+        if (killer->bench == NULL && killer->explored == NULL &&
             !run_seed(MUTANT_NONE, &killer->job, killer->seed, check)) {
             printf("FAILED canary: %s without a mutant: ", check);
             swarm_print_replay(&killer->job, killer->seed, stdout);
@@ -363,7 +402,7 @@ int main(int argc, char **argv)
     bool anew = argc > 1 && strcmp(argv[1], "--table") == 0;
     int first = anew ? 2 : 1;
     uint32_t passed = 0, failed = 0;
-    (void)snprintf(tests_unit, sizeof(tests_unit), "%s/../unit", dirname(argv[0]));
+    (void)snprintf(tests, sizeof(tests), "%s/..", dirname(argv[0]));
     for (int mutant = 1; mutant < MUTANT_END; mutant++) {
         bool named = argc == first;
         for (int i = first; i < argc; i++) {

@@ -252,6 +252,60 @@ static void an_old_accept_is_not_acknowledged(void **state)
     bench_close();
 }
 
+/* A view is its number and its members: MOOT_SPLIT=solo may make two of one number. */
+static void an_accept_of_another_view_of_that_number_is_not_acknowledged(void **state)
+{
+    (void)state;
+    open_in_view_two();
+    struct message accept = {.type = MESSAGE_ACCEPT,
+                             .hash = chaired_by(1, 0, MOOT_HASH_ONCE)};
+    accept.u.accept.winner = 1;
+    accept.u.accept.winner_uid = bench.uids[1];
+    core_view(bench.core[0], &accept.epoch, &accept.view_id);
+    accept.view_id++;
+    struct core_event event = {.type = CORE_EV_RECV, .hash = accept.hash};
+    event.u.recv.from = 1;
+    event.u.recv.uid = bench.uids[1];
+    event.u.recv.message = &accept;
+    assert_int_equal(step(0, &event), MOOT_OK);
+    assert_int_equal(sum_sent(MESSAGE_ACK), 0);
+    bench_close();
+}
+
+/* --- An accepted value --------------------------------------------------------------
+ */
+
+static void say_paxos(enum message_type type, uint64_t ballot, uint64_t accepted,
+                      const struct message_view *value)
+{
+    struct message message = {.type = type};
+    message.u.paxos =
+        (struct message_paxos){.ballot = ballot, .accepted = accepted, .value = value};
+    inject(0, 1, message, 1);
+}
+
+/* 3 is heard by all.  0 says to 1 that a view without 3 was accepted before, and may
+ * have been decided: 1 grants 3 nothing more, votes when its last grant has run out,
+ * and drives the view to its end. */
+static void who_is_heard_is_removed_by_a_view_that_may_be_decided(void **state)
+{
+    (void)state;
+    struct rankset members = {.low = 7}, before = {.low = 15};
+    const struct message_past past = {.epoch = 1, .members = &before};
+    const struct message_view value = {
+        .epoch = 2, .members = &members, .history = 1, .past = &past};
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    say_paxos(MESSAGE_PREPARE, UINT64_C(1) << 40, 0, NULL);
+    say_paxos(MESSAGE_PROPOSE, UINT64_C(1) << 40, 1, &value);
+    pass(SUSPECTED_NS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        expect_view(rank, 2, 7);
+    }
+    assert_true(bench.fenced[3]);
+    bench_close();
+}
+
 static void an_old_motions_spec_is_not_adopted(void **state)
 {
     (void)state;
@@ -574,6 +628,8 @@ int main(void)
         cmocka_unit_test(an_old_result_counts_from_its_owner_alone),
         cmocka_unit_test(an_old_decision_makes_no_owner),
         cmocka_unit_test(an_old_accept_is_not_acknowledged),
+        cmocka_unit_test(an_accept_of_another_view_of_that_number_is_not_acknowledged),
+        cmocka_unit_test(who_is_heard_is_removed_by_a_view_that_may_be_decided),
         cmocka_unit_test(an_old_motions_spec_is_not_adopted),
         cmocka_unit_test(a_decision_that_crosses_a_view_is_repeated),
         cmocka_unit_test(a_once_task_whose_result_is_lost_is_not_run_again),
