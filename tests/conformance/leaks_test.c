@@ -3,8 +3,16 @@
  */
 #include "tests/conformance/ranks.h"
 
+#include <string.h>
+
 enum { WORK, LARGE };
-enum { FEW = 300, MANY = 4096, LARGE_MANY = 1100, LARGE_BYTES = 256 << 10 };
+enum {
+    FEW = 300,
+    MANY = 4096,
+    LARGE_MANY = 1100,
+    LARGE_BYTES = 256 << 10,
+    FEW_LARGE = 400
+};
 
 static int work(moot_call *call, void *user)
 {
@@ -46,7 +54,20 @@ static void run_tasks(struct seat *seat, int kernel, int count, int kept)
 
 static void releases(struct seat *seat) { run_tasks(seat, WORK, 2 * MANY, 0); }
 static void just_ends(struct seat *seat) { run_tasks(seat, WORK, 2 * MANY, FEW); }
-static void forgets(struct seat *seat) { run_tasks(seat, WORK, MANY + 50, MANY); }
+
+static int look_at_none(void *user, const moot_task_info *info)
+{
+    (void)user;
+    (void)info;
+    return 0;
+}
+
+/* The list of a scope's tasks is a result, whose handle is the library's. */
+static void forgets(struct seat *seat)
+{
+    run_tasks(seat, WORK, MANY + 50, MANY);
+    EXPECT(seat, moot_scope_tasks(seat->m, NULL, look_at_none, NULL), MOOT_OK);
+}
 
 static void forgets_large(struct seat *seat)
 {
@@ -67,6 +88,31 @@ static void forgets_large(struct seat *seat)
     CHECK(seat, reported(seat, " holds, of tasks that have ended, "));
     CHECK(seat, reported(seat, "tests/conformance/leaks_test.c:"));
     CHECK(seat, reported(seat, "moot_task_release() each handle after its last use"));
+}
+
+/* Four hundred results of 256 KiB, a share of which lies on each rank. */
+static void forgets_few_that_are_large(struct seat *seat)
+{
+    run_tasks(seat, WORK, FEW, FEW);
+    for (int i = 0; i < FEW_LARGE; i++) {
+        moot_task task;
+        EXPECT(seat,
+               moot_task_spawn(seat->m,
+                               &(moot_task_spec){.kernel = seat->kernels[LARGE],
+                                                 .args = &i,
+                                                 .args_size = sizeof(i)},
+                               &task),
+               MOOT_OK);
+        EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    }
+}
+
+static void the_largest_are_told_first(struct seat *seat)
+{
+    CHECK(seat, reported(seat, " closes its moot with 700 handles that were not "));
+    const char *large = strstr(seat->report, ": 400 handles, ");
+    const char *small = strstr(seat->report, ": 300 handles, ");
+    CHECK(seat, large != NULL && small != NULL && large < small);
 }
 
 static void nothing_is_told(struct seat *seat)
@@ -98,6 +144,12 @@ int main(int argc, char **argv)
          leak_kernels,
          NULL,
          all_is_told,
+         {0}},
+        {"few_are_told_if_they_are_large",
+         forgets_few_that_are_large,
+         leak_kernels,
+         NULL,
+         the_largest_are_told_first,
          {0}},
         {"and_while_it_runs", forgets_large, leak_kernels, NULL, NULL, {1}},
     };

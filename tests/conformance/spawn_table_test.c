@@ -94,6 +94,17 @@ static void are_told_alike(struct seat *seat)
     }
 }
 
+/* A probable mistake first, and then the lines with most. */
+static void check_order(struct seat *seat)
+{
+    static const char *const order[] = {"app.c:6", "app.c:5", "app.c:4", "app.c:8"};
+    const char *at = seat->report;
+    for (size_t i = 0; at != NULL && i < sizeof(order) / sizeof(order[0]); i++) {
+        at = strstr(at, order[i]);
+    }
+    CHECK(seat, at != NULL);
+}
+
 static void are_told_otherwise(struct seat *seat)
 {
     CHECK(seat, seat->close_code == MOOT_OK);
@@ -123,6 +134,7 @@ static void are_told_otherwise(struct seat *seat)
                              : "app.c:6: kernel 'alpha' by ranks 0-1; kernel 'beta' "
                                "by rank 2\n"));
     CHECK(seat, reported(seat, "app.c:7, kernel 'alpha': 3 by "));
+    check_order(seat);
     CHECK(seat, reported(seat, two ? "app.c:8, kernel 'alpha': 1 by rank 1; 0 by rank 0"
                                    : "app.c:8, kernel 'alpha': 1 by rank 2; 0 by ranks "
                                      "0-1"));
