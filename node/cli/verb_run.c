@@ -30,7 +30,7 @@
 
 extern char **environ;
 
-enum { SETTINGS_MAX = 32, WORDS_MAX = 256, PATIENCE_LOOKS = 25 };
+enum { SETTINGS_MAX = 32, WORDS_MAX = 256, PATIENCE_LOOKS = 25, STALL_LOOKS = 50 };
 
 struct job {
     int ranks;
@@ -46,9 +46,10 @@ struct job {
     char self[LAUNCH_PATH_BYTES];
     char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
     char sheets[KNOB_TEXT_BYTES];    /* where the sheets go */
-    int hopeless_looks, straggler_looks, hanging_looks;
+    int hopeless_looks, straggler_looks, hanging_looks, stalled_looks;
     bool *let_go;   /* by rank: ended here in MPI_Finalize; NULL: none was */
-    size_t culprit; /* because of whom it was ended; OUTCOME_NOBODY: it was not */
+    size_t culprit; /* because of whom it was ended; OUTCOME_NOBODY: it was not, */
+    bool stalled;   /* and that goes on after a stall that was to end it */
     size_t told;    /* of ranks below this number that failed after their moot */
     const char *deaths_word; /* as it was written */
     enum deaths deaths;
@@ -258,6 +259,25 @@ static bool hangs_at_end(struct job *job, const struct outcome *outcome)
     return true;
 }
 
+/* Whether ranks go on long after a stall that was to end the job. */
+static bool goes_on_stalled(struct job *job, const struct outcome *outcome)
+{
+    if (outcome->stalled == 0 || ++job->stalled_looks < STALL_LOOKS) {
+        return false;
+    }
+    size_t first = 0;
+    while (first + 1 < outcome->count && outcome->ends[first].known) {
+        first++;
+    }
+    job->culprit = first;
+    job->stalled = true;
+    run_line_erase(job->line);
+    fputs("moot: a stall was to end the job (MOOT_STALL_ABORT), and ranks have not "
+          "ended: ending them\n",
+          stderr);
+    return true;
+}
+
 /* A rank ended the job, or failed where no moot misses it, and the others had time to
  * end as well. */
 static bool is_hopeless(void *context)
@@ -273,7 +293,7 @@ static bool is_hopeless(void *context)
         culprit != OUTCOME_NOBODY &&
         (++job->hopeless_looks >= PATIENCE_LOOKS || outcome.ends[culprit].aborted);
     if (!hopeless) {
-        hopeless = hangs_at_end(job, &outcome);
+        hopeless = hangs_at_end(job, &outcome) || goes_on_stalled(job, &outcome);
     } else {
         job->culprit = culprit;
         run_line_erase(job->line);
@@ -454,6 +474,9 @@ static int job_judge(const struct job *job, int status)
         sheets_read(job->sheets, &sheets)) {
         for (size_t r = 0; job->let_go && r < outcome.count; r++) {
             outcome.ends[r].let_go = job->let_go[r];
+        }
+        if (job->stalled) {
+            outcome.ends[job->culprit].status = EXIT_FAILURE;
         }
         /* The launcher's own status is then that it was told to end. */
         status = outcome_judge(job, &outcome, &sheets, job->let_go ? CLI_OK : status);

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 /* The process has one, and not each moot: it ends once. */
-static char lives_path[PATH_MAX], opens_path[PATH_MAX], finalizes_path[PATH_MAX];
+static char lives_path[PATH_MAX], opens_path[PATH_MAX], finalizes_path[PATH_MAX],
+    stalled_path[PATH_MAX];
 static pid_t marked; /* a forked child passes exit(), too; 0: there is no mark */
 
 static void (*see_exit)(void);
@@ -67,6 +68,14 @@ void ending_finalizes(void)
     const char *folder = getenv(ENDING_FOLDER);
     if (folder != NULL && marked == getpid()) {
         mark(folder, ENDING_FINALIZES, finalizes_path);
+    }
+}
+
+void ending_stalled(void)
+{
+    const char *folder = getenv(ENDING_FOLDER);
+    if (folder != NULL && marked == getpid()) {
+        mark(folder, ENDING_STALLED, stalled_path);
     }
 }
 

@@ -6,7 +6,8 @@
  * ends with it, and without a signal, has been ended by MPI_Abort, which is to end the
  * job, or by _exit.  Another lies there while a second moot of all ranks is opened,
  * because that waits for ranks that may have ended after the first, and a third from
- * MPI_Finalize on, which may wait for them, too.
+ * MPI_Finalize on, which may wait for them, too.  A fourth lies there once a stall was
+ * to end the job (MOOT_STALL_ABORT).
  *
  * Whoever waits for a process leaves there, too, how it ended, under its number: nobody
  * else is told by the system.
@@ -22,12 +23,14 @@
 #define ENDING_LIVES "lives" /* "lives-PID" */
 #define ENDING_OPENS "opens"
 #define ENDING_FINALIZES "finalizes"
+#define ENDING_STALLED "stalled"
 
 /* Around the collective part of an open. */
 void ending_opens(void);
 void ending_opened(void);
 
 void ending_finalizes(void);
+void ending_stalled(void);
 
 /* Called when the process passes exit(), in the thread that does; not in a forked
  * child.

@@ -19,8 +19,9 @@ struct moot_call {
     struct moot *m;
     struct task *task;
     struct lane *lane; /* of the thread that it is on, which a wait may change */
-    uint64_t began_ns;
-    uint32_t cancelled_by; /* a rank, if the task is `cancelled` */
+    uint64_t began_ns, stopped_ns; /* stopped last; 0: never */
+    uint64_t away_ns;              /* it has waited, off its thread, for so long */
+    uint32_t cancelled_by;         /* a rank, if the task is `cancelled` */
     enum { CALL_RUNS, CALL_LEAVES, CALL_STOPPED } state; /* it leaves its thread */
     bool goes_on; /* its wait is over before it has left */
     const struct payload **inputs;

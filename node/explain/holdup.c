@@ -1,5 +1,6 @@
 /* holdup.c - see holdup.h. */
 #include "node/explain/holdup.h"
+#include "node/schedule/call_frame.h"
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
@@ -154,7 +155,7 @@ static void say_endless(struct moot *m, const struct moot_call *call)
              label != NULL ? "'" : "", site != NULL ? " (" : "",
              site != NULL ? site : "", site != NULL ? ")" : "");
     text_add(&text, "for ");
-    text_add_duration(&text, m->now_ns - call->began_ns);
+    text_add_duration(&text, call_ran_ns(call, m->now_ns));
     text_add(&text,
              ", and nobody here serves other ranks meanwhile, since there is no "
              "helper thread (MOOT_PROGRESS)\n      next: it may never return: "

@@ -1,6 +1,7 @@
 /* overrun_here.c - on this rank: which kernel has run for too long (overrun.h). */
 #include "node/explain/overrun.h"
 
+#include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
 
 struct overrun_search {
@@ -14,7 +15,7 @@ static void see_call(void *context, const struct moot_call *call)
     const struct moot *m = search->m;
     uint64_t longest_ns = call->task->kernel->longest_ns;
     if (call->state == CALL_RUNS && !call->check &&
-        m->now_ns - call->began_ns >=
+        call_ran_ns(call, m->now_ns) >=
             overrun_after_ns((uint64_t)m->knobs.stall_ns, longest_ns) &&
         (search->call == NULL || call->began_ns < search->call->began_ns)) {
         search->call = call;

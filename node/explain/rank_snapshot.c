@@ -237,28 +237,28 @@ static void name_tasks(struct snapshot_draft *draft, const moot_hash *asked,
 
 struct running {
     const struct task *task;
-    uint64_t began_ns;
+    uint64_t ran_ns, now_ns;
 };
 
 static void find_call(void *context, const struct moot_call *call)
 {
     struct running *running = context;
     if (call->task == running->task) {
-        running->began_ns = call->began_ns;
+        running->ran_ns = call_ran_ns(call, running->now_ns);
     }
 }
 
 static void put_names(struct snapshot_draft *draft, Moot__Account__Task *to,
                       const struct task *task)
 {
-    struct running running = {.task = task};
+    struct running running = {.task = task, .now_ns = draft->m->now_ns};
     to->kernel = borrow_text(task->kernel != NULL ? task->kernel->name : NULL);
     to->label = borrow_text(task_label(task));
     to->site = borrow_text(task_site(task));
     to->stage = task->stage;
     if (task->stage == TASK_RUNNING) {
         exec_each_call(draft->m, find_call, &running);
-        to->runs_ns = age(draft, running.began_ns);
+        to->runs_ns = running.ran_ns;
         to->longest_ns = task->kernel->longest_ns;
     }
 }

@@ -4,6 +4,7 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
+#include "node/config/ending.h"
 #include "node/engine/engine.h"
 #include "node/explain/divergence.h"
 #include "node/explain/holdup.h"
@@ -203,7 +204,9 @@ static void tell_stall(struct moot *m, const struct picture *picture, uint64_t n
     report_picture(m, picture);
     m->explain.stall_pause_ns *= 2;
     m->explain.stall_due_ns = now_ns + m->explain.stall_pause_ns / 2;
-    if (m->knobs.stall_abort && m->schedule.waits != NULL && !m->explain.overruns) {
+    bool waits = m->schedule.waits != NULL || m->engine.closing;
+    if (m->knobs.stall_abort && waits && !m->explain.overruns) {
+        ending_stalled();
         engine_fail_all(
             m, MOOT_ERR_STALLED,
             "rank %u stalled for longer than MOOT_STALL, and MOOT_STALL_ABORT "

@@ -56,6 +56,7 @@ void outcome_leave(const char *directory, long rank, long pid, int status, int s
         .status = status,
         .aborted = ending_take(directory, ENDING_LIVES, pid) && signal == 0,
         .out_of_memory = signal == SIGKILL && is_out_of_memory(pid)};
+    const bool stalled = ending_take(directory, ENDING_STALLED, pid);
     ending_leave(directory, pid, &ending);
     ending_take(directory, ENDING_OPENS, pid);
     ending_take(directory, ENDING_FINALIZES, pid);
@@ -68,8 +69,9 @@ void outcome_leave(const char *directory, long rank, long pid, int status, int s
     if (!file) {
         return;
     }
-    fprintf(file, "status %d\nsignal %d\naborted %d\nended_ns %" PRIu64 "\n", status,
-            signal, ending.aborted, ended_ns);
+    fprintf(file,
+            "status %d\nsignal %d\naborted %d\nstalled %d\nended_ns %" PRIu64 "\n",
+            status, signal, ending.aborted, stalled, ended_ns);
     if (fclose(file) == 0) {
         rename(unfinished, path);
     }
@@ -83,6 +85,8 @@ static void line_take(struct rank_end *end, const char *key, uint64_t value)
         end->signal = (int)value;
     } else if (strcmp(key, "aborted") == 0) {
         end->aborted = value != 0;
+    } else if (strcmp(key, "stalled") == 0) {
+        end->stalled = value != 0;
     } else if (strcmp(key, "ended_ns") == 0 && end->ended_ns == 0) {
         end->ended_ns = value;
     } else if (strcmp(key, "close_code") == 0) {
@@ -142,12 +146,14 @@ static void left_take(const char *sheets, const struct sheet_name *name,
 
 static void marks_read(const char *directory, struct outcome *out)
 {
-    static const char opens[] = ENDING_OPENS "-", finalizes[] = ENDING_FINALIZES "-";
+    static const char opens[] = ENDING_OPENS "-", finalizes[] = ENDING_FINALIZES "-",
+                      stalled[] = ENDING_STALLED "-";
     DIR *dir = opendir(directory);
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         out->opening |= strncmp(entry->d_name, opens, sizeof(opens) - 1) == 0;
         out->finalizing +=
             strncmp(entry->d_name, finalizes, sizeof(finalizes) - 1) == 0;
+        out->stalled += strncmp(entry->d_name, stalled, sizeof(stalled) - 1) == 0;
     }
     if (dir) {
         closedir(dir);
@@ -254,7 +260,7 @@ size_t outcome_culprit(const struct outcome *outcome)
     for (size_t r = 0; r < outcome->count; r++) {
         const struct rank_end *end = &outcome->ends[r];
         const bool missed = failed_outside(end) && (!end->begun || outcome->opening);
-        if (missed || (end->known && end->aborted)) {
+        if (missed || (end->known && (end->aborted || end->stalled))) {
             return r;
         }
     }
@@ -264,7 +270,8 @@ size_t outcome_culprit(const struct outcome *outcome)
 size_t outcome_straggler(const struct outcome *outcome, size_t from)
 {
     for (size_t r = from; r < outcome->count; r++) {
-        if (failed_outside(&outcome->ends[r]) && outcome->ends[r].begun) {
+        const struct rank_end *end = &outcome->ends[r];
+        if (failed_outside(end) && end->begun && !end->stalled) {
             return r;
         }
     }
@@ -429,9 +436,10 @@ void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *t
     fprintf(to, "moot: rank %zu ", culprit);
     end_print(end, to);
     fprintf(to, " %s: ending the job\n",
-            end->aborted ? "by MPI_Abort or _exit"
-            : end->begun ? "after it had closed its moot, and others open another"
-                         : "before it opened a moot");
+            end->aborted   ? "by MPI_Abort or _exit"
+            : end->stalled ? "after a stall that was to end the job (MOOT_STALL_ABORT)"
+            : end->begun   ? "after it had closed its moot, and others open another"
+                           : "before it opened a moot");
 }
 
 void outcome_tell_straggler(const struct outcome *outcome, size_t rank, FILE *to)

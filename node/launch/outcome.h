@@ -35,6 +35,7 @@ struct rank_end {
     uint64_t ended_ns;
     uint64_t struck_ns; /* by its fault plan; 0: not so */
     bool aborted;       /* it ended by itself past exit(), as MPI_Abort does */
+    bool stalled;       /* a stall there was to end the job (MOOT_STALL_ABORT) */
     bool let_go;        /* ended by `moot run` in MPI_Finalize, where it hung */
     bool begun;         /* it had opened a moot */
     bool open;          /* and not closed the last one */
@@ -46,7 +47,8 @@ struct outcome {
     struct rank_end *ends; /* per rank */
     size_t count;
     bool opening;      /* a rank is about to open another moot of all */
-    size_t finalizing; /* processes in MPI_Finalize */
+    size_t finalizing; /* processes in MPI_Finalize, */
+    size_t stalled;    /* and those in which a stall was to end the job */
 };
 
 /* Leaves behind how this process's child ended, and takes away its marks (`moot rank`
@@ -59,9 +61,10 @@ bool outcome_read(const char *ends, const char *sheets, size_t ranks,
                   struct outcome *out);
 void outcome_release(struct outcome *outcome);
 
-/* The first rank for which the job should be ended: it aborted the job, or failed in a
- * way that the others may wait for for ever, before it opened a moot or while others
- * open another.  OUTCOME_NOBODY if there is none. */
+/* The first rank for which the job should be ended: it aborted the job, or stalled
+ * where that was to end it, or failed in a way that the others may wait for for ever,
+ * before it opened a moot or while others open another.  OUTCOME_NOBODY if there is
+ * none. */
 #define OUTCOME_NOBODY SIZE_MAX
 size_t outcome_culprit(const struct outcome *outcome);
 

@@ -169,3 +169,10 @@ const moot_hash *moot_call_hash(const moot_call *call)
 {
     return call != NULL ? &call->task->hash : NULL;
 }
+
+uint64_t call_ran_ns(const struct moot_call *call, uint64_t now_ns)
+{
+    uint64_t until_ns = call->state == CALL_STOPPED ? call->stopped_ns : now_ns;
+    uint64_t past_ns = call->began_ns + call->away_ns;
+    return until_ns > past_ns ? until_ns - past_ns : 0;
+}

@@ -351,6 +351,9 @@ static void leave(struct moot *m, struct lane *lane)
 /* The next thing that happens in `run` is its kernel, without the lock. */
 static void go(struct moot *m, struct lane *lane, struct run *run)
 {
+    if (run->call.stopped_ns != 0 && run->call.state == CALL_STOPPED) {
+        run->call.away_ns += m->now_ns - run->call.stopped_ns;
+    }
     run->call.lane = lane;
     run->call.state = CALL_RUNS;
     lane->call = &run->call;
@@ -373,6 +376,7 @@ HOT static void run_on(struct moot *m, struct lane *lane, struct run *run)
     engine_lock(m);
     leave(m, lane);
     run->call.state = CALL_STOPPED;
+    run->call.stopped_ns = m->now_ns;
     if (run->call.goes_on) {
         exec_go_on(m, &run->call);
     }
@@ -466,7 +470,7 @@ static bool go_to_next(struct moot *m, struct run *run)
     leave(m, lane);
     m->schedule.running--;
     if (!run->call.check) {
-        kernel_ran(run->call.task->kernel, m->now_ns - run->call.began_ns);
+        kernel_ran(run->call.task->kernel, call_ran_ns(&run->call, m->now_ns));
     }
     end_run(m, run);
     if (run->left == 0) {

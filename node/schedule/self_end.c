@@ -35,7 +35,7 @@ static void look_at(void *context, const struct moot_call *call)
 {
     const struct limit_look *look = context;
     const uint64_t limit_ns = (uint64_t)look->m->knobs.kernel_limit_ns;
-    if (call->state == CALL_RUNS && look->now_ns > call->began_ns + limit_ns) {
+    if (call->state == CALL_RUNS && call_ran_ns(call, look->now_ns) > limit_ns) {
         end_for(look->m, call);
     }
 }

@@ -16,15 +16,14 @@ export TMPDIR="$scratch"
 
 says() { grep -qE -e "$1" "$evidence"; }
 no() { ! "$@"; }
-# begin CASE [--deaths=WHICH] WHERE HOW
+# begin CASE [--deaths=WHICH | NAME=VALUE ...] WHERE HOW
 begin() {
     case=$1 deaths=''
     shift
-    case $1 in --deaths=*)
-        deaths=$1
+    while case $1 in --deaths=* | *=*) ;; *) false ;; esac do
+        deaths="$deaths $1"
         shift
-        ;;
-    esac
+    done
     {
         mkdir "$scratch/of-$case" # two launchers that begin at once must not share one
         # shellcheck disable=SC2086 # no option is no word
@@ -57,6 +56,7 @@ cat >"$scratch/rows" <<'END'
 7   on  rank.1.ended.*after.it.had.closed.*others.go.on after exit
 7   off rank.1.ended.*by.MPI_Abort.*ending.the.job      after mpi_abort
 137 off rank.1.died.*others.open.another:.ending        between kill
+1   off stall.*MOOT_STALL_ABORT.*not.ended:.ending.them MOOT_STALL=900ms MOOT_STALL_ABORT=1 inside stall
 END
 count=0
 while read -r status others said words; do

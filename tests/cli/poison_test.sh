@@ -53,6 +53,8 @@ run 4 none
 check "no poison" "the status is $status" [ "$status" -eq 0 ]
 
 export MOOT_KERNEL_LIMIT=300ms
+run 4 patient
+check "waits of a kernel" "the status is $status, not 0" [ "$status" -eq 0 ]
 run 4 forever
 unset MOOT_KERNEL_LIMIT
 check "a kernel for ever" "the status is $status, not 134" [ "$status" -eq 134 ]

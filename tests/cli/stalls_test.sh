@@ -88,7 +88,7 @@ END
 # A dead holder, without whom the others have no majority as long as rank 2 is stopped.
 row dead 3 0 dead --faults kill:r1@400ms,pause:r2@300ms+2600ms <<'END'
 \[dead\]: rank 1, which is to act, has died \(its end was seen .* ago\).*because rank 2 gives no answer
-rank 1: has died; last heard of .* ago: .*waiting for task [0-9a-f]{8} of kernel 'work' 'orphan'
+rank 1: has died of signal 9 .* in kernel .work.*; last heard of .* ago: .*waiting for task [0-9a-f]{8} of kernel 'work' 'orphan'
 rank 2: no answer for .*is stopped
 END
 

@@ -2,6 +2,8 @@
  *
  *   moot run -n 3 endings WHERE HOW
  *
+ * `inside stall`: it waits in moot_close for the others, which compute for long.
+ *
  * Without arguments all end well.  WHERE is `inside` its moot, in `main`, `after` it,
  * or `between` it and another, which the others open; HOW the way (see end()).  The
  * others outlast it long enough to be ended for it, and say on standard output that
@@ -18,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MORTAL = 1, SOON_S = 3, LATE_S = 7, STATUS = 7 };
+enum { MORTAL = 1, SOON_S = 3, LATE_S = 7, LONG_S = 50, STATUS = 7 };
 
 static const struct {
     const char *name;
@@ -66,10 +68,11 @@ int main(int argc, char **argv)
         return 1;
     }
     const int rank = moot_rank(m);
-    if (inside && rank == MORTAL) {
+    if (inside && rank == MORTAL && strcmp(how, "stall") != 0) {
         end(how);
     }
-    sleep_s(inside ? SOON_S : 0);
+    const bool waits = inside && strcmp(how, "stall") == 0;
+    sleep_s(waits && rank == MORTAL ? 0 : waits ? LONG_S : inside ? SOON_S : 0);
     int code = moot_close(m);
     if ((after || between) && rank == MORTAL) {
         end(how);

@@ -2,6 +2,7 @@
  *
  *   moot run -n 4 poison               nothing does
  *   moot run -n 4 poison HOW           task 20 does, by HOW (see die())
+ *   moot run -n 4 poison patient       nothing does, but kernels wait for long
  *   moot run -n 4 poison random SEED   a random program: with up to 4 ranks one poison
  *                                      task, with more two, of random kinds
  *   moot run -n 5 poison beside HOW    the same beside others, for workers: every third
@@ -25,10 +26,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TASKS = 40, LONG_MS = 15, POISON_MAX = 2 };
+enum { TASKS = 40, LONG_MS = 15, PATIENT_MS = 200, POISON_MAX = 2 };
 
-/* Of a task.  PARENT waits for a poison child, NEST for a good one. */
-enum kind { GOOD, PURE, ONCE, PARENT, NEST };
+/* Of a task.  PARENT waits for a poison child, NEST for a good one, PATIENT for
+ * several, one after the other. */
+enum kind { GOOD, PURE, ONCE, PARENT, NEST, PATIENT };
 
 static struct program {
     struct {
@@ -108,19 +110,22 @@ static int run_child(moot_call *call, void *user)
         atomic_fetch_add(&running, 1);
         pause_ms(LONG_MS);
         atomic_fetch_sub(&running, 1);
+    } else if (program.tasks[number_of(call)].kind == PATIENT) {
+        pause_ms(PATIENT_MS);
     } else {
         die(program.tasks[number_of(call)].how);
     }
     return put(call, 0);
 }
 
-static int wait_for_child(moot_call *call, int number)
+static int wait_for_child(moot_call *call, int number, int which)
 {
     moot_task child;
+    const int args[] = {number, which};
     const moot_task_spec spec = {.kernel = program.child,
                                  .label = "child",
-                                 .args = &number,
-                                 .args_size = sizeof(number)};
+                                 .args = args,
+                                 .args_size = sizeof(args)};
     const int code = moot_call_spawn(call, &spec, &child);
     return code != MOOT_OK ? code : moot_call_wait(call, child, NULL, NULL);
 }
@@ -130,7 +135,7 @@ static int nest(moot_call *call, int number)
 {
     pause_ms(LONG_MS);
     atomic_fetch_sub(&running, 1);
-    const int code = wait_for_child(call, number);
+    const int code = wait_for_child(call, number, 0);
     atomic_fetch_add(&running, 1);
     pause_ms(LONG_MS);
     return code;
@@ -149,7 +154,11 @@ static int run_square(moot_call *call, void *user)
         (void)fflush(stdout);
     }
     if (kind == PARENT) {
-        code = wait_for_child(call, number);
+        code = wait_for_child(call, number, 0);
+    } else if (kind == PATIENT) {
+        for (int i = 0; i < 3 && code == MOOT_OK; i++) {
+            code = wait_for_child(call, number, i);
+        }
     } else if (kind == NEST) {
         code = nest(call, number);
     } else if (kind != GOOD && program.beside) {
@@ -170,7 +179,8 @@ static int wanted_code(enum kind kind)
                                 [PURE] = MOOT_ERR_CRASHED,
                                 [ONCE] = MOOT_ERR_MAYBE_RAN,
                                 [PARENT] = MOOT_ERR_TASK_FAILED,
-                                [NEST] = MOOT_OK};
+                                [NEST] = MOOT_OK,
+                                [PATIENT] = MOOT_OK};
     return codes[kind];
 }
 
@@ -316,6 +326,8 @@ int main(int argc, char **argv)
         leave_number(more, moot_rank(m));
     } else if (strcmp(how, "beside") == 0 || strcmp(how, "outside") == 0) {
         draw_company(more, strcmp(how, "outside") == 0);
+    } else if (strcmp(how, "patient") == 0) {
+        program.tasks[TASKS / 2].kind = program.tasks[TASKS / 3].kind = PATIENT;
     } else if (strcmp(how, "none") != 0) {
         program.tasks[TASKS / 2].kind = PURE;
         program.tasks[TASKS / 2].how = how;
