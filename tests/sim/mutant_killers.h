@@ -47,6 +47,7 @@ static const struct swarm_job storms[] = {
     {.ranks = 4, .tasks = 40, .storm = true, .sparing = true},
     {.ranks = 4, .tasks = 60, .storm = true, .lots = true},
     {.ranks = 4, .tasks = 20, .storm = true, .sparing = true, .leaves = true},
+    {.ranks = 5, .tasks = 20, .storm = true, .poison = true},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */
@@ -220,6 +221,9 @@ static const struct killer killers[] = {
     {MUTANT_CRASHONCE, .bench = "crash_test"},
     {MUTANT_CRASHUNCOUNTED, .bench = "crash_test"},
     {MUTANT_CRASHMUTE, .bench = "crash_test"},
+    {MUTANT_CRASHONCE,
+     {.ranks = 5, .tasks = 20, .storm = true, .poison = true},
+     .seed = 1},
     {MUTANT_CRASHTWICE, .bench = "crash_test"},
     {MUTANT_CRASHMOVED, .bench = "crash_test"},
     {MUTANT_CRASHLATE, .bench = "crash_test"},

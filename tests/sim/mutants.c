@@ -323,6 +323,9 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
     if (job->leaves) {
         printf(", .leaves = true");
     }
+    if (job->poison) {
+        printf(", .poison = true");
+    }
     if (job->cancels) {
         printf(", .cancels = true");
     }

@@ -4,7 +4,7 @@
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
- *              [--cancels] [--leaves]
+ *              [--cancels] [--leaves] [--poison]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
@@ -171,6 +171,13 @@ static const struct {
     {{.tasks = 20, .storm = true, .calm = true, .leaves = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .newcomers = 1, .leaves = true}, 40, 2, 8},
     {{.tasks = 20, .storm = true, .direct_max = 3, .leaves = true}, 30, 4, 12},
+    {{.tasks = 20, .storm = true, .poison = true}, 60, 3, 8},
+    {{.tasks = 40, .storm = true, .poison = true, .sparing = true, .leaves = true},
+     40,
+     3,
+     8},
+    {{.tasks = 20, .storm = true, .poison = true, .newcomers = 2}, 30, 4, 8},
+    {{.tasks = 20, .storm = true, .poison = true, .direct_max = 3}, 20, 5, 12},
 };
 
 /* What once failed, and why. */
@@ -214,6 +221,17 @@ static const struct {
      50546,
      "part:1-3/0@result.sent+54934651ns,part:1-to-0+2-3@15770514ns+256782784ns,"
      "part:0+3/1-2@10166724ns+275144191ns,part:1-to-0+2-3@result.sent+14622312ns"},
+    /* Rank 2 chairs t32 and never spawns it: when it had heard that two ranks died of
+     * it, it gave it to a third. */
+    {{.ranks = 7,
+      .tasks = 39,
+      .storm = true,
+      .sparing = true,
+      .leaves = true,
+      .poison = true},
+     742,
+     "pause:r4@motion.recv#3+50506930ns,part:1+4-to-0+2-3+5-6@0s+46037263ns,"
+     "part:0-1+3+5-6/2+4@0s+52424110ns"},
     /* Rank 3 stood still while it was voted out, and heard after that that a result was
      * lost, which rank 2 had made again meanwhile. */
     {{.ranks = 4, .tasks = 20, .drops = true, .leaves = true, .storm = true},
@@ -409,6 +427,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--leaves") == 0) {
         return batch->job.leaves = true;
+    }
+    if (strcmp(word, "--poison") == 0) {
+        return batch->job.poison = true;
     }
     if (strcmp(word, "--verbose") == 0) {
         return batch->verbose = true;

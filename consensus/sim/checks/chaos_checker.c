@@ -64,6 +64,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     }
     if (sight->type == SIGHT_SEND || sight->type == SIGHT_RECEIVE) {
         storm_see_message(checker, sim, sight);
+        storm_see_reported(checker, sim, sight);
+    } else if (sight->type == SIGHT_BLAME) {
+        storm_see_blame(checker, sight);
     } else if (sight->type == SIGHT_VIEW) {
         storm_enter_view(checker, sim, sight);
     } else if (sight->type == SIGHT_QUORUM) {
@@ -79,6 +82,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
             storm_see_departure(checker, sim, sight);
         }
         see_end(checker, sight);
+        if (sight->type == SIGHT_CRASH && sight->task < checker->program->task_count) {
+            storm_see_own_fault(checker, sim, sight);
+        }
     } else if (sight->task < checker->program->task_count) {
         storm_see_task(checker, sim, sight);
     }
@@ -171,7 +177,7 @@ static struct storm_checker *checker_new(const struct sim_options *options)
 static void checker_free(struct storm_checker *checker)
 {
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
-        storm_forget_task(&checker->tasks[i]);
+        storm_forget_task(checker, &checker->tasks[i]);
     }
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
         storm_forget_party(&checker->parties[rank]);

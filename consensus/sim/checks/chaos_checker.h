@@ -22,6 +22,15 @@
  *                proposed, or of some view its chair and a quorum of its voters are
  *                gone, or half of the members; NO_CANDIDATE: none is a member, and
  *                none that is has its bytes; no other
+ *   crashed      CRASHED: of a pure task that is poison, of which enough distinct ranks
+ *                died by a fault of their own, and that nobody who counts is running;
+ *                nobody who counts has been told NOT_HELD of it; and no MAYBE_RAN
+ *                of an idempotent task before as many died of it (I23)
+ *   crash limit  nobody who has been told CRASHED starts it; no chair that was told of
+ *                enough deaths claims it, or gives it away
+ *   crash bound  where all see the deaths, and nothing else befalls anybody but death,
+ *                no task starts again of which enough have died, and no more ranks die
+ *                of poison than that allows
  *   wait code    a wait ends in a result or in an error that the faults allow
  *   quorum lost  a rank finds no quorum only without a majority of its view that is
  *                live, undisturbed and was never cut off, from it or from each other

@@ -3,6 +3,7 @@
  *     chaos_checker.c         shows every sight to who checks it; the end of a run
  *     chaos_checker_tasks.c   owners, results, waits
  *     chaos_checker_maybe.c   what may have run unseen
+ *     chaos_checker_crash.c   tasks of which ranks die
  *     chaos_checker_memory.c  what is kept for others, and forgotten
  *     chaos_checker_views.c   views, leases, quorums
  */
@@ -34,11 +35,14 @@ struct chaos_seen {
     struct rankset forgone; /* who said that it never will, though it may spawn it */
     bool disputed;          /* not all that is kept is the same */
     struct ballot {
-        struct rankset acked; /* who accepted, */
-        uint32_t winner;      /* 1 + whom; 0: nobody was proposed */
-    } *ballots;               /* once: by view; NULL: there was none */
-    bool decided;             /* some rank was told that it is the owner */
-    bool excused;             /* it may fail, though the oracle says that it does not */
+        struct rankset acked;   /* who accepted, */
+        uint32_t winner;        /* 1 + whom; 0: nobody was proposed */
+    } *ballots;                 /* once: by view; NULL: there was none */
+    bool decided;               /* some rank was told that it is the owner */
+    struct rankset died;        /* who died of it by a fault of their own */
+    struct rankset saw_crashed; /* whose waits ended with CRASHED */
+    struct rankset *told;       /* by rank: of whose deaths it knows; NULL: of none */
+    bool excused; /* it may fail, though the oracle says that it does not */
 };
 
 /* What has been seen of one rank. */
@@ -74,6 +78,8 @@ struct storm_checker {
     uint64_t newest;
     bool faulty; /* some fault has begun */
     struct rankset gone, adjourned, fenced, disturbed;
+    bool unclear;            /* something befell somebody that is no death, or a death
+                                was not seen by all */
     struct rankset leaving;  /* their programs ended early */
     struct rankset counting; /* members of the newest view who live, or adjourned */
 };
@@ -102,7 +108,8 @@ void storm_see_decided(struct storm_checker *checker, struct sim *sim,
 void storm_see_ballot(struct storm_checker *checker, const struct sight *sight);
 /* Something that it depends on ended in a verdict, or failed because of one. */
 bool storm_may_fail(const struct storm_checker *checker, uint32_t task);
-void storm_forget_task(struct chaos_seen *seen); /* frees what it owns */
+/* Frees what it owns. */
+void storm_forget_task(const struct storm_checker *checker, struct chaos_seen *seen);
 
 /* --- chaos_checker_memory.c ------------------------------------------------------ */
 
@@ -121,6 +128,34 @@ void storm_see_forget(const struct storm_checker *checker, struct sim *sim,
  * are gone could have started it in a view that the rank has been told of. */
 bool storm_may_have_run(const struct storm_checker *checker, const struct sim *sim,
                         const struct sight *sight);
+
+/* --- chaos_checker_crash.c ------------------------------------------------------- */
+
+/* A rank has died of a fault of its own in the task's kernel; another learns of it, by
+ * itself or from a report. */
+void storm_see_own_fault(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight);
+void storm_see_blame(struct storm_checker *checker, const struct sight *sight);
+void storm_see_reported(struct storm_checker *checker, const struct sim *sim,
+                        const struct sight *sight);
+/* A chair decides who owns the task; it starts. */
+void storm_check_owner(const struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight);
+void storm_check_started(const struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight);
+/* The rank's waits for the task end so; a chair says so. */
+void storm_check_crashed(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight);
+/* Of those who count and remember, one was told CRASHED, and one NOT_HELD. */
+void storm_check_told_alike(const struct storm_checker *checker, struct sim *sim,
+                            const struct sight *sight);
+/* Enough ranks have died of it. */
+bool storm_is_deadly(const struct storm_checker *checker, const struct sim *sim,
+                     uint32_t task);
+/* The code with which a wait for a task that is poison may end. */
+bool storm_fits_poison(const struct storm_checker *checker, uint32_t task,
+                       int32_t code);
+void storm_forget_crashes(const struct storm_checker *checker, struct chaos_seen *seen);
 
 /* --- chaos_checker_views.c ------------------------------------------------------- */
 

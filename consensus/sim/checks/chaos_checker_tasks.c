@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void storm_forget_task(struct chaos_seen *seen)
+void storm_forget_task(const struct storm_checker *checker, struct chaos_seen *seen)
 {
+    storm_forget_crashes(checker, seen);
     rankset_release(&seen->spawned_by);
     rankset_release(&seen->adopted_by);
     rankset_release(&seen->started_by);
@@ -124,6 +125,7 @@ static void check_start(struct storm_checker *checker, struct sim *sim,
     struct chaos_seen *seen = &checker->tasks[sight->task];
     const char *name = storm_task_name(checker, sight->task);
     bool once = checker->program->tasks[sight->task].once;
+    storm_check_started(checker, sim, sight);
     bool again = checker->program->tasks[sight->task].idempotent;
     if (once && !again && !rankset_empty(&seen->started_by)) {
         sim_fail(sim, "once once", "once task %s starts again, at rank %" PRIu32, name,
@@ -326,6 +328,7 @@ static void forget_outcome(struct chaos_seen *seen, uint32_t rank)
     rankset_remove(&seen->saw_ill, rank);
     rankset_remove(&seen->said_unheld, rank);
     rankset_remove(&seen->saw_unheld, rank);
+    rankset_remove(&seen->saw_crashed, rank);
 }
 
 /* The rank now has the result's bytes, made by the owner. */
@@ -434,6 +437,11 @@ void storm_see_decided(struct storm_checker *checker, struct sim *sim,
 {
     const struct message_verdict *verdict = &sight->message->u.verdict;
     if (sight->message->type == MESSAGE_VERDICT && verdict->what == VERDICT_TASK &&
+        verdict->code == MOOT_ERR_CRASHED) {
+        checker->tasks[sight->task].excused = true;
+        storm_check_crashed(checker, sim, sight);
+    }
+    if (sight->message->type == MESSAGE_VERDICT && verdict->what == VERDICT_TASK &&
         (verdict->code == MOOT_ERR_NOT_HELD || verdict->code == MOOT_ERR_RESULT_LOST)) {
         checker->tasks[sight->task].excused = true;
         check_not_held(checker, sim, sight);
@@ -453,8 +461,9 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
     ranks_drop(&here, &checker->gone);
     bool removed =
         !ranks_within(&storm_view(checker, 1)->members, view) || checker->newest > 2;
-    if (!checker->program->tasks[sight->task].once ||
-        checker->program->tasks[sight->task].idempotent || !removed ||
+    bool again = checker->program->tasks[sight->task].idempotent &&
+                 !storm_is_deadly(checker, sim, sight->task);
+    if (!checker->program->tasks[sight->task].once || again || !removed ||
         !rankset_empty(&here)) {
         sim_fail(sim, "verdict",
                  "rank %" PRIu32 " gets MAYBE_RAN on %s, which %s ran or have",
@@ -528,10 +537,15 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
     if (sight->code == MOOT_ERR_SCOPE_CLOSED && missed_phase(checker, sight)) {
         return;
     }
+    if (sight->code == MOOT_ERR_CRASHED) {
+        storm_check_crashed(checker, sim, sight);
+        return;
+    }
     if (sight->code == MOOT_ERR_NOT_HELD) {
         check_not_held(checker, sim, sight);
         ranks_add(&checker->tasks[sight->task].saw_unheld, sight->rank);
         check_agreed(checker, sim, sight);
+        storm_check_told_alike(checker, sim, sight);
     } else if (sight->code == MOOT_ERR_MAYBE_RAN) {
         check_maybe(checker, sim, sight);
     } else if (sight->code == MOOT_ERR_RESULT_LOST) {
@@ -561,8 +575,9 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
     } else if (sight->code == MOOT_ERR_NO_QUORUM) {
         good = checker->parties[sight->rank].lacked_quorum;
     } else {
-        good = program_fails(checker->program, sight->task) ||
-               storm_may_fail(checker, sight->task);
+        good = (program_fails(checker->program, sight->task) ||
+                storm_may_fail(checker, sight->task)) &&
+               storm_fits_poison(checker, sight->task, sight->code);
     }
     if (!good) {
         sim_fail(sim, "wait code", "rank %" PRIu32 "'s wait for %s ends with %" PRId32,
@@ -617,6 +632,8 @@ void storm_see_task(struct storm_checker *checker, struct sim *sim,
         ranks_add(&seen->let_go_by, sight->rank);
     } else if (sight->type == SIGHT_GIVE_UP) {
         storm_see_give_up(checker, sim, sight);
+    } else if (sight->type == SIGHT_NOTE) {
+        storm_check_owner(checker, sim, sight);
     } else if (sight->type == SIGHT_RUN) {
         check_given(checker, sim, sight);
     } else if (sight->type == SIGHT_START) {

@@ -315,6 +315,7 @@ void storm_see_fault(struct storm_checker *checker, const struct sim *sim,
         return;
     }
     checker->faulty = true;
+    checker->unclear |= rule->fault != PLAN_KILL;
     if (rule->fault == PLAN_PAUSE || rule->fault == PLAN_GAP || clock) {
         ranks_add(&checker->disturbed, sight->rank);
     }

@@ -88,6 +88,12 @@ static struct rankset *reports_to(struct order_checker *checker, uint64_t epoch,
     return &view->reports_to[rank];
 }
 
+/* Of what somebody died, learnt after the view has gone on: nobody waits for it. */
+static bool is_late_word(const struct message_report *report)
+{
+    return !report->last && report->count == 1 && report->entry[0].what == REPORT_CRASH;
+}
+
 static void note_received(struct order_checker *checker, const struct sight *sight)
 {
     struct speaker *speaker = &checker->speakers[sight->rank];
@@ -236,7 +242,9 @@ static void check_send(struct order_checker *checker, struct sim *sim,
     struct rankset *settled_by = &checker->views[message->epoch].settled_by;
     if (message->type == MESSAGE_REPORT) {
         check_report(checker, sim, sight);
-        ranks_add(reports_to(checker, message->epoch, sight->peer), sight->rank);
+        if (!is_late_word(&message->u.report)) {
+            ranks_add(reports_to(checker, message->epoch, sight->peer), sight->rank);
+        }
         if (message->u.report.last) {
             count_once(sim, sight, &speaker->reported);
         }

@@ -45,6 +45,7 @@ static void set_detection(struct host *host, struct core_options *options)
         options->join_host = sim->machines[host->rank];
         return;
     }
+    host->numbers_known = storm->first;
     for (uint32_t rank = storm->first; rank-- > 0;) {
         if (!rankset_add(&host->members, rank)) {
             abort();
@@ -63,6 +64,7 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .epoch = 1,
         .mode = CORE_REPAIR,
         .voters = weather->voters,
+        .crashes = sim_crashes(sim),
         .vote_timeout_ns = weather->vote_timeout_ns,
         .ask_delay_ns = weather->ask_delay_ns,
         .gossip_period_ns = weather->gossip_period_ns,

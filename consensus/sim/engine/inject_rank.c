@@ -11,6 +11,8 @@
 #include "consensus/sim/engine/sim_internal.h"
 #include <stdlib.h>
 
+enum { READ_PER_MILLE = 850 };
+
 static const struct storm no_storm = {.stop_ns = CORE_NEVER};
 
 static const struct storm *storm_of(const struct sim *sim)
@@ -83,30 +85,83 @@ static uint32_t machine_of(const struct sim *sim, const struct host *host)
     return storm->hosts != NULL ? storm->hosts[host->role] : 0;
 }
 
-static void crash(struct host *host)
+/* What one who shares a machine with the dead learns of what that died of. */
+static uint32_t read_culprit(struct sim *sim, uint32_t culprit)
+{
+    bool known = culprit == sim->program->task_count || storm_of(sim)->readable ||
+                 random_chance(&sim->reaping, READ_PER_MILLE);
+    return known ? culprit : sim->program->task_count;
+}
+
+/* Who looks sees all that have died so far. */
+static uint64_t draw_reaping_ns(struct sim *sim, struct host *seer)
+{
+    uint64_t time_ns = sim->now_ns + random_below(&sim->reaping, UINT64_C(500000));
+    if (time_ns > seer->reaps_ns) {
+        seer->reaps_ns = time_ns;
+    }
+    return seer->reaps_ns;
+}
+
+static void crash(struct host *host, uint32_t culprit)
 {
     struct sim *sim = host->sim;
     host->dead = true;
     carrier_drop(host);
     sim->report->counts.crashes++;
     sim_moved(sim);
-    show(sim, SIGHT_CRASH, host->rank, UINT32_MAX, 0);
+    struct sight sight = host_sight(host, SIGHT_CRASH, culprit);
+    sim_see(sim, &sight);
     for (uint32_t rank = 0; storm_of(sim)->certify && rank < sim->host_count; rank++) {
         if (rank != host->rank &&
             machine_of(sim, &sim->hosts[rank]) == machine_of(sim, host)) {
-            heap_push(sim, &(struct event){
-                               .time_ns = sim->now_ns +
-                                          random_below(&sim->reaping, UINT64_C(500000)),
-                               .kind = EVENT_REAP,
-                               .rank = rank,
-                               .index = host->rank});
+            heap_push(
+                sim, &(struct event){.time_ns = draw_reaping_ns(sim, &sim->hosts[rank]),
+                                     .kind = EVENT_REAP,
+                                     .rank = rank,
+                                     .index = host->rank,
+                                     .ticket = read_culprit(sim, culprit)});
         }
     }
 }
 
-/* Who does not know the dead rank yet (a newcomer) will be told by its view. */
-void strike_reap(struct host *host, uint32_t dead)
+void strike_poison(struct host *host, uint32_t task)
 {
+    host->sim->report->counts.poisoned++;
+    crash(host, task);
+}
+
+static uint32_t highest(const struct rankset *ranks)
+{
+    uint32_t last = 0;
+    for (uint32_t rank = rankset_next(ranks, 0); rank != UINT32_MAX;
+         rank = rankset_next(ranks, rank + 1)) {
+        last = rank;
+    }
+    return last;
+}
+
+/* Before the death is certain, so that who proposes a view without it knows of this.
+ * Who has not been let in has nobody to tell, and knows no number beyond its views'. */
+static void blame(struct host *host, uint32_t dead, uint32_t task)
+{
+    struct sim *sim = host->sim;
+    if (task == sim->program->task_count || host->epoch == 0 ||
+        dead >= host->numbers_known) {
+        return;
+    }
+    struct sight sight = host_sight(host, SIGHT_BLAME, task);
+    sight.peer = dead;
+    sim_see(sim, &sight);
+    struct core_event event = {.type = CORE_EV_CRASH, .hash = sim->hashes[task]};
+    event.u.dead.rank = dead;
+    host_step(host, &event);
+}
+
+/* Who does not know the dead rank yet (a newcomer) will be told by its view. */
+void strike_reap(struct host *host, uint32_t dead, uint32_t culprit)
+{
+    blame(host, dead, culprit);
     if (host->epoch == 0 || !rankset_has(&host->members, dead)) {
         return;
     }
@@ -155,7 +210,7 @@ static void strike(struct host *host, plan_rules rules)
             liveness_harmed(sim, host->paused_until_ns);
             continue;
         }
-        crash(host);
+        crash(host, sim->program->task_count);
         if (rule->fault == PLAN_RESTART) {
             come_back(host, rule->lasts_ns);
         }
@@ -375,16 +430,6 @@ void strike_join(struct sim *sim, uint32_t role)
 
 /* --- Views ----------------------------------------------------------------------- */
 
-static uint32_t highest(const struct rankset *ranks)
-{
-    uint32_t last = 0;
-    for (uint32_t rank = rankset_next(ranks, 0); rank != UINT32_MAX;
-         rank = rankset_next(ranks, rank + 1)) {
-        last = rank;
-    }
-    return last;
-}
-
 static void part(struct host *host, uint32_t rank)
 {
     struct sim *sim = host->sim;
@@ -407,6 +452,9 @@ void strike_enter_view(struct host *host, const struct rankset *members)
 {
     struct sim *sim = host->sim;
     uint32_t last = highest(members);
+    if (last >= host->numbers_known) {
+        host->numbers_known = last + 1;
+    }
     for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         if (rank != host->rank && !rankset_has(members, rank) &&
             (rank < last || rankset_has(&host->members, rank))) {

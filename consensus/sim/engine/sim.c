@@ -100,6 +100,7 @@ void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out)
         .vote_timeout_ns =
             hasty ? MICROSECONDS(random_between(&random, 10, 1000)) : CORE_NEVER,
         .voters = (uint32_t)random_between(&random, 1, 5),
+        .crashes = SIM_CRASHES,
     };
 }
 
@@ -171,6 +172,8 @@ const struct program *sim_program(const struct sim *sim) { return sim->program; 
 uint64_t sim_uid(const struct sim *sim, uint32_t rank) { return sim->uids[rank]; }
 
 uint32_t sim_voters(const struct sim *sim) { return sim->weather.voters; }
+
+uint32_t sim_crashes(const struct sim *sim) { return sim->weather.crashes; }
 
 uint64_t sim_lease_ns(const struct sim *sim) { return sim->weather.lease_ns; }
 
@@ -280,7 +283,7 @@ static void handle(struct sim *sim, struct event *event)
         carrier_go_on(host, event->index, event->ticket);
         break;
     case EVENT_REAP:
-        strike_reap(host, event->index);
+        strike_reap(host, event->index, (uint32_t)event->ticket);
         break;
     case EVENT_STRIKE:
     case EVENT_JOIN:

@@ -89,14 +89,16 @@ enum sight_type {
     SIGHT_LEAVE,    /* rank's program is over early: it is to go when it may */
     SIGHT_DEPARTED, /* ... and has gone, in good order */
     SIGHT_LEFT,     /* rank, closed and without a quorum, gives up */
-    SIGHT_CRASH,    /* rank is dead */
+    SIGHT_CRASH,    /* rank is dead; of a fault of its own in task's kernel, if there is
+                       one */
     SIGHT_BEGIN,    /* rank asks to be let in, to play part `code` of the program */
     SIGHT_FAULT,    /* rule number `code` of the plan strikes rank, or, if there is a
                        peer, what it sends to that or, arriving, gets from it */
     SIGHT_LET_GO,   /* rank's program uses task no more */
     SIGHT_GIVE_UP,  /* rank gives up the bytes of task's result, which it had taken */
     SIGHT_MEET,     /* rank comes to its next meeting, for the purpose `code` */
-    SIGHT_MET       /* rank learns that it is over, with code, and who came: members */
+    SIGHT_MET,      /* rank learns that it is over, with code, and who came: members */
+    SIGHT_BLAME     /* rank's core is told that peer died of task by its own fault */
 };
 
 struct sight {
@@ -132,7 +134,8 @@ const struct program *sim_program(const struct sim *sim);
 uint32_t sim_task(const struct sim *sim, const moot_hash *hash);
 const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
 uint64_t sim_uid(const struct sim *sim, uint32_t rank);
-uint32_t sim_voters(const struct sim *sim); /* K */
+uint32_t sim_voters(const struct sim *sim);  /* K */
+uint32_t sim_crashes(const struct sim *sim); /* so many deaths end a task */
 uint64_t sim_lease_ns(const struct sim *sim);
 uint32_t sim_direct_max(const struct sim *sim);     /* larger views have a committee */
 const struct plan *sim_plan(const struct sim *sim); /* NULL: no faults */
@@ -182,9 +185,12 @@ struct sim_weather {
                                  lets it do without */
     uint32_t together;        /* stubs that a step registers, at most; 0: one */
     uint32_t voters;
+    uint32_t crashes; /* core_options of that name; drawn is what a job counts */
     /* Under a storm only: core_options of the same names. */
     uint64_t heartbeat_ns, suspect_ns, lease_ns, stagger_ns, batch_ns, quorum_wait_ns;
 };
+
+enum { SIM_CRASHES = 2 }; /* MOOT_CRASHES, if nobody says otherwise */
 
 /* Where ranks differ, tasks are asked for when they stand so far behind at most. */
 enum { SIM_LOT_AFTER_MAX = 12 };
@@ -203,6 +209,7 @@ struct sim_options {
 
 struct sim_counts {
     uint64_t views, crashes, fenced, no_quorum, joined, departed; /* under a storm */
+    uint64_t poisoned; /* of the crashes: in the kernel of a task that is poison */
     uint64_t sent[MESSAGE_TYPE_END];
     uint64_t yields[EVIDENCE_END];
     uint64_t events, refused, violations;

@@ -159,7 +159,9 @@ struct host {
     uint64_t paused_until_ns;
     uint64_t epoch; /* of the view that it is in; 0: not let in yet */
     struct rankset members;
-    plan_rules clocked; /* by these rules it has read its clock */
+    uint32_t numbers_known; /* above those of all its views */
+    uint64_t reaps_ns;      /* when it has learnt of all deaths so far */
+    plan_rules clocked;     /* by these rules it has read its clock */
 };
 
 /* The way from one rank to another: only what differs from rest is kept. */
@@ -331,7 +333,10 @@ void strike_after_turn(struct host *host); /* of its progress */
 /* How much longer its kernel takes, now that it took so long. */
 uint64_t strike_slow_ns(struct host *host, uint64_t took_ns);
 void strike_leave(struct sim *sim, uint32_t role);
-void strike_reap(struct host *host, uint32_t dead);
+/* The kernel of the task, the innermost of its thread, ends its rank. */
+void strike_poison(struct host *host, uint32_t task);
+/* `culprit`: the task that it died of, or the program's task_count. */
+void strike_reap(struct host *host, uint32_t dead, uint32_t culprit);
 void strike_join(struct sim *sim, uint32_t role); /* UINT32_MAX: whose turn it is */
 void strike_enter_view(struct host *host, const struct rankset *members);
 uint64_t strike_clock_ns(struct host *host);

@@ -32,6 +32,7 @@ struct storm {
                            as they say */
     bool joinable;      /* newcomers are let in; certificates count towards no quorum */
     bool certify;       /* whoever shares a machine with the dead is told */
+    bool readable;      /* ... always of what it died, too, and not just mostly */
     bool abandon;       /* what is under way to a removed rank is lost */
     /* By rank of the program; whoever comes back keeps them.  NULL: all 0. */
     uint32_t *hosts;    /* on which machine */
@@ -48,6 +49,7 @@ struct storm_request {
                                  nothing */
     const struct plan *given; /* NULL: draw one */
     bool leaves;              /* some seeds have ranks leave */
+    bool poison;              /* some tasks kill who runs them: some can see of what */
 };
 
 /* Draws a storm and the plan (or copies the one that is given, under the same storm),

@@ -1,8 +1,9 @@
 /* worker.c - runs tasks in virtual time.
  *
  * A rank has its workers and every lane that waits.  A kernel does what program.h says
- * kernels do: it spawns its children, waits for the awaited ones in turn (its worker is
- * free for others meanwhile), works, and ends.  Ready tasks start in a seeded order.
+ * kernels do: it spawns its children, works, waits for the awaited ones in turn (its
+ * worker is free for others meanwhile), and ends; or its rank ends, when it has worked.
+ * Ready tasks start in a seeded order.
  */
 #include "consensus/sim/engine/sim_internal.h"
 #include <stdlib.h>
@@ -306,7 +307,9 @@ static void go_on(struct host *host, uint32_t task)
         host->parents_waiting--;
         tell_need(host, task, spec->children.items[record->next_child], CORE_EV_UNNEED);
     }
-    if (spec->fails) {
+    if (spec->poison) {
+        strike_poison(host, task);
+    } else if (spec->fails) {
         end(host, task, MOOT_ERR_KERNEL_CODE);
     } else if (!wait_for_child(host, task)) {
         end(host, task, children_status(host, task));

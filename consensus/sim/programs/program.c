@@ -249,6 +249,15 @@ bool program_shaky(const struct program *program, uint32_t task)
     return program->outcomes[task].shaky;
 }
 
+uint32_t program_poison_count(const struct program *program)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        count += program->tasks[i].poison;
+    }
+    return count;
+}
+
 bool program_ghost(const struct program *program, uint32_t task)
 {
     return program->tasks[task].parent == PROGRAM_NONE &&
@@ -316,7 +325,7 @@ static void evaluate(struct program *program, uint32_t index)
         children_good &= !program->outcomes[child].fails;
         outcome->ghostly |= program->outcomes[child].ghostly;
     }
-    if (!children_good) {
+    if (!children_good || task->poison) {
         return;
     }
     outcome->fails = false;

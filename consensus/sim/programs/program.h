@@ -15,8 +15,8 @@
  * oracle for every result on every rank.
  *
  * What a kernel does, in this order: if `fails`, it fails at once.  It spawns its
- * children in the order given; waits for those with `awaited`; fails if one of these
- * failed; and computes.
+ * children in the order given; if `poison`, it kills the rank that it runs on; waits
+ * for those with `awaited`; fails if one of these failed; and computes.
  *
  * Why such programs are deadlock-free.  The place of a task in the array is its
  * canonical index; inputs, `after` and parents have lower indices.  The one rule about
@@ -94,8 +94,10 @@ enum program_feature {
     PROGRAM_SCOPES = 1 << 18,   /* phases that end, and are forgotten */
     PROGRAM_MEETS = 1 << 19,    /* places that all ranks come to */
     PROGRAM_ALL = (1 << 20) - 1,
-    /* Beside all: any rank cancels any task of the program, at any moment. */
+    /* Beside all: any rank cancels any task of the program, at any moment; and some
+     * tasks, fewer than half of the ranks, kill who runs them. */
     PROGRAM_LATE_CANCELS = 1 << 20,
+    PROGRAM_POISON = 1 << 21,
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
@@ -140,6 +142,7 @@ struct program_task {
     bool hint;
     bool awaited; /* nested: its parent waits for it and uses its result */
     bool fails;   /* its kernel fails; it has no children */
+    bool poison;  /* its kernel kills the rank that runs it; so its oracle fails */
     uint32_t result_bytes;
     uint32_t work_us; /* how long its kernel should take */
     uint32_t scope;   /* top level: 1..PROGRAM_SCOPES_MAX; 0: in none */
@@ -258,6 +261,8 @@ bool program_runs(const struct program *program, uint32_t task);
 /* It, or something that it takes, may be cancelled: then it fails, or is never spawned,
  * whatever the oracle says. */
 bool program_shaky(const struct program *program, uint32_t task);
+/* So many of its tasks are poison. */
+uint32_t program_poison_count(const struct program *program);
 /* Nobody will ever spawn it. */
 bool program_ghost(const struct program *program, uint32_t task);
 

@@ -22,6 +22,7 @@ enum {
 #define STREAM_LATE_CANCELS (STREAM_SCOPES + 2)
 #define STREAM_MEETS (STREAM_SCOPES - 1)
 #define STREAM_LATE_PLACES (STREAM_SCOPES + 3) /* and of each rank */
+#define STREAM_POISON (STREAM_SCOPES - 3)
 
 struct style {
     uint32_t tasks;

@@ -55,10 +55,11 @@ static void print_task(const struct program *program, uint32_t index, FILE *to)
     }
     print_word(" cancelled by ", task->cancellers, to);
     print_word(" candidates ", task->candidates, to);
-    fprintf(to, "%s%s%s%s%s%s %" PRIu32 " bytes\n", task->once ? " once" : "",
+    fprintf(to, "%s%s%s%s%s%s%s %" PRIu32 " bytes\n", task->once ? " once" : "",
             task->idempotent ? " idempotent" : "", task->portable ? " portable" : "",
             task->hint ? " hint" : "", task->awaited ? " awaited" : "",
-            task->fails ? " fails" : "", task->result_bytes);
+            task->fails ? " fails" : "", task->poison ? " poison" : "",
+            task->result_bytes);
 }
 
 static void print_step(const struct program *program, const struct program_step *step,

@@ -15,6 +15,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { POISON_PICKS = 6 };
+
 /* One of four, alike. */
 static uint32_t pick(struct random *random, uint32_t a, uint32_t b, uint32_t c,
                      uint32_t d)
@@ -33,7 +35,8 @@ static uint32_t draw_features(struct random *random, uint32_t mask)
             drawn |= bit;
         }
     }
-    drawn |= PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_MEETS | PROGRAM_LATE_CANCELS;
+    drawn |= PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_MEETS | PROGRAM_LATE_CANCELS |
+             PROGRAM_POISON;
     return drawn & mask;
 }
 
@@ -416,6 +419,63 @@ static void draw_meets(struct program_draft *draft)
     }
 }
 
+/* So many tasks take what it gives. */
+static uint32_t count_takers(const struct program *program, uint32_t index)
+{
+    uint32_t count = program->tasks[index].awaited;
+    for (uint32_t i = index; i < program->task_count; i++) {
+        count += list_has(&program->tasks[i].inputs, index);
+        count += list_has(&program->tasks[i].after, index);
+    }
+    return count;
+}
+
+static bool may_be_poison(const struct program *program, uint32_t index)
+{
+    const struct program_task *task = &program->tasks[index];
+    bool spawned = task->parent != PROGRAM_NONE || !rankset_empty(&task->holders);
+    return spawned && !task->fails && !task->poison;
+}
+
+/* One that few others take, so that much is left of the program; nested ones, of which
+ * there are fewer, come up as often as others. */
+static uint32_t pick_poison(const struct program *program, struct random *random)
+{
+    uint32_t count = program->task_count, best = count, fewest = UINT32_MAX;
+    for (int i = 0; i < POISON_PICKS; i++) {
+        uint32_t at = (uint32_t)random_below(random, count), looked = 0;
+        bool nested = random_chance(random, 400);
+        while (nested && program->tasks[at].parent == PROGRAM_NONE &&
+               looked++ < count) {
+            at = (at + 1) % count;
+        }
+        uint32_t takers = count_takers(program, at);
+        if (may_be_poison(program, at) && takers < fewest) {
+            fewest = takers;
+            best = at;
+        }
+    }
+    return best;
+}
+
+/* Two ranks may die of each, and some are to be left. */
+static void draw_poison(struct program_draft *draft)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_POISON);
+    uint32_t most = (program->rank_count - 1) / 2;
+    if (most == 0 || !has(draft, PROGRAM_POISON)) {
+        return;
+    }
+    uint32_t count = (uint32_t)random_between(&random, 1, most);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t picked = pick_poison(program, &random);
+        if (picked < program->task_count) {
+            program->tasks[picked].poison = true;
+        }
+    }
+}
+
 /* Do all who spawn the program's tasks spawn what their children take, too? */
 static bool children_lack_nothing(const struct program *program)
 {
@@ -466,6 +526,7 @@ struct program *program_new(const struct program_options *options)
     draw_varying(&draft);
     draw_idempotent(&draft);
     draw_meets(&draft);
+    draw_poison(&draft);
     draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0 &&
                            children_lack_nothing(draft.program);
     program_finish(draft.program);

@@ -27,7 +27,8 @@ const char *workload_name(enum workload_kind kind)
 
 bool workload_has_phases(enum workload_kind kind)
 {
-    return kind != WORKLOAD_RANDOM && kind != WORKLOAD_SCRIPT;
+    return kind != WORKLOAD_RANDOM && kind != WORKLOAD_POISON &&
+           kind != WORKLOAD_SCRIPT;
 }
 
 bool workload_parse(const char *word, struct workload *out, struct plan_error *error)
@@ -141,6 +142,7 @@ static void add_tasks(struct loom *loom)
         case WORKLOAD_BRANCH:
         case WORKLOAD_ONCE:
         case WORKLOAD_HINT:
+        case WORKLOAD_POISON:
         case WORKLOAD_SCRIPT:
         case WORKLOAD_END:
         default:
@@ -348,12 +350,16 @@ struct program *workload_program(const struct workload *workload, uint64_t seed,
     if (workload->kind == WORKLOAD_RANDOM) {
         return draw(seed, ranks, tasks, PROGRAM_ALL, error);
     }
+    if (workload->kind == WORKLOAD_POISON) {
+        return workload_survivable(seed, ranks, tasks, true, error);
+    }
     return weave(workload, seed, ranks, workload_task_count(seed, tasks));
 }
 
 struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
-                                    struct script_error *error)
+                                    bool poison, struct script_error *error)
 {
-    uint32_t features = PROGRAM_ALL & ~(uint32_t)PROGRAM_BARRIERS;
+    uint32_t features = (PROGRAM_ALL & ~(uint32_t)PROGRAM_BARRIERS) |
+                        (poison ? (uint32_t)PROGRAM_POISON : 0u);
     return draw(seed, ranks, tasks, features, error);
 }

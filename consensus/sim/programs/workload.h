@@ -29,6 +29,8 @@
     X(ONCE, "once", 10000, "as skip, and every fourth leaf is a once task")            \
     X(HINT, "hint", 300000,                                                            \
       "as skip; leaves carry a hint, and who skips one declines it")                   \
+    X(POISON, "poison", 0,                                                             \
+      "as random, and some tasks kill who runs them; 3 to 64 ranks")                   \
     X(SCRIPT, "FILE", 0, "a script: script.h, moot-sim(1)")
 
 enum workload_kind {
@@ -63,8 +65,9 @@ struct program *workload_program(const struct workload *workload, uint64_t seed,
 /* What 0 tasks come to. */
 uint32_t workload_task_count(uint64_t seed, uint32_t tasks);
 
-/* A drawn program that outlives deaths and restarts: without barriers. */
+/* A drawn program that outlives deaths and restarts: without barriers.  With poison it
+ * sees to some of these itself. */
 struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
-                                    struct script_error *error);
+                                    bool poison, struct script_error *error);
 
 #endif

@@ -12,8 +12,10 @@ enum {
     STREAM_STORM = 201,
     STREAM_PLAN,
     STREAM_LEAVES,
+    STREAM_POISON,
     COMEBACKS_MAX = 8,
-    HEARTBEATS_PER_RULE = 2000
+    HEARTBEATS_PER_RULE = 2000,
+    KILLS_MAX = 4
 };
 
 /* --- Failure detection ----------------------------------------------------------- */
@@ -96,6 +98,8 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .comebacks = COMEBACKS_MAX,
                           .stop_ns = CORE_NEVER,
                           .joinable = lets_somebody_in(request, request->given),
+                          .certify = request->poison,
+                          .readable = request->poison,
                           .abandon = true,
                           .hosts = by_rank(ranks, sizeof(*out->hosts)),
                           .ahead_ns = by_rank(ranks, sizeof(*out->ahead_ns)),
@@ -167,6 +171,47 @@ static void draw_leaves(uint64_t seed, uint32_t ranks, uint64_t horizon_ns,
     }
 }
 
+/* Who shares a machine with others leaves somebody who sees what it died of. */
+static void place_readers(struct random *random, uint32_t ranks, struct storm *storm)
+{
+    uint32_t machines = (uint32_t)random_between(random, 1, 2);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        storm->hosts[rank] = rank % machines;
+    }
+    storm->certify = true;
+}
+
+/* Nothing but a kill or two beside the poison: everything can then be said of how many
+ * ranks may die, where all of them can see it. */
+static void draw_kills(struct random *random, uint32_t ranks, uint64_t horizon_ns,
+                       struct plan *plan)
+{
+    uint32_t count = (uint32_t)random_below(random, ranks / 2);
+    *plan = (struct plan){.rule_count = 0};
+    for (uint32_t i = 0; i < count && i < KILLS_MAX; i++) {
+        struct plan_rule *rule = &plan->rules[plan->rule_count++];
+        *rule = (struct plan_rule){.fault = PLAN_KILL,
+                                   .chance_ppb = PLAN_CERTAIN_PPB,
+                                   .when = PLAN_AT_TIME,
+                                   .at_ns = random_below(random, horizon_ns),
+                                   .lasts_ns = PLAN_FOREVER};
+        uint32_t rank = (uint32_t)random_below(random, ranks);
+        (void)plan_ranks_add(&rule->ranks, rank, rank);
+    }
+}
+
+static void draw_poisoned(uint64_t seed, const struct storm_request *request,
+                          uint64_t horizon_ns, struct plan *plan, struct storm *storm)
+{
+    struct random random = random_stream(seed, STREAM_POISON);
+    bool mild = random_chance(&random, 500);
+    storm->readable = random_chance(&random, 500) || mild;
+    place_readers(&random, request->ranks, storm);
+    if (mild && request->given == NULL) {
+        draw_kills(&random, request->ranks, horizon_ns, plan);
+    }
+}
+
 void storm_draw(uint64_t seed, const struct storm_request *request,
                 struct sim_weather *weather, struct plan *plan, struct storm *out)
 {
@@ -193,6 +238,9 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
         draw_plan(&random, request->ranks, horizon_ns, weather, out, plan);
     }
     out->joinable = out->joinable || lets_somebody_in(request, plan);
+    if (request->poison) {
+        draw_poisoned(seed, request, horizon_ns, plan, out);
+    }
     if (request->leaves) {
         draw_leaves(seed, request->ranks, horizon_ns, out);
     }

@@ -15,6 +15,9 @@ static uint32_t features_of(const struct swarm_job *job)
     if (job->cancels) {
         features |= PROGRAM_LATE_CANCELS;
     }
+    if (job->poison) {
+        features |= PROGRAM_POISON;
+    }
     return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
 }
 
@@ -75,7 +78,8 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .newcomers = job->newcomers,
                                           .calm = job->calm,
                                           .given = job->plan,
-                                          .leaves = job->leaves};
+                                          .leaves = job->leaves,
+                                          .poison = job->poison};
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
     set_memory(job, seed, weather);
@@ -176,6 +180,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->leaves) {
         fprintf(to, " --leaves");
+    }
+    if (job->poison) {
+        fprintf(to, " --poison");
     }
     if (job->canary != SIM_CANARY_NONE) {
         fprintf(to, " --canary %s", sim_canary_name(job->canary));

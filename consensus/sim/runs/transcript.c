@@ -338,6 +338,16 @@ static void say_verdict(const struct narrator *narrator, struct sim *sim,
         error_name(sight->code), text);
 }
 
+static void say_crash(const struct narrator *narrator, const struct sim *sim,
+                      const struct sight *sight)
+{
+    if (sight->task < sim_program(sim)->task_count) {
+        say(narrator, sight, "dies of \"%s\"", name(narrator, sight->task));
+    } else {
+        say(narrator, sight, "dies");
+    }
+}
+
 static void say_lane(const struct narrator *narrator, const struct sight *sight)
 {
     static const char *const states[] = {"runs", "blocks", "waits for a while",
@@ -403,7 +413,11 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
         say(narrator, sight, "has left in good order");
         break;
     case SIGHT_CRASH:
-        say(narrator, sight, "dies");
+        say_crash(narrator, sim, sight);
+        break;
+    case SIGHT_BLAME:
+        say(narrator, sight, "sees that rank %" PRIu32 " died of \"%s\"", sight->peer,
+            name(narrator, sight->task));
         break;
     case SIGHT_BEGIN:
         say(narrator, sight, "asks to be let in, to play part %" PRId32, sight->code);

@@ -3,6 +3,7 @@
 #include "consensus/faultplan/plan_words.h"
 #include "consensus/sim/checks/chaos_checker.h"
 #include "consensus/sim/checks/checker.h"
+#include "consensus/sim/programs/random.h"
 #include "consensus/sim/runs/transcript.h"
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 #define SECONDS(n) (UINT64_C(1000000000) * (n))
 enum { SUSPECT_HEARTBEATS = 6, LEASE_HEARTBEATS = 2, STEP_HEARTBEATS = 100 };
+enum { STREAM_POISONED = 501, POISON_RANKS_MIN = 3, POISONED_PER_MILLE = 125 };
 
 /* --- Settings --------------------------------------------------------------------- */
 
@@ -218,12 +220,25 @@ static void set_steady(struct sim_weather *out)
                                 .ask_delay_ns = MICROSECONDS(1000),
                                 .gossip_period_ns = MICROSECONDS(2000),
                                 .vote_timeout_ns = CORE_NEVER,
-                                .voters = 3};
+                                .voters = 3,
+                                .crashes = SIM_CRASHES};
 }
 
 static uint32_t rank_count(const struct trial *trial)
 {
     return trial->ranks + trial->newcomers;
+}
+
+/* Whether some of its tasks kill who runs them: of random programs in a storm that the
+ * seed draws, one in so many. */
+static bool has_poison(const struct trial *trial, uint64_t seed)
+{
+    bool drawn = trial->faults == TRIAL_DRAWN || trial->faults == TRIAL_STORM;
+    struct random random = random_stream(seed, STREAM_POISONED);
+    return trial->workload.kind == WORKLOAD_POISON ||
+           (trial->workload.kind == WORKLOAD_RANDOM && drawn &&
+            rank_count(trial) >= POISON_RANKS_MIN &&
+            random_chance(&random, POISONED_PER_MILLE));
 }
 
 /* Weather, storm and plan; true if there is a storm, which the caller then releases. */
@@ -234,6 +249,7 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
     const struct storm_request request = {.ranks = rank_count(trial),
                                           .newcomers = trial->newcomers,
                                           .leaves = trial->leave_count == 0,
+                                          .poison = has_poison(trial, seed),
                                           .given = trial->faults == TRIAL_PLAN ||
                                                            trial->faults == TRIAL_STORM
                                                        ? trial->plan
@@ -244,7 +260,8 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
     } else {
         sim_weather_draw(seed, rank_count(trial), weather);
     }
-    if (!trial->steady && trial->workload.kind == WORKLOAD_RANDOM) {
+    if (!trial->steady && (trial->workload.kind == WORKLOAD_RANDOM ||
+                           trial->workload.kind == WORKLOAD_POISON)) {
         sim_memory_draw(seed, weather);
     }
     apply_settings(trial, weather);
@@ -291,7 +308,8 @@ static struct program *make_program(const struct trial *trial, uint64_t seed,
         return workload_program(&trial->workload, seed, rank_count(trial), trial->tasks,
                                 error);
     }
-    return workload_survivable(seed, rank_count(trial), trial->tasks, error);
+    return workload_survivable(seed, rank_count(trial), trial->tasks,
+                               has_poison(trial, seed), error);
 }
 
 static bool has_barrier(const struct program *program)
@@ -347,6 +365,15 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
         plan_check_ranks(trial->plan, rank_count(trial), &plan_error) != MOOT_OK) {
         return refuse(error, "the plan does not fit %u ranks: %s",
                       (unsigned)rank_count(trial), plan_error.wrong);
+    }
+    if (trial->workload.kind == WORKLOAD_POISON && trial->faults == TRIAL_NONE) {
+        return refuse(error, "where ranks die somebody has to notice: not with "
+                             "--faults none");
+    }
+    if (trial->workload.kind == WORKLOAD_POISON &&
+        rank_count(trial) < POISON_RANKS_MIN) {
+        return refuse(error, "of %u ranks poison leaves nobody; it takes %d or more",
+                      (unsigned)rank_count(trial), POISON_RANKS_MIN);
     }
     for (uint32_t i = 0; i < trial->leave_count; i++) {
         if (trial->leaves[i].rank >= rank_count(trial)) {

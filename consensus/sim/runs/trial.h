@@ -39,6 +39,7 @@ enum trial_faults {
     X(VOTE_TIMEOUT, "vote-timeout", vote_timeout_ns, 0, 1, CORE_ADAPT_VOTE,            \
       "MOOT_VOTE_TIMEOUT")                                                             \
     X(VOTERS, "voters", voters, 1, 0, 0, "MOOT_VOTERS")                                \
+    X(CRASHES, "crashes", crashes, 1, 0, 0, "MOOT_CRASHES")                            \
     X(DIRECT_MAX, "direct-max", direct_max, 1, 0, 0,                                   \
       "ranks up to which everyone tells everyone; 0: 64")                              \
     X(HEARTBEAT, "heartbeat", heartbeat_ns, 0, 0, 0, "MOOT_HEARTBEAT")                 \

@@ -1,0 +1,236 @@
+/* chaos_checker_crash.c - tasks of which ranks die, under chaos_checker.h's checks
+ * *crashed*, *crash limit* and *crash bound* (I23).
+ *
+ * A death is of a task if the rank died of a fault of its own in that task's kernel,
+ * which the simulator shows; who can know of it is told by its host, or by a report. A
+ * rank's number is never used again, so a set of ranks is a set of incarnations.
+ */
+#include "consensus/sim/checks/chaos_checker_private.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const struct program_task *task_of(const struct storm_checker *checker,
+                                          uint32_t task)
+{
+    return &checker->program->tasks[task];
+}
+
+void storm_forget_crashes(const struct storm_checker *checker, struct chaos_seen *seen)
+{
+    rankset_release(&seen->died);
+    rankset_release(&seen->saw_crashed);
+    for (uint32_t rank = 0; seen->told != NULL && rank < checker->limit; rank++) {
+        rankset_release(&seen->told[rank]);
+    }
+    free(seen->told);
+}
+
+/* --- Who knows ------------------------------------------------------------------- */
+
+static void tell(const struct storm_checker *checker, uint32_t task, uint32_t rank,
+                 uint32_t dead)
+{
+    struct chaos_seen *seen = &checker->tasks[task];
+    if (seen->told == NULL) {
+        seen->told = calloc(checker->limit, sizeof(*seen->told));
+    }
+    if (seen->told == NULL) {
+        abort();
+    }
+    ranks_add(&seen->told[rank], dead);
+}
+
+static bool knows_enough(const struct storm_checker *checker, const struct sim *sim,
+                         uint32_t task, uint32_t rank)
+{
+    const struct chaos_seen *seen = &checker->tasks[task];
+    return sim_crashes(sim) > 0 && seen->told != NULL &&
+           rankset_count(&seen->told[rank]) >= sim_crashes(sim);
+}
+
+void storm_see_blame(struct storm_checker *checker, const struct sight *sight)
+{
+    tell(checker, sight->task, sight->rank, sight->peer);
+}
+
+/* In its own view: what is older is dropped, and what is later waits. */
+void storm_see_reported(struct storm_checker *checker, const struct sim *sim,
+                        const struct sight *sight)
+{
+    const struct message *message = sight->message;
+    bool reports = message->type == MESSAGE_REPORT || message->type == MESSAGE_HANDOVER;
+    if (sight->type != SIGHT_RECEIVE || !reports ||
+        message->epoch != checker->parties[sight->rank].epoch) {
+        return;
+    }
+    for (uint32_t i = 0; i < message->u.report.count; i++) {
+        const struct message_entry *entry = &message->u.report.entry[i];
+        uint32_t task = sim_task(sim, &entry->hash);
+        if (entry->what == REPORT_CRASH && task < checker->program->task_count) {
+            tell(checker, task, sight->rank, entry->owner);
+        }
+    }
+}
+
+bool storm_is_deadly(const struct storm_checker *checker, const struct sim *sim,
+                     uint32_t task)
+{
+    return sim_crashes(sim) > 0 &&
+           rankset_count(&checker->tasks[task].died) >= sim_crashes(sim);
+}
+
+/* --- Deaths ---------------------------------------------------------------------- */
+
+/* Everybody shares the machine of the dead, and can read what it was running. */
+static bool is_seen_by_all(const struct sim *sim, uint32_t dead)
+{
+    const struct storm *storm = sim_storm(sim);
+    const uint32_t *machines = sim_machines(sim);
+    bool all = storm->certify && storm->readable;
+    for (uint32_t rank = 0; rank < sim_rank_count(sim); rank++) {
+        all &= machines[rank] == machines[dead];
+    }
+    return all;
+}
+
+/* Nothing befell anybody but deaths, and no newcomer may be the last who could see. */
+static bool is_bounded(const struct storm_checker *checker, const struct sim *sim)
+{
+    return !checker->unclear && rankset_empty(&checker->fenced) &&
+           sim_rank_count(sim) == checker->first && sim_crashes(sim) > 0;
+}
+
+void storm_see_own_fault(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    struct chaos_seen *seen = &checker->tasks[sight->task];
+    uint32_t dead = 0, most = 0;
+    ranks_add(&seen->died, sight->rank);
+    checker->unclear |= !is_seen_by_all(sim, sight->rank);
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        const struct program_task *task = task_of(checker, i);
+        uint32_t limit = task->once && !task->idempotent ? 1 : sim_crashes(sim);
+        dead += rankset_count(&checker->tasks[i].died);
+        most += task->poison ? limit : 0;
+    }
+    if (!task_of(checker, sight->task)->poison) {
+        sim_fail(sim, "crash bound", "rank %" PRIu32 " died of %s, which is no poison",
+                 sight->rank, storm_task_name(checker, sight->task));
+    }
+    if (is_bounded(checker, sim) && dead > most) {
+        sim_fail(sim, "crash bound",
+                 "%" PRIu32 " ranks have died of poison, and %" PRIu32 " may", dead,
+                 most);
+    }
+}
+
+/* --- Who may still run it -------------------------------------------------------- */
+
+void storm_check_owner(const struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    bool decides =
+        sight->point == CORE_POINT_CLAIM || sight->point == CORE_POINT_VOTE_CAST;
+    if (decides && !task_of(checker, sight->task)->once &&
+        knows_enough(checker, sim, sight->task, sight->rank)) {
+        sim_fail(sim, "crash limit",
+                 "rank %" PRIu32 " knows that %s died of %s, and %s", sight->rank,
+                 ranks_text(&seen->told[sight->rank]).text,
+                 storm_task_name(checker, sight->task),
+                 sight->point == CORE_POINT_CLAIM ? "claims it" : "gives it away");
+    }
+}
+
+void storm_check_started(const struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    if (rankset_has(&seen->saw_crashed, sight->rank)) {
+        sim_fail(sim, "crash limit",
+                 "%s starts at rank %" PRIu32 ", which was told that it ends CRASHED",
+                 storm_task_name(checker, sight->task), sight->rank);
+    }
+    if (is_bounded(checker, sim) && storm_is_deadly(checker, sim, sight->task)) {
+        sim_fail(sim, "crash bound", "%s starts at rank %" PRIu32 ", and %s died of it",
+                 storm_task_name(checker, sight->task), sight->rank,
+                 ranks_text(&seen->died).text);
+    }
+}
+
+/* --- How it ends ----------------------------------------------------------------- */
+
+/* Of the view of who says so: it would have reported it. */
+static bool is_running(const struct storm_checker *checker, const struct sight *sight,
+                       struct rankset *who)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    ranks_copy(who, &seen->started_by);
+    ranks_keep(who, &storm_view_at(checker, sight->rank)->members);
+    ranks_keep(who, &checker->counting);
+    ranks_drop(who, &checker->adjourned);
+    ranks_drop(who, &seen->ended_by);
+    return !rankset_empty(who);
+}
+
+void storm_check_told_alike(const struct storm_checker *checker, struct sim *sim,
+                            const struct sight *sight)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    if (rankset_has(&checker->counting, sight->rank) &&
+        ranks_meet(&seen->saw_crashed, &checker->counting) &&
+        ranks_meet(&seen->saw_unheld, &checker->counting)) {
+        sim_fail(sim, "crashed",
+                 "of %s ranks %s were told CRASHED, and %s that nobody holds it",
+                 storm_task_name(checker, sight->task),
+                 ranks_text(&seen->saw_crashed).text,
+                 ranks_text(&seen->saw_unheld).text);
+    }
+}
+
+void storm_check_crashed(struct storm_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    const struct program_task *task = task_of(checker, sight->task);
+    struct rankset running = {0};
+    if (task->once || !storm_is_deadly(checker, sim, sight->task)) {
+        sim_fail(sim, "crashed",
+                 "rank %" PRIu32 " says or hears CRASHED of %s; of it died %s",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&seen->died).text);
+    } else if (is_running(checker, sight, &running)) {
+        sim_fail(sim, "crashed",
+                 "rank %" PRIu32 " says or hears CRASHED of %s, which %s runs",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&running).text);
+    }
+    if (sight->type == SIGHT_VERDICT) {
+        ranks_add(&checker->tasks[sight->task].saw_crashed, sight->rank);
+        storm_check_told_alike(checker, sim, sight);
+    }
+    rankset_release(&running);
+}
+
+static bool any_excused(const struct storm_checker *checker,
+                        const struct program_list *list)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        any |= checker->tasks[list->items[i]].excused;
+    }
+    return any;
+}
+
+bool storm_fits_poison(const struct storm_checker *checker, uint32_t task, int32_t code)
+{
+    const struct program_task *poison = task_of(checker, task);
+    bool clear = poison->poison && program_runs(checker->program, task) &&
+                 !program_shaky(checker->program, task) &&
+                 !any_excused(checker, &poison->inputs) &&
+                 !any_excused(checker, &poison->after);
+    if (!clear || code == MOOT_ERR_NOT_HELD || code == MOOT_ERR_NO_CANDIDATE) {
+        return true;
+    }
+    return code == (poison->once ? MOOT_ERR_MAYBE_RAN : MOOT_ERR_CRASHED);
+}
