@@ -121,6 +121,8 @@
     X(LEAVEUNASKED, "who leaves keeps what it chairs and nobody asks for")             \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \
+    X(HEIRASNEW,                                                                       \
+      "an heir that comes to know that it is the chair forgets what it has heard")     \
     X(LEAVEALONE, "who is ready goes on alone when all others have died")              \
     X(VERDICTALONE, "a chair that ends a task tells its askers and records nothing")   \
     X(VERDICTMUTE, "how a task ends is not reported in a new view")                    \

@@ -138,14 +138,17 @@ uint32_t presume_judge(const struct core *core, const struct task_record *task)
 
 /* A task that this rank, its chair, first hears of when it waits for no reports about
  * it: they are in and held nothing, or it could not tell that it was the chair; or it
- * was the chair in all views since the last that settled, which had nothing either. */
+ * was the chair in all views since the last that settled, which had nothing either. It
+ * may have been told, as an heir or a voter, that the task may have run: that stands.
+ */
 void presume_judge_once(const struct core *core, struct task_record *task)
 {
     bool early = task->frozen || (MUTANT(JUDGELATE) && !core->membership.settled);
     bool judged = (!early || core->membership.deciding) && !MUTANT(NOLOSSES);
+    bool as_new = task->maybe && MUTANT(HEIRASNEW);
     if (judged && task->chair == core->rank && !task->finder && task->rec == NOBODY &&
-        !task->maybe) {
-        task->rec = presume_judge(core, task);
+        !as_new) {
+        task->rec = task->maybe ? REC_MAYBE : presume_judge(core, task);
         task->maybe = task->rec == REC_MAYBE;
     }
 }

@@ -331,6 +331,17 @@ static const struct {
       .cancels = true,
       .leaves = true},
      3020},
+    /* No candidate of a once task was left, and its chair had died; a leaver told a new
+     * candidate, that it might have run, before that knew the candidates, and so that
+     * it is the chair: it started the task again. */
+    {{.ranks = 7,
+      .tasks = 54,
+      .newcomers = 2,
+      .storm = true,
+      .sparing = true,
+      .leaves = true,
+      .poison = true},
+     7698},
     /* A newcomer's wait for a task of a scope that had ended was refused, and ended
      * before the core had forgotten the task: the simulator ended what never began. */
     {{.ranks = 4, .tasks = 20, .newcomers = 2, .storm = true, .leaves = true}, 730048},
