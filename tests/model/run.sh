@@ -36,6 +36,9 @@ quick|view |-DN=3 -DBALLOTS=2|20
 quick|view |-DN=4 -DBALLOTS=2 -DFIXED -DDEATHS=2|20
 quick|cancel|-DN=3|20
 quick|cancel|-DN=4|22
+quick|crash|-DN=3|20
+quick|crash|-DN=4|20
+quick|crash|-DN=5 -DHOSTS=2|22
 quick|yield|-DR=2 -DT=2|20
 quick|yield|-DR=3 -DT=2 -DAGREE|20
 quick|yield|-DR=2 -DT=3 -DAGREE|20
@@ -116,6 +119,12 @@ view |LEARNEDVOTES  |-DN=2 -DBALLOTS=2
 cancel|UNSEEN       |-DN=3
 cancel|CANCELALONE  |-DN=3
 cancel|SEENALONE    |-DN=3
+crash|CRASHMUTE    |-DN=4
+crash|CRASHTWICE   |-DN=4
+crash|CRASHKILLED  |-DN=4
+crash|CRASHGIVEN   |-DN=4 -DHOSTS=2
+crash|CERTIFIEDFIRST|-DN=4
+crash|VERDICTMUTE  |-DN=5 -DHOSTS=2
 yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
 yield|NOBOUND       |-DR=2 -DT=2
 yield|NOLACK        |-DR=2 -DT=2
