@@ -53,14 +53,16 @@ void storm_see_blame(struct storm_checker *checker, const struct sight *sight)
     tell(checker, sight->task, sight->rank, sight->peer);
 }
 
-/* In its own view: what is older is dropped, and what is later waits. */
+/* In its own view: what is older is dropped, and what is later waits.  Who is certified
+ * dead is heard no more. */
 void storm_see_reported(struct storm_checker *checker, const struct sim *sim,
                         const struct sight *sight)
 {
     const struct message *message = sight->message;
     bool reports = message->type == MESSAGE_REPORT || message->type == MESSAGE_HANDOVER;
     if (sight->type != SIGHT_RECEIVE || !reports ||
-        message->epoch != checker->parties[sight->rank].epoch) {
+        message->epoch != checker->parties[sight->rank].epoch ||
+        rankset_has(&checker->gone, sight->peer)) {
         return;
     }
     for (uint32_t i = 0; i < message->u.report.count; i++) {
