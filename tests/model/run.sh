@@ -39,6 +39,9 @@ quick|cancel|-DN=4|22
 quick|crash|-DN=3|20
 quick|crash|-DN=4|20
 quick|crash|-DN=5 -DHOSTS=2|22
+quick|verdict|-DN=3|20
+quick|verdict|-DN=3 -DDEATHS=2|20
+quick|lots|-DN=3|22
 quick|yield|-DR=2 -DT=2|20
 quick|yield|-DR=3 -DT=2 -DAGREE|20
 quick|yield|-DR=2 -DT=3 -DAGREE|20
@@ -63,6 +66,7 @@ full |committee|-DX=2 -DMAXT=7|24
 full |view |-DN=3 -DBALLOTS=3|24
 full |view |-DN=4 -DBALLOTS=2|24
 full |view |-DN=4 -DBALLOTS=3 -DFIXED -DDEATHS=2|24
+full |verdict|-DN=4 -DDEATHS=2|24
 full |yield|-DR=3 -DT=3 -DAGREE|24
 full |yield|-DR=3 -DT=2|24
 full |yield|-DR=2 -DT=3|24
@@ -125,6 +129,13 @@ crash|CRASHKILLED  |-DN=4
 crash|CRASHGIVEN   |-DN=4 -DHOSTS=2
 crash|CERTIFIEDFIRST|-DN=4
 crash|VERDICTMUTE  |-DN=5 -DHOSTS=2
+verdict|VERDICTALONE |-DN=3
+verdict|VERDICTMUTE  |-DN=3
+verdict|VERDICTRUNS  |-DN=3
+lots |LOTPASSED    |-DN=3
+lots |LOTHELD      |-DN=3
+lots |LOTFLYING    |-DN=3
+lots |LOTEARLY     |-DN=3
 yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
 yield|NOBOUND       |-DR=2 -DT=2
 yield|NOLACK        |-DR=2 -DT=2
