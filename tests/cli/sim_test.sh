@@ -301,6 +301,12 @@ expect barriers_do_without_faults 0 --ranks 3 --workload "$scratch/barrier.moot"
     --faults none
 expect barriers_do_not_survive_faults 2 --ranks 3 --workload "$scratch/barrier.moot"
 says err 'a barrier does not survive faults: --faults none'
+expect poison_takes_faults 2 --ranks 5 --workload poison --faults none
+says err 'somebody has to notice: not with --faults none'
+expect poison_takes_three_ranks 2 --ranks 2 --workload poison
+says err 'of 2 ranks poison leaves nobody'
+expect poison_ends_crashed 0 --ranks 5 --workload poison --seeds 1..40
+says out '[0-9] MOOT_ERR_CRASHED'
 
 # --- Sweeps -------------------------------------------------------------------------
 
