@@ -137,13 +137,12 @@ struct bytes_range {
     size_t first, last, size; /* first NO_BYTE: none differ */
 };
 
-/* The bytes in which the samples of two sides differ, taken in turn; false: they are
- * not the same tasks but for some bytes. */
+/* Widens the range by the bytes in which the samples of two ranks differ, taken in
+ * turn; false: their tasks differ in more than some bytes. */
 static bool compare_samples(const Moot__Account__Spawns *a,
-                            const Moot__Account__Spawns *b, struct bytes_range *out)
+                            const Moot__Account__Spawns *b, struct bytes_range *range)
 {
     size_t differing = 0, all = 0;
-    *out = (struct bytes_range){.first = NO_BYTE};
     if (a->count != b->count || a->n_args != b->n_args || a->n_args == 0) {
         return false;
     }
@@ -153,15 +152,31 @@ static bool compare_samples(const Moot__Account__Spawns *a,
         }
         for (size_t k = 0; k < a->args[i].len; k++) {
             if (a->args[i].data[k] != b->args[i].data[k]) {
-                out->first = k < out->first ? k : out->first;
-                out->last = k > out->last ? k : out->last;
+                range->first = k < range->first ? k : range->first;
+                range->last = k > range->last ? k : range->last;
                 differing++;
             }
         }
-        out->size = a->args[i].len;
+        range->size = a->args[i].len;
         all += a->args[i].len;
     }
-    return out->first != NO_BYTE && differing * 2 <= all;
+    return differing > 0 && differing * 2 <= all;
+}
+
+/* All that spawned at the line did so with the first one's arguments but for some
+ * bytes.
+ */
+static bool find_bytes(const struct line_difference *difference,
+                       struct bytes_range *range)
+{
+    const Moot__Account__Spawns *first = difference->begin[0].spawns;
+    bool good = true;
+    *range = (struct bytes_range){.first = NO_BYTE};
+    for (size_t i = 1; good && i < difference->count; i++) {
+        const Moot__Account__Spawns *spawns = difference->begin[i].spawns;
+        good = same_spawns(first, spawns) || compare_samples(first, spawns, range);
+    }
+    return good && range->first != NO_BYTE;
 }
 
 /* --- Words ------------------------------------------------------------------------ */
@@ -215,16 +230,18 @@ static void add_sides(struct text *text, const struct spawn_side *sides, uint32_
         stall_add_few_ranks(text, &sides[i].ranks);
     }
     text_add(text, "%s", same_count ? "; as many, but not the same tasks" : "");
+}
+
+static void add_bytes(struct text *text, const struct line_difference *difference)
+{
     struct bytes_range range;
-    if (count == 2 && first != NULL && sides[1].spawns != NULL &&
-        compare_samples(first, sides[1].spawns, &range)) {
+    if (find_bytes(difference, &range)) {
         text_add(
             text,
-            "\n      the same arguments but for bytes %zu to %zu of %zu: probably "
-            "padding that is not zero (memset the struct), or a value that differs",
+            "      the same arguments but for bytes %zu to %zu of %zu: probably "
+            "padding that is not zero (memset the struct), or a value that differs\n",
             range.first, range.last, range.size);
     }
-    text_add(text, "\n");
 }
 
 static void add_kernels(struct text *text, const struct line_difference *difference)
@@ -264,8 +281,10 @@ static void add_difference(struct text *text, const struct line_difference *diff
     if (make_sides(difference, complete, sides, &count)) {
         add_sides(text, sides, count);
     } else {
-        text_add(text, ": the ranks differ in more than %d ways\n", SIDES_MAX - 1);
+        text_add(text, ": the ranks differ in more than %d ways", SIDES_MAX - 1);
     }
+    text_add(text, "\n");
+    add_bytes(text, difference);
     for (uint32_t i = 0; i < count; i++) {
         rankset_release(&sides[i].ranks);
     }

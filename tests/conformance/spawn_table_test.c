@@ -140,6 +140,23 @@ static void are_told_otherwise(struct seat *seat)
                                      "0-1"));
 }
 
+/* Each rank has its own garbage in the padding: as many kinds as there are ranks. */
+static void spawns_with_garbage(struct seat *seat)
+{
+    spawn_padded(seat, "app.c:9", 0x11 * (seat->rank + 1));
+}
+
+static void garbage_is_found(struct seat *seat)
+{
+    CHECK(seat, seat->close_code == MOOT_OK);
+    if (seat->rank == 0) {
+        CHECK(seat, reported(seat, seat->size == 3 ? "10 by rank 2; as many, but not "
+                                                   : "differ in more than 7 ways\n"));
+        CHECK(seat, reported(seat, "\n      the same arguments but for bytes 1 to 7 "
+                                   "of 16: probably padding"));
+    }
+}
+
 /* More lines than there is room for, and none of another rank than the last. */
 static void spawns_at_many_lines(struct seat *seat)
 {
@@ -173,6 +190,12 @@ int main(int argc, char **argv)
          table,
          are_told_otherwise,
          {2, 3}},
+        {"garbage",
+         spawns_with_garbage,
+         table_kernels,
+         table,
+         garbage_is_found,
+         {3, 8}},
         {"many", spawns_at_many_lines, table_kernels, table, many_are_counted, {2}},
     };
     return play_all(scenes, sizeof(scenes) / sizeof(scenes[0]), argc, argv);
