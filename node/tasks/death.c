@@ -11,7 +11,7 @@
 
 #define PATIENCE_NS UINT64_C(100000000)
 
-enum { RUNS_MAX = BOARD_SEATS, RUNS_TOLD = 4, HOST_BYTES = 65 };
+enum { RUNS_MAX = BOARD_SEATS, RUNS_TOLD = 4, DEATHS_TOLD = 4, HOST_BYTES = 65 };
 
 struct death {
     struct text story;
@@ -151,13 +151,29 @@ static bool died_in(const struct death *death, const moot_hash *hash)
     return found;
 }
 
-void death_add_stories(struct text *text, const struct moot *m, const moot_hash *hash)
+static bool is_told(const struct death *death) { return *death_story(death) != '\0'; }
+
+/* How many ranks were told of: those that died in that task's kernel, or all if NULL.
+ */
+static uint32_t add_stories(struct text *text, const struct moot *m,
+                            const moot_hash *hash)
 {
-    for (uint32_t rank = 0; rank < m->group.size; rank++) {
-        if (died_in(m->members.all[rank].death, hash)) {
-            text_add(text, "\n  rank %u died %s", rank,
-                     death_story(m->members.all[rank].death));
+    uint32_t count = 0, most = hash != NULL ? UINT32_MAX : DEATHS_TOLD;
+    for (uint32_t rank = 0; rank < m->group.size && count < most; rank++) {
+        const struct death *death = m->members.all[rank].death;
+        if (hash != NULL ? died_in(death, hash) : is_told(death)) {
+            text_add(text, "\n  rank %u died %s", rank, death_story(death));
+            count++;
         }
+    }
+    return count;
+}
+
+void death_add_stories(struct text *text, const struct moot *m, const moot_hash *hash,
+                       bool or_others)
+{
+    if (add_stories(text, m, hash) == 0 && or_others) {
+        (void)add_stories(text, m, NULL);
     }
 }
 

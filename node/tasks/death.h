@@ -38,7 +38,9 @@ void death_each_culprit(const struct moot *m, uint32_t rank,
                                     const moot_hash *hash, bool perhaps),
                         struct moot *user);
 
-/* Adds which ranks died in that task's kernel, and how: "; rank 1 died of ...". */
-void death_add_stories(struct text *text, const struct moot *m, const moot_hash *hash);
+/* Adds which ranks died in that task's kernel, and how: "\n  rank 1 died of ...".  If
+ * none did, and `or_others`, how other ranks died, as far as that is known. */
+void death_add_stories(struct text *text, const struct moot *m, const moot_hash *hash,
+                       bool or_others);
 
 #endif

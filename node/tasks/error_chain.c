@@ -153,9 +153,22 @@ static void add_cycle(struct text *story, const struct moot *m, const moot_hash 
     }
 }
 
-/* What they alone held is held by nobody. */
+/* Ends that ranks which are gone may be the cause of. */
+static bool is_of_loss(int code)
+{
+    return code == MOOT_ERR_NOT_HELD || code == MOOT_ERR_MAYBE_RAN ||
+           code == MOOT_ERR_RESULT_LOST;
+}
+
+static const char *lost_what(int code)
+{
+    return code == MOOT_ERR_MAYBE_RAN     ? "may have run it"
+           : code == MOOT_ERR_RESULT_LOST ? "may have had its result"
+                                          : "may have held it";
+}
+
 static void add_gone(struct text *story, const struct moot *m, enum member_state state,
-                     const char *how)
+                     const char *how, const char *what)
 {
     struct rankset gone = {0};
     char list[RANKS_TEXT_BYTES];
@@ -166,8 +179,8 @@ static void add_gone(struct text *story, const struct moot *m, enum member_state
     }
     if (!rankset_empty(&gone)) {
         rankset_format(&gone, list, sizeof(list));
-        text_add(story, "; rank%s %s, which %s, may have held it",
-                 rankset_count(&gone) == 1 ? "" : "s", list, how);
+        text_add(story, "; rank%s %s, which %s, %s",
+                 rankset_count(&gone) == 1 ? "" : "s", list, how, what);
     }
     rankset_release(&gone);
 }
@@ -242,9 +255,9 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
     if (barred) {
         add_candidates(story, m, task);
     }
-    if (code == MOOT_ERR_NOT_HELD) {
-        add_gone(story, m, MEMBER_DEAD, "died");
-        add_gone(story, m, MEMBER_REMOVED, "the others voted out");
+    if (is_of_loss(code)) {
+        add_gone(story, m, MEMBER_DEAD, "died", lost_what(code));
+        add_gone(story, m, MEMBER_REMOVED, "the others voted out", lost_what(code));
     }
     /* Who asks too late is told that nobody holds it, too. */
     uint64_t dropped = core_stats(m->core)->dropped;
@@ -254,8 +267,8 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
                  "rank, and forgotten here (MOOT_WINDOW)",
                  (unsigned long long)dropped);
     }
-    if (code == MOOT_ERR_CRASHED || code == MOOT_ERR_MAYBE_RAN) {
-        death_add_stories(story, m, &task->hash);
+    if (code == MOOT_ERR_CRASHED || is_of_loss(code)) {
+        death_add_stories(story, m, &task->hash, is_of_loss(code));
     }
     story_cut(story);
 }

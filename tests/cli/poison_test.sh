@@ -49,6 +49,15 @@ check "the page" "it does not tell of a death" tells
 run 4 kill
 check "a kill" "the status is 0" [ "$status" -ne 0 ]
 check "a kill" "it counts" no says 'MOOT_ERR_CRASHED'
+# That each other rank is good says that its stories name the crash.
+evidence="$scratch/alone"
+run 4 alone null
+check "spawned by one rank alone" "the status is $status, not 139" [ "$status" -eq 139 ]
+check "spawned by one rank alone" "$(good_ranks) ranks are good, not 3" [ "$(good_ranks)" -eq 3 ]
+evidence="$scratch/effects"
+run 3 effects null
+check "a death among once tasks" "$(good_ranks) ranks are good, not 2" [ "$(good_ranks)" -eq 2 ]
+evidence="$scratch/none"
 run 4 none
 check "no poison" "the status is $status" [ "$status" -eq 0 ]
 

@@ -10,6 +10,9 @@
  *                                      "poison ran alone" or "beside others"
  *   moot run -n 5 poison outside HOW   the same as without, while the program is in its
  *                                      own code; for one worker
+ *   moot run -n 4 poison alone HOW     task 20 does, and rank 1 alone spawns it; the
+ *                                      others have named it
+ *   moot run -n 3 poison effects HOW   task 20 does, and all tasks are once tasks
  *   moot run -n 4 poison long FOLDER   no task does, all take their time, and each rank
  *                                      leaves its process number in the folder
  *
@@ -38,7 +41,7 @@ static struct program {
         const char *how;
         bool takes_last; /* the task before it, if that is good */
     } tasks[TASKS];
-    bool is_long, beside, outside;
+    bool is_long, beside, outside, alone, effects;
     moot_kernel_id child;
 } program;
 
@@ -175,6 +178,9 @@ static int run_square(moot_call *call, void *user)
 /* The error that a task of this kind ends with. */
 static int wanted_code(enum kind kind)
 {
+    if (program.alone && kind == PURE) {
+        return MOOT_ERR_NOT_HELD;
+    }
     static const int codes[] = {[GOOD] = MOOT_OK,
                                 [PURE] = MOOT_ERR_CRASHED,
                                 [ONCE] = MOOT_ERR_MAYBE_RAN,
@@ -184,14 +190,25 @@ static int wanted_code(enum kind kind)
     return codes[kind];
 }
 
+/* Some rank died in this kernel, and in this task of it unless it is another's child.
+ */
+static bool names_death(const char *story, const char *kernel, bool own)
+{
+    char wanted[64];
+    (void)snprintf(wanted, sizeof(wanted), "kernel '%s', %.13s", kernel,
+                   own ? story : ""); /* "task 1a2b3c4d" */
+    return strstr(story, "\n  rank ") != NULL && strstr(story, " died ") != NULL &&
+           strstr(story, wanted) != NULL;
+}
+
 /* Its story names a death, the kernel and where it was spawned. */
 static bool names_crash(const char *story, enum kind kind)
 {
-    const char *const kernel = kind == PARENT ? "'child'"
-                               : kind == ONCE ? "'effect'"
-                                              : "'square'";
-    return strstr(story, "\n  rank ") != NULL && strstr(story, " died ") != NULL &&
-           strstr(story, kernel) != NULL && strstr(story, "poison.c:") != NULL;
+    const char *const kernel = kind == PARENT ? "child"
+                               : kind == ONCE ? "effect"
+                                              : "square";
+    return names_death(story, kernel, kind != PARENT) &&
+           strstr(story, "poison.c:") != NULL;
 }
 
 /* Its owner, which nobody else can be, may have died of the other poison task before it
@@ -202,12 +219,20 @@ static bool was_never_begun(const char *story, enum kind kind)
     for (int i = 0; i < TASKS; i++) {
         poison += program.tasks[i].kind != GOOD && program.tasks[i].kind != NEST;
     }
-    const bool so = kind == ONCE && poison > 1 && strstr(story, " died ") == NULL &&
+    const bool so = kind == ONCE && poison > 1 && !names_death(story, "effect", true) &&
                     strstr(story, "the owner died") != NULL;
     if (so) {
         printf("effect was never begun\n");
     }
     return so;
+}
+
+/* A once task whose owner died of another, which is told. */
+static bool died_with_another(const char *story, int code)
+{
+    return program.effects && code == MOOT_ERR_MAYBE_RAN &&
+           strstr(story, ", which died, may have run it") != NULL &&
+           names_death(story, "effect", false);
 }
 
 static int check(moot *m, moot_task task, int number)
@@ -217,9 +242,10 @@ static int check(moot *m, moot_task task, int number)
     const int code = moot_task_fetch(m, task, MOOT_FOREVER, &data, NULL);
     const char *story = code != MOOT_OK ? moot_last_error(m) : "";
     const bool good =
-        code == wanted_code(kind) &&
-        (code == MOOT_OK ? *(const long *)data == (long)number * number
-                         : names_crash(story, kind) || was_never_begun(story, kind));
+        (kind == GOOD && died_with_another(story, code)) ||
+        (code == wanted_code(kind) &&
+         (code == MOOT_OK ? *(const long *)data == (long)number * number
+                          : names_crash(story, kind) || was_never_begun(story, kind)));
     if (!good) {
         (void)fprintf(stderr, "FAIL task %d: %s, not %s: %s\n", number,
                       moot_err_name(code), moot_err_name(wanted_code(kind)), story);
@@ -243,7 +269,9 @@ static int run_program(moot *m)
         return 1;
     }
     for (int i = 0; i < TASKS; i++) {
-        const bool once = program.tasks[i].kind == ONCE;
+        const bool once = program.tasks[i].kind == ONCE || program.effects;
+        const bool named =
+            program.alone && program.tasks[i].kind != GOOD && moot_rank(m) != 1;
         const bool takes =
             program.tasks[i].takes_last && i > 0 && program.tasks[i - 1].kind == GOOD;
         const moot_task_spec spec = {.kernel = once ? effects : squares,
@@ -253,7 +281,8 @@ static int run_program(moot *m)
                                      .key_size = once ? sizeof(i) : 0,
                                      .inputs = takes ? &tasks[i - 1] : NULL,
                                      .input_count = takes};
-        if (moot_task_spawn(m, &spec, &tasks[i]) != MOOT_OK) {
+        if ((named ? moot_task_name(m, &spec, &tasks[i])
+                   : moot_task_spawn(m, &spec, &tasks[i])) != MOOT_OK) {
             return 1;
         }
     }
@@ -329,8 +358,10 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "patient") == 0) {
         program.tasks[TASKS / 2].kind = program.tasks[TASKS / 3].kind = PATIENT;
     } else if (strcmp(how, "none") != 0) {
-        program.tasks[TASKS / 2].kind = PURE;
-        program.tasks[TASKS / 2].how = how;
+        program.alone = strcmp(how, "alone") == 0;
+        program.effects = strcmp(how, "effects") == 0;
+        program.tasks[TASKS / 2].kind = program.effects ? ONCE : PURE;
+        program.tasks[TASKS / 2].how = program.alone || program.effects ? more : how;
     }
     const int rank = moot_rank(m), failed = run_program(m);
     if (failed == 0) {
