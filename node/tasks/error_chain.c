@@ -187,7 +187,8 @@ static void add_gone(struct text *story, const struct moot *m, enum member_state
 
 /* The task ends so for all: who has decided that, and since when it stands. */
 static void add_decided(struct text *story, const struct moot *m,
-                        const struct task *task, const struct core_output *output)
+                        const struct task *task, const struct core_output *output,
+                        bool barred)
 {
     uint64_t since_ns = output->u.verdict.since_ns;
     text_add(story, ", decided by rank %u in view %llu", output->u.verdict.by,
@@ -198,8 +199,9 @@ static void add_decided(struct text *story, const struct moot *m,
         text_add(story, " ago");
     }
     if (task->held) {
-        text_add(story, "; rank %u has spawned it, and nobody runs it any more",
-                 m->group.rank);
+        text_add(story, "; rank %u has spawned it%s, and nobody runs it any more%s",
+                 m->group.rank, barred ? "" : " too late",
+                 barred ? "" : ": give the new task another key");
     }
 }
 
@@ -245,7 +247,7 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
     task_describe(story, task);
     text_add(story, ": %s (%s)", what, error_name(code));
     if (output->u.verdict.for_good) {
-        add_decided(story, m, task, output);
+        add_decided(story, m, task, output, barred);
     } else {
         text_add(story, ", found on rank %u", m->group.rank);
     }

@@ -160,7 +160,7 @@ static void nobody_held_it_then(struct seat *seat)
     task = spawn_u64(seat, SQUARE, x);
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
     CHECK(seat, told(seat, ", decided by rank ") && told(seat, " in view 1"));
-    CHECK(seat, told(seat, "nobody runs it any more"));
+    CHECK(seat, told(seat, "spawned it too late, and nobody runs it any more: give "));
     moot_task_info info;
     EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
     CHECK(seat, info.state == MOOT_TASK_FAILED && info.status == MOOT_ERR_NOT_HELD);
