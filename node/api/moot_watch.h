@@ -111,7 +111,9 @@ typedef struct moot_event {
     int rank;        /* as the kind says, or -1 */
     int status;      /* of an end: MOOT_OK or the error */
     const char *why; /* VOTED: the evidence, as in moot_task_info; FAILED and CANCELLED:
-                        the chain of causes; RANK_REMOVED: in words; else "" */
+                        the chain of causes; RANK_DIED and RANK_REMOVED: in words,
+                        "died of signal 11 ..." with the kernel, as far as known;
+                        else "" */
     const char *kernel, *label, *site; /* as far as known, else "" */
 } moot_event;
 

@@ -449,9 +449,11 @@ static int outcome_judge(const struct job *job, const struct outcome *outcome,
     if (sheets->count > 0) {
         sheets_print(sheets, stderr);
     }
-    const int told = outcome_tell(outcome, sheets, job->culprit, job->deaths, stderr);
+    outcome_tell_losses(outcome, sheets, job->culprit, stderr);
     const bool struck =
         job->plan == NULL || outcome_tell_faults(outcome, job->plan, stderr);
+    const int told =
+        outcome_tell_failures(outcome, sheets, job->culprit, job->deaths, stderr);
     const bool ended_well = told == CLI_OK && status == CLI_OK;
     if (told == CLI_OK && status != CLI_OK && launch_signal() == 0) {
         launcher_tell("no rank complains", status);

@@ -359,19 +359,22 @@ static void sequel_print(const struct outcome *outcome, const struct sheets *she
 }
 
 /* The cause of a rank's death, from whoever knows; "" if nobody does.  Ranks of other
- * hosts do not. */
+ * hosts do not; and of several moots that it had open at once one knows the kernel. */
 static const char *death_story_of(const struct outcome *outcome,
                                   const struct sheets *sheets, size_t rank)
 {
+    const char *best = "";
     for (size_t r = 0; r < sheets->count && r < outcome->count; r++) {
         const struct sheet *sheet = &sheets->items[r];
         for (size_t i = 0; i < sheet->loss_count; i++) {
-            if (sheet->losses[i].rank == rank && sheet->losses[i].death[0] != '\0') {
-                return sheet->losses[i].death;
+            const char *story = sheet->losses[i].death;
+            if (sheet->losses[i].rank == rank && *story != '\0' &&
+                (*best == '\0' || !strstr(best, "in kernel '"))) {
+                best = story;
             }
         }
     }
-    return "";
+    return best;
 }
 
 static void loss_print(const struct outcome *outcome, const struct sheets *sheets,
@@ -477,9 +480,44 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
     fputc('\n', to);
 }
 
-/* Tells of one rank's end; the exit status that it asks for. */
-static int fate_print(const struct outcome *outcome, const struct sheets *sheets,
-                      size_t rank, bool any_well, enum deaths deaths, FILE *to)
+static bool any_ended_well(const struct outcome *outcome, const struct sheets *sheets)
+{
+    bool any = false;
+    for (size_t r = 0; r < outcome->count; r++) {
+        any |= ended_well(outcome, sheets, r);
+    }
+    return any;
+}
+
+/* Its loss, beside others that ended well, is a row of the summary. */
+static bool is_loss(enum rank_fate fate, bool any_well)
+{
+    return any_well && (fate == RANK_DIED || fate == RANK_REMOVED);
+}
+
+/* Such as the job was ended for, or with. */
+static bool is_no_news(const struct outcome *outcome, size_t rank, size_t culprit)
+{
+    return culprit != OUTCOME_NOBODY &&
+           (rank == culprit || ended_with_job(&outcome->ends[rank]));
+}
+
+void outcome_tell_losses(const struct outcome *outcome, const struct sheets *sheets,
+                         size_t culprit, FILE *to)
+{
+    const bool any_well = any_ended_well(outcome, sheets);
+    for (size_t r = 0; r < outcome->count; r++) {
+        const enum rank_fate fate = outcome_fate(outcome, sheets, r);
+        if (is_loss(fate, any_well) && !is_no_news(outcome, r, culprit)) {
+            loss_print(outcome, sheets, r, fate, to);
+        }
+    }
+    taken_over_print(sheets, to);
+}
+
+/* Tells of it if it is no loss; the exit status that it asks for. */
+static int failure_tell(const struct outcome *outcome, const struct sheets *sheets,
+                        size_t rank, bool any_well, enum deaths deaths, FILE *to)
 {
     const struct rank_end *end = &outcome->ends[rank];
     const enum rank_fate fate = outcome_fate(outcome, sheets, rank);
@@ -487,34 +525,28 @@ static int fate_print(const struct outcome *outcome, const struct sheets *sheets
     if (fate == RANK_WELL) {
         return EXIT_SUCCESS;
     }
-    if (any_well && (fate == RANK_DIED || fate == RANK_REMOVED)) {
-        loss_print(outcome, sheets, rank, fate, to);
+    if (is_loss(fate, any_well)) {
         return loss_fails(end, fate, deaths) ? own : EXIT_SUCCESS;
     }
     failure_print(outcome, sheets, rank, to);
     return own;
 }
 
-int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
-                 size_t culprit, enum deaths deaths, FILE *to)
+int outcome_tell_failures(const struct outcome *outcome, const struct sheets *sheets,
+                          size_t culprit, enum deaths deaths, FILE *to)
 {
+    const bool any_well = any_ended_well(outcome, sheets);
     int status = EXIT_SUCCESS;
-    bool any_well = false;
-    for (size_t r = 0; r < outcome->count; r++) {
-        any_well |= outcome_fate(outcome, sheets, r) == RANK_WELL;
-    }
     if (culprit != OUTCOME_NOBODY) {
         status = outcome->ends[culprit].status;
         status = status ? status : EXIT_FAILURE; /* MPI_Abort(comm, 0) */
     }
     for (size_t r = 0; r < outcome->count; r++) {
-        const bool no_news = culprit != OUTCOME_NOBODY &&
-                             (r == culprit || ended_with_job(&outcome->ends[r]));
-        const int own = no_news ? EXIT_SUCCESS
-                                : fate_print(outcome, sheets, r, any_well, deaths, to);
+        const int own = is_no_news(outcome, r, culprit)
+                            ? EXIT_SUCCESS
+                            : failure_tell(outcome, sheets, r, any_well, deaths, to);
         status = status ? status : own;
     }
-    taken_over_print(sheets, to);
     return status;
 }
 

@@ -83,15 +83,20 @@ void outcome_tell_straggler(const struct outcome *outcome, size_t rank, FILE *to
 enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,
                             size_t rank);
 
-/* Tells of deaths and removals, and names each rank that failed; returns the exit
- * status that the job deserves.  If it was ended for a culprit, who has been told of
- * (OUTCOME_NOBODY: it was not), that is the culprit's, and who ended with it no news.
+/* Rows of the summary: deaths and removals that others outlasted, and what was taken
+ * over.  If the job was ended for a culprit, who has been told of (OUTCOME_NOBODY: it
+ * was not), that rank and those which ended with it are no news.
  */
-int outcome_tell(const struct outcome *outcome, const struct sheets *sheets,
-                 size_t culprit, enum deaths deaths, FILE *to);
+void outcome_tell_losses(const struct outcome *outcome, const struct sheets *sheets,
+                         size_t culprit, FILE *to);
 
-/* Tells how often each rule of a plan fired; whether all that had to did. */
+/* Likewise: how often each rule of a plan fired; whether all that had to did. */
 bool outcome_tell_faults(const struct outcome *outcome, const struct plan *plan,
                          FILE *to);
+
+/* Behind the summary: names each rank that failed, and returns the exit status that the
+ * job deserves, all losses counted.  For a culprit it is the culprit's. */
+int outcome_tell_failures(const struct outcome *outcome, const struct sheets *sheets,
+                          size_t culprit, enum deaths deaths, FILE *to);
 
 #endif

@@ -102,6 +102,17 @@ static uint32_t lowest_here(const struct moot *m)
     return rank;
 }
 
+/* "died of signal 11 ...", or "died" if no more is known. */
+static void tell_watches(struct moot *m, enum moot_event_kind kind, uint32_t rank)
+{
+    const char *story = m->members.all[rank].story;
+    struct text why = {0};
+    text_add(&why, "died%s%s", story != NULL && *story != '\0' ? " " : "",
+             story != NULL ? story : "");
+    observe_rank(m, kind, rank, text_get(&why));
+    text_release(&why);
+}
+
 static void lose(struct moot *m, uint32_t rank, enum member_state state)
 {
     struct member *member = &m->members.all[rank];
@@ -109,7 +120,7 @@ static void lose(struct moot *m, uint32_t rank, enum member_state state)
     member->state = state;
     if (state == MEMBER_DEAD) {
         trace_lost(m, rank, true);
-        observe_rank(m, MOOT_EVENT_RANK_DIED, rank, "");
+        tell_watches(m, MOOT_EVENT_RANK_DIED, rank);
     }
     outbox_void(m, rank);
     m->transport->ops->go_alone(m->transport);
@@ -294,8 +305,11 @@ void members_carry_view(struct moot *m, const struct core_output *output)
         member->removed_ns = now_ns;
         member->epoch = m->members.epoch;
         trace_lost(m, rank, false);
-        observe_rank(m, MOOT_EVENT_RANK_REMOVED, rank,
-                     member->state == MEMBER_DEAD ? "died" : OUT_OF_REACH);
+        if (member->state == MEMBER_DEAD) {
+            tell_watches(m, MOOT_EVENT_RANK_REMOVED, rank);
+        } else {
+            observe_rank(m, MOOT_EVENT_RANK_REMOVED, rank, OUT_OF_REACH);
+        }
         if (member->state == MEMBER_HERE) {
             outbox_hurry(m, rank); /* the view itself may be among it */
             lose(m, rank, MEMBER_REMOVED);

@@ -254,8 +254,8 @@ void observe_rank(struct moot *m, enum moot_event_kind kind, uint32_t rank,
 {
     if (observed(m, kind)) {
         const moot_event event = {
-            .kind = kind, .rank = (int)rank, .why = why, .kernel = "", .site = ""};
-        queue_event(m, &event, "", NULL);
+            .kind = kind, .rank = (int)rank, .why = "", .kernel = "", .site = ""};
+        queue_event(m, &event, "", why);
     }
 }
 

@@ -23,6 +23,12 @@ struct run_board {
 static_assert(sizeof(struct run_board) <= TRANSPORT_BOARD_BYTES,
               "a board has its place");
 
+/* The process has one, and not each context: what one of its moots can say of a rank
+ * depends on whether there are others. */
+static atomic_uint moots_open;
+
+uint32_t board_moots(void) { return atomic_load(&moots_open); }
+
 /* --- Opening ---------------------------------------------------------------------- */
 
 bool board_open(struct moot *m)
@@ -36,11 +42,13 @@ bool board_open(struct moot *m)
             memset(m->tasks.board, 0, TRANSPORT_BOARD_BYTES);
         }
     }
+    atomic_fetch_add(&moots_open, m->tasks.board != NULL);
     return m->tasks.board != NULL;
 }
 
 void board_release(struct moot *m)
 {
+    atomic_fetch_sub(&moots_open, m->tasks.board != NULL);
     if (m->tasks.board_own) {
         free(m->tasks.board);
     }

@@ -76,7 +76,10 @@ static void tell_death(struct death *death, bool shared)
     if (death->count > RUNS_TOLD) {
         text_add(story, ", or one of %u others", death->count - RUNS_TOLD);
     } else if (shared && death->count == 0) {
-        text_add(story, "%sno kernel", death->known ? " in " : "in ");
+        const bool others = board_moots() > 1; /* in whose kernels it may have been */
+        text_add(story, "%soutside of %skernels%s", death->known ? " " : "",
+                 others ? "this moot's " : "",
+                 death->crowded && !others ? ", in the program's own code" : "");
     }
     if (story->length > 0 && gethostname(host, sizeof(host) - 1) == 0) {
         text_add(story, ", on host %s", host);

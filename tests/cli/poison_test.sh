@@ -39,6 +39,10 @@ check "a null pointer" "nobody says what died at once" \
     says "^moot: rank [0-3] died of signal 11 .* in kernel 'square', task .*poison.c:[0-9]*"
 check "a null pointer" "the summary does not" \
     says "^  rank [0-3] died after .* of signal 11 .* in kernel 'square', task .*poison.c:"
+check "a watch" "it is not told what a rank died of" \
+    says "^rank [0-3] has ended: died of signal 11 .* in kernel 'square', task "
+check "a watch" "it is not told what died that is removed" \
+    says "^rank [0-3] is out: died of signal 11 .* in kernel 'square', task "
 died="of signal 11 (Segmentation fault) in kernel 'square', task "
 tells() { grep -qF -e "$died" "$scratch/told" && grep -qF 'poison.c:' "$scratch/told"; }
 MOOT_TRACE="$scratch/trace" run 4 null
@@ -57,6 +61,15 @@ check "spawned by one rank alone" "$(good_ranks) ranks are good, not 3" [ "$(goo
 evidence="$scratch/effects"
 run 3 effects null
 check "a death among once tasks" "$(good_ranks) ranks are good, not 2" [ "$(good_ranks)" -eq 2 ]
+evidence="$scratch/two"
+run 4 two null
+check "two moots at once" "$(good_ranks) ranks are good, not 2" [ "$(good_ranks)" -eq 2 ]
+check "two moots at once" "the summary does not name the kernel" \
+    [ "$(grep -c "^  rank [0-3] died after .* in kernel 'square'" "$evidence")" -eq 2 ]
+check "two moots at once" "the other is said to know of all kernels" \
+    says "^moot: rank [0-3] died of signal 11 .* outside of this moot's kernels, on host"
+check "two moots at once" "the other is said to know of all kernels" \
+    no says "outside of kernels"
 evidence="$scratch/none"
 run 4 none
 check "no poison" "the status is $status" [ "$status" -eq 0 ]
@@ -98,6 +111,8 @@ company null 2 2
 company abort 2 2
 company exit 3 0
 check "beside others, by exit" "it is not known which called it" [ "$(many)" -eq 0 ]
+rows_after() { sed -n '/^moot: rank [0-9] did not close/,$p' "$evidence" | grep -c '^  '; }
+check "beside others, by exit" "a failure stands inside the summary" [ "$(rows_after)" -eq 0 ]
 company fpe 2 2
 check "beside others, by fpe" "the signal of a worker is another" no says 'died of signal 11'
 evidence="$scratch/outside"

@@ -13,13 +13,15 @@
  *   moot run -n 4 poison alone HOW     task 20 does, and rank 1 alone spawns it; the
  *                                      others have named it
  *   moot run -n 3 poison effects HOW   task 20 does, and all tasks are once tasks
- *   moot run -n 4 poison long FOLDER   no task does, all take their time, and each rank
- *                                      leaves its process number in the folder
+ *   moot run -n 4 poison two HOW       task 20 does, in one of two moots that are open
+ * at once moot run -n 4 poison long FOLDER   no task does, all take their time, and
+ * each rank leaves its process number in the folder
  *
  * Each rank that is left checks what became of every task, and says "rank N is good".
  * tests/cli/poison_test.sh runs them.
  */
 #include "node/api/moot.h"
+#include "node/api/moot_watch.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -41,7 +43,7 @@ static struct program {
         const char *how;
         bool takes_last; /* the task before it, if that is good */
     } tasks[TASKS];
-    bool is_long, beside, outside, alone, effects;
+    bool is_long, beside, outside, alone, effects, two;
     moot_kernel_id child;
 } program;
 
@@ -253,6 +255,14 @@ static int check(moot *m, moot_task task, int number)
     return !good;
 }
 
+static void tell_event(void *user, const moot_event *event)
+{
+    (void)user;
+    printf("rank %d %s: %s\n", event->rank,
+           event->kind == MOOT_EVENT_RANK_DIED ? "has ended" : "is out", event->why);
+    (void)fflush(stdout);
+}
+
 static int run_program(moot *m)
 {
     const moot_kernel square = {.name = "square", .fn = run_square},
@@ -260,10 +270,15 @@ static int run_program(moot *m)
                       effect = {.name = "effect",
                                 .fn = run_square,
                                 .flags = MOOT_KERNEL_ONCE};
+    const moot_watch watch = {.kinds = (uint32_t)MOOT_EVENT_RANK_DIED |
+                                       (uint32_t)MOOT_EVENT_RANK_REMOVED,
+                              .fn = tell_event};
+    moot_watch_id watching;
     moot_kernel_id squares, effects;
     moot_task tasks[TASKS];
     int failed = 0;
-    if (moot_kernel_register(m, &square, &squares) != MOOT_OK ||
+    if (moot_watch_add(m, &watch, &watching) != MOOT_OK ||
+        moot_kernel_register(m, &square, &squares) != MOOT_OK ||
         moot_kernel_register(m, &effect, &effects) != MOOT_OK ||
         moot_kernel_register(m, &child, &program.child) != MOOT_OK) {
         return 1;
@@ -343,7 +358,7 @@ static void leave_number(const char *folder, int rank)
 
 int main(int argc, char **argv)
 {
-    moot *m = NULL;
+    moot *m = NULL, *other = NULL;
     const char *how = argc > 1 ? argv[1] : "none", *more = argc > 2 ? argv[2] : "";
     if (moot_open(NULL, &m) != MOOT_OK) {
         return 1;
@@ -358,15 +373,20 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "patient") == 0) {
         program.tasks[TASKS / 2].kind = program.tasks[TASKS / 3].kind = PATIENT;
     } else if (strcmp(how, "none") != 0) {
+        program.two = strcmp(how, "two") == 0;
         program.alone = strcmp(how, "alone") == 0;
         program.effects = strcmp(how, "effects") == 0;
         program.tasks[TASKS / 2].kind = program.effects ? ONCE : PURE;
-        program.tasks[TASKS / 2].how = program.alone || program.effects ? more : how;
+        program.tasks[TASKS / 2].how = *more != '\0' ? more : how;
+    }
+    if (program.two && moot_open(NULL, &other) != MOOT_OK) {
+        return 1;
     }
     const int rank = moot_rank(m), failed = run_program(m);
     if (failed == 0) {
         printf("rank %d is good\n", rank);
         (void)fflush(stdout);
     }
-    return moot_close(m) != MOOT_OK || failed != 0;
+    return (other != NULL && moot_close(other) != MOOT_OK) ||
+           moot_close(m) != MOOT_OK || failed != 0;
 }
