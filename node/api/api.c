@@ -28,6 +28,7 @@
 #include "node/spawn/window.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/task.h"
 #include "proto/error.h"
 
 #include <stdlib.h>
@@ -280,7 +281,15 @@ static int find_by_spec(struct moot *m, struct lane *lane, const moot_task_spec 
 {
     moot_hash hash;
     int error = spawn_hash(m, lane, spec, &hash);
-    return error == MOOT_OK ? find_by_hash(m, lane, &hash, out) : error;
+    error = error == MOOT_OK ? find_by_hash(m, lane, &hash, out) : error;
+    struct handle *handle;
+    uint32_t number = 0;
+    if (error == MOOT_OK &&
+        handle_find(&m->tasks.handles, out->id, &handle) == MOOT_OK &&
+        handle_find_kernel(&m->tasks.handles, spec->kernel.id, &number) == MOOT_OK) {
+        task_note_named(m, handle->task, m->tasks.kernels.items[number], spec->label);
+    }
+    return error;
 }
 
 int moot_task_name(moot *m, const moot_task_spec *spec, moot_task *out)

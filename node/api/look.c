@@ -79,7 +79,7 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
         .size = task->size,
         .label = task_label(task) != NULL ? task_label(task) : "",
         .site = task_site(task) != NULL ? task_site(task) : "",
-        .kernel = task->kernel != NULL ? task->kernel->name : "",
+        .kernel = task_kernel_name(task),
         .code = root.code,
         .code_rank = root.rank};
     struct core_task_view view;

@@ -308,7 +308,8 @@ MOOT_API int moot_call_wait_all(moot_call *call, const moot_task *children,
 MOOT_API int moot_task_find(moot *m, const moot_hash *hash, moot_task *out);
 /* A handle to the task that this spec is, without a spawn: moot_spec_hash() and
  * moot_task_find() in one.  The spec is read as if this thread spawned it now, so the
- * open scope counts, and inside a kernel it names a child of the running task.  The
+ * open scope counts, and inside a kernel it names a child of the running task.  Errors
+ * and reports tell its kernel and label, unlike those of what is found by its hash. The
  * caller releases the handle.  Does not block, and asks nobody.  Errors: those of a
  * spec that cannot be spawned (INVALID, STALE, FOREIGN, UNKNOWN_KERNEL, NO_KEY, LIMIT),
  * and those of moot_task_find. */

@@ -36,10 +36,11 @@ struct task_seldom {
     uint32_t digest_rank; /* that made the result with that digest */
     uint32_t second_rank; /* whose run gave another, plus 1; 0: none is known */
     const char *label;    /* NULL: none */
-    struct message_spec *spec; /* portable */
-    struct task *parent;       /* nested: the spawning task, if known here */
-    uint32_t rest_at;          /* while it rests: its place among those (retry.h) */
-    uint16_t failures;         /* of its kernel, which was tried again */
+    const struct kernel *named; /* of which the program named the task; NULL: not so */
+    struct message_spec *spec;  /* portable */
+    struct task *parent;        /* nested: the spawning task, if known here */
+    uint32_t rest_at;           /* while it rests: its place among those (retry.h) */
+    uint16_t failures;          /* of its kernel, which was tried again */
     /* While it lingers: */
     uint32_t linger_lane;
     uint8_t linger_want; /* enum want */

@@ -252,7 +252,7 @@ static void put_names(struct snapshot_draft *draft, Moot__Account__Task *to,
                       const struct task *task)
 {
     struct running running = {.task = task, .now_ns = draft->m->now_ns};
-    to->kernel = borrow_text(task->kernel != NULL ? task->kernel->name : NULL);
+    to->kernel = borrow_text(task_kernel_name(task));
     to->label = borrow_text(task_label(task));
     to->site = borrow_text(task_site(task));
     to->stage = task->stage;

@@ -244,7 +244,7 @@ static void add(struct moot *m, enum moot_event_kind kind, const struct task *ta
                               .rank = rank,
                               .status = status,
                               .why = why != NULL ? why : "",
-                              .kernel = task->kernel != NULL ? task->kernel->name : "",
+                              .kernel = task_kernel_name(task),
                               .site = task_site(task) != NULL ? task_site(task) : ""};
     queue_event(m, &event, task_label(task) != NULL ? task_label(task) : "", story);
 }

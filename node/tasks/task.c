@@ -222,6 +222,14 @@ COLD static void give_spec(struct moot *m, const struct message_spec *spec)
     pool_give(&m->store.pool, spec, sizeof(*spec));
 }
 
+static void give_label(struct moot *m, struct task_seldom *seldom)
+{
+    if (seldom->label != NULL) {
+        pool_give(&m->store.pool, seldom->label, strlen(seldom->label) + 1);
+        seldom->label = NULL;
+    }
+}
+
 HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
 {
     bool portable = (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
@@ -243,6 +251,7 @@ HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *f
         seldom->parent = facts->parent;
     }
     if (facts->label != NULL) {
+        give_label(m, seldom); /* that it was named with */
         seldom->label = pool_string(&m->store.pool, facts->label, LIMIT_LABEL_BYTES);
     }
     if (portable && !fill_spec(m, task, facts)) {
@@ -254,6 +263,28 @@ HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *f
     task->nested = facts->nested;
     task->kernel = facts->kernel;
     return true;
+}
+
+/* --- What is known of others' ----------------------------------------------------- */
+
+const char *task_kernel_name(const struct task *task)
+{
+    const struct kernel *kernel =
+        task->kernel != NULL ? task->kernel : task_seldom(task)->named;
+    return kernel != NULL ? kernel->name : "";
+}
+
+void task_note_named(struct moot *m, struct task *task, const struct kernel *kernel,
+                     const char *label)
+{
+    struct task_seldom *seldom = task->kernel == NULL ? task_seldom_of(m, task) : NULL;
+    if (seldom == NULL) {
+        return; /* spawned here: it has a name */
+    }
+    seldom->named = kernel;
+    if (label != NULL && seldom->label == NULL) {
+        seldom->label = pool_string(&m->store.pool, label, LIMIT_LABEL_BYTES);
+    }
 }
 
 /* --- Stubs ------------------------------------------------------------------------ */
@@ -292,14 +323,6 @@ bool task_order_spec(struct moot *m, struct task *task, struct task *const *inpu
     spec->input_count = count;
     spec->after_count = after_count;
     return true;
-}
-
-static void give_label(struct moot *m, struct task_seldom *seldom)
-{
-    if (seldom->label != NULL) {
-        pool_give(&m->store.pool, seldom->label, strlen(seldom->label) + 1);
-        seldom->label = NULL;
-    }
 }
 
 bool task_relabel(struct moot *m, struct task *task, const char *label)
@@ -432,9 +455,10 @@ void task_describe_hash(struct text *text, const moot_hash *hash)
 
 void task_describe(struct text *text, const struct task *task)
 {
+    const char *kernel = task_kernel_name(task);
     task_describe_hash(text, &task->hash);
-    if (task->kernel != NULL) {
-        text_add(text, " of kernel '%s'", task->kernel->name);
+    if (*kernel != '\0') {
+        text_add(text, " of kernel '%s'", kernel);
     }
     if (task_label(task) != NULL) {
         text_add(text, " '%s'", task_label(task));

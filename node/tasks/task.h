@@ -84,6 +84,14 @@ struct task *task_enter(struct moot *m, const moot_hash *hash);
 struct task *task_enter_for(struct moot *m, const moot_hash *hash,
                             const struct task_facts *facts);
 
+/* "": not known.  The program may have named a task of this kernel, and not spawned it.
+ */
+const char *task_kernel_name(const struct task *task);
+/* The program has named a task of that kernel, with that label or NULL.  Without memory
+ * reports say less. */
+void task_note_named(struct moot *m, struct task *task, const struct kernel *kernel,
+                     const char *label);
+
 /* The context's copy of a call site; NULL without memory: a report then says less. */
 const char *task_site_intern(struct moot *m, const char *site);
 

@@ -142,9 +142,9 @@ row slow 2 0 silent --faults pause:r1@300ms+2600ms <<'END'
 next: kill -CONT [0-9]+
 END
 
-# A task that nobody holds.
+# A task that nobody holds, named by its hash on one rank and by its spec on another.
 row nobody 3 0 nobody <<'END'
-\[nobody\]: no rank holds task [0-9a-f]{8}: .*rank 2 may yet spawn it
+\[nobody\]: no rank holds task [0-9a-f]{8} of kernel 'work' 'wanted': .*rank 2 may yet spawn it
 MOOT_ERR_NOT_HELD once all ranks rest; rank 2 does not
 held by: nobody
 keeps ranks 0-1 waiting

@@ -145,6 +145,27 @@ static void asks_too_late(struct seat *seat)
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
 }
 
+/* A task that the program has named by its spec is told with its kernel and label. */
+static void nobody_holds_what_is_named(struct seat *seat)
+{
+    const uint64_t x = 4343;
+    moot_task task;
+    EXPECT(seat,
+           moot_task_name(seat->m,
+                          &(moot_task_spec){.kernel = seat->kernels[SQUARE],
+                                            .args = &x,
+                                            .args_size = sizeof(x),
+                                            .label = "wanted"},
+                          &task),
+           MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_NOT_HELD);
+    CHECK(seat, told(seat, " of kernel 'square' 'wanted': no rank holds the task"));
+    moot_task_info info;
+    EXPECT(seat, moot_task_info(seat->m, task, &info), MOOT_OK);
+    CHECK(seat, strcmp(info.kernel, "square") == 0);
+    CHECK(seat, strcmp(info.label, "wanted") == 0);
+}
+
 /* Rank 0 was told that nobody holds it; who spawns it since is told the same, and when
  * that was decided.  The task next to it is another. */
 static void nobody_held_it_then(struct seat *seat)
@@ -493,6 +514,7 @@ static const struct scene scenes[] = {
     SCENE(conditional, .knobs = NULL),
     SCENE(declines, .knobs = NULL),
     SCENE(nobody_holds, .knobs = NULL),
+    SCENE(nobody_holds_what_is_named, .knobs = NULL),
     SCENE(nobody_held_it_then, .knobs = NULL),
     SCENE(nobody_who_may_own_it_holds, .sizes = {2, 3}),
     SCENE(asks_too_late, .knobs = small_window),

@@ -359,7 +359,19 @@ static void nobody(struct scene *scene)
         stand_still(scene);
         return;
     }
-    MUST(moot_task_find(scene->m, &hash, &task), MOOT_OK);
+    if (scene->rank == 0) {
+        MUST(moot_task_find(scene->m, &hash, &task), MOOT_OK);
+    } else {
+        MUST(moot_task_name(scene->m,
+                            &(moot_task_spec){.kernel = scene->work,
+                                              .args = &work,
+                                              .args_size = sizeof(work),
+                                              .key = "k",
+                                              .key_size = 1,
+                                              .label = "wanted"},
+                            &task),
+             MOOT_OK);
+    }
     wait_for(scene, task, MOOT_ERR_NOT_HELD);
 }
 
