@@ -113,7 +113,7 @@ static void frame_enter(struct world *world, uint64_t sleep,
     struct frame *frame = &frames[depth];
     frame->left = to_take(world, sleep, result);
     frame->sleep = sleep;
-    if (frame->left != 0) {
+    if ((frame->left & (frame->left - 1)) != 0) { /* else nothing comes back here */
         frame->copy = arena_save(frame->copy);
     }
 }

@@ -180,7 +180,7 @@ void world_play(struct world *world, world_move move);
 /* Neither order of the two makes a difference, and neither keeps the other from
  * happening. */
 bool world_independent(const struct scene *scene, world_move a, world_move b);
-struct digest128 world_digest(const struct world *world);
+struct digest128 world_digest(struct world *world);
 
 /* The fault that it has; NULL: nothing.  The text lives until the next call. */
 const char *world_wrong(const struct world *world);

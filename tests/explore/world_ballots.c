@@ -195,7 +195,7 @@ static void give_up(struct world *world, uint32_t rank)
     struct core_event event = {.type = CORE_EV_TICK};
     struct rankset dead = {.low = world->scene->knows[rank].gives_up};
     host->certified = (uint32_t)dead.low;
-    require(world, detector_certify(host->core, &dead));
+    require(world, detector_certify(host->core, &dead)); /* and a step follows */
     host_deafen(world, rank); /* it takes nothing of theirs any more */
     (void)host_step(world, rank, &event);
 }

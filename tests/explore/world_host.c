@@ -190,6 +190,7 @@ int host_step(struct world *world, uint32_t rank, const struct core_event *event
     if (!host_is_live(host)) {
         return MOOT_OK;
     }
+    host->digest = (struct digest128){0};
     int code = core_step(host->core, event, host->now_ns, &out);
     size_t count = code == MOOT_OK ? out.count : 0;
     struct core_output *items = malloc((count + 1) * sizeof(*items));

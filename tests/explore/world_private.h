@@ -65,10 +65,12 @@ struct link {
 
 struct host {
     struct core *core;
-    bool dead, over; /* over: adjourned, fenced or gone */
-    bool at_end;     /* its program has */
-    uint64_t now_ns; /* its clock; with ballots each has its own */
-    uint32_t waits;  /* that may still come, with ballots */
+    struct digest128 digest; /* of all that the core holds, as of its last step; zero:
+                                not taken since */
+    bool dead, over;         /* over: adjourned, fenced or gone */
+    bool at_end;             /* its program has */
+    uint64_t now_ns;         /* its clock; with ballots each has its own */
+    uint32_t waits;          /* that may still come, with ballots */
     uint32_t line;
     uint32_t waits_for; /* the task; NO_TASK: for none */
     bool meets, woken, no_quorum;
