@@ -353,11 +353,12 @@ run: deps
 
 # --- How it is tested ---------------------------------------------------------------
 
-TESTS ?= layers lint man unit conformance sim mutants fuzz mpi cli
+TESTS ?= layers lint man unit conformance sim explore mutants fuzz mpi cli
 TESTS_FAST := lint-fast seeds layers conformance unit cli-fast
 
 .PHONY: tests tests-fast check check-fast soak fuzz layers
 tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHES) \
+  $(BUILD)/tests/explore/explore \
   $(BUILD)/tests/bench/slow_clock.so
 
 tests-fast: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ) $(UNIT_TESTS) $(CONFORMANCE_TESTS)

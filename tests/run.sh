@@ -5,6 +5,7 @@
 #   unit conformance sim       each tests/KIND/*_test.c, built as BUILD/tests/KIND/NAME
 #   mpi                        tests/mpi/plan.txt; what it does not name, on 4 ranks
 #   cli                        each tests/cli/*_test.sh; they find BUILD in $BUILD
+#   explore                    the small scenes of tests/explore/, each whole
 #   fuzz                       each tests/fuzz/*_fuzz.c for $FUZZ_SECONDS (default 5)
 #   mutants                    the core with its rules broken one by one (make mutants)
 #   lint-fast seeds cli-fast   a part of lint, of sim and of cli that takes seconds
@@ -14,7 +15,7 @@
 # BUILD/logs/ and is shown if it fails.  -q prints failures only.  The last line is
 # "N passed, N failed"; the exit status is 1 if one failed or none ran.
 #
-# What computes and does not look at the clock (lint, sim, mutants, seeds) runs beside all the
+# What computes and does not look at the clock (lint, sim, explore, mutants, seeds) runs beside all the
 # rest, at the lowest priority: most other tests wait most of their time.  The rest run one
 # by one, since they have more ranks than cores and look at it; -j N runs N at a time.
 # Fuzzers, which are given seconds, come last, one for each core at a time.
@@ -214,6 +215,7 @@ run_kind() {
     seeds) run_one "200 seeds of moot sim" 300 "$BUILD/moot" sim --ranks 5 --seeds 1..200 --jobs 1 ;;
     cli-fast) scripts verbs faults ;;
     fuzz) fuzzers ;;
+    explore) run_one explore 900 "$BUILD/tests/explore/explore" --quick ;;
     mutants) run_one mutants 1800 make --no-print-directory -s mutants BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     soak) plan tests/soak.txt ;;
     esac
@@ -222,7 +224,7 @@ run_kind() {
 beside='' alone='' timed=''
 for kind in "$@"; do
     case $kind in
-    lint | lint-fast | sim | seeds | mutants) beside="$beside $kind" ;;
+    lint | lint-fast | sim | seeds | explore | mutants) beside="$beside $kind" ;;
     layers | man | unit | conformance | mpi | cli | cli-fast | soak) alone="$alone $kind" ;;
     fuzz) timed="$timed $kind" ;;
     *)
