@@ -9,6 +9,30 @@
  * all of them.  A scene that goes wrong is told move by move, with the line that
  * repeats it; then the exit status is 1.
  *
+ * The simulator draws an order of events, a million times; what takes two deaths and a
+ * late message, each at one certain moment, it hardly ever draws.  The explorer draws
+ * nothing.  It takes a scene of two to five ranks, made so that a rule decides in it,
+ * and goes every way there is, up to a bound.  The cores are those that ship, and the
+ * checks (world_told.c) know PROTOCOL.md's invariants and nothing of a core.
+ *
+ * The bound, of each kind of scene (world.h has the moves):
+ *
+ *   no holds   every order of messages, lines of programs, ends of kernels, deaths and
+ *              certificates.  Time passes only where nothing else may happen.
+ *   N holds    the same, where all but N things come as early as they may, and those
+ *              N as late as they may.  Faults come at any moment.  Behind a fixed
+ *              opening, if the scene has one.
+ *   ballots    every order of the messages about views, of each rank's turns to
+ *              propose and of votes that have waited, with so many losses.  A rank
+ *              proposes so often as the scene says.  Nobody's suspicion changes.
+ *
+ * A scene that says "not all" is seen up to its number of states, those of the paths
+ * that come first.  Two states with one digest of 128 bits count as one.
+ *
+ * Nothing here is about: more ranks than five, a message that overtakes another of its
+ * sender's, clocks that differ in a lease, strict mode, scopes, many members, hosts, a
+ * lack of memory.  The simulator (consensus/sim/) has those.
+ *
  * Built with -DMOOT_MUTANTS, $MOOT_MUTANT names a rule to break.
  */
 #include "tests/explore/search.h"

@@ -7,6 +7,13 @@
  * first is kept with it.  If the state is come to again, and some of that does not
  * sleep there, that is taken then.  In a scene with holds nothing sleeps: there the
  * order of independent moves counts.
+ *
+ * Which moves are independent is the world's to say: those of two ranks are, since a
+ * move changes one rank and puts messages behind others.  Deaths and losses, of which
+ * there are so many in all, are not independent of each other, nor is the passing of
+ * time in a world that has one clock.  So sleep sets leave out orders, and no state.
+ *
+ * A path of SEARCH_DEPTH moves is taken for one that never ends (I16).
  */
 #ifndef TESTS_EXPLORE_SEARCH_H
 #define TESTS_EXPLORE_SEARCH_H
