@@ -39,6 +39,7 @@ static void link_drop(struct link *link)
 {
     while (link->count > 0) {
         message_copy_free(link->items[--link->count].message);
+        link->items[link->count] = (struct parcel){0};
     }
 }
 
