@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { A, B, C, D };
+enum { A, B, C, D, E };
 
 const struct scene scenes[] = {
     {.name = "agree",
@@ -236,6 +236,33 @@ const struct scene scenes[] = {
      .never_maybe = true,
      .holds = 2,
      .holds_quick = 1},
+    {.name = "lots",
+     .says = "a rank that is behind comes to a task that the other has let go of",
+     .ranks = 2,
+     .tasks = {{.chair = 0}, {.chair = 0}, {.chair = 0}, {.chair = 0}, {.chair = 1}},
+     .task_count = 5,
+     .programs = {{{LINE_SPAWN, A},
+                   {LINE_WAIT, A},
+                   {LINE_FREE, A},
+                   {LINE_SPAWN, B},
+                   {LINE_SPAWN, C},
+                   {LINE_SPAWN, D},
+                   {LINE_WAIT, E}},
+                  {{LINE_SPAWN, B},
+                   {LINE_SPAWN, A},
+                   {LINE_WAIT, A},
+                   {LINE_FREE, A},
+                   {LINE_SPAWN, C},
+                   {LINE_SPAWN, D},
+                   {LINE_SPAWN, E}}},
+     .started = 1,
+     .opening = {{OPENING_RESTS, 1, 0}, {OPENING_TAKES, 1, MESSAGE_LOT}},
+     .drop_above = 1,
+     .lot_after = 1,
+     .pass_after = 2,
+     .times = 1,
+     .holds = 4,
+     .holds_quick = 3},
     {.name = "ballots",
      .says = "two of three leave; two propose views, each without another of them",
      .ranks = 3,

@@ -248,7 +248,7 @@ static void certify(struct world *world, uint32_t dead, uint32_t rank)
 static void pass(struct world *world)
 {
     uint64_t due = world_next_deadline(world);
-    world->times -= world_plain_moves(world) != 0;
+    world->times -= world->times > 0 && world_plain_moves(world) != 0;
     world->now_ns = due > world->now_ns ? due : world->now_ns;
     for (uint32_t rank = 0; rank < world->scene->ranks; rank++) {
         world->hosts[rank].now_ns = world->now_ns;
@@ -352,6 +352,9 @@ static void name_tasks(struct world *world)
                 (uint8_t)((hash->bytes[MOOT_HASH_BYTES - 1] &
                            ~(uint32_t)MOOT_HASH_FACTS) |
                           facts);
+            if (scene->lot_after > 0) {
+                hash->bytes[0] = (uint8_t)((hash->bytes[0] & 0xfe) | (task == 0));
+            }
         } while (placement_chair(hash, &members, NULL) != scene->tasks[task].chair ||
                  !is_drawn(scene, task, hash));
     }
@@ -381,6 +384,8 @@ static void open_host(struct world *world, uint32_t rank)
         .solo = scene->solo,
         .joinable = scene->joinable,
         .drop_above = scene->drop_above,
+        .lot_after = scene->lot_after,
+        .pass_after = scene->pass_after,
         .chunk_mask = scene->drop_above > 0 ? 1 : 0,
         .entry_bytes = sizeof(struct entry),
     };
@@ -423,6 +428,7 @@ static bool has_come_to(const struct world *world, const struct opening *opening
 
 static void play_opening(struct world *world)
 {
+    uint64_t resting = 0;
     for (const struct opening *step = world->scene->opening;
          step < world->scene->opening + WORLD_OPENING && step->what != OPENING_END;
          step++) {
@@ -434,8 +440,13 @@ static void play_opening(struct world *world)
             world->stopped[step->rank] |= 1u << step->which;
             continue;
         }
+        if (step->what == OPENING_RESTS) {
+            resting |= move_bit(MOVE_PROGRAM + step->rank);
+            resting |= move_bit(MOVE_END + step->rank);
+            continue;
+        }
         for (uint32_t played = 0; !has_come_to(world, step); played++) {
-            uint64_t moves = world_plain_moves(world);
+            uint64_t moves = world_plain_moves(world) & ~resting;
             if (played == OPENING_MOVES ||
                 (moves == 0 && world_next_deadline(world) == CORE_NEVER)) {
                 world_fault(world, "the scene's opening is not come to");

@@ -61,8 +61,8 @@
 
 enum {
     WORLD_RANKS = 5,
-    WORLD_TASKS = 4,
-    WORLD_LINES = 8,
+    WORLD_TASKS = 5,
+    WORLD_LINES = 14,
     WORLD_DRAWN = 3,
     WORLD_OPENING = 6,
     WORLD_MOVES = 64,
@@ -77,6 +77,7 @@ enum line_what {
     LINE_SPAWN,
     LINE_HINT, /* spawns what its peers may not */
     LINE_WAIT, /* for the bytes */
+    LINE_FREE, /* the program uses it no more */
     LINE_DECLINE,
     LINE_CANCEL,
     LINE_MEET,
@@ -94,6 +95,7 @@ enum opening_what {
                        started the task, */
     OPENING_TAKES,  /* or taken the message */
     OPENING_STOPS,  /* nothing of the rank arrives at the other, until it has died */
+    OPENING_RESTS,  /* the rank's program and kernels stand still for the rest of it */
     OPENING_DIES    /* the rank dies */
 };
 struct opening {
@@ -136,6 +138,8 @@ struct scene {
     bool solo, joinable;
     uint32_t voters;
     uint64_t drop_above;
+    uint64_t lot_after, pass_after; /* core_options; with the first of these a chunk of
+                                       the roll ends at each task but the first */
     uint32_t ballots;      /* so many views are agreed on, and nothing else happens */
     uint32_t losses;       /* of ballots: so many messages at most do not arrive */
     struct {               /* with ballots, and a bit for each rank: */

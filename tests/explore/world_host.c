@@ -298,6 +298,10 @@ void host_play_line(struct world *world, uint32_t rank)
     case LINE_WAIT:
         begin_wait(world, rank, line->task);
         break;
+    case LINE_FREE:
+        core_let_go(host->core, &event.hash, NULL);
+        host->digest = (struct digest128){0};
+        break;
     case LINE_DECLINE:
         event.type = CORE_EV_DECLINE;
         require(world, host_step(world, rank, &event) == MOOT_OK);

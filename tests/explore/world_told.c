@@ -149,7 +149,7 @@ static char letter(uint32_t task) { return task < NO_TASK ? (char)('a' + task) :
 static void tell_line(const struct line *line, FILE *out)
 {
     static const char *const words[] = {
-        "closes",   "spawns",  "spawns with a hint", "waits for",
+        "closes",   "spawns",  "spawns with a hint", "waits for", "lets go of",
         "declines", "cancels", "comes to a meeting", "leaves"};
     fprintf(out, "%s", words[line->what]);
     if (line->what != LINE_END && line->what != LINE_MEET && line->what != LINE_LEAVE) {
