@@ -293,7 +293,6 @@ const struct scene scenes[] = {
      .says = "a view after the next: who leaves goes in one, or in two",
      .ranks = 3,
      .ballots = 2,
-     .states = 2000000,
      .knows = {{.ready = 2, .waits = 2}, {.ready = 2}, {.ready = 4, .waits = 1}}},
     {.name = "ballots-solo",
      .says =
