@@ -299,7 +299,7 @@ const struct scene scenes[] = {
          "one takes the others for dead, who hear it, and two views have one number",
      .ranks = 4,
      .ballots = 1,
-     .states = 1000000,
+     .states = 300000,
      .dead_first = 4,
      .solo = true,
      .knows = {{.silent = 4, .suspects = 8, .granted = 8, .waits = 1},
