@@ -421,6 +421,9 @@ void world_settle(struct world *world)
 static bool has_come_to(const struct world *world, const struct opening *opening)
 {
     const struct core_stats *stats = core_stats(world->hosts[opening->rank].core);
+    if (opening->what == OPENING_LACKS) {
+        return world->hosts[opening->rank].no_quorum;
+    }
     return opening->what == OPENING_STARTS
                ? (world->started[opening->which] >> opening->rank & 1) != 0
                : stats->received[opening->which] > 0;
@@ -438,6 +441,12 @@ static void play_opening(struct world *world)
         }
         if (step->what == OPENING_STOPS) {
             world->stopped[step->rank] |= 1u << step->which;
+            continue;
+        }
+        if (step->what == OPENING_PARTS || step->what == OPENING_HEALS) {
+            for (uint32_t rank = 0; rank < world->scene->ranks; rank++) {
+                world->stopped[rank] = step->what == OPENING_PARTS ? UINT32_MAX : 0;
+            }
             continue;
         }
         if (step->what == OPENING_RESTS) {

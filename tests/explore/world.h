@@ -95,6 +95,9 @@ enum opening_what {
                        started the task, */
     OPENING_TAKES,  /* or taken the message */
     OPENING_STOPS,  /* nothing of the rank arrives at the other, until it has died */
+    OPENING_LACKS,  /* or has lost its quorum */
+    OPENING_PARTS,  /* nothing arrives any more, of anybody at anybody, */
+    OPENING_HEALS,  /* or all does again, that was sent meanwhile, too */
     OPENING_RESTS,  /* the rank's program and kernels stand still for the rest of it */
     OPENING_DIES    /* the rank dies */
 };
