@@ -148,6 +148,7 @@
     X(LOTEARLY, "a lot is dropped although some would not let go of it")               \
     X(GIVENUPASKS, "a wait that was given up counts as one that lasts")                \
     X(WATCHALL, "all results that lanes waited for stay, in case another comes")       \
+    X(LOTADOPTED, "a rank that runs a task for others counts as past it")              \
     X(LOTONCE, "of a once task that goes in a lot nothing is kept")                    \
     X(LOTUNTOLD, "a chair that has passed a task yields it to nobody unasked")         \
     X(CRASHONCE, "one death in its kernel ends a task")                                \

@@ -16,8 +16,8 @@
  * tasks meanwhile is kept back, messages are counted, and a new view asks what came of
  * it.
  *
- * Who lacks a task lets it go when it has declined it or *passed* it: it holds one of
- * the lot's marks, which stand a window behind all of the lot on the owner's lane.  So
+ * Who lacks a task lets it go when it has declined it or *passed* it: its program has
+ * spawned one of the lot's marks, which stand a window behind all of the lot on the owner's lane.  So
  * it is alignment that counts, and no position: who skips tasks, or spawns more than
  * others, has other positions at the same point of its program.
  *
@@ -60,13 +60,20 @@ struct lot *lot_find(const struct core *core, const struct chunk_name *name)
 
 /* --- May it go? ------------------------------------------------------------------ */
 
+/* The program has spawned it; what the rank runs for another it holds as well. */
+static bool has_come_to(const void *known)
+{
+    const struct task_record *task = known;
+    return is_stub(known) ||
+           (task->held && (task->position != 0 || MUTANT(LOTADOPTED)));
+}
+
 /* This rank's program is a window past the lot. */
 bool lot_is_passed(const struct core *core, const struct message_lot *lot)
 {
     for (uint32_t i = lot->count - lot->marks; i < lot->count; i++) {
         const void *known = table_look(core, &lot->hashes[i]);
-        if (known != NULL &&
-            (is_stub(known) || ((const struct task_record *)known)->held)) {
+        if (known != NULL && has_come_to(known)) {
             return true;
         }
     }

@@ -170,6 +170,7 @@ static const struct killer killers[] = {
     {MUTANT_LOTEARLY, .bench = "lot_test"},
     {MUTANT_GIVENUPASKS, .bench = "verdict_test"},
     {MUTANT_WATCHALL, .bench = "lot_test"},
+    {MUTANT_LOTADOPTED, .bench = "lot_test"},
     {MUTANT_LOTONCE, .bench = "lot_test"},
     {MUTANT_LOTUNTOLD, .bench = "lot_test"},
     {MUTANT_DROPFLYING, .bench = "drop_test"},

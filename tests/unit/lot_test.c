@@ -125,6 +125,34 @@ static void what_a_slow_rank_lacks_stays(void **state)
     close_and_check();
 }
 
+/* It runs a few that stand far behind for others, but its program has not come there.
+ */
+static void who_adopts_a_task_has_not_passed_those_before(void **state)
+{
+    (void)state;
+    enum { COME_TO = 16 };
+    const struct core_register adopts = {.flags = CORE_TASK_ADOPTED};
+    bench_open(2, CORE_REPAIR);
+    for (int i = 0; i < TASKS; i++) {
+        spawn_and_let_go(0, i);
+    }
+    for (int i = 0; i < COME_TO; i++) {
+        spawn_and_let_go(1, place_of_task(1, i));
+    }
+    for (int i = COME_TO + 2 * PASS; i < TASKS; i++) {
+        assert_int_equal(spawn_with(1, i, task(i), adopts), MOOT_OK);
+    }
+    set_lane(0, CORE_LANE_BLOCKED);
+    settle();
+    for (int i = COME_TO; i < TASKS; i++) {
+        assert_false(bench.forgotten[0][i]);
+    }
+    for (int i = COME_TO; i < TASKS; i++) {
+        spawn_and_let_go(1, place_of_task(1, i));
+    }
+    close_and_check();
+}
+
 static void what_a_rank_uses_stays_and_the_rest_goes(void **state)
 {
     (void)state;
@@ -302,6 +330,7 @@ int main(void)
         cmocka_unit_test(who_lacks_a_task_passes_it),
         cmocka_unit_test(a_chair_that_has_passed_a_task_yields_it),
         cmocka_unit_test(what_a_slow_rank_lacks_stays),
+        cmocka_unit_test(who_adopts_a_task_has_not_passed_those_before),
         cmocka_unit_test(what_a_rank_uses_stays_and_the_rest_goes),
         cmocka_unit_test(what_is_spawned_again_is_new_or_refused),
         cmocka_unit_test(who_uses_a_task_again_in_time_keeps_it),
