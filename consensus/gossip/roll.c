@@ -609,29 +609,26 @@ bool roll_resolved(const struct core *core, uint32_t rank)
     return peer_seen(core, rank)->announced_count == 0;
 }
 
-/* `known` is a record or a stub. */
-static void count_task(struct core *core, const void *known)
+void roll_count_chaired(struct core *core, const void *known)
 {
-    bool all = true;
+    const struct stub *stub = is_stub(known) ? known : NULL;
+    const struct task_record *task = stub == NULL ? known : NULL;
+    bool mine = stub != NULL ? stub->chair == core->rank
+                             : task->chair == core->rank && !task->finder &&
+                                   !hash_has(&task->hash, MOOT_HASH_NESTED);
+    bool all = mine, some = false;
     FOR_MEMBERS(core, rank)
     {
-        bool holds =
-            is_stub(known)
-                ? roll_knows_place(core, ((const struct stub *)known)->place, rank)
-                : roll_knows_holder(core, known, rank);
-        if (holds && rank < core->rank) {
-            return; /* that rank counts it */
-        }
+        bool holds = mine && (stub != NULL ? roll_knows_place(core, stub->place, rank)
+                                           : roll_knows_holder(core, task, rank));
         all = all && holds;
+        some = some || holds;
     }
-    if (all) {
-        core->stats.common++;
-    } else {
-        core->stats.partial++;
-    }
+    core->stats.common += all;
+    core->stats.partial += some && !all;
 }
 
-/* At adjourn every rank's roll is known: count each task on its lowest holder. */
+/* At adjourn each task is counted by its chair, which all holders have told (T1a). */
 void roll_count_common(struct core *core)
 {
     assert(core->termination.adjourned);
@@ -642,12 +639,9 @@ void roll_count_common(struct core *core)
         core->stats.common = core->gossip.parent == NOBODY ? core->gossip.roll_len : 0;
         return;
     }
-    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        for (uint64_t at = 0; at < core->gossip.lanes[i].len; at++) {
-            const void *known = lane_known(&core->gossip.lanes[i], at + 1);
-            if (known != NULL) {
-                count_task(core, known);
-            }
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        if (core->state.slots[i] != NULL) {
+            roll_count_chaired(core, core->state.slots[i]);
         }
     }
 }

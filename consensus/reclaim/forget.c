@@ -159,30 +159,16 @@ static void count_alike(struct core *core, uint32_t count)
     core->stats.common += rankset_next(&core->members, 0) == core->rank ? count : 0;
 }
 
-/* Where rolls differ a task is counted by its chair, which all holders have told. */
-static void count_chaired(struct core *core, const struct task_record *task)
-{
-    bool all = true, some = false;
-    FOR_MEMBERS(core, rank)
-    {
-        bool holds = roll_knows_holder(core, task, rank);
-        all = all && holds;
-        some = some || holds;
-    }
-    core->stats.common += all;
-    core->stats.partial += some && !all;
-}
-
 bool forget_task(struct core *core, struct task_record *task, bool alike)
 {
     assert(task->scope != NULL && task->scope->dropping);
     if (must_stay(task)) {
         return false;
     }
-    if (task->position != 0 && alike) {
-        count_alike(core, 1);
-    } else if (task->chair == core->rank && !task->finder) {
-        count_chaired(core, task);
+    if (alike) {
+        count_alike(core, task->position != 0);
+    } else {
+        roll_count_chaired(core, task);
     }
     roll_forget(core, task);
     forget_record(core, task, (struct inside){false, false});
