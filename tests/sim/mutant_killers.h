@@ -162,7 +162,7 @@ static const struct killer killers[] = {
     {MUTANT_NOSCOPESWEEP, .bench = "scope_test"},
     {MUTANT_LATEFRESH, .bench = "scope_test"},
     {MUTANT_DROPEARLY, {.ranks = 4, .tasks = 40, .sparing = true}, .seed = 1},
-    {MUTANT_LOTFED, {.ranks = 4, .tasks = 60, .storm = true, .lots = true}, .seed = 21},
+    {MUTANT_LOTFED, {.ranks = 4, .tasks = 60, .storm = true, .lots = true}, .seed = 25},
     {MUTANT_DROPFED, .bench = "drop_test"},
     {MUTANT_LOTPASSED, .bench = "lot_test"},
     {MUTANT_LOTHELD, .bench = "lot_test"},
