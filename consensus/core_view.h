@@ -145,6 +145,7 @@ struct core_stats {
     uint64_t owned_by_decision;
     uint64_t motions_sent, results_pushed, results_answered, pulls_sent;
     uint64_t seeks_sent, polls_sent, verdicts;
+    uint64_t crashed; /* tasks that this rank, as their chair, ended with CRASHED */
     uint64_t returned, handed_over; /* leaving: tasks not started; results */
     uint64_t sent[MESSAGE_TYPE_END], received[MESSAGE_TYPE_END];
     uint64_t results_dropped; /* a second copy, or nobody wanted it */

@@ -159,16 +159,13 @@ static bool ended_well(const struct task_record *task)
 }
 
 /* As is reported of it; else enough ranks have died of it, which is decided now. */
-static struct task_end end_of(const struct core *core, const struct task_record *task)
+static struct task_end end_of(struct core *core, const struct task_record *task)
 {
     const struct recovery *found = task_ext(task)->recovery;
     if (found != NULL && found->ends.code != 0) {
         return found->ends;
     }
-    return (struct task_end){.code = verdict_of_crashes(task),
-                             .by = core->rank,
-                             .epoch = core->epoch,
-                             .since_ns = core->now_ns};
+    return verdict_end(core, verdict_of_crashes(task));
 }
 
 static void decide_frozen(struct core *core)

@@ -176,6 +176,8 @@ void verdict_on_verdict(struct core *core, uint32_t from, struct task_record *ta
 /* With what a task ends of which enough ranks have died: who saw it end well before is
  * not contradicted. */
 int32_t verdict_of_crashes(const struct task_record *task);
+/* An end that this rank decides on now, and counts. */
+struct task_end verdict_end(struct core *core, int32_t code);
 struct message_entry verdict_entry(const struct core *core,
                                    const struct task_record *task);
 struct task_end verdict_from_entry(const struct core *core,

@@ -78,12 +78,18 @@ static void write_record(struct core *core, struct task_record *task)
     }
 }
 
+struct task_end verdict_end(struct core *core, int32_t code)
+{
+    core->stats.crashed += code == MOOT_ERR_CRASHED;
+    return (struct task_end){
+        .code = code, .by = core->rank, .epoch = core->epoch, .since_ns = core->now_ns};
+}
+
 void verdict_decide(struct core *core, struct task_record *task, int32_t code)
 {
     assert(code < 0 && (task->chair == core->rank || task->finder));
     assert(task->own == CORE_OWN_NONE && (task->rec == NOBODY || task->finder));
-    task_ext_get(core, task)->ends = (struct task_end){
-        .code = code, .by = core->rank, .epoch = core->epoch, .since_ns = core->now_ns};
+    task_ext_get(core, task)->ends = verdict_end(core, code);
     write_record(core, task);
     verdict_serve(core, task);
     if (MUTANT(VERDICTALONE)) { /* as if each asker were told by itself */

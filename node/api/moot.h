@@ -512,6 +512,8 @@ typedef struct moot_stats {
     /* MOOT_VERIFY: tasks run here a second time, and differences found here. */
     uint64_t tasks_verified, tasks_nondeterministic;
     uint64_t tasks_taken_over; /* run here because their chair was lost */
+    uint64_t tasks_crashed; /* that this rank, as chair, ended with CRASHED: a task is
+                               counted by one rank, and is none of tasks_failed */
 } moot_stats;
 #define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))
 MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);

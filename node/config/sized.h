@@ -63,7 +63,7 @@ SIZED_TAKE(watch, moot_watch, user, user)
 /* What the call says is at least what the first release had. */
 #define SIZED_ADMITS(size, type, first) ((size) >= SIZED_END(type, first))
 SIZED_FULL(moot_task_info, code_rank);
-SIZED_FULL(moot_stats, tasks_taken_over);
+SIZED_FULL(moot_stats, tasks_crashed);
 SIZED_FULL(moot_ticket_view, site);
 
 /* Gives out `size` bytes of what is `own` here. */

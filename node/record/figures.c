@@ -37,6 +37,7 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .violations = core->violations,
         .ranks_lost = m->members.lost,
         .tasks_taken_over = m->members.taken_over,
+        .tasks_crashed = core->crashed,
     };
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         out->messages_sent += core->sent[type];
@@ -61,6 +62,7 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"tasks_spawned", stats.tasks_spawned},
         {"tasks_run", stats.tasks_run},
         {"tasks_failed", stats.tasks_failed},
+        {"tasks_crashed", stats.tasks_crashed},
         {"tasks_retried", stats.tasks_retried},
         {"tasks_verified", stats.tasks_verified},
         {"tasks_nondeterministic", stats.tasks_nondeterministic},

@@ -46,6 +46,7 @@ static const struct sheet_key {
     STAT(tasks_spawned),
     STAT(tasks_run),
     STAT(tasks_failed),
+    STAT(tasks_crashed),
     STAT(tasks_retried),
     STAT(votes),
     STAT(motions),
@@ -441,6 +442,10 @@ static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FI
     }
     if (sum->stats.tasks_failed > 0) {
         fprintf(to, "  tasks failed   %" PRIu64 "\n", sum->stats.tasks_failed);
+    }
+    if (sum->stats.tasks_crashed > 0) {
+        fprintf(to, "  tasks crashed  %" PRIu64 ", by the deaths below\n",
+                sum->stats.tasks_crashed);
     }
 }
 

@@ -35,6 +35,7 @@ struct trace_task {
     int64_t asked_ns;   /* first motion; TRACE_NEVER: none */
     int64_t voted_ns;   /* first vote; likewise */
     uint32_t chair, winner, evidence; /* of that vote */
+    int32_t verdict; /* that waits for it ended with, unlike a run; 0: none */
 };
 
 /* A kernel from start to end.  What never ended (its rank died, or the trace is torn)

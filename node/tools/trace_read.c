@@ -206,6 +206,14 @@ static void figures_take(struct trace_reader *reader, const char *text)
     }
 }
 
+static void verdict_take(struct trace_reader *reader, const Moot__Record *record)
+{
+    const uint32_t task = task_of(reader, record->task);
+    if (task != TRACE_NONE) {
+        reader->trace->tasks[task].verdict = record->code;
+    }
+}
+
 static bool event_take(struct trace_reader *reader, const Moot__Record *record)
 {
     struct trace_event *events =
@@ -374,6 +382,9 @@ static bool record_take(struct trace_reader *reader, const Moot__Record *record)
     if (record->kind >= MOOT__RECORD__KIND__READY &&
         record->kind <= MOOT__RECORD__KIND__END) {
         run_take(reader, record);
+    }
+    if (record->kind == MOOT__RECORD__KIND__VERDICT) {
+        verdict_take(reader, record);
     }
     return event_take(reader, record);
 }

@@ -207,6 +207,8 @@ static void csv_task(const struct trace_job *trace, const struct trace_task *tas
     csv_time(file, run->end_ns);
     if (run->end_ns != TRACE_NEVER) {
         fprintf(file, "%" PRId32, run->code);
+    } else if (task->verdict != 0) {
+        fprintf(file, "%" PRId32, task->verdict);
     }
     putc(',', file);
     csv_time(file, task->asked_ns);

@@ -48,6 +48,13 @@ tells() { grep -qF -e "$died" "$scratch/told" && grep -qF 'poison.c:' "$scratch/
 MOOT_TRACE="$scratch/trace" run 4 null
 "$build/moot" trace export "$scratch/trace" -o "$scratch/told" >/dev/null 2>&1
 check "the trace" "it does not tell of a death" tells
+check "the summary" "it does not count the task" says "^  tasks crashed  1,"
+"$build/moot" trace export --format csv "$scratch/trace" -o "$scratch/told" >/dev/null 2>&1
+check "the trace" "the task's row has no code" \
+    [ "$(grep -c '^[0-9a-f]*,"square",.*,-34,' "$scratch/told")" -eq 1 ]
+"$build/moot" trace export --format prometheus "$scratch/trace" -o "$scratch/told" >/dev/null 2>&1
+check "the figures" "they do not count the task" \
+    [ "$(grep -c '^moot_tasks_crashed_total{.*} 1$' "$scratch/told")" -eq 1 ]
 "$build/moot" report "$scratch/trace" -o "$scratch/told" >/dev/null 2>&1
 check "the page" "it does not tell of a death" tells
 run 4 kill
