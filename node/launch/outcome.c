@@ -532,6 +532,41 @@ static int failure_tell(const struct outcome *outcome, const struct sheets *shee
     return own;
 }
 
+/* The rank that ended last, of a fault of its own in its moot, where nobody outlived it
+ * who could have looked at what it ran: OUTCOME_NOBODY if it is another. */
+static size_t find_untold(const struct outcome *outcome, const struct sheets *sheets)
+{
+    size_t last = OUTCOME_NOBODY;
+    for (size_t r = 0; r < outcome->count; r++) {
+        const struct rank_end *end = &outcome->ends[r];
+        if (!end->known || sheet_of(sheets, r)) {
+            return OUTCOME_NOBODY;
+        }
+        last = last == OUTCOME_NOBODY || end->ended_ns > outcome->ends[last].ended_ns
+                   ? r
+                   : last;
+    }
+    const struct rank_end *end = last != OUTCOME_NOBODY ? &outcome->ends[last] : NULL;
+    return end && end->begun && end->signal != 0 && !is_from_outside(end->signal)
+               ? last
+               : OUTCOME_NOBODY;
+}
+
+static void untold_print(const struct outcome *outcome, const struct sheets *sheets,
+                         FILE *to)
+{
+    const size_t rank = find_untold(outcome, sheets);
+    if (rank == OUTCOME_NOBODY) {
+        return;
+    }
+    fprintf(to, "moot: nobody was left to say in which kernel rank %zu died: ", rank);
+    if (outcome->count == 1) {
+        fprintf(to, "run it on two ranks\n");
+    } else {
+        fprintf(to, "run it on one rank more, or with MOOT_CRASHES=1\n");
+    }
+}
+
 int outcome_tell_failures(const struct outcome *outcome, const struct sheets *sheets,
                           size_t culprit, enum deaths deaths, FILE *to)
 {
@@ -547,6 +582,7 @@ int outcome_tell_failures(const struct outcome *outcome, const struct sheets *sh
                             : failure_tell(outcome, sheets, r, any_well, deaths, to);
         status = status ? status : own;
     }
+    untold_print(outcome, sheets, to);
     return status;
 }
 

@@ -60,6 +60,19 @@ check "the page" "it does not tell of a death" tells
 run 4 kill
 check "a kill" "the status is 0" [ "$status" -ne 0 ]
 check "a kill" "it counts" no says 'MOOT_ERR_CRASHED'
+# Nobody outlives the last rank; what helps then is said, and does help.
+row='^moot: nobody was left to say in which kernel rank [01] died: run it on'
+evidence="$scratch/one"
+run 1 null
+check "on one rank" "it is not said what helps" says "$row two ranks\$"
+evidence="$scratch/pair"
+run 2 null
+check "on two ranks" "it is not said what helps" says "$row one rank more, or with MOOT_CRASHES=1\$"
+check "on two ranks" "the first death is not told" says "^moot: rank [01] died .* in kernel 'square'"
+evidence="$scratch/pair-1"
+MOOT_CRASHES=1 run 2 null
+check "on two ranks, MOOT_CRASHES=1" "the last rank is not good" [ "$(good_ranks)" -eq 1 ]
+check "on two ranks, MOOT_CRASHES=1" "nobody was left" no says "$row"
 # That each other rank is good says that its stories name the crash.
 evidence="$scratch/alone"
 run 4 alone null
