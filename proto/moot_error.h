@@ -42,7 +42,7 @@
     X(KERNEL_CODE, -31, "a kernel failed with a code of its own")                      \
     X(UNSUPPORTED, -32, "not supported by this build or transport")                    \
     X(NONDETERMINISTIC, -33, "a pure task gave other bytes when it was run again")     \
-    X(CRASHED, -34, "each rank that ran the task died of it")
+    X(CRASHED, -34, "as many ranks died of the task as MOOT_CRASHES says")
 
 enum moot_error {
     MOOT_OK = 0,

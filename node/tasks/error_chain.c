@@ -188,7 +188,7 @@ static void add_gone(struct text *story, const struct moot *m, enum member_state
 /* The task ends so for all: who has decided that, and since when it stands. */
 static void add_decided(struct text *story, const struct moot *m,
                         const struct task *task, const struct core_output *output,
-                        bool barred)
+                        bool late)
 {
     uint64_t since_ns = output->u.verdict.since_ns;
     text_add(story, ", decided by rank %u in view %llu", output->u.verdict.by,
@@ -200,8 +200,8 @@ static void add_decided(struct text *story, const struct moot *m,
     }
     if (task->held) {
         text_add(story, "; rank %u has spawned it%s, and nobody runs it any more%s",
-                 m->group.rank, barred ? "" : " too late",
-                 barred ? "" : ": give the new task another key");
+                 m->group.rank, late ? " too late" : "",
+                 late ? ": give the new task another key" : "");
     }
 }
 
@@ -242,12 +242,19 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
     /* Of a task that is held right here the candidates may be missing. */
     const int code = output->u.verdict.code;
     bool barred = code == MOOT_ERR_NOT_HELD && is_barred(m, task);
-    const char *what =
-        barred ? "no candidate of the task holds it, and none will" : error_text(code);
     task_describe(story, task);
-    text_add(story, ": %s (%s)", what, error_name(code));
+    if (code == MOOT_ERR_CRASHED) {
+        const long long most = m->knobs.crashes;
+        text_add(story, ": %lld rank%s died of it, MOOT_CRASHES=%lld (%s)", most,
+                 most == 1 ? "" : "s", most, error_name(code));
+    } else {
+        text_add(story, ": %s (%s)",
+                 barred ? "no candidate of the task holds it, and none will"
+                        : error_text(code),
+                 error_name(code));
+    }
     if (output->u.verdict.for_good) {
-        add_decided(story, m, task, output, barred);
+        add_decided(story, m, task, output, code == MOOT_ERR_NOT_HELD && !barred);
     } else {
         text_add(story, ", found on rank %u", m->group.rank);
     }
