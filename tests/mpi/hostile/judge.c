@@ -220,6 +220,12 @@ static bool none_ran(const struct court *court)
     return true;
 }
 
+static bool poison(const struct court *court)
+{
+    (void)court;
+    return false; /* no such task is drawn */
+}
+
 static bool stopped(const struct court *court)
 {
     return (court->chaos->paused >> court->rank & 1) != 0;
@@ -250,6 +256,7 @@ static bool holds(const struct court *court, const char *word, size_t length)
                       {"none-ran", none_ran},
                       {"let-go", let_go},
                       {"parent", parent},
+                      {"poison", poison},
                       {"stopped", stopped},
                       {"minority", minority}};
     for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
