@@ -211,6 +211,20 @@ void graph_push_to_holders(struct core *core, uint32_t rank)
     core->ownership.push_count = kept;
 }
 
+void graph_push_no_more(struct core *core, const struct scope_record *scope)
+{
+    for (struct task_record **link = &core->ownership.push_list; *link != NULL;) {
+        struct task_record *task = *link;
+        if (task->scope == scope) {
+            *link = task->at.next;
+            task->on_push_list = false;
+            core->ownership.push_count--;
+        } else {
+            link = &task->at.next;
+        }
+    }
+}
+
 static void watch_for_holders(struct core *core, struct task_record *task)
 {
     assert(task->own == CORE_OWN_DONE && !task->pending);

@@ -57,6 +57,8 @@ void graph_verdict(struct core *core, struct task_record *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count);
 /* Something is known now of what this rank has; NOBODY: of what several have. */
 void graph_push_to_holders(struct core *core, uint32_t rank);
+/* Its tasks are about to be forgotten. */
+void graph_push_no_more(struct core *core, const struct scope_record *scope);
 void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
                        enum want want);
 /* Once tasks that were ready while this rank held no lease (V3). */

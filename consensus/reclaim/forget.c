@@ -252,20 +252,6 @@ void forget_of_lot(struct core *core, struct task_record *task)
     core->stats.dropped++;
 }
 
-static void leave_push_list(struct core *core, const struct scope_record *scope)
-{
-    for (struct task_record **link = &core->ownership.push_list; *link != NULL;) {
-        struct task_record *task = *link;
-        if (task->scope == scope) {
-            *link = task->at.next;
-            task->on_push_list = false;
-            core->ownership.push_count--;
-        } else {
-            link = &task->at.next;
-        }
-    }
-}
-
 static void leave_announcements(struct core *core, uint64_t mark)
 {
     for (uint32_t k = 0; k < core->state.known_count; k++) {
@@ -281,7 +267,7 @@ static void leave_announcements(struct core *core, uint64_t mark)
 void forget_begin(struct core *core, struct scope_record *scope)
 {
     assert(scope->dropping);
-    leave_push_list(core, scope);
+    graph_push_no_more(core, scope);
     leave_announcements(core, scope->mark);
 }
 
