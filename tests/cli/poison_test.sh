@@ -174,9 +174,11 @@ while [ "$seed" -lt $((first + count)) ]; do
     MOOT_THREADS=$threads run $ranks random "$seed"
     name="MOOT_THREADS=$threads moot run -n $ranks poison random $seed"
     check "$name" "a rank is wrong" no says '^FAIL'
-    ! says '^effect has begun$' ||
-        check "$name" "who knew that it had begun says nothing of it" \
-            no says '^effect was never begun$'
+    sed -n 's/^effect \([0-9]*\) has begun$/\1/p' "$evidence" >"$scratch/begun"
+    while read -r task; do
+        check "$name" "who knew that task $task had begun says nothing of it" \
+            no says "^effect $task was never begun\$"
+    done <"$scratch/begun"
     check "$name" "too few ranks are left" \
         [ "$(good_ranks)" -ge $((ranks - deaths)) ]
     check "$name" "its status is $status" [ $status -ne 0 ] # a death of its own fault

@@ -155,7 +155,7 @@ static int run_square(moot_call *call, void *user)
     atomic_fetch_add(&begun, 1);
     atomic_fetch_add(&running, 1);
     if (kind == ONCE) {
-        printf("effect has begun\n");
+        printf("effect %d has begun\n", number);
         (void)fflush(stdout);
     }
     if (kind == PARENT) {
@@ -215,8 +215,9 @@ static bool names_crash(const char *story, enum kind kind)
 
 /* Its owner, which nobody else can be, may have died of the other poison task before it
  * began this one.  The kernel says when it begins, so that who looks on can tell. */
-static bool was_never_begun(const char *story, enum kind kind)
+static bool was_never_begun(const char *story, int number)
 {
+    const enum kind kind = program.tasks[number].kind;
     int poison = 0;
     for (int i = 0; i < TASKS; i++) {
         poison += program.tasks[i].kind != GOOD && program.tasks[i].kind != NEST;
@@ -224,7 +225,7 @@ static bool was_never_begun(const char *story, enum kind kind)
     const bool so = kind == ONCE && poison > 1 && !names_death(story, "effect", true) &&
                     strstr(story, "the owner died") != NULL;
     if (so) {
-        printf("effect was never begun\n");
+        printf("effect %d was never begun\n", number);
     }
     return so;
 }
@@ -243,14 +244,14 @@ static int check(moot *m, moot_task task, int number)
     const void *data = NULL;
     const int code = moot_task_fetch(m, task, MOOT_FOREVER, &data, NULL);
     const char *story = code != MOOT_OK ? moot_last_error(m) : "";
-    const bool good =
-        (kind == GOOD && died_with_another(story, code)) ||
-        (code == wanted_code(kind) &&
-         (code != MOOT_ERR_CRASHED ||
-          (strstr(story, " died of it, MOOT_CRASHES=") != NULL &&
-           strstr(story, "too late") == NULL)) &&
-         (code == MOOT_OK ? *(const long *)data == (long)number * number
-                          : names_crash(story, kind) || was_never_begun(story, kind)));
+    const bool good = (kind == GOOD && died_with_another(story, code)) ||
+                      (code == wanted_code(kind) &&
+                       (code != MOOT_ERR_CRASHED ||
+                        (strstr(story, " died of it, MOOT_CRASHES=") != NULL &&
+                         strstr(story, "too late") == NULL)) &&
+                       (code == MOOT_OK ? *(const long *)data == (long)number * number
+                                        : names_crash(story, kind) ||
+                                              was_never_begun(story, number)));
     if (!good) {
         (void)fprintf(stderr, "FAIL task %d: %s, not %s: %s\n", number,
                       moot_err_name(code), moot_err_name(wanted_code(kind)), story);
