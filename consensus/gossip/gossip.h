@@ -58,7 +58,8 @@ bool roll_is_told(const struct core *core); /* peers have heard of all of it */
 bool roll_resolved(const struct core *core, uint32_t rank);
 void roll_want_of_closed(struct core *core);
 void roll_count_common(struct core *core);
-/* Of what this rank chairs: whether all hold it, or some.  `known`: or a stub. */
+/* Counts a task that this rank chairs, as one that all hold or some.  `known`: or a
+ * stub. */
 void roll_count_chaired(struct core *core, const void *known);
 /* False if some of it is forgotten. */
 bool roll_sum_of(const struct core *core, const struct lane_record *lane,

@@ -353,7 +353,7 @@ static void hand_over_entry(struct core *core, const struct rankset *staying,
     core->membership.leave.untaken++;
 }
 
-/* Who died of it, of which perhaps nobody who stays could learn. */
+/* The ranks that died of it: perhaps nobody who stays could learn of them. */
 static void hand_over_crashes(struct core *core, const struct task_record *task,
                               const struct rankset *staying)
 {

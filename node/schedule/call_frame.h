@@ -14,7 +14,7 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task);
 void call_set_output(struct moot_call *call, struct payload *output);
 /* Ends borrows and children's handles; leaves `output` and the texts to the caller. */
 void call_end(struct moot_call *call);
-/* It has run for so long; the time in which it was stopped, for a wait, is none. */
+/* The time that it has run, without that in which it was stopped for a wait. */
 uint64_t call_ran_ns(const struct moot_call *call, uint64_t now_ns);
 
 #endif

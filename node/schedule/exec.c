@@ -652,7 +652,7 @@ bool exec_one(struct moot *m, struct lane *lane, uint32_t idle_rounds)
     return exec_some(m, lane, idle_rounds, one_is_enough, NULL);
 }
 
-/* Of threads that are none of the program's none has a number. */
+/* Threads that are none of the program's have no number. */
 void exec_here(struct lane *lane, bool here)
 {
     if (here != lane->here && lane->number != LANE_NO_NUMBER) {

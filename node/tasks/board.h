@@ -27,7 +27,7 @@
 bool board_open(struct moot *m);
 void board_release(struct moot *m);
 
-/* So many moots are open in this process. */
+/* The number of moots that are open in this process. */
 uint32_t board_moots(void);
 
 /* A copy of the text on the board; NULL if there is no room. */

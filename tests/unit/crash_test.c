@@ -138,7 +138,7 @@ static void who_learns_it_late_tells_the_chair(void **state)
     }
 }
 
-/* It starts on no second rank anyway. */
+/* The task starts on no second rank anyway. */
 static void a_once_task_may_have_run(void **state)
 {
     (void)state;

@@ -125,7 +125,7 @@ static void what_a_slow_rank_lacks_stays(void **state)
     close_and_check();
 }
 
-/* It runs a few that stand far behind for others, but its program has not come there.
+/* Rank 1 runs a few that stand far behind for others; its program has not come there.
  */
 static void who_adopts_a_task_has_not_passed_those_before(void **state)
 {

@@ -162,7 +162,7 @@ void storm_check_started(const struct storm_checker *checker, struct sim *sim,
 
 /* --- How it ends ----------------------------------------------------------------- */
 
-/* Of the view of who says so: it would have reported it. */
+/* A member of the view of the rank that says so: it would have reported it. */
 static bool is_running(const struct storm_checker *checker, const struct sight *sight,
                        struct rankset *who)
 {

@@ -146,7 +146,7 @@ void storm_check_started(const struct storm_checker *checker, struct sim *sim,
 /* The rank's waits for the task end so; a chair says so. */
 void storm_check_crashed(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
-/* Of those who count and remember, one was told CRASHED, and one NOT_HELD. */
+/* One of those who count and remember was told CRASHED, and one NOT_HELD. */
 void storm_check_told_alike(const struct storm_checker *checker, struct sim *sim,
                             const struct sight *sight);
 /* Enough ranks have died of it. */

@@ -88,7 +88,7 @@ static struct rankset *reports_to(struct order_checker *checker, uint64_t epoch,
     return &view->reports_to[rank];
 }
 
-/* Of what somebody died, learnt after the view has gone on: nobody waits for it. */
+/* News of a death that came after the view had gone on: nobody waits for it. */
 static bool is_late_word(const struct message_report *report)
 {
     return !report->last && report->count == 1 && report->entry[0].what == REPORT_CRASH;

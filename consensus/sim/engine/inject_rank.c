@@ -85,7 +85,7 @@ static uint32_t machine_of(const struct sim *sim, const struct host *host)
     return storm->hosts != NULL ? storm->hosts[host->role] : 0;
 }
 
-/* What one who shares a machine with the dead learns of what that died of. */
+/* A rank that shares a machine with the dead learns what that died of. */
 static uint32_t read_culprit(struct sim *sim, uint32_t culprit)
 {
     bool known = culprit == sim->program->task_count || storm_of(sim)->readable ||
@@ -93,7 +93,7 @@ static uint32_t read_culprit(struct sim *sim, uint32_t culprit)
     return known ? culprit : sim->program->task_count;
 }
 
-/* Who looks sees all that have died so far. */
+/* A rank that looks sees all that have died so far. */
 static uint64_t draw_reaping_ns(struct sim *sim, struct host *seer)
 {
     uint64_t time_ns = sim->now_ns + random_below(&sim->reaping, UINT64_C(500000));

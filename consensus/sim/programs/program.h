@@ -261,7 +261,7 @@ bool program_runs(const struct program *program, uint32_t task);
 /* It, or something that it takes, may be cancelled: then it fails, or is never spawned,
  * whatever the oracle says. */
 bool program_shaky(const struct program *program, uint32_t task);
-/* So many of its tasks are poison. */
+/* The number of its tasks that are poison. */
 uint32_t program_poison_count(const struct program *program);
 /* Nobody will ever spawn it. */
 bool program_ghost(const struct program *program, uint32_t task);

@@ -419,7 +419,7 @@ static void draw_meets(struct program_draft *draft)
     }
 }
 
-/* So many tasks take what it gives. */
+/* The number of tasks that take its result. */
 static uint32_t count_takers(const struct program *program, uint32_t index)
 {
     uint32_t count = program->tasks[index].awaited;

@@ -171,7 +171,7 @@ static void draw_leaves(uint64_t seed, uint32_t ranks, uint64_t horizon_ns,
     }
 }
 
-/* Who shares a machine with others leaves somebody who sees what it died of. */
+/* A rank that shares a machine with others leaves somebody who sees what it died of. */
 static void place_readers(struct random *random, uint32_t ranks, struct storm *storm)
 {
     uint32_t machines = (uint32_t)random_between(random, 1, 2);
