@@ -141,7 +141,8 @@ bool ending_find(const char *folder, long pid, struct ending *out)
 
 bool ending_is_own_fault(const struct ending *ending)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+                              SIGABRT, SIGSYS, SIGTRAP};
     bool found = ending->signal == 0 || ending->out_of_memory;
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         found |= own[i] == ending->signal;

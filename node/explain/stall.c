@@ -128,9 +128,8 @@ void stall_add_program(struct text *text, const Moot__Account *account)
         add_lane(text, account->lanes[i]);
     }
     if (account->running > account->stopped) {
-        text_add(text, ", while a kernel runs");
-    }
-    if (account->n_lanes == 0) {
+        text_add(text, "%swhile a kernel runs", account->n_lanes > 0 ? ", " : "");
+    } else if (account->n_lanes == 0) {
         text_add(text, "no lane yet: its program has spawned nothing and waits for "
                        "nothing");
     }

@@ -563,7 +563,9 @@ static void untold_print(const struct outcome *outcome, const struct sheets *she
     if (outcome->count == 1) {
         fprintf(to, "run it on two ranks\n");
     } else {
-        fprintf(to, "run it on one rank more, or with MOOT_CRASHES=1\n");
+        fprintf(to,
+                "run it on one rank more, or with MOOT_CRASHES=1; if all die of it at "
+                "once, run one rank in a debugger\n");
     }
 }
 
