@@ -67,7 +67,7 @@ run 1 null
 check "on one rank" "it is not said what helps" says "$row two ranks\$"
 evidence="$scratch/pair"
 run 2 null
-check "on two ranks" "it is not said what helps" says "$row one rank more, or with MOOT_CRASHES=1\$"
+check "on two ranks" "it is not said what helps" says "$row one rank more, or with MOOT_CRASHES=1; "
 check "on two ranks" "the first death is not told" says "^moot: rank [01] died .* in kernel 'square'"
 evidence="$scratch/pair-1"
 MOOT_CRASHES=1 run 2 null
