@@ -8,7 +8,7 @@
 #   make PROFILE=1    the same, compiled by counts of the library's own work: twice
 #   make install DESTDIR= PREFIX=/usr/local | uninstall
 #   make deps | deps-check      the Debian packages to build with, and to test with
-#   make tests | layers | lint | mutants | fuzz T=60 | soak | scale | model M=quick
+#   make tests | layers | lint | mutants | fuzz T=60 | chaos T=10m | soak | scale | model M=quick
 #   make bench-quick | bench    METG beside hand-written MPI; bench-costs | bench-micro |
 #                               bench-long | bench-others | bench-profile
 #   make doc          the documents and the manual as HTML, in BUILD/doc
@@ -375,6 +375,12 @@ check-fast: deps-check
 # make check is a developer's build even if DEVELOPER is not given, of what users get.
 CHECK_LTO := $(if $(filter command,$(firstword $(origin LTO))),$(LTO),$(if $(SANITIZE),,yes))
 CHECK_BUILD := $(if $(filter file,$(origin BUILD)),$(BUILD)$(if $(DEVELOPER),,-developer),$(BUILD))
+
+# Random programs under random faults on real ranks, new seeds for so long: T=90s, 10m, 2h.
+.PHONY: chaos
+chaos: deps-check
+	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests
+	@BUILD=$(CHECK_BUILD) sh tests/cli/chaos_test.sh --for $(T)
 
 soak: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests

@@ -1,7 +1,9 @@
 #!/bin/sh
-# chaos_test.sh [FIRST LAST] - random programs under random faults: every error is legitimate.
+# chaos_test.sh [FIRST LAST | --for TIME [FIRST]] - random programs under random faults: every
+# error is legitimate.
 #
-# Without arguments 20 seeds, and some that have shown something, in half a minute.
+# Without arguments 20 seeds, and some that have shown something, in half a minute.  With
+# --for new seeds for so long (90, 90s, 10m, 2h): `make chaos T=10m`.
 #
 # Each seed is a program of all kinds of tasks and a plan that kills or stops one rank or two:
 # at points of the protocol, in close, in large transfers (tests/mpi/chaos.c).  A run passes if
@@ -17,9 +19,22 @@ build=$(cd "${BUILD:?}" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export MOOT_STALL=8s OMPI_MCA_mpi_yield_when_idle=1
+deadline=''
+case ${2-} in
+*h) seconds=$((${2%h} * 3600)) ;;
+*m) seconds=$((${2%m} * 60)) ;;
+*) seconds=${2%s} ;;
+esac
+if [ "${1-}" = --for ]; then
+    now=$(date +%s)
+    deadline=$((now + seconds))
+    set -- "${3:-$now}" "$((${3:-$now} + seconds))" # a seed takes more than a second
+    echo "seeds from $1 on, for $seconds s"
+fi
 seeds=$(seq "${1:-1}" "${2:-20}")
 # A rank that stood still while the others ended well went on alone when it woke up: 64, 167.
-[ $# -gt 0 ] || seeds="$seeds 64 167"
+# A rank that ran a task for another counted as past what stands before it: 2059.
+[ $# -gt 0 ] || seeds="$seeds 64 167 2059"
 passed=0 failed=0 seen=0
 # A table that allows nothing that happens: by it the judge must find something.
 echo 'CYCLE | fails | never' >"$scratch/strict"
@@ -34,6 +49,7 @@ fail() {
 }
 
 for seed in $seeds; do
+    [ -z "$deadline" ] || [ "$(date +%s)" -lt "$deadline" ] || break
     ranks=$((3 + seed % 4))
     words=$("$chaos" --command "$seed" $ranks)
     rm -f "$scratch/ledger" "$scratch/judged"
