@@ -485,12 +485,13 @@ static void add_silent(struct text *text, const struct picture *picture, uint32_
         text_add(text, "; last heard of ");
         text_add_duration(text, peer->silent_ns);
         text_add(text, " ago");
-        bool cleared = peer->len == 0 && picture_is_gone(picture, rank); /* by a view */
-        if (!cleared) {
-            text_add(text, ": %s, %llu task%s on the roll",
-                     peer->closed    ? "closed"
-                     : peer->blocked ? "blocked"
-                                     : "running",
+        const bool gone = picture_is_gone(picture, rank); /* a view has cleared more */
+        if (!gone || peer->len > 0) {
+            text_add(text, ": %s%llu task%s on the roll",
+                     gone            ? ""
+                     : peer->closed  ? "closed, "
+                     : peer->blocked ? "blocked, "
+                                     : "running, ",
                      (unsigned long long)peer->len, peer->len == 1 ? "" : "s");
         }
     }

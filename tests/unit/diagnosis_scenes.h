@@ -404,8 +404,12 @@ static void owner_dead_by_proc(struct kit *kit)
 static void owner_removed(struct kit *kit)
 {
     owner_silent(kit);
+    Moot__Account__Peer *peer = kit_peer(kit, 0, 1);
     kit->seats[1].asked_ns = 0; /* nobody asks whom a view has removed */
-    kit_peer(kit, 0, 1)->state = MEMBER_REMOVED;
+    peer->state = MEMBER_REMOVED;
+    peer->spoke = peer->closed = true; /* who is gone counts as closed */
+    peer->silent_ns = 2000000000;
+    peer->len = 12;
 }
 
 static void owner_not_asked(struct kit *kit)
