@@ -235,9 +235,9 @@ static void give_up(const struct play *play, const char *what, uint32_t task, in
     if (code == MOOT_ERR_FENCED && (told_gone >> self & 1) == 0) {
         fprintf(stderr, "survivors: WRONG: rank %d was not told that it was removed\n",
                 self);
-        _exit(1);
+        exit(1);
     }
-    _exit(code == MOOT_ERR_FENCED ? EXIT_REMOVED : 1);
+    exit(code == MOOT_ERR_FENCED ? EXIT_REMOVED : 1);
 }
 
 /* Every rank has a handle to every task; its holders spawn it. */

@@ -442,6 +442,7 @@ static bool may_be_poison(const struct program *program, uint32_t index)
 static uint32_t pick_poison(const struct program *program, struct random *random)
 {
     uint32_t count = program->task_count, best = count, fewest = UINT32_MAX;
+    assert(count > 0);
     for (int i = 0; i < POISON_PICKS; i++) {
         uint32_t at = (uint32_t)random_below(random, count), looked = 0;
         bool nested = random_chance(random, 400);
