@@ -16,10 +16,11 @@
  * tasks meanwhile is kept back, messages are counted, and a new view asks what came of
  * it.
  *
- * Who lacks a task lets it go when it has declined it or *passed* it: its program has
- * spawned one of the lot's marks, which stand a window behind all of the lot on the
- * owner's lane.  So it is alignment that counts, and no position: who skips tasks, or
- * spawns more than others, has other positions at the same point of its program.
+ * A rank that lacks a task lets it go when it has declined it or *passed* it: its
+ * program has spawned one of the lot's marks, which stand a window behind all of the
+ * lot on the owner's lane.  So it is alignment that counts, and no position: who skips
+ * tasks, or spawns more than others, has other positions at the same point of its
+ * program.
  *
  * The owner asks when the task has ended.  So who is asked knows of its end, and what
  * takes the results of another may be known to have run by that alone.

@@ -116,9 +116,9 @@ uint32_t presume_judge(const struct core *core, const struct task_record *task)
     if (!once || again || MUTANT(FREEDEAD)) {
         return NOBODY;
     }
-    /* It did run, and its result is lost.  (What is known of acceptances says so, too:
-     * the voters who accepted the owner last are here, or it has left in good order and
-     * an heir has the result, or enough of them are gone that silence proves
+    /* The task did run, and its result is lost.  (What is known of acceptances says so,
+     * too: the voters who accepted the owner last are here, or it has left in good
+     * order and an heir has the result, or enough of them are gone that silence proves
      * nothing.) */
     if (found != NULL && found->owner != NOBODY) {
         return REC_MAYBE;

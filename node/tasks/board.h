@@ -54,8 +54,8 @@ void board_enter(struct moot *m, struct board_seat *seat, const struct task *tas
 /* The thread that has the seat ends the process. */
 void board_blame(struct board_seat *seat);
 
-/* So many threads of the program more are in its own code: neither in a kernel nor in
- * a wait. */
+/* Adds threads of the program that are in its own code: neither in a kernel nor
+ * in a wait. */
 void board_add_outside(struct moot *m, int32_t count);
 
 static inline void board_leave(struct board_seat *seat)

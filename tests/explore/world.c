@@ -31,7 +31,7 @@ uint64_t world_next_deadline(const struct world *world)
     return next;
 }
 
-/* Of those whose end the rank has not heard of the lowest; UINT32_MAX: there is none.
+/* The lowest of those whose end the rank has not heard of; UINT32_MAX: there is none.
  */
 uint32_t world_uncertified(const struct world *world, uint32_t rank)
 {

@@ -33,7 +33,7 @@
 
 enum { TASKS = 40, LONG_MS = 15, PATIENT_MS = 200, POISON_MAX = 2 };
 
-/* Of a task.  PARENT waits for a poison child, NEST for a good one, PATIENT for
+/* Kinds of tasks.  PARENT waits for a poison child, NEST for a good one, PATIENT for
  * several, one after the other. */
 enum kind { GOOD, PURE, ONCE, PARENT, NEST, PATIENT };
 

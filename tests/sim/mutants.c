@@ -71,7 +71,8 @@ static bool is_failing(const char *program, const char *option, const char *argu
             freopen("/dev/null", "w", stderr) == NULL) {
             _exit(127);
         }
-        /* Who hangs is killed, too.  Its own seconds count: a machine may be busy. */
+        /* A hunt that hangs is killed, too.  Its own seconds count: a machine may be
+         * busy. */
         const struct rlimit limit = {seconds, seconds};
         (void)setrlimit(RLIMIT_CPU, &limit);
         execl(path, path, option, argument, (char *)NULL);

@@ -142,7 +142,8 @@ static uint32_t highest(const struct rankset *ranks)
 }
 
 /* Before the death is certain, so that who proposes a view without it knows of this.
- * Who has not been let in has nobody to tell, and knows no number beyond its views'. */
+ * A rank that has not been let in has nobody to tell, and knows no number beyond its
+ * views'. */
 static void blame(struct host *host, uint32_t dead, uint32_t task)
 {
     struct sim *sim = host->sim;
