@@ -20,12 +20,12 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export MOOT_STALL=8s OMPI_MCA_mpi_yield_when_idle=1
 deadline=''
-case ${2-} in
-*h) seconds=$((${2%h} * 3600)) ;;
-*m) seconds=$((${2%m} * 60)) ;;
-*) seconds=${2%s} ;;
-esac
 if [ "${1-}" = --for ]; then
+    case $2 in
+    *h) seconds=$((${2%h} * 3600)) ;;
+    *m) seconds=$((${2%m} * 60)) ;;
+    *) seconds=${2%s} ;;
+    esac
     now=$(date +%s)
     deadline=$((now + seconds))
     set -- "${3:-$now}" "$((${3:-$now} + seconds))" # a seed takes more than a second
