@@ -8,7 +8,8 @@
 #   make PROFILE=1    the same, compiled by counts of the library's own work: twice
 #   make install DESTDIR= PREFIX=/usr/local | uninstall
 #   make deps | deps-check      the Debian packages to build with, and to test with
-#   make tests | layers | lint | mutants | fuzz T=60 | chaos T=10m | soak | scale | model M=quick
+#   make tests | layers | lint | mutants | coverage | fuzz T=60 | chaos T=10m | soak | scale |
+#        model M=quick
 #   make bench-quick | bench    METG beside hand-written MPI; bench-costs | bench-micro |
 #                               bench-long | bench-others | bench-profile
 #   make doc          the documents and the manual as HTML, in BUILD/doc
@@ -16,6 +17,7 @@
 #
 # Variables: BUILD=build  CC=gcc  DEVELOPER=1 (warnings are errors)
 #            SANITIZE=address,undefined | thread (builds into its own BUILD)
+#            COVERAGE=1 (counts the arms that are reached: make coverage)
 #            LTO= (libmoot.so's files are optimised each by itself, as in a developer's or a
 #            sanitizer's build: it links in no time)
 #            PROFILE=1 (the library is compiled a second time, by what programs have shown
@@ -29,7 +31,8 @@ DESTDIR ?=
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 SANITIZE ?=
 comma := ,
-BUILD ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if $(DEVELOPER),-developer)
+COVERAGE ?=
+BUILD ?= build$(if $(COVERAGE),-coverage)$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if $(DEVELOPER),-developer)
 VERSION := 0.1.0
 SOVERSION := 0
 
@@ -48,12 +51,13 @@ PATHS = $(foreach what,debug macro,-f$(what)-prefix-map=$(BUILD)/=build/)
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(OPTIMISE) $(STRINGS) $(CALLS) $(PATHS) -fPIC -fno-common -fvisibility=hidden -pthread \
   $(WARNINGS) $(if $(DEVELOPER),-Werror) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
+  $(if $(COVERAGE),--coverage -O0 -DNDEBUG -w -DMOOT_COVERAGE='"tests/tidy/arms.py $(BUILD)"') \
   -I. -I$(BUILD)/gen $(CFLAGS)
 # A task passes through functions of some forty files: optimised together they take a
 # fifth fewer instructions.  More of them in each other's place (-O3) take a tenth less
 # time, but only without copies for certain arguments, which push each other out of the
 # instruction cache.
-LTO ?= $(if $(DEVELOPER)$(SANITIZE),,yes)
+LTO ?= $(if $(DEVELOPER)$(SANITIZE)$(COVERAGE),,yes)
 TOGETHER := -O3 -fno-ipa-cp-clone -flto=auto -ffat-lto-objects
 LTO_FLAGS := $(if $(LTO),$(shell printf '' | $(CC) -Werror $(TOGETHER) -x c -c -o /dev/null - 2>/dev/null && \
   echo $(TOGETHER)))
@@ -70,7 +74,7 @@ COUNTING := $(if $(filter count,$(PROFILE)),-fprofile-generate -fprofile-update=
 COUNTS = $(COUNTED)/$(if $(filter %.pb-c.c,$<),gen,$(<D))/
 PROFILE_FLAGS = $(COUNTING) $(if $(COUNTED),$(shell test ! -f $(COUNTS)$(*F).gcda || \
   echo $(BY_COUNTS) -dumpdir $(COUNTS)))
-LDFLAGS_ALL = -pthread $(COUNTING) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+LDFLAGS_ALL = -pthread $(COUNTING) $(if $(COVERAGE),--coverage) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 # Only evaluated by recipes, after `deps` has had its chance to install the packages.
 # -isystem: MPI's and protobuf-c's headers are not ours to warn about.
@@ -381,6 +385,15 @@ CHECK_BUILD := $(if $(filter file,$(origin BUILD)),$(BUILD)$(if $(DEVELOPER),,-d
 chaos: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests
 	@BUILD=$(CHECK_BUILD) sh tests/cli/chaos_test.sh --for $(T)
+
+# Which arms of the core's conditions the simulator, its storms and the explorer reach, in a
+# build that counts them; M=full takes an hour.
+COVER_BUILD := $(BUILD)-coverage
+COVER = $(AGAIN) -s COVERAGE=1 BUILD=$(COVER_BUILD)
+.PHONY: coverage
+coverage: deps-check
+	@$(COVER) all $(addprefix $(COVER_BUILD)/tests/,sim/swarm_test sim/storm_test explore/explore)
+	@tests/coverage.sh $(COVER_BUILD) $(M)
 
 soak: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests

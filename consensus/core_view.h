@@ -118,8 +118,30 @@ struct core_timers {
 };
 bool core_timers_look(const struct core *core, uint32_t rank, struct core_timers *out);
 
+/* core_standing: where a rank that a view has not removed stands; the first that holds.
+ * X(name, "text"). */
+#define CORE_STANDINGS(X)                                                              \
+    X(JOINS, "joins")       /* in no view yet */                                       \
+    X(CUT, "cut off")       /* its waits have ended for want of a quorum */            \
+    X(BALLOT, "ballot")     /* it has promised, voted or proposed for the next view */ \
+    X(REPORTS, "reports")   /* not all have reported in this view */                   \
+    X(SETTLES, "settles")   /* what was decided is to be accepted again */             \
+    X(LEAVES, "leaves")     /* it drains */                                            \
+    X(SUSPECTS, "suspects") /* a member is silent */                                   \
+    X(CLOSED, "closed")     /* its program is over */                                  \
+    X(WAITS, "waits")       /* its program is in a wait */                             \
+    X(RUNS, "runs")
+
+enum core_standing {
+#define X(name, text) CORE_STANDING_##name,
+    CORE_STANDINGS(X)
+#undef X
+        CORE_STANDING_END
+};
+
 /* This rank, as the protocol has it. */
 struct core_self_view {
+    enum core_standing standing;
     uint64_t len; /* of its roll */
     bool blocked, closed;
     bool lease;     /* it may start once tasks; true where no lease is needed */

@@ -98,10 +98,34 @@ void core_task_view_release(struct core_task_view *view)
     rankset_release(&view->awaited);
 }
 
+static enum core_standing standing_of(const struct core *core)
+{
+    const struct core_membership *membership = &core->membership;
+    const struct paxos *paxos = &membership->paxos;
+    bool holds[CORE_STANDING_END] = {
+        [CORE_STANDING_JOINS] = core->epoch == 0,
+        [CORE_STANDING_CUT] = membership->no_quorum,
+        [CORE_STANDING_BALLOT] = paxos->promised != 0 || paxos->phase != PAXOS_IDLE,
+        [CORE_STANDING_REPORTS] = !membership->settled && !membership->deciding,
+        [CORE_STANDING_SETTLES] = membership->deciding,
+        [CORE_STANDING_LEAVES] = membership->leave.going,
+        [CORE_STANDING_SUSPECTS] = !rankset_empty(&membership->suspects),
+        [CORE_STANDING_CLOSED] = core->step.closed,
+        [CORE_STANDING_WAITS] = core->step.blocked,
+        [CORE_STANDING_RUNS] = true,
+    };
+    enum core_standing first = CORE_STANDING_JOINS;
+    while (!holds[first]) {
+        first++;
+    }
+    return first;
+}
+
 void core_self_look(const struct core *core, struct core_self_view *out)
 {
     *out =
-        (struct core_self_view){.len = core->gossip.roll_len,
+        (struct core_self_view){.standing = standing_of(core),
+                                .len = core->gossip.roll_len,
                                 .blocked = core->step.blocked,
                                 .closed = core->step.closed,
                                 .lease = !detector_is_on(core) || detector_lease(core),

@@ -187,6 +187,7 @@ static bool begin(const struct sim_batch *batch, struct board *board,
         }
         work(batch, board, worker);
         fflush(stdout);
+        sim_coverage_keep();
         _exit(0);
     }
     worker->pid = pid > 0 ? pid : 0;
@@ -342,6 +343,9 @@ int sim_many(const struct sim_command *command)
         cli_complain(&verb_sim, "not all seeds were run");
     }
     sim_untested_tell(&outcome->untested, &command->trial);
+    if (command->coverage) {
+        sim_coverage_print(&outcome->tally);
+    }
     bool good = done && outcome->tally.violations == 0;
     int status = !good                        ? CLI_FAILED
                  : outcome->untested.runs > 0 ? CLI_UNTESTED

@@ -165,6 +165,9 @@ int sim_one(const struct sim_command *command)
            result->task_count == 1 ? "" : "s", seed);
     print_run(result);
     tally_print(tally, stdout);
+    if (command->coverage) {
+        sim_coverage_print(tally);
+    }
     fflush(stdout);
     print_unfired(result);
     if (untested.unseen != 0) {

@@ -404,6 +404,9 @@ static bool take_flag(struct sim_command *command, const char *word)
     if (strcmp(word, "--shrink") == 0) {
         return command->shrink = true;
     }
+    if (strcmp(word, "--coverage") == 0) {
+        return command->coverage = true;
+    }
     if (strcmp(word, "--steady") == 0) {
         return command->trial.steady = true;
     }
@@ -488,8 +491,9 @@ static int check(struct sim_command *command)
         return cli_usage(&verb_sim, "--lateness goes with workloads that have phases, "
                                     "not with random and scripts");
     }
-    if (command->sweeps && (command->trace || command->shrink)) {
-        return cli_usage(&verb_sim, "--sweep goes with neither --trace nor --shrink");
+    if (command->sweeps && (command->trace || command->shrink || command->coverage)) {
+        return cli_usage(&verb_sim,
+                         "--sweep goes with neither --trace, --shrink nor --coverage");
     }
     if (trial_check(trial, command->seed_first, &error)) {
         return CLI_OK;

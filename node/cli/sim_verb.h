@@ -4,6 +4,7 @@
  *     sim_options.c  the command line
  *     sim_one.c      one run, told whole; and the line that repeats a run
  *     sim_many.c     many runs, on several processes
+ *     sim_coverage.c what the runs have reached
  *     sim_shrink.c   a failing run made small
  *     sim_sweep.c    a table over one setting
  */
@@ -20,7 +21,7 @@ struct sim_command {
     uint64_t seed_first, seed_last;
     bool one, many; /* --seed was given; --seeds was */
     uint32_t jobs;
-    bool trace, shrink;
+    bool trace, shrink, coverage;
     const char *workload_word, *lateness_word;
     /* Owned. */
     struct plan *plan;
@@ -52,6 +53,12 @@ int sim_one(const struct sim_command *command);
 int sim_many(const struct sim_command *command);
 int sim_sweep(const struct sim_command *command);
 int sim_shrink(const struct sim_command *command, uint64_t seed);
+
+/* Of a build that counts arms: what this process has counted is kept, even if it ends
+ * by _exit(). */
+void sim_coverage_keep(void);
+/* The pairs that the runs had; and the arms, if this build counts them. */
+void sim_coverage_print(const struct tally *tally);
 
 struct sim_batch {
     const struct sim_command *command;

@@ -19,7 +19,7 @@ const struct verb verb_sim = {
     .line = "runs the protocol on a virtual cluster, under faults",
     .usage =
         "sim --ranks N [--seed S | --seeds A..B [--jobs J]] [--workload W]\n"
-        "    [--tasks T] [--faults PLAN] [--trace] [--shrink]\n"
+        "    [--tasks T] [--faults PLAN] [--trace] [--shrink] [--coverage]\n"
         "    [--sweep SETTING=V,V,...] [--SETTING V ...]\n"
         "\n"
         "Runs the protocol's own code on N virtual ranks, under faults, and checks\n"
@@ -48,6 +48,7 @@ const struct verb verb_sim = {
         "  --direct-max N      where T may be auto: ask-delay, vote-timeout, suspect\n"
         "  --trace             says what happens, sentence by sentence\n"
         "  --shrink            makes a failing run small\n"
+        "  --coverage          which messages met ranks in which state\n"
         "  --sweep SETTING=V,V,...  a table over a setting\n"
         "  --canary NAME       breaks the simulator itself; some check has to see it\n"
         "\n"

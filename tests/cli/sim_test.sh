@@ -97,7 +97,7 @@ done <<'TABLE'
 --ranks 3 --drawn-storm|--drawn-storm belongs to --faults PLAN
 --ranks 3 --faults none --newcomers 1|--faults none fixes the members: no --newcomers
 --ranks 3 --trace --seeds 1..2|--trace tells one run: give --seed, not --seeds
---ranks 3 --shrink --sweep voters=1|--sweep goes with neither --trace nor --shrink
+--ranks 3 --shrink --sweep voters=1|--sweep goes with neither --trace, --shrink nor --coverage
 TABLE
 
 # --- One run ------------------------------------------------------------------------
@@ -253,6 +253,12 @@ expect many_runs_tell_their_failures 1 --ranks 4 --seeds 1..12 --canary corrupt-
 says out '^FAILED oracle: '
 says out '^  replay: moot sim --ranks 4 --seed [0-9]* --canary corrupt-result$'
 says out '^12 seeds: '
+
+expect what_met_whom_is_told 0 --ranks 4 --seeds 1..40 --coverage
+says out '^MOTION  .* [1-9][0-9k]*$'
+says out '^PROMISE .* \.$'
+says out '^[0-9]* of 390 pairs of a message and its receiver.s state$'
+says out '^arms are counted by a build for that: make coverage$'
 
 expect a_failure_is_made_small 1 --ranks 5 --seed 3 --canary corrupt-result --shrink
 says out '^shrunk in [0-9]* tries (check "oracle"):$'

@@ -368,6 +368,9 @@ void host_receive(struct host *host, const struct parcel *parcel)
     sight.message = parcel->message;
     sight.size = parcel_bytes(parcel);
     sim_see(sim, &sight);
+    struct core_self_view self;
+    core_self_look(host->core, &self);
+    sim->report->counts.met[parcel->message->type][self.standing]++;
     struct core_event event = {.type = CORE_EV_RECV, .hash = parcel->message->hash};
     event.u.recv.from = parcel->from;
     event.u.recv.uid = sim->uids[parcel->from];

@@ -22,7 +22,7 @@
 #ifndef CONSENSUS_SIM_ENGINE_SIM_H
 #define CONSENSUS_SIM_ENGINE_SIM_H
 
-#include "consensus/core.h"
+#include "consensus/core_view.h"
 #include "consensus/faultplan/faultplan.h"
 #include "consensus/sim/engine/storm.h"
 #include "consensus/sim/programs/program.h"
@@ -211,6 +211,7 @@ struct sim_counts {
     uint64_t views, crashes, fenced, no_quorum, joined, departed; /* under a storm */
     uint64_t poisoned; /* of the crashes: in the kernel of a task that is poison */
     uint64_t sent[MESSAGE_TYPE_END];
+    uint64_t met[MESSAGE_TYPE_END][CORE_STANDING_END]; /* received, by who did */
     uint64_t yields[EVIDENCE_END];
     uint64_t events, refused, violations;
     uint64_t frames, frame_bytes; /* put on the wire, those sent again included */

@@ -111,6 +111,7 @@ void tally_add(struct tally *to, const struct tally *more)
     to->vote_asks += more->vote_asks;
     numbers_add(to->messages, more->messages, MESSAGE_TYPE_END);
     numbers_add(to->bytes, more->bytes, MESSAGE_TYPE_END);
+    numbers_add(to->met[0], more->met[0], MESSAGE_TYPE_END * CORE_STANDING_END);
     to->rank_messages_most = most_of(to->rank_messages_most, more->rank_messages_most);
     to->rank_bytes_most = most_of(to->rank_bytes_most, more->rank_bytes_most);
     to->gossip_pairs += more->gossip_pairs;
@@ -413,6 +414,7 @@ void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
     tally->departed = report->counts.departed;
     tally->quorums_lost = report->counts.no_quorum;
     tally->standstill = report->standstill;
+    memcpy(tally->met, report->counts.met, sizeof(tally->met));
     count_faults(tally, report, plan);
     count_votes(watch);
     for (uint32_t rank = 0; rank < watch->rank_count; rank++) {

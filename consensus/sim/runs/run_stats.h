@@ -45,6 +45,7 @@ struct tally {
     uint64_t voted;                                /* tasks with a vote */
     uint64_t vote_messages, vote_bytes, vote_asks; /* of these tasks */
     uint64_t messages[MESSAGE_TYPE_END], bytes[MESSAGE_TYPE_END];
+    uint64_t met[MESSAGE_TYPE_END][CORE_STANDING_END]; /* received, by who did */
     uint64_t rank_messages_most, rank_bytes_most; /* sent by one rank in one run */
     uint64_t gossip_pairs;                        /* of a task that a rank spawns and a
                                                      peer of that */
@@ -73,6 +74,9 @@ void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
 
 /* Lines, indented by two, of what was counted; per run where there are several. */
 void tally_print(const struct tally *tally, FILE *to);
+/* A table of what types of messages met ranks that stood how (core_view.h), and of the
+ * pairs that never came. */
+void tally_print_met(const struct tally *tally, FILE *to);
 /* "1.5 ms" and the like. */
 void tally_time_format(uint64_t ns, char *text, size_t size);
 

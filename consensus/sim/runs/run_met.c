@@ -1,0 +1,72 @@
+/* run_met.c - what has come to whom: pairs of a message's type and its receiver's
+ * state.
+ *
+ * A rule is thinly tested where the messages that it is about come to ranks in few
+ * states.  The table shows which states those were, over all runs of a tally; a dot is
+ * a pair that no run had.
+ */
+#include "consensus/sim/runs/run_stats.h"
+
+#include "proto/wire.h"
+
+#include <inttypes.h>
+
+enum { NUMBER_BYTES = 16 };
+
+static const char *standing_name(int standing)
+{
+    static const char *const names[CORE_STANDING_END] = {
+#define X(name, text) [CORE_STANDING_##name] = text,
+        CORE_STANDINGS(X)
+#undef X
+    };
+    return names[standing];
+}
+
+/* In four columns at most. */
+static void format_count(uint64_t count, char text[NUMBER_BYTES])
+{
+    static const char units[] = " kMGTPE";
+    int unit = 0;
+    for (; count >= 1000; unit++) {
+        count /= 1000;
+    }
+    (void)snprintf(text, NUMBER_BYTES, unit == 0 ? "%" PRIu64 : "%" PRIu64 "%c", count,
+                   units[unit]);
+}
+
+static uint32_t print_row(const uint64_t counts[CORE_STANDING_END], FILE *to)
+{
+    uint32_t met = 0;
+    for (int i = 0; i < CORE_STANDING_END; i++) {
+        char text[NUMBER_BYTES] = ".";
+        if (counts[i] != 0) {
+            format_count(counts[i], text);
+        }
+        fprintf(to, " %8s", text);
+        met += counts[i] != 0;
+    }
+    fputc('\n', to);
+    return met;
+}
+
+void tally_print_met(const struct tally *tally, FILE *to)
+{
+    uint32_t pairs = 0, met = 0;
+    fprintf(to, "%-10s", "");
+    for (int i = 0; i < CORE_STANDING_END; i++) {
+        fprintf(to, " %8s", standing_name(i));
+    }
+    fputc('\n', to);
+    for (int type = MESSAGE_NONE + 1; type < MESSAGE_TYPE_END; type++) {
+        if (message_is((enum message_type)type, MESSAGE_IS_HOST)) {
+            continue;
+        }
+        fprintf(to, "%-10s", message_type_name((enum message_type)type));
+        met += print_row(tally->met[type], to);
+        pairs += CORE_STANDING_END;
+    }
+    fprintf(to,
+            "%" PRIu32 " of %" PRIu32 " pairs of a message and its receiver's state\n",
+            met, pairs);
+}
