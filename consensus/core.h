@@ -82,6 +82,10 @@ struct core_options {
                                     memory.  No such function: malloc()'s.  The core's
                                     memory is most of what a rank touches between two
                                     tasks; on pages as large as that it costs less */
+    size_t spare_bytes; /* put aside, or more, by how many records there are; without
+                           memory this is given back, and the rank refuses what it may
+                           until it can be put aside anew (PROTOCOL.md, *Memory*); 0:
+                           nothing is */
     size_t entry_bytes; /* what an entry takes, the host's part of it included (struct
                            core_entry) */
     /* A stub becomes an entry: `host` is what was given with it (core_stub_host()).

@@ -172,7 +172,8 @@
     X(GRANTPENDING, "who is to be removed by a vote that waits is granted leases")     \
     X(QUORUMCLAIM, "a rank without a quorum goes on claiming and yielding")            \
     X(FINDERJUDGES, "a finder judges a once task that nobody reports as if its chair") \
-    X(NEVERCHOSEN, "who has said that it never will hold a task may win it")
+    X(NEVERCHOSEN, "who has said that it never will hold a task may win it")           \
+    X(SHORTADOPTS, "who is short of memory adopts tasks all the same")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \

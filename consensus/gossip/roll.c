@@ -32,9 +32,8 @@ struct lane_record *lane_enter(struct core *core, uint32_t number)
     }
     if (number >= core->gossip.lane_count) {
         size_t size = (size_t)(number + 1) * sizeof(struct lane_record);
-        struct lane_record *grown = realloc(core->gossip.lanes, size);
+        struct lane_record *grown = core_resize(core, core->gossip.lanes, size);
         if (grown == NULL) {
-            core->broken = true;
             return NULL;
         }
         core->gossip.lanes = grown;

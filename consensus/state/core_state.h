@@ -71,6 +71,9 @@ struct mail_item;
 enum { MEMORY_STEP_BYTES = 16, MEMORY_STEPS = 64, MEMORY_CLASSES = MEMORY_STEPS + 12 };
 struct memory {
     struct memory_block *blocks;
+    size_t blocks_bytes; /* of those for many records */
+    void *spare;         /* put aside (options.spare_bytes); NULL: memory is short */
+    size_t spare_bytes;
     void *free[MEMORY_CLASSES]; /* linked by their first bytes */
 };
 

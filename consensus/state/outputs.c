@@ -3,9 +3,12 @@
  * Outputs are an array that is emptied at the next step; what they point to stands in
  * blocks that live as long.
  *
- * The core allocates as the program grows.  If an allocation fails inside a step the
- * core is marked broken and every later step returns MOOT_ERR_NO_MEMORY: a rank that
- * can no longer keep its word on what it yielded must not go on.
+ * The core allocates as the program grows.  Some memory is put aside for the moment
+ * when an allocation fails: what was put aside is given back, the step goes on with it,
+ * and until as much can be put aside anew the rank takes on nothing that it may refuse
+ * (memory_spare).  If an allocation fails even so, the core is marked broken and every
+ * later step returns MOOT_ERR_NO_MEMORY: a rank that can no longer keep its word on
+ * what it yielded must not go on.
  */
 #include "consensus/state/state.h"
 
@@ -15,12 +18,55 @@
 
 /* --- Memory ---------------------------------------------------------------------- */
 
+enum { SPARE_SHARE = 2 }; /* of the records' memory as much is put aside */
+
+COLD bool memory_shorten(struct core *core)
+{
+    bool had = core->state.memory.spare != NULL;
+    free(core->state.memory.spare);
+    core->state.memory.spare = NULL;
+    core->state.memory.spare_bytes = 0;
+    return had;
+}
+
+/* To end what there is takes more the more records there are.  Nothing is written
+ * there, so that it takes addresses and no memory. */
+static size_t spare_wanted(const struct core *core)
+{
+    size_t share = core->state.memory.blocks_bytes / SPARE_SHARE;
+    return share > core->options.spare_bytes ? share : core->options.spare_bytes;
+}
+
+bool memory_spare(struct core *core)
+{
+    size_t wanted = spare_wanted(core);
+    if (core->options.spare_bytes == 0 || core->state.memory.spare_bytes >= wanted) {
+        return true;
+    }
+    memory_shorten(core);
+    core->state.memory.spare = malloc(wanted);
+    core->state.memory.spare_bytes = core->state.memory.spare != NULL ? wanted : 0;
+    return core->state.memory.spare != NULL;
+}
+
+void *core_resize(struct core *core, void *memory, size_t size)
+{
+    void *resized = realloc(memory, size);
+    if (resized == NULL && memory_shorten(core)) {
+        resized = realloc(memory, size);
+    }
+    core->broken |= resized == NULL;
+    return resized;
+}
+
 void *core_alloc(struct core *core, size_t size)
 {
-    void *memory = calloc(1, size ? size : 1);
-    if (memory == NULL) {
-        core->broken = true;
+    size_t bytes = size > 0 ? size : 1;
+    void *memory = calloc(1, bytes);
+    if (memory == NULL && memory_shorten(core)) {
+        memory = calloc(1, bytes);
     }
+    core->broken |= memory == NULL;
     return memory;
 }
 
@@ -37,9 +83,8 @@ bool core_grow(struct core *core, void *array, uint32_t *room, uint32_t needed,
     }
     void *old;
     memcpy(&old, array, sizeof(old));
-    void *grown = realloc(old, (size_t)wanted * item_size);
+    void *grown = core_resize(core, old, (size_t)wanted * item_size);
     if (grown == NULL) {
-        core->broken = true;
         return false;
     }
     memset((char *)grown + (size_t)*room * item_size, 0,
@@ -136,12 +181,20 @@ static unsigned class_of(size_t size, size_t *bytes)
  * so few records take little. */
 COLD static bool memory_grow(struct core *core)
 {
-    struct memory_block **list = &core->state.memory.blocks;
+    struct memory *memory = &core->state.memory;
+    struct memory_block **list = &memory->blocks;
     size_t bytes = *list != NULL ? 2 * ((*list)->size + sizeof(**list)) : BLOCK_BYTES;
-    if (bytes < CORE_PAGES_BYTES) {
-        return block_add(list, malloc(bytes), bytes);
+    bool pages = bytes >= CORE_PAGES_BYTES;
+    bytes = pages ? CORE_PAGES_BYTES : bytes;
+    bool added =
+        block_add(list, pages ? core->options.pages(bytes) : malloc(bytes), bytes);
+    if (!added) {
+        memory_shorten(core); /* the end is near: few records at a time from now on */
+        bytes = BLOCK_BYTES;
+        added = block_add(list, malloc(bytes), bytes);
     }
-    return block_add(list, core->options.pages(CORE_PAGES_BYTES), CORE_PAGES_BYTES);
+    memory->blocks_bytes += added ? bytes : 0;
+    return added;
 }
 
 /* What is large gets a block of its own, behind the one that is being filled. */
@@ -155,6 +208,18 @@ COLD static void *memory_alone(struct core *core, size_t bytes)
     struct memory_block *block = (*list)->next != NULL ? (*list)->next : *list;
     block->used = block->size;
     return block->bytes;
+}
+
+static inline void *memory_fresh(struct core *core, size_t bytes)
+{
+    struct memory *memory = &core->state.memory;
+    bool alone = bytes > BLOCK_BYTES / 2;
+    bool grow =
+        core->options.pages != NULL && !alone && !has_room(memory->blocks, bytes);
+    if (alone) {
+        return memory_alone(core, bytes);
+    }
+    return !grow || memory_grow(core) ? block_take(&memory->blocks, bytes) : NULL;
 }
 
 void *memory_take(struct core *core, size_t size)
@@ -177,17 +242,11 @@ HOT void *memory_take_raw(struct core *core, size_t size)
                     bytes < EXPECT_BYTES_MAX ? bytes : EXPECT_BYTES_MAX);
         return taken;
     }
-    bool alone = bytes > BLOCK_BYTES / 2;
-    bool grow =
-        core->options.pages != NULL && !alone && !has_room(memory->blocks, bytes);
-    if (alone) {
-        taken = memory_alone(core, bytes);
-    } else if (!grow || memory_grow(core)) {
-        taken = block_take(&memory->blocks, bytes);
+    taken = memory_fresh(core, bytes);
+    if (taken == NULL && memory_shorten(core)) {
+        taken = memory_fresh(core, bytes);
     }
-    if (taken == NULL) {
-        core->broken = true;
-    }
+    core->broken |= taken == NULL;
     return taken;
 }
 
@@ -206,12 +265,13 @@ HOT void memory_give(struct core *core, void *memory, size_t size)
 
 void *out_borrow(struct core *core, size_t size)
 {
-    void *memory = block_take(&core->state.out.arena, size);
-    if (memory == NULL) {
-        core->broken = true;
-        return NULL;
+    struct memory_block **arena = &core->state.out.arena;
+    void *memory = block_take(arena, size);
+    if (memory == NULL && memory_shorten(core)) {
+        memory = block_take(arena, size);
     }
-    return memset(memory, 0, size);
+    core->broken |= memory == NULL;
+    return memory != NULL ? memset(memory, 0, size) : NULL;
 }
 
 void out_clear(struct outputs *out)
@@ -244,9 +304,9 @@ HOT struct core_output *out_add(struct core *core, enum core_output_type type,
     struct outputs *out = &core->state.out;
     if (out->count == out->room) {
         size_t room = out->room ? out->room * 2 : 32;
-        struct core_output *grown = realloc(out->items, room * sizeof(*grown));
+        struct core_output *grown =
+            core_resize(core, out->items, room * sizeof(*grown));
         if (grown == NULL) {
-            core->broken = true;
             return NULL;
         }
         out->items = grown;

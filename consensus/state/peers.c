@@ -15,14 +15,14 @@
 bool peers_make_room(struct core *core, uint32_t size)
 {
     assert(size >= core->size && size <= LIMIT_RANKS);
-    uint64_t *uids = realloc(core->state.uids, size * sizeof(*uids));
+    uint64_t *uids = core_resize(core, core->state.uids, size * sizeof(*uids));
     core->state.uids = uids != NULL ? uids : core->state.uids;
-    uint32_t *hosts = realloc(core->state.hosts, size * sizeof(*hosts));
+    uint32_t *hosts = core_resize(core, core->state.hosts, size * sizeof(*hosts));
     core->state.hosts = hosts != NULL ? hosts : core->state.hosts;
-    struct peer **peers = realloc(core->state.peers, size * sizeof(struct peer *));
+    struct peer **peers =
+        core_resize(core, core->state.peers, size * sizeof(struct peer *));
     core->state.peers = peers != NULL ? peers : core->state.peers;
     if (uids == NULL || hosts == NULL || peers == NULL) {
-        core->broken = true;
         return false;
     }
     for (uint32_t rank = core->size; rank < size; rank++) {
@@ -163,9 +163,8 @@ bool core_make_room(struct core *core, uint32_t size)
         if (lane->agreed == NULL) {
             continue;
         }
-        uint64_t *agreed = realloc(lane->agreed, size * sizeof(*agreed));
+        uint64_t *agreed = core_resize(core, lane->agreed, size * sizeof(*agreed));
         if (agreed == NULL) {
-            core->broken = true;
             return false;
         }
         memset(agreed + core->size, 0, (size - core->size) * sizeof(*agreed));

@@ -23,4 +23,5 @@ void state_end(struct core *core)
     peers_release(core);
     free(core->state.out.items);
     block_free(core->state.out.arena);
+    free(core->state.memory.spare);
 }

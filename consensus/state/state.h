@@ -77,6 +77,17 @@ struct memory_block {
 void *block_take(struct memory_block **list, size_t size);
 void block_free(struct memory_block *list);
 /* Zeroed; NULL marks the core broken.  Given back with the size it was taken with. */
+/* Puts memory aside if none is; false: there is too little, so that the rank is to take
+ * on nothing that it may refuse. */
+bool memory_spare(struct core *core);
+/* Gives back what was put aside; true: so it is worth another try. */
+bool memory_shorten(struct core *core);
+static inline bool memory_is_short(const struct core *core)
+{
+    return core->state.memory.spare == NULL && core->options.spare_bytes > 0;
+}
+/* As realloc(); without memory the core is broken. */
+void *core_resize(struct core *core, void *memory, size_t size);
 void *memory_take(struct core *core, size_t size);
 void *memory_take_raw(struct core *core, size_t size); /* not cleared */
 void memory_give(struct core *core, void *memory, size_t size);
@@ -152,6 +163,8 @@ static inline struct task_record *table_at(struct core *core, size_t slot)
 /* Where a hash that is not in it is to be put, before anything else is.  False: it is
  * in it, or there is no memory, and the core is broken. */
 bool table_finds_room(struct core *core, const moot_hash *hash, size_t *slot);
+/* Makes the table wider if it is too full; false: there is no memory for that. */
+bool table_relieve(struct core *core);
 void table_put(struct core *core, size_t slot, const moot_hash *hash, void *known);
 void table_replace(struct core *core,
                    struct task_record *task); /* a stub of its hash */

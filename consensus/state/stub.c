@@ -67,9 +67,10 @@ static bool is_calm(const struct core *core)
     const struct drop *drop = &core->reclaim.drop;
     return core->membership.settled && !core->membership.fenced && !core->broken &&
            !core->step.closed && !core->termination.adjourned &&
-           !core->membership.leave.going && !core->membership.large &&
-           !disseminate_is_on(core) && core->options.mode != CORE_STRICT &&
-           drop->press == 0 && drop->cuts == 0 && !core->reclaim.lots.on &&
+           !memory_is_short(core) && !core->membership.leave.going &&
+           !core->membership.large && !disseminate_is_on(core) &&
+           core->options.mode != CORE_STRICT && drop->press == 0 && drop->cuts == 0 &&
+           !core->reclaim.lots.on &&
            core->stats.registered >= core->state.records_until;
 }
 

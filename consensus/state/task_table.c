@@ -111,13 +111,24 @@ static bool is_full(const struct core *core)
     return core->stats.tasks + core->stats.tasks / 3 >= core->state.slot_count;
 }
 
+bool table_relieve(struct core *core) { return !is_full(core) || table_widen(core); }
+
+/* What is promised finds a place in a table that is fuller than it should be. */
+COLD static bool goes_on_cramped(struct core *core)
+{
+    size_t slots = core->state.slot_count;
+    memory_shorten(core);
+    bool room = memory_is_short(core) && core->stats.tasks + slots / 16 < slots;
+    core->broken |= !room;
+    return room;
+}
+
 /* Where it is to be put: there is room.  False without memory. */
 static inline bool table_open(struct core *core, const moot_hash *hash, size_t *slot)
 {
     if (is_full(core)) {
         if (!table_widen(core)) {
-            core->broken = true;
-            return false;
+            return goes_on_cramped(core);
         }
         *slot = slot_of(core, hash);
     }

@@ -25,12 +25,16 @@ int core_refusal(const struct core *core, const moot_hash *hash,
     return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
 }
 
+HOT bool core_is_short(const struct core *core) { return memory_is_short(core); }
+
+COLD bool core_give_spare(struct core *core) { return memory_shorten(core); }
+
 HOT bool core_takes_any(const struct core *core, uint32_t owner_plus_one)
 {
     bool here = owner_plus_one == 0 || rankset_has(&core->members, owner_plus_one - 1);
     return here && !core->broken && !core->step.closed &&
            !core->termination.adjourned && !core->membership.fenced &&
-           !core->step.any_declined && !forget_ever_has(core);
+           !core->step.any_declined && !forget_ever_has(core) && !memory_is_short(core);
 }
 
 bool core_any_leaving(const struct core *core)

@@ -366,6 +366,7 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
     if ((rule_e(core, from, uid, motion) != E_TAKE && !stale) ||
         motion->type != MESSAGE_MOTION || motion->u.motion.spec == NULL ||
         core->termination.adjourned || core->membership.leave.going ||
+        (memory_is_short(core) && !MUTANT(SHORTADOPTS)) ||
         is_of_the_past(core, motion)) {
         return false;
     }

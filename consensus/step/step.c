@@ -87,7 +87,7 @@ struct core *core_new(const struct core_options *options)
     core->rank = joins ? NOBODY : options->rank;
     core->uid = joins ? options->join_uid : options->uids[options->rank];
     core->epoch = joins ? 0 : options->epoch;
-    if (!begin_rooms(core, options)) {
+    if (!memory_spare(core) || !begin_rooms(core, options)) {
         core_free(core);
         return NULL;
     }
@@ -378,6 +378,14 @@ static bool turn_is_due(struct core *core, bool usual)
            ask_queue_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
 }
 
+/* What was put aside is to be as much as there is now to end. */
+static void look_at_memory(struct core *core)
+{
+    if (!memory_is_short(core) || table_relieve(core)) {
+        (void)memory_spare(core);
+    }
+}
+
 /* A part of what must be true is looked at with every so many ticks (step_hold.c).  A
  * look costs some 25,000 instructions, so that is one for each tick, which is a
  * thousandth of what a tick does when it finds nothing. */
@@ -391,6 +399,9 @@ HOT int core_step(struct core *core, const struct core_event *event, uint64_t no
     }
     if (event->type == CORE_EV_TICK && ++core->step.ticks % TICKS_PER_LOOK == 0) {
         step_hold_some(core, core->step.ticks / TICKS_PER_LOOK);
+    }
+    if (event->type == CORE_EV_TICK) {
+        look_at_memory(core);
     }
     core->now_ns = now_ns > core->now_ns ? now_ns : core->now_ns;
     if (!core->step.begun) {

@@ -47,7 +47,7 @@
 #define ASK_DELAY_AUTO_NS UINT64_C(1000000)
 #define GOSSIP_PERIOD_NS UINT64_C(2000000)
 
-enum { STORY_BYTES = 1024 };
+enum { STORY_BYTES = 1024, SPARE_BYTES = 256 << 10 };
 
 static bool make_condition(pthread_cond_t *condition)
 {
@@ -157,6 +157,7 @@ static int make_core(struct moot *m, char *story)
                  (vote_auto ? (uint32_t)CORE_ADAPT_VOTE : 0u),
         .pages = pool_pages,
         .entry_bytes = sizeof(struct task),
+        .spare_bytes = SPARE_BYTES,
         .expand = spawn_expand,
         .expand_context = m,
         .drop_above = window_drop_above((uint64_t)knobs->window, m->group.survives),

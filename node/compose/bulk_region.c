@@ -145,7 +145,7 @@ static void give_ticket(struct moot *m, struct lane *lane, struct moot_queue *qu
         error = make_ticket(m, lane, queue, facts, &spawned);
     }
     if (error == MOOT_ERR_NO_MEMORY) {
-        engine_fail_all(m, error, "no memory for a place in a queue");
+        engine_starve(m, "no memory for a place in a queue");
     }
 }
 

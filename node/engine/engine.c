@@ -147,11 +147,14 @@ static inline void carry_one(struct moot *m, const struct core_output *output)
 HOT static int step_one(struct moot *m, const struct core_event *event)
 {
     struct core_outputs outputs;
+    if (m->engine.silent) {
+        return MOOT_ERR_NO_MEMORY;
+    }
     int error = core_step(m->core, event, m->now_ns, &outputs);
     m->engine.hurried |= error != MOOT_OK || outputs.hurried;
     bool spawns = event->type == CORE_EV_REGISTER || event->type == CORE_EV_PRUNED;
     if (error == MOOT_ERR_NO_MEMORY && !spawns) {
-        engine_fail_all(m, error, "no memory for the protocol's state");
+        engine_starve(m, "no memory for the protocol's state");
     }
     for (size_t i = 0; error == MOOT_OK && i < outputs.count; i++) {
         carry_one(m, &outputs.items[i]);
@@ -219,7 +222,7 @@ HOT void engine_later(struct moot *m, const struct later *later)
         size_t room = m->engine.later_room ? m->engine.later_room * 2 : 64;
         struct later *grown = realloc(m->engine.laters, room * sizeof(*grown));
         if (grown == NULL) {
-            engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an event");
+            engine_starve(m, "no memory for an event");
             return;
         }
         m->engine.laters = grown;
@@ -256,5 +259,20 @@ void engine_fail_all(struct moot *m, int code, const char *format, ...)
         fail(m, code, format, args);
         va_end(args);
         outbox_tell_end(m, code);
+    }
+}
+
+void engine_starve(struct moot *m, const char *format, ...)
+{
+    if (m->engine.fatal == 0) {
+        va_list args;
+        va_start(args, format);
+        fail(m, MOOT_ERR_NO_MEMORY, format, args);
+        va_end(args);
+        outbox_tell_end(m, MOOT_ERR_NO_MEMORY);
+        m->engine.silent = true;
+        if (m->group.survives) {
+            m->transport->ops->go_alone(m->transport);
+        }
     }
 }

@@ -156,7 +156,7 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     }
     struct bulk_in *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory to receive from rank %u",
+        engine_starve(m, "no memory to receive from rank %u",
                         from);
         return;
     }
@@ -169,8 +169,7 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     void *place = bulk->payload != NULL ? bulk->payload->data : bulk->scratch;
     if (place == NULL) {
         free(bulk);
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY,
-                        "no memory, and no addresses, for a result of %llu bytes",
+        engine_starve(m, "no memory, and no addresses, for a result of %llu bytes",
                         (unsigned long long)size);
         return;
     }
@@ -269,14 +268,30 @@ HOT static void expect(const struct moot *m, const struct wire_frame *frame, siz
     }
 }
 
+/* The wire has delivered it, and will not again: without memory to read it this rank
+ * cannot go on. */
+HOT static bool read_frame(struct moot *m, uint32_t from, const void *bytes,
+                           size_t size)
+{
+    struct wire_frame *frame = &m->engine.inbox->frame;
+    const char *why = "";
+    int error = wire_frame_decode_again(bytes, size, frame, &why);
+    if (error == MOOT_ERR_NO_MEMORY && core_give_spare(m->core)) {
+        error = wire_frame_decode_again(bytes, size, frame, &why);
+    }
+    if (error == MOOT_ERR_NO_MEMORY) {
+        engine_starve(m, "no memory to read what rank %u says", from);
+    } else if (error != MOOT_OK) {
+        refuse(m, from, why);
+    }
+    return error == MOOT_OK;
+}
+
 HOT static void take_frame(struct moot *m, uint64_t uid, const void *bytes, size_t size)
 {
     uint32_t from = rank_of(m->engine.inbox, uid);
     const struct wire_frame *frame = &m->engine.inbox->frame;
-    const char *why = "";
-    int error = wire_frame_decode_again(bytes, size, &m->engine.inbox->frame, &why);
-    if (error != MOOT_OK) {
-        refuse(m, from, why);
+    if (!read_frame(m, from, bytes, size)) {
         return;
     }
     if (frame->envelope.dst_uid != m->group.uids[m->group.rank]) {
@@ -369,7 +384,7 @@ bool inbox_poll(struct moot *m)
                         m->transport->ops->story(m->transport));
     }
     if (inbox->out_of_memory) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for what came in");
+        engine_starve(m, "no memory for what came in");
     }
     bool any = inbox->count > 0;
     if (any) {

@@ -1,5 +1,6 @@
 /* outbox.c - see outbox.h. */
 #include "node/engine/outbox.h"
+#include "consensus/core_view.h"
 
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
@@ -165,8 +166,11 @@ static bool hand_frame(struct moot *m, uint32_t to, struct wire_writer *writer,
     void *frame;
     size_t size;
     int error = wire_writer_finish(writer, envelope, &frame, &size);
+    if (error == MOOT_ERR_NO_MEMORY && core_give_spare(m->core)) {
+        error = wire_writer_finish(writer, envelope, &frame, &size);
+    }
     if (error != MOOT_OK) {
-        engine_fail_all(m, error, "no memory for a frame to rank %u", to);
+        engine_starve(m, "no memory for a frame to rank %u", to);
         return false;
     }
     error = m->transport->ops->send(m->transport, envelope->dst_uid, frame, size);
@@ -266,8 +270,11 @@ HOT static void add_encoded(struct moot *m, uint32_t to, const struct message *m
     if (peer->writer == NULL) {
         peer->writer = wire_writer_new();
     }
+    if (peer->writer == NULL && core_give_spare(m->core)) {
+        peer->writer = wire_writer_new();
+    }
     if (peer->writer == NULL) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for messages to rank %u", to);
+        engine_starve(m, "no memory for messages to rank %u", to);
         return;
     }
     bool other_view =
@@ -281,6 +288,14 @@ HOT static void add_encoded(struct moot *m, uint32_t to, const struct message *m
     if (error == MOOT_ERR_LIMIT) {
         send_frame(m, to);
         error = wire_writer_add(peer->writer, message);
+    }
+    if (error == MOOT_ERR_NO_MEMORY && core_give_spare(m->core)) {
+        error = wire_writer_add(peer->writer, message);
+    }
+    if (error == MOOT_ERR_NO_MEMORY) {
+        engine_starve(m, "no memory for a %s to rank %u",
+                      message_type_name(message->type), to);
+        return;
     }
     if (error != MOOT_OK) {
         engine_fail_all(m, error, "rank %u cannot encode a %s for rank %u",
@@ -299,7 +314,7 @@ static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
 {
     struct bulk_out *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a transfer to rank %u",
+        engine_starve(m, "no memory for a transfer to rank %u",
                         to);
         return;
     }

@@ -211,6 +211,22 @@ static bool tells_of(const struct moot *m, uint32_t rank)
     return lowest == m->group.rank;
 }
 
+/* A rank that says so acts no more, and so is as certain as one whose end was seen. */
+static void take_starved(struct moot *m, uint32_t rank)
+{
+    struct member *member = &m->members.all[rank];
+    member->ended_ns = clock_ns();
+    member->story = "for want of memory";
+    lose(m, rank, MEMBER_DEAD);
+    progress_wake(m);
+    if (!m->engine.adjourned && m->engine.fatal == 0) {
+        if (tells_of(m, rank)) {
+            report_add(m, "moot: rank %u ended for want of memory\n", rank);
+        }
+        tell_core(m, rank);
+    }
+}
+
 static void take_death(struct moot *m, uint32_t rank)
 {
     bool over = m->engine.adjourned || m->engine.fatal != 0;
@@ -252,6 +268,9 @@ void members_look(struct moot *m, uint64_t now_ns)
 {
     uint32_t rank;
     while ((rank = watch_next(m->members.watch, now_ns)) != UINT32_MAX) {
+        if (m->members.all[rank].state == MEMBER_DEAD) {
+            continue; /* it had said so (take_starved) */
+        }
         m->members.all[rank].ended_ns = now_ns;
         m->members.all[rank].dying = true;
         m->members.dying++;
@@ -374,6 +393,10 @@ bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *m
 {
     const int code = message->u.adjourn.exit_code;
     const bool here = members_is_here(m, from);
+    if (here && code == MOOT_ERR_NO_MEMORY && m->group.survives) {
+        take_starved(m, from);
+        return false;
+    }
     if (here) {
         if (!m->members.all[from].left && code == MOOT_OK) {
             observe_rank(m, MOOT_EVENT_RANK_LEFT, from, "");

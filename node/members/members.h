@@ -43,7 +43,8 @@ void members_carry_fenced(struct moot *m, const struct core_output *output);
  */
 bool members_take_over(struct moot *m, const struct task *task);
 
-/* ADJOURN: a farewell, or the end for everyone. */
+/* ADJOURN: a farewell, or the end for everyone; or of the sender alone, that has no
+ * memory. */
 bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *message);
 void members_say_goodbye(struct moot *m);
 /* Nobody is left to wait for. */

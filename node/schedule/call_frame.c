@@ -43,7 +43,7 @@ HOT bool call_begin(struct moot_call *call, struct moot *m, struct task *task)
 HOT void call_end(struct moot_call *call)
 {
     if (!call->check && !family_make(call)) {
-        engine_fail_all(call->m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
+        engine_starve(call->m, "no memory for a task's children");
     }
     if (call->child_count > 0) {
         engine_end_batches(call->m); /* they may be inputs of what has no record yet */

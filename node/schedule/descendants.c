@@ -82,7 +82,7 @@ static void hear_family(struct moot *m, const moot_hash *hash,
     }
     struct task *task = task_enter(m, hash);
     if (task == NULL) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
+        engine_starve(m, "no memory for a task's children");
         return;
     }
     struct family *family = task_seldom(task)->family;
@@ -99,7 +99,7 @@ static void hear_family(struct moot *m, const moot_hash *hash,
         family->count = said->first;
     }
     if (!family_add(m, task, said->children, said->count)) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's children");
+        engine_starve(m, "no memory for a task's children");
     }
 }
 

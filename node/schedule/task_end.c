@@ -149,7 +149,7 @@ void task_end_carry_result(struct moot *m, const struct core_output *output)
         task = task_enter(m, &output->hash);
     }
     if (task == NULL) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for an accepted result");
+        engine_starve(m, "no memory for an accepted result");
         return;
     }
     task->known = true;

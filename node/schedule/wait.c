@@ -435,7 +435,7 @@ void wait_carry_verdict(struct moot *m, const struct core_output *output)
     const int code = output->u.verdict.code;
     struct task_seldom *seldom = task != NULL ? task_seldom_of(m, task) : NULL;
     if (seldom == NULL) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for a task's verdict");
+        engine_starve(m, "no memory for a task's verdict");
         return;
     }
     struct text story = {0};
@@ -469,7 +469,7 @@ void wait_carry_met(struct moot *m, const struct core_output *output)
     rankset_release(&meetings->came);
     if (output->u.met.came != NULL &&
         !rankset_copy(&meetings->came, output->u.met.came)) {
-        engine_fail_all(m, MOOT_ERR_NO_MEMORY, "no memory for who came to a meeting");
+        engine_starve(m, "no memory for who came to a meeting");
     }
     progress_ended(m);
     m->schedule.ended_ns = m->now_ns;

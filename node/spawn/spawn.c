@@ -171,11 +171,16 @@ COLD static int explain(struct moot *m, struct lane *lane, const moot_hash *hash
 }
 
 /* Why it cannot be spawned any more: it, or one of its inputs, belongs to a scope that
- * has ended on every rank, or is a once task that was dropped; MOOT_OK: it can. */
-static inline int refusal(const struct moot *m, const moot_hash *hash,
+ * has ended on every rank, or is a once task that was dropped; or memory is short and
+ * the program spawns it; MOOT_OK: it can. */
+static inline int refusal(struct moot *m, const moot_hash *hash,
                           const struct task_facts *facts)
 {
-    int error = core_refusal(m->core, hash, facts->reg.inputs, facts->reg.input_count);
+    bool is_short = core_is_short(m->core) || !pool_relieve(&m->store.pool);
+    int error = is_short && !facts->nested
+                    ? MOOT_ERR_NO_MEMORY
+                    : core_refusal(m->core, hash, facts->reg.inputs,
+                                   facts->reg.input_count);
     const struct task *task = error != MOOT_OK ? core_user(m->core, hash) : NULL;
     return task != NULL && task->held ? MOOT_OK : error;
 }
@@ -359,7 +364,7 @@ COLD void spawn_expand(void *context, struct core *core, void *entry, const void
         task->handle_count = 1;
     }
     if (!take_args(m, task, (const char *)part + sizeof(stub), stub.args_size)) {
-        engine_fail(m, MOOT_ERR_NO_MEMORY, "no memory for a task's arguments");
+        engine_starve(m, "no memory for a task's arguments");
     }
 }
 

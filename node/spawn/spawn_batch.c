@@ -87,7 +87,7 @@ static inline bool fill_place(struct moot *m, struct lane *lane,
     unsigned owner_plus_one = (unsigned)spec->owner.rank_plus_one;
     struct kernel *kernel = plain_kernel(m, spec);
     if (kernel == NULL || !is_plain(spec) || owner_plus_one > IDENTITY_OWNERS ||
-        !core_takes_any(m->core, owner_plus_one) ||
+        !core_takes_any(m->core, owner_plus_one) || m->store.pool.cramped ||
         !spawn_input_room(lane, UNNAMED_INPUTS_MAX)) {
         return false;
     }
@@ -196,7 +196,7 @@ static inline void must(struct moot *m, int error)
 {
     if (error != MOOT_OK) {
         assert(error == MOOT_ERR_NO_MEMORY);
-        engine_fail_all(m, error, "no memory for a task that was spawned");
+        engine_starve(m, "no memory for a task that was spawned");
     }
 }
 

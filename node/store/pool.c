@@ -11,6 +11,7 @@
 
 enum {
     POOL_BLOCK_BYTES_MIN = 256 << 10,
+    POOL_BLOCK_BYTES_CRAMPED = 32 << 10,
     POOL_ALONE_BYTES = 16 << 10,
     POOL_STEP_BYTES = 16,
     POOL_FINE_BYTES = 256
@@ -35,16 +36,29 @@ void *pool_pages(size_t size)
 /* Each is twice the one before, until it is one of the large pages. */
 static bool add_block(struct pool *pool)
 {
-    size_t bytes = pool->next_bytes != 0 ? pool->next_bytes : POOL_BLOCK_BYTES_MIN;
+    pool->next_bytes = pool->next_bytes != 0 ? pool->next_bytes : POOL_BLOCK_BYTES_MIN;
+    size_t bytes = pool->next_bytes;
     struct pool_block *block =
         bytes < POOL_PAGES_BYTES ? malloc(bytes) : pool_pages(bytes);
+    pool->cramped = block == NULL;
+    if (block == NULL) {
+        bytes = POOL_BLOCK_BYTES_CRAMPED;
+        block = malloc(bytes);
+    }
     if (block == NULL) {
         return false;
     }
     *block = (struct pool_block){.next = pool->blocks, .size = bytes - sizeof(*block)};
     pool->blocks = block;
-    pool->next_bytes = bytes < POOL_PAGES_BYTES ? 2 * bytes : bytes;
+    if (!pool->cramped && bytes < POOL_PAGES_BYTES) {
+        pool->next_bytes = 2 * bytes;
+    }
     return true;
+}
+
+bool pool_relieve(struct pool *pool)
+{
+    return !pool->cramped || (add_block(pool) && !pool->cramped);
 }
 
 /* What is large gets a block of its own, and may be the first to go of many. */

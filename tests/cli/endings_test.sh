@@ -81,6 +81,19 @@ while read -r status others said words; do
     fi
 done <"$scratch/rows"
 
+# A rank without memory, and the others that go on.
+for how in refused ended; do
+    timeout -k 5 60 "$build/moot" run -n 3 "$build/tests/mpi/starved" $how \
+        >"$scratch/$how" 2>&1 </dev/null
+    echo $? >"$scratch/$how.status"
+    evidence="$scratch/$how"
+    check "starved $how" "the spawn is not refused" says 'cannot spawn .*MOOT_ERR_NO_MEMORY'
+done
+check starved "its status is not 0" [ "$(cat "$scratch/refused.status")" = 0 ]
+check starved "the rank that ended is not told" says 'rank 1 ended for want of memory$'
+check starved "its status is not 1" [ "$(cat "$scratch/ended.status")" = 1 ]
+check starved "others are wrong" no says 'starved: (task|a rank)'
+
 begin wrong --deaths=often inside null
 wait
 evidence="$scratch/wrong"

@@ -279,6 +279,7 @@ static const struct killer killers[] = {
     {MUTANT_QUORUMCLAIM, .explored = "no-quorum"},
     {MUTANT_FINDERJUDGES, .explored = "finder"},
     {MUTANT_NEVERCHOSEN, .explored = "ready"},
+    {MUTANT_SHORTADOPTS, .bench = "core_memory_test"},
 };
 
 #endif

@@ -67,6 +67,7 @@ static struct bench {
     uint64_t drop_above;      /* tasks; 0: one; likewise */
     uint64_t lot_after, pass_after; /* core_options; likewise */
     uint32_t adapt;                 /* core_options; likewise */
+    size_t spare_bytes;             /* core_options; likewise */
     uint64_t result_bytes;          /* of each task; 0: 8 */
 } bench;
 
@@ -361,6 +362,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     uint64_t drop_above = bench.drop_above > 0 ? bench.drop_above : 1;
     uint64_t lot_after = bench.lot_after, pass_after = bench.pass_after;
     uint32_t adapt = bench.adapt;
+    size_t spare_bytes = bench.spare_bytes;
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
     bench.direct_max = direct_max;
@@ -369,6 +371,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     bench.lot_after = lot_after;
     bench.pass_after = pass_after;
     bench.adapt = adapt;
+    bench.spare_bytes = spare_bytes;
     bench.size = size;
     for (uint32_t rank = 0; rank < size; rank++) {
         bench.uids[rank] = 1000 + rank;
@@ -391,6 +394,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .batch_ns = MS / 2,
                                              .quorum_wait_ns = 30 * heartbeat_ns,
                                              .adapt = adapt,
+                                             .spare_bytes = spare_bytes,
                                              .joinable = joinable,
                                              .direct_max = direct_max,
                                              .drop_above = drops ? drop_above : 0,

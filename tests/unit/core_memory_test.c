@@ -1,7 +1,8 @@
 /* core_memory_test.c - a core that finds no memory within a step says so, and no more.
  *
  * Whatever allocation fails: the step, and all behind it, return MOOT_ERR_NO_MEMORY,
- * and the core can be freed.
+ * and the core can be freed.  But where memory was put aside, one failure is survived,
+ * and the rank takes on nothing that it may refuse until as much is put aside anew.
  */
 #include "tests/unit/bench.h"
 #include "tests/unit/failing_alloc.h"
@@ -120,6 +121,66 @@ static void handing_over_short_of_memory_breaks(void **state)
     }
 }
 
+static bool would_adopt(const moot_hash *hash)
+{
+    const struct message_spec spec = {.kernel_name = "k"};
+    struct message motion = {.type = MESSAGE_MOTION, .hash = *hash};
+    core_view(bench.core[0], &motion.epoch, &motion.view_id);
+    motion.u.motion.spec = &spec;
+    return core_would_adopt(bench.core[0], 1, bench.uids[1], &motion);
+}
+
+static void spawn_short(const moot_hash *hash, long fail_at, int expected)
+{
+    const struct core_register reg = {.site = "test.c:1"};
+    struct core_event event = {.type = CORE_EV_REGISTER, .hash = *hash, .u.reg = &reg};
+    bool enough;
+    event.entry = core_enter(bench.core[0], hash);
+    assert_int_equal(step_short(0, &event, fail_at, &enough), expected);
+}
+
+static void what_was_put_aside_is_used_once(void **state)
+{
+    (void)state;
+    const struct core_event tick = {.type = CORE_EV_TICK};
+    moot_hash hash;
+    bool enough;
+    int number = 0;
+    bench.spare_bytes = 64 << 10;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash adoptable = chaired_by(0, 0, 0);
+    alloc_count.alone = true;
+    assert_true(core_takes_any(bench.core[0], 0) && would_adopt(&adoptable));
+    while (!core_is_short(bench.core[0])) {
+        hash = digest_bytes(&number, sizeof(number));
+        hash.bytes[15] = 0;
+        number++;
+        spawn_short(&hash, 1, MOOT_OK);
+    }
+    assert_false(core_takes_any(bench.core[0], 0));
+    assert_false(would_adopt(&adoptable));
+    assert_int_equal(step_short(0, &tick, 1, &enough), MOOT_OK);
+    assert_true(core_is_short(bench.core[0]));
+    assert_int_equal(step_short(0, &tick, 0, &enough), MOOT_OK);
+    assert_false(core_is_short(bench.core[0]));
+    assert_true(core_takes_any(bench.core[0], 0) && would_adopt(&adoptable));
+    alloc_count.alone = false; /* then nothing is left, and the spare is given back */
+    int error = MOOT_OK;
+    while (error == MOOT_OK) {
+        hash = digest_bytes(&number, sizeof(number));
+        hash.bytes[15] = 0;
+        number++;
+        const struct core_register reg = {.site = "test.c:1"};
+        struct core_event event = {
+            .type = CORE_EV_REGISTER, .hash = hash, .u.reg = &reg};
+        error = step_short(0, &event, 1, &enough);
+    }
+    assert_int_equal(error, MOOT_ERR_NO_MEMORY);
+    expect_broken(0);
+    bench_close();
+    bench.spare_bytes = 0;
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -129,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entering_a_view_short_of_memory_breaks),
         cmocka_unit_test(handing_over_short_of_memory_breaks),
+        cmocka_unit_test(what_was_put_aside_is_used_once),
     };
     return cmocka_run_group_tests_name("core memory", tests, NULL, NULL);
 }

@@ -17,15 +17,21 @@ static struct {
     bool alone;   /* none behind it; set by the test */
 } alloc_count;
 
-static void alloc_watch(long fail_at)
+static inline void alloc_watch(long fail_at)
 {
     alloc_count.made = 0;
     alloc_count.held = 0;
     alloc_count.fail_at = fail_at;
 }
 
-static bool alloc_fails(void)
+/* Decides in the place of the counts; NULL: they do. */
+static bool (*alloc_refuses)(size_t size);
+
+static bool alloc_fails(size_t size)
 {
+    if (alloc_refuses != NULL) {
+        return alloc_refuses(size);
+    }
     alloc_count.made++;
     bool behind = alloc_count.made > alloc_count.fail_at && !alloc_count.alone;
     return alloc_count.fail_at > 0 &&
@@ -43,14 +49,14 @@ void __wrap_free(void *bytes);
 
 void *__wrap_malloc(size_t size)
 {
-    void *bytes = alloc_fails() ? NULL : __real_malloc(size);
+    void *bytes = alloc_fails(size) ? NULL : __real_malloc(size);
     alloc_count.held += bytes != NULL;
     return bytes;
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    void *bytes = alloc_fails() ? NULL : __real_calloc(count, size);
+    void *bytes = alloc_fails(count * size) ? NULL : __real_calloc(count, size);
     alloc_count.held += bytes != NULL;
     return bytes;
 }
@@ -58,7 +64,7 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *bytes, size_t size)
 {
     bool fresh = bytes == NULL;
-    void *moved = alloc_fails() ? NULL : __real_realloc(bytes, size);
+    void *moved = alloc_fails(size) ? NULL : __real_realloc(bytes, size);
     alloc_count.held += fresh && moved != NULL;
     return moved;
 }

@@ -23,6 +23,8 @@ bool host_is_there(const struct host *host)
     return host->core != NULL && !host_is_over(host);
 }
 
+enum { SPARE_BYTES = 256 << 10 };
+
 static void set_detection(struct host *host, struct core_options *options)
 {
     struct sim *sim = host->sim;
@@ -38,6 +40,7 @@ static void set_detection(struct host *host, struct core_options *options)
     options->quorum_wait_ns = weather->quorum_wait_ns;
     options->notes = CORE_NOTES_ALL;
     options->joinable = storm->joinable;
+    options->spare_bytes = sim->options.starves ? SPARE_BYTES : 0;
     options->size = storm->first;
     if (host->rank >= storm->first) {
         options->size = host->rank;
@@ -200,6 +203,10 @@ int host_step(struct host *host, const struct core_event *event)
     if (code == MOOT_ERR_SCOPE_CLOSED && is_newcomer(host)) {
         return code; /* that phase was over when it came */
     }
+    if (code == MOOT_ERR_NO_MEMORY && host->sim->options.starves) {
+        strike_starve(host);
+        return code;
+    }
     if (code != MOOT_OK) {
         sim_fail(host->sim, "contract", "rank %u: the core refuses event %d with %d",
                  (unsigned)host->rank, (int)event->type, code);
@@ -304,7 +311,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         show_canaries(host, index);
     }
     sight.code = host_register_entry(host, index, &reg);
-    if (sight.code == MOOT_OK) {
+    if (sight.code == MOOT_OK || host_is_over(host)) {
         return;
     }
     record->registered = record->adopted = false;

@@ -125,6 +125,12 @@ static void crash(struct host *host, uint32_t culprit)
     }
 }
 
+void strike_starve(struct host *host)
+{
+    host->sim->report->counts.starved++;
+    crash(host, host->sim->program->task_count);
+}
+
 void strike_poison(struct host *host, uint32_t task)
 {
     host->sim->report->counts.poisoned++;

@@ -202,6 +202,8 @@ struct sim_options {
     const struct plan *plan;           /* NULL: nothing goes wrong */
     const struct storm *storm;         /* NULL: membership is fixed */
     enum sim_canary canary;
+    bool starves; /* allocations may fail in a step: ranks put memory aside, leave when it
+                     is short, and die when that is gone, too */
     bool notes;
     const struct sim_watcher *watchers;
     size_t watcher_count;
@@ -210,6 +212,8 @@ struct sim_options {
 struct sim_counts {
     uint64_t views, crashes, fenced, no_quorum, joined, departed; /* under a storm */
     uint64_t poisoned; /* of the crashes: in the kernel of a task that is poison */
+    uint64_t starved;  /* likewise: without memory */
+    uint64_t refused_spawns; /* programs that left since memory was short */
     uint64_t sent[MESSAGE_TYPE_END];
     uint64_t met[MESSAGE_TYPE_END][CORE_STANDING_END]; /* received, by who did */
     uint64_t yields[EVIDENCE_END];

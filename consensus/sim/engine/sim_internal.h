@@ -336,6 +336,8 @@ void strike_leave(struct sim *sim, uint32_t role);
 /* The kernel of the task, the innermost of its thread, ends its rank. */
 void strike_poison(struct host *host, uint32_t task);
 /* `culprit`: the task that it died of, or the program's task_count. */
+/* It has no memory left, and ends. */
+void strike_starve(struct host *host);
 void strike_reap(struct host *host, uint32_t dead, uint32_t culprit);
 void strike_join(struct sim *sim, uint32_t role); /* UINT32_MAX: whose turn it is */
 void strike_enter_view(struct host *host, const struct rankset *members);

@@ -4,6 +4,7 @@
  * waits is woken by an event of its own after the core has ended the wait, as a thread
  * would be.
  */
+#include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
 #include <string.h>
 
@@ -511,8 +512,25 @@ void lane_leave(struct host *host)
 
 /* --- Steps ------------------------------------------------------------------------ */
 
+/* A program that cannot spawn ends, as soon as this thread has stepped back. */
+static bool is_refused(struct host *host)
+{
+    struct sim *sim = host->sim;
+    if (!sim->options.starves || !core_is_short(host->core)) {
+        return false;
+    }
+    sim->report->counts.refused_spawns++;
+    heap_push(sim, &(struct event){.time_ns = sim->now_ns,
+                                   .kind = EVENT_LEAVE,
+                                   .index = host->role});
+    return true;
+}
+
 static void spawn(struct host *host, uint32_t lane, uint32_t task)
 {
+    if (is_refused(host)) {
+        return;
+    }
     host_register(host, task, lane, false);
     uint64_t cancellers = host->sim->program->tasks[task].cancellers;
     if (host->role < 64 && (cancellers >> host->role & 1)) {

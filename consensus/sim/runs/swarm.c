@@ -115,6 +115,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct sim_options options = {.program = program,
                                   .seed = seed,
                                   .canary = job->canary,
+                                  .starves = job->starves,
                                   .watchers = watchers,
                                   .notes = job->witness != NULL || story != NULL};
     if (job->witness != NULL) {

@@ -25,6 +25,7 @@ struct swarm_job {
     uint32_t newcomers;
     bool cancels;            /* any rank cancels any task, at any moment */
     bool leaves;             /* some seeds have ranks leave in good order */
+    bool starves;            /* sim_options.starves */
     bool poison;             /* some tasks kill who runs them */
     const struct plan *plan; /* of the storm; NULL: drawn from the seed */
     enum sim_canary canary;
