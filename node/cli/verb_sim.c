@@ -41,6 +41,7 @@ const struct verb verb_sim = {
         "  --leave rR@T        rank R drains and leaves at T; may be repeated\n"
         "  --steady            an even network (default: drawn)\n"
         "  --latency T  --jitter T  --poll T  --gaps N  --gap T\n"
+        "  --bandwidth RATE  --link-bandwidth RATE   such as 1GB, 10Gbit, none\n"
         "  --step T  --workers N\n"
         "  --ask-delay T  --gossip-period T  --vote-timeout T  --voters N\n"
         "  --crashes N\n"

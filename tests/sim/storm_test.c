@@ -4,7 +4,7 @@
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
- *              [--cancels] [--leaves] [--poison]
+ *              [--narrow] [--cancels] [--leaves] [--poison]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
@@ -160,6 +160,7 @@ static const struct {
     {{.tasks = 40, .storm = true, .sparing = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .sparing = true, .leaves = true}, 40, 2, 8},
     {{.tasks = 20, .storm = true, .sparing = true, .cancels = true}, 30, 2, 8},
+    {{.tasks = 40, .storm = true, .narrow = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .cancels = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .cancels = true, .leaves = true}, 20, 2, 8},
     {{.tasks = 20, .storm = true, .cancels = true, .direct_max = 3}, 10, 4, 12},
@@ -426,6 +427,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--sparing") == 0) {
         return batch->job.sparing = true;
+    }
+    if (strcmp(word, "--narrow") == 0) {
+        return batch->job.narrow = true;
     }
     if (strcmp(word, "--presses") == 0) {
         return batch->job.presses = true;

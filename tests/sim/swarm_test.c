@@ -131,6 +131,8 @@ static const struct {
     {{.tasks = 60, .sparing = true}, 100},
     {{.tasks = 60, .sparing = true, .agree = true}, 60},
     {{.tasks = 40, .sparing = true, .cancels = true}, 40},
+    {{.tasks = 40, .narrow = true, .sparing = true}, 100},
+    {{.tasks = 60, .narrow = true, .agree = true}, 60},
     {{.tasks = 12, .cancels = true}, 400},
     {{.tasks = 60, .cancels = true}, 100},
     {{.tasks = 40, .cancels = true, .drops = true}, 40},
@@ -216,6 +218,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->lots = true;
         } else if (strcmp(word, "--sparing") == 0) {
             good = flag = job->sparing = true;
+        } else if (strcmp(word, "--narrow") == 0) {
+            good = flag = job->narrow = true;
         } else if (strcmp(word, "--cancels") == 0) {
             good = flag = job->cancels = true;
         } else if (strcmp(word, "--calm") == 0) {

@@ -27,8 +27,8 @@ void carrier_open(struct sim *sim)
 {
     const struct sim_weather *weather = &sim->weather;
     sim->harmed = sim->options.plan != NULL && plan_harms_wire(sim->options.plan);
-    uint64_t way_ns =
-        weather->latency_ns + weather->jitter_ns + weather->poll_ns + 10000;
+    uint64_t way_ns = weather->latency_ns + weather->jitter_ns + weather->poll_ns +
+                      10000 + bandwidth_longest_ns(sim);
     sim->link_options = (struct link_options){
         .rto_initial_ns = 6 * way_ns,
         .rto_min_ns = 3 * way_ns,

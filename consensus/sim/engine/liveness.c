@@ -32,7 +32,7 @@ static uint64_t levels(const struct sim *sim)
     return level;
 }
 
-static uint64_t way_ns(const struct sim_weather *weather)
+uint64_t liveness_way_ns(const struct sim_weather *weather)
 {
     return weather->latency_ns + weather->jitter_ns + weather->bulk_ns +
            weather->poll_ns + (weather->spike_per_mille > 0 ? weather->spike_ns : 0) +
@@ -66,7 +66,7 @@ static uint64_t views_ns(const struct sim *sim, uint64_t round_ns)
     const struct sim_weather *weather = &sim->weather;
     uint64_t detection_ns =
         drifting_ns(weather->heartbeat_ns + suspect_ns(weather) + weather->lease_ns) +
-        way_ns(weather);
+        liveness_way_ns(weather);
     uint64_t failed = changes(sim);
     uint64_t view_ns =
         weather->batch_ns + weather->stagger_ns * (failed + 2) + 7 * round_ns;
@@ -120,7 +120,7 @@ void liveness_open(struct sim *sim)
 uint64_t liveness_bound_ns(const struct sim *sim)
 {
     const struct sim_weather *weather = &sim->weather;
-    uint64_t round_ns = 2 * way_ns(weather) * levels(sim);
+    uint64_t round_ns = 2 * liveness_way_ns(weather) * levels(sim);
     uint64_t asking_ns =
         sim->longest_chain * (ASK_PUSHED_DELAYS * ask_delay_ns(weather) + round_ns) +
         ASK_BUSY_DELAYS * weather->ask_delay_ns + ASK_BUSY_MORE_NS;

@@ -22,9 +22,10 @@
  *               4 T_gossip, as rounds that fail are repeated at growing distances
  *   resending   2 T_rto at its longest, on a wire that loses frames
  *
- * all of it as the slowest clock counts.  "bound" is the check that a longer one trips,
- * at the first look behind the bound: by how much it is passed says nothing of how long
- * the program would have stood still.
+ * all of it as the slowest clock counts.  What waits for its turn on a wire that
+ * carries only so many bytes a second (bandwidth.c) is a fault until it has arrived.
+ * "bound" is the check that a longer one trips, at the first look behind the bound: by
+ * how much it is passed says nothing of how long the program would have stood still.
  */
 #ifndef CONSENSUS_SIM_ENGINE_LIVENESS_H
 #define CONSENSUS_SIM_ENGINE_LIVENESS_H
@@ -32,10 +33,13 @@
 #include <stdint.h>
 
 struct sim;
+struct sim_weather;
 
 void liveness_open(struct sim *sim); /* once, before any of the others */
 /* The bound, now that so many ranks have died, left, been removed or joined. */
 uint64_t liveness_bound_ns(const struct sim *sim);
+/* W: what a message takes at most on a wire that is idle. */
+uint64_t liveness_way_ns(const struct sim_weather *weather);
 /* Before each event that is not the program's own: measures a standstill, and fails the
  * run if it is too long. */
 void liveness_watch(struct sim *sim, uint64_t time_ns);

@@ -5,8 +5,9 @@
  *
  * A flight takes latency plus jitter, now and then a spike; it never overtakes an
  * earlier one of the same pair.  Bulk transfers have an order of their own, behind
- * which control messages may pass.  Whatever else happens to flights is the plan's
- * doing (inject_net.c).
+ * which control messages may pass.  How long a flight waits for a wire that carries
+ * only so many bytes a second is bandwidth.c's.  Whatever else happens to flights is
+ * the plan's doing (inject_net.c).
  *
  * What is kept of a pair of ranks is kept only while it matters: of ten thousand ranks
  * most never talk to most others, and who is silent for long needs no order.
@@ -102,6 +103,7 @@ static void pair_free(struct pair *pair)
 static bool is_at_rest(const struct sim *sim, const struct pair *pair)
 {
     return pair->last_ns < sim->now_ns && pair->last_bulk_ns < sim->now_ns &&
+           pair->way.bulk_ns < sim->now_ns && pair->way.control_ns < sim->now_ns &&
            pair->link == NULL && !pair->forgotten && pair->void_until_ns == 0 &&
            pair->held_count == 0;
 }
@@ -215,6 +217,10 @@ void network_launch(struct sim *sim, struct pair *pair, struct sim_flight *fligh
     bool bulk = flight->parcel != NULL && flight->parcel->bulk != NULL;
     uint64_t *last_ns = bulk ? &pair->last_bulk_ns : &pair->last_ns;
     uint64_t arrival_ns = sim->now_ns + draw_delay_ns(sim) + delay_ns;
+    bool bound = bandwidth_is_bound(sim);
+    if (bound) {
+        arrival_ns += bandwidth_leave(sim, pair, flight);
+    }
     if (bulk) {
         uint64_t least_ns = arrival_ns > pair->last_ns ? arrival_ns : pair->last_ns;
         arrival_ns = least_ns + random_below(&sim->delays, sim->weather.bulk_ns + 1);
@@ -223,7 +229,11 @@ void network_launch(struct sim *sim, struct pair *pair, struct sim_flight *fligh
         if (arrival_ns <= *last_ns) {
             arrival_ns = *last_ns + 1;
         }
-        *last_ns = arrival_ns;
+        *last_ns = arrival_ns + flight->tail_ns;
+    }
+    if (bound) {
+        bandwidth_fly(sim, flight, arrival_ns);
+        return;
     }
     heap_push(sim, &(struct event){.time_ns = arrival_ns,
                                    .kind = EVENT_ARRIVE,

@@ -250,6 +250,8 @@ static bool handle_fate(struct sim *sim, const struct event *event)
         strike_join(sim, event->index);
     } else if (event->kind == EVENT_LET_GO) {
         harm_let_go(sim, event->rank, event->index, event->ticket);
+    } else if (event->kind == EVENT_LAND) {
+        bandwidth_land(sim, event->flight);
     } else {
         return false;
     }
@@ -289,6 +291,7 @@ static void handle(struct sim *sim, struct event *event)
     case EVENT_JOIN:
     case EVENT_LEAVE:
     case EVENT_LET_GO:
+    case EVENT_LAND:
     default:
         abort();
     }
@@ -327,11 +330,13 @@ static void turn(struct sim *sim)
         } else {
             liveness_watch(sim, event.time_ns);
         }
-        bool still = sim->heap.own == 0 && event.time_ns > sim->moved_ns &&
-                     event.time_ns - sim->moved_ns > still_max_ns;
+        uint64_t since_ns =
+            sim->moved_ns > sim->carried_ns ? sim->moved_ns : sim->carried_ns;
+        bool still = sim->heap.own == 0 && event.time_ns > since_ns &&
+                     event.time_ns - since_ns > still_max_ns;
         if (still) {
             sim_fail(sim, "quiescence", "the program got nowhere for %.0f ms",
-                     (double)(event.time_ns - sim->moved_ns) / 1e6);
+                     (double)(event.time_ns - since_ns) / 1e6);
         } else if (++sim->report->counts.events > events_max) {
             sim_fail(sim, "quiescence", "no end after %" PRIu64 " events", events_max);
         }
@@ -461,6 +466,7 @@ bool sim_run(const struct sim_options *options, struct sim_report *report)
     open_world(&sim);
     turn(&sim);
     count(&sim);
+    bandwidth_count(&sim);
     report->end_ns = sim.now_ns;
     if (report->failed) {
         report->dump = dump_world(&sim);

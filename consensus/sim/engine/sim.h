@@ -183,7 +183,10 @@ struct sim_weather {
     bool presses;                   /* it is short on ranks, now and then */
     uint32_t spare_per_mille; /* of moments at which a rank gives up bytes that its core
                                  lets it do without */
-    uint32_t together;        /* stubs that a step registers, at most; 0: one */
+    /* Bytes a second that each rank sends, and gets, and that each ordered pair of them
+     * carries, at most; 0: any. */
+    uint64_t bandwidth, link_bandwidth;
+    uint32_t together; /* stubs that a step registers, at most; 0: one */
     uint32_t voters;
     uint32_t crashes; /* core_options of that name; drawn is what a job counts */
     /* Under a storm only: core_options of the same names. */
@@ -228,6 +231,12 @@ struct sim_standstill {
     uint64_t lasted_ns, bound_ns;
 };
 
+/* The rank that sent and got most, where bytes take time; otherwise all 0. */
+struct sim_wire {
+    uint32_t rank;
+    uint64_t out_bytes, in_bytes, out_busy_ns, in_busy_ns;
+};
+
 struct sim_report {
     bool failed;
     char check[32]; /* the check that failed */
@@ -237,6 +246,7 @@ struct sim_report {
     uint8_t digest[SIM_DIGEST_BYTES];
     struct sim_counts counts;
     struct sim_standstill standstill;
+    struct sim_wire wire;
     struct plan_hits hits; /* how often each rule of the plan fired (plan_unfired) */
 };
 
@@ -244,6 +254,8 @@ struct sim_report {
 bool sim_run(const struct sim_options *options, struct sim_report *report);
 
 void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out);
+/* How many bytes a second the wire carries, in one seed of five. */
+void sim_bandwidth_draw(uint64_t seed, struct sim_weather *weather);
 /* And what ranks do for want of memory. */
 void sim_memory_draw(uint64_t seed, struct sim_weather *weather);
 const char *sim_canary_name(enum sim_canary canary);

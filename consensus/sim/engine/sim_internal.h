@@ -5,6 +5,7 @@
  *     identify.c  names the program's tasks
  *     network.c   the event heap, and the wire: what arrives when
  *     inject_net.c      what a plan does to frames on the wire
+ *     bandwidth.c  bytes that take time, and queues for what carries them
  *     link_layer.c   links (consensus/link/link.h) over a wire that is harmed
  *     host.c      carries events to one core
  *     host_entry.c  shares entries of tasks with it, and tells it what goes beside them
@@ -44,7 +45,8 @@ enum event_kind {
     EVENT_STRIKE, /* the plan strikes whoever plays part `index` */
     EVENT_LEAVE,  /* who plays part `index` ends its program early */
     EVENT_JOIN,   /* part `index` of the program asks to be let in */
-    EVENT_LET_GO  /* flight `ticket`, held back on rank's way to `index`, goes on */
+    EVENT_LET_GO, /* flight `ticket`, held back on rank's way to `index`, goes on */
+    EVENT_LAND    /* the first byte of a flight is at rank's port */
 };
 
 struct event {
@@ -60,6 +62,7 @@ struct sim_flight {
     uint32_t from, to;
     uint64_t sent_ns;
     uint64_t sequence, ack; /* the link's; sequence 0: past it */
+    uint64_t tail_ns;       /* so long after its first byte comes its last */
     struct parcel *parcel;  /* NULL: an acknowledgement alone */
 };
 
@@ -120,6 +123,12 @@ struct sim_thread {
     uint64_t wait;   /* the present one's number; 0: one task is enough for it */
 };
 
+/* Carries so many bytes a second: busy with frames up to then, and with bulk. */
+struct sim_port {
+    uint64_t control_ns, bulk_ns;
+    uint64_t bytes, busy_ns; /* in all */
+};
+
 struct host {
     struct sim *sim;
     uint32_t rank, role; /* role: which rank of the program it plays */
@@ -143,6 +152,7 @@ struct host {
     bool meets, met;
     uint64_t turns; /* so far: memory is short in some of them */
     uint64_t steps; /* of its core */
+    struct sim_port out, in;
     bool poll_due, closed, adjourned;
     uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
     uint32_t slots_used;
@@ -168,10 +178,11 @@ struct host {
 struct pair {
     uint32_t from, to;
     uint64_t last_ns, last_bulk_ns; /* the latest arrival, of control and bulk */
-    uint64_t void_until_ns;         /* what was sent up to then never arrives */
-    struct link *link;              /* the end at `from` of its link with `to` */
-    uint64_t link_due_ns;           /* when its event comes; LINK_NEVER */
-    bool forgotten;                 /* a view of `from` removed `to` */
+    struct sim_port way;
+    uint64_t void_until_ns; /* what was sent up to then never arrives */
+    struct link *link;      /* the end at `from` of its link with `to` */
+    uint64_t link_due_ns;   /* when its event comes; LINK_NEVER */
+    bool forgotten;         /* a view of `from` removed `to` */
     struct held_flight {
         struct sim_flight *flight;
         uint64_t number;
@@ -186,6 +197,7 @@ struct sim {
     struct sim_weather weather;
     struct sim_report *report;
     uint64_t now_ns, moved_ns; /* moved_ns: when the program last got anywhere */
+    uint64_t carried_ns;       /* up to then something long is on the wire */
     /* liveness.h: when the last fault was over; parts of the bound that stay; and the
      * bound after so many changes of membership. */
     uint64_t healed_ns, longest_chain, slowest_ppm;
@@ -260,6 +272,18 @@ void network_launch(struct sim *sim, struct pair *pair, struct sim_flight *fligh
                     uint64_t delay_ns, bool overtaken);
 /* It was sent before its sender's view abandoned its receiver. */
 bool network_is_void(const struct sim *sim, const struct sim_flight *flight);
+
+/* bandwidth.c */
+bool bandwidth_is_bound(const struct sim *sim);
+/* Takes the flight, which leaves now, through its sender's port and the way: how long
+ * its first byte waits for them. */
+uint64_t bandwidth_leave(struct sim *sim, struct pair *pair, struct sim_flight *flight);
+/* Its first byte is at the receiver's port then. */
+void bandwidth_fly(struct sim *sim, struct sim_flight *flight, uint64_t first_ns);
+void bandwidth_land(struct sim *sim, struct sim_flight *flight); /* it is */
+/* What the largest result of the program takes on an idle wire. */
+uint64_t bandwidth_longest_ns(const struct sim *sim);
+void bandwidth_count(struct sim *sim); /* for the report */
 
 /* inject_net.c */
 /* Takes the flight, which is about to leave: on its way, held back, or lost. */

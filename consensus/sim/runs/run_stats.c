@@ -99,6 +99,10 @@ void tally_add(struct tally *to, const struct tally *more)
     if (share_of(&more->standstill) > share_of(&to->standstill)) {
         to->standstill = more->standstill;
     }
+    if (more->wire.out_bytes + more->wire.in_bytes >
+        to->wire.out_bytes + to->wire.in_bytes) {
+        to->wire = more->wire;
+    }
     numbers_add(to->fired, more->fired, PLAN_FAULT_END);
     numbers_add(to->struck, more->struck, PLAN_FAULT_END);
     to->spawns += more->spawns;
@@ -415,6 +419,7 @@ void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
     tally->quorums_lost = report->counts.no_quorum;
     tally->standstill = report->standstill;
     memcpy(tally->met, report->counts.met, sizeof(tally->met));
+    tally->wire = report->wire;
     count_faults(tally, report, plan);
     count_votes(watch);
     for (uint32_t rank = 0; rank < watch->rank_count; rank++) {

@@ -27,8 +27,10 @@ static void print_bytes(double bytes, FILE *to)
         fprintf(to, "%.3g B", bytes);
     } else if (bytes < 1e6) {
         fprintf(to, "%.1f kB", bytes / 1e3);
-    } else {
+    } else if (bytes < 1e9) {
         fprintf(to, "%.1f MB", bytes / 1e6);
+    } else {
+        fprintf(to, "%.2f GB", bytes / 1e9);
     }
 }
 
@@ -157,6 +159,29 @@ static void print_standstill(const struct tally *tally, FILE *to)
             100 * share(still->lasted_ns, still->bound_ns), bound);
 }
 
+/* One way of the rank that sent and got most, where bytes take time. */
+static void print_port(const char *verb, uint64_t bytes, uint64_t busy_ns, FILE *to)
+{
+    char busy[32];
+    tally_time_format(busy_ns, busy, sizeof(busy));
+    fprintf(to, " %s ", verb);
+    print_bytes((double)bytes, to);
+    fprintf(to, " in %s", busy);
+}
+
+static void print_wire(const struct tally *tally, FILE *to)
+{
+    const struct sim_wire *wire = &tally->wire;
+    if (wire->out_bytes + wire->in_bytes == 0) {
+        return;
+    }
+    fprintf(to, "  busiest      rank %" PRIu32, wire->rank);
+    print_port("sends", wire->out_bytes, wire->out_busy_ns, to);
+    fputc(',', to);
+    print_port("gets", wire->in_bytes, wire->in_busy_ns, to);
+    fputc('\n', to);
+}
+
 static void print_messages(const struct tally *tally, FILE *to)
 {
     uint64_t messages = tally_total(tally->messages, MESSAGE_TYPE_END);
@@ -197,5 +222,6 @@ void tally_print(const struct tally *tally, FILE *to)
     print_spread("wait latency", &tally->waits, "waits of the program", to);
     print_wait_errors(tally, to);
     print_standstill(tally, to);
+    print_wire(tally, to);
     print_messages(tally, to);
 }

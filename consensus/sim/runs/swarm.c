@@ -54,11 +54,14 @@ static bool check_calm(const struct program *program, struct sim_report *report)
 }
 
 /* With presses there is room for all tasks, on ranks that do not say otherwise. */
-static void set_memory(const struct swarm_job *job, uint64_t seed,
+static void set_limits(const struct swarm_job *job, uint64_t seed,
                        struct sim_weather *weather)
 {
     if (job->sparing) {
         sim_memory_draw(seed, weather);
+    }
+    if (job->narrow) {
+        sim_bandwidth_draw(seed, weather);
     }
     if (job->drops || job->presses) {
         weather->drop_above = job->presses ? UINT32_MAX : 1;
@@ -82,7 +85,7 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .poison = job->poison};
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
-    set_memory(job, seed, weather);
+    set_limits(job, seed, weather);
     storm_draw(seed, &request, weather, plan, storm);
 }
 
@@ -100,7 +103,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct sim_weather weather;
     sim_weather_draw(seed, job->ranks, &weather);
     weather.direct_max = job->direct_max;
-    set_memory(job, seed, &weather);
+    set_limits(job, seed, &weather);
     struct storm storm = {0};
     struct plan plan;
     if (job->storm) {
@@ -172,6 +175,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->sparing) {
         fprintf(to, " --sparing");
+    }
+    if (job->narrow) {
+        fprintf(to, " --narrow");
     }
     if (job->cancels) {
         fprintf(to, " --cancels");

@@ -12,6 +12,7 @@
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 #define SECONDS(n) (UINT64_C(1000000000) * (n))
+#define RATE_MOST UINT64_C(1000000000000000) /* bytes a second */
 enum { SUSPECT_HEARTBEATS = 6, LEASE_HEARTBEATS = 2, STEP_HEARTBEATS = 100 };
 enum { STREAM_POISONED = 501, POISON_RANKS_MIN = 3, POISONED_PER_MILLE = 125 };
 
@@ -20,11 +21,12 @@ enum { STREAM_POISONED = 501, POISON_RANKS_MIN = 3, POISONED_PER_MILLE = 125 };
 static const struct setting {
     const char *name, *what;
     size_t offset;
-    bool count, never;
+    enum { IS_TIME, IS_COUNT, IS_RATE } kind;
+    bool never;
     uint32_t adapt;
 } settings[] = {
-#define X(name, text, field, count, never, adapt, what)                                \
-    {text, what, offsetof(struct sim_weather, field), count, never, adapt},
+#define X(name, text, field, kind, never, adapt, what)                                 \
+    {text, what, offsetof(struct sim_weather, field), kind, never, adapt},
     TRIAL_SETTINGS(X)
 #undef X
 };
@@ -53,7 +55,7 @@ static bool check_time(struct lexer *lexer, enum trial_setting setting, uint64_t
 {
     uint64_t least_ns = time_least_ns(setting), most_ns = time_most_ns(setting);
     char bound[32];
-    if (settings[setting].count || (ns >= least_ns && ns <= most_ns)) {
+    if (settings[setting].kind != IS_TIME || (ns >= least_ns && ns <= most_ns)) {
         return true;
     }
     trial_setting_format(setting, ns < least_ns ? least_ns : most_ns, bound,
@@ -62,11 +64,65 @@ static bool check_time(struct lexer *lexer, enum trial_setting setting, uint64_t
                      ns < least_ns ? "least" : "most", bound);
 }
 
+/* Bytes a second; the units of what is sold by bytes, and by bits. */
+static const struct {
+    const char *name;
+    uint64_t rate_times_8;
+} rate_units[] = {
+    {"GB", UINT64_C(8000000000)}, {"MB", 8000000},   {"kB", 8000},   {"B", 8},
+    {"Gbit", 1000000000},         {"Mbit", 1000000}, {"kbit", 1000},
+};
+enum { RATE_UNITS = sizeof(rate_units) / sizeof(*rate_units) };
+
+bool trial_rate_parse(const char *word, uint64_t *out, struct plan_error *error)
+{
+    static const char allowed[] = "none, or B, kB, MB, GB, kbit, Mbit, Gbit a second, "
+                                  "as in 1GB and 10Gbit";
+    struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
+    uint64_t value;
+    size_t unit = 0;
+    if (strcmp(word, "none") == 0) {
+        *out = 0;
+        return true;
+    }
+    if (!lex_integer(&lexer, &value)) {
+        return false;
+    }
+    while (unit < RATE_UNITS && strcmp(word + lexer.at, rate_units[unit].name) != 0) {
+        unit++;
+    }
+    if (unit == RATE_UNITS) {
+        return lex_wrong(&lexer, lexer.at, lexer.end - lexer.at, allowed,
+                         "\"%s\" is no number of bytes a second", word);
+    }
+    if (value == 0 || value > RATE_MOST / (rate_units[unit].rate_times_8 / 8)) {
+        return lex_wrong(&lexer, 0, lexer.end, allowed, "it is 1B to 1000000GB");
+    }
+    *out = value * rate_units[unit].rate_times_8 / 8;
+    return true;
+}
+
+static size_t format_rate(uint64_t rate, char *text, size_t size)
+{
+    size_t unit = 0;
+    while (rate_units[unit].rate_times_8 > 8 &&
+           rate % (rate_units[unit].rate_times_8 / 8) != 0) {
+        unit++;
+    }
+    return rate == 0 ? (size_t)snprintf(text, size, "none")
+                     : (size_t)snprintf(text, size, "%" PRIu64 "%s",
+                                        rate / (rate_units[unit].rate_times_8 / 8),
+                                        rate_units[unit].name);
+}
+
 bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,
                          struct plan_error *error)
 {
     struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
     uint64_t value = CORE_NEVER;
+    if (settings[setting].kind == IS_RATE) {
+        return trial_rate_parse(word, out, error);
+    }
     if (settings[setting].never && strcmp(word, "never") == 0) {
         *out = value;
         return true;
@@ -75,13 +131,13 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
         *out = TRIAL_AUTO;
         return true;
     }
-    if (settings[setting].count ? !lex_integer(&lexer, &value)
-                                : !lex_time(&lexer, &value)) {
+    bool count = settings[setting].kind == IS_COUNT;
+    if (count ? !lex_integer(&lexer, &value) : !lex_time(&lexer, &value)) {
         return false;
     }
     if (lexer.at < lexer.end) {
         return lex_wrong(&lexer, 0, lexer.end, "", "\"%s\" is no %s", word,
-                         settings[setting].count ? "number" : "time");
+                         count ? "number" : "time");
     }
     if (!check_time(&lexer, setting, value)) {
         return false;
@@ -108,13 +164,16 @@ size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *te
         const char *name;
     } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
     int unit = 0;
+    if (settings[setting].kind == IS_RATE) {
+        return format_rate(value, text, size);
+    }
     if (value == CORE_NEVER && settings[setting].never) {
         return (size_t)snprintf(text, size, "never");
     }
     if (value == TRIAL_AUTO && settings[setting].adapt != 0) {
         return (size_t)snprintf(text, size, "auto");
     }
-    if (settings[setting].count) {
+    if (settings[setting].kind == IS_COUNT) {
         return (size_t)snprintf(text, size, "%" PRIu64, value);
     }
     while (unit < 3 && value % units[unit].ns != 0) {
@@ -169,7 +228,7 @@ static void apply_settings(const struct trial *trial, struct sim_weather *weathe
             }
             continue;
         }
-        if (settings[i].count) {
+        if (settings[i].kind == IS_COUNT) {
             *(uint32_t *)(void *)field = (uint32_t)trial->settings[i];
         } else {
             *(uint64_t *)(void *)field = trial->settings[i];
@@ -263,6 +322,7 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
     if (!trial->steady && (trial->workload.kind == WORKLOAD_RANDOM ||
                            trial->workload.kind == WORKLOAD_POISON)) {
         sim_memory_draw(seed, weather);
+        sim_bandwidth_draw(seed, weather);
     }
     apply_settings(trial, weather);
     if (trial->faults == TRIAL_NONE) {

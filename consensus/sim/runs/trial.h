@@ -21,8 +21,9 @@ enum trial_faults {
 };
 
 /* What of the weather may be fixed.
- * X(name, "text", field, 1 if it is a count, 1 if it may be "never", what `auto` has
- *   the core adapt or 0, "what it is") */
+ * X(name, "text", field, kind, 1 if it may be "never" or, a rate, "none", what `auto`
+ *   has the core adapt or 0, "what it is"); a kind is 0 for a time, 1 for a count, and
+ * 2 for a rate in bytes a second, of which 0 is "none" */
 #define TRIAL_SETTINGS(X)                                                              \
     X(LATENCY, "latency", latency_ns, 0, 0, 0, "what every message takes")             \
     X(JITTER, "jitter", jitter_ns, 0, 0, 0, "what it takes beyond that, at most")      \
@@ -30,6 +31,10 @@ enum trial_faults {
     X(GAPS, "gaps", gap_per_mille, 1, 0, 0,                                            \
       "of a thousand turns of a rank, so many leave it deaf for a while")              \
     X(GAP, "gap", gap_ns, 0, 0, 0, "how long, at most")                                \
+    X(BANDWIDTH, "bandwidth", bandwidth, 2, 1, 0,                                      \
+      "bytes a second that a rank sends, and gets, at most; none: any number")         \
+    X(LINK_BANDWIDTH, "link-bandwidth", link_bandwidth, 2, 1, 0,                       \
+      "likewise of each pair of ranks, each way")                                      \
     X(STEP, "step", step_ns, 0, 0, 0, "the program's own time between calls, at most") \
     X(WORKERS, "workers", workers, 1, 0, 0,                                            \
       "threads that run tasks beside waiting ones")                                    \
@@ -49,7 +54,7 @@ enum trial_faults {
       "how long a rank without a lease lets its waits last")
 
 enum trial_setting {
-#define X(name, text, field, count, never, adapt, what) TRIAL_##name,
+#define X(name, text, field, kind, never, adapt, what) TRIAL_##name,
     TRIAL_SETTINGS(X)
 #undef X
         TRIAL_SETTING_END
@@ -75,17 +80,19 @@ struct trial {
     uint32_t leave_count;
     bool steady; /* an even network instead of a drawn one */
     bool set[TRIAL_SETTING_END];
-    uint64_t settings[TRIAL_SETTING_END]; /* where set; ns, or a count */
+    uint64_t settings[TRIAL_SETTING_END]; /* where set; ns, a count, or B/s */
     enum sim_canary canary;
 };
 
 const char *trial_setting_name(enum trial_setting setting);
-/* Reads "5ms", "3", "never", "auto": what the setting takes.  False, and *error says
- * what. */
 /* Reads "r2@2s" into the next of trial->leaves. */
 bool trial_leave_parse(struct trial *trial, const char *word, struct plan_error *error);
+/* Reads "5ms", "3", "1GB", "never", "auto": what the setting takes.  False, and *error
+ * says what. */
 bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,
                          struct plan_error *error);
+/* Reads "1GB", "10Gbit" or "none" (0): bytes a second. */
+bool trial_rate_parse(const char *word, uint64_t *out, struct plan_error *error);
 size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *text,
                             size_t size);
 
