@@ -387,6 +387,14 @@ static void check_keep(struct storm_checker *checker, struct sim *sim,
 
 /* --- Verdicts -------------------------------------------------------------------- */
 
+/* From now on whoever spawns it is told the same. */
+static void note_unheld(struct storm_checker *checker, const struct sight *sight)
+{
+    if (rankset_has(&checker->counting, sight->rank)) {
+        ranks_add(&checker->tasks[sight->task].said_unheld, sight->rank);
+    }
+}
+
 static void check_not_held(struct storm_checker *checker, struct sim *sim,
                            const struct sight *sight)
 {
@@ -395,10 +403,8 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
     const struct party *told = &checker->parties[sight->rank];
     struct rankset holders = {0};
     bool known = !rankset_empty(&seen->said_unheld);
-    if (rankset_has(&checker->counting, sight->rank)) {
-        ranks_add(&checker->tasks[sight->task].said_unheld, sight->rank);
-    }
-    if (known) { /* and whoever holds it since is told the same */
+    note_unheld(checker, sight);
+    if (known) {
         return;
     }
     ranks_copy(&holders, &seen->spawned_by);
@@ -518,7 +524,9 @@ static void check_lost(struct storm_checker *checker, struct sim *sim,
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     struct rankset here = {0};
     find_keepers(checker, sight, &here);
-    if (!checker->program->tasks[sight->task].varies) {
+    if (checker->program->tasks[sight->task].varies) { /* even if somebody holds it */
+        note_unheld(checker, sight);
+    } else {
         check_not_held(checker, sim, sight);
     }
     if (rankset_empty(&seen->ended_by) || checker->newest == 1 ||
