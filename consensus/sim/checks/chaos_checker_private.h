@@ -31,6 +31,7 @@ struct chaos_seen {
     } *kept;                          /* by rank; NULL: nobody has it */
     struct rankset saw_well, saw_ill; /* who knows that it ended so */
     struct rankset said_unheld;       /* who counted, and said that nobody holds it, */
+    struct rankset repeats_unheld;    /* or said so, whether it counted or not, */
     struct rankset saw_unheld;        /* and whose waits ended with that */
     struct rankset forgone; /* who said that it never will, though it may spawn it */
     bool disputed;          /* not all that is kept is the same */

@@ -20,6 +20,7 @@ void storm_forget_task(const struct storm_checker *checker, struct chaos_seen *s
     rankset_release(&seen->saw_well);
     rankset_release(&seen->saw_ill);
     rankset_release(&seen->said_unheld);
+    rankset_release(&seen->repeats_unheld);
     rankset_release(&seen->saw_unheld);
     rankset_release(&seen->forgone);
     for (int epoch = 0; seen->ballots != NULL && epoch < STORM_VIEWS_MAX; epoch++) {
@@ -327,6 +328,7 @@ static void forget_outcome(struct chaos_seen *seen, uint32_t rank)
     rankset_remove(&seen->saw_well, rank);
     rankset_remove(&seen->saw_ill, rank);
     rankset_remove(&seen->said_unheld, rank);
+    rankset_remove(&seen->repeats_unheld, rank);
     rankset_remove(&seen->saw_unheld, rank);
     rankset_remove(&seen->saw_crashed, rank);
 }
@@ -387,9 +389,11 @@ static void check_keep(struct storm_checker *checker, struct sim *sim,
 
 /* --- Verdicts -------------------------------------------------------------------- */
 
-/* From now on whoever spawns it is told the same. */
+/* From now on whoever spawns it is told the same.  A rank that does not count says it
+ * again, too, in the next view that it enters. */
 static void note_unheld(struct storm_checker *checker, const struct sight *sight)
 {
+    ranks_add(&checker->tasks[sight->task].repeats_unheld, sight->rank);
     if (rankset_has(&checker->counting, sight->rank)) {
         ranks_add(&checker->tasks[sight->task].said_unheld, sight->rank);
     }
@@ -402,7 +406,8 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     const struct party *told = &checker->parties[sight->rank];
     struct rankset holders = {0};
-    bool known = !rankset_empty(&seen->said_unheld);
+    bool known = !rankset_empty(&seen->said_unheld) ||
+                 rankset_has(&seen->repeats_unheld, sight->rank);
     note_unheld(checker, sight);
     if (known) {
         return;
