@@ -117,7 +117,7 @@ static void run_batch(const struct batch *batch, struct tally *tally)
 }
 
 /* Each fault of the harness must be seen by the check that is there for it, in some of
- * a few calm storms.  Agreement is not checked here. */
+ * a few calm storms, or storms with poison.  Agreement is not checked here. */
 static void run_canaries(struct tally *tally)
 {
     for (int canary = 1; canary < SIM_CANARY_END; canary++) {
@@ -127,10 +127,12 @@ static void run_canaries(struct tally *tally)
         }
         bool caught = false;
         for (uint64_t seed = 1; seed <= 60 && !caught; seed++) {
-            struct swarm_job job = {.ranks = 4,
+            const bool deadly = canary == SIM_CANARY_BESIDE;
+            struct swarm_job job = {.ranks = deadly ? 6 : 4,
                                     .tasks = 40,
                                     .storm = true,
-                                    .calm = true,
+                                    .calm = !deadly,
+                                    .poison = deadly,
                                     .canary = (enum sim_canary)canary};
             struct sim_report report;
             caught = !swarm_run(&job, seed, NULL, &report) &&

@@ -65,8 +65,13 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     if (sight->type == SIGHT_SEND || sight->type == SIGHT_RECEIVE) {
         storm_see_message(checker, sim, sight);
         storm_see_reported(checker, sim, sight);
+        if (sight->task < checker->program->task_count) {
+            storm_check_alone(checker, sim, sight);
+        }
     } else if (sight->type == SIGHT_BLAME) {
         storm_see_blame(checker, sight);
+    } else if (sight->type == SIGHT_SUSPECT) {
+        storm_see_suspect(checker, sight);
     } else if (sight->type == SIGHT_VIEW) {
         storm_enter_view(checker, sim, sight);
     } else if (sight->type == SIGHT_QUORUM) {
@@ -86,6 +91,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
             storm_see_own_fault(checker, sim, sight);
         }
     } else if (sight->task < checker->program->task_count) {
+        storm_check_alone(checker, sim, sight);
         storm_see_task(checker, sim, sight);
     }
 }

@@ -1,5 +1,5 @@
 /* chaos_checker_crash.c - tasks of which ranks die, under chaos_checker.h's checks
- * *crashed*, *crash limit* and *crash bound* (I23).
+ * *crashed*, *crash limit* and *crash bound* (I23), and *alone* (I24).
  *
  * A death is of a task if the rank died of a fault of its own in that task's kernel,
  * which the simulator shows; who can know of it is told by its host, or by a report. A
@@ -18,6 +18,10 @@ static const struct program_task *task_of(const struct storm_checker *checker,
 void storm_forget_crashes(const struct storm_checker *checker, struct chaos_seen *seen)
 {
     rankset_release(&seen->died);
+    rankset_release(&seen->perished);
+    rankset_release(&seen->suspected_by);
+    rankset_release(&seen->alone_at);
+    rankset_release(&seen->running_at);
     rankset_release(&seen->saw_crashed);
     for (uint32_t rank = 0; seen->told != NULL && rank < checker->limit; rank++) {
         rankset_release(&seen->told[rank]);
@@ -53,6 +57,11 @@ void storm_see_blame(struct storm_checker *checker, const struct sight *sight)
     tell(checker, sight->task, sight->rank, sight->peer);
 }
 
+void storm_see_suspect(struct storm_checker *checker, const struct sight *sight)
+{
+    ranks_add(&checker->tasks[sight->task].suspected_by, sight->rank);
+}
+
 /* In its own view: what is older is dropped, and what is later waits.  Who is certified
  * dead is heard no more. */
 void storm_see_reported(struct storm_checker *checker, const struct sim *sim,
@@ -70,6 +79,9 @@ void storm_see_reported(struct storm_checker *checker, const struct sim *sim,
         uint32_t task = sim_task(sim, &entry->hash);
         if (entry->what == REPORT_CRASH && task < checker->program->task_count) {
             tell(checker, task, sight->rank, entry->owner);
+        }
+        if (entry->what == REPORT_SUSPECT && task < checker->program->task_count) {
+            ranks_add(&checker->tasks[task].suspected_by, sight->rank);
         }
     }
 }
@@ -107,13 +119,14 @@ void storm_see_own_fault(struct storm_checker *checker, struct sim *sim,
 {
     struct chaos_seen *seen = &checker->tasks[sight->task];
     uint32_t dead = 0, most = 0;
-    ranks_add(&seen->died, sight->rank);
+    ranks_add(sight->code != 0 ? &seen->perished : &seen->died, sight->rank);
     checker->unclear |= !is_seen_by_all(sim, sight->rank);
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
         const struct program_task *task = task_of(checker, i);
         uint32_t limit = task->once && !task->idempotent ? 1 : sim_crashes(sim);
-        dead += rankset_count(&checker->tasks[i].died);
-        most += task->poison ? limit : 0;
+        dead += rankset_count(&checker->tasks[i].died) +
+                rankset_count(&checker->tasks[i].perished);
+        most += task->poison ? limit + (limit > 1 && sim_storm(sim)->vague) : 0;
     }
     if (!task_of(checker, sight->task)->poison) {
         sim_fail(sim, "crash bound", "rank %" PRIu32 " died of %s, which is no poison",
@@ -157,6 +170,75 @@ void storm_check_started(const struct storm_checker *checker, struct sim *sim,
         sim_fail(sim, "crash bound", "%s starts at rank %" PRIu32 ", and %s died of it",
                  storm_task_name(checker, sight->task), sight->rank,
                  ranks_text(&seen->died).text);
+    }
+}
+
+/* --- Suspects -------------------------------------------------------------------- */
+
+/* Of one that has ended nothing is asked: who knows of that need not suspect it. */
+static bool is_suspect(const struct chaos_seen *seen, uint32_t rank)
+{
+    return rankset_has(&seen->suspected_by, rank) && rankset_empty(&seen->ended_by);
+}
+
+static void check_told(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight, bool told, const char *what)
+{
+    if (!told && is_suspect(&checker->tasks[sight->task], sight->rank)) {
+        sim_fail(sim, "alone",
+                 "rank %" PRIu32 " knows that a rank may have died of %s, and %s",
+                 sight->rank, storm_task_name(checker, sight->task), what);
+    }
+}
+
+static void see_begin(struct storm_checker *checker, struct sim *sim,
+                      const struct sight *sight)
+{
+    struct party *party = &checker->parties[sight->rank];
+    struct chaos_seen *seen = &checker->tasks[sight->task];
+    const bool alone = rankset_has(&seen->alone_at, sight->rank);
+    if (party->alone != 0 || (alone && party->kernels > 0)) {
+        sim_fail(sim, "alone",
+                 "%s starts at rank %" PRIu32 " beside %" PRIu32 " more%s",
+                 storm_task_name(checker, sight->task), sight->rank, party->kernels,
+                 alone ? ", and is a suspect" : ", a suspect");
+    }
+    if (!rankset_has(&seen->running_at, sight->rank)) {
+        ranks_add(&seen->running_at, sight->rank);
+        party->kernels++;
+    }
+    party->alone = alone ? 1 + sight->task : party->alone;
+}
+
+static void see_rest(struct storm_checker *checker, const struct sight *sight)
+{
+    struct party *party = &checker->parties[sight->rank];
+    struct chaos_seen *seen = &checker->tasks[sight->task];
+    if (rankset_has(&seen->running_at, sight->rank)) {
+        rankset_remove(&seen->running_at, sight->rank);
+        party->kernels--;
+        party->alone = party->alone == 1 + sight->task ? 0 : party->alone;
+    }
+}
+
+void storm_check_alone(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    if (!sim_storm(sim)->vague) {
+        return;
+    }
+    if (sight->type == SIGHT_RUN) {
+        check_told(checker, sim, sight, sight->code != 0, "is to run it beside others");
+        if (sight->code != 0) {
+            ranks_add(&checker->tasks[sight->task].alone_at, sight->rank);
+        }
+    } else if (sight->type == SIGHT_SEND && sight->message->type == MESSAGE_DECISION) {
+        check_told(checker, sim, sight, sight->message->u.decision.alone,
+                   "does not tell its owner");
+    } else if (sight->type == SIGHT_START) {
+        see_begin(checker, sim, sight);
+    } else if (sight->type == SIGHT_END || sight->type == SIGHT_PAUSE) {
+        see_rest(checker, sight);
     }
 }
 

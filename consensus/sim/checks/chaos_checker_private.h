@@ -36,13 +36,17 @@ struct chaos_seen {
     struct rankset forgone; /* who said that it never will, though it may spawn it */
     bool disputed;          /* not all that is kept is the same */
     struct ballot {
-        struct rankset acked;   /* who accepted, */
-        uint32_t winner;        /* 1 + whom; 0: nobody was proposed */
-    } *ballots;                 /* once: by view; NULL: there was none */
-    bool decided;               /* some rank was told that it is the owner */
-    struct rankset died;        /* who died of it by a fault of their own */
-    struct rankset saw_crashed; /* whose waits ended with CRASHED */
-    struct rankset *told;       /* by rank: of whose deaths it knows; NULL: of none */
+        struct rankset acked;    /* who accepted, */
+        uint32_t winner;         /* 1 + whom; 0: nobody was proposed */
+    } *ballots;                  /* once: by view; NULL: there was none */
+    bool decided;                /* some rank was told that it is the owner */
+    struct rankset died;         /* who died of it by a fault of their own, and */
+    struct rankset perished;     /* where nobody could tell it from what ran beside */
+    struct rankset suspected_by; /* who was told that a rank may have died of it */
+    struct rankset alone_at;     /* who is to run it while no other kernel runs there */
+    struct rankset running_at;   /* where its kernel runs now */
+    struct rankset saw_crashed;  /* whose waits ended with CRASHED */
+    struct rankset *told;        /* by rank: of whose deaths it knows; NULL: of none */
     bool excused; /* it may fail, though the oracle says that it does not */
 };
 
@@ -54,6 +58,8 @@ struct party {
     uint64_t epoch;
     struct rankset unreachable; /* whom it was ever cut off from, in either direction */
     struct rankset unheard_by;  /* whom its words did not reach */
+    uint32_t kernels;           /* that run there now; */
+    uint32_t alone;             /* 1 + the suspect among them; 0: none */
     struct rankset proposed;    /* members of the next view, by the latest proposal */
     struct rankset voted_for;   /* the same, of the one that it voted for, if `voted` */
     struct grant {
@@ -137,6 +143,7 @@ bool storm_may_have_run(const struct storm_checker *checker, const struct sim *s
 void storm_see_own_fault(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
 void storm_see_blame(struct storm_checker *checker, const struct sight *sight);
+void storm_see_suspect(struct storm_checker *checker, const struct sight *sight);
 void storm_see_reported(struct storm_checker *checker, const struct sim *sim,
                         const struct sight *sight);
 /* A chair decides who owns the task; it starts. */
@@ -144,6 +151,10 @@ void storm_check_owner(const struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight);
 void storm_check_started(const struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
+/* I24: the rank is told to run a task, a chair tells its owner, its kernel starts, and
+ * ends, or waits for a child. */
+void storm_check_alone(struct storm_checker *checker, struct sim *sim,
+                       const struct sight *sight);
 /* The rank's waits for the task end so; a chair says so. */
 void storm_check_crashed(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);

@@ -85,12 +85,22 @@ static uint32_t machine_of(const struct sim *sim, const struct host *host)
     return storm->hosts != NULL ? storm->hosts[host->role] : 0;
 }
 
-/* A rank that shares a machine with the dead learns what that died of. */
-static uint32_t read_culprit(struct sim *sim, uint32_t culprit)
+/* Its kernel did not run alone, nor is anything known of threads. */
+static bool is_vague(const struct host *host, uint32_t culprit)
 {
+    return storm_of(host->sim)->vague && culprit < host->sim->program->task_count &&
+           host->slots_used > 1 && !host->records[culprit].alone;
+}
+
+/* A rank that shares a machine with the dead learns what that died of. */
+static uint32_t read_culprit(const struct host *dead, uint32_t culprit)
+{
+    struct sim *sim = dead->sim;
     bool known = culprit == sim->program->task_count || storm_of(sim)->readable ||
                  random_chance(&sim->reaping, READ_PER_MILLE);
-    return known ? culprit : sim->program->task_count;
+    return !known                    ? sim->program->task_count
+           : is_vague(dead, culprit) ? sim->program->task_count + 1
+                                     : culprit;
 }
 
 /* A rank that looks sees all that have died so far. */
@@ -111,6 +121,7 @@ static void crash(struct host *host, uint32_t culprit)
     sim->report->counts.crashes++;
     sim_moved(sim);
     struct sight sight = host_sight(host, SIGHT_CRASH, culprit);
+    sight.code = is_vague(host, culprit);
     sim_see(sim, &sight);
     for (uint32_t rank = 0; storm_of(sim)->certify && rank < sim->host_count; rank++) {
         if (rank != host->rank &&
@@ -120,7 +131,7 @@ static void crash(struct host *host, uint32_t culprit)
                                      .kind = EVENT_REAP,
                                      .rank = rank,
                                      .index = host->rank,
-                                     .ticket = read_culprit(sim, culprit)});
+                                     .ticket = read_culprit(host, culprit)});
         }
     }
 }
@@ -150,25 +161,41 @@ static uint32_t highest(const struct rankset *ranks)
 /* Before the death is certain, so that who proposes a view without it knows of this.
  * A rank that has not been let in has nobody to tell, and knows no number beyond its
  * views'. */
-static void blame(struct host *host, uint32_t dead, uint32_t task)
+static void blame(struct host *host, uint32_t dead, uint32_t task, bool perhaps)
 {
     struct sim *sim = host->sim;
-    if (task == sim->program->task_count || host->epoch == 0 ||
-        dead >= host->numbers_known) {
-        return;
-    }
-    struct sight sight = host_sight(host, SIGHT_BLAME, task);
+    struct sight sight = host_sight(host, perhaps ? SIGHT_SUSPECT : SIGHT_BLAME, task);
     sight.peer = dead;
     sim_see(sim, &sight);
     struct core_event event = {.type = CORE_EV_CRASH, .hash = sim->hashes[task]};
-    event.u.dead.rank = dead;
+    event.u.crash.rank = dead;
+    event.u.crash.perhaps = perhaps;
     host_step(host, &event);
+}
+
+/* Of the task that is known, or of all that the dead rank was running. */
+static void blame_each(struct host *host, uint32_t dead, uint32_t culprit)
+{
+    const struct host *ran = &host->sim->hosts[dead];
+    uint32_t tasks = host->sim->program->task_count;
+    if (host->epoch == 0 || dead >= host->numbers_known) {
+        return;
+    }
+    if (culprit < tasks) {
+        blame(host, dead, culprit, false);
+        return;
+    }
+    for (uint32_t task = 0; culprit > tasks && task < tasks && !host->dead; task++) {
+        if (ran->records[task].holds_slot) {
+            blame(host, dead, task, true);
+        }
+    }
 }
 
 /* Who does not know the dead rank yet (a newcomer) will be told by its view. */
 void strike_reap(struct host *host, uint32_t dead, uint32_t culprit)
 {
-    blame(host, dead, culprit);
+    blame_each(host, dead, culprit);
     if (host->epoch == 0 || !rankset_has(&host->members, dead)) {
         return;
     }

@@ -225,7 +225,9 @@ static void carry_run(struct host *host, const struct core_output *output)
     record->cancelled |= output->u.run.code == MOOT_ERR_CANCELLED;
     record->lost = output->u.run.code == MOOT_ERR_RESULT_LOST;
     record->seen = output->u.run.seen;
+    record->alone = output->u.run.alone && !sim_canary(host->sim, SIM_CANARY_BESIDE);
     struct sight sight = host_sight(host, SIGHT_RUN, record->task);
+    sight.code = output->u.run.alone;
     sim_see(host->sim, &sight);
     worker_offer(host, record->task);
 }

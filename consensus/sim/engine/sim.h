@@ -49,7 +49,9 @@ enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
     X(FALSE_MAYBE, "false-maybe", "verdict")                                           \
     X(FALSE_ALARM, "false-alarm", "quorum lost")                                       \
     X(NEEDLESS_VIEW, "needless-view", "fair view")                                     \
-    X(OTHER_VIEW, "other-view", "one view")
+    X(OTHER_VIEW, "other-view", "one view")                                            \
+    /* Where tasks kill who runs them, and nobody knows which it was. */               \
+    X(BESIDE, "beside", "alone")
 
 enum sim_canary {
     SIM_CANARY_NONE,
@@ -72,7 +74,7 @@ enum sight_type {
     SIGHT_LAPSED,   /* a lane's wait for task ended with nothing: a poll ran out of time
                        or found NOT_HELD, or another task of a WAIT_ANY ended it */
     SIGHT_LANE,     /* a lane's state is now code (enum core_lane_state) */
-    SIGHT_RUN,      /* the core says: run task */
+    SIGHT_RUN,      /* the core says: run task; code 1: alone */
     SIGHT_START,    /* its kernel starts */
     SIGHT_END,      /* task has ended with code; data are its result */
     SIGHT_SEND,     /* message leaves rank for peer, in a frame of `size` bytes */
@@ -90,7 +92,7 @@ enum sight_type {
     SIGHT_DEPARTED, /* ... and has gone, in good order */
     SIGHT_LEFT,     /* rank, closed and without a quorum, gives up */
     SIGHT_CRASH,    /* rank is dead; of a fault of its own in task's kernel, if there is
-                       one */
+                       one; code 1: which one of several it was nobody can know */
     SIGHT_BEGIN,    /* rank asks to be let in, to play part `code` of the program */
     SIGHT_FAULT,    /* rule number `code` of the plan strikes rank, or, if there is a
                        peer, what it sends to that or, arriving, gets from it */
@@ -98,7 +100,9 @@ enum sight_type {
     SIGHT_GIVE_UP,  /* rank gives up the bytes of task's result, which it had taken */
     SIGHT_MEET,     /* rank comes to its next meeting, for the purpose `code` */
     SIGHT_MET,      /* rank learns that it is over, with code, and who came: members */
-    SIGHT_BLAME     /* rank's core is told that peer died of task by its own fault */
+    SIGHT_BLAME,    /* rank's core is told that peer died of task by its own fault */
+    SIGHT_SUSPECT,  /* ... that it may have */
+    SIGHT_PAUSE /* the kernel of task, which rank runs, begins to wait for a child */
 };
 
 struct sight {

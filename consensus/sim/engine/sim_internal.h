@@ -93,6 +93,7 @@ struct record {
     bool waits_child, child_ended;
     uint32_t refused_needs; /* waits that are open here, and not with the core */
     bool holds_slot;
+    bool alone; /* a suspect: its kernel runs while no other does */
     uint64_t started_ns;
     bool slowed;    /* its kernel has taken what the plan adds */
     bool forgotten; /* its scope has ended on every rank */
@@ -156,6 +157,7 @@ struct host {
     bool poll_due, closed, adjourned;
     uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
     uint32_t slots_used;
+    bool runs_alone; /* the kernel that has the only one */
     uint32_t *ready;
     uint32_t ready_count;
     uint32_t parents_waiting; /* kernels that wait for a child */
@@ -359,9 +361,10 @@ uint64_t strike_slow_ns(struct host *host, uint64_t took_ns);
 void strike_leave(struct sim *sim, uint32_t role);
 /* The kernel of the task, the innermost of its thread, ends its rank. */
 void strike_poison(struct host *host, uint32_t task);
-/* `culprit`: the task that it died of, or the program's task_count. */
 /* It has no memory left, and ends. */
 void strike_starve(struct host *host);
+/* `culprit`: the task that it died of; the program's task_count: none that is known;
+ * one more: any of those that it ran. */
 void strike_reap(struct host *host, uint32_t dead, uint32_t culprit);
 void strike_join(struct sim *sim, uint32_t role); /* UINT32_MAX: whose turn it is */
 void strike_enter_view(struct host *host, const struct rankset *members);

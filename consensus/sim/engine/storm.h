@@ -33,6 +33,7 @@ struct storm {
     bool joinable;      /* newcomers are let in; certificates count towards no quorum */
     bool certify;       /* whoever shares a machine with the dead is told */
     bool readable;      /* ... always of what it died, too, and not just mostly */
+    bool vague;         /* ... and does not tell which of the kernels that ran it was */
     bool abandon;       /* what is under way to a removed rank is lost */
     /* By rank of the program; whoever comes back keeps them.  NULL: all 0. */
     uint32_t *hosts;    /* on which machine */

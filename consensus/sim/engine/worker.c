@@ -59,6 +59,7 @@ static void give_slot_back(struct host *host, uint32_t task)
     struct record *record = &host->records[task];
     if (record->holds_slot) {
         host->slots_used--;
+        host->runs_alone = false;
     }
     record->holds_slot = false;
 }
@@ -165,6 +166,16 @@ static bool child_has_ended(const struct host *host, uint32_t child)
            (record->kept && record->kept_data);
 }
 
+/* Only where it matters which kernels run beside one another. */
+static void show_pause(struct host *host, uint32_t task)
+{
+    const struct storm *storm = host->sim->options.storm;
+    struct sight sight = host_sight(host, SIGHT_PAUSE, task);
+    if (storm != NULL && storm->vague) {
+        sim_see(host->sim, &sight);
+    }
+}
+
 /* Waits for the next awaited child that has not ended; false if there is none. */
 static bool wait_for_child(struct host *host, uint32_t task)
 {
@@ -176,6 +187,7 @@ static bool wait_for_child(struct host *host, uint32_t task)
             continue;
         }
         give_slot_back(host, task);
+        show_pause(host, task);
         tell_waiting(host, task, true);
         record->waits_child = true;
         host->parents_waiting++;
@@ -258,6 +270,7 @@ static void start(struct host *host, uint32_t task)
     record->started_ns = host->sim->now_ns;
     record->holds_slot = true;
     host->slots_used++;
+    host->runs_alone = record->alone;
     if (status != MOOT_OK) {
         end(host, task, status);
         return;
@@ -274,12 +287,29 @@ static void start(struct host *host, uint32_t task)
     schedule(host, task, random_between(&sim->durations, work_ns / 2, work_ns));
 }
 
-/* Starts ready tasks, in a seeded order, while there are slots. */
+/* Where a suspect stands among the ready ones; true if there is one. */
+static bool find_suspect(const struct host *host, uint64_t *at)
+{
+    for (uint32_t i = 0; i < host->ready_count; i++) {
+        if (host->records[host->ready[i]].alone) {
+            *at = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Starts ready tasks, in a seeded order, while there are slots: suspects first, each
+ * when no other kernel runs. */
 static void fill(struct host *host)
 {
     host->fill_due = false;
-    while (host->ready_count > 0 && host->slots_used < slots(host)) {
+    while (host->ready_count > 0 && host->slots_used < slots(host) &&
+           !host->runs_alone) {
         uint64_t at = random_below(&host->sim->durations, host->ready_count);
+        if (find_suspect(host, &at) && host->slots_used > 0) {
+            return; /* until those that run have ended */
+        }
         uint32_t task = host->ready[at];
         host->ready[at] = host->ready[--host->ready_count];
         start(host, task);

@@ -210,6 +210,7 @@ static void draw_poisoned(uint64_t seed, const struct storm_request *request,
     if (mild && request->given == NULL) {
         draw_kills(&random, request->ranks, horizon_ns, plan);
     }
+    storm->vague = random_chance(&random, 500);
 }
 
 void storm_draw(uint64_t seed, const struct storm_request *request,

@@ -419,6 +419,10 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
         say(narrator, sight, "sees that rank %" PRIu32 " died of \"%s\"", sight->peer,
             name(narrator, sight->task));
         break;
+    case SIGHT_SUSPECT:
+        say(narrator, sight, "sees that rank %" PRIu32 " may have died of \"%s\"",
+            sight->peer, name(narrator, sight->task));
+        break;
     case SIGHT_BEGIN:
         say(narrator, sight, "asks to be let in, to play part %" PRId32, sight->code);
         break;
