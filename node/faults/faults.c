@@ -4,16 +4,14 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/faults/faulty_wire.h"
+#include "node/faults/stand_still.h"
 #include "node/record/figures.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* --- Opening ---------------------------------------------------------------------- */
@@ -127,14 +125,6 @@ static bool fires(struct moot *m, plan_rules rules, uint32_t index)
 
 /* --- Strikes --------------------------------------------------------------------- */
 
-static void sleep_ns(uint64_t ns)
-{
-    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000u),
-                            .tv_nsec = (long)(ns % 1000000000u)};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
-}
-
 /* For the job's summary: what its plan did, and when it struck. */
 static void write_struck(FILE *file, const struct moot *m, int unused)
 {
@@ -162,26 +152,6 @@ static void die(struct moot *m)
     kill(getpid(), SIGKILL);
     for (;;) {
         pause(); /* until it arrives */
-    }
-}
-
-/* The child calls nothing that other threads might have been in the middle of. */
-static void stand_still(uint64_t ns)
-{
-    pid_t self = getpid();
-    pid_t child = fork();
-    if (child == 0) {
-        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-            close(fd); /* the launcher waits for them to close */
-        }
-        sleep_ns(ns);
-        kill(self, SIGCONT);
-        _exit(0);
-    }
-    if (child > 0) {
-        kill(self, SIGSTOP);
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
-        }
     }
 }
 
@@ -262,7 +232,7 @@ void faults_after_kernel(struct moot *m, uint64_t took_ns)
     }
     engine_unlock(m);
     if (more_ns > 0) {
-        sleep_ns(more_ns);
+        sleep_on(more_ns);
     }
 }
 
