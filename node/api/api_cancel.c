@@ -111,11 +111,13 @@ int moot_task_cancel_all(moot *m, const moot_task *t, size_t count)
 
 /* --- By label ------------------------------------------------------------------- */
 
+/* What a peer's spec brought the program has not spawned. */
 static bool is_meant(const struct task *task, const char *prefix, size_t length)
 {
     const char *label = task_label(task) != NULL ? task_label(task) : "";
-    return (task->held || task->pending) && !task->gone && !task->known &&
-           task->stage != TASK_ENDED && strncmp(label, prefix, length) == 0;
+    bool spawned = (task->held && !task->adopted) || task->pending;
+    return spawned && !task->gone && !task->known && task->stage != TASK_ENDED &&
+           strncmp(label, prefix, length) == 0;
 }
 
 static int cancel_labelled(struct moot *m, struct lane *lane, const char *prefix)

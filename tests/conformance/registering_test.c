@@ -143,6 +143,21 @@ static void what_was_adopted_is_put_on_the_roll_once_the_core_can(struct seat *s
     await_square(seat, task, x);
 }
 
+/* The program has not spawned it, and may not know of it. */
+static void what_was_adopted_is_not_cancelled_by_its_label(struct seat *seat)
+{
+    const uint64_t x = 14;
+    moot_task_spec spec = spec_of(seat, PORTABLE, &x);
+    moot_task task;
+    moot_hash hash;
+    EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+    adopt(seat, "portable", &x, &hash);
+    CHECK(seat, is_adopted(seat, &hash));
+    EXPECT(seat, moot_task_cancel_label(seat->m, ""), MOOT_OK);
+    EXPECT(seat, moot_task_find(seat->m, &hash, &task), MOOT_OK);
+    await_square(seat, task, x);
+}
+
 /* It has its place in the order of its queue. */
 static void what_a_queue_keeps_is_not_adopted(struct seat *seat)
 {
@@ -337,6 +352,7 @@ int main(int argc, char **argv)
         ALONE(what_the_core_refuses_can_be_spawned_again),
         ALONE(only_what_it_says_it_is_is_adopted),
         ALONE(what_was_adopted_is_put_on_the_roll_once_the_core_can),
+        ALONE(what_was_adopted_is_not_cancelled_by_its_label),
         ALONE(what_a_queue_keeps_is_not_adopted),
         {"all_of_a_spec_goes_with_it",
          all_of_a_spec_goes_with_it,
