@@ -1,0 +1,450 @@
+/* judge.c - whether the ends that ranks saw are what they may be (base.h).
+ *
+ * A row of errors.txt names an error and its conditions, which are predicates over the
+ * program, the plan and who finished.  The rank of a wait that never ended has died, so
+ * what the ledger lacks of it is nobody's loss.
+ */
+#include "tests/medley/base.h"
+
+#include "proto/moot_error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = 32, LINE_BYTES_MAX = 512 };
+
+struct row {
+    int code;
+    char name[32], conditions[96], words[256];
+};
+
+/* Whether some error of a task may be what a rank sees, once that has been asked. */
+struct opinion {
+    bool asked, may_end_badly;
+};
+
+struct court {
+    const struct medley_base *base;
+    const struct medley_ends *ledger;
+    struct row rows[ROWS_MAX];
+    uint32_t row_count;
+    uint64_t gone; /* ranks that did not finish */
+    uint32_t task, rank;
+    struct opinion (*opinions)[MEDLEY_TASKS];
+};
+
+/* --- The table -------------------------------------------------------------------- */
+
+static int code_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        int code;
+    } errors[] = {
+#define X(name, number, text) {#name, number},
+        MOOT_ERRORS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        if (strcmp(errors[i].name, name) == 0) {
+            return errors[i].code;
+        }
+    }
+    return 0;
+}
+
+static const char *name_of(int code)
+{
+    switch (code) {
+    case MOOT_OK:
+        return "OK";
+#define X(name, number, text)                                                          \
+    case number:                                                                       \
+        return #name;
+        MOOT_ERRORS(X)
+#undef X
+    default:
+        return "no error of moot's";
+    }
+}
+
+/* The text up to a bar, without the blanks around it. */
+static void take_field(char **at, char *to, size_t size)
+{
+    char *end = *at + strcspn(*at, "|\n");
+    char *from = *at + strspn(*at, " ");
+    size_t length = from < end ? (size_t)(end - from) : 0;
+    while (length > 0 && from[length - 1] == ' ') {
+        length--;
+    }
+    (void)snprintf(to, size, "%.*s", (int)length, from);
+    *at = *end == '|' ? end + 1 : end;
+}
+
+static bool read_table(struct court *court, const char *path)
+{
+    char line[LINE_BYTES_MAX];
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        perror(path);
+        return false;
+    }
+    bool good = true;
+    while (good && fgets(line, sizeof(line), file) != NULL) {
+        char *at = line;
+        struct row *row = &court->rows[court->row_count];
+        if (line[0] == '#' || line[0] == '\n') {
+            continue;
+        }
+        take_field(&at, row->name, sizeof(row->name));
+        take_field(&at, row->conditions, sizeof(row->conditions));
+        take_field(&at, row->words, sizeof(row->words));
+        row->code = code_of(row->name);
+        good = row->code != 0 && row->words[0] != '\0' && ++court->row_count < ROWS_MAX;
+        if (!good) {
+            fprintf(stderr, "%s: not a row: %s", path, line);
+        }
+    }
+    fclose(file);
+    return good && court->row_count > 0;
+}
+
+/* --- The conditions --------------------------------------------------------------- */
+
+static uint32_t count_ranks(uint64_t set)
+{
+    uint32_t count = 0;
+    for (; set != 0; set &= set - 1) {
+        count++;
+    }
+    return count;
+}
+
+static const struct medley_recipe *recipe_of(const struct court *court)
+{
+    return &court->base->tasks[court->task];
+}
+
+static bool may_end_badly(const struct court *court, uint32_t task);
+
+static bool loss(const struct court *court) { return court->gone != 0; }
+static bool fails(const struct court *court) { return recipe_of(court)->fails; }
+static bool retried(const struct court *court)
+{
+    return recipe_of(court)->failing_runs > 0;
+}
+static bool once(const struct court *court)
+{
+    return recipe_of(court)->kind == MEDLEY_ONCE;
+}
+static bool varies(const struct court *court)
+{
+    return recipe_of(court)->kind == MEDLEY_VARIES;
+}
+static bool parent(const struct court *court)
+{
+    return recipe_of(court)->kind == MEDLEY_PARENT;
+}
+static bool let_go(const struct court *court) { return court->base->lets_go; }
+
+static bool cancelled(const struct court *court)
+{
+    return recipe_of(court)->canceller >= 0;
+}
+
+static bool from_bad(const struct court *court)
+{
+    const struct medley_recipe *recipe = recipe_of(court);
+    for (uint32_t i = 0; i < recipe->input_count; i++) {
+        if (may_end_badly(court, recipe->inputs[i])) {
+            return true;
+        }
+    }
+    for (uint32_t before = recipe->ordered_from; before < court->task; before++) {
+        if (may_end_badly(court, before)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool no_candidate(const struct court *court)
+{
+    uint64_t candidates = recipe_of(court)->candidates;
+    return candidates != 0 && (candidates & ~court->gone) == 0;
+}
+
+/* A portable task goes from whoever holds it to a candidate. */
+static bool no_holder(const struct court *court)
+{
+    const struct medley_recipe *recipe = recipe_of(court);
+    uint64_t holders = recipe->holders & ~court->gone;
+    uint64_t owners = recipe->candidates != 0 ? recipe->candidates & ~court->gone
+                      : recipe->kind == MEDLEY_PORTABLE ? ~court->gone
+                                                        : holders;
+    bool portable = recipe->kind == MEDLEY_PORTABLE;
+    return portable ? holders == 0 || owners == 0 : (holders & owners) == 0;
+}
+
+static bool lost_before(const struct court *court, uint32_t rank)
+{
+    struct court other = *court;
+    uint32_t group = court->ledger->group_ended_ill[rank];
+    if (group != 0 && group - 1 <= court->task) {
+        return true;
+    }
+    for (other.task = 0; other.task < court->task; other.task++) {
+        if (court->ledger->ends[other.task][rank].code == MOOT_ERR_NOT_HELD &&
+            no_holder(&other)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The ranks that were still to spawn it waited for something that is lost. */
+static bool behind_lost(const struct court *court)
+{
+    uint64_t holders = recipe_of(court)->holders & ~court->gone;
+    for (uint32_t rank = 0; rank < court->base->ranks; rank++) {
+        if ((holders >> rank & 1) != 0 && !lost_before(court, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool none_ran(const struct court *court)
+{
+    for (uint32_t rank = 0; rank < court->base->ranks; rank++) {
+        if ((court->gone >> rank & 1) == 0 &&
+            court->ledger->starts[court->task][rank] > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool poison(const struct court *court)
+{
+    (void)court;
+    return false; /* no such task is drawn */
+}
+
+static bool stopped(const struct court *court)
+{
+    return (court->base->paused >> court->rank & 1) != 0;
+}
+
+static bool minority(const struct court *court)
+{
+    uint64_t away = court->gone | court->base->paused;
+    return 2 * count_ranks(away) >= court->base->ranks || stopped(court);
+}
+
+/* --- Judging ---------------------------------------------------------------------- */
+
+static bool holds(const struct court *court, const char *word, size_t length)
+{
+    static const struct {
+        const char *name;
+        bool (*is_so)(const struct court *court);
+    } conditions[] = {{"loss", loss},
+                      {"fails", fails},
+                      {"cancelled", cancelled},
+                      {"retried", retried},
+                      {"from-bad", from_bad},
+                      {"no-holder", no_holder},
+                      {"no-candidate", no_candidate},
+                      {"behind-lost", behind_lost},
+                      {"once", once},
+                      {"varies", varies},
+                      {"none-ran", none_ran},
+                      {"let-go", let_go},
+                      {"parent", parent},
+                      {"poison", poison},
+                      {"stopped", stopped},
+                      {"minority", minority}};
+    for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+        if (strlen(conditions[i].name) == length &&
+            strncmp(conditions[i].name, word, length) == 0) {
+            return conditions[i].is_so(court);
+        }
+    }
+    return false; /* of what no medley has */
+}
+
+static bool row_holds(const struct court *court, const struct row *row)
+{
+    for (const char *at = row->conditions; *at != '\0';) {
+        size_t length = strcspn(at, " ");
+        if (!holds(court, at, length)) {
+            return false;
+        }
+        at += length + strspn(at + length, " ");
+    }
+    return true;
+}
+
+static bool is_explained(const struct court *court, int code)
+{
+    for (uint32_t i = 0; i < court->row_count; i++) {
+        if (court->rows[i].code == code && row_holds(court, &court->rows[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Some error of the task itself is legitimate; who is fenced says nothing of it. */
+static bool may_end_badly(const struct court *court, uint32_t task)
+{
+    struct opinion *opinion = &court->opinions[court->rank][task];
+    if (opinion->asked) {
+        return opinion->may_end_badly;
+    }
+    struct court other = *court;
+    other.task = task;
+    opinion->asked = true;
+    for (uint32_t i = 0; i < other.row_count; i++) {
+        int code = other.rows[i].code;
+        if (code != MOOT_ERR_FENCED && code != MOOT_ERR_NO_QUORUM &&
+            row_holds(&other, &other.rows[i])) {
+            opinion->may_end_badly = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int complain(const struct court *court, const char *what, const char *story)
+{
+    printf(
+        "WRONG: rank %u, task %u (%u inputs, holders %llx, candidates %llx): %s: %s\n",
+        (unsigned)court->rank, (unsigned)court->task,
+        (unsigned)recipe_of(court)->input_count,
+        (unsigned long long)recipe_of(court)->holders,
+        (unsigned long long)recipe_of(court)->candidates, what, story);
+    return 1;
+}
+
+static int judge_end(const struct court *court)
+{
+    const struct medley_end *end = &court->ledger->ends[court->task][court->rank];
+    char what[96];
+    if (!end->seen || end->code == MOOT_OK || is_explained(court, end->code)) {
+        return 0;
+    }
+    (void)snprintf(what, sizeof(what), "ends with %s, which nothing explains",
+                   name_of(end->code));
+    return complain(court, what, end->story);
+}
+
+/* Rules for all ranks together.  Whoever stood still for long may have been removed,
+ * and have closed without having heard of it. */
+static int judge_task(const struct court *court)
+{
+    uint32_t all = 0, living = 0, well = 0, ill = 0;
+    uint64_t nonce = 0;
+    int bad = 0;
+    for (uint32_t rank = 0; rank < court->base->ranks; rank++) {
+        const struct medley_end *end = &court->ledger->ends[court->task][rank];
+        bool finished = ((court->gone | court->base->paused) >> rank & 1) == 0;
+        all += court->ledger->starts[court->task][rank];
+        living += finished ? court->ledger->starts[court->task][rank] : 0;
+        if (!finished || !end->seen) {
+            continue;
+        }
+        ill += end->code == MOOT_ERR_NOT_HELD;
+        well += end->code == MOOT_OK;
+        if (end->code == MOOT_OK && nonce != 0 && end->nonce != nonce) {
+            bad = complain(court, "gave one rank other bytes than another", "");
+        }
+        nonce = end->code == MOOT_OK ? end->nonce : nonce;
+    }
+    if (recipe_of(court)->kind == MEDLEY_ONCE && all > 1) {
+        bad = complain(court, "may start once, and started twice", "");
+    }
+    if (living > 1 && !court->base->lets_go) {
+        bad = complain(court, "started twice on ranks that finished", "");
+    }
+    if (well > 0 && ill > 0 && !court->base->lets_go) {
+        bad = complain(court, "ends well on one rank and NOT_HELD on another", "");
+    }
+    return bad;
+}
+
+/* A rank that does not finish was killed, or is out. */
+static int judge_rank(const struct court *court)
+{
+    const struct medley_ends *ledger = court->ledger;
+    int code = ledger->close_code[court->rank];
+    bool out = code != MOOT_OK;
+    if (code != MOOT_OK && !is_explained(court, code)) {
+        printf("WRONG: rank %u closes with %s\n", (unsigned)court->rank, name_of(code));
+        return 1;
+    }
+    for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
+        int end = ledger->ends[task][court->rank].code;
+        out |= end == MOOT_ERR_FENCED || end == MOOT_ERR_NO_QUORUM;
+    }
+    bool struck = (court->base->killed >> court->rank & 1) != 0;
+    if ((court->gone >> court->rank & 1) != 0 && !out && !struck) {
+        printf("WRONG: rank %u does not finish, and nothing struck it\n",
+               (unsigned)court->rank);
+        return 1;
+    }
+    return ledger->wrong[court->rank] > 0;
+}
+
+/* A line for each kind of end: how many there were. */
+static void count_ends(const struct court *court)
+{
+    uint32_t well = 0, errors[ROWS_MAX] = {0};
+    for (uint32_t i = 0; i < MEDLEY_TASKS * court->base->ranks; i++) {
+        const struct medley_end *end =
+            &court->ledger->ends[i % MEDLEY_TASKS][i / MEDLEY_TASKS];
+        bool known = end->seen && end->code == MOOT_OK;
+        well += known;
+        for (uint32_t row = 0; !known && end->seen && row < court->row_count; row++) {
+            if (court->rows[row].code == end->code) {
+                errors[row]++;
+                break;
+            }
+        }
+    }
+    printf("%u ends with a result\n", (unsigned)well);
+    for (uint32_t row = 0; row < court->row_count; row++) {
+        if (errors[row] > 0) {
+            printf("%u ends with %s\n", (unsigned)errors[row], court->rows[row].name);
+        }
+    }
+}
+
+int medley_judge_ends(const struct medley_base *base, const struct medley_ends *ledger)
+{
+    static struct court court;
+    static struct opinion opinions[MEDLEY_RANKS_MAX][MEDLEY_TASKS];
+    int bad = 0;
+    memset(opinions, 0, sizeof(opinions));
+    court = (struct court){.base = base, .ledger = ledger, .opinions = opinions};
+    if (!read_table(&court, "tests/mpi/hostile/errors.txt") ||
+        !read_table(&court, "tests/medley/errors.txt")) {
+        return 2;
+    }
+    for (uint32_t rank = 0; rank < base->ranks; rank++) {
+        court.gone |= ledger->finished[rank] ? 0 : UINT64_C(1) << rank;
+    }
+    for (court.rank = 0; court.rank < base->ranks; court.rank++) {
+        bad |= judge_rank(&court);
+    }
+    for (court.task = 0; court.task < MEDLEY_TASKS; court.task++) {
+        court.rank = 0;
+        bad |= judge_task(&court);
+        for (; court.rank < base->ranks; court.rank++) {
+            bad |= judge_end(&court);
+        }
+    }
+    count_ends(&court);
+    return bad;
+}

@@ -1,0 +1,87 @@
+/* judge_order.c - whether a medley's kernels ran in the order that was asked for
+ * (medley.h), beside what judge.c looks at.
+ *
+ * Only where every rank has finished and nothing was forgotten: then each task ran
+ * once.
+ */
+#include "tests/medley/medley.h"
+
+#include <stdio.h>
+
+static bool is_settled(const struct medley *medley, const struct medley_ends *ledger)
+{
+    bool finished = !medley->base.lets_go;
+    for (uint32_t rank = 0; rank < medley->base.ranks; rank++) {
+        finished = finished && ledger->finished[rank];
+    }
+    return finished;
+}
+
+static int owner_of(const struct medley *medley, const struct medley_ends *ledger,
+                    uint32_t task)
+{
+    for (uint32_t rank = 0; rank < medley->base.ranks; rank++) {
+        if (ledger->starts[task][rank] > 0) {
+            return (int)rank;
+        }
+    }
+    return -1;
+}
+
+static int expect_order(const struct medley_ledger *ledger, uint32_t before,
+                        uint32_t task, const char *why)
+{
+    uint64_t ended_ns = ledger->times[before].ended_ns;
+    if (ended_ns != 0 && ended_ns <= ledger->times[task].began_ns) {
+        return 0;
+    }
+    printf("WRONG: task %u begins before task %u has ended well, %s\n", (unsigned)task,
+           (unsigned)before, why);
+    return 1;
+}
+
+/* What its owner spawned before it in a sequential region. */
+static int judge_chain(const struct medley *medley, const struct medley_ledger *ledger,
+                       const struct medley_region *region, uint32_t task)
+{
+    int owner = owner_of(medley, &ledger->ledger, task);
+    if (owner < 0 || region->queues[owner] != MEDLEY_SEQUENTIAL ||
+        medley->base.tasks[task].kind == MEDLEY_PORTABLE) {
+        return 0;
+    }
+    for (uint32_t before = task; before > region->from; before--) {
+        if (medley->base.tasks[before - 1].holders >> owner & 1) {
+            return expect_order(ledger, before - 1, task, "which its chain has first");
+        }
+    }
+    return 0;
+}
+
+static int judge_orders(const struct medley *medley, const struct medley_ledger *ledger)
+{
+    int bad = 0;
+    for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
+        const struct medley_recipe *recipe = &medley->base.tasks[task];
+        bool ran = ledger->times[task].began_ns != 0;
+        for (uint32_t i = 0; ran && i < recipe->input_count; i++) {
+            bad |=
+                expect_order(ledger, recipe->inputs[i], task, "which it comes after");
+        }
+        for (uint32_t i = 0; ran && i < medley->region_count; i++) {
+            const struct medley_region *region = &medley->regions[i];
+            if (region->from < task && task < region->to) {
+                bad |= judge_chain(medley, ledger, region, task);
+            }
+        }
+    }
+    return bad;
+}
+
+int medley_judge(const struct medley *medley, const struct medley_ledger *ledger)
+{
+    int bad = medley_judge_ends(&medley->base, &ledger->ledger);
+    if (bad == 0 && is_settled(medley, &ledger->ledger)) {
+        bad = judge_orders(medley, ledger);
+    }
+    return bad;
+}

@@ -1,0 +1,29 @@
+/* player.h - the parts of a rank that plays a medley.
+ */
+#ifndef TESTS_MEDLEY_PLAYER_H
+#define TESTS_MEDLEY_PLAYER_H
+
+#include "tests/medley/medley.h"
+
+#include <stddef.h>
+
+/* Counts it, and says it to standard error. */
+void player_wrong(struct medley_player *player, uint32_t task, const char *what);
+const struct medley_recipe *player_recipe(const struct medley_player *player,
+                                          uint32_t task);
+bool player_is_of(const struct medley_player *player, uint64_t ranks);
+void player_nap(uint64_t ns);
+
+/* The bytes are the task's result, and all of them. */
+bool player_is_intact(const struct medley_recipe *recipe, const void *data,
+                      size_t size);
+int player_register(struct medley_player *player);
+
+/* As this rank does it: by data handles, as a continuation, or plainly. */
+int player_spawn(struct medley_player *player, uint32_t task, moot_task *out);
+/* The same task once more, plainly. */
+int player_spawn_again(struct medley_player *player, uint32_t task, moot_task *out);
+/* A handle on a task that this rank does not spawn, and has perhaps declined. */
+int player_find(struct medley_player *player, uint32_t task, moot_task *out);
+
+#endif
