@@ -9,7 +9,7 @@
 #   make install DESTDIR= PREFIX=/usr/local | uninstall
 #   make deps | deps-check      the Debian packages to build with, and to test with
 #   make tests | layers | lint | mutants | coverage | fuzz T=60 | chaos T=10m | soak | scale |
-#        model M=quick
+#        model M=quick | virtual SEEDS=1..20000
 #   make bench-quick | bench    METG beside hand-written MPI; bench-costs | bench-micro |
 #                               bench-long | bench-others | bench-profile
 #   make doc          the documents and the manual as HTML, in BUILD/doc
@@ -268,6 +268,16 @@ $(BUILD)/tests/explore/explore: $(EXPLORE_OBJ) $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free \
 	  -Wl,--wrap=memory_take,--wrap=memory_take_raw,--wrap=memory_give
 
+# Virtual ranks ask the test's world for what is the system's.
+VIRTUAL_WRAPS := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthread_cond_timedwait \
+  pthread_cond_signal pthread_cond_broadcast pthread_create pthread_join pthread_key_create \
+  pthread_getspecific pthread_setspecific sched_yield nanosleep clock_gettime clock_begin getpid kill \
+  stand_still malloc calloc realloc aligned_alloc posix_memalign strdup free mmap munmap \
+  watch_new watch_free watch_next
+VIRTUAL_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/virtual/*.c tests/medley/*.c))
+$(BUILD)/tests/virtual/virtual: $(VIRTUAL_OBJ) $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(VIRTUAL_WRAPS:%=-Wl,--wrap=%)
+
 # The benchmark's graphs are tested without MPI.
 $(BUILD)/tests/unit/pattern_test: $(BUILD)/tests/bench/pattern.o
 
@@ -358,12 +368,12 @@ run: deps
 
 # --- How it is tested ---------------------------------------------------------------
 
-TESTS ?= layers lint man unit conformance sim explore mutants fuzz mpi cli
+TESTS ?= layers lint man unit conformance sim explore virtual mutants fuzz mpi cli
 TESTS_FAST := lint-fast seeds layers conformance unit cli-fast
 
 .PHONY: tests tests-fast check check-fast soak fuzz layers
 tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHES) \
-  $(BUILD)/tests/explore/explore \
+  $(BUILD)/tests/explore/explore $(BUILD)/tests/virtual/virtual \
   $(BUILD)/tests/bench/slow_clock.so
 
 tests-fast: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ) $(UNIT_TESTS) $(CONFORMANCE_TESTS)
@@ -462,6 +472,13 @@ model:
 explore: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO= BUILD=$(CHECK_BUILD)-explore $(CHECK_BUILD)-explore/tests/explore/explore
 	$(CHECK_BUILD)-explore/tests/explore/explore $(if $(filter quick,$(M)),--quick)
+
+# Whole ranks in virtual time, on other seeds than make check has.
+SEEDS ?= 1001..20000
+.PHONY: virtual
+virtual: deps-check
+	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) $(CHECK_BUILD)/tests/virtual/virtual
+	$(CHECK_BUILD)/tests/virtual/virtual --seeds $(SEEDS)
 
 layers: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ)
 	tests/tidy/layers.py $(BUILD)

@@ -6,6 +6,7 @@
 #   mpi                        tests/mpi/plan.txt; what it does not name, on 4 ranks
 #   cli                        each tests/cli/*_test.sh; they find BUILD in $BUILD
 #   explore                    the small scenes of tests/explore/, each whole
+#   virtual                    tests/virtual/virtual, some hundred seeds, and its canaries
 #   fuzz                       each tests/fuzz/*_fuzz.c for $FUZZ_SECONDS (default 5)
 #   mutants                    the core with its rules broken one by one (make mutants)
 #   lint-fast seeds cli-fast   a part of lint, of sim and of cli that takes seconds
@@ -15,7 +16,7 @@
 # BUILD/logs/ and is shown if it fails.  -q prints failures only.  The last line is
 # "N passed, N failed"; the exit status is 1 if one failed or none ran.
 #
-# What computes and does not look at the clock (lint, sim, explore, mutants, seeds) runs beside all the
+# What computes and does not look at the clock (lint, sim, explore, virtual, mutants, seeds) runs beside all the
 # rest, at the lowest priority: most other tests wait most of their time.  The rest run one
 # by one, since they have more ranks than cores and look at it; -j N runs N at a time.
 # Fuzzers, which are given seconds, come last, one for each core at a time.
@@ -216,6 +217,12 @@ run_kind() {
     cli-fast) scripts verbs faults ;;
     fuzz) fuzzers ;;
     explore) run_one explore 900 "$BUILD/tests/explore/explore" --quick ;;
+    virtual)
+        run_one "virtual, 500 seeds" 600 "$BUILD/tests/virtual/virtual" --seeds 1..500
+        run_one "virtual, 60 seeds twice" 600 "$BUILD/tests/virtual/virtual" --seeds 501..560 --digest
+        run_one "virtual, 12 long programs" 600 "$BUILD/tests/virtual/virtual" --steady --seeds 1..12
+        run_one "virtual, its canaries" 600 sh tests/virtual/canaries.sh
+        ;;
     mutants) run_one mutants 1800 make --no-print-directory -s mutants BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     soak) plan tests/soak.txt ;;
     esac
@@ -224,7 +231,7 @@ run_kind() {
 beside='' alone='' timed=''
 for kind in "$@"; do
     case $kind in
-    lint | lint-fast | sim | seeds | explore | mutants) beside="$beside $kind" ;;
+    lint | lint-fast | sim | seeds | explore | virtual | mutants) beside="$beside $kind" ;;
     layers | man | unit | conformance | mpi | cli | cli-fast | soak) alone="$alone $kind" ;;
     fuzz) timed="$timed $kind" ;;
     *)
