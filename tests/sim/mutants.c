@@ -66,15 +66,18 @@ static bool is_failing(const char *program, const char *option, const char *argu
     fflush(stdout); /* once, not by the child as well */
     pid_t child = fork();
     if (child == 0) {
+        /* The first test that fails ends a program of them: cmocka would go on. */
         if (setenv("MOOT_MUTANT", mutant_name(mutant), 1) != 0 ||
+            setenv("CMOCKA_TEST_ABORT", "1", 1) != 0 ||
             freopen("/dev/null", "w", stdout) == NULL ||
             freopen("/dev/null", "w", stderr) == NULL) {
             _exit(127);
         }
         /* A hunt that hangs is killed, too.  Its own seconds count: a machine may be
          * busy. */
-        const struct rlimit limit = {seconds, seconds};
+        const struct rlimit limit = {seconds, seconds}, no_core = {0, 0};
         (void)setrlimit(RLIMIT_CPU, &limit);
+        (void)setrlimit(RLIMIT_CORE, &no_core);
         execl(path, path, option, argument, (char *)NULL);
         _exit(127);
     }
