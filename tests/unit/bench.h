@@ -68,6 +68,7 @@ static struct bench {
     uint64_t lot_after, pass_after; /* core_options; likewise */
     uint32_t adapt;                 /* core_options; likewise */
     size_t spare_bytes;             /* core_options; likewise */
+    uint32_t voters;                /* core_options; 0: three; likewise */
     uint64_t result_bytes;          /* of each task; 0: 8 */
 } bench;
 
@@ -361,8 +362,8 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     bool drops = bench.drops;
     uint64_t drop_above = bench.drop_above > 0 ? bench.drop_above : 1;
     uint64_t lot_after = bench.lot_after, pass_after = bench.pass_after;
-    uint32_t adapt = bench.adapt;
     size_t spare_bytes = bench.spare_bytes;
+    uint32_t adapt = bench.adapt, voters = bench.voters;
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
     bench.direct_max = direct_max;
@@ -372,6 +373,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     bench.pass_after = pass_after;
     bench.adapt = adapt;
     bench.spare_bytes = spare_bytes;
+    bench.voters = voters;
     bench.size = size;
     for (uint32_t rank = 0; rank < size; rank++) {
         bench.uids[rank] = 1000 + rank;
@@ -382,7 +384,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .uids = bench.uids,
                                              .epoch = 1,
                                              .mode = mode,
-                                             .voters = 3,
+                                             .voters = voters > 0 ? voters : 3,
                                              .crashes = 2,
                                              .vote_timeout_ns = CORE_NEVER,
                                              .ask_delay_ns = 1 * MS,
