@@ -365,6 +365,91 @@ static void what_is_held_back_is_not_given_away(void **state)
     bench_close();
 }
 
+/* The finder asks 2, which holds it, later than 1, its chair, which holds it back and
+ * has heard from 2 meanwhile.  Then it is void.  A lane of 0 runs, so nothing is quiet.
+ */
+static void what_is_void_is_held_back_no_more(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    const struct rankset among = {.low = 6}, all = {.low = 15};
+    const struct core_register reg = {.candidates = &among, .flags = CORE_TASK_HINT};
+    moot_hash ghost = {{0}};
+    for (int n = 0; n == 0 || placement_chair(&ghost, &all, &among) != 1; n++) {
+        ghost = chaired_by(3, n, MOOT_HASH_CANDIDATES);
+    }
+    pass(50 * MS);
+    enter(0, GHOST, ghost);
+    begin_wait(0, ghost);
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    step_until_said(MESSAGE_VERDICT, 3);
+    set_second_lane(0, CORE_LANE_RUNNING);
+    bench.holds[3][2] = bench.holds[2][3] = true;
+    deliver_all();
+    set_lane(2, CORE_LANE_RUNNING);
+    assert_int_equal(spawn_with(2, GHOST, ghost, reg), MOOT_OK);
+    begin_wait(2, ghost);
+    pass(5 * MS);
+    assert_int_equal(bench.runs[GHOST], 0);
+    let_go(3, 2);
+    let_go(2, 3);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[GHOST], 1);
+    assert_int_equal(bench.ended[0][GHOST], 1);
+    bench_close();
+}
+
+static moot_hash in_scope(const moot_hash *scope, uint32_t chair)
+{
+    const struct rankset members = {.low = (UINT64_C(1) << bench.size) - 1};
+    for (uint64_t i = 0;; i++) {
+        moot_hash hash = identity_hash(&(struct identity){
+            .kernel_name = "k", .args = &i, .args_size = sizeof(i), .scope = *scope});
+        if (placement_chair(&hash, &members, NULL) == chair) {
+            return hash;
+        }
+    }
+}
+
+/* A motion of 2's crosses the view, and is dropped; a result of 1's does, and counts.
+ */
+static void what_crossed_a_view_holds_no_scope_up(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    const moot_hash top = {{0}};
+    moot_hash scope = identity_scope(&top, "phase"), a = in_scope(&scope, 1);
+    const struct core_register reg = {.scope = scope};
+    pass(50 * MS);
+    bench.holds[2][1] = true;
+    assert_int_equal(spawn_with(2, A, a, reg), MOOT_OK);
+    begin_wait(2, a);
+    pass(10 * MS);
+    end_wait(2, a);
+    kill_rank(3);
+    step_until_view(2, 2);
+    let_go(2, 1);
+    pass(20 * MS);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(spawn_with(rank, A, a, reg), MOOT_OK);
+    }
+    struct message result = {.type = MESSAGE_RESULT, .hash = a};
+    result.u.result.data = RESULT_EAGER;
+    result.u.result.owner_uid = bench.uids[1];
+    inject(1, 0, result, 1);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct core_event release = {.type = CORE_EV_SCOPE_RELEASE, .hash = scope};
+        assert_int_equal(step(rank, &release), MOOT_OK);
+    }
+    pass(100 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_true(bench.forgotten[rank][A]);
+    }
+    bench_close();
+}
+
 /* --- Leaving -----------------------------------------------------------------------
  */
 
@@ -443,6 +528,34 @@ static void who_is_ready_claims_nothing(void **state)
     pass(5 * MS);
     assert_int_equal(bench.runs[A], 1);
     assert_int_equal(bench.ran_on[A], 2);
+    bench_close();
+}
+
+/* 1 alone holds a, which 0 has given to it and waits for, and lacks what a takes. */
+static void the_only_holder_gets_back_what_it_returns(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash b = chaired_by(2, 0, 0), a = chaired_by(0, 0, 0);
+    const struct core_register hint = {
+        .inputs = &b, .input_count = 1, .flags = CORE_TASK_HINT};
+    bench.hold_runs = true;
+    pass(50 * MS);
+    spawn(2, B, b);
+    spawn(1, B, b);
+    assert_int_equal(spawn_with(1, A, a, hint), MOOT_OK);
+    enter(0, A, a);
+    begin_wait(0, a);
+    pass(5 * MS);
+    leave(1);
+    pass(5 * MS);
+    assert_int_equal(core_stats(bench.core[1])->returned, 1);
+    finish_run(2, b);
+    pass(5 * MS);
+    assert_int_equal(bench.ran_on[A], 1);
+    finish_run(1, a);
+    pass(5 * MS);
+    assert_int_equal(bench.ended[0][A], 1);
     bench_close();
 }
 
@@ -654,6 +767,57 @@ static void who_takes_the_bytes_need_not_pull_them(void **state)
     bench_close();
 }
 
+/* 0 has come less far than 1, which waits for the same, and would go on to spawn what 2
+ * waits for, which has come farther than 0. */
+static void the_wait_of_who_has_come_least_far_fails_first(void **state)
+{
+    (void)state;
+    for (uint32_t row = 0; row < 9; row++) {
+        bench_open(3, CORE_REPAIR);
+        moot_hash ghost = chaired_by(row % 3, 0, 0), late = chaired_by(row / 3, 1, 0);
+        for (int n = 0; n < 6; n++) {
+            spawn(1, LONG, chaired_by(1, 10 + n, 0));
+            if (n < 3) {
+                spawn(2, LONG, chaired_by(2, 10 + n, 0));
+            }
+        }
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            enter(rank, GHOST, ghost);
+            begin_wait(rank, ghost);
+        }
+        enter(2, A, late);
+        begin_wait(2, late);
+        while (bench.ended[0][GHOST] == 0 && bench.ended[2][A] == 0) {
+            settle_until(bench.now + MS / 50);
+        }
+        assert_int_equal(bench.ended[0][GHOST], MOOT_ERR_NOT_HELD);
+        assert_int_equal(bench.ended[2][A], 0);
+        bench_close();
+    }
+}
+
+/* What was set is for who sets it. */
+static void a_timeout_that_is_learnt_begins_with_never(void **state)
+{
+    (void)state;
+    const uint64_t uids[] = {1000, 1001};
+    struct core_options options = {.size = 2,
+                                   .uids = uids,
+                                   .epoch = 1,
+                                   .voters = 3,
+                                   .vote_timeout_ns = MS,
+                                   .entry_bytes = sizeof(struct bench_entry)};
+    for (int learns = 0; learns <= 1; learns++) {
+        struct core_timers timers;
+        options.adapt = learns ? CORE_ADAPT_VOTE : 0;
+        struct core *core = core_new(&options);
+        assert_non_null(core);
+        assert_true(core_timers_look(core, 1, &timers));
+        assert_true(timers.vote_timeout_ns == (learns ? CORE_NEVER : (uint64_t)MS));
+        core_free(core);
+    }
+}
+
 static void in_strict_mode_another_order_is_a_difference(void **state)
 {
     (void)state;
@@ -747,8 +911,11 @@ int main(void)
         cmocka_unit_test(a_views_name_says_who_its_members_are),
         cmocka_unit_test(a_dead_finder_holds_nothing_back),
         cmocka_unit_test(what_is_held_back_is_not_given_away),
+        cmocka_unit_test(what_is_void_is_held_back_no_more),
+        cmocka_unit_test(what_crossed_a_view_holds_no_scope_up),
         cmocka_unit_test(who_asked_for_what_is_returned_is_answered),
         cmocka_unit_test(who_is_ready_claims_nothing),
+        cmocka_unit_test(the_only_holder_gets_back_what_it_returns),
         cmocka_unit_test(who_leaves_takes_no_spec),
         cmocka_unit_test(who_closes_says_that_it_holds_nothing),
         cmocka_unit_test(a_chair_that_declines_yields_at_once),
@@ -757,6 +924,8 @@ int main(void)
         cmocka_unit_test(a_need_that_falls_is_said_again),
         cmocka_unit_test(an_owner_hears_how_far_along_the_askers_are),
         cmocka_unit_test(who_takes_the_bytes_need_not_pull_them),
+        cmocka_unit_test(the_wait_of_who_has_come_least_far_fails_first),
+        cmocka_unit_test(a_timeout_that_is_learnt_begins_with_never),
         cmocka_unit_test(in_strict_mode_another_order_is_a_difference),
         cmocka_unit_test(what_is_gone_is_refused_as_any_input),
         cmocka_unit_test(what_is_gone_stays_so_however_many_there_are),
