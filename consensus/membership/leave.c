@@ -230,8 +230,7 @@ void leave_enter_view(struct core *core)
     for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task_record *task = table_at(core, i);
         if (task != NULL) {
-            if (task_ext(task)->heir != NOBODY &&
-                (task->handing || !rankset_has(&core->members, task_ext(task)->heir))) {
+            if (task->handing) { /* nobody answers from one view into the next */
                 task_ext_get(core, task)->heir = NOBODY;
             }
             giving_end(core, task);
