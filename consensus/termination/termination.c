@@ -293,7 +293,7 @@ static bool chase_cycle(struct core *core, const struct message_pollr *sum)
 static bool adjourn_if_all_closed(struct core *core, const struct message_pollr *sum)
 {
     assert(sum->passive && sum->resting);
-    if (!sum->closed || sum->waits || sum->stuck) {
+    if (!sum->closed || sum->waits) { /* what is stuck waits, too */
         return false;
     }
     const struct message_adjourn adjourn = {sum->exit_code};
