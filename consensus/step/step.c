@@ -456,8 +456,8 @@ HOT bool core_release(struct core *core, const moot_hash *hash, void *entry,
          !MUTANT(RELEASELAST))) {
         return false;
     }
+    assert(!task->pulled);
     task->have = CORE_HAVE_BARE;
-    task->pulled = false;
     return true;
 }
 
