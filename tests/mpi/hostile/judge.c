@@ -24,6 +24,7 @@ struct court {
     struct row rows[ROWS_MAX];
     uint32_t row_count;
     uint64_t gone; /* ranks that did not finish */
+    uint64_t ill;  /* tasks that may end badly by the table, as `rank` sees it */
     uint32_t task, rank;
 };
 
@@ -130,13 +131,14 @@ static uint32_t count_ranks(uint64_t set)
 
 static const struct recipe *recipe_of(const struct court *court)
 {
-    return &court->chaos->tasks[court->task];
+    return &court->chaos->tasks_of[court->task];
 }
 
-static bool may_end_badly(const struct court *court, uint32_t task);
-
 static bool loss(const struct court *court) { return court->gone != 0; }
-static bool fails(const struct court *court) { return recipe_of(court)->fails; }
+static bool fails(const struct court *court)
+{
+    return recipe_will_fail(recipe_of(court));
+}
 static bool once(const struct court *court)
 {
     return recipe_of(court)->kind == CHAOS_ONCE;
@@ -149,22 +151,35 @@ static bool parent(const struct court *court)
 {
     return recipe_of(court)->kind == CHAOS_PARENT;
 }
+static bool retried(const struct court *court)
+{
+    return recipe_of(court)->kind == CHAOS_RETRIED;
+}
 static bool let_go(const struct court *court) { return court->chaos->lets_go; }
 
+/* By itself, or with all that a rank has spawned and that has its label. */
 static bool cancelled(const struct court *court)
 {
-    return recipe_of(court)->canceller >= 0;
+    const struct recipe *recipe = recipe_of(court);
+    bool is_so = recipe->canceller >= 0;
+    for (uint32_t other = 0; other < court->chaos->tasks && recipe->label != 0;
+         other++) {
+        const struct recipe *at = &court->chaos->tasks_of[other];
+        bool spawned = court->task <= other || at->lane != recipe->lane;
+        is_so |= at->clearer >= 0 && at->clears == recipe->label && spawned &&
+                 (recipe->holders >> at->clearer & 1) != 0;
+    }
+    return is_so;
 }
 
 static bool from_bad(const struct court *court)
 {
     const struct recipe *recipe = recipe_of(court);
+    uint64_t before = court->ledger->chained[court->task];
     for (uint32_t i = 0; i < recipe->input_count; i++) {
-        if (may_end_badly(court, recipe->inputs[i])) {
-            return true;
-        }
+        before |= UINT64_C(1) << recipe->inputs[i];
     }
-    return false;
+    return (before & court->ill) != 0;
 }
 
 static bool no_candidate(const struct court *court)
@@ -220,6 +235,18 @@ static bool none_ran(const struct court *court)
     return true;
 }
 
+static bool is_short(const struct court *court)
+{
+    return court->chaos->memory.rank >= 0;
+}
+
+/* Some rank is short of memory, and the story of the error says so. */
+static bool got_none(const struct court *court)
+{
+    const char *story = court->ledger->ends[court->task][court->rank].story;
+    return is_short(court) && strstr(story, "memory") != NULL;
+}
+
 static bool poison(const struct court *court)
 {
     (void)court;
@@ -256,7 +283,10 @@ static bool holds(const struct court *court, const char *word, size_t length)
                       {"none-ran", none_ran},
                       {"let-go", let_go},
                       {"parent", parent},
+                      {"retried", retried},
                       {"poison", poison},
+                      {"short", is_short},
+                      {"got-none", got_none},
                       {"stopped", stopped},
                       {"minority", minority}};
     for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
@@ -291,19 +321,20 @@ static bool is_explained(const struct court *court, int code)
     return false;
 }
 
-/* Some error of the task itself is legitimate; who is fenced says nothing of it. */
-static bool may_end_badly(const struct court *court, uint32_t task)
+/* Tasks for which some error of their own is legitimate; who is fenced says nothing of
+ * them.  What a task takes stands before it. */
+static void find_ill(struct court *court)
 {
-    struct court other = *court;
-    other.task = task;
-    for (uint32_t i = 0; i < other.row_count; i++) {
-        int code = other.rows[i].code;
-        if (code != MOOT_ERR_FENCED && code != MOOT_ERR_NO_QUORUM &&
-            row_holds(&other, &other.rows[i])) {
-            return true;
+    court->ill = 0;
+    for (court->task = 0; court->task < court->chaos->tasks; court->task++) {
+        for (uint32_t i = 0; i < court->row_count; i++) {
+            int code = court->rows[i].code;
+            if (code != MOOT_ERR_FENCED && code != MOOT_ERR_NO_QUORUM &&
+                code != MOOT_ERR_NO_MEMORY && row_holds(court, &court->rows[i])) {
+                court->ill |= UINT64_C(1) << court->task;
+            }
         }
     }
-    return false;
 }
 
 static int complain(const struct court *court, const char *what, const char *story)
@@ -372,7 +403,7 @@ static int judge_rank(const struct court *court)
         printf("WRONG: rank %u closes with %s\n", (unsigned)court->rank, name_of(code));
         return 1;
     }
-    for (uint32_t task = 0; task < CHAOS_TASKS; task++) {
+    for (uint32_t task = 0; task < court->chaos->tasks; task++) {
         int end = ledger->ends[task][court->rank].code;
         out |= end == MOOT_ERR_FENCED || end == MOOT_ERR_NO_QUORUM;
     }
@@ -385,13 +416,70 @@ static int judge_rank(const struct court *court)
     return ledger->wrong[court->rank] > 0;
 }
 
+/* --- Groups ----------------------------------------------------------------------- */
+
+/* The error of a group is that of one of its tasks, or of a child that a task of it
+ * left running where it is lost. */
+static bool is_of_a_member(struct court *court, const struct chaos_group *group)
+{
+    for (court->task = 0; court->task < court->chaos->tasks; court->task++) {
+        const struct recipe *recipe = recipe_of(court);
+        bool is_member = (group->members >> court->task & 1) != 0;
+        bool is_left = recipe->kind == CHAOS_PARENT && court->gone != 0 &&
+                       group->code == MOOT_ERR_NOT_HELD;
+        if (is_member && (is_explained(court, group->code) || is_left)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A task that failed where nobody was lost had done so when its group ended. */
+static bool hides_a_failure(struct court *court, const struct chaos_group *group)
+{
+    for (court->task = 0; court->task < court->chaos->tasks; court->task++) {
+        bool is_member = (group->members >> court->task & 1) != 0;
+        int code = court->ledger->ends[court->task][court->rank].code;
+        if (is_member && court->gone == 0 && code == MOOT_ERR_TASK_FAILED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int judge_groups(struct court *court)
+{
+    int bad = 0;
+    for (uint32_t i = 0; i < CHAOS_GROUPS_MAX; i++) {
+        const struct chaos_group *group = &court->ledger->groups[i][court->rank];
+        if (!group->seen) {
+            continue;
+        }
+        if (group->code != MOOT_OK && !is_of_a_member(court, group)) {
+            printf("WRONG: rank %u, group %u of tasks %llx ends with %s: %s\n",
+                   (unsigned)court->rank, (unsigned)i,
+                   (unsigned long long)group->members, name_of(group->code),
+                   group->story);
+            bad = 1;
+        }
+        if (group->code == MOOT_OK && hides_a_failure(court, group)) {
+            printf("WRONG: rank %u, group %u of tasks %llx ends well, and task %u "
+                   "failed\n",
+                   (unsigned)court->rank, (unsigned)i,
+                   (unsigned long long)group->members, (unsigned)court->task);
+            bad = 1;
+        }
+    }
+    return bad;
+}
+
 /* A line for each kind of end: how many there were. */
 static void count_ends(const struct court *court)
 {
     uint32_t well = 0, errors[ROWS_MAX] = {0};
-    for (uint32_t i = 0; i < CHAOS_TASKS * court->chaos->ranks; i++) {
+    for (uint32_t i = 0; i < court->chaos->tasks * court->chaos->ranks; i++) {
         const struct chaos_end *end =
-            &court->ledger->ends[i % CHAOS_TASKS][i / CHAOS_TASKS];
+            &court->ledger->ends[i % court->chaos->tasks][i / court->chaos->tasks];
         bool known = end->seen && end->code == MOOT_OK;
         well += known;
         for (uint32_t row = 0; !known && end->seen && row < court->row_count; row++) {
@@ -422,14 +510,16 @@ int chaos_judge(const struct chaos *chaos, const struct ledger *ledger,
         court.gone |= ledger->finished[rank] ? 0 : UINT64_C(1) << rank;
     }
     for (court.rank = 0; court.rank < chaos->ranks; court.rank++) {
+        find_ill(&court);
         bad |= judge_rank(&court);
-    }
-    for (court.task = 0; court.task < CHAOS_TASKS; court.task++) {
-        court.rank = 0;
-        bad |= judge_task(&court);
-        for (; court.rank < chaos->ranks; court.rank++) {
+        bad |= judge_groups(&court);
+        for (court.task = 0; court.task < chaos->tasks; court.task++) {
             bad |= judge_end(&court);
         }
+    }
+    court.rank = 0;
+    for (court.task = 0; court.task < chaos->tasks; court.task++) {
+        bad |= judge_task(&court);
     }
     count_ends(&court);
     return bad;
