@@ -49,6 +49,7 @@ void player_draw_round(struct chaos *chaos, uint32_t round)
     *chaos = (struct chaos){.seed = chaos_mix(player.seed) + round,
                             .ranks = (uint32_t)moot_size(player.m),
                             .tasks = CHAOS_TASKS,
+                            .off = UINT64_C(1) << CHAOS_HAS_LANES,
                             .memory.rank = -1,
                             .fill.rank = -1};
     chaos_draw_program(chaos);
@@ -56,29 +57,40 @@ void player_draw_round(struct chaos *chaos, uint32_t round)
 
 /* --- A program -------------------------------------------------------------------- */
 
-/* A round among others, and no rank is more than one ahead. */
+/* A round among others: its tasks are let go of, and no rank is more than one ahead. */
 static void end_round(struct strand *strand)
 {
+    for (uint32_t task = 0; task < strand->chaos->tasks; task++) {
+        strand_release(strand, task);
+    }
     if (strand->datum.is_open) {
         (void)moot_data_release(player.m, strand->datum.data);
     }
     for (uint32_t i = 0; i < strand->scopes; i++) {
         (void)moot_scope_close(player.m);
     }
-    if (strand->number == 0 && !player.over) {
+    if (!player.over) {
         player.over |= player_is_out(moot_barrier(player.m));
     }
 }
 
-static pthread_barrier_t lanes_ready;
-
-/* No lane closes the scope of the round before each has opened it. */
 static void begin_round(struct strand *strand)
 {
     char name[32];
     (void)snprintf(name, sizeof(name), "round %u", (unsigned)player.round);
     if (player.has_scopes && moot_scope_open(player.m, name) == MOOT_OK) {
         strand->scopes++;
+    }
+}
+
+static pthread_barrier_t lanes_ready;
+
+/* A rank rests when all its lanes wait or have ended, and the moot knows of a lane from
+ * its first call on: so none goes on before each has made one. */
+static void begin_lane(void)
+{
+    if (moot_park(player.m) == MOOT_OK) {
+        (void)moot_unpark(player.m);
     }
     pthread_barrier_wait(&lanes_ready);
 }
@@ -87,6 +99,9 @@ static void *run_lane(void *place)
 {
     struct strand *strand = place;
     const struct chaos *chaos = strand->chaos;
+    if (chaos->lanes > 1) {
+        begin_lane();
+    }
     if (player.has_rounds) {
         begin_round(strand);
     }
@@ -121,7 +136,7 @@ void player_play(const struct chaos *chaos)
     for (uint32_t i = 0; i < chaos->lanes; i++) {
         lanes[i] = (struct strand){.number = i, .chaos = chaos, .scope = -1};
     }
-    if (chaos->lanes == 1 && !player.has_rounds) {
+    if (chaos->lanes == 1) {
         (void)run_lane(&lanes[0]);
         return;
     }
@@ -135,8 +150,4 @@ void player_play(const struct chaos *chaos)
         pthread_join(threads[i], NULL);
     }
     pthread_barrier_destroy(&lanes_ready);
-    /* Now that no lane has yet to name what another has spawned and let go of. */
-    for (uint32_t i = 0; player.has_rounds && i < begun * chaos->tasks; i++) {
-        strand_release(&lanes[i / chaos->tasks], i % chaos->tasks);
-    }
 }

@@ -67,7 +67,8 @@ struct ledger *ledger_open(const char *path);
 
 /* kernels.c */
 int player_register(void);
-/* A program among others, drawn from the seed of its round. */
+/* A program among others, drawn from the seed of its round, of one lane: between
+ * threads that end and threads that begin a rank would seem to rest. */
 void player_draw_round(struct chaos *chaos, uint32_t round);
 /* Plays the program to its end, and waits for all of it. */
 void player_play(const struct chaos *chaos);
