@@ -186,6 +186,26 @@ $(BUILD)/%.o: %.c $(FLAGS_FILE) | $(BUILD)/gen/moot.pb-c.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(MPI_CFLAGS) -MMD -MP -c $< -o $@
 
+# With FAULTS=1 the core is compiled from copies that have faults in them, which the
+# environment switches on (tests/faults/faults.py): `make mutants` alone does so.
+ifdef FAULTS
+FAULTY := $(BUILD)/faulty
+FAULTY_SRC := $(call sources,$(filter-out consensus/faultplan,$(CORE_ROOMS)))
+LIB_OBJ += $(FAULTY)/fault_on.o
+$(FAULTY)/woven: $(FAULTY_SRC) tests/faults/faults.txt tests/faults/faults.py
+	tests/faults/faults.py weave $(FAULTY)
+	@touch $@
+$(FAULTY_SRC:%=$(FAULTY)/%) $(FAULTY)/fault_on.c: $(FAULTY)/woven ;
+$(FAULTY_SRC:%.c=$(BUILD)/%.o): $(BUILD)/%.o: $(FAULTY)/%.c $(FLAGS_FILE) | $(GEN_C)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+$(FAULTY)/fault_on.o: $(FAULTY)/fault_on.c $(FLAGS_FILE)
+	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+# It has the link's source in it.
+$(BUILD)/tests/unit/link_test.o: CFLAGS_ALL += -iquote $(FAULTY)
+$(BUILD)/tests/unit/link_test.o: | $(FAULTY)/woven
+endif
+
 # Its objects hold what the linker optimises beside their code; whoever links the archive
 # takes their code.
 $(LIB_OBJ): CFLAGS_ALL += $(LTO_FLAGS) $(PROFILE_FLAGS)
@@ -417,19 +437,20 @@ fuzz: deps-check
 	@$(AGAIN) -s fuzzers
 	@FUZZ_SECONDS=$(T) tests/run.sh $(BUILD) fuzz
 
-# The core with its rules switched off one by one: what sees each?  A build of its own.
+# The core with its rules switched off one by one, and with one fault at a time: what sees
+# each?  A build of its own.
 # And the rules that find a stall's cause.
 MUTANT_BUILD := $(BUILD)-mutants
-MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test unit/core_test \
-  unit/view_test unit/view_rules_test unit/scope_test unit/leave_test unit/drop_test \
-  unit/drop_view_test unit/drop_round_test unit/lot_test unit/lost_test unit/cancel_test unit/stub_test \
-  unit/meeting_test unit/silence_test unit/deserted_test unit/keeper_test unit/verdict_test \
-  unit/quiet_test unit/crash_test unit/core_memory_test explore/explore)
+MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test sim/storm_test \
+  sim/swarm_test explore/explore $(patsubst %,unit/%_test,asking cancel core core_memory crash deserted drop \
+  drop_round drop_view keeper leave link lost lot meeting quiet rare rare_asks scope silence spread stub timers \
+  tune verdict view view_rules))
 .PHONY: mutants
 mutants: deps-check
-	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) PROFILE= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
+	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) FAULTS=1 PROFILE= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
 	$(MUTANT_BUILD)/tests/sim/trace_test --mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
+	tests/faults/faults.py run $(MUTANT_BUILD)
 	@$(AGAIN) -s $(BUILD)/tests/unit/diagnosis_test
 	tests/unit/diagnosis_mutants.sh $(BUILD)
 

@@ -12,6 +12,9 @@
  *
  *   mutants [NAME...]      all of them, or those named
  *   mutants --table ...    searches, and prints the lines for mutant_killers.h
+ *   mutants --seeds N      runs so many seeds of all programs and storms, no rule
+ * broken, up to one that fails: the last line repeats that (tests/faults/faults.py
+ * searches so)
  *
  * Two canaries show that the hunter itself can tell: a mutant that breaks nothing must
  * survive, and a fault of the simulator's own must be caught.  Prints what killed each,
@@ -407,8 +410,44 @@ static bool a_broken_harness_is_caught(void)
     return false;
 }
 
+/* --- For other faults --------------------------------------------------------------
+ */
+
+/* Says what it runs before it does: an assertion may end it. */
+static bool says_and_passes(const struct swarm_job *job, uint64_t seed)
+{
+    char check[32];
+    swarm_print_replay(job, seed, stdout);
+    fflush(stdout);
+    return run_seed(MUTANT_NONE, job, seed, check);
+}
+
+static bool all_pass(const struct swarm_job *jobs, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!says_and_passes(&jobs[i], seed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int run_seeds(uint64_t seeds)
+{
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        if (!all_pass(grounds, sizeof(grounds) / sizeof(grounds[0]), seed) ||
+            !all_pass(storms, sizeof(storms) / sizeof(storms[0]), seed)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
+        return run_seeds(strtoull(argv[2], NULL, 10));
+    }
     bool anew = argc > 1 && strcmp(argv[1], "--table") == 0;
     int first = anew ? 2 : 1;
     uint32_t passed = 0, failed = 0;
