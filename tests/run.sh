@@ -198,7 +198,7 @@ run_kind() {
         run_one layers 60 python3 tests/tidy/layers.py "$BUILD"
         run_one layers_test 300 python3 tests/tidy/layers_test.py
         ;;
-    lint) run_one lint 1800 make --no-print-directory -j"$cores" lint BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
+    lint) run_one lint 1800 make --no-print-directory -j"$cores" lint LINT_NODES=25000 BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     man)
         run_one man_errors 60 python3 tests/tidy/errors.py
         run_one man 300 sh tests/tidy/man_examples.sh "$BUILD"
