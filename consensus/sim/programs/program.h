@@ -180,9 +180,10 @@ struct program {
     uint32_t features; /* in effect */
     bool agree;
     bool waits_alike; /* agreeing, and every rank waits where the others wait */
-    /* One lane, no candidates, and ranks wait for nothing but what they have spawned,
-     * inputs and all: whoever waits could run it, so evidence alone must decide every
-     * vote, without QUIET. */
+    /* One lane, no candidates, no meeting, at which a rank stands with a roll however
+     * short, and ranks wait for nothing but what they have spawned, inputs and all:
+     * whoever waits could run it, so evidence alone must decide every vote, without
+     * QUIET. */
     bool plain;
     struct program_task *tasks; /* by canonical index */
     uint32_t task_count, task_capacity;

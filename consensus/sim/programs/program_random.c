@@ -529,6 +529,7 @@ struct program *program_new(const struct program_options *options)
     draw_meets(&draft);
     draw_poison(&draft);
     draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0 &&
+                           draft.meets.count == 0 &&
                            children_lack_nothing(draft.program);
     program_finish(draft.program);
     for (uint32_t rank = 0; rank < options->ranks; rank++) {
