@@ -91,6 +91,7 @@ uint64_t medley_combine(const struct medley_recipe *recipe, uint32_t task,
 uint64_t medley_child(uint32_t task, uint32_t child);
 
 /* 0, or 1 after having printed each end that nothing allows.  `table`: errors.txt. */
-int medley_judge_ends(const struct medley_base *base, const struct medley_ends *ledger);
+int medley_judge_ends(const struct medley_base *base, const struct medley_ends *ledger,
+                      FILE *to);
 
 #endif

@@ -208,7 +208,7 @@ static void reckon_values(struct medley_base *base)
 {
     for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
         struct medley_recipe *recipe = &base->tasks[task];
-        uint64_t inputs[MEDLEY_INPUTS_MAX];
+        uint64_t inputs[MEDLEY_INPUTS_MAX] = {0};
         for (uint32_t i = 0; i < recipe->input_count; i++) {
             inputs[i] = base->tasks[recipe->inputs[i]].value;
         }

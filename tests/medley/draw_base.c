@@ -111,7 +111,7 @@ static void draw_task(struct dice *dice, const struct medley_base *base,
     if (chance(dice, 2)) {
         recipe->canceller = (int)draw(dice, base->ranks);
     }
-    uint64_t inputs[MEDLEY_INPUTS_MAX];
+    uint64_t inputs[MEDLEY_INPUTS_MAX] = {0};
     for (uint32_t i = 0; i < recipe->input_count; i++) {
         inputs[i] = base->tasks[recipe->inputs[i]].value;
     }

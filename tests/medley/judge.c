@@ -8,6 +8,7 @@
 
 #include "proto/moot_error.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ struct court {
     uint32_t row_count;
     uint64_t gone; /* ranks that did not finish */
     uint32_t task, rank;
+    FILE *to; /* NULL: nothing is said */
     struct opinion (*opinions)[MEDLEY_TASKS];
 };
 
@@ -317,9 +319,20 @@ static bool may_end_badly(const struct court *court, uint32_t task)
     return false;
 }
 
+__attribute__((format(printf, 2, 3))) static void say(const struct court *court,
+                                                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (court->to != NULL) {
+        (void)vfprintf(court->to, format, args);
+    }
+    va_end(args);
+}
+
 static int complain(const struct court *court, const char *what, const char *story)
 {
-    printf(
+    say(court,
         "WRONG: rank %u, task %u (%u inputs, holders %llx, candidates %llx): %s: %s\n",
         (unsigned)court->rank, (unsigned)court->task,
         (unsigned)recipe_of(court)->input_count,
@@ -381,7 +394,8 @@ static int judge_rank(const struct court *court)
     int code = ledger->close_code[court->rank];
     bool out = code != MOOT_OK;
     if (code != MOOT_OK && !is_explained(court, code)) {
-        printf("WRONG: rank %u closes with %s\n", (unsigned)court->rank, name_of(code));
+        say(court, "WRONG: rank %u closes with %s\n", (unsigned)court->rank,
+            name_of(code));
         return 1;
     }
     for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
@@ -390,8 +404,8 @@ static int judge_rank(const struct court *court)
     }
     bool struck = (court->base->killed >> court->rank & 1) != 0;
     if ((court->gone >> court->rank & 1) != 0 && !out && !struck) {
-        printf("WRONG: rank %u does not finish, and nothing struck it\n",
-               (unsigned)court->rank);
+        say(court, "WRONG: rank %u does not finish, and nothing struck it\n",
+            (unsigned)court->rank);
         return 1;
     }
     return ledger->wrong[court->rank] > 0;
@@ -413,21 +427,24 @@ static void count_ends(const struct court *court)
             }
         }
     }
-    printf("%u ends with a result\n", (unsigned)well);
+    say(court, "%u ends with a result\n", (unsigned)well);
     for (uint32_t row = 0; row < court->row_count; row++) {
         if (errors[row] > 0) {
-            printf("%u ends with %s\n", (unsigned)errors[row], court->rows[row].name);
+            say(court, "%u ends with %s\n", (unsigned)errors[row],
+                court->rows[row].name);
         }
     }
 }
 
-int medley_judge_ends(const struct medley_base *base, const struct medley_ends *ledger)
+int medley_judge_ends(const struct medley_base *base, const struct medley_ends *ledger,
+                      FILE *to)
 {
     static struct court court;
     static struct opinion opinions[MEDLEY_RANKS_MAX][MEDLEY_TASKS];
     int bad = 0;
     memset(opinions, 0, sizeof(opinions));
-    court = (struct court){.base = base, .ledger = ledger, .opinions = opinions};
+    court =
+        (struct court){.base = base, .ledger = ledger, .to = to, .opinions = opinions};
     if (!read_table(&court, "tests/mpi/hostile/errors.txt") ||
         !read_table(&court, "tests/medley/errors.txt")) {
         return 2;

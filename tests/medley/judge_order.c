@@ -28,21 +28,23 @@ static int owner_of(const struct medley *medley, const struct medley_ends *ledge
     return -1;
 }
 
-static int expect_order(const struct medley_ledger *ledger, uint32_t before,
+static int expect_order(const struct medley_ledger *ledger, FILE *to, uint32_t before,
                         uint32_t task, const char *why)
 {
     uint64_t ended_ns = ledger->times[before].ended_ns;
     if (ended_ns != 0 && ended_ns <= ledger->times[task].began_ns) {
         return 0;
     }
-    printf("WRONG: task %u begins before task %u has ended well, %s\n", (unsigned)task,
-           (unsigned)before, why);
+    if (to != NULL) {
+        fprintf(to, "WRONG: task %u begins before task %u has ended well, %s\n",
+                (unsigned)task, (unsigned)before, why);
+    }
     return 1;
 }
 
 /* What its owner spawned before it in a sequential region. */
 static int judge_chain(const struct medley *medley, const struct medley_ledger *ledger,
-                       const struct medley_region *region, uint32_t task)
+                       FILE *to, const struct medley_region *region, uint32_t task)
 {
     int owner = owner_of(medley, &ledger->ledger, task);
     if (owner < 0 || region->queues[owner] != MEDLEY_SEQUENTIAL ||
@@ -51,37 +53,40 @@ static int judge_chain(const struct medley *medley, const struct medley_ledger *
     }
     for (uint32_t before = task; before > region->from; before--) {
         if (medley->base.tasks[before - 1].holders >> owner & 1) {
-            return expect_order(ledger, before - 1, task, "which its chain has first");
+            return expect_order(ledger, to, before - 1, task,
+                                "which its chain has first");
         }
     }
     return 0;
 }
 
-static int judge_orders(const struct medley *medley, const struct medley_ledger *ledger)
+static int judge_orders(const struct medley *medley, const struct medley_ledger *ledger,
+                        FILE *to)
 {
     int bad = 0;
     for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
         const struct medley_recipe *recipe = &medley->base.tasks[task];
         bool ran = ledger->times[task].began_ns != 0;
         for (uint32_t i = 0; ran && i < recipe->input_count; i++) {
-            bad |=
-                expect_order(ledger, recipe->inputs[i], task, "which it comes after");
+            bad |= expect_order(ledger, to, recipe->inputs[i], task,
+                                "which it comes after");
         }
         for (uint32_t i = 0; ran && i < medley->region_count; i++) {
             const struct medley_region *region = &medley->regions[i];
             if (region->from < task && task < region->to) {
-                bad |= judge_chain(medley, ledger, region, task);
+                bad |= judge_chain(medley, ledger, to, region, task);
             }
         }
     }
     return bad;
 }
 
-int medley_judge(const struct medley *medley, const struct medley_ledger *ledger)
+int medley_judge(const struct medley *medley, const struct medley_ledger *ledger,
+                 FILE *to)
 {
-    int bad = medley_judge_ends(&medley->base, &ledger->ledger);
+    int bad = medley_judge_ends(&medley->base, &ledger->ledger, to);
     if (bad == 0 && is_settled(medley, &ledger->ledger)) {
-        bad = judge_orders(medley, ledger);
+        bad = judge_orders(medley, ledger, to);
     }
     return bad;
 }

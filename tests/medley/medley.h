@@ -125,8 +125,9 @@ void medley_draw(struct medley *medley, uint64_t seed, uint32_t ranks,
                  uint32_t features);
 /* Each rank's program; returns how its moot_close() ended. */
 int medley_play(struct medley_player *player);
-/* 0, or 1 after having printed each end that nothing allows, and each kernel that ran
- * out of order; 2 if there is no table. */
-int medley_judge(const struct medley *medley, const struct medley_ledger *ledger);
+/* 0, or 1 after having printed (NULL: not) each end that nothing allows, and each
+ * kernel that ran out of order; 2 if there is no table. */
+int medley_judge(const struct medley *medley, const struct medley_ledger *ledger,
+                 FILE *to);
 
 #endif

@@ -34,7 +34,6 @@ struct job {
         char report[REPORT_BYTES];
         size_t reported;
         void *kept; /* a canary */
-        moot_stats stats;
     } seats[WORLD_RANKS_MAX];
 };
 
@@ -302,26 +301,10 @@ static void check_memory(void)
     }
 }
 
-/* What the judges print is theirs; a quiet run has no use for it. */
 static void check_program(void)
 {
-    fflush(stdout);
-    int out = dup(STDOUT_FILENO);
-    if (freopen("/dev/null", "w", stdout) == NULL || out < 0) {
-        exit(2);
-    }
-    int bad = medley_judge(&job.medley, &job.ledger);
-    fflush(stdout);
-    if (dup2(out, STDOUT_FILENO) < 0) {
-        exit(2);
-    }
-    close(out);
-    if (bad != 0) {
-        job.wrong = true;
-        if (!job.options->quiet) {
-            (void)medley_judge(&job.medley, &job.ledger);
-        }
-    }
+    FILE *to = job.options->quiet ? NULL : stdout;
+    job.wrong |= medley_judge(&job.medley, &job.ledger, to) != 0;
 }
 
 static void count(struct run_result *is)

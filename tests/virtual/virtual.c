@@ -183,13 +183,15 @@ static void print_repeat(const struct run_options *options, const struct run_res
 /* With less in it, as long as it still fails: faults, the kill, features one by one. */
 static void shrink(struct run_options *options, struct run_result *result)
 {
+    static char faults[sizeof(result->faults)];
     struct run_result less;
     struct run_options tried = *options;
     tried.quiet = true;
     tried.features_named = tried.kill_named = true;
     tried.ranks = result->ranks;
     tried.features = result->features;
-    tried.faults = result->faults[0] != '\0' ? strdup(result->faults) : "none";
+    (void)snprintf(faults, sizeof(faults), "%s", result->faults);
+    tried.faults = faults[0] != '\0' ? faults : "none";
     tried.kill_rank = result->kill_rank;
     tried.kill_ns = result->kill_ns;
     for (uint32_t step = 0; step < 2 + MEDLEY_FEATURE_COUNT; step++) {
@@ -252,8 +254,7 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     run_print_totals(&totals);
-    printf("%llu seeds, %llu failed\n",
-           (unsigned long long)(command.last - command.first + 1),
+    printf("%llu seeds, %llu failed\n", (unsigned long long)totals.runs,
            (unsigned long long)failed);
     return failed > 0 ? 1 : 0;
 }
