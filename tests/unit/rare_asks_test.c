@@ -3,6 +3,8 @@
  */
 #include "tests/unit/rare_bench.h"
 
+#include "consensus/state/state.h"
+
 /* --- Holders -----------------------------------------------------------------------
  */
 
@@ -387,6 +389,21 @@ static void what_is_gone_stays_so_however_many_there_are(void **state)
     bench.drops = false;
 }
 
+/* Sets of ranks over 63 have words of their own. */
+static void a_set_is_said_as_a_whole(void **state)
+{
+    (void)state;
+    bench_open(1, CORE_REPAIR);
+    struct rankset set = {0};
+    assert_true(rankset_add(&set, 3) && rankset_add(&set, 64) &&
+                rankset_add(&set, 200));
+    const struct rankset *said = out_copy_set(bench.core[0], &set);
+    assert_int_equal(rankset_count(said), 3);
+    assert_true(rankset_has(said, 64) && rankset_has(said, 200));
+    rankset_release(&set);
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -407,6 +424,7 @@ int main(void)
         cmocka_unit_test(in_strict_mode_another_order_is_a_difference),
         cmocka_unit_test(what_is_gone_is_refused_as_any_input),
         cmocka_unit_test(what_is_gone_stays_so_however_many_there_are),
+        cmocka_unit_test(a_set_is_said_as_a_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
  */
 #include "tests/unit/rare_bench.h"
 
+#include "consensus/state/state.h"
+
 /* --- Deaths ------------------------------------------------------------------------
  */
 
@@ -188,6 +190,50 @@ static void who_proposes_in_vain_proposes_again(void **state)
     bench_close();
 }
 
+/* 1 says the first part of its report, and then its program for long nothing. */
+static void a_part_of_a_report_is_not_all_of_it(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    kill_rank(2);
+    step_until_view(1, 2);
+    bench.holds[1][0] = true;
+    pass(2 * MS);
+    const struct message_entry entry = {.hash = chaired_by(2, 0, 0),
+                                        .what = REPORT_SEEN};
+    for (int last = 0; last <= 1; last++) {
+        struct message report = {.type = MESSAGE_REPORT};
+        report.u.report =
+            (struct message_report){.last = last != 0, .count = 1, .entry = &entry};
+        inject(1, 0, report, 2);
+        assert_int_equal(core_stats(bench.core[0])->sent[MESSAGE_SETTLED], last);
+    }
+    bench_close();
+}
+
+/* Of eight ranks, six on one host, three are the committee. */
+static void a_committee_has_one_of_each_host(void **state)
+{
+    (void)state;
+    const uint64_t uids[] = {1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007};
+    const uint32_t hosts[] = {0, 0, 0, 0, 0, 0, 1, 2};
+    const struct core_options options = {.size = 8,
+                                         .uids = uids,
+                                         .hosts = hosts,
+                                         .epoch = 1,
+                                         .voters = 3,
+                                         .direct_max = 1,
+                                         .vote_timeout_ns = CORE_NEVER,
+                                         .entry_bytes = sizeof(struct bench_entry)};
+    struct core *core = core_new(&options);
+    assert_non_null(core);
+    assert_int_equal(core->membership.committee_count, 3);
+    assert_true(rankset_has(&core->membership.committee, 6));
+    assert_true(rankset_has(&core->membership.committee, 7));
+    core_free(core);
+}
+
 static uint64_t view_id_with(uint64_t last_uid)
 {
     const uint64_t uids[] = {1000, 1001, last_uid};
@@ -362,6 +408,43 @@ static void what_crossed_a_view_holds_no_scope_up(void **state)
     bench_close();
 }
 
+static void need_of(uint32_t rank, moot_hash hash, enum want want)
+{
+    struct core_event event = {.type = CORE_EV_NEED, .hash = hash};
+    event.u.need.want = want;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+/* b takes a, of the scope, and 1 has run both.  0 knows that b has ended and has no
+ * bytes of it: should 1 die, b is made again, of a. */
+static void a_scope_stays_while_its_takers_bytes_may_be_lost(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    const moot_hash top = {{0}};
+    moot_hash scope = identity_scope(&top, "phase"), a = in_scope(&scope, 1),
+              b = chaired_by(1, 0, 0);
+    const struct core_register in = {.scope = scope},
+                               takes = {.inputs = &a, .input_count = 1};
+    bench.result_bytes = 1 << 20; /* which nobody is pushed unasked */
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct core_event release = {.type = CORE_EV_SCOPE_RELEASE, .hash = scope};
+        assert_int_equal(spawn_with(rank, A, a, in), MOOT_OK);
+        assert_int_equal(spawn_with(rank, B, b, takes), MOOT_OK);
+        need_of(rank, b, rank == 0 ? WANT_DONE : WANT_DATA);
+        set_lane(rank, CORE_LANE_BLOCKED);
+        assert_int_equal(step(rank, &release), MOOT_OK);
+    }
+    pass(100 * MS);
+    assert_int_equal(bench.ended[0][B], 1);
+    assert_false(bench.forgotten[0][A]);
+    need_of(0, b, WANT_DATA);
+    pass(100 * MS);
+    assert_true(bench.forgotten[0][A] && bench.forgotten[1][A]);
+    bench_close();
+}
+
 /* --- Leaving -----------------------------------------------------------------------
  */
 
@@ -502,12 +585,15 @@ int main(void)
         cmocka_unit_test(the_voices_of_one_view_do_not_count_in_the_next),
         cmocka_unit_test(an_acceptance_counts_for_the_view_that_it_is_of),
         cmocka_unit_test(a_view_counts_from_members_alone),
+        cmocka_unit_test(a_part_of_a_report_is_not_all_of_it),
+        cmocka_unit_test(a_committee_has_one_of_each_host),
         cmocka_unit_test(who_proposes_in_vain_proposes_again),
         cmocka_unit_test(a_views_name_says_who_its_members_are),
         cmocka_unit_test(a_dead_finder_holds_nothing_back),
         cmocka_unit_test(what_is_held_back_is_not_given_away),
         cmocka_unit_test(what_is_void_is_held_back_no_more),
         cmocka_unit_test(what_crossed_a_view_holds_no_scope_up),
+        cmocka_unit_test(a_scope_stays_while_its_takers_bytes_may_be_lost),
         cmocka_unit_test(who_asked_for_what_is_returned_is_answered),
         cmocka_unit_test(who_is_ready_claims_nothing),
         cmocka_unit_test(the_only_holder_gets_back_what_it_returns),

@@ -179,6 +179,39 @@ static void a_newcomer_is_told_who_is_lost(void **state)
     bench.joinable = false;
 }
 
+/* It runs the program from its beginning, and would run again what has ended; which is
+ * so old that the members do not tell each other any more. */
+static void nor_is_what_has_ended_new_to_it(void **state)
+{
+    (void)state;
+    bench.joinable = true;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    const moot_hash top = {{0}};
+    moot_hash scope = identity_scope(&top, "phase");
+    moot_hash a = identity_hash(&(struct identity){.kernel_name = "k", .scope = scope});
+    const struct core_register reg = {.scope = scope};
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct core_event release = {.type = CORE_EV_SCOPE_RELEASE, .hash = scope};
+        assert_int_equal(spawn_with(rank, 1, a, reg), MOOT_OK);
+        begin_wait(rank, a);
+        pass(10 * MS);
+        end_wait(rank, a);
+        assert_int_equal(step(rank, &release), MOOT_OK);
+    }
+    pass(100 * MS);
+    assert_true(bench.forgotten[0][1] && bench.forgotten[1][1]);
+    kill_rank(2);
+    pass(400 * MS);
+    assert_int_equal(bench.members[0].low, 3);
+    join(3);
+    pass(400 * MS);
+    assert_int_equal(bench.members[3].low, 11);
+    assert_true(core_forgotten(bench.core[3], &a));
+    bench_close();
+    bench.joinable = false;
+}
+
 static void cut_off_all(bool deaf)
 {
     for (uint32_t rank = 0; rank < 3; rank++) {
@@ -415,6 +448,7 @@ int main(void)
         cmocka_unit_test(what_is_first_met_between_two_views_may_have_run),
         cmocka_unit_test(what_may_be_run_again_is),
         cmocka_unit_test(a_newcomer_is_told_who_is_lost),
+        cmocka_unit_test(nor_is_what_has_ended_new_to_it),
         cmocka_unit_test(who_has_no_quorum_says_nothing_of_it),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),
         cmocka_unit_test(nor_of_one_whose_chair_leaves_then),
