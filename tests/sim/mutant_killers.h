@@ -62,7 +62,8 @@ struct killer {
     struct swarm_job job;
     uint64_t seed;
     const char *bench;    /* or NULL: in the simulator, or, if this is not NULL, */
-    const char *explored; /* in this scene of the explorer (tests/explore/) */
+    const char *explored; /* in this scene of the explorer (tests/explore/); or, */
+    const char *scene;    /* if this is not NULL, by a scene's transcript */
 };
 
 static const struct killer killers[] = {
@@ -114,7 +115,8 @@ static const struct killer killers[] = {
     {MUTANT_ROLLUNTOLD, .bench = "drop_view_test"},
     {MUTANT_CUTLEAVING, .bench = "drop_test"},
     {MUTANT_STUBFED, {.ranks = 4, .tasks = 30, .features = 937951}, .seed = 2},
-    {MUTANT_STUBAWAY, {.ranks = 8, .tasks = 60}, .seed = 3},
+    {MUTANT_STUBAWAY, .bench = "stub_test"},
+    {MUTANT_LATEMUTE, .scene = "cycle"},
     {MUTANT_CANCELONCE, .bench = "cancel_test"},
     {MUTANT_CANCELALONE, .bench = "cancel_test"},
     {MUTANT_CANCELFINDER, .bench = "cancel_test"},

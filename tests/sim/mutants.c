@@ -57,6 +57,43 @@ struct hunt {
 
 enum { SURVIVED = 0, KILLED = 1 };
 
+/* Tests and scenes that have been run with no rule broken.  All hunts share the list:
+ * each is run once. */
+static struct unbroken {
+    uint32_t count;
+    struct {
+        const char *test; /* static text */
+        bool fails;
+    } tests[64];
+} *unbroken;
+
+static void *share(size_t size)
+{
+    void *memory =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        abort();
+    }
+    return memory;
+}
+
+/* Does it fail with no rule broken? */
+static bool fails_unbroken(bool (*fails)(const char *test, enum mutant mutant),
+                           const char *test)
+{
+    for (uint32_t i = 0; i < unbroken->count; i++) {
+        if (strcmp(unbroken->tests[i].test, test) == 0) {
+            return unbroken->tests[i].fails;
+        }
+    }
+    bool it_fails = fails(test, MUTANT_NONE);
+    if (unbroken->count < sizeof(unbroken->tests) / sizeof(unbroken->tests[0])) {
+        unbroken->tests[unbroken->count].test = test;
+        unbroken->tests[unbroken->count++].fails = it_fails;
+    }
+    return it_fails;
+}
+
 /* --- Where to look --------------------------------------------------------------- */
 
 /* Does the program fail, with the rule that it breaks by $MOOT_MUTANT?  It cannot be
@@ -115,7 +152,7 @@ static void hunt_in_explored(enum mutant mutant, const char *scene, struct hunt 
     hunt->explored = scene;
     if (scene_fails(scene, mutant)) {
         (void)snprintf(hunt->check, sizeof(hunt->check), "the explorer");
-        hunt->tree_is_broken = scene_fails(scene, MUTANT_NONE);
+        hunt->tree_is_broken = fails_unbroken(scene_fails, scene);
         _exit(KILLED);
     }
     hunt->explored = NULL;
@@ -126,7 +163,7 @@ static void hunt_on_bench(enum mutant mutant, const char *test, struct hunt *hun
     hunt->bench = test;
     if (bench_fails(test, mutant)) {
         (void)snprintf(hunt->check, sizeof(hunt->check), "the bench");
-        hunt->tree_is_broken = bench_fails(test, MUTANT_NONE);
+        hunt->tree_is_broken = fails_unbroken(bench_fails, test);
         _exit(KILLED);
     }
     hunt->bench = NULL;
@@ -175,9 +212,13 @@ static char *tell(size_t scene)
     return text;
 }
 
-static void hunt_in_scenes(enum mutant mutant, struct hunt *hunt)
+/* `only`: in this scene; NULL: in all. */
+static void hunt_in_scenes(enum mutant mutant, const char *only, struct hunt *hunt)
 {
     for (size_t i = 0; i < scene_count(); i++) {
+        if (only != NULL && strcmp(scene_name(i), only) != 0) {
+            continue;
+        }
         char *before = tell(i);
         hunt->scene = scene_name(i);
         mutant_on = mutant;
@@ -218,6 +259,8 @@ static void hunt_the_known(enum mutant mutant, struct hunt *hunt)
             hunt_on_bench(mutant, killer->bench, hunt);
         } else if (killer->explored != NULL) {
             hunt_in_explored(mutant, killer->explored, hunt);
+        } else if (killer->scene != NULL) {
+            hunt_in_scenes(mutant, killer->scene, hunt);
         } else {
             hunt_in_seed(mutant, &killer->job, killer->seed, hunt);
         }
@@ -248,7 +291,7 @@ static void hunt_down(enum mutant mutant, bool anew, struct hunt *hunt)
     for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++) {
         hunt_on_bench(mutant, benches[i], hunt);
     }
-    hunt_in_scenes(mutant, hunt);
+    hunt_in_scenes(mutant, NULL, hunt);
     if (!anew) {
         search(mutant, hunt);
     }
@@ -257,11 +300,7 @@ static void hunt_down(enum mutant mutant, bool anew, struct hunt *hunt)
 /* True if it was killed; says by what in `hunt`. */
 static bool run_hunt(enum mutant mutant, bool anew, struct hunt *hunt)
 {
-    struct hunt *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) {
-        abort();
-    }
+    struct hunt *shared = share(sizeof(*shared));
     fflush(stdout); /* once, not by the child as well */
     pid_t child = fork();
     if (child == 0) {
@@ -380,6 +419,7 @@ static bool the_unbroken_survives(void)
     for (size_t i = 0; i < sizeof(killers) / sizeof(killers[0]); i++) {
         const struct killer *killer = &killers[i];
         if (killer->bench == NULL && killer->explored == NULL &&
+            killer->scene == NULL &&
             !run_seed(MUTANT_NONE, &killer->job, killer->seed, check)) {
             printf("FAILED canary: %s without a mutant: ", check);
             swarm_print_replay(&killer->job, killer->seed, stdout);
@@ -387,7 +427,7 @@ static bool the_unbroken_survives(void)
         }
     }
     for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++) {
-        if (bench_fails(benches[i], MUTANT_NONE)) {
+        if (fails_unbroken(bench_fails, benches[i])) {
             printf("FAILED canary: %s fails without a mutant\n", benches[i]);
             return false;
         }
@@ -448,6 +488,7 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
         return run_seeds(strtoull(argv[2], NULL, 10));
     }
+    unbroken = share(sizeof(*unbroken));
     bool anew = argc > 1 && strcmp(argv[1], "--table") == 0;
     int first = anew ? 2 : 1;
     uint32_t passed = 0, failed = 0;
