@@ -54,6 +54,7 @@ struct wait_item {
     struct task *task;
     uint32_t verdicts_seen;
     bool needed; /* the core was told */
+    int refused; /* the core knows that it is gone: why; else MOOT_OK */
     bool ended;
     int code; /* once ended */
 };

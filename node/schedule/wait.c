@@ -37,6 +37,10 @@ static bool item_ends(const struct moot *m, struct wait_item *item, enum want wa
         item->code = MOOT_ERR_SCOPE_CLOSED;
         return true;
     }
+    if (item->refused != MOOT_OK) {
+        item->code = item->refused;
+        return true;
+    }
     if (task_seldom(task)->verdict_count != item->verdicts_seen) {
         item->code = task_seldom(task)->verdict;
         return true;
@@ -140,8 +144,12 @@ static void tell_need(struct moot *m, struct wait *wait, struct wait_item *item,
         event.u.need.lane = wait->lane->number;
     }
     event.u.need.wait = wait->any ? 0 : wait->number;
-    item->needed = type == CORE_EV_NEED;
-    engine_step(m, &event);
+    int code = engine_step(m, &event);
+    if (type == CORE_EV_NEED) {
+        bool gone = code == MOOT_ERR_RESULT_LOST || code == MOOT_ERR_SCOPE_CLOSED;
+        item->refused = gone ? code : MOOT_OK;
+    }
+    item->needed = type == CORE_EV_NEED && item->refused == MOOT_OK;
 }
 
 /* A lane's first wait for a result that was made here is told even though it is over at

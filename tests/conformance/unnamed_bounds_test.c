@@ -360,6 +360,29 @@ static void takes_what_is_forgotten(struct seat *seat)
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_RESULT_LOST);
 }
 
+/* Nobody can be asked for it: its end is known here. */
+static void waits_for_what_is_forgotten(struct seat *seat)
+{
+    const void *data;
+    moot_task task;
+    begin(seat);
+    const moot_task_spec spec = {
+        .kernel = seat->kernels[ONCE], .key = "two", .key_size = sizeof("two")};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    const moot_hash hash = hash_of(seat, task);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_OK);
+    release(seat, task);
+    forget_once(seat, &hash);
+    EXPECT(seat, moot_task_name(seat->m, &spec, &task), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, task, 0), MOOT_ERR_RESULT_LOST);
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_SECONDS(20)), MOOT_ERR_RESULT_LOST);
+    release(seat, task);
+    EXPECT(seat, moot_task_find(seat->m, &hash, &task), MOOT_OK);
+    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_SECONDS(20), &data, NULL),
+           MOOT_ERR_RESULT_LOST);
+    CHECK(seat, strstr(moot_last_error(seat->m), "RESULT_LOST") != NULL);
+}
+
 /* --- Queues' functions ----------------------------------------------------------- */
 
 struct adder {
@@ -473,6 +496,7 @@ static const struct scene scenes[] = {
     SCENE(looked_at_while_it_leaves, .knobs = small_window, .sizes = {2, 3}),
     SCENE(an_input_goes_while_its_taker_leaves, .knobs = small_window, .sizes = {3}),
     SCENE(takes_what_is_forgotten, .knobs = small_window),
+    SCENE(waits_for_what_is_forgotten, .knobs = small_window),
     SCENE(spawned_by_a_closing_queue, .knobs = by_caller),
     SCENE(kept_with_inputs_of_others, .knobs = by_caller),
     SCENE(behind_many_kinds_of_queues, .knobs = by_caller),
