@@ -108,8 +108,9 @@ static void draw_knobs(const struct run_result *is)
 
 static void draw_wire_faults(struct run_result *is)
 {
-    static const char *const harms[] = {"drop:0.05", "delay:2ms+-2ms", "dup:0.05",
-                                        "reorder:0.05"};
+    static const char *const harms[] = {
+        "drop:0.05",           "delay:2ms+-2ms", "dup:0.05",       "reorder:0.05",
+        "part:0/1@10ms+100ms", "slow:x3/r0",     "gap:2ms+-1ms/r1"};
     for (uint32_t i = 0; i < sizeof(harms) / sizeof(harms[0]); i++) {
         size_t at = strlen(is->faults);
         if (chance(30)) {

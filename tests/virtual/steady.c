@@ -166,8 +166,9 @@ static void end_kind(struct player *player, uint32_t args, moot_task task, int o
 static void do_beside(struct player *player, uint32_t task)
 {
     if (task % 5 == 1) {
-        moot_task cancelled =
-            spawn_kind(player, task, SIDE_CANCELLED, &player->handles[task]);
+        moot_task *input = &player->handles[task > REACH ? task - REACH : task];
+        (void)moot_task_wait(player->m, *input, MOOT_FOREVER);
+        moot_task cancelled = spawn_kind(player, task, SIDE_CANCELLED, input);
         (void)moot_task_cancel(player->m, cancelled);
         end_kind(player, task, cancelled, MOOT_ERR_CANCELLED);
     }
@@ -226,7 +227,7 @@ static void look_at_memory(struct player *player, uint32_t task)
         return;
     }
     check_level(player, "bytes", bytes,
-                player->bytes_half + player->bytes_half / 4 + SLACK_BYTES);
+                player->bytes_half + player->bytes_half / 2 + SLACK_BYTES);
     check_level(player, "tasks", core_stats(m->core)->tasks, REMEMBERED_MAX);
     check_level(player, "handles", m->tasks.handles.count - m->tasks.handles.free_count,
                 HANDLES_MAX);
