@@ -554,6 +554,32 @@ static void the_only_holder_gets_back_what_it_returns(void **state)
     bench_close();
 }
 
+/* 2 has made a, and leaves when its kernel ends; 1, which leaves before it, has a copy,
+ * which 0 has not taken yet. */
+static void what_is_handed_over_is_not_let_go(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(2, 0, 0), long_run = chaired_by(2, 1, 0);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(rank, A, a);
+    }
+    begin_wait(1, a);
+    pass(5 * MS);
+    end_wait(1, a);
+    bench.hold_runs = true;
+    spawn(2, LONG, long_run);
+    leave(2);
+    pass(5 * MS);
+    bench.holds[0][1] = true;
+    leave(1);
+    pass(5 * MS);
+    assert_int_equal(core_stats(bench.core[1])->handed_over, 1);
+    assert_false(core_release(bench.core[1], &a, NULL, 0));
+    bench_close();
+}
+
 static void who_leaves_takes_no_spec(void **state)
 {
     (void)state;
@@ -597,6 +623,7 @@ int main(void)
         cmocka_unit_test(who_asked_for_what_is_returned_is_answered),
         cmocka_unit_test(who_is_ready_claims_nothing),
         cmocka_unit_test(the_only_holder_gets_back_what_it_returns),
+        cmocka_unit_test(what_is_handed_over_is_not_let_go),
         cmocka_unit_test(who_leaves_takes_no_spec),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
