@@ -234,6 +234,51 @@ static void a_committee_has_one_of_each_host(void **state)
     core_free(core);
 }
 
+/* Of those that are on their way. */
+static uint64_t highest_ballot(void)
+{
+    uint64_t ballot = 0;
+    for (size_t i = 0; i < bench.held_count; i++) {
+        const struct message *message = bench.held[i]->message;
+        if (message->type == MESSAGE_PREPARE && message->u.paxos.ballot > ballot) {
+            ballot = message->u.paxos.ballot;
+        }
+    }
+    return ballot;
+}
+
+static void answer_ballot(uint32_t from, enum message_type type, uint64_t ballot)
+{
+    struct message answer = {.type = type};
+    answer.u.paxos.ballot = ballot;
+    inject(from, 1, answer, 1);
+}
+
+/* 2 has promised 1's first ballot, which 0 rejects, and then perhaps another's. */
+static void a_promise_counts_for_its_own_ballot_alone(void **state)
+{
+    (void)state;
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        bench.holds[1][rank] = true;
+    }
+    const uint64_t *sent = core_stats(bench.core[1])->sent;
+    certify_at(1, 4);
+    pass(5 * MS);
+    const uint64_t first = highest_ballot();
+    answer_ballot(2, MESSAGE_PROMISE, first);
+    answer_ballot(0, MESSAGE_REJECT, 5 * first);
+    pass(6 * MS);
+    const uint64_t second = highest_ballot();
+    assert_true(second > first);
+    answer_ballot(3, MESSAGE_PROMISE, second);
+    assert_int_equal(sent[MESSAGE_PROPOSE], 0);
+    answer_ballot(2, MESSAGE_PROMISE, second);
+    assert_int_equal(sent[MESSAGE_PROPOSE], 3);
+    bench_close();
+}
+
 static uint64_t view_id_with(uint64_t last_uid)
 {
     const uint64_t uids[] = {1000, 1001, last_uid};
@@ -613,6 +658,7 @@ int main(void)
         cmocka_unit_test(a_view_counts_from_members_alone),
         cmocka_unit_test(a_part_of_a_report_is_not_all_of_it),
         cmocka_unit_test(a_committee_has_one_of_each_host),
+        cmocka_unit_test(a_promise_counts_for_its_own_ballot_alone),
         cmocka_unit_test(who_proposes_in_vain_proposes_again),
         cmocka_unit_test(a_views_name_says_who_its_members_are),
         cmocka_unit_test(a_dead_finder_holds_nothing_back),
