@@ -42,6 +42,25 @@ static int expect_order(const struct medley_ledger *ledger, FILE *to, uint32_t b
     return 1;
 }
 
+/* What a bulk region collects starts once that closes. */
+static int judge_bulk(const struct medley *medley, const struct medley_ledger *ledger,
+                      FILE *to, uint32_t number, uint32_t task)
+{
+    int owner = owner_of(medley, &ledger->ledger, task);
+    const struct medley_recipe *recipe = &medley->base.tasks[task];
+    if (owner < 0 || medley->regions[number].queues[owner] != MEDLEY_BULK ||
+        (recipe->holders >> owner & 1) == 0 || recipe->kind == MEDLEY_PORTABLE ||
+        ledger->times[task].began_ns >= ledger->closes_ns[number][owner]) {
+        return 0;
+    }
+    if (to != NULL) {
+        fprintf(to,
+                "WRONG: task %u begins before the bulk region of its owner closes\n",
+                (unsigned)task);
+    }
+    return 1;
+}
+
 /* What its owner spawned before it in a sequential region. */
 static int judge_chain(const struct medley *medley, const struct medley_ledger *ledger,
                        FILE *to, const struct medley_region *region, uint32_t task)
@@ -73,6 +92,9 @@ static int judge_orders(const struct medley *medley, const struct medley_ledger 
         }
         for (uint32_t i = 0; ran && i < medley->region_count; i++) {
             const struct medley_region *region = &medley->regions[i];
+            if (region->from <= task && task < region->to) {
+                bad |= judge_bulk(medley, ledger, to, i, task);
+            }
             if (region->from < task && task < region->to) {
                 bad |= judge_chain(medley, ledger, to, region, task);
             }

@@ -27,7 +27,7 @@ bool player_is_of(const struct medley_player *player, uint64_t ranks)
     return (ranks >> player->rank & 1) != 0;
 }
 
-static uint64_t now_ns(void)
+uint64_t player_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -160,7 +160,7 @@ static int kernel(moot_call *call, void *user)
     struct medley_times *times = &player->ledger->times[task];
     uint64_t inputs[MEDLEY_INPUTS_MAX];
     const bool fails = is_drawn_to_fail(player, task);
-    times->began_ns = now_ns();
+    times->began_ns = player_now_ns();
     take_inputs(player, call, task, inputs);
     player_nap(recipe->kernel_us * UINT64_C(1000));
     if (fails) {
@@ -176,11 +176,12 @@ static int kernel(moot_call *call, void *user)
     if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    uint64_t nonce = recipe->kind == MEDLEY_VARIES
-                         ? medley_mix(now_ns() ^ (uint64_t)player->rank << 60) | 1
-                         : 1;
+    uint64_t nonce =
+        recipe->kind == MEDLEY_VARIES
+            ? medley_mix(player_now_ns() ^ (uint64_t)player->rank << 60) | 1
+            : 1;
     fill(out, recipe, medley_combine(recipe, task, inputs), nonce);
-    times->ended_ns = now_ns();
+    times->ended_ns = player_now_ns();
     return MOOT_OK;
 }
 

@@ -104,6 +104,7 @@ struct medley_ledger {
     struct medley_ends ledger;
     struct medley_times times[MEDLEY_TASKS];
     atomic_uint children[MEDLEY_TASKS]; /* of a task, that have run */
+    uint64_t closes_ns[MEDLEY_REGIONS_MAX][MEDLEY_RANKS_MAX]; /* when its queue does */
 };
 
 struct medley_player {

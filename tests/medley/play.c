@@ -89,12 +89,54 @@ static void judge_bytes(struct medley_player *player, uint32_t task, const void 
     note_end(player, task, MOOT_OK, words[1]);
 }
 
+/* Nobody is drawn to die: else a result that is lost may be made again, and its task
+ * has not ended any more. */
+static bool all_stay(const struct medley_player *player)
+{
+    return (player->medley->base.killed | player->medley->base.paused) == 0;
+}
+
+/* Whatever had ended before is among those that a wait for some of them names. */
+static int wait_for_some(struct medley_player *player, uint32_t task,
+                         const moot_task *some, moot_duration timeout)
+{
+    size_t indices[2] = {0, 0}, done = 0;
+    bool ended[2], named[2] = {false, false};
+    for (size_t i = 0; i < 2; i++) {
+        ended[i] = moot_task_wait(player->m, some[i], 0) != MOOT_ERR_TIMEOUT;
+    }
+    int code = moot_task_wait_some(player->m, some, 2, timeout, indices, &done);
+    for (size_t i = 0; i < done && i < 2; i++) {
+        named[indices[i]] = true;
+    }
+    if (all_stay(player) && !is_out(code) &&
+        ((ended[0] && !named[0]) || (ended[1] && !named[1]))) {
+        player_wrong(player, task, "has ended, and a wait for some does not say so");
+    }
+    return code;
+}
+
+/* The code is that of the one that it names. */
+static int wait_for_any(struct medley_player *player, uint32_t task,
+                        const moot_task *some, moot_duration timeout)
+{
+    size_t which = 0;
+    int code = moot_task_wait_any(player->m, some, 2, timeout, &which);
+    if (code == MOOT_ERR_TIMEOUT || is_out(code)) {
+        return code;
+    }
+    int own = moot_task_wait(player->m, some[which], 0);
+    if (all_stay(player) && own != code && !is_out(own)) {
+        player_wrong(player, task, "a wait for any has another task's code");
+    }
+    return code;
+}
+
 /* Whoever polls for ever may keep the moot from saying that nobody will ever have it.
  */
 static void poll_a_while(struct medley_player *player, uint32_t task, uint64_t word)
 {
     moot_task some[2] = {player->handles[task], player->handles[task]};
-    size_t which[2], done;
     int code = MOOT_ERR_TIMEOUT;
     if (task > 0 && !player->released[task - 1] && player->handles[task - 1].id != 0) {
         some[1] = player->handles[task - 1];
@@ -103,10 +145,10 @@ static void poll_a_while(struct medley_player *player, uint32_t task, uint64_t w
         moot_duration timeout = (moot_duration)(word >> 8 * i & 255) * 4000;
         switch (word >> (32 + 2 * i) & 3) {
         case 0:
-            code = moot_task_wait_any(player->m, some, 2, timeout, which);
+            code = wait_for_any(player, task, some, timeout);
             break;
         case 1:
-            code = moot_task_wait_some(player->m, some, 2, timeout, which, &done);
+            code = wait_for_some(player, task, some, timeout);
             break;
         case 2:
             code = moot_task_wait_all(player->m, some, 2, timeout);
@@ -300,6 +342,8 @@ static void close_region(struct medley_player *player,
                          const struct medley_region *region)
 {
     if (region->queues[player->rank] != MEDLEY_NO_QUEUE) {
+        size_t number = (size_t)(region - player->medley->regions);
+        player->ledger->closes_ns[number][player->rank] = player_now_ns();
         int code = moot_queue_close(player->m);
         player->over |= is_out(code);
         if (code != MOOT_OK && code != MOOT_ERR_NO_CANDIDATE && !player->over) {

@@ -13,6 +13,7 @@ const struct medley_recipe *player_recipe(const struct medley_player *player,
                                           uint32_t task);
 bool player_is_of(const struct medley_player *player, uint64_t ranks);
 void player_nap(uint64_t ns);
+uint64_t player_now_ns(void);
 
 /* The bytes are the task's result, and all of them. */
 bool player_is_intact(const struct medley_recipe *recipe, const void *data,

@@ -27,6 +27,7 @@ struct player {
     uint32_t rank, wrong;
     moot_kernel_id kernel, side;
     moot_task handles[TASKS];
+    moot_hash first; /* task 0 */
     size_t bytes_half;
 };
 
@@ -112,6 +113,10 @@ static void meet(struct player *player, uint32_t task)
                      : moot_task_name(player->m, &spec, &player->handles[task]);
     if (code != MOOT_OK) {
         say_wrong(player, task, moot_err_name(code));
+    }
+    moot_task_info info;
+    if (task == 0 && moot_task_info(player->m, player->handles[0], &info) == MOOT_OK) {
+        player->first = info.hash;
     }
 }
 
@@ -233,6 +238,16 @@ static void look_at_memory(struct player *player, uint32_t task)
                 HANDLES_MAX);
 }
 
+/* All ranks have closed it long ago, and have no handle of its tasks. */
+static void look_at_first_scope(struct player *player)
+{
+    moot_task task = {0};
+    if (moot_barrier(player->m) != MOOT_OK ||
+        moot_task_find(player->m, &player->first, &task) != MOOT_ERR_SCOPE_CLOSED) {
+        say_wrong(player, 0, "a scope has not ended");
+    }
+}
+
 uint32_t steady_play(const struct steady *steady, moot *m)
 {
     struct player player = {
@@ -259,6 +274,9 @@ uint32_t steady_play(const struct steady *steady, moot *m)
     }
     for (uint32_t task = TASKS - REACH; task < TASKS && player.wrong == 0; task++) {
         part(&player, task);
+    }
+    if (player.wrong == 0) {
+        look_at_first_scope(&player);
     }
     int code = moot_close(m);
     player.m = NULL;
