@@ -373,11 +373,13 @@ static const struct medley_region *region_of(const struct medley_player *player,
     return NULL;
 }
 
-/* Whoever collects must not wait for what it collects. */
-static bool collects(const struct medley_player *player, uint32_t task)
+/* Whoever collects must not wait for what it collects, nor for others, who may wait for
+ * that.  A custom queue is asked to let go of what is waited for itself. */
+static bool collects(const struct medley_player *player, uint32_t task,
+                     enum medley_queue how)
 {
     const struct medley_region *region = region_of(player, task);
-    return region != NULL && region->queues[player->rank] == MEDLEY_BULK;
+    return region != NULL && region->queues[player->rank] == how;
 }
 
 /* --- Other lanes ------------------------------------------------------------------ */
@@ -451,11 +453,13 @@ static void play_task(struct medley_player *player, uint32_t task)
     if (player->medley->tasks[task].let_go) {
         let_go(player, task);
     }
-    if (word % 4 == 0 && !collects(player, task)) {
-        uint32_t back = (uint32_t)(word >> 8) % MEDLEY_REACH;
+    bool bulk = collects(player, task, MEDLEY_BULK);
+    bool custom = collects(player, task, MEDLEY_CUSTOM);
+    if (word % 4 == 0 && !bulk) {
+        uint32_t back = custom ? 0 : (uint32_t)(word >> 8) % MEDLEY_REACH;
         look_back(player, task > back ? task - back : task);
     }
-    if (player->medley->base.lets_go && task >= FAR_BEHIND && !collects(player, task)) {
+    if (player->medley->base.lets_go && task >= FAR_BEHIND && !bulk && !custom) {
         look_back(player, task - FAR_BEHIND);
         let_go(player, task - FAR_BEHIND);
     }
