@@ -6,7 +6,9 @@
  * as well as hashes, so that another order is a difference too.
  *
  * The rank that finds a difference asks on for a few gossip periods before it speaks:
- * the report is worth more when it can say on which side every rank stands.
+ * the report is worth more when it can say on which side every rank stands.  Then it
+ * tells the lowest rank, which declares the first that it hears of to all: so programs
+ * that differ in many places fail with the same story everywhere.
  */
 #include "consensus/gossip/gossip_private.h"
 
@@ -69,6 +71,7 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
 static void put_mine(struct core *core)
 {
     assert(core->gossip.difference.found);
+    core->gossip.difference.ends_here = false;
     static const moot_hash nothing = {{0}};
     struct difference *difference = &core->gossip.difference;
     const struct lane_record *lane = difference->lane < core->gossip.lane_count
@@ -76,6 +79,7 @@ static void put_mine(struct core *core)
                                          : NULL;
     if (lane == NULL || difference->position > lane->len) {
         put_on_side(core, core->rank, &nothing, NULL);
+        difference->ends_here = !core->step.closed;
         return;
     }
     /* In strict mode all have records. */
@@ -90,6 +94,14 @@ static void put_mine(struct core *core)
     }
 }
 
+static void forget_sides(struct difference *difference)
+{
+    for (uint32_t i = 0; i < difference->side_count; i++) {
+        rankset_release(&difference->side[i].ranks);
+    }
+    difference->side_count = 0;
+}
+
 /* Of two in a lane the earlier one counts, with what is heard of it from then on. */
 static void found(struct core *core, uint32_t lane, uint64_t position)
 {
@@ -99,10 +111,7 @@ static void found(struct core *core, uint32_t lane, uint64_t position)
     if (difference->found && !earlier) {
         return;
     }
-    for (uint32_t i = 0; i < difference->side_count; i++) {
-        rankset_release(&difference->side[i].ranks);
-    }
-    difference->side_count = 0;
+    forget_sides(difference);
     difference->found = true;
     difference->lane = lane;
     difference->position = position;
@@ -148,16 +157,38 @@ void strict_on_hashes(struct core *core, uint32_t from,
     }
 }
 
+/* All that the peer says it has spawned is known to equal ours.  (That none of its
+ * announcements waits to be compared does not say so: some may be under way.) */
+static bool all_agrees(const struct core *core, const struct peer *peer)
+{
+    uint64_t agreed = 0;
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        agreed += roll_agreed(core, &core->gossip.lanes[i], peer->rank);
+    }
+    return agreed == peer->state.len || MUTANT(STRICTEARLY);
+}
+
+/* The rank's roll ends before that place; of another there is nothing to be said. */
+static void put_there(struct core *core, uint32_t lane, uint64_t position,
+                      uint32_t rank)
+{
+    static const moot_hash nothing = {{0}};
+    const struct difference *difference = &core->gossip.difference;
+    bool there = lane == difference->lane && position == difference->position;
+    if (difference->found && (there || MUTANT(STRICTSHORT))) {
+        put_on_side(core, rank, &nothing, NULL);
+    }
+}
+
 /* A closed peer whose roll, all of which we know, ends before ours. */
 static void see_short_rolls(struct core *core)
 {
-    static const moot_hash nothing = {{0}};
     for (uint32_t k = 0; k < core->state.known_count; k++) {
         const struct peer *peer = core->state.known[k];
         uint32_t rank = peer->rank;
         if (rank == core->rank || !rankset_has(&core->members, rank) ||
             !peer->state.closed || !roll_resolved(core, rank) ||
-            peer->state.len >= core->gossip.roll_len) {
+            !all_agrees(core, peer) || peer->state.len >= core->gossip.roll_len) {
             continue;
         }
         for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
@@ -165,7 +196,7 @@ static void see_short_rolls(struct core *core)
             uint64_t agreed = roll_agreed(core, lane, rank);
             if (agreed < lane->len) {
                 found(core, i, agreed + 1);
-                put_on_side(core, rank, &nothing, NULL);
+                put_there(core, i, agreed + 1, rank);
                 return;
             }
         }
@@ -200,10 +231,23 @@ static void tell(struct core *core, uint32_t to,
     }
 }
 
-static void declare(struct core *core)
+/* What does not match is asked for with the next turn; false if there is nothing. */
+static bool want_again(struct core *core)
 {
-    assert(core->gossip.difference.found && !core->gossip.difference.declared);
-    struct difference *difference = &core->gossip.difference;
+    bool any = false;
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        struct peer *peer = core->state.known[k];
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            peer->announced[i].wanted = false;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* As it stands here. */
+static struct message_diverged said_of(const struct difference *difference)
+{
     struct message_diverged said = {.lane = difference->lane,
                                     .position = difference->position,
                                     .sides = difference->side_count};
@@ -212,10 +256,85 @@ static void declare(struct core *core)
         said.side[i].site = difference->side[i].site;
         said.side[i].ranks = &difference->side[i].ranks;
     }
-    if (!disseminate_is_on(core)) {
-        FOR_MEMBERS(core, rank) { tell(core, rank, &said); }
+    return said;
+}
+
+/* In place of what was found here, if anything was. */
+static void keep_said(struct core *core, const struct message_diverged *said)
+{
+    struct difference *difference = &core->gossip.difference;
+    forget_sides(difference);
+    difference->found = true;
+    difference->lane = said->lane;
+    difference->position = said->position;
+    for (uint32_t i = 0; i < said->sides; i++) {
+        const struct rankset *ranks = said->side[i].ranks;
+        for (uint32_t rank = rankset_next(ranks, 0); rank < core->size;
+             rank = rankset_next(ranks, rank + 1)) {
+            put_on_side(core, rank, &said->side[i].hash, said->side[i].site);
+        }
     }
-    strict_on_diverged(core, core->rank, &said);
+}
+
+/* This is it, for this rank and all below. */
+static void declare(struct core *core)
+{
+    assert(core->gossip.difference.found && !core->gossip.difference.declared);
+    core->gossip.difference.declared = true;
+    const struct message_diverged said = said_of(&core->gossip.difference);
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        tell(core, core->gossip.children[i], &said);
+    }
+    struct core_output *output = out_add(core, CORE_OUT_DIVERGED, NULL);
+    if (output != NULL) {
+        output->u.diverged = said;
+    }
+}
+
+/* The lowest declares what it hears of first, its own or another's. */
+static void pass_up(struct core *core, const struct message_diverged *said)
+{
+    tell(core, core->gossip.parent, said);
+    core->gossip.difference.passed_on_in = core->epoch;
+}
+
+/* It was found when all rested here, and this rank has come further since: to where
+ * others may have spawned the same. */
+static bool is_stale(const struct core *core)
+{
+    const struct difference *difference = &core->gossip.difference;
+    const struct lane_record *lane = difference->lane < core->gossip.lane_count
+                                         ? &core->gossip.lanes[difference->lane]
+                                         : NULL;
+    return difference->ends_here && lane != NULL && difference->position <= lane->len &&
+           !MUTANT(STRICTSTALE);
+}
+
+static void look_again(struct core *core)
+{
+    forget_sides(&core->gossip.difference);
+    core->gossip.difference.found = false;
+    core->gossip.ends_here = false;
+    (void)want_again(core);
+}
+
+static void found_long_ago(struct core *core)
+{
+    if (is_stale(core)) {
+        look_again(core);
+        return;
+    }
+    const struct message_diverged said = said_of(&core->gossip.difference);
+    if (core->gossip.parent == NOBODY || MUTANT(STRICTALONE)) {
+        declare(core);
+    } else {
+        pass_up(core, &said);
+    }
+}
+
+static bool is_passed_on(const struct core *core)
+{
+    return core->gossip.difference.passed_on_in == core->epoch;
 }
 
 void strict_turn(struct core *core)
@@ -225,28 +344,33 @@ void strict_turn(struct core *core)
     }
     ask_for_hashes(core);
     see_short_rolls(core);
-    if (core->gossip.difference.found &&
+    if (core->gossip.difference.found && !is_passed_on(core) &&
         core->now_ns >= core->gossip.difference.declare_ns) {
-        declare(core);
+        found_long_ago(core);
     }
+}
+
+static bool has_unasked(const struct core *core)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        const struct peer *peer = core->state.known[k];
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            any = any || !peer->announced[i].wanted;
+        }
+    }
+    return any;
 }
 
 bool strict_all_rest(struct core *core)
 {
     assert(core->options.mode == CORE_STRICT);
     if (core->gossip.ends_here) {
-        return false;
+        return (core->gossip.difference.found || has_unasked(core)) &&
+               !MUTANT(STRICTHASTY);
     }
-    bool any = false;
-    for (uint32_t k = 0; k < core->state.known_count; k++) {
-        struct peer *peer = core->state.known[k];
-        for (uint32_t i = 0; i < peer->announced_count; i++) {
-            peer->announced[i].wanted = false; /* asked for with the next turn */
-            any = true;
-        }
-    }
-    core->gossip.ends_here = any;
-    return any;
+    core->gossip.ends_here = want_again(core);
+    return core->gossip.ends_here;
 }
 
 bool strict_settled(const struct core *core)
@@ -254,15 +378,7 @@ bool strict_settled(const struct core *core)
     if (core->options.mode != CORE_STRICT || core->gossip.difference.declared) {
         return true;
     }
-    for (uint32_t k = 0; k < core->state.known_count; k++) {
-        const struct peer *peer = core->state.known[k];
-        for (uint32_t i = 0; i < peer->announced_count; i++) {
-            if (!peer->announced[i].wanted) {
-                return false;
-            }
-        }
-    }
-    return !core->gossip.difference.found;
+    return !has_unasked(core) && !core->gossip.difference.found;
 }
 
 uint64_t strict_deadline(const struct core *core)
@@ -271,44 +387,33 @@ uint64_t strict_deadline(const struct core *core)
         return CORE_NEVER;
     }
     if (core->gossip.difference.found) {
-        return core->gossip.difference.declare_ns;
+        return is_passed_on(core) ? CORE_NEVER : core->gossip.difference.declare_ns;
     }
     uint64_t rested_ns = core->step.idle_since_ns + core->options.gossip_period_ns;
-    for (uint32_t k = 0; k < core->state.known_count; k++) {
-        if (core->step.idle && core->state.known[k]->announced_count > 0 &&
-            rested_ns > core->now_ns) {
-            return rested_ns;
-        }
+    if (!core->step.idle || !has_unasked(core) ||
+        (rested_ns <= core->now_ns && MUTANT(STRICTIDLE))) {
+        return CORE_NEVER;
     }
-    return CORE_NEVER;
-}
-
-/* Among many it goes along the tree, both ways from where it was found. */
-static void pass_on(struct core *core, uint32_t from,
-                    const struct message_diverged *diverged)
-{
-    if (core->gossip.parent != NOBODY && core->gossip.parent != from) {
-        tell(core, core->gossip.parent, diverged);
-    }
-    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
-        if (core->gossip.children[i] != from) {
-            tell(core, core->gossip.children[i], diverged);
-        }
-    }
+    return rested_ns > core->now_ns ? rested_ns : core->now_ns;
 }
 
 void strict_on_diverged(struct core *core, uint32_t from,
                         const struct message_diverged *diverged)
 {
-    if (core->gossip.difference.declared) {
+    if (core->options.mode != CORE_STRICT) {
+        core->stats.refused++;
         return;
     }
-    core->gossip.difference.declared = true;
-    if (disseminate_is_on(core)) {
-        pass_on(core, from, diverged);
-    }
-    struct core_output *output = out_add(core, CORE_OUT_DIVERGED, NULL);
-    if (output != NULL) {
-        output->u.diverged = *diverged;
+    const bool from_above = from == core->gossip.parent;
+    if (core->gossip.difference.declared) {
+        const struct message_diverged said = said_of(&core->gossip.difference);
+        if (!from_above && !MUTANT(STRICTMUTE)) {
+            tell(core, from, &said);
+        }
+    } else if (from_above || core->gossip.parent == NOBODY) {
+        keep_said(core, diverged);
+        declare(core);
+    } else {
+        tell(core, core->gossip.parent, diverged);
     }
 }

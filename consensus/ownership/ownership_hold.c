@@ -256,10 +256,10 @@ static void hold_bounds(const struct core *core)
         const struct requests *requests = task->requests;
         const uint64_t bound = requests_bound(requests);
         assert(requests->bound_at <= bounds->count);
-        /* A task that it holds itself it claims as soon as it may; one that reports
-         * have decided it is not asked to yield. */
-        bool elsewhere = core->step.closed || task->held ||
-                         (!task->finder && !chair_has_holder(core, task));
+        /* Outside repair mode no bound decides.  A task that it holds itself it claims
+         * as soon as it may; one that reports have decided it is not asked to yield. */
+        bool elsewhere = core->options.mode != CORE_REPAIR || core->step.closed ||
+                         task->held || (!task->finder && !chair_has_holder(core, task));
         if (task->rec != NOBODY && !task->finder) {
             continue;
         }

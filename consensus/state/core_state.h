@@ -134,9 +134,12 @@ struct held {
 
 struct difference {
     bool found, declared;
+    bool ends_here; /* found where this rank, which had not closed, rested before it */
     uint32_t lane;
     uint64_t position;
     uint64_t declare_ns;
+    uint64_t
+        passed_on_in; /* the view in which it went up to who declares it; 0: none */
     uint32_t side_count;
     struct {
         moot_hash hash;

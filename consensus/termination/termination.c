@@ -306,10 +306,13 @@ static void act(struct core *core, const struct message_pollr *sum,
 {
     assert(core->termination.poll.asker == NOBODY && sum->resting);
     bool trust = core->options.mode == CORE_TRUST, passive = sum->passive;
+    /* In strict mode that ends waits: not while a lane may go on by itself. */
+    bool yields = core->options.mode == CORE_REPAIR ||
+                  (!trust && (passive || MUTANT(STRICTPOLLS)));
     bool acted =
         (passive && adjourn_if_all_closed(core, sum)) ||
         (MUTANT(NOTFOUND) && passive && fail_least_orphans(core, sum, orphan)) ||
-        (!trust && yield_undecided(core, sum)) ||
+        (yields && yield_undecided(core, sum)) ||
         (!trust && passive && fail_least_orphans(core, sum, orphan));
     bool chased = !acted && !trust && chase_cycle(core, sum);
     core->termination.poll.matched = false;
@@ -393,7 +396,8 @@ static void finish_round(struct core *core)
         poll->next_ns = core->now_ns;
     } else {
         act(core, &sum, &orphan);
-        pause(core, POLL_PAUSE_MAX_NS);
+        bool going = core->options.mode == CORE_STRICT && !sum.passive; /* by itself */
+        pause(core, going ? soon_ns(core) : POLL_PAUSE_MAX_NS);
     }
 }
 
