@@ -44,7 +44,7 @@ const struct verb verb_sim = {
         "  --bandwidth RATE  --link-bandwidth RATE   such as 1GB, 10Gbit, none\n"
         "  --step T  --workers N\n"
         "  --ask-delay T  --gossip-period T  --vote-timeout T  --voters N\n"
-        "  --crashes N\n"
+        "  --crashes N  --divergence repair|strict|trust   (MOOT_DIVERGENCE)\n"
         "  --heartbeat T  --suspect T  --lease T  --quorum-wait T\n"
         "  --direct-max N      where T may be auto: ask-delay, vote-timeout, suspect\n"
         "  --trace             says what happens, sentence by sentence\n"

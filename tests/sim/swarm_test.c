@@ -133,6 +133,11 @@ static const struct {
     {{.tasks = 40, .sparing = true, .cancels = true}, 40},
     {{.tasks = 40, .narrow = true, .sparing = true}, 100},
     {{.tasks = 60, .narrow = true, .agree = true}, 60},
+    {{.tasks = 12, .mode = CORE_STRICT}, 300},
+    {{.tasks = 40, .mode = CORE_STRICT}, 150},
+    {{.tasks = 30, .mode = CORE_STRICT, .agree = true}, 60},
+    {{.tasks = 30, .mode = CORE_STRICT, .direct_max = 1}, 60},
+    {{.tasks = 40, .mode = CORE_TRUST, .agree = true}, 60},
     {{.tasks = 12, .cancels = true}, 400},
     {{.tasks = 60, .cancels = true}, 100},
     {{.tasks = 40, .cancels = true, .drops = true}, 40},
@@ -218,6 +223,12 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->lots = true;
         } else if (strcmp(word, "--sparing") == 0) {
             good = flag = job->sparing = true;
+        } else if (strcmp(word, "--strict") == 0) {
+            job->mode = CORE_STRICT;
+            good = flag = true;
+        } else if (strcmp(word, "--trust") == 0) {
+            job->mode = CORE_TRUST;
+            good = flag = true;
         } else if (strcmp(word, "--narrow") == 0) {
             good = flag = job->narrow = true;
         } else if (strcmp(word, "--cancels") == 0) {

@@ -65,7 +65,7 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .size = sim->program->rank_count,
         .uids = sim->uids,
         .epoch = 1,
-        .mode = CORE_REPAIR,
+        .mode = weather->mode,
         .voters = weather->voters,
         .crashes = sim_crashes(sim),
         .vote_timeout_ns = weather->vote_timeout_ns,

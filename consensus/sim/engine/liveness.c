@@ -9,7 +9,9 @@ enum {
     ASK_PUSHED_DELAYS = 20,
     ASK_BUSY_DELAYS = 100,
     ASK_BUSY_MORE_NS = 1000000,
-    QUIET_PERIODS = 26 + 4
+    QUIET_PERIODS = 26 + 4,
+    STRICT_PERIODS = 1 + 5,
+    TURN_PERIODS = 4 * 4 /* a round and three more, each four periods late */
 };
 
 static uint64_t most_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -117,6 +119,18 @@ void liveness_open(struct sim *sim)
     sim->slowest_ppm = slowest_ppm(sim);
 }
 
+/* What strict mode takes beside a second QUIET.  Rolls are compared by turns among many
+ * (G3), each as late as it may be. */
+static uint64_t strict_more_ns(const struct sim *sim, uint64_t round_ns)
+{
+    uint64_t turns = 0;
+    for (uint32_t reach = 1; levels(sim) > 1 && reach < rank_count(sim); reach *= 2) {
+        turns++;
+    }
+    return (STRICT_PERIODS + TURN_PERIODS * turns) * sim->weather.gossip_period_ns +
+           3 * round_ns;
+}
+
 uint64_t liveness_bound_ns(const struct sim *sim)
 {
     const struct sim_weather *weather = &sim->weather;
@@ -126,8 +140,10 @@ uint64_t liveness_bound_ns(const struct sim *sim)
         ASK_BUSY_DELAYS * weather->ask_delay_ns + ASK_BUSY_MORE_NS;
     uint64_t quiet_ns =
         (QUIET_PERIODS + levels(sim)) * weather->gossip_period_ns + 4 * round_ns;
+    uint64_t strict_ns =
+        weather->mode == CORE_STRICT ? quiet_ns + strict_more_ns(sim, round_ns) : 0;
     uint64_t resending_ns = sim->harmed ? 2 * sim->link_options.rto_max_ns : 0;
-    uint64_t bound_ns = asking_ns + quiet_ns + resending_ns;
+    uint64_t bound_ns = asking_ns + quiet_ns + strict_ns + resending_ns;
     if (sim->options.storm != NULL) {
         bound_ns += views_ns(sim, round_ns);
     }

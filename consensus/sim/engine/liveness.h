@@ -21,6 +21,8 @@
  *   quiet       26 T_gossip, one for each level of the tree, and 2 polls of 2 R; then
  *               4 T_gossip, as rounds that fail are repeated at growing distances
  *   resending   2 T_rto at its longest, on a wire that loses frames
+ *   strict      6 T_gossip to ask for hashes and to collect, 3 R, quiet once more, and
+ * in a large view 16 T_gossip log2 N
  *
  * all of it as the slowest clock counts.  What waits for its turn on a wire that
  * carries only so many bytes a second (bandwidth.c) is a fault until it has arrived.

@@ -355,6 +355,21 @@ static void carry_met(struct host *host, const struct core_output *output)
     sim_see(host->sim, &sight);
 }
 
+static void carry_diverged(struct host *host, const struct core_output *output)
+{
+    if (host->diverged || host->sim->weather.mode != CORE_STRICT) {
+        contract(host, output, "tells of a difference again, or of one to be repaired");
+    }
+    host->diverged = true;
+    struct sight sight =
+        host_sight(host, SIGHT_DIVERGED, host->sim->program->task_count);
+    sight.diverged = &output->u.diverged;
+    sight.lane = output->u.diverged.lane;
+    sight.code = (int32_t)output->u.diverged.position;
+    sim_see(host->sim, &sight);
+    lane_cut(host, MOOT_ERR_DIVERGED);
+}
+
 void carry(struct host *host, const struct core_output *output,
            const struct core_event *event)
 {
@@ -405,8 +420,10 @@ void carry(struct host *host, const struct core_output *output,
     case CORE_OUT_MET:
         carry_met(host, output);
         break;
-    case CORE_OUT_REFUSE:
     case CORE_OUT_DIVERGED:
+        carry_diverged(host, output);
+        break;
+    case CORE_OUT_REFUSE:
     default:
         contract(host, output, "was not expected in this mode");
         break;

@@ -175,6 +175,8 @@ uint32_t sim_voters(const struct sim *sim) { return sim->weather.voters; }
 
 uint32_t sim_crashes(const struct sim *sim) { return sim->weather.crashes; }
 
+enum core_mode sim_mode(const struct sim *sim) { return sim->weather.mode; }
+
 uint64_t sim_lease_ns(const struct sim *sim) { return sim->weather.lease_ns; }
 
 uint32_t sim_direct_max(const struct sim *sim)

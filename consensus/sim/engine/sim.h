@@ -16,8 +16,8 @@
  * plan also kills, restarts, pauses and slows ranks, and skews their clocks.
  * Membership is fixed, and nobody is ever suspected, except in a *storm* (storm.h).
  * Scopes begin and end with the program's phases; what a newcomer would do in one that
- * is over is refused, and its program goes on.  The modes other than repair are not
- * drawn.
+ * is over is refused, and its program goes on.  In strict mode the waits of a rank that
+ * is told where programs differ end so, and its program goes on.
  */
 #ifndef CONSENSUS_SIM_ENGINE_SIM_H
 #define CONSENSUS_SIM_ENGINE_SIM_H
@@ -102,7 +102,8 @@ enum sight_type {
     SIGHT_MET,      /* rank learns that it is over, with code, and who came: members */
     SIGHT_BLAME,    /* rank's core is told that peer died of task by its own fault */
     SIGHT_SUSPECT,  /* ... that it may have */
-    SIGHT_PAUSE /* the kernel of task, which rank runs, begins to wait for a child */
+    SIGHT_PAUSE,   /* the kernel of task, which rank runs, begins to wait for a child */
+    SIGHT_DIVERGED /* rank is told where programs differ, in strict mode */
 };
 
 struct sight {
@@ -120,7 +121,8 @@ struct sight {
     uint32_t chain_count;
     uint64_t epoch; /* VIEW */
     const struct rankset *members;
-    uint64_t meeting; /* MEET, MET: its number */
+    uint64_t meeting;                        /* MEET, MET: its number */
+    const struct message_diverged *diverged; /* DIVERGED */
 };
 
 struct sim;
@@ -140,6 +142,7 @@ const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
 uint64_t sim_uid(const struct sim *sim, uint32_t rank);
 uint32_t sim_voters(const struct sim *sim);  /* K */
 uint32_t sim_crashes(const struct sim *sim); /* so many deaths end a task */
+enum core_mode sim_mode(const struct sim *sim);
 uint64_t sim_lease_ns(const struct sim *sim);
 uint32_t sim_direct_max(const struct sim *sim);     /* larger views have a committee */
 const struct plan *sim_plan(const struct sim *sim); /* NULL: no faults */
@@ -190,7 +193,8 @@ struct sim_weather {
     /* Bytes a second that each rank sends, and gets, and that each ordered pair of them
      * carries, at most; 0: any. */
     uint64_t bandwidth, link_bandwidth;
-    uint32_t together; /* stubs that a step registers, at most; 0: one */
+    uint32_t together;   /* stubs that a step registers, at most; 0: one */
+    enum core_mode mode; /* MOOT_DIVERGENCE; not drawn, repair */
     uint32_t voters;
     uint32_t crashes; /* core_options of that name; drawn is what a job counts */
     /* Under a storm only: core_options of the same names. */

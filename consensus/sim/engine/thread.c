@@ -297,6 +297,14 @@ static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want
     sim_see(host->sim, &sight);
 }
 
+/* What a wait ends with that begins now, whatever it waits for. */
+static int32_t cut_code(const struct host *host)
+{
+    return host->no_quorum  ? MOOT_ERR_NO_QUORUM
+           : host->diverged ? MOOT_ERR_DIVERGED
+                            : MOOT_OK;
+}
+
 static void begin_wait(struct host *host, uint32_t lane,
                        const struct program_step *step)
 {
@@ -304,8 +312,8 @@ static void begin_wait(struct host *host, uint32_t lane,
     bool timed = step->op == PROGRAM_POLL;
     state->state = LANE_WAITS;
     state->wait = step->op == PROGRAM_WAIT_ANY ? 0 : ++host->waits_begun;
-    state->cut = host->no_quorum ? MOOT_ERR_NO_QUORUM : MOOT_OK;
-    host->woken |= host->no_quorum;
+    state->cut = cut_code(host);
+    host->woken |= state->cut != MOOT_OK;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         host->records[step->tasks.items[i]].verdict = MOOT_OK; /* of an earlier wait */
         show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
@@ -328,9 +336,9 @@ static void begin_meet(struct host *host, uint32_t lane,
 {
     struct sim_thread *state = &host->lanes[lane];
     state->state = LANE_WAITS;
-    state->cut = host->no_quorum ? MOOT_ERR_NO_QUORUM : MOOT_OK;
-    host->woken |= host->no_quorum || host->met;
-    if (!host->meets && !host->no_quorum) {
+    state->cut = cut_code(host);
+    host->woken |= state->cut != MOOT_OK || host->met;
+    if (!host->meets && state->cut == MOOT_OK) {
         host->meets = true;
         host->meetings++;
         struct sight sight =

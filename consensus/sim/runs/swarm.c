@@ -8,7 +8,8 @@
 
 #define CALM_ASK_NS UINT64_C(1000000000)
 
-/* A barrier of foreign code does not survive a death, and a storm is not about it. */
+/* A barrier of foreign code does not survive a death, and a storm is not about it.  In
+ * strict mode nobody yields to who waits in one. */
 static uint32_t features_of(const struct swarm_job *job)
 {
     uint32_t features = job->features != 0 ? job->features : PROGRAM_ALL;
@@ -18,7 +19,8 @@ static uint32_t features_of(const struct swarm_job *job)
     if (job->poison) {
         features |= PROGRAM_POISON;
     }
-    return job->storm ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
+    bool none = job->storm || job->mode == CORE_STRICT;
+    return none ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
 }
 
 static struct program *make_program(const struct swarm_job *job, uint64_t seed)
@@ -85,6 +87,7 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .poison = job->poison};
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
+    weather->mode = job->mode;
     set_limits(job, seed, weather);
     storm_draw(seed, &request, weather, plan, storm);
 }
@@ -103,6 +106,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct sim_weather weather;
     sim_weather_draw(seed, job->ranks, &weather);
     weather.direct_max = job->direct_max;
+    weather.mode = job->mode;
     set_limits(job, seed, &weather);
     struct storm storm = {0};
     struct plan plan;
@@ -175,6 +179,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->sparing) {
         fprintf(to, " --sparing");
+    }
+    if (job->mode != CORE_REPAIR) {
+        fprintf(to, job->mode == CORE_STRICT ? " --strict" : " --trust");
     }
     if (job->narrow) {
         fprintf(to, " --narrow");

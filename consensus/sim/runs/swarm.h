@@ -18,6 +18,7 @@ struct swarm_job {
     bool drops;   /* programs let go of what they have used, and ranks drop it soon */
     bool presses; /* likewise, but what is dropped is what ranks have no room for */
     bool lots;    /* likewise, and where ranks differ task by task */
+    enum core_mode mode;
     bool narrow;  /* in some seeds bytes take time (sim_bandwidth_draw) */
     bool sparing; /* what ranks do for want of memory is drawn (sim_memory_draw) */
     /* Under a storm (with calm: one without faults), the last `newcomers` ranks of the

@@ -14,6 +14,7 @@
 #define SECONDS(n) (UINT64_C(1000000000) * (n))
 #define RATE_MOST UINT64_C(1000000000000000) /* bytes a second */
 enum { SUSPECT_HEARTBEATS = 6, LEASE_HEARTBEATS = 2, STEP_HEARTBEATS = 100 };
+enum { STREAM_MODE = 502, STRICT_PER_MILLE = 100 };
 enum { STREAM_POISONED = 501, POISON_RANKS_MIN = 3, POISONED_PER_MILLE = 125 };
 
 /* --- Settings --------------------------------------------------------------------- */
@@ -21,7 +22,7 @@ enum { STREAM_POISONED = 501, POISON_RANKS_MIN = 3, POISONED_PER_MILLE = 125 };
 static const struct setting {
     const char *name, *what;
     size_t offset;
-    enum { IS_TIME, IS_COUNT, IS_RATE } kind;
+    enum { IS_TIME, IS_COUNT, IS_RATE, IS_MODE } kind;
     bool never;
     uint32_t adapt;
 } settings[] = {
@@ -115,6 +116,20 @@ static size_t format_rate(uint64_t rate, char *text, size_t size)
                                         rate_units[unit].name);
 }
 
+static const char *const mode_names[] = {
+    [CORE_REPAIR] = "repair", [CORE_STRICT] = "strict", [CORE_TRUST] = "trust"};
+
+static bool parse_mode(struct lexer *lexer, uint64_t *out)
+{
+    size_t mode;
+    if (!lex_name(lexer, "mode", mode_names, sizeof(mode_names) / sizeof(*mode_names),
+                  &mode)) {
+        return false;
+    }
+    *out = mode;
+    return true;
+}
+
 bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,
                          struct plan_error *error)
 {
@@ -122,6 +137,9 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
     uint64_t value = CORE_NEVER;
     if (settings[setting].kind == IS_RATE) {
         return trial_rate_parse(word, out, error);
+    }
+    if (settings[setting].kind == IS_MODE) {
+        return parse_mode(&lexer, out);
     }
     if (settings[setting].never && strcmp(word, "never") == 0) {
         *out = value;
@@ -166,6 +184,9 @@ size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *te
     int unit = 0;
     if (settings[setting].kind == IS_RATE) {
         return format_rate(value, text, size);
+    }
+    if (settings[setting].kind == IS_MODE) {
+        return (size_t)snprintf(text, size, "%s", mode_names[value]);
     }
     if (value == CORE_NEVER && settings[setting].never) {
         return (size_t)snprintf(text, size, "never");
@@ -227,6 +248,9 @@ static void apply_settings(const struct trial *trial, struct sim_weather *weathe
                 weather->suspect_ns = SUSPECT_HEARTBEATS * weather->heartbeat_ns;
             }
             continue;
+        }
+        if (settings[i].kind == IS_MODE) {
+            continue; /* mode_of() */
         }
         if (settings[i].kind == IS_COUNT) {
             *(uint32_t *)(void *)field = (uint32_t)trial->settings[i];
@@ -300,6 +324,20 @@ static bool has_poison(const struct trial *trial, uint64_t seed)
             random_chance(&random, POISONED_PER_MILLE));
 }
 
+/* Random programs without faults are strict in one seed of ten. */
+static enum core_mode mode_of(const struct trial *trial, uint64_t seed)
+{
+    if (trial->set[TRIAL_DIVERGENCE]) {
+        return (enum core_mode)trial->settings[TRIAL_DIVERGENCE];
+    }
+    struct random random = random_stream(seed, STREAM_MODE);
+    bool strict = random_chance(&random, STRICT_PER_MILLE);
+    return trial->workload.kind == WORKLOAD_RANDOM && trial->faults == TRIAL_NONE &&
+                   strict && !trial->steady
+               ? CORE_STRICT
+               : CORE_REPAIR;
+}
+
 /* Weather, storm and plan; true if there is a storm, which the caller then releases. */
 static bool set_scene(const struct trial *trial, uint64_t seed,
                       struct sim_weather *weather, struct storm *storm,
@@ -325,6 +363,7 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
         sim_bandwidth_draw(seed, weather);
     }
     apply_settings(trial, weather);
+    weather->mode = mode_of(trial, seed);
     if (trial->faults == TRIAL_NONE) {
         return false;
     }
@@ -360,11 +399,13 @@ void trial_draw_plan(const struct trial *trial, uint64_t seed, struct plan *out)
 
 /* --- The program ----------------------------------------------------------------- */
 
-/* A barrier of foreign code does not survive a death. */
+/* A barrier of foreign code does not survive a death; and in strict mode nobody yields
+ * to who is parked in it. */
 static struct program *make_program(const struct trial *trial, uint64_t seed,
                                     struct script_error *error)
 {
-    if (trial->workload.kind != WORKLOAD_RANDOM || trial->faults == TRIAL_NONE) {
+    bool barriers = trial->faults == TRIAL_NONE && mode_of(trial, seed) != CORE_STRICT;
+    if (trial->workload.kind != WORKLOAD_RANDOM || barriers) {
         return workload_program(&trial->workload, seed, rank_count(trial), trial->tasks,
                                 error);
     }
@@ -419,6 +460,12 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
 {
     if (!check_detection(trial, error)) {
         return false;
+    }
+    uint64_t mode = trial->set[TRIAL_DIVERGENCE] ? trial->settings[TRIAL_DIVERGENCE]
+                                                 : (uint64_t)CORE_REPAIR;
+    if (mode != CORE_REPAIR && trial->faults != TRIAL_NONE) {
+        return refuse(error, "--divergence %s goes with --faults none",
+                      mode_names[mode]);
     }
     struct plan_error plan_error;
     if (trial->plan != NULL &&

@@ -23,7 +23,7 @@ enum trial_faults {
 /* What of the weather may be fixed.
  * X(name, "text", field, kind, 1 if it may be "never" or, a rate, "none", what `auto`
  *   has the core adapt or 0, "what it is"); a kind is 0 for a time, 1 for a count, and
- * 2 for a rate in bytes a second, of which 0 is "none" */
+ * 2 for a rate in bytes a second, of which 0 is "none", 3 for a mode of the core */
 #define TRIAL_SETTINGS(X)                                                              \
     X(LATENCY, "latency", latency_ns, 0, 0, 0, "what every message takes")             \
     X(JITTER, "jitter", jitter_ns, 0, 0, 0, "what it takes beyond that, at most")      \
@@ -43,6 +43,7 @@ enum trial_faults {
       "the least between two tellings of a roll")                                      \
     X(VOTE_TIMEOUT, "vote-timeout", vote_timeout_ns, 0, 1, CORE_ADAPT_VOTE,            \
       "MOOT_VOTE_TIMEOUT")                                                             \
+    X(DIVERGENCE, "divergence", mode, 3, 0, 0, "MOOT_DIVERGENCE")                      \
     X(VOTERS, "voters", voters, 1, 0, 0, "MOOT_VOTERS")                                \
     X(CRASHES, "crashes", crashes, 1, 0, 0, "MOOT_CRASHES")                            \
     X(DIRECT_MAX, "direct-max", direct_max, 1, 0, 0,                                   \
