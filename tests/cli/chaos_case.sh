@@ -107,11 +107,11 @@ shrink() {
     done
     # shellcheck disable=SC2046 # words are meant to split
     drop $("$chaos" --features)
-    kept=''
+    kept='' dropped=''
     for feature in $("$chaos" --features); do
-        case $small: in *:no-$feature:*) ;; *) kept=$kept${kept:+,}$feature ;; esac
+        case $small: in *:no-$feature:*) dropped=1 ;; *) kept=$kept${kept:+,}$feature ;; esac
     done
-    small=$(echo "$small" | sed 's/:no-[^:]*//g')${kept:+:only=$kept}
+    [ -z "$dropped" ] || small=$(echo "$small" | sed 's/:no-[^:]*//g'):only=$kept
     deadline=$(($(date +%s) + 60)) again=0
     for turn in 1 2 3 4 5; do
         fails "$small" 1 && again=$((again + 1))

@@ -240,6 +240,11 @@ static bool is_short(const struct court *court)
     return court->chaos->memory.rank >= 0;
 }
 
+static bool is_starved(const struct court *court)
+{
+    return court->chaos->memory.rank == (int)court->rank;
+}
+
 /* Some rank is short of memory, and the story of the error says so. */
 static bool got_none(const struct court *court)
 {
@@ -286,6 +291,7 @@ static bool holds(const struct court *court, const char *word, size_t length)
                       {"retried", retried},
                       {"poison", poison},
                       {"short", is_short},
+                      {"starved", is_starved},
                       {"got-none", got_none},
                       {"stopped", stopped},
                       {"minority", minority}};

@@ -93,7 +93,7 @@ static bool fails_yet(const struct recipe *recipe, uint32_t round, uint32_t task
     }
     uint32_t run = (*attempts)++;
     bool fails = recipe->fails || run < recipe->failures;
-    if (!fails || run == CHAOS_RETRIES) {
+    if (fails && run == CHAOS_RETRIES) {
         *attempts = 0; /* its end: after a death it may run here again */
     }
     return fails;
@@ -139,6 +139,7 @@ static int run_task(moot_call *call, void *user)
         return MOOT_ERR_NO_MEMORY;
     }
     fill_output(out, recipe, chaos_combine(recipe, task, inputs));
+    player.attempts[args[0] % PLAYER_ROUNDS_KEPT][task] = 0;
     return MOOT_OK;
 }
 

@@ -250,10 +250,11 @@ void strand_meet(struct strand *strand, uint32_t task)
             compare_hash(strand, &told, task);
         }
     }
-    if (code != MOOT_OK) {
+    /* Through a queue the error may be another task's, which goes up with this one. */
+    if (code != MOOT_OK && (strand->queues == 0 || player_is_out(code))) {
         player_note(task, code, 0);
-        player.over |= player_is_out(code);
     }
+    player.over |= player_is_out(code);
     if (strand->handles[task].id == 0 && !player.over) {
         make_wish(strand, task, &wish);
         code = name_or_find(strand, &wish, task, &strand->handles[task]);
