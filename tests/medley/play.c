@@ -374,7 +374,8 @@ static const struct medley_region *region_of(const struct medley_player *player,
 }
 
 /* Whoever collects must not wait for what it collects, nor for others, who may wait for
- * that.  A custom queue is asked to let go of what is waited for itself. */
+ * that.  A custom queue is asked to let go of what is waited for itself: of the task
+ * that it was given last, after which it has none. */
 static bool collects(const struct medley_player *player, uint32_t task,
                      enum medley_queue how)
 {
@@ -455,7 +456,7 @@ static void play_task(struct medley_player *player, uint32_t task)
     }
     bool bulk = collects(player, task, MEDLEY_BULK);
     bool custom = collects(player, task, MEDLEY_CUSTOM);
-    if (word % 4 == 0 && !bulk) {
+    if (word % 4 == 0 && !bulk && (!custom || player->held[task])) {
         uint32_t back = custom ? 0 : (uint32_t)(word >> 8) % MEDLEY_REACH;
         look_back(player, task > back ? task - back : task);
     }
