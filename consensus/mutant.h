@@ -15,12 +15,9 @@
     X(SUSPECTFREE, "a suspect runs beside other kernels")                              \
     X(STRICTALONE, "who finds a difference declares it, not the lowest rank")          \
     X(STRICTSHORT, "a roll that ends later counts as ending where ranks differ")       \
-    X(STRICTEARLY, "a closed roll ends where its announcements so far end")            \
-    X(STRICTSTALE, "a rank that went on still counts as resting where it was")         \
     X(STRICTHASTY, "waits end before what differs has been looked for")                \
     X(STRICTIDLE, "a rank that has long rested does not look for what differs")        \
     X(STRICTPOLLS, "a rank in a timed wait counts as one that spawns no more")         \
-    X(STRICTMUTE, "who tells of a difference late is not told which was declared")     \
     X(AMNESIA, "a chair that registers a task late claims it although it yielded it")  \
     X(BLOCKEDONLY, "a blocked chair yields without looking at the demand bound")       \
     X(NOBOUND, "the demand bound is not passed on to the inputs of owned tasks")       \

@@ -71,7 +71,6 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
 static void put_mine(struct core *core)
 {
     assert(core->gossip.difference.found);
-    core->gossip.difference.ends_here = false;
     static const moot_hash nothing = {{0}};
     struct difference *difference = &core->gossip.difference;
     const struct lane_record *lane = difference->lane < core->gossip.lane_count
@@ -79,7 +78,6 @@ static void put_mine(struct core *core)
                                          : NULL;
     if (lane == NULL || difference->position > lane->len) {
         put_on_side(core, core->rank, &nothing, NULL);
-        difference->ends_here = !core->step.closed;
         return;
     }
     /* In strict mode all have records. */
@@ -157,17 +155,6 @@ void strict_on_hashes(struct core *core, uint32_t from,
     }
 }
 
-/* All that the peer says it has spawned is known to equal ours.  (That none of its
- * announcements waits to be compared does not say so: some may be under way.) */
-static bool all_agrees(const struct core *core, const struct peer *peer)
-{
-    uint64_t agreed = 0;
-    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
-        agreed += roll_agreed(core, &core->gossip.lanes[i], peer->rank);
-    }
-    return agreed == peer->state.len || MUTANT(STRICTEARLY);
-}
-
 /* The rank's roll ends before that place; of another there is nothing to be said. */
 static void put_there(struct core *core, uint32_t lane, uint64_t position,
                       uint32_t rank)
@@ -188,7 +175,7 @@ static void see_short_rolls(struct core *core)
         uint32_t rank = peer->rank;
         if (rank == core->rank || !rankset_has(&core->members, rank) ||
             !peer->state.closed || !roll_resolved(core, rank) ||
-            !all_agrees(core, peer) || peer->state.len >= core->gossip.roll_len) {
+            peer->state.len >= core->gossip.roll_len) {
             continue;
         }
         for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
@@ -298,32 +285,8 @@ static void pass_up(struct core *core, const struct message_diverged *said)
     core->gossip.difference.passed_on_in = core->epoch;
 }
 
-/* It was found when all rested here, and this rank has come further since: to where
- * others may have spawned the same. */
-static bool is_stale(const struct core *core)
-{
-    const struct difference *difference = &core->gossip.difference;
-    const struct lane_record *lane = difference->lane < core->gossip.lane_count
-                                         ? &core->gossip.lanes[difference->lane]
-                                         : NULL;
-    return difference->ends_here && lane != NULL && difference->position <= lane->len &&
-           !MUTANT(STRICTSTALE);
-}
-
-static void look_again(struct core *core)
-{
-    forget_sides(&core->gossip.difference);
-    core->gossip.difference.found = false;
-    core->gossip.ends_here = false;
-    (void)want_again(core);
-}
-
 static void found_long_ago(struct core *core)
 {
-    if (is_stale(core)) {
-        look_again(core);
-        return;
-    }
     const struct message_diverged said = said_of(&core->gossip.difference);
     if (core->gossip.parent == NOBODY || MUTANT(STRICTALONE)) {
         declare(core);
@@ -407,7 +370,7 @@ void strict_on_diverged(struct core *core, uint32_t from,
     const bool from_above = from == core->gossip.parent;
     if (core->gossip.difference.declared) {
         const struct message_diverged said = said_of(&core->gossip.difference);
-        if (!from_above && !MUTANT(STRICTMUTE)) {
+        if (!from_above) {
             tell(core, from, &said);
         }
     } else if (from_above || core->gossip.parent == NOBODY) {

@@ -134,7 +134,6 @@ struct held {
 
 struct difference {
     bool found, declared;
-    bool ends_here; /* found where this rank, which had not closed, rested before it */
     uint32_t lane;
     uint64_t position;
     uint64_t declare_ns;
