@@ -238,7 +238,7 @@ static const struct killer killers[] = {
     {MUTANT_STRICTALONE, {.ranks = 4, .tasks = 12, .mode = CORE_STRICT}, .seed = 2},
     {MUTANT_STRICTSHORT, {.ranks = 4, .tasks = 12, .mode = CORE_STRICT}, .seed = 24},
     {MUTANT_STRICTIDLE, {.ranks = 4, .tasks = 12, .mode = CORE_STRICT}, .seed = 363},
-    {MUTANT_STRICTPOLLS, {.ranks = 4, .tasks = 12, .mode = CORE_STRICT}, .seed = 1921},
+    {MUTANT_STRICTPOLLS, {.ranks = 4, .tasks = 12, .mode = CORE_STRICT}, .seed = 20},
     {MUTANT_STRICTHASTY, {.ranks = 2, .tasks = 12, .mode = CORE_STRICT}, .seed = 711},
     {MUTANT_SUSPECTMUTE, .bench = "crash_test"},
     {MUTANT_SUSPECTUNTOLD,
