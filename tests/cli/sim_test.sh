@@ -78,6 +78,9 @@ done <<'TABLE'
 --ranks 3 --workload no/such.moot|--workload no/such.moot: No such file or directory$
 --ranks 3 --workload /tmp|--workload /tmp: Is a directory$
 --ranks 3 --lateness soon|--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or pareto:1ms:1.5
+--ranks 3 --bandwidth 10Gb|allowed: none, or B, kB, MB, GB, kbit, Mbit, Gbit a second
+--ranks 3 --faults none --divergence stric|unknown mode "stric"; did you mean "strict"
+--ranks 3 --divergence strict|--divergence strict goes with --faults none
 --ranks 3 --lateness 1ms|--lateness goes with workloads that have phases
 --ranks 3 --faults dorp|unknown fault "dorp"; did you mean "drop"
 --ranks 3 --faults kill:r3@1ms|the plan does not fit 3 ranks: there is no rank 3
@@ -155,6 +158,18 @@ expect ranks_that_agree_never_vote 0 --ranks 8 --workload agree --tasks 2000 \
     --faults none --steady
 says out '^  votes        0$'
 says out '^  gossip .* 0\.[0-9]* bytes per task and peer$'
+
+cat >"$scratch/poison.moot" <<'SCRIPT'
+task a[6] work 100us
+task b work 100us poison
+on all
+    spawn a b
+    wait b
+SCRIPT
+expect a_poisoned_script_kills_two 0 --ranks 5 --workload "$scratch/poison.moot" --faults seed:0
+says out "2 deaths"
+says out "MOOT_ERR_CRASHED"
+expect poison_wants_faults 2 --ranks 5 --workload "$scratch/poison.moot" --faults none
 
 expect skipped_spawns_cost_votes 0 --ranks 8 --workload skip:10% --tasks 400 \
     --faults none --steady

@@ -21,7 +21,8 @@
  *     line    = [ task | section | action ]
  *     task    = "task" NAME [ "[" count "]" ] { "<-" refs | "after" refs | "in" ref
  *               | "work" time | "result" size | "candidates" ranks
- *               | "once" | "idempotent" | "portable" | "hint" | "fails" | "loose" }
+ *               | "once" | "idempotent" | "portable" | "hint" | "fails" | "loose"
+ *               | "poison" }
  *     section = "on" ranks [ "lane" number ]
  *     action  = "spawn" refs [ "chance" chance ] [ "shuffled" ]
  *             | ( "decline" | "cancel" | "wait" | "any" | "fetch" ) refs
@@ -41,7 +42,8 @@
  *           tasks that must have ended before it; both were declared above.  `in` makes
  *           it a child, spawned by another task's kernel, which waits for it and uses
  *           its result unless it is `loose`; a child takes what its parent takes, and
- *           older siblings.  The other words are those of moot_task_spawn(3);
+ *           older siblings.  A task that is `poison` kills the rank that runs it.  The
+ *           other words are those of moot_task_spawn(3);
  *           candidates are among the first 64 ranks.
  * on        says whose program the actions below it are, up to the next `on`.
  * spawn     in the order given, each rank in another if `shuffled`; with a chance, each
@@ -87,6 +89,8 @@ struct script_error {
 /* Reads `size` bytes of text.  NULL, and *error says what is wrong.  Memory that runs
  * out ends the process: scripts are a test tool. */
 struct script *script_parse(const char *text, size_t size, struct script_error *error);
+/* Some of its tasks kill who runs them. */
+bool script_has_poison(const struct script *script);
 void script_free(struct script *script); /* accepts NULL */
 
 /* The program of so many ranks; chances and orders are drawn from the seed.  NULL, and

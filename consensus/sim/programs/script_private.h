@@ -38,7 +38,7 @@ struct script_set {
     uint32_t depth;
     uint32_t work_us, result_bytes;
     uint64_t candidates;
-    bool once, idempotent, portable, hint, fails, loose;
+    bool once, idempotent, portable, hint, fails, loose, poison;
     struct script_place place;
 };
 

@@ -138,12 +138,12 @@ static bool read_candidates(struct script_reader *reader, struct script_set *set
 
 static bool read_flag(struct script_reader *reader, struct script_set *set)
 {
-    static const char *const flags[] = {"once", "idempotent", "portable",
-                                        "hint", "fails",      "loose"};
+    static const char *const flags[] = {"once",  "idempotent", "portable", "hint",
+                                        "fails", "loose",      "poison"};
     static const char allowed[] = "<-, after, in, work, result, candidates, once, "
-                                  "idempotent, portable, hint, fails, loose";
-    bool *fields[] = {&set->once, &set->idempotent, &set->portable,
-                      &set->hint, &set->fails,      &set->loose};
+                                  "idempotent, portable, hint, fails, loose, poison";
+    bool *fields[] = {&set->once,  &set->idempotent, &set->portable, &set->hint,
+                      &set->fails, &set->loose,      &set->poison};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
         if (script_is_word(reader, flags[i])) {
             return *fields[i] = true;

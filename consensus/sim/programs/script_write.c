@@ -24,6 +24,15 @@ struct writer {
     bool laned; /* the script has several lanes */
 };
 
+bool script_has_poison(const struct script *script)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < script->set_count; i++) {
+        any = any || script->sets[i].poison;
+    }
+    return any;
+}
+
 void script_error_set(struct script_error *error, struct script_place place,
                       const char *format, ...)
 {
@@ -151,6 +160,7 @@ static bool write_task(struct writer *writer, const struct script_set *set,
     task->portable = set->portable;
     task->hint = set->hint;
     task->fails = set->fails;
+    task->poison = set->poison;
     task->awaited = set->child && !set->loose;
     begin_list(writer);
     return add_inputs(writer, &set->inputs, index, same, &task->inputs) &&

@@ -319,6 +319,8 @@ static bool has_poison(const struct trial *trial, uint64_t seed)
     bool drawn = trial->faults == TRIAL_DRAWN || trial->faults == TRIAL_STORM;
     struct random random = random_stream(seed, STREAM_POISONED);
     return trial->workload.kind == WORKLOAD_POISON ||
+           (trial->workload.kind == WORKLOAD_SCRIPT &&
+            script_has_poison(trial->workload.script)) ||
            (trial->workload.kind == WORKLOAD_RANDOM && drawn &&
             rank_count(trial) >= POISON_RANKS_MIN &&
             random_chance(&random, POISONED_PER_MILLE));
@@ -473,12 +475,12 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
         return refuse(error, "the plan does not fit %u ranks: %s",
                       (unsigned)rank_count(trial), plan_error.wrong);
     }
-    if (trial->workload.kind == WORKLOAD_POISON && trial->faults == TRIAL_NONE) {
+    const bool always = trial->workload.kind != WORKLOAD_RANDOM; /* then, not drawn */
+    if (always && has_poison(trial, seed) && trial->faults == TRIAL_NONE) {
         return refuse(error, "where ranks die somebody has to notice: not with "
                              "--faults none");
     }
-    if (trial->workload.kind == WORKLOAD_POISON &&
-        rank_count(trial) < POISON_RANKS_MIN) {
+    if (always && has_poison(trial, seed) && rank_count(trial) < POISON_RANKS_MIN) {
         return refuse(error, "of %u ranks poison leaves nobody; it takes %d or more",
                       (unsigned)rank_count(trial), POISON_RANKS_MIN);
     }
