@@ -14,11 +14,11 @@
  * its hash, with all ranks for candidates or, if `owner_plus_one` is not 0, with that
  * rank, which is below 64.  Only memory can lack. */
 bool core_takes_any(const struct core *core, uint32_t owner_plus_one);
-/* What was put aside is in use (options.spare_bytes): a program's spawn is to be refused
- * with NO_MEMORY.  A kernel's is not: others count on its task. */
+/* What was put aside is in use (options.spare_bytes): a program's spawn is to be
+ * refused with NO_MEMORY.  A kernel's is not: others count on its task. */
 bool core_is_short(const struct core *core);
-/* The host has no memory: what was put aside is given back; true: so it is worth another
- * try. */
+/* The host has no memory: what was put aside is given back; true: so it is worth
+ * another try. */
 bool core_give_spare(struct core *core);
 /* The task belongs to a scope that has ended on every rank: nothing is known of it. */
 bool core_forgotten(const struct core *core, const moot_hash *hash);

@@ -176,7 +176,7 @@ struct moot_engine {
     uint32_t sleepers;
     bool driven;                    /* a thread drives; others sleep */
     atomic_uint_fast64_t driven_ns; /* when someone last did */
-    bool silent;  /* the core is stepped no more (engine_starve) */
+    bool silent;                    /* the core is stepped no more (engine_starve) */
     bool hurried; /* by a step, since the core was asked when a turn is due */
     uint64_t turn_ns, looked_ns; /* that, and when it was asked */
     uint64_t chores_due_ns;

@@ -59,9 +59,9 @@ void engine_fail(struct moot *m, int code, const char *format, ...)
 void engine_fail_all(struct moot *m, int code, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* There is no memory to go on with: this rank ends with NO_MEMORY, and says nothing more.
- * Peers take it for dead where the job goes on without a rank that dies; else they end,
- * too (members.h). */
+/* There is no memory to go on with: this rank ends with NO_MEMORY, and says nothing
+ * more. Peers take it for dead where the job goes on without a rank that dies; else
+ * they end, too (members.h). */
 void engine_starve(struct moot *m, const char *format, ...)
     __attribute__((cold, format(printf, 2, 3)));
 

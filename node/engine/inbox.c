@@ -156,8 +156,7 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     }
     struct bulk_in *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL) {
-        engine_starve(m, "no memory to receive from rank %u",
-                        from);
+        engine_starve(m, "no memory to receive from rank %u", from);
         return;
     }
     bulk->message = *message;
@@ -170,7 +169,7 @@ static void expect_bulk(struct moot *m, uint32_t from, const struct message *mes
     if (place == NULL) {
         free(bulk);
         engine_starve(m, "no memory, and no addresses, for a result of %llu bytes",
-                        (unsigned long long)size);
+                      (unsigned long long)size);
         return;
     }
     bulk->next = m->engine.inbox->flying;

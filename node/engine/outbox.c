@@ -314,8 +314,7 @@ static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
 {
     struct bulk_out *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL) {
-        engine_starve(m, "no memory for a transfer to rank %u",
-                        to);
+        engine_starve(m, "no memory for a transfer to rank %u", to);
         return;
     }
     bulk->payload = payload_hold(payload);

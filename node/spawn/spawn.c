@@ -177,10 +177,10 @@ static inline int refusal(struct moot *m, const moot_hash *hash,
                           const struct task_facts *facts)
 {
     bool is_short = core_is_short(m->core) || !pool_relieve(&m->store.pool);
-    int error = is_short && !facts->nested
-                    ? MOOT_ERR_NO_MEMORY
-                    : core_refusal(m->core, hash, facts->reg.inputs,
-                                   facts->reg.input_count);
+    int error =
+        is_short && !facts->nested
+            ? MOOT_ERR_NO_MEMORY
+            : core_refusal(m->core, hash, facts->reg.inputs, facts->reg.input_count);
     const struct task *task = error != MOOT_OK ? core_user(m->core, hash) : NULL;
     return task != NULL && task->held ? MOOT_OK : error;
 }

@@ -213,8 +213,8 @@ struct sim_options {
     const struct plan *plan;           /* NULL: nothing goes wrong */
     const struct storm *storm;         /* NULL: membership is fixed */
     enum sim_canary canary;
-    bool starves; /* allocations may fail in a step: ranks put memory aside, leave when it
-                     is short, and die when that is gone, too */
+    bool starves; /* allocations may fail in a step: ranks put memory aside, leave when
+                     it is short, and die when that is gone, too */
     bool notes;
     const struct sim_watcher *watchers;
     size_t watcher_count;

@@ -47,9 +47,9 @@ struct tally {
     uint64_t vote_messages, vote_bytes, vote_asks; /* of these tasks */
     uint64_t messages[MESSAGE_TYPE_END], bytes[MESSAGE_TYPE_END];
     uint64_t met[MESSAGE_TYPE_END][CORE_STANDING_END]; /* received, by who did */
-    uint64_t rank_messages_most, rank_bytes_most; /* sent by one rank in one run */
-    uint64_t gossip_pairs;                        /* of a task that a rank spawns and a
-                                                     peer of that */
+    uint64_t rank_messages_most, rank_bytes_most;      /* sent by one rank in one run */
+    uint64_t gossip_pairs; /* of a task that a rank spawns and a
+                              peer of that */
     struct tally_spread asks, vote_asks_ns;
     struct tally_spread waits;         /* of lanes, from the call to its end */
     uint64_t wait_errors[TALLY_CODES]; /* of these, by -code */
