@@ -142,7 +142,7 @@ static void on_decision(struct core *core, uint32_t from, struct task_record *ta
 static void on_result(struct core *core, uint32_t from, struct task_record *task,
                       const struct message *message)
 {
-    assert(message->type == MESSAGE_RESULT && from != core->rank);
+    assert(message->type == MESSAGE_RESULT && from != core->rank && task != NULL);
     assert(hash_equal(&task->hash, &message->hash));
     enum graph_taken taken = graph_on_result(core, from, task, message);
     if (taken != GRAPH_REFUSED && message->u.result.handover) {
