@@ -14,7 +14,7 @@
  * its hash, with all ranks for candidates or, if `owner_plus_one` is not 0, with that
  * rank, which is below 64.  Only memory can lack. */
 bool core_takes_any(const struct core *core, uint32_t owner_plus_one);
-/* What was put aside is in use (options.spare_bytes): a program's spawn is to be
+/* Memory put aside is in use (options.spare_bytes): a program's spawn is to be
  * refused with NO_MEMORY.  A kernel's is not: others count on its task. */
 bool core_is_short(const struct core *core);
 /* The host has no memory: what was put aside is given back; true: so it is worth

@@ -218,7 +218,8 @@ static void tell(struct core *core, uint32_t to,
     }
 }
 
-/* What does not match is asked for with the next turn; false if there is nothing. */
+/* Hashes that do not match are asked for with the next turn; false if there is nothing.
+ */
 static bool want_again(struct core *core)
 {
     bool any = false;

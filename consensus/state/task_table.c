@@ -113,7 +113,7 @@ static bool is_full(const struct core *core)
 
 bool table_relieve(struct core *core) { return !is_full(core) || table_widen(core); }
 
-/* What is promised finds a place in a table that is fuller than it should be. */
+/* Tasks that are promised find a place in a table that is fuller than it should be. */
 COLD static bool goes_on_cramped(struct core *core)
 {
     size_t slots = core->state.slot_count;

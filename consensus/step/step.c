@@ -378,7 +378,7 @@ static bool turn_is_due(struct core *core, bool usual)
            ask_queue_deadline(core) < add_ns(core->now_ns, CORE_USUAL_NS);
 }
 
-/* What was put aside is to be as much as there is now to end. */
+/* Memory put aside is to be as much as there is now to end. */
 static void look_at_memory(struct core *core)
 {
     if (!memory_is_short(core) || table_relieve(core)) {

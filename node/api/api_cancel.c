@@ -111,7 +111,7 @@ int moot_task_cancel_all(moot *m, const moot_task *t, size_t count)
 
 /* --- By label ------------------------------------------------------------------- */
 
-/* What a peer's spec brought the program has not spawned. */
+/* A task that a peer's spec brought the program has not spawned. */
 static bool is_meant(const struct task *task, const char *prefix, size_t length)
 {
     const char *label = task_label(task) != NULL ? task_label(task) : "";

@@ -54,7 +54,7 @@ int sim_many(const struct sim_command *command);
 int sim_sweep(const struct sim_command *command);
 int sim_shrink(const struct sim_command *command, uint64_t seed);
 
-/* Of a build that counts arms: what this process has counted is kept, even if it ends
+/* In a build that counts arms this process keeps what it has counted, even if it ends
  * by _exit(). */
 void sim_coverage_keep(void);
 /* The pairs that the runs had; and the arms, if this build counts them. */

@@ -72,7 +72,7 @@ static void check_end(struct seat *seat, moot_task task)
     EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_ERR_NO_MEMORY);
 }
 
-/* What was put aside is to be put aside anew first. */
+/* Memory that was put aside is to be put aside anew first. */
 static void spawn_at_last(struct seat *seat, moot_task before_it, moot_task *out)
 {
     uint64_t number = 1u << 30;

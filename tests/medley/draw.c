@@ -123,7 +123,8 @@ static void draw_extras(struct dice *dice, struct medley *medley, uint32_t task,
     extra->leaves = MEDLEY_HAS(medley, ORPHANS) && chance(dice, 30);
 }
 
-/* Whoever cancels a label cancels all that it has spawned so far and is labelled so. */
+/* A rank that cancels a label cancels all that it has spawned so far and is labelled
+ * so. */
 static void draw_label_cancel(struct dice *dice, struct medley *medley)
 {
     uint32_t last = draw(dice, MEDLEY_TASKS);

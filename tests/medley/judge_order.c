@@ -42,7 +42,7 @@ static int expect_order(const struct medley_ledger *ledger, FILE *to, uint32_t b
     return 1;
 }
 
-/* What a bulk region collects starts once that closes. */
+/* Tasks that a bulk region collects start once that closes. */
 static int judge_bulk(const struct medley *medley, const struct medley_ledger *ledger,
                       FILE *to, uint32_t number, uint32_t task)
 {
@@ -61,7 +61,7 @@ static int judge_bulk(const struct medley *medley, const struct medley_ledger *l
     return 1;
 }
 
-/* What its owner spawned before it in a sequential region. */
+/* The task that its owner spawned before it in a sequential region. */
 static int judge_chain(const struct medley *medley, const struct medley_ledger *ledger,
                        FILE *to, const struct medley_region *region, uint32_t task)
 {

@@ -132,7 +132,8 @@ static int wait_for_any(struct medley_player *player, uint32_t task,
     return code;
 }
 
-/* Whoever polls for ever may keep the moot from saying that nobody will ever have it.
+/* A lane that polls for ever may keep the moot from saying that nobody will ever have
+ * it.
  */
 static void poll_a_while(struct medley_player *player, uint32_t task, uint64_t word)
 {
@@ -373,9 +374,9 @@ static const struct medley_region *region_of(const struct medley_player *player,
     return NULL;
 }
 
-/* Whoever collects must not wait for what it collects, nor for others, who may wait for
- * that.  A custom queue is asked to let go of what is waited for itself: of the task
- * that it was given last, after which it has none. */
+/* A player that collects must not wait for what it collects, nor for others, who may
+ * wait for that.  A custom queue is asked to let go of what is waited for itself: of
+ * the task that it was given last, after which it has none. */
 static bool collects(const struct medley_player *player, uint32_t task,
                      enum medley_queue how)
 {

@@ -33,8 +33,8 @@
 
 enum { GROWTH_BYTES_MAX = 32 << 20, MORE_MAX = 1, EXIT_WRONG = 7 };
 
-/* What ranks share: the first that finds the time over says which round is the last.
- * The others may be a round ahead. */
+/* Memory that ranks share: the first that finds the time over says which round is the
+ * last. The others may be a round ahead. */
 struct soak_end {
     _Atomic uint32_t round;
 };

@@ -33,7 +33,7 @@ static bool has_word(const char *line, const char *word)
     return strncmp(line, word, strlen(word)) == 0;
 }
 
-/* Of this process, in bytes. */
+/* The size of this process, in bytes. */
 static rlim_t address_space(void)
 {
     char line[256];

@@ -44,7 +44,7 @@ static void a_chair_that_declines_yields_at_once(void **state)
     bench_close();
 }
 
-/* Of two in a wait that one of them ends. */
+/* Two tasks of a wait that one of them ends. */
 static void of_what_two_waits_need_one_fails_first(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void the_wait_of_who_has_come_least_far_fails_first(void **state)
     }
 }
 
-/* What was set is for who sets it. */
+/* A timeout that was set is for who sets it. */
 static void a_timeout_that_is_learnt_begins_with_never(void **state)
 {
     (void)state;

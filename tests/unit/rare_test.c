@@ -10,7 +10,7 @@
 /* --- Deaths ------------------------------------------------------------------------
  */
 
-/* It starts the task with its own voice alone, and dies. */
+/* The rank starts the task with its own voice alone, and dies. */
 static void of_one_voter_the_death_hides_a_start(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void a_part_of_a_report_is_not_all_of_it(void **state)
     bench_close();
 }
 
-/* Of eight ranks, six on one host, three are the committee. */
+/* Eight ranks, six on one host: three are the committee. */
 static void a_committee_has_one_of_each_host(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void a_committee_has_one_of_each_host(void **state)
     core_free(core);
 }
 
-/* Of those that are on their way. */
+/* The highest ballot of those that are on their way. */
 static uint64_t highest_ballot(void)
 {
     uint64_t ballot = 0;

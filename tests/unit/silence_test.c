@@ -179,8 +179,8 @@ static void a_newcomer_is_told_who_is_lost(void **state)
     bench.joinable = false;
 }
 
-/* It runs the program from its beginning, and would run again what has ended; which is
- * so old that the members do not tell each other any more. */
+/* A newcomer runs the program from its beginning, and would run again what has ended;
+ * which is so old that the members do not tell each other any more. */
 static void nor_is_what_has_ended_new_to_it(void **state)
 {
     (void)state;

@@ -24,7 +24,7 @@ struct run_options {
     bool quiet;  /* nothing is said of what is wrong */
 };
 
-/* What it was, drawn or named, and what came of it. */
+/* The run, drawn or named, and its outcome. */
 struct run_result {
     uint32_t ranks, features, kill_rank;
     char faults[256];

@@ -42,7 +42,7 @@ static size_t size_of(const struct steady *steady, uint32_t task)
     return word % 50 == 0 ? 20000 + word % 20000 : 8 + word % 200;
 }
 
-/* Of two tasks before it, at most, by how far they are. */
+/* The i-th input of a task: one of those that stand a little before it. */
 static uint32_t input_of(const struct steady *steady, uint32_t task, uint32_t i)
 {
     return 1 + (uint32_t)(word_of(steady, task) >> (8 * i)) % REACH;

@@ -301,7 +301,8 @@ static int post_bulk(struct transport *t, uint64_t from_uid, void *data, size_t 
 
 /* --- Receiving -------------------------------------------------------------------- */
 
-/* Whoever died took with it what had not left, and the end of what was under way. */
+/* A rank that died took with it what had not left, and the end of what was under way.
+ */
 static bool has_come(const struct parcel *parcel, uint32_t from)
 {
     uint64_t died_ns = 0;

@@ -101,7 +101,7 @@ bool world_wait(const void *place, uint64_t until_ns);
 void world_wake(const void *place, bool all);
 void **world_specific(uint32_t key); /* the thread's value */
 void world_key(uint32_t key, void (*destroy)(void *));
-/* It has the lock, or no longer: whoever of the rank has one next is later. */
+/* The thread has the lock, or no longer: whoever of the rank has one next is later. */
 void world_holds(const void *lock, int change);
 
 /* account.c: what node/ allocates, by rank. */

@@ -175,7 +175,7 @@ void storm_check_started(const struct storm_checker *checker, struct sim *sim,
 
 /* --- Suspects -------------------------------------------------------------------- */
 
-/* Of one that has ended nothing is asked: who knows of that need not suspect it. */
+/* A task that has ended is not asked about: who knows of that need not suspect it. */
 static bool is_suspect(const struct chaos_seen *seen, uint32_t rank)
 {
     return rankset_has(&seen->suspected_by, rank) && rankset_empty(&seen->ended_by);

@@ -37,8 +37,8 @@ void strict_checker_free(struct strict_checker *checker)
     free(checker);
 }
 
-/* What the rank spawns in the lane as its n-th, from 1; the program's task_count: it
- * spawns fewer. */
+/* The task that the rank spawns in the lane as its n-th, from 1; the program's
+ * task_count: it spawns fewer. */
 static uint32_t spawned_at(const struct program *program, uint32_t rank, uint32_t lane,
                            uint64_t position)
 {

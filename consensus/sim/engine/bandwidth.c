@@ -27,7 +27,7 @@ bool bandwidth_is_bound(const struct sim *sim)
     return sim->weather.bandwidth > 0 || sim->weather.link_bandwidth > 0;
 }
 
-/* What so many bytes take; rate 0: nothing. */
+/* The time that so many bytes take; rate 0: nothing. */
 static uint64_t takes_ns(uint64_t bytes, uint64_t rate)
 {
     return rate == 0 ? 0 : (uint64_t)((double)bytes * 1e9 / (double)rate);

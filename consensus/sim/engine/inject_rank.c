@@ -173,7 +173,7 @@ static void blame(struct host *host, uint32_t dead, uint32_t task, bool perhaps)
     host_step(host, &event);
 }
 
-/* Of the task that is known, or of all that the dead rank was running. */
+/* Blames the task that is known, or all that the dead rank was running. */
 static void blame_each(struct host *host, uint32_t dead, uint32_t culprit)
 {
     const struct host *ran = &host->sim->hosts[dead];

@@ -119,8 +119,8 @@ void liveness_open(struct sim *sim)
     sim->slowest_ppm = slowest_ppm(sim);
 }
 
-/* What strict mode takes beside a second QUIET.  Rolls are compared by turns among many
- * (G3), each as late as it may be. */
+/* The time that strict mode takes beside a second QUIET.  Rolls are compared by turns
+ * among many (G3), each as late as it may be. */
 static uint64_t strict_more_ns(const struct sim *sim, uint64_t round_ns)
 {
     uint64_t turns = 0;

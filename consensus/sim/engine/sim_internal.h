@@ -284,7 +284,7 @@ uint64_t bandwidth_leave(struct sim *sim, struct pair *pair, struct sim_flight *
 /* Its first byte is at the receiver's port then. */
 void bandwidth_fly(struct sim *sim, struct sim_flight *flight, uint64_t first_ns);
 void bandwidth_land(struct sim *sim, struct sim_flight *flight); /* it is */
-/* What the largest result of the program takes on an idle wire. */
+/* The time that the largest result of the program takes on an idle wire. */
 uint64_t bandwidth_longest_ns(const struct sim *sim);
 void bandwidth_count(struct sim *sim); /* for the report */
 
@@ -362,7 +362,7 @@ uint64_t strike_slow_ns(struct host *host, uint64_t took_ns);
 void strike_leave(struct sim *sim, uint32_t role);
 /* The kernel of the task, the innermost of its thread, ends its rank. */
 void strike_poison(struct host *host, uint32_t task);
-/* It has no memory left, and ends. */
+/* A host without memory ends. */
 void strike_starve(struct host *host);
 /* `culprit`: the task that it died of; the program's task_count: none that is known;
  * one more: any of those that it ran. */

@@ -297,7 +297,7 @@ static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want
     sim_see(host->sim, &sight);
 }
 
-/* What a wait ends with that begins now, whatever it waits for. */
+/* The code that a wait ends with that begins now, whatever it waits for. */
 static int32_t cut_code(const struct host *host)
 {
     return host->no_quorum  ? MOOT_ERR_NO_QUORUM

@@ -70,7 +70,7 @@ static void open_queue(struct strand *strand, uint32_t drawn)
 
 static void close_queue(struct strand *strand)
 {
-    /* What fails here is told by the waits for the tasks. */
+    /* An error here is told by the waits for the tasks. */
     player.over |= player_is_out(moot_queue_close(player.m));
     strand->queues--;
     strand->sequential &= (1u << strand->queues) - 1;

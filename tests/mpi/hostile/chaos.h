@@ -45,7 +45,7 @@ enum chaos_kind {
         CHAOS_KIND_END
 };
 
-/* What a case may be without.  X(FEATURE, "word") */
+/* Features that a case may be without.  X(FEATURE, "word") */
 #define CHAOS_FEATURES(X)                                                              \
     X(SECOND_FAULT, "second-fault")                                                    \
     X(FAULT, "fault")                                                                  \
@@ -108,7 +108,7 @@ struct recipe {
     uint64_t value; /* the first word of its result */
 };
 
-/* What strikes one rank, beside the plan. */
+/* Trouble that strikes one rank, beside the plan. */
 struct chaos_blow {
     int rank;        /* -1: nobody */
     uint32_t moment; /* before this task; for a signal, ms after moot_open */

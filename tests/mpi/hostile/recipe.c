@@ -126,7 +126,7 @@ static enum chaos_kind draw_kind(const struct chaos *chaos, struct dice *dice)
     return CHAOS_PURE;
 }
 
-/* Who spawns it, who may own it, and how it may end badly. */
+/* Draws who spawns it, who may own it, and how it may end badly. */
 static void draw_ends(const struct chaos *chaos, struct dice *dice,
                       struct recipe *recipe)
 {

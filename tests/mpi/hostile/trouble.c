@@ -76,7 +76,8 @@ static void draw_shm(struct dice *dice, struct chaos *chaos, uint32_t victim)
         chaos->shm_mib = fills ? 256 : mib;
         chaos->fill =
             (struct chaos_blow){.rank = fills ? (int)victim : -1, .moment = moment};
-        /* Whoever first touches a page of MPI's own that is not there dies of it. */
+        /* A rank that first touches a page of MPI's own that is not there dies of it.
+         */
         chaos->killed = (UINT64_C(1) << chaos->ranks) - 1;
     }
 }
