@@ -167,6 +167,16 @@ static void put_there(struct core *core, uint32_t lane, uint64_t position,
     }
 }
 
+/* How much of its roll is like this rank's: all of it, if nothing of it is unheard. */
+static uint64_t alike(const struct core *core, uint32_t rank)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
+        sum += roll_agreed(core, &core->gossip.lanes[i], rank);
+    }
+    return sum;
+}
+
 /* A closed peer whose roll, all of which we know, ends before ours. */
 static void see_short_rolls(struct core *core)
 {
@@ -175,7 +185,8 @@ static void see_short_rolls(struct core *core)
         uint32_t rank = peer->rank;
         if (rank == core->rank || !rankset_has(&core->members, rank) ||
             !peer->state.closed || !roll_resolved(core, rank) ||
-            peer->state.len >= core->gossip.roll_len) {
+            peer->state.len >= core->gossip.roll_len ||
+            alike(core, rank) != peer->state.len) {
             continue;
         }
         for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
