@@ -271,7 +271,8 @@ void run_line_pause(struct run_line *line, int pause_ms)
     while (at_ns < until_ns) {
         struct pollfd job = {.fd = line ? line->from : -1, .events = POLLIN};
         const int left_ms = (int)((until_ns - at_ns + 999999u) / 1000000u);
-        if (poll(&job, 1, left_ms) > 0) {
+        const bool speaks = poll(&job, 1, left_ms) > 0;
+        if (speaks && line) {
             job_hear(line);
         }
         at_ns = now_ns();
