@@ -11,12 +11,12 @@
  *     soak: rank R, S s, round N: B resident bytes, F files, T threads, M mappings of
  *     shared memory, K tasks known, L ranks lost
  *
- * What must be true: no byte is wrong; an error other than of a kernel or a cancel has
- * a death to explain it; and from the second fifth of the time to the last the mean of
- * what a rank has grows by GROWTH_BYTES_MAX at most (results of some megabytes come and
- * go), and its files, threads and mappings not at all, but for MORE_MAX that pass.
- * tests/cli/soak_jobs.sh kills ranks, and puts a new job in the place of one that has
- * few left.
+ * Three things must be true: no byte is wrong; an error other than of a kernel or a
+ * cancel has a death to explain it; and from the second fifth of the time to the last
+ * the mean of what a rank has grows by GROWTH_BYTES_MAX at most (results of some
+ * megabytes come and go), and its files, threads and mappings not at all, but for
+ * MORE_MAX that pass. tests/cli/soak_jobs.sh kills ranks, and puts a new job in the
+ * place of one that has few left.
  *
  * Without arguments: five seconds, over a file of the launcher's process.
  */

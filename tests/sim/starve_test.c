@@ -11,8 +11,8 @@
  * storms' checkers judge it.  A core that has failed must go on failing, and say
  * nothing.
  *
- * Of all runs together: programs must have been refused spawns, ranks must have ended
- * for want of memory, and runs must have gone well in spite of it.
+ * Among all runs there must be programs that were refused spawns, and ranks that ended
+ * for want of memory.
  */
 #include "consensus/sim/programs/random.h"
 #include "consensus/sim/runs/swarm.h"

@@ -8,7 +8,7 @@
  * wire and the world.  What is named by an option is not drawn: `--faults none`,
  * `--features data,queues` or `none`, `--kill none`.
  *
- * Of each run is checked:
+ * Each run is checked for:
  *
  *   ends     every thread comes to its end, by a virtual deadline
  *   judge    results are the oracle's, errors are legitimate, once is once, all ranks

@@ -1,8 +1,8 @@
 /* wire.c - see wire.h.
  *
- * What the wire holds is the world's, not a rank's: it is allocated between
- * account_own_begin() and account_own_end(), but for a frame's bytes, which go from the
- * sender's account to the receiver's.
+ * Frames and transfers under way are the world's, not a rank's: they are allocated
+ * between account_own_begin() and account_own_end(), but for a frame's bytes, which go
+ * from the sender's account to the receiver's.
  */
 #include "tests/virtual/wire.h"
 
