@@ -135,6 +135,8 @@
     X(VERDICTUNASKED, "a finder ends what nobody holds without asking the members")    \
     X(GONELATE, "what only who has left may hold fails when its turn comes")           \
     X(WAITAPART, "what one wait needs fails one by one")                               \
+    X(WAITFIRST, "what one asker's wait needs fails together, whoever else asks")      \
+    X(WAITUNTOLD, "who asked for a task does not say that another wait needs it, too") \
     X(NOKEEPER, "what has no candidate left is not served, whoever has it")            \
     X(LEAVETOGETHER, "those who are ready go on when all others have died")            \
     X(LEAVEUNCOUNTED, "what a leaver and a chair say does not count for a scope")      \

@@ -156,8 +156,8 @@ struct message_motion {
     const struct rankset *candidates; /* if it has some and the asker knows them */
     const struct message_spec *spec;  /* if portable and the chair may lack it */
     int32_t priority; /* of who needs it, if above 0; the host's, as in a DECISION */
-    uint64_t wait; /* not held: what this rank waits for in one wait, or for one task,
-                      has the same number; 0: none */
+    uint64_t wait; /* not held: stands for those of this rank that need it, lanes' waits
+                       and tasks; equal: the same; 0: not alike to any other's */
 };
 
 struct message_asker {
@@ -285,7 +285,7 @@ struct message_poll {
 };
 
 /* An orphan is a key that is asked for, and that no member is known to hold.  What is
- * alike in this is as good as in one wait: it fails in one round, the least first. */
+ * alike in all of this is needed by the same waits: it fails in one round. */
 enum orphan_standing {
     ORPHAN_BEREFT,  /* who has left was known to hold it */
     ORPHAN_PERHAPS, /* who has left was its chair, and may have claimed it */
@@ -295,7 +295,7 @@ struct message_orphan {
     enum orphan_standing standing;
     uint64_t len;   /* the shortest roll of those who ask, */
     uint32_t asker; /* the lowest rank that has it, */
-    uint64_t wait;  /* and that one's motion's; 0: it fails alone */
+    uint64_t wait;  /* stands for the waits of all who ask; 0: it fails alone */
 };
 
 /* What a polled rank says of the keys that it chairs. */

@@ -42,13 +42,18 @@ HOT void ask_drop_need(struct core *core, struct task_record *task, enum want wa
     }
 }
 
-/* The wait's number is kept in case nobody holds the task: then all that one wait needs
- * ends together. */
+/* The waits are kept in case nobody holds the task: then all that is needed by the same
+ * waits, and no others, ends together. */
 void ask_note_wait(struct core *core, struct task_record *task, uint64_t wait)
 {
-    if (!task->held && wait != 0) {
-        task_ext_get(core, task)->wait = wait;
+    bool more = task->needs_done + task->needs_data > 0;
+    if (task->held) {
+        return;
     }
+    struct task_ext *ext = task_ext_get(core, task);
+    uint64_t waits = waits_with(more ? ext->waits : WAITS_NONE, wait);
+    ext->waits_grew |= waits != ext->waits && !MUTANT(WAITUNTOLD);
+    ext->waits = waits;
 }
 
 static uint64_t bound_of(struct core *core, const struct core_event *event,
@@ -79,8 +84,8 @@ int ask_need(struct core *core, const struct core_event *event)
         return MOOT_ERR_INVALID;
     }
     task->lane_needs++;
-    ask_add_need(core, task, want);
     ask_note_wait(core, task, event->u.need.wait);
+    ask_add_need(core, task, want);
     if (!event->u.need.by_task) {
         core->ownership.last_wait = task;
         graph_lane_waits(core, task);
@@ -115,9 +120,17 @@ static enum want present_want(const struct task_record *task)
     return task->needs_done > 0 ? WANT_DONE : WANT_NOTHING;
 }
 
-static uint64_t wait_of(const struct task_record *task)
+static uint64_t waits_of(const struct task_record *task)
 {
-    return task->held ? 0 : task_ext(task)->wait;
+    return task->held ? WAITS_NONE : task_ext(task)->waits;
+}
+
+/* They are said with what follows. */
+static void tell_waits(struct task_record *task)
+{
+    if (task->task_ext != NULL) {
+        task->task_ext->waits_grew = false;
+    }
 }
 
 /* The message is whole before the note is put out: outputs move when more are added. */
@@ -137,12 +150,13 @@ static bool send_motion(struct core *core, struct task_record *task, uint32_t to
         .want = want,
         .need = want == WANT_NOTHING ? NEED_NONE : task->need,
         .len = core->gossip.roll_len,
-        .wait = wait_of(task),
+        .wait = waits_of(task),
         .scope = task->scope != NULL ? task->scope->hash : (moot_hash){{0}},
         .candidates = task->candidates, /* known by spec, or by referral */
         .spec = portable && !roll_knows_holder(core, task, to) ? task_ext(task)->spec
                                                                : NULL,
     };
+    tell_waits(task);
     core->stats.motions_sent++;
     out_note(core, CORE_POINT_MOTION_SENT, task, to, EVIDENCE_NONE);
     return true;
@@ -157,8 +171,9 @@ static void ask_oneself(struct core *core, struct task_record *task)
         .want = present_want(task),
         .need = task->need,
         .len = core->gossip.roll_len,
-        .wait = wait_of(task),
+        .wait = waits_of(task),
     };
+    tell_waits(task);
     requests_note(core, task, core->rank, &motion);
     agenda_add(core, task, AGENDA_TEST);
 }
@@ -214,7 +229,7 @@ HOT void ask_consider(struct core *core, struct task_record *task)
         return; /* an owner that has left is not asked: the chair knows who has them */
     }
     bool told = task->asked && task->asked_want >= present_want(task) &&
-                task->at.asked_need <= task->need;
+                task->at.asked_need <= task->need && !task_ext(task)->waits_grew;
     if (told) {
         return;
     }

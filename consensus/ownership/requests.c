@@ -80,7 +80,7 @@ void requests_note(struct core *core, struct task_record *task, uint32_t from,
     asker->want = motion->want > asker->want ? motion->want : asker->want;
     asker->need = motion->need < asker->need ? motion->need : asker->need;
     asker->len = motion->len;
-    asker->wait = motion->wait;
+    asker->waits = motion->wait;
     asker->told = false;
     if (task->rec == NOBODY || task->finder) { /* a finder's record is hearsay */
         undecided_add(core, task);

@@ -14,6 +14,7 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "consensus/state/stub.h"
+#include "consensus/state/waits.h"
 #include "hashing/placement.h"
 #include "proto/limits.h"
 
@@ -55,7 +56,7 @@ struct asker {
     bool holds, hint;
     bool told; /* chair: the owner knows of it; owner: it was answered */
     enum want want;
-    uint64_t need, len, wait;
+    uint64_t need, len, waits;
 };
 
 /* How a task ends that nobody is to run any more, as its chair has decided; kept by who
@@ -112,7 +113,8 @@ struct task_ext {
     uint32_t heir;      /* leaver: whom the result was handed to; NOBODY */
     uint32_t canceller; /* who cancelled it, as far as is known here; NOBODY */
     bool bereft;        /* one who has left was known to hold it */
-    uint64_t wait;      /* a need of this rank's: one wait's (message_motion) */
+    uint64_t waits;     /* that need it here (waits.h) */
+    bool waits_grew;    /* since it was last asked for */
     uint32_t kept_for;  /* a finder that has asked whether it ends unheld; NOBODY */
     struct task_end ends;
     struct rankset crashes; /* ranks that died of it, as far as is known here */

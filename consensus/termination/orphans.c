@@ -9,8 +9,10 @@
  * that of who has come least far goes first, since others may wait for what it is yet
  * to spawn.
  *
- * What one wait needs fails together: no spawn can come between the ends of its parts,
- * as their rank goes on only when all have ended.  So has a task that needs several.
+ * What the same waits need, and no others, fails together: no spawn can come between
+ * the ends of its parts, as a rank goes on only when all have ended that its wait
+ * needs.  So do tasks that need several.  But where one part is needed by another wait
+ * besides, its rank goes on from that, and may spawn the rest.
  */
 #include "consensus/termination/termination_private.h"
 
@@ -41,9 +43,14 @@ bool orphan_of(const struct core *core, const struct task_record *task,
 {
     assert(task->requests != NULL);
     const struct asker *first = NULL;
+    uint64_t waits = WAITS_NONE;
     for (uint32_t i = 0; i < task->requests->asker_count; i++) {
         const struct asker *asker = &task->requests->askers[i];
-        if (asker->want != WANT_NOTHING && asks_before(asker, first)) {
+        if (asker->want == WANT_NOTHING) {
+            continue;
+        }
+        waits = waits_union(waits, waits_of_rank(asker->waits, asker->rank));
+        if (asks_before(asker, first)) {
             first = asker;
         }
     }
@@ -53,7 +60,9 @@ bool orphan_of(const struct core *core, const struct task_record *task,
     *out = (struct message_orphan){.standing = standing_of(core, task),
                                    .len = first->len,
                                    .asker = first->rank,
-                                   .wait = MUTANT(WAITAPART) ? 0 : first->wait};
+                                   .wait = MUTANT(WAITAPART)   ? WAITS_ALONE
+                                           : MUTANT(WAITFIRST) ? first->waits
+                                                               : waits};
     return true;
 }
 
@@ -63,8 +72,7 @@ static int compare(const struct message_orphan *a, const struct message_orphan *
 {
     int order = compare_words(a->standing, b->standing);
     order = order != 0 ? order : compare_words(a->len, b->len);
-    order = order != 0 ? order : compare_words(a->asker, b->asker);
-    return order != 0 ? order : compare_words(a->wait, b->wait);
+    return order != 0 ? order : compare_words(a->asker, b->asker);
 }
 
 bool orphan_is_less(const struct message_orphan *a, const moot_hash *hash_of_a,
@@ -78,7 +86,7 @@ bool orphan_is_meant(const struct message_orphan *orphan, const moot_hash *hash,
                      const struct message_orphan *meant, const moot_hash *hash_meant)
 {
     return compare(orphan, meant) == 0 &&
-           (meant->wait != 0 || hash_equal(hash, hash_meant));
+           (waits_alike(orphan->wait, meant->wait) || hash_equal(hash, hash_meant));
 }
 
 static bool is_orphan(const struct core *core, const struct task_record *task)

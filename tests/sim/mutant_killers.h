@@ -98,6 +98,8 @@ static const struct killer killers[] = {
     {MUTANT_MEETMIXED, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 3},
     {MUTANT_GONELATE, .bench = "quiet_test"},
     {MUTANT_WAITAPART, .bench = "quiet_test"},
+    {MUTANT_WAITFIRST, .bench = "quiet_test"},
+    {MUTANT_WAITUNTOLD, .bench = "quiet_test"},
     {MUTANT_VERDICTALONE, {.ranks = 6, .tasks = 30, .storm = true}, .seed = 9},
     {MUTANT_VERDICTMUTE,
      {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},

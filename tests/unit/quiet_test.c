@@ -89,6 +89,92 @@ static void what_one_wait_needs_fails_in_one_round(void **state)
     bench.direct_max = 0;
 }
 
+/* Those of two ranks, as when both run the same line. */
+static void what_the_same_waits_need_fails_in_one_round(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    for (int i = 0; i < PARTS; i++) {
+        need(0, MISSING + i, chaired_by((uint32_t)i % 3, i, 0), 7);
+        need(2, MISSING + i, chaired_by((uint32_t)i % 3, i, 0), 4);
+    }
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle_until(bench.now + 50 * MS);
+    for (int i = 0; i < PARTS; i++) {
+        assert_int_equal(bench.ended[0][MISSING + i], MOOT_ERR_NOT_HELD);
+        assert_int_equal(bench.ended[2][MISSING + i], MOOT_ERR_NOT_HELD);
+    }
+    assert_in_range(sum_sent(MESSAGE_RESOLVE), 2, 3);
+    bench_close();
+}
+
+static void block_until_one_ends(int number, int other)
+{
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    for (int i = 0; i < 10000 && bench.ended[0][number] + bench.ended[0][other] == 0;
+         i++) {
+        settle_until(bench.now + MS / 50);
+    }
+}
+
+/* Rank 0 waits for both; rank 1 for `missing` alone, and then spawns `late`. */
+static void check_apart(uint32_t chair_of_missing, uint32_t chair_of_late)
+{
+    moot_hash missing = chaired_by(chair_of_missing, 0, 0);
+    moot_hash late = chaired_by(chair_of_late, 1, 0);
+    bench_open(3, CORE_REPAIR);
+    spawn(1, OTHER, chaired_by(1, 9, 0));
+    need(0, MISSING, missing, 1);
+    need(0, LATE, late, 1);
+    need(1, MISSING, missing, 1);
+    block_until_one_ends(MISSING, LATE);
+    if (bench.ended[0][MISSING] != 0) {
+        assert_int_equal(bench.ended[0][MISSING], MOOT_ERR_NOT_HELD);
+        assert_int_equal(bench.ended[0][LATE], 0);
+        set_lane(1, CORE_LANE_RUNNING);
+        spawn(1, LATE, late);
+        set_lane(1, CORE_LANE_BLOCKED);
+        settle();
+        assert_int_equal(bench.ended[0][LATE], 1);
+    } else { /* the guess was another: nobody was set free by it */
+        assert_int_equal(bench.ended[0][LATE], MOOT_ERR_NOT_HELD);
+        assert_int_equal(bench.ended[1][MISSING], 0);
+    }
+    bench_close();
+}
+
+static void what_another_rank_waits_for_besides_fails_alone(void **state)
+{
+    (void)state;
+    bench.size = 3; /* for chaired_by() */
+    for (uint32_t i = 0; i < 9; i++) {
+        check_apart(i / 3, i % 3);
+    }
+}
+
+/* One lane waits for both parts, and is heard of; then another waits for one of them.
+ */
+static void what_another_lane_waits_for_besides_fails_alone(void **state)
+{
+    (void)state;
+    bench.size = 3; /* for chaired_by() */
+    for (uint32_t chair = 0; chair < 3; chair++) {
+        moot_hash first = chaired_by(chair, 0, 0), second = chaired_by(2, 1, 0);
+        bench_open(3, CORE_REPAIR);
+        need(0, MISSING, first, 1);
+        need(0, LATE, second, 1);
+        settle_until(bench.now + 2 * MS);
+        need(0, MISSING, first, 2);
+        block_until_one_ends(MISSING, LATE);
+        assert_true((bench.ended[0][MISSING] == 0) != (bench.ended[0][LATE] == 0));
+        bench_close();
+    }
+}
+
 /* Two waits of one rank end one after the other. */
 static void what_two_waits_need_does_not(void **state)
 {
@@ -328,6 +414,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_of_who_has_come_least_far_ends),
         cmocka_unit_test(what_one_wait_needs_fails_in_one_round),
+        cmocka_unit_test(what_the_same_waits_need_fails_in_one_round),
+        cmocka_unit_test(what_another_rank_waits_for_besides_fails_alone),
+        cmocka_unit_test(what_another_lane_waits_for_besides_fails_alone),
         cmocka_unit_test(what_two_waits_need_does_not),
         cmocka_unit_test(what_only_the_dead_held_fails_first),
         cmocka_unit_test(who_trusts_waits),
