@@ -10,6 +10,7 @@
 #include "consensus/sim/engine/sim.h"
 #include "consensus/sim/programs/program.h"
 #include "node/tools/tune.h"
+#include "proto/error.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct translation {
     uint32_t count;
     int64_t *place; /* by task of the trace: its index; PROGRAM_NONE */
     uint32_t *chairs;
+    bool *lacks; /* by index: nobody spawned it, or something that it takes */
     uint32_t lanes, steps;
     int64_t begun_ns;
 };
@@ -51,31 +53,105 @@ static int by_date(const void *a, const void *b)
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* First come, first: so inputs and parents come before what takes them.  Returns how
- * many there are, of which the first are kept. */
+static bool is_spawned(const struct trace_job *trace, uint32_t task)
+{
+    return trace->tasks[task].spawned_ns != TRACE_NEVER;
+}
+
+/* By task: its first spawn. A task that nobody spawned is dated by the first wait of a
+ * program for it. */
+static int64_t *date_tasks(const struct trace_job *trace)
+{
+    int64_t *dates = zeroed(trace->task_count, sizeof(*dates));
+    for (uint32_t i = 0; i < trace->task_count; i++) {
+        dates[i] = trace->tasks[i].spawned_ns;
+    }
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
+            const struct trace_event *event = &trace->ranks[r].events[i];
+            if (event->kind == KIND(WAIT) && event->lane != 0 &&
+                event->task != TRACE_NONE && !is_spawned(trace, event->task) &&
+                event->at_ns < dates[event->task]) {
+                dates[event->task] = event->at_ns;
+            }
+        }
+    }
+    return dates;
+}
+
+/* Inputs, and the parent behind them; TRACE_NONE beyond. */
+static uint32_t need_of(const struct trace_task *task, uint32_t i, bool *beyond)
+{
+    *beyond = i > task->input_count;
+    return *beyond                 ? TRACE_NONE
+           : i < task->input_count ? task->inputs[i]
+                                   : task->parent;
+}
+
+struct walk {
+    uint32_t *stack, *looked; /* looked, by task: how many of its needs were seen */
+    bool *met;
+    uint32_t placed;
+};
+
+/* Gives a place to what a task takes, and then to it: what it takes by hash alone may
+ * have been spawned later. In a ring the last of them lacks its place. */
+static void place_task(struct translation *t, struct walk *walk, uint32_t task)
+{
+    uint32_t depth = 0;
+    if (!walk->met[task]) {
+        walk->met[task] = true;
+        walk->stack[depth++] = task;
+    }
+    while (depth > 0) {
+        const uint32_t top = walk->stack[depth - 1];
+        bool beyond;
+        const uint32_t need =
+            need_of(&t->trace->tasks[top], walk->looked[top]++, &beyond);
+        if (beyond) {
+            depth--;
+            if (walk->placed < TUNE_TASKS_MAX) {
+                t->order[walk->placed] = top;
+                t->place[top] = walk->placed;
+            }
+            walk->placed++;
+        } else if (need != TRACE_NONE && !walk->met[need]) {
+            walk->met[need] = true;
+            walk->stack[depth++] = need;
+        }
+    }
+}
+
+/* First come, first, but for what is taken by others before.  Returns how many there
+ * are, of which the first are kept. */
 static uint32_t order_tasks(struct translation *t)
 {
     const struct trace_job *trace = t->trace;
     struct dated *dated = zeroed(trace->task_count, sizeof(*dated));
+    int64_t *dates = date_tasks(trace);
+    struct walk walk = {.stack = zeroed(trace->task_count, sizeof(uint32_t)),
+                        .looked = zeroed(trace->task_count, sizeof(uint32_t)),
+                        .met = zeroed(trace->task_count, sizeof(bool))};
     uint32_t count = 0;
     for (uint32_t i = 0; i < trace->task_count; i++) {
-        if (trace->tasks[i].spawned_ns != TRACE_NEVER) {
-            dated[count++] = (struct dated){trace->tasks[i].spawned_ns, i};
+        t->place[i] = PROGRAM_NONE;
+        if (dates[i] != TRACE_NEVER) {
+            dated[count++] = (struct dated){dates[i], i};
         }
     }
     if (count > 0) {
         qsort(dated, count, sizeof(*dated), by_date);
     }
-    t->count = count < TUNE_TASKS_MAX ? count : TUNE_TASKS_MAX;
-    for (uint32_t i = 0; i < trace->task_count; i++) {
-        t->place[i] = PROGRAM_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        place_task(t, &walk, dated[i].task);
     }
-    for (uint32_t i = 0; i < t->count; i++) {
-        t->order[i] = dated[i].task;
-        t->place[dated[i].task] = i;
-    }
+    t->count = walk.placed < TUNE_TASKS_MAX ? walk.placed : TUNE_TASKS_MAX;
+    free(walk.stack);
+    free(walk.looked);
+    free(walk.met);
+    free(dates);
     free(dated);
-    return count;
+    return walk.placed;
 }
 
 static bool holds(const struct program_list *list, uint32_t item)
@@ -112,6 +188,7 @@ static void add_inputs(struct translation *t, uint32_t index)
             !holds(&task->inputs, (uint32_t)input) &&
             !holds(&task->after, (uint32_t)input)) {
             program_list_add(list, (uint32_t)input);
+            t->lacks[index] |= t->lacks[input];
         }
     }
 }
@@ -150,6 +227,7 @@ static void add_task(struct translation *t, uint32_t index)
     task->hint = (from->flags & MOOT__RECORD__FLAG__CONDITIONAL) != 0;
     task->portable = (from->flags & MOOT__RECORD__FLAG__ADOPTED) != 0;
     task->awaited = parent != PROGRAM_NONE;
+    t->lacks[index] = !is_spawned(t->trace, t->order[index]);
     add_inputs(t, index);
     t->chairs[index] = tune_chair(t->trace, t->order[index]);
 }
@@ -226,6 +304,15 @@ static void add_between(const struct program_script *script, int64_t first,
     program_list_add(tasks, (uint32_t)last);
 }
 
+/* Whether the replay ends the wait as the run did, all by itself: in MOOT_ERR_NOT_HELD,
+ * or with the failure that follows from it. */
+static bool finds_nobody(const struct translation *t, int64_t first, int64_t last,
+                         int32_t code)
+{
+    const bool lacks = t->lacks[first] || (last != PROGRAM_NONE && t->lacks[last]);
+    return lacks && code != 0 && code != MOOT_ERR_TIMEOUT;
+}
+
 /* A wait that timed out, or failed, lasted as long as it did. */
 static void add_wait(struct translation *t, uint32_t rank, uint32_t lane,
                      const struct reading *reading, const struct trace_event *end)
@@ -235,7 +322,7 @@ static void add_wait(struct translation *t, uint32_t rank, uint32_t lane,
     if (first == PROGRAM_NONE || t->program->tasks[first].parent != PROGRAM_NONE) {
         return;
     }
-    if (end->code != 0) {
+    if (end->code != 0 && !finds_nobody(t, first, last, end->code)) {
         add_step(t, rank, lane, PROGRAM_POLL, first)->pause_us =
             us_of(end->at_ns - reading->since_ns);
         return;
@@ -321,6 +408,7 @@ struct program *tune_program(const struct trace_job *trace, bool *whole)
                             .order = zeroed(trace->task_count, sizeof(uint32_t)),
                             .place = zeroed(trace->task_count, sizeof(int64_t)),
                             .chairs = zeroed(TUNE_TASKS_MAX, sizeof(uint32_t)),
+                            .lacks = zeroed(TUNE_TASKS_MAX, sizeof(bool)),
                             .lanes = count_lanes(trace),
                             .begun_ns = first_begun_ns(trace)};
     const uint32_t all = order_tasks(&t);
@@ -337,5 +425,6 @@ struct program *tune_program(const struct trace_job *trace, bool *whole)
     free(t.order);
     free(t.place);
     free(t.chairs);
+    free(t.lacks);
     return t.program;
 }

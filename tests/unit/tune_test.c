@@ -2,6 +2,7 @@
 #include "consensus/sim/engine/sim.h"
 #include "consensus/sim/programs/program.h"
 #include "node/tools/tune.h"
+#include "proto/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -259,6 +260,90 @@ static void a_replay_waits_as_long_as_the_run_did(void **state)
     run_close();
 }
 
+static const struct program_step *step_with(const struct program *program,
+                                            uint32_t rank, enum program_op op,
+                                            uint32_t task)
+{
+    const struct program_script *script = program_script(program, rank, 0);
+    for (uint32_t i = 0; i < script->count; i++) {
+        const struct program_step *step = &script->steps[i];
+        if (step->op == op && step->tasks.count == 1 && step->tasks.items[0] == task) {
+            return step;
+        }
+    }
+    return NULL;
+}
+
+/* Task 0 takes 2 by its hash, before anybody has spawned that; rank 2 waits for 2,
+ * which it never spawns; and all wait for 3, which nobody does. */
+static void found(uint32_t inputs[1])
+{
+    run_open();
+    inputs[0] = 2;
+    run.tasks[0].inputs = inputs;
+    run.tasks[0].input_count = 1;
+    run.tasks[3].run = TRACE_NONE;
+    happen(2, MS(13), KIND(WAIT), 2, 1);
+    happen(2, MS(14), KIND(WAITED), 2, 1);
+    for (uint32_t r = 0; r < RANKS; r++) {
+        happen(r, MS(15), KIND(WAIT), 3, 1);
+        happen(r, MS(20), KIND(WAITED), 3, 1);
+        run.events[r][run.ranks[r].event_count - 1].code = MOOT_ERR_NOT_HELD;
+    }
+}
+
+static void what_is_found_by_hash_is_replayed(void **state)
+{
+    (void)state;
+    enum { FOUND, TAKES, LATER, NOBODYS, ALL }; /* in the order of the replay */
+    uint32_t inputs[1];
+    bool whole;
+    struct candidate candidate = {.timers = {.name = "",
+                                             .vote_timeout_ns = CORE_NEVER,
+                                             .suspect_ns = (uint64_t)MS(3000)}};
+    struct tune_measures measures = {.runs = 1, .makespan_ns = MS(20)};
+    found(inputs);
+    struct program *program = tune_program(&run.trace, &whole);
+    assert_int_equal(program->task_count, ALL);
+    assert_int_equal(program->tasks[TAKES].inputs.count, 1);
+    assert_int_equal(program->tasks[TAKES].inputs.items[0], FOUND);
+    assert_int_equal(program->tasks[LATER].inputs.items[0], TAKES);
+    assert_false(rankset_has(&program->tasks[FOUND].holders, 2));
+    assert_non_null(step_with(program, 2, PROGRAM_WAIT_ALL, FOUND));
+    assert_true(program_ghost(program, NOBODYS));
+    for (uint32_t r = 0; r < RANKS; r++) {
+        assert_non_null(step_with(program, r, PROGRAM_WAIT_ALL, NOBODYS));
+    }
+    const struct tune_input input = {
+        .programs = &program, .program_count = 1, .measures = &measures, .seeds = 3};
+    tune_replay_waits(&input, &candidate);
+    for (int rate = 0; rate < TUNE_RATES; rate++) {
+        assert_int_equal(candidate.at[rate].broken, 0);
+        assert_int_equal(candidate.at[rate].waits, 3 * (2 + RANKS));
+    }
+    program_free(program);
+    run_close();
+}
+
+/* A ring of hashes has no order; there is a replay all the same. */
+static void a_ring_of_inputs_is_a_program(void **state)
+{
+    (void)state;
+    uint32_t inputs[2][1] = {{1}, {0}};
+    bool whole;
+    run_open();
+    for (uint32_t i = 0; i < 2; i++) {
+        run.tasks[i].inputs = inputs[i];
+        run.tasks[i].input_count = 1;
+    }
+    struct program *program = tune_program(&run.trace, &whole);
+    assert_int_equal(program->task_count, 3);
+    assert_int_equal(program->tasks[0].inputs.count + program->tasks[1].inputs.count,
+                     1);
+    program_free(program);
+    run_close();
+}
+
 /* A number would switch off what follows ranks whose heartbeats come late. */
 static void a_suspicion_that_auto_has_is_left_to_it(void **state)
 {
@@ -353,6 +438,8 @@ int main(void)
         cmocka_unit_test(the_longest_is_told_with_its_place),
         cmocka_unit_test(a_run_becomes_a_program),
         cmocka_unit_test(a_replay_waits_as_long_as_the_run_did),
+        cmocka_unit_test(what_is_found_by_hash_is_replayed),
+        cmocka_unit_test(a_ring_of_inputs_is_a_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
