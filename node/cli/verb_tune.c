@@ -4,6 +4,7 @@
  * no vote timeout, so that round trips can be counted and nothing cuts a wait short;
  * measures; replays what was recorded with other timers; and writes down the choice.
  */
+#include "consensus/sim/runs/trial.h"
 #include "node/cli/cli.h"
 #include "node/config/knobs.h"
 #include "node/tools/tune.h"
@@ -35,6 +36,8 @@ struct tuning {
     const char *runs_word; /* likewise */
     long runs;             /* 0: until it is enough */
     const char *path;      /* of the file */
+    const char *bandwidth_word, *link_bandwidth_word;
+    struct tune_wire wire; /* these, read */
     int first;             /* of the program's words in argv, */
     int setting_count;     /* so many of which are knobs */
     int argc;
@@ -56,12 +59,26 @@ static bool number_read(const char *text, long least, long most, long *out)
     return end != text && *end == '\0' && errno == 0 && *out >= least && *out <= most;
 }
 
+/* As `moot sim` reads it. */
+static int rate_read(const char *option, const char *word, uint64_t *out)
+{
+    struct plan_error error;
+    if (trial_rate_parse(word, out, &error)) {
+        return CLI_OK;
+    }
+    return cli_usage(&verb_tune, "%s %s: %s%s%s", option, word, error.wrong,
+                     error.allowed[0] != '\0' ? "; allowed: " : "", error.allowed);
+}
+
 /* Takes the option at argv[*i], and its value, which may stand in the next word. */
 static int option_take(struct tuning *tuning, int *i)
 {
-    static const char *const names[] = {"-n", "-o", "--runs"};
-    enum { RANKS, PATH, RUNS, NAMES };
-    const char **const words[] = {&tuning->ranks, &tuning->path, &tuning->runs_word};
+    static const char *const names[] = {"-n", "-o", "--runs", "--bandwidth",
+                                        "--link-bandwidth"};
+    enum { RANKS, PATH, RUNS, BANDWIDTH, LINK_BANDWIDTH, NAMES };
+    const char **const words[] = {&tuning->ranks, &tuning->path, &tuning->runs_word,
+                                  &tuning->bandwidth_word,
+                                  &tuning->link_bandwidth_word};
     const char *option = tuning->argv[*i], *value = NULL;
     int name = 0, ranks = 0, status = CLI_OK;
     while (name < NAMES &&
@@ -79,6 +96,10 @@ static int option_take(struct tuning *tuning, int *i)
     } else if (name == RUNS && !number_read(value, 1, TUNE_RUNS_MAX, &tuning->runs)) {
         return cli_usage(&verb_tune, "--runs '%s' is no number of runs, 1 to %d", value,
                          TUNE_RUNS_MAX);
+    } else if (name == BANDWIDTH) {
+        status = rate_read(names[name], value, &tuning->wire.bandwidth);
+    } else if (name == LINK_BANDWIDTH) {
+        status = rate_read(names[name], value, &tuning->wire.link_bandwidth);
     }
     if (status == CLI_OK) {
         status = cli_once(&verb_tune, names[name], *words[name], value);
@@ -336,7 +357,9 @@ static bool trace_take_in(struct tuning *tuning)
         return false;
     }
     const bool measured = tune_measure(&trace, &tuning->measures);
-    struct program *program = measured ? tune_program(&trace, &whole) : NULL;
+    struct program *program =
+        measured ? tune_program(&trace, tune_wire_is_bound(&tuning->wire), &whole)
+                 : NULL;
     if (program != NULL) {
         tuning->programs[tuning->program_count++] = program;
     }
@@ -502,6 +525,7 @@ static int answer(struct tuning *tuning)
     const struct tune_input input = {.programs = tuning->programs,
                                      .program_count = tuning->program_count,
                                      .measures = &tuning->measures,
+                                     .wire = tuning->wire,
                                      .seeds = SEEDS};
     fputc('\n', to);
     tune_print_measures(&tuning->measures, to);
@@ -550,8 +574,8 @@ const struct verb verb_tune = {
     .name = "tune",
     .line = "measures a program's runs, and finds timers for it",
     .usage =
-        "tune -n N [-o FILE] [--runs R] [--] [MOOT_NAME=VALUE ...] PROGRAM "
-        "[ARGUMENTS]\n"
+        "tune -n N [-o FILE] [--runs R] [--bandwidth RATE] [--link-bandwidth RATE]\n"
+        "                 [--] [MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Runs PROGRAM on N ranks a few times, as `moot run` does, and measures round\n"
         "trips, gaps in progress, and how late ranks spawn tasks that others ask for.\n"
@@ -564,6 +588,10 @@ const struct verb verb_tune = {
         "             output, and the tables then go to standard error\n"
         "  --runs R   the number of runs (default: three, and more for up to 15 s if\n"
         "             they tell too little)\n"
+        "  --bandwidth RATE, --link-bandwidth RATE\n"
+        "             bytes a second that each rank, and each pair of ranks, carries "
+        "in\n"
+        "             replays, such as 1GB or 10Gbit (default: none, any number)\n"
         "\n"
         "Exit status: 0; 1 if the program failed or FILE cannot be written; 2 if the\n"
         "command line or a knob is wrong; 128 + N if signal N ended it.",

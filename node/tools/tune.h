@@ -24,6 +24,9 @@ enum {
     TUNE_STEPS_MAX = 40000, /* of all its ranks */
     TUNE_ASKS_LEAST = 16    /* of chairs without the task; fewer say nothing */
 };
+/* Of the results of a run that is replayed with a bandwidth; what is beyond is taken
+ * for small. */
+#define TUNE_BYTES_MAX (UINT64_C(256) << 20)
 
 /* Durations; sorted once all are in. */
 struct samples {
@@ -66,11 +69,18 @@ void tune_measures_release(struct tune_measures *measures);
 /* The chair of a task, as far as the trace says or its hash does. */
 uint32_t tune_chair(const struct trace_job *trace, uint32_t task);
 
+/* What the wire carries in a replay: bytes a second of each rank and of each pair of
+ * them, as in struct sim_weather; 0: any number. */
+struct tune_wire {
+    uint64_t bandwidth, link_bandwidth;
+};
+bool tune_wire_is_bound(const struct tune_wire *wire);
+
 /* The run as a program of one lane for each of the ranks' first: who spawned what,
- * when, and waited where; kernels take as long as they did.  Of a long run the
- * beginning, and *whole says whether that is all.  NULL if there is nothing to replay.
- */
-struct program *tune_program(const struct trace_job *trace, bool *whole);
+ * when, and waited where; kernels take as long as they did, and if it is `sized`,
+ * results are as large as they were.  Of a long run the beginning, and *whole says
+ * whether that is all.  NULL if there is nothing to replay. */
+struct program *tune_program(const struct trace_job *trace, bool sized, bool *whole);
 
 /* --- Candidates ------------------------------------------------------------------- */
 
@@ -110,6 +120,7 @@ struct tune_advice {
     size_t chosen;               /* of candidates */
     bool enough;                 /* asks to say anything about the vote timeout */
     bool whole;                  /* runs were replayed to their ends */
+    struct tune_wire wire;       /* that was assumed */
     struct timers timers;        /* what is advised */
 };
 
@@ -119,6 +130,7 @@ struct tune_input {
     struct program **programs;
     size_t program_count;
     const struct tune_measures *measures;
+    struct tune_wire wire;
     uint64_t seeds; /* per program and rate */
 };
 

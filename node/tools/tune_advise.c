@@ -152,7 +152,7 @@ static void try_timeouts(const struct tune_input *input, struct tune_advice *out
 void tune_advise(const struct tune_input *input, struct tune_advice *out)
 {
     const struct tune_measures *measures = input->measures;
-    *out = (struct tune_advice){.whole = out->whole};
+    *out = (struct tune_advice){.whole = out->whole, .wire = input->wire};
     out->enough = tune_early_asks(measures) >= TUNE_ASKS_LEAST;
     out->timers = (struct timers){.name = "advised",
                                   .vote_timeout_ns = CORE_NEVER,

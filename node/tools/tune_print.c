@@ -1,5 +1,6 @@
 /* tune_print.c - what was measured, what each candidate would do, and the file. */
 #include "consensus/core.h"
+#include "consensus/sim/runs/trial.h"
 #include "node/api/moot.h"
 #include "node/tools/tune.h"
 #include "proto/message.h"
@@ -125,6 +126,22 @@ static uint64_t broken_of(const struct tune_advice *advice)
     return broken;
 }
 
+static void wire_print(const struct tune_wire *wire, FILE *to)
+{
+    char rank[TIME_BYTES], pair[TIME_BYTES];
+    if (!tune_wire_is_bound(wire)) {
+        fputs("(bandwidth: none was given, so bytes take no time in replays)\n", to);
+        return;
+    }
+    trial_setting_format(TRIAL_BANDWIDTH, wire->bandwidth, rank, sizeof(rank));
+    trial_setting_format(TRIAL_LINK_BANDWIDTH, wire->link_bandwidth, pair,
+                         sizeof(pair));
+    fprintf(to,
+            "(bandwidth: %s a second of each rank, and %s of each pair of ranks, with "
+            "results as large\nas they were)\n",
+            rank, pair);
+}
+
 static void head_print(const struct tune_measures *measures,
                        const struct tune_advice *advice, FILE *to)
 {
@@ -147,6 +164,7 @@ static void head_print(const struct tune_measures *measures,
                 "needless votes)\n",
                 broken);
     }
+    wire_print(&advice->wire, to);
     fprintf(to, "  %9s | needless, by share   | %29s | late chairs beyond\n", "", "");
     fprintf(to, "  %9s |", "timeout");
     for (int rate = 0; rate < TUNE_RATES; rate++) {

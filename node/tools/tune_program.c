@@ -3,9 +3,10 @@
  * Each rank's program becomes a script: what it spawned and waited for, in its order,
  * and how long it took for its own code in between, so that ranks are as late in the
  * simulator as they were.  Kernels take as long as they did, and every task has the
- * chair that it had.  What is left out: which thread ran a kernel, the bytes of
- * results, what a parked program waited for (that is its own time), and of the inputs
- * of a nested task those that are neither its parent's nor older siblings.
+ * chair that it had.  What is left out: which thread ran a kernel, the content of
+ * results, and their size unless bytes take time, what a parked program waited for
+ * (that is its own time), and of the inputs of a nested task those that are neither its
+ * parent's nor older siblings.
  */
 #include "consensus/sim/engine/sim.h"
 #include "consensus/sim/programs/program.h"
@@ -232,6 +233,25 @@ static void add_task(struct translation *t, uint32_t index)
     t->chairs[index] = tune_chair(t->trace, t->order[index]);
 }
 
+/* A result that was not sent is as small as any. */
+static void add_sizes(struct translation *t)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < t->trace->message_count; i++) {
+        const struct trace_message *message = &t->trace->messages[i];
+        if (message->kind != KIND(RESULT_SENT) || message->task == TRACE_NONE ||
+            t->place[message->task] == PROGRAM_NONE) {
+            continue;
+        }
+        struct program_task *task = &t->program->tasks[t->place[message->task]];
+        if (message->bytes > task->result_bytes &&
+            message->bytes <= TUNE_BYTES_MAX - total) {
+            task->result_bytes = (uint32_t)message->bytes;
+            total += message->bytes;
+        }
+    }
+}
+
 /* --- Scripts ---------------------------------------------------------------------- */
 
 /* A lane, as far as its events have been read. */
@@ -402,7 +422,7 @@ static int64_t first_begun_ns(const struct trace_job *trace)
     return first_ns == TRACE_NEVER ? 0 : first_ns;
 }
 
-struct program *tune_program(const struct trace_job *trace, bool *whole)
+struct program *tune_program(const struct trace_job *trace, bool sized, bool *whole)
 {
     struct translation t = {.trace = trace,
                             .order = zeroed(trace->task_count, sizeof(uint32_t)),
@@ -416,6 +436,9 @@ struct program *tune_program(const struct trace_job *trace, bool *whole)
         t.program = program_blank(1, trace->rank_count, t.lanes);
         for (uint32_t i = 0; i < t.count; i++) {
             add_task(&t, i);
+        }
+        if (sized) {
+            add_sizes(&t);
         }
         sim_seat(t.program, t.chairs);
         add_scripts(&t);

@@ -19,11 +19,17 @@ const unsigned tune_rates_per_mille[TUNE_RATES] = {0, 10, 50};
 
 enum { HEARTBEATS_SUSPECT = 6, HEARTBEATS_LEASE = 4, SUSPECTS_QUORUM = 5 };
 
+bool tune_wire_is_bound(const struct tune_wire *wire)
+{
+    return wire->bandwidth > 0 || wire->link_bandwidth > 0;
+}
+
 static uint64_t half_of(int64_t ns) { return ns > 1 ? (uint64_t)ns / 2 : 1; }
 
-static void weather_make(const struct tune_measures *measures,
-                         const struct timers *timers, struct sim_weather *out)
+static void weather_make(const struct tune_input *input, const struct timers *timers,
+                         struct sim_weather *out)
 {
+    const struct tune_measures *measures = input->measures;
     const struct samples *trips = &measures->trips;
     const int64_t middle_ns = samples_at(trips, 5000);
     const uint64_t beat_ns = timers->suspect_ns / HEARTBEATS_SUSPECT;
@@ -33,6 +39,8 @@ static void weather_make(const struct tune_measures *measures,
         .spike_per_mille = 10,
         .spike_ns = half_of(samples_at(trips, 9990) - middle_ns),
         .bulk_ns = 1000,
+        .bandwidth = input->wire.bandwidth,
+        .link_bandwidth = input->wire.link_bandwidth,
         .poll_ns = 500,
         .step_ns = 1,
         .workers = measures->workers,
@@ -93,8 +101,7 @@ static void add_run(struct replayed *to, const struct tally *tally, bool good)
     to->wait_p99_ns = p99_ns > to->wait_p99_ns ? p99_ns : to->wait_p99_ns;
 }
 
-static void replay_once(const struct program *program,
-                        const struct tune_measures *measures,
+static void replay_once(const struct program *program, const struct tune_input *input,
                         const struct timers *timers, const struct plan *plan,
                         uint64_t seed, struct replayed *to)
 {
@@ -103,7 +110,7 @@ static void replay_once(const struct program *program,
     struct sim_weather weather;
     struct tally_watch *watch = tally_watch_new(program);
     const struct sim_watcher watcher = tally_watcher(watch);
-    weather_make(measures, timers, &weather);
+    weather_make(input, timers, &weather);
     const struct sim_options options = {.program = program,
                                         .seed = seed,
                                         .weather = &weather,
@@ -124,8 +131,8 @@ void tune_replay_waits(const struct tune_input *input, struct candidate *candida
         struct plan *plan = late_messages(input->measures, tune_rates_per_mille[rate]);
         for (size_t i = 0; i < input->program_count; i++) {
             for (uint64_t seed = 1; seed <= input->seeds; seed++) {
-                replay_once(input->programs[i], input->measures, &candidate->timers,
-                            plan, seed, &candidate->at[rate]);
+                replay_once(input->programs[i], input, &candidate->timers, plan, seed,
+                            &candidate->at[rate]);
             }
         }
         plan_free(plan);
@@ -168,7 +175,7 @@ static void kill_once(const struct tune_input *input, size_t which,
     snprintf(text, sizeof(text), "kill:r%" PRIu32 "@%" PRIu64 "us", ranks - 1, half_us);
     struct plan *plan = plan_of(text);
     const struct storm_request request = {.ranks = ranks, .given = plan};
-    weather_make(input->measures, &candidate->timers, &weather);
+    weather_make(input, &candidate->timers, &weather);
     struct sim_weather scratch = weather;
     storm_default(&request, &scratch, &storm);
     const struct sim_options options = {.program = program,

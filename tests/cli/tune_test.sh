@@ -34,7 +34,7 @@ says() {
 # --- The command line ---
 
 for bad in "" "-n 1 tsp" "-n 4" "-n 4 --runs 0 tsp" "-n 4 --runs" "-n 4 -x tsp" "-n1 tsp" \
-    "-n4 --runs=0 tsp" "-n 4 --runs= tsp" "-n 2 -n 4 tsp"; do
+    "-n4 --runs=0 tsp" "-n 4 --runs= tsp" "-n 2 -n 4 tsp" "-n 4 --bandwidth fast tsp"; do
     # shellcheck disable=SC2086 # words are meant to split
     expect "tune '$bad'" 2 10 "$moot" tune $bad
     says err "moot help tune"
@@ -56,7 +56,14 @@ done <<'END'
 -o one -o two|-o one and -o two
 -o moot.conf -o two|-o moot.conf and -o two
 --runs 1 --runs=2|--runs 1 and --runs 2
+--bandwidth 1GB --bandwidth=2GB|--bandwidth 1GB and --bandwidth 2GB
+--link-bandwidth 1GB --link-bandwidth none|--link-bandwidth 1GB and --link-bandwidth none
 END
+
+for option in --bandwidth --link-bandwidth; do
+    expect "a_rate_that_is_none: $option" 2 10 "$moot" tune -n 2 $option 10Gb tsp
+    says err "^moot tune: $option 10Gb: .*; allowed: none, or B, kB, MB, GB, kbit, Mbit, Gbit a second"
+done
 
 for late in --runs -n --; do
     expect "tune_with_$late behind a setting" 2 10 "$moot" tune -n 2 MOOT_VOTERS=1 "$late" tsp
@@ -135,6 +142,7 @@ says out "^>\* +[0-9a-z. ]+\| +0 +0 +0 +\|"
 sed -n 's/^(recorded runs cast \([0-9.]*\) votes .* \([0-9.]*\))$/\1 \2/p' "$scratch/out" |
     awk '$1 > 50 && $2 > 0.9 * $1 && $2 < 1.1 * $1 { good = 1 } END { exit !good }'
 note $? "the replay is another"
+says out "^\(bandwidth: none was given, so bytes take no time in replays\)\$"
 says out "tsp.conf: MOOT_CONFIG=tsp.conf has it used"
 expect the_file_is_taken 0 10 env MOOT_CONFIG=tsp.conf "$moot" info
 says out "from: tsp.conf:"
@@ -144,14 +152,18 @@ says out "^optimum 3323"
 
 # --- A program whose ranks agree: ten runs with its advice, and no vote ---
 
-expect cholesky 0 100 "$moot" tune -n 4 -o - -- cholesky
+expect cholesky 0 100 "$moot" tune -n 4 --link-bandwidth 10Gbit -o - -- cholesky
 cp "$scratch/out" "$scratch/cholesky.conf" # and nothing else is on standard output
+cp "$scratch/err" "$scratch/bound"
 says err "^>\* +[0-9a-z. ]+\| +0 +0 +0 +\|"
 for run in 1 2 3 4 5 6 7 8 9 10; do
     expect "agreeing run $run" 0 60 env MOOT_CONFIG="$scratch/cholesky.conf" \
         "$moot" run -n 4 cholesky
     says err "^  votes +0$"
 done
+
+grep -q "^(bandwidth: none a second of each rank, and 1250MB of each pair" "$scratch/bound"
+note $? "the bandwidth is not said"
 
 # --- A signal ends the run, and tune with it; it ends the replay, too ---
 

@@ -212,7 +212,7 @@ static void a_run_becomes_a_program(void **state)
     run.tasks[2].voted_ns = MS(9); /* by its chair, which the hash does not tell */
     run.tasks[2].chair = 2;
     run.tasks[1].flags = MOOT__RECORD__FLAG__ADOPTED; /* by a chair, from a motion */
-    struct program *program = tune_program(&run.trace, &whole);
+    struct program *program = tune_program(&run.trace, false, &whole);
     assert_non_null(program);
     assert_true(whole);
     assert_int_equal(program->task_count, 3); /* nobody spawned the fourth */
@@ -243,7 +243,7 @@ static void a_replay_waits_as_long_as_the_run_did(void **state)
                                              .suspect_ns = (uint64_t)MS(3000)}};
     struct tune_measures measures = {.runs = 1, .makespan_ns = MS(20)};
     run_open();
-    struct program *program = tune_program(&run.trace, &whole);
+    struct program *program = tune_program(&run.trace, false, &whole);
     const struct tune_input input = {
         .programs = &program, .program_count = 1, .measures = &measures, .seeds = 3};
     tune_replay_waits(&input, &candidate);
@@ -303,7 +303,7 @@ static void what_is_found_by_hash_is_replayed(void **state)
                                              .suspect_ns = (uint64_t)MS(3000)}};
     struct tune_measures measures = {.runs = 1, .makespan_ns = MS(20)};
     found(inputs);
-    struct program *program = tune_program(&run.trace, &whole);
+    struct program *program = tune_program(&run.trace, false, &whole);
     assert_int_equal(program->task_count, ALL);
     assert_int_equal(program->tasks[TAKES].inputs.count, 1);
     assert_int_equal(program->tasks[TAKES].inputs.items[0], FOUND);
@@ -325,6 +325,45 @@ static void what_is_found_by_hash_is_replayed(void **state)
     run_close();
 }
 
+/* Rank 0 sends four megabytes, for which it takes 20 ms, to rank 2, which runs what
+ * takes them, and waits for that. */
+static void large_results_take_their_time(void **state)
+{
+    (void)state;
+    enum { LARGE = 4 << 20 };
+    struct trace_message sent = {
+        .kind = KIND(RESULT_SENT), .task = 0, .from = 0, .to = 2, .bytes = LARGE};
+    double mean_ns[2];
+    run_open();
+    for (uint32_t t = 0; t < 2; t++) {
+        run.tasks[t].voted_ns = MS(5);
+        run.tasks[t].chair = 2 * t;
+    }
+    run.trace.messages = &sent;
+    run.trace.message_count = 1;
+    for (int bound = 0; bound < 2; bound++) {
+        bool whole;
+        struct candidate candidate = {.timers = {.name = "",
+                                                 .vote_timeout_ns = CORE_NEVER,
+                                                 .suspect_ns = (uint64_t)MS(3000)}};
+        struct tune_measures measures = {.runs = 1, .makespan_ns = MS(20)};
+        struct program *program = tune_program(&run.trace, bound > 0, &whole);
+        assert_int_equal(program->tasks[0].result_bytes, bound > 0 ? LARGE : 8);
+        const struct tune_input input = {
+            .programs = &program,
+            .program_count = 1,
+            .measures = &measures,
+            .wire = {.bandwidth = bound > 0 ? UINT64_C(50) * LARGE : 0},
+            .seeds = 3};
+        tune_replay_waits(&input, &candidate);
+        assert_int_equal(candidate.at[0].broken, 0);
+        mean_ns[bound] = candidate.at[0].wait_mean_ns;
+        program_free(program);
+    }
+    assert_true(mean_ns[1] > mean_ns[0] + 15e6);
+    run_close();
+}
+
 /* A ring of hashes has no order; there is a replay all the same. */
 static void a_ring_of_inputs_is_a_program(void **state)
 {
@@ -336,7 +375,7 @@ static void a_ring_of_inputs_is_a_program(void **state)
         run.tasks[i].inputs = inputs[i];
         run.tasks[i].input_count = 1;
     }
-    struct program *program = tune_program(&run.trace, &whole);
+    struct program *program = tune_program(&run.trace, false, &whole);
     assert_int_equal(program->task_count, 3);
     assert_int_equal(program->tasks[0].inputs.count + program->tasks[1].inputs.count,
                      1);
@@ -439,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_run_becomes_a_program),
         cmocka_unit_test(a_replay_waits_as_long_as_the_run_did),
         cmocka_unit_test(what_is_found_by_hash_is_replayed),
+        cmocka_unit_test(large_results_take_their_time),
         cmocka_unit_test(a_ring_of_inputs_is_a_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
