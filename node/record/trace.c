@@ -216,17 +216,41 @@ void trace_write_verdict(struct moot *m, struct task *task, int code)
     end(m, &record);
 }
 
+/* Of one wait: more are not told. */
+enum { FOUND_MAX = 4096 };
+
+/* A task that this rank has not spawned.  A reader sees the others by their spawns. */
+static bool is_found(const struct wait *wait, size_t i)
+{
+    const struct task *task = wait->items[i].task;
+    return task != NULL && !core_is_stub(task) && !task->held;
+}
+
 void trace_write_wait(struct moot *m, const struct wait *wait, bool over, int code)
 {
     size_t last = wait->any ? wait->which : wait->next_open - (over && code == 0);
     struct task *task = last < wait->count ? wait->items[last].task : NULL;
     struct task *waiter = wait->waiter != NULL ? wait->waiter->task : NULL;
     uint32_t parent = number_of(m, waiter);
+    const size_t told = last + 1 + FOUND_MAX;
+    const size_t end_found = over || wait->any    ? 0
+                             : wait->count < told ? wait->count
+                                                  : told;
+    for (size_t i = last + 1; i < end_found; i++) {
+        if (is_found(wait, i)) {
+            number_of(m, wait->items[i].task);
+        }
+    }
     struct trace_record record =
         begin_of(m, over ? KIND(WAITED) : KIND(WAIT), task, m->now_ns);
     trace_put(&record, FIELD_PARENT, parent);
     trace_put(&record, FIELD_LANE, waiter == NULL ? wait->lane->number + 1u : 0);
     trace_put_signed(&record, FIELD_CODE, over ? code : 0);
+    for (size_t i = last + 1; i < end_found; i++) {
+        if (is_found(wait, i)) {
+            trace_put(&record, FIELD_INPUTS, task_trace_number(wait->items[i].task));
+        }
+    }
     end(m, &record);
 }
 

@@ -55,6 +55,9 @@ struct trace_event {
     uint64_t value;
     int32_t code;
     const char *text; /* NULL: none */
+    /* Of a WAIT for several: tasks behind the first that the rank has not spawned. */
+    uint32_t *found;
+    uint32_t found_count;
 };
 
 /* A message that both sides recorded. */

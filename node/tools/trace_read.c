@@ -214,6 +214,18 @@ static void verdict_take(struct trace_reader *reader, const Moot__Record *record
     }
 }
 
+static void found_take(struct trace_reader *reader, struct trace_event *event,
+                       const Moot__Record *record)
+{
+    event->found = trace_take(reader->trace, record->n_inputs * sizeof(uint32_t));
+    for (size_t i = 0; event->found != NULL && i < record->n_inputs; i++) {
+        const uint32_t task = task_of(reader, record->inputs[i]);
+        if (task != TRACE_NONE) {
+            event->found[event->found_count++] = task;
+        }
+    }
+}
+
 static bool event_take(struct trace_reader *reader, const Moot__Record *record)
 {
     struct trace_event *events =
@@ -233,6 +245,9 @@ static bool event_take(struct trace_reader *reader, const Moot__Record *record)
         .value = record->n_words > 0 ? record->words[0] : record->value,
         .code = record->code,
         .text = record->text.len > 0 ? text_of(reader, &record->text) : NULL};
+    if (record->kind == MOOT__RECORD__KIND__WAIT && record->n_inputs > 0) {
+        found_take(reader, &events[reader->rank->event_count - 1], record);
+    }
     if (record->kind == MOOT__RECORD__KIND__FIGURES) {
         reader->rank->close_code = record->code;
         figures_take(reader, events[reader->rank->event_count - 1].text

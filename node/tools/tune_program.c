@@ -59,6 +59,14 @@ static bool is_spawned(const struct trace_job *trace, uint32_t task)
     return trace->tasks[task].spawned_ns != TRACE_NEVER;
 }
 
+static void date_by_wait(const struct trace_job *trace, uint32_t task, int64_t at_ns,
+                         int64_t *dates)
+{
+    if (task != TRACE_NONE && !is_spawned(trace, task) && at_ns < dates[task]) {
+        dates[task] = at_ns;
+    }
+}
+
 /* By task: its first spawn. A task that nobody spawned is dated by the first wait of a
  * program for it. */
 static int64_t *date_tasks(const struct trace_job *trace)
@@ -70,10 +78,12 @@ static int64_t *date_tasks(const struct trace_job *trace)
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
             const struct trace_event *event = &trace->ranks[r].events[i];
-            if (event->kind == KIND(WAIT) && event->lane != 0 &&
-                event->task != TRACE_NONE && !is_spawned(trace, event->task) &&
-                event->at_ns < dates[event->task]) {
-                dates[event->task] = event->at_ns;
+            if (event->kind != KIND(WAIT) || event->lane == 0) {
+                continue;
+            }
+            date_by_wait(trace, event->task, event->at_ns, dates);
+            for (uint32_t k = 0; k < event->found_count; k++) {
+                date_by_wait(trace, event->found[k], event->at_ns, dates);
             }
         }
     }
@@ -258,6 +268,7 @@ static void add_sizes(struct translation *t)
 struct reading {
     int64_t at_ns; /* up to then its time is accounted for */
     int64_t waits_for, since_ns;
+    const struct trace_event *begun; /* the wait */
     bool waits;
 };
 
@@ -304,8 +315,21 @@ static bool spawns(const struct program_step *step, int64_t task)
     return step->op == PROGRAM_SPAWN && step->tasks.items[0] == (uint32_t)task;
 }
 
-/* A wait for several is recorded by its first task and its last.  It is taken to be for
- * all that the lane spawned from the one to the other. */
+/* A wait for several is recorded by its first task, its last, and those that the rank
+ * has not spawned.  It is taken to be for these, too, */
+static void add_found(const struct translation *t, const struct trace_event *begun,
+                      struct program_list *tasks)
+{
+    for (uint32_t i = 0; i < begun->found_count; i++) {
+        const int64_t found = t->place[begun->found[i]];
+        if (found != PROGRAM_NONE && t->program->tasks[found].parent == PROGRAM_NONE &&
+            !holds(tasks, (uint32_t)found)) {
+            program_list_add(tasks, (uint32_t)found);
+        }
+    }
+}
+
+/* and for all that the lane spawned from the first to the last. */
 static void add_between(const struct program_script *script, int64_t first,
                         int64_t last, struct program_list *tasks)
 {
@@ -326,11 +350,15 @@ static void add_between(const struct program_script *script, int64_t first,
 
 /* Whether the replay ends the wait as the run did, all by itself: in MOOT_ERR_NOT_HELD,
  * or with the failure that follows from it. */
-static bool finds_nobody(const struct translation *t, int64_t first, int64_t last,
-                         int32_t code)
+static bool finds_nobody(const struct translation *t, const struct trace_event *begun,
+                         const struct trace_event *end)
 {
-    const bool lacks = t->lacks[first] || (last != PROGRAM_NONE && t->lacks[last]);
-    return lacks && code != 0 && code != MOOT_ERR_TIMEOUT;
+    bool lacks = t->lacks[t->place[begun->task]];
+    for (uint32_t i = 0; i < begun->found_count; i++) {
+        const int64_t found = t->place[begun->found[i]];
+        lacks |= found != PROGRAM_NONE && t->lacks[found];
+    }
+    return lacks && end->code != 0 && end->code != MOOT_ERR_TIMEOUT;
 }
 
 /* A wait that timed out, or failed, lasted as long as it did. */
@@ -342,7 +370,7 @@ static void add_wait(struct translation *t, uint32_t rank, uint32_t lane,
     if (first == PROGRAM_NONE || t->program->tasks[first].parent != PROGRAM_NONE) {
         return;
     }
-    if (end->code != 0 && !finds_nobody(t, first, last, end->code)) {
+    if (end->code != 0 && !finds_nobody(t, reading->begun, end)) {
         add_step(t, rank, lane, PROGRAM_POLL, first)->pause_us =
             us_of(end->at_ns - reading->since_ns);
         return;
@@ -352,6 +380,7 @@ static void add_wait(struct translation *t, uint32_t rank, uint32_t lane,
         t->program->tasks[last].parent == PROGRAM_NONE) {
         add_between(program_script(t->program, rank, lane), first, last, &step->tasks);
     }
+    add_found(t, reading->begun, &step->tasks);
 }
 
 static void take_event(struct translation *t, uint32_t rank,
@@ -370,6 +399,7 @@ static void take_event(struct translation *t, uint32_t rank,
         add_own_time(t, rank, lane, reading, event->at_ns);
         reading->waits = true;
         reading->since_ns = event->at_ns;
+        reading->begun = event;
         reading->waits_for =
             event->task != TRACE_NONE ? t->place[event->task] : PROGRAM_NONE;
     } else if (event->kind == KIND(WAITED) && reading->waits) {

@@ -325,6 +325,29 @@ static void what_is_found_by_hash_is_replayed(void **state)
     run_close();
 }
 
+/* Rank 2 waits for 0, and for 2 and 3, which it has not spawned; 3 fails the wait. */
+static void a_wait_is_for_all_that_was_found(void **state)
+{
+    (void)state;
+    uint32_t others[] = {2, 3};
+    bool whole;
+    run_open();
+    happen(2, MS(13), KIND(WAIT), 0, 1);
+    run.events[2][run.ranks[2].event_count - 1].found = others;
+    run.events[2][run.ranks[2].event_count - 1].found_count = 2;
+    happen(2, MS(14), KIND(WAITED), TRACE_NONE, 1);
+    run.events[2][run.ranks[2].event_count - 1].code = MOOT_ERR_NOT_HELD;
+    struct program *program = tune_program(&run.trace, false, &whole);
+    assert_true(program_ghost(program, 3));
+    const struct program_script *script = program_script(program, 2, 0);
+    const struct program_step *last = &script->steps[script->count - 1];
+    assert_int_equal(last->op, PROGRAM_WAIT_ALL);
+    assert_int_equal(last->tasks.count, 3);
+    assert_int_equal(last->tasks.items[0], 0);
+    program_free(program);
+    run_close();
+}
+
 /* Rank 0 sends four megabytes, for which it takes 20 ms, to rank 2, which runs what
  * takes them, and waits for that. */
 static void large_results_take_their_time(void **state)
@@ -478,6 +501,7 @@ int main(void)
         cmocka_unit_test(a_run_becomes_a_program),
         cmocka_unit_test(a_replay_waits_as_long_as_the_run_did),
         cmocka_unit_test(what_is_found_by_hash_is_replayed),
+        cmocka_unit_test(a_wait_is_for_all_that_was_found),
         cmocka_unit_test(large_results_take_their_time),
         cmocka_unit_test(a_ring_of_inputs_is_a_program),
     };
