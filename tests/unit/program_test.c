@@ -452,6 +452,78 @@ static void a_rank_count_out_of_range_is_refused(void **state)
         &(struct program_options){.seed = 1, .ranks = PROGRAM_RANKS_MAX + 1}));
 }
 
+enum named { BY_WAIT, BY_POLL, BY_INPUT, BYS };
+enum found { ONCE, IDEMPOTENT, CANCELLED, CANDIDATES, HINTED, PORTABLE, GHOST, FOUNDS };
+
+static int named_by(enum program_op op)
+{
+    switch (op) {
+    case PROGRAM_SPAWN:
+        return BY_INPUT;
+    case PROGRAM_POLL:
+        return BY_POLL;
+    case PROGRAM_WAIT_ALL:
+    case PROGRAM_WAIT_ANY:
+    case PROGRAM_FETCH:
+        return BY_WAIT;
+    case PROGRAM_DECLINE:
+    case PROGRAM_COMPUTE:
+    case PROGRAM_BARRIER:
+    case PROGRAM_CANCEL:
+    case PROGRAM_MEET:
+        break;
+    }
+    return BYS;
+}
+
+/* Counts the tasks that a step names and its rank never spawns, and so finds by their
+ * hashes; by the kind of step and of task. */
+static void count_step(const struct program *program, uint32_t rank,
+                       const struct program_step *step, uint32_t counts[BYS][FOUNDS])
+{
+    const int by = named_by(step->op);
+    const struct program_list *named =
+        by == BY_INPUT ? &program->tasks[step->tasks.items[0]].inputs : &step->tasks;
+    for (uint32_t i = 0; by != BYS && i < named->count; i++) {
+        const struct program_task *task = &program->tasks[named->items[i]];
+        if (rankset_has(&task->holders, rank)) {
+            continue;
+        }
+        counts[by][ONCE] += task->once;
+        counts[by][IDEMPOTENT] += task->idempotent;
+        counts[by][CANCELLED] += task->cancellers != 0 || task->late_cancellers != 0;
+        counts[by][CANDIDATES] += task->candidates != 0;
+        counts[by][HINTED] += task->hint;
+        counts[by][PORTABLE] += task->portable;
+        counts[by][GHOST] += program_ghost(program, named->items[i]);
+    }
+}
+
+static void tasks_of_all_kinds_are_found_by_hash(void **state)
+{
+    (void)state;
+    uint32_t counts[BYS][FOUNDS] = {{0}};
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        struct program *program = program_new(
+            &(struct program_options){.seed = seed,
+                                      .ranks = 4,
+                                      .tasks = 60,
+                                      .features = PROGRAM_ALL | PROGRAM_LATE_CANCELS});
+        for (uint32_t i = 0; i < program->rank_count * program->lane_count; i++) {
+            const struct program_script *script = &program->scripts[i];
+            for (uint32_t k = 0; k < script->count; k++) {
+                count_step(program, i / program->lane_count, &script->steps[k], counts);
+            }
+        }
+        program_free(program);
+    }
+    for (int by = 0; by < BYS; by++) {
+        for (int found = 0; found < FOUNDS; found++) {
+            assert_true(counts[by][found] > 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +539,7 @@ int main(void)
         cmocka_unit_test(results_depend_on_every_input),
         cmocka_unit_test(failures_spread_to_dependents),
         cmocka_unit_test(a_rank_count_out_of_range_is_refused),
+        cmocka_unit_test(tasks_of_all_kinds_are_found_by_hash),
     };
     return hashing_init() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }
