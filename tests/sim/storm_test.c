@@ -4,13 +4,14 @@
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
- *              [--narrow] [--cancels] [--leaves] [--poison]
+ *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
  * with and without it.  --calm runs failure detection without a fault: there must be no
- * view change.  --verbose prints the program and every sight; --summary what the
- * batch's faults have done.
+ * view change.  --aims draws plans that disturb ballots (chaos_aim.c); --solo splits
+ * all ranks in two under MOOT_SPLIT=solo, and sees that every wait ends.  --verbose
+ * prints the program and every sight; --summary what the batch's faults have done.
  */
 #include "consensus/sim/runs/swarm.h"
 #include <inttypes.h>
@@ -174,6 +175,13 @@ static const struct {
     {{.tasks = 20, .storm = true, .calm = true, .leaves = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .newcomers = 1, .leaves = true}, 40, 2, 8},
     {{.tasks = 20, .storm = true, .direct_max = 3, .leaves = true}, 30, 4, 12},
+    {{.tasks = 30, .storm = true, .aims = true}, 60, 3, 8},
+    {{.tasks = 20, .storm = true, .aims = true, .leaves = true, .newcomers = 1},
+     40,
+     3,
+     8},
+    {{.tasks = 20, .storm = true, .aims = true, .direct_max = 3}, 30, 5, 8},
+    {{.tasks = 20, .storm = true, .solo = true}, 40, 2, 8},
     {{.tasks = 20, .storm = true, .poison = true}, 60, 3, 8},
     {{.tasks = 40, .storm = true, .poison = true, .sparing = true, .leaves = true},
      40,
@@ -441,6 +449,12 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--calm") == 0) {
         return batch->job.calm = true;
+    }
+    if (strcmp(word, "--aims") == 0) {
+        return batch->job.aims = true;
+    }
+    if (strcmp(word, "--solo") == 0) {
+        return batch->job.solo = true;
     }
     if (strcmp(word, "--leaves") == 0) {
         return batch->job.leaves = true;

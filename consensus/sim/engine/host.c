@@ -40,6 +40,7 @@ static void set_detection(struct host *host, struct core_options *options)
     options->quorum_wait_ns = weather->quorum_wait_ns;
     options->notes = CORE_NOTES_ALL;
     options->joinable = storm->joinable;
+    options->solo = storm->solo;
     options->spare_bytes = sim->options.starves ? SPARE_BYTES : 0;
     options->size = storm->first;
     if (host->rank >= storm->first) {

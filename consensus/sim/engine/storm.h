@@ -31,6 +31,7 @@ struct storm {
                            clocks, and pauses and gaps are over; CORE_NEVER: rules end
                            as they say */
     bool joinable;      /* newcomers are let in; certificates count towards no quorum */
+    bool solo;          /* MOOT_SPLIT=solo: each side of a split goes on by itself */
     bool certify;       /* whoever shares a machine with the dead is told */
     bool readable;      /* ... always of what it died, too, and not just mostly */
     bool vague;         /* ... and does not tell which of the kernels that ran it was */
@@ -49,6 +50,8 @@ struct storm_request {
     bool calm;                /* nothing goes wrong, and failure detection must find
                                  nothing */
     const struct plan *given; /* NULL: draw one */
+    bool aims;                /* what is drawn is aimed at ballots */
+    bool solo;                /* ... is a split, under MOOT_SPLIT=solo */
     bool leaves;              /* some seeds have ranks leave */
     bool poison;              /* some tasks kill who runs them: some can see of what */
 };

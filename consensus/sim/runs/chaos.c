@@ -131,15 +131,21 @@ static void draw_joins(struct random *random, uint32_t ranks, uint64_t horizon_n
 }
 
 /* Among many ranks hardly a strike would hit one of the few that decide about views. */
-static void draw_plan(struct random *random, uint32_t ranks, uint64_t horizon_ns,
-                      const struct sim_weather *weather, const struct storm *storm,
-                      struct plan *plan)
+static void draw_plan(struct random *random, const struct storm_request *request,
+                      uint64_t horizon_ns, const struct sim_weather *weather,
+                      const struct storm *storm, struct plan *plan)
 {
+    uint32_t ranks = request->ranks;
     struct storm_scale scale = {.ranks = ranks,
                                 .horizon_ns = horizon_ns,
                                 .stop_ns = storm->stop_ns,
                                 .latency_ns = weather->latency_ns,
-                                .suspect_ns = weather->suspect_ns};
+                                .suspect_ns = weather->suspect_ns,
+                                .stagger_ns = weather->stagger_ns};
+    if (request->solo || (request->aims && ranks <= PLAN_SPANS_MAX)) {
+        (request->solo ? storm_split_draw : storm_aim_draw)(random, &scale, plan);
+        return;
+    }
     if (ranks > PROGRAM_RANKS_MAX) {
         struct rankset members = {0};
         ranks_fill(&members, ranks);
@@ -236,8 +242,9 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     if (request->given != NULL) {
         *plan = *request->given;
     } else if (!request->calm) {
-        draw_plan(&random, request->ranks, horizon_ns, weather, out, plan);
+        draw_plan(&random, request, horizon_ns, weather, out, plan);
     }
+    out->solo = request->solo;
     out->joinable = out->joinable || lets_somebody_in(request, plan);
     if (request->poison) {
         draw_poisoned(seed, request, horizon_ns, plan, out);

@@ -11,7 +11,7 @@ struct storm_scale {
     uint32_t ranks;
     uint64_t horizon_ns; /* faults begin before it */
     uint64_t stop_ns;    /* and end before that */
-    uint64_t latency_ns, suspect_ns;
+    uint64_t latency_ns, suspect_ns, stagger_ns;
     /* Half of the strikes on one rank hit one of these few; empty: anybody. */
     struct rankset favoured;
 };
@@ -19,5 +19,15 @@ struct storm_scale {
 /* Adds rules to the plan.  Clocks stay within the drift that PROTOCOL.md assumes. */
 void storm_plan_draw(struct random *random, const struct storm_scale *scale,
                      struct plan *plan);
+
+/* --- chaos_aim.c ------------------------------------------------------------------ */
+
+/* Likewise, of up to PLAN_SPANS_MAX ranks: a cause for a view, and what disturbs the
+ * ballot about it. */
+void storm_aim_draw(struct random *random, const struct storm_scale *scale,
+                    struct plan *plan);
+/* Likewise: all ranks in two parts for a while. */
+void storm_split_draw(struct random *random, const struct storm_scale *scale,
+                      struct plan *plan);
 
 #endif

@@ -83,6 +83,8 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .newcomers = job->newcomers,
                                           .calm = job->calm,
                                           .given = job->plan,
+                                          .aims = job->aims,
+                                          .solo = job->solo,
                                           .leaves = job->leaves,
                                           .poison = job->poison};
     sim_weather_draw(seed, job->ranks, weather);
@@ -142,7 +144,8 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
         options.storm = &storm;
         options.plan = &plan;
     }
-    bool good = job->storm
+    bool good = job->solo ? sim_run(&options, report)
+                : job->storm
                     ? storm_checker_run(&options, report)
                     : checker_run(&options, report) &&
                           (!is_calm(job, program) || check_calm(program, report));
@@ -191,6 +194,12 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->newcomers != 0) {
         fprintf(to, " --newcomers %" PRIu32, job->newcomers);
+    }
+    if (job->aims) {
+        fprintf(to, " --aims");
+    }
+    if (job->solo) {
+        fprintf(to, " --solo");
     }
     if (job->leaves) {
         fprintf(to, " --leaves");

@@ -26,6 +26,9 @@ struct swarm_job {
     bool storm;
     uint32_t newcomers;
     bool cancels;            /* any rank cancels any task, at any moment */
+    bool aims;               /* the storm is aimed at ballots (chaos_aim.c) */
+    bool solo;               /* it is a split, under MOOT_SPLIT=solo: nothing of what is
+                                promised otherwise holds, but that every wait ends */
     bool leaves;             /* some seeds have ranks leave in good order */
     bool starves;            /* sim_options.starves */
     bool poison;             /* some tasks kill who runs them */
