@@ -471,13 +471,13 @@ static void play_task(struct medley_player *player, uint32_t task)
     }
 }
 
-static void play_tasks(struct medley_player *player, struct lanes *lanes)
+static void play_tasks(struct medley_player *player, struct lanes *lanes,
+                       struct pairing *pairing)
 {
-    struct pairing pairing = {NULL};
     for (uint32_t task = 0; task < MEDLEY_TASKS && !player->over; task++) {
         const struct medley_region *region = region_of(player, task);
         if (region != NULL && region->from == task) {
-            open_region(player, region, &pairing);
+            open_region(player, region, pairing);
         }
         if (!player->over) {
             play_task(player, task);
@@ -504,12 +504,13 @@ int medley_play(struct medley_player *player)
 {
     struct medley_ends *ledger = &player->ledger->ledger;
     struct lanes lanes = {.count = 0};
+    struct pairing pairing = {NULL}; /* of a queue that the close may find open */
     must(player, 0, player_register(player), "registers no kernel");
     for (uint32_t i = 0; i < MEDLEY_DATA_MAX; i++) {
         must(player, 0, moot_data_new(player->m, (moot_task){0}, &player->data[i]),
              "makes no data handle");
     }
-    play_tasks(player, &lanes);
+    play_tasks(player, &lanes, &pairing);
     for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
         look_back(player, task);
     }
