@@ -361,6 +361,11 @@ $(BUILD)/fuzz/libfuzzed.a: $(FUZZ_LIB_OBJ)
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/lib/tests/fuzz/%.o $(BUILD)/fuzz/libfuzzed.a
 	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c -lsodium -lm
 
+# The same stories without a fuzzer, for a build that counts.
+$(BUILD)/tests/fuzz/stories: $(BUILD)/tests/fuzz/stories.o $(BUILD)/tests/fuzz/events_fuzz.o \
+  $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
 -include $(shell test -d $(BUILD) && find $(BUILD) -name '*.d' 2>/dev/null)
 
 # --- How it is used -----------------------------------------------------------------
@@ -417,13 +422,19 @@ chaos: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests
 	@BUILD=$(CHECK_BUILD) sh tests/cli/chaos_test.sh --for $(T)
 
+# Tests of the core on the bench.
+CORE_UNITS := asking cancel core core_memory crash deserted drop drop_round drop_view keeper leave link \
+  lost lot meeting quiet rare rare_asks scope silence spread stub timers verdict view view_rules
+
 # Which arms of the core's conditions the simulator, its storms and the explorer reach, in a
 # build that counts them; M=full takes an hour.
 COVER_BUILD := $(BUILD)-coverage
 COVER = $(AGAIN) -s COVERAGE=1 BUILD=$(COVER_BUILD)
+COVER_TESTS = $(addprefix $(COVER_BUILD)/tests/,sim/swarm_test sim/storm_test sim/starve_test explore/explore \
+  virtual/virtual fuzz/stories $(patsubst %,unit/%_test,$(CORE_UNITS)))
 .PHONY: coverage
 coverage: deps-check
-	@$(COVER) all $(addprefix $(COVER_BUILD)/tests/,sim/swarm_test sim/storm_test explore/explore)
+	@$(COVER) all $(COVER_TESTS)
 	@tests/coverage.sh $(COVER_BUILD) $(M)
 
 soak: deps-check
@@ -442,9 +453,7 @@ fuzz: deps-check
 # And the rules that find a stall's cause.
 MUTANT_BUILD := $(BUILD)-mutants
 MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test sim/storm_test \
-  sim/swarm_test explore/explore $(patsubst %,unit/%_test,asking cancel core core_memory crash deserted drop \
-  drop_round drop_view keeper leave link lost lot meeting quiet rare rare_asks scope silence spread stub timers \
-  tune verdict view view_rules))
+  sim/swarm_test explore/explore $(patsubst %,unit/%_test,$(CORE_UNITS) tune))
 .PHONY: mutants
 mutants: deps-check
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) FAULTS=1 PROFILE= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)

@@ -3,13 +3,15 @@
 #
 # BUILD counts (make COVERAGE=1).  Each line of work is done from nothing counted but what
 # the lines before it have: behind it stands how many arms of consensus/ are reached by
-# then.  At the end come the pairs of messages and receivers' states, and the arms that
-# nothing has reached.
+# then.  First come programs that users could have written, on networks that there could
+# be.  Behind them the bench, whose tests say to a core what no peer of its own version
+# says at that moment, and stories, in which a peer says anything.  At the end come the
+# pairs of messages and receivers' states, and the arms that nothing has reached, by kind.
 set -eu
 
 build=${1:?usage: coverage.sh BUILD [quick | full]}
-seeds=400 states=--quick
-[ "${2-quick}" != full ] || seeds=10000 states=
+seeds=200 states=--quick hungry=1000 told=2000
+[ "${2-quick}" != full ] || seeds=10000 states='' hungry=15000 told=40000
 jobs=$(nproc 2>/dev/null || echo 2)
 arms=tests/tidy/arms.py
 
@@ -20,15 +22,58 @@ after() {
     "$@" >/dev/null
     echo "$(python3 $arms "$build" | tail -n 1)  after $what"
 }
+swarm() { "$build/tests/sim/swarm_test" --seeds "1..$seeds" "$@"; }
+storm() { "$build/tests/sim/storm_test" --seeds "1..$seeds" "$@"; }
+
+# The pairs of these runs are added up.
+pairs() {
+    for run in "--ranks 5 --newcomers 1" "--ranks 8 --direct-max 3 --newcomers 2" \
+        "--ranks 5 --direct-max 1 --faults none" "--ranks 5 --workload once --newcomers 1" \
+        "--ranks 4 --divergence strict --faults none" \
+        "--ranks 6 --divergence strict --faults none --direct-max 1"; do
+        # shellcheck disable=SC2086 # several words
+        "$build/moot" sim $run --seeds "1..$seeds" --jobs "$jobs" --coverage
+    done
+}
+
+bench() {
+    for name in asking cancel core core_memory crash deserted drop drop_round drop_view keeper \
+        leave link lost lot meeting quiet rare rare_asks scope silence spread stub timers verdict \
+        view view_rules; do
+        "$build/tests/unit/${name}_test"
+    done
+}
 
 find "$build" -name '*.gcda' -delete
-after "swarms" "$build/tests/sim/swarm_test" --ranks 4 --seeds "1..$seeds"
-after "large moots" "$build/tests/sim/swarm_test" --ranks 6 --direct-max 1 --seeds "1..$seeds"
-after "what is dropped" "$build/tests/sim/swarm_test" --ranks 4 --drops --lots --sparing --seeds "1..$seeds"
-after "storms" "$build/tests/sim/storm_test" --ranks 5 --newcomers 1 --leaves --seeds "1..$seeds"
-after "storms of large moots" "$build/tests/sim/storm_test" --ranks 7 --direct-max 3 --seeds "1..$seeds"
-after "storms with poison and drops" "$build/tests/sim/storm_test" --ranks 4 --poison --drops --cancels --seeds "1..$seeds"
+after "swarms" swarm --ranks 4
+after "swarms, strict" swarm --ranks 4 --strict
+after "swarms, strict, of large moots" swarm --ranks 6 --strict --direct-max 1
+after "large moots" swarm --ranks 6 --direct-max 1
+after "what is dropped" swarm --ranks 4 --drops --lots --sparing
+after "little memory, narrow wires" swarm --ranks 4 --presses --narrow
+after "storms" storm --ranks 5 --newcomers 1 --leaves
+after "storms of large moots" storm --ranks 7 --direct-max 3
+after "storms of large moots that some leave" storm --ranks 8 --direct-max 3 --newcomers 2 --leaves --cancels
+after "storms with poison and drops" storm --ranks 4 --poison --drops --cancels
+after "storms with poison, of six" storm --ranks 6 --poison --sparing --leaves --newcomers 1
+after "storms where ranks differ for long" storm --ranks 5 --lots --leaves --newcomers 1
+after "storms with little memory" storm --ranks 4 --presses --sparing
+after "storms aimed at ballots" storm --ranks 5 --aims --leaves --newcomers 1
+after "storms aimed at ballots of large moots" storm --ranks 7 --aims --direct-max 3
+after "splits, each side of which goes on" storm --ranks 5 --solo
+after "memory that runs out" "$build/tests/sim/starve_test" --seeds "1..$hungry"
+after "virtual ranks" "$build/tests/virtual/virtual" --seeds "1..$seeds"
+# shellcheck disable=SC2086 # none, or one word
 after "the explorer" "$build/tests/explore/explore" $states
-"$build/moot" sim --ranks 5 --newcomers 1 --seeds "1..$seeds" --jobs "$jobs" --coverage |
-    sed '1,/^  gossip/d'
+tables=$(mktemp)
+trap 'rm -f "$tables"' EXIT
+pairs >"$tables"
+after "moot sim" true
+python3 $arms "$build"
+echo
+after "the bench" bench
+after "stories, in which peers lie" "$build/tests/fuzz/stories" --seeds "1..$told" tests/fuzz/events_fuzz.corpus/*
+echo
+python3 $arms --pairs <"$tables"
+echo
 python3 $arms --missing "$build"
