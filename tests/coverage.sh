@@ -38,7 +38,7 @@ pairs() {
 
 bench() {
     for name in asking cancel core core_memory crash deserted drop drop_round drop_view keeper \
-        leave link lost lot meeting quiet rare rare_asks scope silence spread stub timers verdict \
+        leave link lost lot meeting quiet rare rare_asks refusal scope silence spread stub timers verdict \
         view view_rules; do
         "$build/tests/unit/${name}_test"
     done
