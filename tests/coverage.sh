@@ -27,7 +27,7 @@ storm() { "$build/tests/sim/storm_test" --seeds "1..$seeds" "$@"; }
 
 # The pairs of these runs are added up.
 pairs() {
-    for run in "--ranks 5 --newcomers 1" "--ranks 8 --direct-max 3 --newcomers 2" \
+    for run in "--ranks 5" "--ranks 5 --newcomers 1" "--ranks 8 --direct-max 3 --newcomers 2" \
         "--ranks 5 --direct-max 1 --faults none" "--ranks 5 --workload once --newcomers 1" \
         "--ranks 4 --divergence strict --faults none" \
         "--ranks 6 --divergence strict --faults none --direct-max 1"; do
@@ -40,7 +40,7 @@ bench() {
     for name in asking cancel core core_memory crash deserted drop drop_round drop_view keeper \
         leave link lost lot meeting quiet rare rare_asks refusal scope silence spread stub timers verdict \
         view view_rules; do
-        "$build/tests/unit/${name}_test"
+        "$build/tests/unit/${name}_test" 2>&1
     done
 }
 
