@@ -431,7 +431,8 @@ static bool is_all_taken(const struct core *core)
 void leave_turn(struct core *core)
 {
     struct leave *leave = &core->membership.leave;
-    if (!leave->going || leave->ready || core->membership.fenced || core->epoch == 0) {
+    assert(!leave->going || core->epoch > 0);
+    if (!leave->going || leave->ready || core->membership.fenced) {
         return;
     }
     if (!leave->told) {

@@ -601,8 +601,7 @@ void view_turn(struct core *core)
     if (paxos->phase != PAXOS_IDLE && core->now_ns >= paxos->give_up_ns) {
         give_up(core, core->options.stagger_ns);
     }
-    if (paxos->phase == PAXOS_IDLE && core->now_ns >= paxos->next_try_ns &&
-        !unwanted(core, core->rank)) {
+    if (paxos->phase == PAXOS_IDLE && core->now_ns >= paxos->next_try_ns) {
         if (view_is_last(core)) {
             wait_for_turn(core, core->options.stagger_ns);
         } else {

@@ -48,10 +48,7 @@ void view_release_slot(struct core *core)
 
 void view_enter(struct core *core, const struct view *view)
 {
-    assert(!rankset_empty(&view->members));
-    if (view->epoch <= core->epoch) {
-        return;
-    }
+    assert(!rankset_empty(&view->members) && view->epoch > core->epoch);
     if (core->epoch == 0 && !view_change_take_newcomers(core, view)) {
         core->broken = true; /* a newcomer learns its rank by it */
         return;
