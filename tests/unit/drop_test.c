@@ -1,6 +1,8 @@
 /* drop_test.c - what all members have released leaves before its scope ends (G5). */
 #include "tests/unit/drop_bench.h"
 
+#include "consensus/state/state.h"
+
 enum { TASKS = 48 };
 
 static moot_hash chunk_of_one(int number)
@@ -295,6 +297,22 @@ static void what_is_cut_stays_until_all_have_said_so(void **state)
         assert_int_equal(dropped_by(rank), 4);
     }
     close_where_there_was_room();
+}
+
+/* The others have not come so far, and may spawn something else there. */
+static void a_roll_is_cut_only_where_all_agree(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_all(rank, rank == 0 ? 7 : 3);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    settle();
+    core_press(bench.core[0], 1);
+    settle();
+    assert_int_equal(bench.core[0]->reclaim.drop.cuts, 3);
+    bench_close();
 }
 
 static void a_pure_task_may_run_again_and_a_once_task_not(void **state)
@@ -617,6 +635,7 @@ int main(void)
         cmocka_unit_test(what_a_slow_rank_lacks_is_not_cut),
         cmocka_unit_test(what_is_about_to_be_dropped_is_not_cut),
         cmocka_unit_test(what_is_cut_stays_until_all_have_said_so),
+        cmocka_unit_test(a_roll_is_cut_only_where_all_agree),
         cmocka_unit_test(a_pure_task_may_run_again_and_a_once_task_not),
         cmocka_unit_test(no_once_task_runs_again_however_many),
         cmocka_unit_test(nothing_is_dropped_where_all_is_needed),

@@ -75,6 +75,84 @@ static void who_counts_now_asks_who_has_dropped_it(void **state)
     bench_close();
 }
 
+/* So it does among three, of which another answers last. */
+static void one_who_has_dropped_it_is_enough(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, 10 * MS);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        spawn_all(rank, 8);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(20 * MS);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        let_go_all(rank, 8);
+    }
+    pass_until_leaving(1);
+    pass_until_leaving(3);
+    bench.holds[0][1] = bench.holds[0][3] = true;
+    for (int i = 0; i < 40 && dropped_by(2) == 0; i++) {
+        pass(MS / 4);
+    }
+    assert_int_equal(dropped_by(1) + dropped_by(3), 0);
+    assert_int_equal(dropped_by(2), 8);
+    certify_at(3, 0);
+    kill_the_lowest();
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        assert_int_equal(dropped_by(rank), 8);
+        assert_int_equal(tasks_of(rank), 0);
+    }
+    bench_close();
+}
+
+/* 2 has run what comes after a task that failed, and dies.  The failed one is gone, and
+ * 1 has taken the other back: who has to run it again does not do so as if all were
+ * well. */
+static void what_failed_and_is_gone_is_missed(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, 10 * MS);
+    moot_hash failed = task(3);
+    struct core_event done = {.type = CORE_EV_DONE, .hash = failed};
+    done.u.done.status = MOOT_ERR_CANCELLED;
+    const struct core_register after = {
+        .inputs = &failed, .input_count = 1, .after_count = 1};
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < 8; i++) {
+            bench.hold_runs = i == 3;
+            spawn(rank, i, task(i));
+        }
+        bench.hold_runs = false;
+        assert_int_equal(spawn_with(rank, 8, task(8), after), MOOT_OK);
+        for (int i = 9; i < 16; i++) {
+            spawn(rank, i, task(i));
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    assert_int_equal(step(0, &done), MOOT_OK);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[8], 1);
+    bench.holds[0][1] = true; /* it is asked later */
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        let_go_all(rank, 16);
+    }
+    pass_until_leaving(2);
+    set_lane(1, CORE_LANE_RUNNING);
+    assert_int_equal(spawn_with(1, 8, task(8), after), MOOT_OK);
+    set_lane(1, CORE_LANE_BLOCKED);
+    let_go(0, 1);
+    pass(5 * MS);
+    assert_int_equal(dropped_by(0) + dropped_by(1), 16);
+    bench.crashed[2] = bench.deaf[2] = true;
+    certify_at(0, 2);
+    certify_at(1, 2);
+    pass(100 * MS);
+    assert_int_equal(bench.epoch[0], 2);
+    assert_true(bench.ran_on[8] != 2);
+    assert_int_equal(bench.runs[8], 1);
+    bench_close();
+}
+
 /* All have dropped a chunk, spawn it again, and release it; rank 1 takes that back. */
 static void drop_and_spawn_again(void)
 {
@@ -348,6 +426,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
         cmocka_unit_test(who_counts_now_asks_who_has_dropped_it),
+        cmocka_unit_test(one_who_has_dropped_it_is_enough),
+        cmocka_unit_test(what_failed_and_is_gone_is_missed),
         cmocka_unit_test(what_was_kept_is_not_what_was_dropped_before),
         cmocka_unit_test(what_was_dropped_is_not_what_was_spawned_since),
         cmocka_unit_test(what_was_not_decided_is_decided_anew),

@@ -1,6 +1,8 @@
 /* silence_test.c - what a chair makes of a once task that nobody knows the owner of. */
 #include "tests/unit/bench.h"
 
+#include "consensus/state/state.h"
+
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
 
 static void tick_all(void)
@@ -175,6 +177,47 @@ static void a_newcomer_is_told_who_is_lost(void **state)
     assert_int_equal(bench.runs[1], 1);
     assert_int_equal(bench.ended[5][1], MOOT_ERR_MAYBE_RAN);
     assert_int_equal(bench.runs[2], 1);
+    bench_close();
+    bench.joinable = false;
+}
+
+/* Nor does who has it from them: 3 was let in when there were more than can be told. */
+static void who_does_not_know_all_losses_says_so(void **state)
+{
+    (void)state;
+    bench.joinable = true;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        bench.core[rank]->membership.losses_unknown = true;
+    }
+    join(3);
+    pass(100 * MS);
+    assert_int_equal(bench.members[3].low, 15);
+    assert_true(bench.core[3]->membership.losses_unknown);
+    bench_close();
+    bench.joinable = false;
+}
+
+/* 0 lets 2 in, without 1, and dies: nobody of those whom 1 knows can tell it. */
+static void a_newcomer_reminds_who_missed_its_view(void **state)
+{
+    (void)state;
+    bench.joinable = true;
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    bench.deaf[1] = true;
+    join(2);
+    for (int i = 0; i < 400 && bench.members[2].low != 7; i++) {
+        pass(MS);
+    }
+    assert_int_equal(bench.members[2].low, 7);
+    assert_int_equal(bench.epoch[1], 0);
+    bench.crashed[0] = true;
+    bench.deaf[1] = false;
+    pass(400 * MS);
+    assert_int_equal(bench.members[1].low, 6);
+    assert_int_equal(bench.members[2].low, 6);
     bench_close();
     bench.joinable = false;
 }
@@ -448,6 +491,8 @@ int main(void)
         cmocka_unit_test(what_is_first_met_between_two_views_may_have_run),
         cmocka_unit_test(what_may_be_run_again_is),
         cmocka_unit_test(a_newcomer_is_told_who_is_lost),
+        cmocka_unit_test(who_does_not_know_all_losses_says_so),
+        cmocka_unit_test(a_newcomer_reminds_who_missed_its_view),
         cmocka_unit_test(nor_is_what_has_ended_new_to_it),
         cmocka_unit_test(who_has_no_quorum_says_nothing_of_it),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),

@@ -1,0 +1,172 @@
+/* rare_views_test.c - stories around a new view that seeds hardly ever draw.
+ *
+ * As in rare_test.c, each is the shortest in which one line of the core decides.
+ */
+#include "tests/unit/rare_bench.h"
+
+#include "consensus/membership/membership_private.h"
+#include "consensus/state/state.h"
+
+/* 2 was not granted anything for long when the view is entered.  Others may have
+ * granted it a lease until then, of which this rank knows nothing. */
+static void who_votes_waits_from_its_own_entry(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    bench.deaf[2] = true;
+    pass(45 * MS);
+    bench.crashed[3] = true;
+    certify_at(0, 3);
+    certify_at(1, 3);
+    step_until_view(1, 2);
+    assert_int_equal(bench.members[1].low, 7);
+    assert_true(detector_may_remove_ns(bench.core[1], 2, true) >=
+                bench.now + 4 * HEARTBEAT_NS);
+    bench_close();
+}
+
+/* 2 certifies the death of 0 among four, and goes on among three to a view in which 1
+ * dies, too: there one certificate is none, as what the dead of the large view had told
+ * was not told to those who vote in the small one. */
+static void a_small_view_has_certificates_of_its_own(void **state)
+{
+    (void)state;
+    bench.direct_max = 3;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    bench.direct_max = 0;
+    pass(50 * MS);
+    bench.crashed[0] = bench.crashed[3] = true;
+    certify_at(2, 0);
+    const struct rankset members = {.low = 7}, all = {.low = 15};
+    const struct message_past past = {.epoch = 1, .members = &all};
+    struct message message = {.type = MESSAGE_VIEW};
+    message.u.view = (struct message_view){
+        .epoch = 2, .members = &members, .history = 1, .past = &past};
+    inject(1, 2, message, 1);
+    assert_int_equal(bench.epoch[2], 2);
+    bench.crashed[1] = true;
+    certify_at(2, 1);
+    pass(400 * MS);
+    assert_int_equal(bench.epoch[2], 2);
+    assert_true(bench.no_quorum[2]);
+    bench_close();
+}
+
+static moot_hash in_scope(const moot_hash *scope, uint32_t chair)
+{
+    const struct rankset members = {.low = (UINT64_C(1) << bench.size) - 1};
+    for (uint64_t i = 0;; i++) {
+        moot_hash hash = identity_hash(&(struct identity){
+            .kernel_name = "k", .args = &i, .args_size = sizeof(i), .scope = *scope});
+        if (placement_chair(&hash, &members, NULL) == chair) {
+            return hash;
+        }
+    }
+}
+
+/* 1 hears of nobody, and so has no quorum and claims nothing, but is heard. */
+static void a_scope_waits_for_who_may_not_claim(void **state)
+{
+    (void)state;
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    const moot_hash top = {{0}};
+    moot_hash scope = identity_scope(&top, "phase"), a = in_scope(&scope, 1);
+    const struct core_register reg = {.scope = scope};
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        bench.holds[rank][1] = rank != 1;
+    }
+    pass(400 * MS);
+    assert_true(bench.no_quorum[1]);
+    assert_int_equal(bench.epoch[0], 0);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        struct core_event release = {.type = CORE_EV_SCOPE_RELEASE, .hash = scope};
+        assert_int_equal(spawn_with(rank, A, a, reg), MOOT_OK);
+        assert_int_equal(step(rank, &release), MOOT_OK);
+    }
+    pass(20 * MS);
+    let_go(0, 1);
+    pass(20 * MS);
+    for (uint32_t rank = 2; rank < 5; rank++) {
+        let_go(rank, 1);
+    }
+    pass(100 * MS);
+    assert_int_equal(bench.runs[A], 1);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        assert_true(bench.forgotten[rank][A]);
+    }
+    bench_close();
+}
+
+/* --- Leaving -----------------------------------------------------------------------
+ */
+
+static uint32_t chair_among(const moot_hash *hash, uint64_t members)
+{
+    const struct rankset set = {.low = members};
+    return placement_chair(hash, &set, NULL);
+}
+
+/* Of six ranks three decide, and hear alone that the heir is ready: the leaver, which
+ * does not, would leave it what it has made. */
+static void who_is_ready_takes_no_result(void **state)
+{
+    (void)state;
+    bench.direct_max = 1;
+    bench_open_with(6, CORE_REPAIR, HEARTBEAT_NS);
+    bench.direct_max = 0;
+    const struct rankset *committee = &bench.core[0]->membership.committee;
+    uint32_t leaver = 5, heir = 0;
+    while (rankset_has(committee, leaver)) {
+        leaver--;
+    }
+    while (rankset_has(committee, heir)) {
+        heir++;
+    }
+    assert_true(heir < leaver);
+    moot_hash a = chaired_by(leaver, 0, 0);
+    for (int n = 0; chair_among(&a, 63 ^ UINT64_C(1) << leaver) != heir; n++) {
+        a = chaired_by(leaver, n, 0);
+    }
+    pass(50 * MS);
+    spawn(leaver, A, a);
+    pass(5 * MS);
+    for (uint32_t rank = 0; rank < 6; rank++) {
+        bench.holds[heir][rank] = bench.holds[leaver][rank] =
+            rank != heir && rank != leaver;
+    }
+    leave(heir);
+    pass(1 * MS);
+    assert_true(bench.core[heir]->membership.leave.ready);
+    leave(leaver);
+    pass(5 * MS);
+    for (uint32_t rank = 0; rank < 6; rank++) {
+        let_go(heir, rank);
+        let_go(leaver, rank);
+    }
+    pass(100 * MS);
+    assert_true(bench.left[heir] && bench.left[leaver]);
+    uint32_t other = rankset_next(committee, 0);
+    spawn(other, A, a);
+    begin_wait(other, a);
+    pass(50 * MS);
+    assert_int_equal(bench.ended[other][A], 1);
+    assert_int_equal(bench.runs[A], 1);
+    bench_close();
+}
+
+int main(void)
+{
+    bench_break_a_rule();
+    if (!hashing_init()) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_votes_waits_from_its_own_entry),
+        cmocka_unit_test(a_small_view_has_certificates_of_its_own),
+        cmocka_unit_test(a_scope_waits_for_who_may_not_claim),
+        cmocka_unit_test(who_is_ready_takes_no_result),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
