@@ -65,6 +65,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     if (sight->type == SIGHT_SEND || sight->type == SIGHT_RECEIVE) {
         storm_see_message(checker, sim, sight);
         storm_see_reported(checker, sim, sight);
+        storm_owe_suspects(checker, sight);
         if (sight->task < checker->program->task_count) {
             storm_check_alone(checker, sim, sight);
         }
@@ -74,6 +75,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         storm_see_suspect(checker, sight);
     } else if (sight->type == SIGHT_VIEW) {
         storm_enter_view(checker, sim, sight);
+        storm_bring_suspects(checker, sight->rank);
     } else if (sight->type == SIGHT_QUORUM) {
         storm_see_quorum(checker, sim, sight);
     } else if (sight->type == SIGHT_FAULT) {

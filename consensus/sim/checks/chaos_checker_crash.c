@@ -20,6 +20,8 @@ void storm_forget_crashes(const struct storm_checker *checker, struct chaos_seen
     rankset_release(&seen->died);
     rankset_release(&seen->perished);
     rankset_release(&seen->suspected_by);
+    rankset_release(&seen->brought_by);
+    rankset_release(&seen->owed_to);
     rankset_release(&seen->alone_at);
     rankset_release(&seen->running_at);
     rankset_release(&seen->saw_crashed);
@@ -175,18 +177,54 @@ void storm_check_started(const struct storm_checker *checker, struct sim *sim,
 
 /* --- Suspects -------------------------------------------------------------------- */
 
-/* A task that has ended is not asked about: who knows of that need not suspect it. */
-static bool is_suspect(const struct chaos_seen *seen, uint32_t rank)
+void storm_bring_suspects(struct storm_checker *checker, uint32_t rank)
 {
-    return rankset_has(&seen->suspected_by, rank) && rankset_empty(&seen->ended_by);
+    for (uint32_t task = 0; task < checker->program->task_count; task++) {
+        struct chaos_seen *seen = &checker->tasks[task];
+        rankset_remove(&seen->brought_by, rank);
+        rankset_remove(&seen->owed_to, rank);
+        if (rankset_has(&seen->suspected_by, rank)) {
+            ranks_add(&seen->brought_by, rank);
+        }
+    }
+}
+
+/* Who has settled in a small view has all its members' reports. */
+void storm_owe_suspects(struct storm_checker *checker, const struct sight *sight)
+{
+    const struct rankset *members = &storm_view_at(checker, sight->rank)->members;
+    const uint64_t epoch = checker->parties[sight->rank].epoch;
+    if (sight->type != SIGHT_SEND || sight->message->type != MESSAGE_SETTLED) {
+        return;
+    }
+    for (uint32_t task = 0; task < checker->program->task_count; task++) {
+        struct chaos_seen *seen = &checker->tasks[task];
+        FOR_RANKS(rank, members)
+        {
+            if (rankset_has(&seen->brought_by, rank) &&
+                checker->parties[rank].epoch == epoch) {
+                ranks_add(&seen->owed_to, sight->rank);
+            }
+        }
+    }
+}
+
+/* A task that has ended is not asked about: who knows of that need not suspect it.  Who
+ * decides about it is its chair. */
+static bool is_suspect(const struct chaos_seen *seen, uint32_t rank, bool decides)
+{
+    bool told = decides && rankset_has(&seen->owed_to, rank);
+    return (told || rankset_has(&seen->suspected_by, rank)) &&
+           rankset_empty(&seen->ended_by);
 }
 
 static void check_told(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight, bool told, const char *what)
 {
-    if (!told && is_suspect(&checker->tasks[sight->task], sight->rank)) {
+    bool decides = sight->type == SIGHT_SEND;
+    if (!told && is_suspect(&checker->tasks[sight->task], sight->rank, decides)) {
         sim_fail(sim, "alone",
-                 "rank %" PRIu32 " knows that a rank may have died of %s, and %s",
+                 "rank %" PRIu32 " is to know that a rank may have died of %s, and %s",
                  sight->rank, storm_task_name(checker, sight->task), what);
     }
 }

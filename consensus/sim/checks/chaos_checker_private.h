@@ -42,11 +42,13 @@ struct chaos_seen {
     bool decided;                /* some rank was told that it is the owner */
     struct rankset died;         /* who died of it by a fault of their own, and */
     struct rankset perished;     /* where nobody could tell it from what ran beside */
-    struct rankset suspected_by; /* who was told that a rank may have died of it */
-    struct rankset alone_at;     /* who is to run it while no other kernel runs there */
-    struct rankset running_at;   /* where its kernel runs now */
-    struct rankset saw_crashed;  /* whose waits ended with CRASHED */
-    struct rankset *told;        /* by rank: of whose deaths it knows; NULL: of none */
+    struct rankset suspected_by; /* who was told that a rank may have died of it, */
+    struct rankset brought_by;   /* and was when it entered its view; */
+    struct rankset owed_to;  /* whom all these have told in its view, if it chairs it */
+    struct rankset alone_at; /* who is to run it while no other kernel runs there */
+    struct rankset running_at;  /* where its kernel runs now */
+    struct rankset saw_crashed; /* whose waits ended with CRASHED */
+    struct rankset *told;       /* by rank: of whose deaths it knows; NULL: of none */
     bool excused; /* it may fail, though the oracle says that it does not */
 };
 
@@ -144,6 +146,10 @@ void storm_see_own_fault(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
 void storm_see_blame(struct storm_checker *checker, const struct sight *sight);
 void storm_see_suspect(struct storm_checker *checker, const struct sight *sight);
+/* A rank enters a view, or has settled in it: whom members of it suspect is said by
+ * then. */
+void storm_bring_suspects(struct storm_checker *checker, uint32_t rank);
+void storm_owe_suspects(struct storm_checker *checker, const struct sight *sight);
 void storm_see_reported(struct storm_checker *checker, const struct sim *sim,
                         const struct sight *sight);
 /* A chair decides who owns the task; it starts. */
