@@ -312,6 +312,12 @@ const struct scene scenes[] = {
      .knows = {{.ready = 2, .waits = 2},
                {.ready = 2, .waits = 1},
                {.ready = 4, .waits = 1}}},
+    {.name = "ballots-again",
+     .says = "two propose, and both try again with a higher ballot when rejected",
+     .ranks = 3,
+     .ballots = 1,
+     .states = 2000000, /* all */
+     .knows = {{.ready = 2, .waits = 2}, {.ready = 2}, {.ready = 4, .waits = 2}}},
     {.name = "ballots-pending",
      .says = "two suspect each other; the third's vote against one has to wait",
      .ranks = 3,
