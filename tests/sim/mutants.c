@@ -375,6 +375,9 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
     if (job->poison) {
         printf(", .poison = true");
     }
+    if (job->parks) {
+        printf(", .parks = true");
+    }
     if (job->cancels) {
         printf(", .cancels = true");
     }

@@ -4,7 +4,7 @@
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
- *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo]
+ *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
@@ -182,6 +182,11 @@ static const struct {
      8},
     {{.tasks = 20, .storm = true, .aims = true, .direct_max = 3}, 30, 5, 8},
     {{.tasks = 20, .storm = true, .solo = true}, 40, 2, 8},
+    {{.tasks = 20, .storm = true, .parks = true}, 60, 2, 8},
+    {{.tasks = 20, .storm = true, .parks = true, .leaves = true, .direct_max = 3},
+     20,
+     4,
+     12},
     {{.tasks = 20, .storm = true, .poison = true}, 60, 3, 8},
     {{.tasks = 40, .storm = true, .poison = true, .sparing = true, .leaves = true},
      40,
@@ -461,6 +466,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--poison") == 0) {
         return batch->job.poison = true;
+    }
+    if (strcmp(word, "--parks") == 0) {
+        return batch->job.parks = true;
     }
     if (strcmp(word, "--verbose") == 0) {
         return batch->verbose = true;

@@ -141,6 +141,8 @@ static const struct {
     {{.tasks = 12, .cancels = true}, 400},
     {{.tasks = 60, .cancels = true}, 100},
     {{.tasks = 40, .cancels = true, .drops = true}, 40},
+    {{.tasks = 12, .parks = true}, 250},
+    {{.tasks = 30, .parks = true, .mode = CORE_STRICT}, 100},
     {{.tasks = 12, .direct_max = 1}, 250},
     {{.tasks = 60, .direct_max = 1}, 60},
     {{.tasks = 60, .direct_max = 1, .agree = true}, 25},
@@ -233,6 +235,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->narrow = true;
         } else if (strcmp(word, "--cancels") == 0) {
             good = flag = job->cancels = true;
+        } else if (strcmp(word, "--parks") == 0) {
+            good = flag = job->parks = true;
         } else if (strcmp(word, "--calm") == 0) {
             good = flag = job->calm = true;
         } else if (strcmp(word, "--direct-max") == 0) {

@@ -113,7 +113,7 @@ enum { FORGOTTEN_MAX = 16, FORGOTTEN_BYTE = 0xa5, ROOM_BYTE = 0x5a };
 /* Stubs that are registered in one step. */
 enum { STUBS_TOGETHER_MAX = 8 };
 
-enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_AT_BARRIER, LANE_OVER };
+enum lane_wait { LANE_RUNS, LANE_WAITS, LANE_WOKEN, LANE_PARKED, LANE_OVER };
 
 struct sim_thread {
     enum lane_wait state;

@@ -454,19 +454,24 @@ uint32_t lane_idle_count(const struct host *host)
     uint32_t count = 0;
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         count += host->lanes[lane].state == LANE_WAITS ||
-                 host->lanes[lane].state == LANE_AT_BARRIER;
+                 host->lanes[lane].state == LANE_PARKED;
     }
     return count + (host->closed ? 1 : 0);
 }
 
 /* --- Barriers and ends ------------------------------------------------------------ */
 
+static void park(struct host *host, uint32_t lane)
+{
+    host->lanes[lane].state = LANE_PARKED;
+    set_state(host, lane, CORE_LANE_PARKED);
+    worker_fill(host);
+}
+
 static void enter_barrier(struct host *host, uint32_t lane)
 {
     struct sim *sim = host->sim;
-    host->lanes[lane].state = LANE_AT_BARRIER;
-    set_state(host, lane, CORE_LANE_PARKED);
-    worker_fill(host);
+    park(host, lane);
     if (++sim->barrier_count < sim->program->rank_count) {
         return;
     }
@@ -601,6 +606,10 @@ static void take_step(struct host *host, uint32_t lane)
     case PROGRAM_COMPUTE:
         next_step(host, lane, UINT64_C(1000) * step->pause_us);
         break;
+    case PROGRAM_PARK:
+        park(host, lane);
+        schedule(host, lane, host->sim->now_ns + UINT64_C(1000) * step->pause_us);
+        break;
     case PROGRAM_BARRIER:
         enter_barrier(host, lane);
         break;
@@ -636,7 +645,7 @@ void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket)
     const struct program_step *step = current(host, lane);
     if (step != NULL && (state->state == LANE_WAITS || state->state == LANE_WOKEN)) {
         end_wait(host, lane, step);
-    } else if (state->state == LANE_AT_BARRIER) {
+    } else if (state->state == LANE_PARKED) {
         state->state = LANE_RUNS;
         set_state(host, lane, CORE_LANE_RUNNING);
         next_step(host, lane, 0);

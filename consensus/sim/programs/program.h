@@ -94,10 +94,11 @@ enum program_feature {
     PROGRAM_SCOPES = 1 << 18,   /* phases that end, and are forgotten */
     PROGRAM_MEETS = 1 << 19,    /* places that all ranks come to */
     PROGRAM_ALL = (1 << 20) - 1,
-    /* Beside all: any rank cancels any task of the program, at any moment; and some
-     * tasks, fewer than half of the ranks, kill who runs them. */
+    /* Beside all: any rank cancels any task of the program, at any moment; some tasks,
+     * fewer than half of the ranks, kill who runs them; and lanes park. */
     PROGRAM_LATE_CANCELS = 1 << 20,
     PROGRAM_POISON = 1 << 21,
+    PROGRAM_PARKS = 1 << 22, /* lanes that park for a while, alone */
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
@@ -158,6 +159,7 @@ enum program_op {
     PROGRAM_POLL,     /* tasks[0], for pause_us; how it ends says nothing */
     PROGRAM_COMPUTE,  /* the program's own work, for pause_us */
     PROGRAM_BARRIER,  /* parked until lane 0 of every rank is here */
+    PROGRAM_PARK,     /* parked for pause_us */
     PROGRAM_CANCEL,   /* tasks[0], whoever has spawned it or will */
     PROGRAM_MEET      /* until all ranks have come to this meeting, or ended; lane 0 */
 };

@@ -23,6 +23,7 @@ enum {
 #define STREAM_MEETS (STREAM_SCOPES - 1)
 #define STREAM_LATE_PLACES (STREAM_SCOPES + 3) /* and of each rank */
 #define STREAM_POISON (STREAM_SCOPES - 3)
+#define STREAM_PARKS (UINT64_MAX / 4) /* and of each script */
 
 struct style {
     uint32_t tasks;

@@ -91,6 +91,9 @@ static void print_step(const struct program *program, const struct program_step 
     case PROGRAM_COMPUTE:
         fprintf(to, " .%" PRIu32, step->pause_us);
         break;
+    case PROGRAM_PARK:
+        fprintf(to, " []%" PRIu32, step->pause_us);
+        break;
     case PROGRAM_BARRIER:
         fputs(" []", to);
         break;

@@ -36,7 +36,7 @@ static uint32_t draw_features(struct random *random, uint32_t mask)
         }
     }
     drawn |= PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_MEETS | PROGRAM_LATE_CANCELS |
-             PROGRAM_POISON;
+             PROGRAM_POISON | PROGRAM_PARKS;
     return drawn & mask;
 }
 

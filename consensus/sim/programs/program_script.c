@@ -250,6 +250,25 @@ static void write_cancels(struct scribe *scribe)
     }
 }
 
+/* Likewise, a few times in half of the scripts: behind whatever stands there. */
+static void write_parks(struct scribe *scribe)
+{
+    struct program *program = scribe->draft->program;
+    uint32_t place = scribe->rank * program->lane_count + scribe->lane;
+    struct random random = random_stream(program->seed, STREAM_PARKS + place);
+    uint64_t count = random_chance(&random, 500) ? random_between(&random, 1, 4) : 0;
+    for (uint64_t i = 0; i < count && has(scribe->draft, PROGRAM_PARKS); i++) {
+        struct program_step *last = write_step(scribe, PROGRAM_PARK, PROGRAM_NONE);
+        struct program_script *script = &program->scripts[place];
+        last->pause_us = (uint32_t)random_between(&random, 10, 5000);
+        uint32_t at = (uint32_t)random_below(&random, script->count);
+        const struct program_step park = *last;
+        memmove(&script->steps[at + 1], &script->steps[at],
+                (script->count - 1 - at) * sizeof(park));
+        script->steps[at] = park;
+    }
+}
+
 void draft_write_script(const struct program_draft *draft,
                         const struct program_list *top, uint32_t rank, uint32_t lane)
 {
@@ -290,5 +309,6 @@ void draft_write_script(const struct program_draft *draft,
     write_spawns(&scribe, left, count, window);
     write_end(&scribe);
     write_cancels(&scribe);
+    write_parks(&scribe);
     free(left);
 }

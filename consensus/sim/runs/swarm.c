@@ -19,6 +19,9 @@ static uint32_t features_of(const struct swarm_job *job)
     if (job->poison) {
         features |= PROGRAM_POISON;
     }
+    if (job->parks) {
+        features |= PROGRAM_PARKS;
+    }
     bool none = job->storm || job->mode == CORE_STRICT;
     return none ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
 }
@@ -206,6 +209,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->poison) {
         fprintf(to, " --poison");
+    }
+    if (job->parks) {
+        fprintf(to, " --parks");
     }
     if (job->canary != SIM_CANARY_NONE) {
         fprintf(to, " --canary %s", sim_canary_name(job->canary));

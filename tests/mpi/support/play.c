@@ -330,6 +330,11 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
     case PROGRAM_COMPUTE:
         harness_sleep_us(step->pause_us);
         break;
+    case PROGRAM_PARK:
+        CHECK_OK(moot_park(m));
+        harness_sleep_us(step->pause_us);
+        CHECK_OK(moot_unpark(m));
+        break;
     case PROGRAM_BARRIER:
         CHECK_OK(moot_park(m));
         harness_barrier();
