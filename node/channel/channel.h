@@ -1,0 +1,82 @@
+/* channel.h - what a rank and its launcher say to each other.
+ *
+ * A launcher that is moot's own (launcher `local`, `ssh`, `slurm`) gives each rank one
+ * end of a stream socket, as an open descriptor whose number stands in the environment
+ * (CHANNEL_VARIABLE).  By it the rank learns its number, how many there are, the key of
+ * the job, which therefore stands in no argument and no variable, and what the others
+ * say of themselves: their addresses.  So ranks need no MPI and no shared files to find
+ * each other.
+ *
+ * Two things pass.  A *gathering* is collective: each rank hands in some bytes, and gets
+ * everybody's once all have come; they are counted, and the n-th of one rank meets the
+ * n-th of all.  *News* come unasked: a rank's process was reaped by who had started it,
+ * which is a certificate of its death (PROTOCOL.md, V2).
+ *
+ * On the wire a message is a header of struct channel_header, in the byte order of the
+ * job's hosts, and `size` bytes.  Nothing on a channel is trusted by its launcher: sizes
+ * are held against limits before anything is allocated, and who breaks them is cut off.
+ */
+#ifndef NODE_CHANNEL_CHANNEL_H
+#define NODE_CHANNEL_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHANNEL_VARIABLE "MOOTRUN_CHANNEL"
+
+enum { CHANNEL_VERSION = 1, CHANNEL_KEY_BYTES = 32, CHANNEL_CARD_MAX = 1 << 20 };
+
+/* --- A rank's end ----------------------------------------------------------------- */
+
+struct channel;
+
+struct channel_card { /* what one rank handed in */
+    const void *bytes;
+    size_t size;
+};
+
+/* The process's channel, opened by the first call and shared by all moots of the
+ * process; NULL: its launcher has given none (story is ""), or it cannot be used (story
+ * says why).  Waits for the launcher's first message. */
+struct channel *channel_of_process(char *story, size_t story_size);
+
+uint32_t channel_rank(const struct channel *channel);
+uint32_t channel_size(const struct channel *channel);
+/* CHANNEL_KEY_BYTES of the job's key. */
+const unsigned char *channel_key(const struct channel *channel);
+/* The name or address by which other hosts reach this one; "": the launcher knows none.
+ */
+const char *channel_host(const struct channel *channel);
+
+/* Collective.  Hands in `size` bytes, at most CHANNEL_CARD_MAX, waits until all ranks
+ * have, and gives *all, channel_size() cards by rank, in one allocation: free().
+ * TRANSPORT, with a story, if a rank has ended that did not come, or the launcher has;
+ * LIMIT, NO_MEMORY. */
+int channel_gather(struct channel *channel, const void *bytes, size_t size,
+                   struct channel_card **all, char *story, size_t story_size);
+
+/* The next rank that was told to be dead, each once; UINT32_MAX: none (more).  Does not
+ * block; any thread, under a lock of its own. */
+uint32_t channel_next_death(struct channel *channel);
+
+/* --- The launcher's end ----------------------------------------------------------- */
+
+struct channel_hub;
+
+/* For ranks 0..size-1 of one job, with a key drawn here; NULL without memory. */
+struct channel_hub *channel_hub_new(uint32_t size);
+void channel_hub_free(struct channel_hub *hub); /* closes all; accepts NULL */
+
+/* This launcher's end of that rank's socket, which is the hub's from now on, and the
+ * host's name for it.  False without memory. */
+bool channel_hub_add(struct channel_hub *hub, uint32_t rank, int fd, const char *host);
+
+/* That rank's process has been reaped: the others are told, and a gathering that waits
+ * for it fails. */
+void channel_hub_dead(struct channel_hub *hub, uint32_t rank);
+
+/* Reads and writes what can be without blocking, then waits for more for so long. */
+void channel_hub_poll(struct channel_hub *hub, int timeout_ms);
+
+#endif
