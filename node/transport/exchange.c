@@ -101,6 +101,12 @@ HOT static struct exchange_peer *peer_find(const struct exchange *x, uint64_t ui
     return NULL;
 }
 
+uint32_t exchange_rank_of(const struct exchange *x, uint64_t uid)
+{
+    const struct exchange_peer *peer = peer_find(x, uid);
+    return peer ? (uint32_t)(peer - x->peers) : NOBODY;
+}
+
 /* Makes the transfer; the bytes stay the caller's unless this succeeds. */
 static int prepare(struct exchange *x, enum transfer_kind kind, uint64_t uid,
                    void *bytes, size_t size, void *cookie, struct transfer **out)

@@ -30,8 +30,9 @@ struct exchange {
     struct transport base;
     /* Gives a piece to the wire.  It may land (exchange_land) inside the call. */
     void (*post)(struct exchange *x, const struct piece *piece);
-    /* A long frame of so many bytes comes next from this peer, which has a ring. */
-    void (*expect)(struct exchange *x, uint32_t rank, size_t size);
+    /* A notice stands in this peer's ring.  One of sizeof(size_t) bytes is the size of
+     * a long frame that comes next; others are the wire's own. */
+    void (*notice)(struct exchange *x, uint32_t rank, const void *bytes, size_t size);
     struct host_rings rings;
     uint32_t rank, size;
     struct exchange_peer *peers; /* by rank */
@@ -53,7 +54,7 @@ struct exchange {
     struct transport_stats stats;
 };
 
-/* Fills in all but base.ops and post; false without memory (release it anyway). */
+/* Fills in all but base.ops, post and notice; false without memory (release it anyway). */
 bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
                    const uint64_t *uids);
 /* Frees all transfers but those with open pieces, which are the wire's. */
@@ -81,6 +82,9 @@ bool exchange_take(struct exchange *x, uint32_t rank, const void *bytes, size_t 
  * nothing from this rank is before it, it is lent to the receiver of this one. */
 bool exchange_bring(struct exchange *x, uint32_t rank, const void *bytes, size_t size,
                     bool lends);
+
+/* The rank with this uid; UINT32_MAX if there is none, or it is this one or forgotten. */
+uint32_t exchange_rank_of(const struct exchange *x, uint64_t uid);
 
 /* How many frames wait to be handed over. */
 static inline size_t exchange_waiting(const struct exchange *x)

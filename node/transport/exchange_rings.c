@@ -61,11 +61,7 @@ static bool take_next(struct exchange *x, struct near *near, bool lends)
     if (kind == RING_FRAME) {
         return exchange_bring(x, near->rank, bytes, size, lends);
     }
-    size_t frame_bytes = 0;
-    if (size == sizeof(frame_bytes)) {
-        memcpy(&frame_bytes, bytes, sizeof(frame_bytes));
-    }
-    x->expect(x, near->rank, frame_bytes);
+    x->notice(x, near->rank, bytes, size);
     return !x->failed;
 }
 

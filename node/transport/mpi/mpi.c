@@ -289,10 +289,15 @@ HOT static int mpi_poll(struct transport *base,
 }
 
 /* A word in a ring, instead of a notice. */
-static void mpi_expect(struct exchange *x, uint32_t rank, size_t size)
+static void mpi_notice(struct exchange *x, uint32_t rank, const void *bytes,
+                       size_t size)
 {
     struct piece piece;
-    if (exchange_expect(x, rank, size, &piece)) {
+    size_t frame_bytes = 0;
+    if (size == sizeof(frame_bytes)) {
+        memcpy(&frame_bytes, bytes, sizeof(frame_bytes));
+    }
+    if (exchange_expect(x, rank, frame_bytes, &piece)) {
         piece_post(x, &piece);
     }
 }
@@ -659,7 +664,7 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
     }
     t->exchange.base.ops = &mpi_ops;
     t->exchange.post = piece_post;
-    t->exchange.expect = mpi_expect;
+    t->exchange.notice = mpi_notice;
     t->comm = t->aside = MPI_COMM_NULL;
     sigpipe_ignore();
     ending_opens();
