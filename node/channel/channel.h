@@ -2,19 +2,21 @@
  *
  * A launcher that is moot's own (launcher `local`, `ssh`, `slurm`) gives each rank one
  * end of a stream socket, as an open descriptor whose number stands in the environment
- * (CHANNEL_VARIABLE).  By it the rank learns its number, how many there are, the key of
+ * (CHANNEL_VARIABLE), with that of its inode: the number alone may have come to mean
+ * another file.  By it the rank learns its number, how many there are, the key of
  * the job, which therefore stands in no argument and no variable, and what the others
  * say of themselves: their addresses.  So ranks need no MPI and no shared files to find
  * each other.
  *
- * Two things pass.  A *gathering* is collective: each rank hands in some bytes, and gets
- * everybody's once all have come; they are counted, and the n-th of one rank meets the
- * n-th of all.  *News* come unasked: a rank's process was reaped by who had started it,
- * which is a certificate of its death (PROTOCOL.md, V2).
+ * Two things pass.  A *gathering* is collective: each rank hands in some bytes, and
+ * gets everybody's once all have come; they are counted, and the n-th of one rank meets
+ * the n-th of all.  *News* come unasked: a rank's process was reaped by who had started
+ * it, which is a certificate of its death (PROTOCOL.md, V2).
  *
  * On the wire a message is a header of struct channel_header, in the byte order of the
- * job's hosts, and `size` bytes.  Nothing on a channel is trusted by its launcher: sizes
- * are held against limits before anything is allocated, and who breaks them is cut off.
+ * job's hosts, and `size` bytes.  Nothing on a channel is trusted by its launcher:
+ * sizes are held against limits before anything is allocated, and who breaks them is
+ * cut off.
  */
 #ifndef NODE_CHANNEL_CHANNEL_H
 #define NODE_CHANNEL_CHANNEL_H
@@ -38,7 +40,9 @@ struct channel_card { /* what one rank handed in */
 
 /* The process's channel, opened by the first call and shared by all moots of the
  * process; NULL: its launcher has given none (story is ""), or it cannot be used (story
- * says why).  Waits for the launcher's first message. */
+ * says why).  Waits for the launcher's first message, a minute at most.  From then on
+ * programs that this process executes do not hold it, and processes that it forks
+ * cannot use it.  Any thread. */
 struct channel *channel_of_process(char *story, size_t story_size);
 
 uint32_t channel_rank(const struct channel *channel);
@@ -52,7 +56,8 @@ const char *channel_host(const struct channel *channel);
 /* Collective.  Hands in `size` bytes, at most CHANNEL_CARD_MAX, waits until all ranks
  * have, and gives *all, channel_size() cards by rank, in one allocation: free().
  * TRANSPORT, with a story, if a rank has ended that did not come, or the launcher has;
- * LIMIT, NO_MEMORY. */
+ * LIMIT if this card is too large or all are together, NO_MEMORY.  On failure *all
+ * stays.  Any thread, one after the other. */
 int channel_gather(struct channel *channel, const void *bytes, size_t size,
                    struct channel_card **all, char *story, size_t story_size);
 
@@ -60,23 +65,37 @@ int channel_gather(struct channel *channel, const void *bytes, size_t size,
  * block; any thread, under a lock of its own. */
 uint32_t channel_next_death(struct channel *channel);
 
+/* Closes the process's end without a use of it: for one that waits for the rank's
+ * process and has started it. */
+void channel_decline(void);
+
 /* --- The launcher's end ----------------------------------------------------------- */
 
 struct channel_hub;
+
+/* What CHANNEL_VARIABLE says of a rank's end; false if that is no socket. */
+enum { CHANNEL_TEXT_BYTES = 48 };
+bool channel_describe(int fd, char text[CHANNEL_TEXT_BYTES]);
 
 /* For ranks 0..size-1 of one job, with a key drawn here; NULL without memory. */
 struct channel_hub *channel_hub_new(uint32_t size);
 void channel_hub_free(struct channel_hub *hub); /* closes all; accepts NULL */
 
 /* This launcher's end of that rank's socket, which is the hub's from now on, and the
- * host's name for it.  False without memory. */
+ * name or address by which other hosts reach the rank's ("": none is known).  False
+ * without memory: then it is still the caller's. */
 bool channel_hub_add(struct channel_hub *hub, uint32_t rank, int fd, const char *host);
 
 /* That rank's process has been reaped: the others are told, and a gathering that waits
- * for it fails. */
+ * for it fails.  What it had handed in counts.  Also for one that was not added. */
 void channel_hub_dead(struct channel_hub *hub, uint32_t rank);
 
-/* Reads and writes what can be without blocking, then waits for more for so long. */
+/* Waits for so long at most until something can be read or written, and does all that
+ * can be done without blocking.  A rank that does not read, or breaks the rules, keeps
+ * nobody. */
 void channel_hub_poll(struct channel_hub *hub, int timeout_ms);
+
+/* Polls readable when channel_hub_poll() has something to do; it stays the hub's. */
+int channel_hub_descriptor(const struct channel_hub *hub);
 
 #endif
