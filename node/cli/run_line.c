@@ -264,17 +264,20 @@ static void turn(struct run_line *line, uint64_t at_ns)
     run_figures_ask(line->figures, at_ns);
 }
 
-void run_line_pause(struct run_line *line, int pause_ms)
+void run_line_pause(struct run_line *line, int pause_ms, int wakes)
 {
     uint64_t at_ns = now_ns();
     const uint64_t until_ns = at_ns + (uint64_t)pause_ms * 1000000u;
-    while (at_ns < until_ns) {
-        struct pollfd job = {.fd = line ? line->from : -1, .events = POLLIN};
+    bool woken = false;
+    while (at_ns < until_ns && !woken) {
+        struct pollfd news[] = {{.fd = line ? line->from : -1, .events = POLLIN},
+                                {.fd = wakes, .events = POLLIN}};
         const int left_ms = (int)((until_ns - at_ns + 999999u) / 1000000u);
-        const bool speaks = poll(&job, 1, left_ms) > 0;
-        if (speaks && line) {
+        const bool any = poll(news, 2, left_ms) > 0;
+        if (any && line && news[0].revents != 0) {
             job_hear(line);
         }
+        woken = any && news[1].revents != 0;
         at_ns = now_ns();
     }
     if (!line) {

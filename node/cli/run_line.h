@@ -24,8 +24,9 @@ void run_line_free(struct run_line *line, bool tells);
  * passes through run_line_pause() from here on. */
 void run_line_redirect(const struct run_line *line);
 
-/* Passes so much time, with the job's output and with the line when it is due. */
-void run_line_pause(struct run_line *line, int pause_ms);
+/* Passes so much time, with the job's output and with the line when it is due; less if
+ * that descriptor polls readable (-1: there is none). */
+void run_line_pause(struct run_line *line, int pause_ms, int wakes);
 
 /* Before anything else is written to the terminal. */
 void run_line_erase(struct run_line *line);

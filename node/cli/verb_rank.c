@@ -6,8 +6,10 @@
  * verb for people.
  *
  * Signals that a launcher sends go to the whole process group and are the program's to
- * answer; this process only waits.
+ * answer; this process only waits.  Where `moot run` itself is the launcher, and is
+ * killed, the group is killed from here: the program, and what it has started.
  */
+#include "node/channel/channel.h"
 #include "node/cli/cli.h"
 #include "node/config/ending.h"
 #include "node/launch/outcome.h"
@@ -27,8 +29,8 @@ enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 /* The rank, as the launchers that are known tell it; -1 if none does. */
 static long rank_find(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "SLURM_PROCID"};
+    static const char *const names[] = {LAUNCH_RANK, "OMPI_COMM_WORLD_RANK",
+                                        "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *text = getenv(names[i]);
         if (text && *text) {
@@ -36,6 +38,32 @@ static long rank_find(void)
         }
     }
     return -1;
+}
+
+static volatile sig_atomic_t launcher; /* its process id; 0: it is not `moot run` */
+
+static void end_group(int number)
+{
+    (void)number;
+    if (launcher != 0 && getppid() != (pid_t)launcher) {
+        kill(0, SIGKILL);
+    }
+}
+
+/* Nobody else has a use for SIGPWR: it comes when the launcher ends, of any kind. False
+ * if that has ended already. */
+static bool launcher_watch(void)
+{
+    struct sigaction action = {.sa_handler = end_group, .sa_flags = SA_RESTART};
+    const char *text = getenv(LAUNCH_PARENT);
+    launcher = text ? (sig_atomic_t)strtol(text, NULL, 10) : 0;
+    if (launcher == 0) {
+        return true;
+    }
+    unsetenv(LAUNCH_PARENT);
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGPWR, &action, NULL) == 0 &&
+           prctl(PR_SET_PDEATHSIG, SIGPWR) == 0 && getppid() == (pid_t)launcher;
 }
 
 static pid_t start(const char *ends, char **argv)
@@ -46,8 +74,10 @@ static pid_t start(const char *ends, char **argv)
         for (int i = 0; i < PASSED_ON; i++) {
             signal(passed_on[i], SIG_IGN);
         }
+        channel_decline();
         return child;
     }
+    (void)signal(SIGPWR, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent && setenv(ENDING_FOLDER, ends, 1) == 0) {
         execv(argv[0], argv);
@@ -62,6 +92,9 @@ static int rank_run(int argc, char **argv)
     int status = 0;
     if (argc < 3) {
         return cli_usage(&verb_rank, "this is for `moot run`");
+    }
+    if (!launcher_watch()) {
+        return LAUNCH_NOT_FOUND;
     }
     const pid_t child = start(argv[1], argv + 2);
     if (child < 0) {

@@ -11,8 +11,11 @@
  * for a rank that calls MPI_Abort.  After a rank that failed when it had closed its
  * moot the others go on, unless they open another.
  */
+#include "node/channel/channel.h"
 #include "node/cli/cli.h"
 #include "node/cli/run_line.h"
+#include "node/cli/run_transport.h"
+#include "node/cli/run_words.h"
 #include "node/config/knobs.h"
 #include "node/faults/faults.h"
 #include "node/launch/launch.h"
@@ -28,9 +31,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-extern char **environ;
-
-enum { SETTINGS_MAX = 32, WORDS_MAX = 256, PATIENCE_LOOKS = 25, STALL_LOOKS = 50 };
+enum { SETTINGS_MAX = 32, PATIENCE_LOOKS = 25, STALL_LOOKS = 50 };
 
 struct job {
     int ranks;
@@ -53,6 +54,8 @@ struct job {
     size_t told;    /* of ranks below this number that failed after their moot */
     const char *deaths_word; /* as it was written */
     enum deaths deaths;
+    const char *launcher, *transport; /* as they were written; NULL: not */
+    bool local;                       /* the ranks are started from here, without MPI */
     bool no_progress, verbose, launched;
     struct run_line *line; /* NULL: the job's output goes its own way */
 };
@@ -73,13 +76,24 @@ static int deaths_read(const char *value, enum deaths *out)
                      value);
 }
 
+static int launcher_read(const char *value, bool *local)
+{
+    *local = strcmp(value, "local") == 0;
+    if (*local || strcmp(value, "mpirun") == 0) {
+        return CLI_OK;
+    }
+    return cli_usage(&verb_run, "--launcher is '%s', but may be mpirun or local",
+                     value);
+}
+
 /* Takes the option at argv[*i], and its value, which may stand in the next word. */
 static int option_parse(int argc, char **argv, int *i, struct job *job)
 {
-    static const char *const names[] = {"-n", "--faults", "--trace", "--deaths"};
-    enum { RANKS, FAULTS, TRACE, DEATHS, NAMES };
-    const char **const words[] = {&job->ranks_word, &job->faults, &job->trace,
-                                  &job->deaths_word};
+    static const char *const names[] = {"-n",       "--faults",   "--trace",
+                                        "--deaths", "--launcher", "--transport"};
+    enum { RANKS, FAULTS, TRACE, DEATHS, LAUNCHER, TRANSPORT, NAMES };
+    const char **const words[] = {&job->ranks_word,  &job->faults,   &job->trace,
+                                  &job->deaths_word, &job->launcher, &job->transport};
     const char *option = argv[*i], *value = NULL;
     int name = 0, status = CLI_OK;
     if (strcmp(option, "--no-progress") == 0) {
@@ -102,10 +116,15 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
     if (name == FAULTS && *value == '\0' && *i + 1 == argc) {
         return cli_usage(&verb_run, "--faults lacks its plan");
     }
+    if (name == TRANSPORT && *value == '\0') {
+        return cli_usage(&verb_run, "--transport names no transport");
+    }
     if (name == RANKS) {
         status = cli_ranks_read(&verb_run, value, 1, &job->ranks);
     } else if (name == DEATHS) {
         status = deaths_read(value, &job->deaths);
+    } else if (name == LAUNCHER) {
+        status = launcher_read(value, &job->local);
     }
     if (status == CLI_OK) {
         status = cli_once(&verb_run, names[name], *words[name], value);
@@ -152,80 +171,7 @@ static int arguments_parse(int argc, char **argv, struct job *job)
     return CLI_OK;
 }
 
-/* --- The launcher's command line -------------------------------------------------- */
-
-struct words {
-    char *items[WORDS_MAX + 1];
-    int count;
-    bool full;
-};
-
-static void word_add(struct words *words, const char *word)
-{
-    if (words->count == WORDS_MAX) {
-        words->full = true;
-    } else { /* execv's argv is not written to: the cast drops const for its prototype
-              */
-        words->items[words->count++] = (char *)(uintptr_t)word;
-    }
-}
-
-/* A batch system has said how many ranks go where. */
-static bool is_allocated(void)
-{
-    static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
-                                        "PE_HOSTFILE", "COBALT_JOBID"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (getenv(names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Names of the MOOT_* variables, for -x; they stay valid until the environment changes.
- */
-static void variables_add(struct words *words)
-{
-    static char names[WORDS_MAX][48];
-    int count = 0;
-    for (char **v = environ; *v && count < WORDS_MAX / 4; v++) {
-        const size_t length = strcspn(*v, "=");
-        if (strncmp(*v, "MOOT_", 5) != 0 || length >= sizeof(names[0])) {
-            continue;
-        }
-        snprintf(names[count], sizeof(names[count]), "%.*s", (int)length, *v);
-        word_add(words, "-x"); /* Open MPI hands only its own to other hosts */
-        word_add(words, names[count++]);
-    }
-}
-
-static void open_mpi_add(struct words *words, const struct launcher *launcher,
-                         const struct job *job)
-{
-    const int cores = cores_count();
-    if (geteuid() == 0) {
-        word_add(words, "--allow-run-as-root");
-    }
-    if (job->ranks > cores && !is_allocated()) {
-        fprintf(stderr, "moot: %d ranks share %d core%s\n", job->ranks, cores,
-                cores == 1 ? "" : "s");
-        if (launcher->open_mpi < 5) {
-            word_add(words, "--oversubscribe");
-        } else {
-            word_add(words, "--map-by");
-            word_add(words, ":OVERSUBSCRIBE");
-        }
-    }
-    if (launcher->open_mpi < 5) {
-        word_add(words, "--enable-recovery");
-    }
-    if (job->knobs.threads > 0) { /* or all threads of a rank get one core */
-        word_add(words, "--bind-to");
-        word_add(words, "none");
-    }
-    variables_add(words);
-}
+/* --- The launcher ----------------------------------------------------------------- */
 
 /* Ranks that failed after their moots: when the others have had time to end, too. */
 static void stragglers_tell(struct job *job, const struct outcome *outcome)
@@ -309,48 +255,83 @@ static void job_become(void *context)
     run_line_redirect(job->line);
 }
 
-static void job_pause(void *context, int pause_ms)
+static void job_pause(void *context, int pause_ms, int wakes)
 {
     struct job *job = context;
-    run_line_pause(job->line, pause_ms);
+    run_line_pause(job->line, pause_ms, wakes);
+}
+
+/* Its `moot rank` was killed, which would have left how the program ended. */
+static void rank_lost(void *context, int rank, int signal)
+{
+    const struct job *job = context;
+    outcome_leave(job->directory, rank, -1, LAUNCH_SIGNAL + signal, signal);
 }
 
 static int job_watch(struct job *job, char **argv)
 {
-    static const struct launch_watch watch = {is_hopeless, job_become, job_pause};
+    static const struct launch_watch watch = {is_hopeless, job_become, job_pause,
+                                              rank_lost};
     const bool shows = !job->no_progress && run_line_fits();
-    if (shows || !job->verbose) {
-        job->line = run_line_new(job->sheets, job->ranks, shows, !job->verbose);
+    const bool holds = !job->verbose && !job->local;
+    if (shows || holds) {
+        job->line = run_line_new(job->sheets, job->ranks, shows, holds);
     }
-    job->launched = true;
-    const int status = launch(argv, &watch, job);
+    const int status = job->local ? launch_local(argv, job->ranks, &watch, job)
+                                  : launch(argv, &watch, job);
+    const int why = errno;
     /* Where the launcher itself fails, and nobody made it, its words are evidence. */
     run_line_free(job->line, status != CLI_OK && launch_signal() == 0 &&
                                  job->culprit == OUTCOME_NOBODY);
     job->line = NULL;
+    job->launched = status >= 0;
+    if (status < 0) {
+        cli_complain(&verb_run, "cannot start %d rank%s here: %s", job->ranks,
+                     job->ranks == 1 ? "" : "s", strerror(why));
+        return CLI_FAILED;
+    }
     return status;
+}
+
+/* The words before `moot rank`: none where that is started from here. */
+static int launcher_choose(const struct job *job, struct launcher *launcher,
+                           struct run_words *words)
+{
+    static char ranks[16];
+    if (job->local) {
+        return CLI_OK;
+    }
+    unsetenv(LAUNCH_RANK); /* of a job that this one is started in */
+    unsetenv(CHANNEL_VARIABLE);
+    if (!launcher_find(launcher)) {
+        cli_complain(&verb_run,
+                     "there is no mpirun and no mpiexec in PATH; without MPI ranks of "
+                     "this host are started by: moot run --launcher local -n %d ...",
+                     job->ranks);
+        return LAUNCH_NOT_FOUND;
+    }
+    run_words_add(words, launcher->path);
+    run_words_add(words, "-n");
+    snprintf(ranks, sizeof(ranks), "%d", job->ranks);
+    run_words_add(words, ranks);
+    if (launcher->open_mpi > 0) {
+        run_words_open_mpi(words, launcher, job->ranks, job->knobs.threads > 0);
+    }
+    return CLI_OK;
 }
 
 static int job_launch(struct job *job)
 {
     struct launcher launcher;
-    struct words words = {.count = 0};
-    char ranks[16];
-    if (!launcher_find(&launcher)) {
-        cli_complain(&verb_run, "there is no mpirun and no mpiexec in PATH");
-        return LAUNCH_NOT_FOUND;
+    struct run_words words = {.count = 0};
+    const int chosen = launcher_choose(job, &launcher, &words);
+    if (chosen != CLI_OK) {
+        return chosen;
     }
-    snprintf(ranks, sizeof(ranks), "%d", job->ranks);
-    word_add(&words, launcher.path);
-    word_add(&words, "-n");
-    word_add(&words, ranks);
-    if (launcher.open_mpi > 0) {
-        open_mpi_add(&words, &launcher, job);
-    }
-    word_add(&words, job->self);
-    word_add(&words, verb_rank.name);
-    word_add(&words, job->directory);
-    word_add(&words, job->path);
+    run_words_add(&words, job->self);
+    run_words_add(&words, verb_rank.name);
+    run_words_add(&words, job->directory);
+    run_words_add(&words, job->path);
     const int own = words.count;
     int count = 0;
     while (job->program[1 + count]) {
@@ -598,6 +579,10 @@ static int job_prepare(struct job *job)
     if (status != CLI_OK) {
         return status;
     }
+    status = run_transport_choose(job->transport, job->local);
+    if (status != CLI_OK) {
+        return status;
+    }
     if (knobs_agree(&job->knobs, true, story, sizeof(story)) != MOOT_OK) {
         cli_complain(&verb_run, "%s", story);
         return CLI_USAGE;
@@ -658,8 +643,9 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run -n N [--faults PLAN] [--trace DIR] [--deaths WHICH] [--no-progress] "
-        "[--verbose] [--] "
+        "run -n N [--launcher mpirun|local] [--transport NAME] [--faults PLAN] "
+        "[--trace DIR] "
+        "[--deaths WHICH] [--no-progress] [--verbose] [--] "
         "[MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that\n"
@@ -668,6 +654,11 @@ const struct verb verb_run = {
         "and among the examples.\n"
         "\n"
         "  MOOT_NAME=VALUE  sets a knob for this run; `moot info` lists them\n"
+        "  --launcher NAME  mpirun (the default) or local: ranks on this host, "
+        "without\n"
+        "                   MPI, over a transport that is not MPI's\n"
+        "  --transport NAME how messages go from rank to rank: mpi, or, with\n"
+        "                   --launcher local, ucx or the path of a shared object\n"
         "  --faults PLAN    ranks kill, stop and cut off themselves as the plan says:\n"
         "                   moot-fault-plan(7)\n"
         "  --trace DIR      each rank records what happens, for `moot report` and\n"

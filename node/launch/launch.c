@@ -1,5 +1,6 @@
 /* launch.c - see launch.h. */
 #include "node/launch/launch.h"
+#include "node/launch/signals.h"
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -233,33 +234,6 @@ int cores_count(void)
 
 /* --- Running ---------------------------------------------------------------------- */
 
-static volatile sig_atomic_t running; /* the child's process id; 0: none */
-static volatile sig_atomic_t struck;  /* the first signal that was handled */
-
-/* The terminal sends its signals to the launcher as well; only what was meant for this
- * process alone is handed on, or a launcher would take it for the impatient second. */
-static void hand_on(int number, siginfo_t *info, void *context)
-{
-    (void)context;
-    struck = struck != 0 ? struck : number;
-    if (running > 0 && info->si_code <= 0) {
-        kill((pid_t)running, number);
-    }
-}
-
-static void handle(int number, void (*handler)(int, siginfo_t *, void *))
-{
-    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
-    sigemptyset(&action.sa_mask);
-    sigaction(number, &action, NULL);
-}
-
-static bool is_ignored(int number)
-{
-    struct sigaction action;
-    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 /* Waits for the child, and ends it once that is the only thing left to do. */
 static int await(pid_t child, const struct launch_watch *watch, void *context)
 {
@@ -274,21 +248,15 @@ static int await(pid_t child, const struct launch_watch *watch, void *context)
             told = true;
             kill(child, SIGTERM);
         }
-        watch->pause(context, PAUSE_MS);
+        watch->pause(context, PAUSE_MS, -1);
     }
 }
 
-int launch_signal(void) { return struck; }
-
 int launch(char *const argv[], const struct launch_watch *watch, void *context)
 {
-    sigset_t handed, before;
+    sigset_t before;
     int status;
-    sigemptyset(&handed);
-    sigaddset(&handed, SIGINT);
-    sigaddset(&handed, SIGTERM);
-    sigaddset(&handed, SIGHUP);
-    sigprocmask(SIG_BLOCK, &handed, &before);
+    signals_hold(&before);
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
@@ -301,16 +269,8 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context)
         sigprocmask(SIG_SETMASK, &before, NULL);
         return LAUNCH_NOT_FOUND;
     }
-    running = child;
-    handle(SIGINT, hand_on);
-    handle(SIGTERM, hand_on);
-    if (!is_ignored(SIGHUP)) { /* nohup(1) */
-        handle(SIGHUP, hand_on);
-    }
-    /* Who read our words may go; what is left to do is done all the same. */
-    (void)signal(SIGPIPE, SIG_IGN);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    signals_take(child, &before);
     status = await(child, watch, context);
-    running = 0;
+    signals_child(0);
     return WIFSIGNALED(status) ? LAUNCH_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

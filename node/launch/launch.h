@@ -32,8 +32,12 @@ struct launch_watch {
     bool (*is_hopeless)(void *context);
     /* In the child, before it becomes the program: no more than system calls. */
     void (*become)(void *context);
-    /* Passes so much time, over and over, until the program has ended. */
-    void (*pause)(void *context, int pause_ms);
+    /* Passes so much time, over and over, until the program has ended; less if that
+     * descriptor polls readable (-1: there is none). */
+    void (*pause)(void *context, int pause_ms, int wakes);
+    /* That rank's `moot rank` has ended in a way of its own, which leaves nothing
+     * behind (launch_local() only). */
+    void (*lost)(void *context, int rank, int signal);
 };
 
 /* Exit statuses beside a program's own, as a shell has them. */
@@ -47,6 +51,24 @@ enum {
  * status, 128 plus the number of the signal that ended it, or LAUNCH_NOT_FOUND if it
  * could not be started. */
 int launch(char *const argv[], const struct launch_watch *watch, void *context);
+
+/* The variable that has the rank's number, where launch_local() started it. */
+#define LAUNCH_RANK "MOOTRUN_RANK"
+#define LAUNCH_PARENT "MOOTRUN_PARENT" /* and this process's, for `moot rank` alone */
+
+/* Runs argv so many times without an MPI launcher: rank r of them has r in LAUNCH_RANK
+ * and a channel to this process (channel.h), and a process group of its own.  Rank 0
+ * has this process's standard input, if that is no terminal; the others have none.
+ * Waits for all.  What launch() hands on goes to all process groups; what has not ended
+ * five seconds after that, or when another comes, is killed, and likewise after
+ * SIGTERM for a job that is hopeless; then nothing of the groups is left.  `moot rank`,
+ * which argv is to be, sees to it that nothing is left if this process is killed.
+ *
+ * 0 if all have ended, whatever their status; 128 plus the signal's number if they did
+ * for one; -1, with errno, if not all could be started: then those are killed that
+ * were. */
+int launch_local(char *const argv[], int ranks, const struct launch_watch *watch,
+                 void *context);
 
 /* The first of these signals that this process has had since; 0: none. */
 int launch_signal(void);

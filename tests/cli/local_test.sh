@@ -1,0 +1,226 @@
+#!/bin/sh
+# local_test.sh - ranks that `moot run --launcher local` starts by itself: how they end, what
+# signals do, and that nothing of a job is left, whoever is killed.
+#
+# The programs of this test are shell scripts that open no moot; what they say stands in
+# files.  Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export TMPDIR="$scratch"
+unset MOOT_CONFIG MOOT_TRANSPORT
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+
+says() { grep -qE -e "$1" "$evidence"; }
+no() { ! "$@"; }
+in_time() { [ "$1" -ge 4 ] && [ "$1" -le 9 ]; }
+# Whether so many processes of a case are there, within some seconds.
+there() {
+    tries=0
+    while [ "$(pgrep -cf "$scratch/$1/")" -ne "$2" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || return 1
+        sleep 0.1
+    done
+}
+
+# program CASE: a program of that case, which is on standard input; snooze N sleeps there.
+program() {
+    mkdir -p "$scratch/$1"
+    ln -sf "$(command -v sleep)" "$scratch/$1/snooze"
+    {
+        # shellcheck disable=SC2016 # for the program to expand
+        printf '#!/bin/sh\nhere=%s\nrank=$MOOTRUN_RANK\n' "$scratch/$1"
+        cat
+    } >"$scratch/$1/program"
+    chmod +x "$scratch/$1/program"
+}
+# run CASE RANKS [OPTION...]: its status is $got, what it said $evidence
+run() {
+    case=$1 ranks=$2
+    shift 2
+    evidence="$scratch/$case/said"
+    timeout -k 5 60 "$build/moot" run -n "$ranks" --launcher local "$@" \
+        "$scratch/$case/program" a 'b c' >"$evidence" 2>&1 </dev/null
+    got=$?
+}
+# begin CASE RANKS: it goes on, as process $job, with a mark of each rank in the folder
+begin() {
+    evidence="$scratch/$1/said"
+    # A shell has its children in the background ignore SIGINT.
+    env --default-signal=INT "$build/moot" run -n "$2" --launcher local \
+        "$scratch/$1/program" >"$evidence" 2>&1 </dev/null &
+    job=$!
+    tries=0
+    while [ "$(find "$scratch/$1" -name 'up-*' | wc -l)" -lt "$2" ] && [ $tries -lt 200 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+}
+end() {
+    wait "$job" 2>/dev/null
+    got=$?
+}
+
+# --- Starting and ending ----------------------------------------------------------------
+program plain <<'END_OF_PROGRAM'
+echo "rank $rank has $# words, the second is $2"
+echo "$MOOT_TRANSPORT" >"$here/transport"
+[ "$rank" -ne 2 ] || exit 5
+[ "$rank" -ne 1 ] || kill -SEGV $$
+exit 0
+END_OF_PROGRAM
+run plain 4
+check plain "its status is $got, not that of the first rank that failed" [ "$got" = 1 ]
+for rank in 0 1 2 3; do
+    check plain "rank $rank did not get its words" says "^rank $rank has 2 words, the second is b c\$"
+done
+check plain "rank 1's signal is not told" says 'rank 1 .*signal 11'
+check plain "rank 2's status is not told" says 'rank 2 .*status is 5'
+check plain "the transport is not ucx" [ "$(cat "$scratch/plain/transport")" = ucx ]
+
+program many <<'END_OF_PROGRAM'
+[ -z "${MOOTRUN_PARENT-}" ] || exit 1
+ps -o pgid= -p $$ >"$here/group-$rank"
+exit 0
+END_OF_PROGRAM
+run many 64
+check many "not all ranks ended with 0" \
+    [ "$(grep -c 'never opened a moot; its exit status is 0' "$evidence")" = 64 ]
+check many "ranks share a process group" \
+    [ "$(cat "$scratch"/many/group-* | sort -u | wc -l)" = 64 ]
+
+program input <<'END_OF_PROGRAM'
+cat >"$here/input-$rank"
+END_OF_PROGRAM
+echo words | "$build/moot" run -n 2 --launcher local "$scratch/input/program" >/dev/null 2>&1
+evidence="$scratch/input/input-0"
+check input "rank 0 has not the input" says '^words$'
+check input "rank 1 has an input" [ ! -s "$scratch/input/input-1" ]
+
+program output <<'END_OF_PROGRAM'
+i=0
+while [ $i -lt 2000 ]; do
+    echo "rank $rank says line $i, which is to come whole"
+    i=$((i + 1))
+done
+END_OF_PROGRAM
+run output 4
+check output "lines are lost or cut" [ "$(grep -cE \
+    '^rank [0-3] says line [0-9]+, which is to come whole$' "$evidence")" = 8000 ]
+
+program failing <<'END_OF_PROGRAM'
+[ "$rank" -ne 1 ] || exit 3
+exec "$here/snooze" 50
+END_OF_PROGRAM
+run failing 3
+check failing "its status is $got, not 3" [ "$got" = 3 ]
+check failing "it is not said why it ends" \
+    says 'rank 1 ended with status 3 before it opened a moot: ending the job'
+check failing "ranks are left" there failing 0
+
+program limited <<'END_OF_PROGRAM'
+exec "$here/snooze" 50
+END_OF_PROGRAM
+evidence="$scratch/limited/said"
+(
+    # shellcheck disable=SC3045 # shells that are a /bin/sh have it
+    ulimit -n 24
+    timeout 20 "$build/moot" run -n 64 --launcher local "$scratch/limited/program"
+) >"$evidence" 2>&1
+got=$?
+check limited "its status is $got, not 1" [ "$got" = 1 ]
+check limited "it is not said why" says 'cannot start 64 ranks here: Too many open files'
+check limited "ranks are left" there limited 0
+
+# --- Signals ----------------------------------------------------------------------------
+program told <<'END_OF_PROGRAM'
+for signal in INT TERM HUP; do
+    trap "echo $signal >'$here/got-$rank'; exit 9" $signal
+done
+"$here/snooze" 50 &
+touch "$here/up-$rank"
+wait
+END_OF_PROGRAM
+for row in HUP:129 INT:130 TERM:143; do
+    rm -f "$scratch"/told/up-* "$scratch"/told/got-*
+    begin told 3
+    kill "-${row%:*}" "$job"
+    end
+    check "told ${row%:*}" "its status is $got, not ${row#*:}" [ "$got" = "${row#*:}" ]
+    check "told ${row%:*}" "it is not said" says "ended by signal $((${row#*:} - 128)) "
+    check "told ${row%:*}" "not all ranks were told" \
+        [ "$(cat "$scratch"/told/got-[012])" = "$(printf '%s\n' "${row%:*}" "${row%:*}" "${row%:*}")" ]
+    check "told ${row%:*}" "processes are left" there told 0
+done
+
+program deaf <<'END_OF_PROGRAM'
+trap '' INT TERM
+touch "$here/up-$rank"
+exec "$here/snooze" 50
+END_OF_PROGRAM
+begin deaf 2
+began=$(date +%s)
+kill -TERM "$job"
+end
+check deaf "its status is $got, not 143" [ "$got" = 143 ]
+took=$(($(date +%s) - began))
+check deaf "ranks that ignore it ended after $took s, not five" in_time "$took"
+rm -f "$scratch"/deaf/up-*
+begin deaf 2
+began=$(date +%s)
+kill -TERM "$job"
+sleep 0.2
+kill -TERM "$job"
+end
+check deaf "the second signal did not end them at once" [ "$(($(date +%s) - began))" -le 3 ]
+check deaf "processes are left" there deaf 0
+
+# --- Deaths -----------------------------------------------------------------------------
+program orphan <<'END_OF_PROGRAM'
+"$here/snooze" 50 &
+touch "$here/up-$rank"
+"$here/snooze" 50
+END_OF_PROGRAM
+begin orphan 4
+kill -KILL "$job"
+end
+check orphan "processes are left of a moot run that was killed" there orphan 0
+
+rm -f "$scratch"/orphan/up-*
+begin orphan 2
+kill -KILL "$(pgrep -f "moot rank .*/orphan/program" -P "$job" | tail -n 1)"
+end
+check waiter "its status is $got, not 137" [ "$got" = 137 ]
+check waiter "the rank's death is not told" says 'rank [01] died of signal 9'
+check waiter "processes are left" there orphan 0
+
+# --- Refused ----------------------------------------------------------------------------
+program refused <<'END_OF_PROGRAM'
+touch "$here/started"
+END_OF_PROGRAM
+evidence="$scratch/refused/said"
+# refused WHAT OPTION...
+refused() {
+    what=$1
+    shift
+    "$build/moot" run -n 2 "$@" "$scratch/refused/program" >"$evidence" 2>&1 </dev/null
+    got=$?
+    check "refused $*" "its status is $got, not 2" [ "$got" = 2 ]
+    check "refused $*" "it is not said why" says "$what"
+    check "refused $*" "it was started" [ ! -f "$scratch/refused/started" ]
+}
+refused "may be mpirun or local" --launcher rsh
+refused "cannot carry --transport mpi" --launcher local --transport mpi
+refused "add --launcher local" --transport ucx
+refused "add --launcher local" --launcher mpirun --transport ./mine.so
+refused "no/such.so: No such file" --launcher local --transport ./no/such.so
+refused "names no transport" --launcher local --transport=
+mkdir "$scratch/bin"
+PATH="$scratch/bin" "$build/moot" run -n 2 "$scratch/refused/program" >"$evidence" 2>&1
+check "no mpirun" "its status is not 127" [ $? = 127 ]
+check "no mpirun" "it is not said what helps" says 'moot run --launcher local'
+check_end
