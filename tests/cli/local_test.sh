@@ -198,6 +198,37 @@ check waiter "its status is $got, not 137" [ "$got" = 137 ]
 check waiter "the rank's death is not told" says 'rank [01] died of signal 9'
 check waiter "processes are left" there orphan 0
 
+# Ranks that know each other by the channel: how many hear of rank 1's death.
+heard() {
+    [ "$(grep -c 'knows that rank 1 is dead; rank 1 has' "$evidence")" = "$1" ]
+}
+ln -s "$build/tests/mpi/channelled" "$scratch/channelled"
+evidence="$scratch/said"
+timeout 60 "$build/moot" run -n 8 --launcher local "$scratch/channelled" many >"$evidence" 2>&1
+check channelled "gatherings fail" says '^a gathering takes '
+timeout 60 "$build/moot" run -n 4 --launcher local "$scratch/channelled" death >"$evidence" 2>&1
+check channelled "not all hear of a death" heard 3
+# Its parent is killed, or the program itself.
+for who in 'rank .*' ''; do
+    "$build/moot" run -n 3 --launcher local "$scratch/channelled" wait >"$evidence" 2>&1 &
+    job=$!
+    tries=0 victim=''
+    while [ -z "$victim" ] && [ $tries -lt 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+        for process in $(pgrep -f "$who$scratch/channelled wait"); do
+            if grep -qz '^MOOTRUN_RANK=1$' "/proc/$process/environ" &&
+                { [ -n "$who" ] || [ "$(readlink "/proc/$process/exe")" != "$build/moot" ]; }; then
+                victim=$process
+            fi
+        done
+    done
+    kill -KILL "$victim"
+    end
+    check "channelled kill $who" "not all hear of it" heard 2
+    check "channelled kill $who" "it is not told" says 'rank 1 .*died of signal 9'
+done
+
 # --- Refused ----------------------------------------------------------------------------
 program refused <<'END_OF_PROGRAM'
 touch "$here/started"
