@@ -130,12 +130,12 @@ void run_line_redirect(const struct run_line *line)
 /* --- The terminal ----------------------------------------------------------------- */
 
 /* What cannot be written is lost, as it would be without us. */
-static void terminal_write(const char *bytes, size_t size)
+static void all_write(int to, const char *bytes, size_t size)
 {
     while (size > 0) {
-        const ssize_t put = write(STDERR_FILENO, bytes, size);
+        const ssize_t put = write(to, bytes, size);
         if (put < 0 && errno == EAGAIN) {
-            struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+            struct pollfd room = {.fd = to, .events = POLLOUT};
             (void)poll(&room, 1, -1);
         } else if (put < 0 && errno != EINTR) {
             return;
@@ -143,6 +143,11 @@ static void terminal_write(const char *bytes, size_t size)
         bytes += put > 0 ? put : 0;
         size -= put > 0 ? (size_t)put : 0;
     }
+}
+
+static void terminal_write(const char *bytes, size_t size)
+{
+    all_write(STDERR_FILENO, bytes, size);
 }
 
 void run_line_erase(struct run_line *line)
@@ -153,6 +158,15 @@ void run_line_erase(struct run_line *line)
     }
     line->shown = false;
     terminal_write(erasure, sizeof(erasure) - 1);
+}
+
+void run_line_say(struct run_line *line, bool error, const char *bytes, size_t size)
+{
+    if (line && size > 0 && (error || line->takes_output)) {
+        run_line_erase(line);
+        line->inside = bytes[size - 1] != '\n';
+    }
+    all_write(error ? STDERR_FILENO : STDOUT_FILENO, bytes, size);
 }
 
 static void out_put(void *context, const char *bytes, size_t size)

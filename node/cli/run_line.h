@@ -6,6 +6,7 @@
 #define NODE_CLI_RUN_LINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct run_line;
 
@@ -27,6 +28,9 @@ void run_line_redirect(const struct run_line *line);
 /* Passes so much time, with the job's output and with the line when it is due; less if
  * that descriptor polls readable (-1: there is none). */
 void run_line_pause(struct run_line *line, int pause_ms, int wakes);
+
+/* Writes what the job has said, in the place of this process's output or error. */
+void run_line_say(struct run_line *line, bool error, const char *bytes, size_t size);
 
 /* Before anything else is written to the terminal. */
 void run_line_erase(struct run_line *line);

@@ -261,6 +261,12 @@ static void job_pause(void *context, int pause_ms, int wakes)
     run_line_pause(job->line, pause_ms, wakes);
 }
 
+static void job_say(void *context, bool error, const char *bytes, size_t size)
+{
+    const struct job *job = context;
+    run_line_say(job->line, error, bytes, size);
+}
+
 /* Its `moot rank` was killed, which would have left how the program ended. */
 static void rank_lost(void *context, int rank, int signal)
 {
@@ -271,7 +277,7 @@ static void rank_lost(void *context, int rank, int signal)
 static int job_watch(struct job *job, char **argv)
 {
     static const struct launch_watch watch = {is_hopeless, job_become, job_pause,
-                                              rank_lost};
+                                              job_say, rank_lost};
     const bool shows = !job->no_progress && run_line_fits();
     const bool holds = !job->verbose && !job->local;
     if (shows || holds) {

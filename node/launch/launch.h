@@ -35,6 +35,9 @@ struct launch_watch {
     /* Passes so much time, over and over, until the program has ended; less if that
      * descriptor polls readable (-1: there is none). */
     void (*pause)(void *context, int pause_ms, int wakes);
+    /* Passes on what a rank has said, on this process's output or error
+     * (launch_local() only). */
+    void (*say)(void *context, bool error, const char *bytes, size_t size);
     /* That rank's `moot rank` has ended in a way of its own, which leaves nothing
      * behind (launch_local() only). */
     void (*lost)(void *context, int rank, int signal);
@@ -59,10 +62,11 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context);
 /* Runs argv so many times without an MPI launcher: rank r of them has r in LAUNCH_RANK
  * and a channel to this process (channel.h), and a process group of its own.  Rank 0
  * has this process's standard input, if that is no terminal; the others have none.
- * Waits for all.  What launch() hands on goes to all process groups; what has not ended
- * five seconds after that, or when another comes, is killed, and likewise after
- * SIGTERM for a job that is hopeless; then nothing of the groups is left.  `moot rank`,
- * which argv is to be, sees to it that nothing is left if this process is killed.
+ * What the ranks say comes here, line by line.  Waits for all.  What launch() hands on
+ * goes to all process groups; what has not ended five seconds after that, or when
+ * another comes, is killed, and likewise after SIGTERM for a job that is hopeless; then
+ * nothing of the groups is left.  `moot rank`, which argv is to be, sees to it that
+ * nothing is left if this process is killed.
  *
  * 0 if all have ended, whatever their status; 128 plus the signal's number if they did
  * for one; -1, with errno, if not all could be started: then those are killed that

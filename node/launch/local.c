@@ -7,19 +7,27 @@
  */
 #include "node/channel/channel.h"
 #include "node/launch/launch.h"
+#include "node/launch/relay.h"
 #include "node/launch/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PAUSE_MS = 10, LOOK_MS = 200, GRACE_MS = 5000, SPARE_FILES = 64 };
+enum {
+    PAUSE_MS = 10,
+    LOOK_MS = 200,
+    GRACE_MS = 5000,
+    RANK_FILES = 3,
+    SPARE_FILES = 64
+};
 
 struct local_rank {
     pid_t group;  /* that of `moot rank`, too */
@@ -31,6 +39,8 @@ struct local_job {
     struct local_rank *ranks;
     int count, started, left; /* of those that were started: not reaped */
     struct channel_hub *hub;
+    struct relay *relay;
+    int wakes;           /* polls readable when one of these has something to do */
     struct rlimit files; /* as it was */
     pid_t self;
     sigset_t before;
@@ -49,10 +59,10 @@ static int64_t now_ms(void)
 
 /* --- Starting --------------------------------------------------------------------- */
 
-/* Each rank's channel is an open file here. */
+/* Each rank's channel and its output are open files here. */
 static void files_raise(struct local_job *job)
 {
-    const rlim_t want = (rlim_t)job->count + SPARE_FILES;
+    const rlim_t want = (rlim_t)job->count * RANK_FILES + SPARE_FILES;
     if (getrlimit(RLIMIT_NOFILE, &job->files) == 0 && job->files.rlim_cur < want) {
         struct rlimit more = job->files;
         more.rlim_cur = want < more.rlim_max ? want : more.rlim_max;
@@ -72,7 +82,7 @@ static void input_close(int rank)
 
 /* In the child: it becomes `moot rank`, or ends. */
 static void rank_become(const struct local_job *job, int rank, int channel,
-                        const struct launch_watch *watch, void *context)
+                        const int output[RELAY_STREAMS])
 {
     char number[16], parent[16], text[CHANNEL_TEXT_BYTES];
     setpgid(0, 0);
@@ -85,33 +95,55 @@ static void rank_become(const struct local_job *job, int rank, int channel,
         _exit(LAUNCH_NOT_FOUND);
     }
     input_close(rank);
-    watch->become(context);
+    dup2(output[RELAY_OUTPUT], STDOUT_FILENO);
+    dup2(output[RELAY_ERROR], STDERR_FILENO);
     sigprocmask(SIG_SETMASK, &job->before, NULL);
 }
 
-/* False with errno. */
-static bool rank_start(struct local_job *job, int rank, char *const argv[],
-                       const struct launch_watch *watch, void *context)
+static void ends_close(int *ends, int count)
+{
+    const int why = errno;
+    for (int i = 0; i < count; i++) {
+        close(ends[i]);
+    }
+    errno = why;
+}
+
+/* The rank's end of a channel whose other end is the hub's; -1 with errno. */
+static int channel_start(struct local_job *job, int rank)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-        return false;
+        return -1;
     }
     if (!channel_hub_add(job->hub, (uint32_t)rank, ends[0], "")) {
-        close(ends[0]);
-        close(ends[1]);
         errno = ENOMEM;
+        ends_close(ends, 2);
+        return -1;
+    }
+    return ends[1];
+}
+
+/* False with errno. */
+static bool rank_start(struct local_job *job, int rank, char *const argv[])
+{
+    int output[RELAY_STREAMS];
+    int channel = channel_start(job, rank);
+    if (channel < 0) {
+        return false;
+    }
+    if (!relay_open(job->relay, rank, output)) {
+        ends_close(&channel, 1);
         return false;
     }
     const pid_t child = fork();
     if (child == 0) {
-        rank_become(job, rank, ends[1], watch, context);
+        rank_become(job, rank, channel, output);
         execv(argv[0], argv);
         _exit(LAUNCH_NOT_FOUND);
     }
-    const int why = errno;
-    close(ends[1]);
-    errno = why;
+    ends_close(&channel, 1);
+    ends_close(output, RELAY_STREAMS);
     if (child < 0) {
         return false;
     }
@@ -197,15 +229,18 @@ static void signals_pass(struct local_job *job, const struct launch_watch *watch
 static void all_await(struct local_job *job, const struct launch_watch *watch,
                       void *context)
 {
-    const int wakes = channel_hub_descriptor(job->hub);
     ranks_reap(job, watch, context);
     while (job->left > 0) {
         signals_pass(job, watch, context);
         channel_hub_poll(job->hub, 0);
-        watch->pause(context, PAUSE_MS, wakes);
+        /* Output that has no room now does not wake. */
+        const bool flows = relay_pass(job->relay, false, watch->say, context);
+        watch->pause(context, PAUSE_MS,
+                     flows ? job->wakes : channel_hub_descriptor(job->hub));
         channel_hub_poll(job->hub, 0);
         ranks_reap(job, watch, context);
     }
+    relay_pass(job->relay, true, watch->say, context);
 }
 
 /* Not all could be started. */
@@ -220,37 +255,55 @@ static void all_end(struct local_job *job)
     }
 }
 
+static bool job_make(struct local_job *job)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    files_raise(job);
+    job->ranks = calloc((size_t)job->count, sizeof(*job->ranks));
+    job->hub = channel_hub_new((uint32_t)job->count);
+    job->relay = relay_new(job->count);
+    job->wakes = epoll_create1(EPOLL_CLOEXEC);
+    return job->ranks && job->hub && job->relay && job->wakes >= 0 &&
+           epoll_ctl(job->wakes, EPOLL_CTL_ADD, channel_hub_descriptor(job->hub),
+                     &event) == 0 &&
+           epoll_ctl(job->wakes, EPOLL_CTL_ADD, relay_descriptor(job->relay), &event) ==
+               0;
+}
+
+static void job_release(struct local_job *job)
+{
+    const int why = errno;
+    if (job->wakes >= 0) {
+        close(job->wakes);
+    }
+    relay_free(job->relay);
+    channel_hub_free(job->hub);
+    free(job->ranks);
+    errno = why;
+}
+
 int launch_local(char *const argv[], int ranks, const struct launch_watch *watch,
                  void *context)
 {
-    struct local_job job = {.count = ranks,
-                            .self = getpid(),
-                            .ranks = calloc((size_t)ranks, sizeof(*job.ranks)),
-                            .hub = channel_hub_new((uint32_t)ranks)};
-    bool started = job.ranks && job.hub;
-    if (!started) {
-        errno = ENOMEM;
-    } else {
-        files_raise(&job);
-        signals_hold(&job.before);
-        fflush(NULL);
-    }
+    struct local_job job = {.count = ranks, .self = getpid(), .wakes = -1};
+    int status = -1;
+    signals_hold(&job.before);
+    fflush(NULL);
+    bool started = job_make(&job);
     for (int rank = 0; started && rank < ranks; rank++) {
-        started = rank_start(&job, rank, argv, watch, context);
+        started = rank_start(&job, rank, argv);
     }
-    const int why = errno;
     if (started) {
         signals_take(0, &job.before);
         all_await(&job, watch, context);
-    } else if (job.ranks && job.hub) {
+        status =
+            job.failed && launch_signal() != 0 ? LAUNCH_SIGNAL + launch_signal() : 0;
+    } else {
+        const int why = errno;
         all_end(&job);
         sigprocmask(SIG_SETMASK, &job.before, NULL);
+        errno = why;
     }
-    channel_hub_free(job.hub);
-    free(job.ranks);
-    errno = why;
-    if (!started) {
-        return -1;
-    }
-    return job.failed && launch_signal() != 0 ? LAUNCH_SIGNAL + launch_signal() : 0;
+    job_release(&job);
+    return status;
 }

@@ -101,16 +101,35 @@ evidence="$scratch/input/input-0"
 check input "rank 0 has not the input" says '^words$'
 check input "rank 1 has an input" [ ! -s "$scratch/input/input-1" ]
 
+# Lines are written by a library that would keep them back for a file, and end with a kill.
 program output <<'END_OF_PROGRAM'
-i=0
-while [ $i -lt 2000 ]; do
-    echo "rank $rank says line $i, which is to come whole"
-    i=$((i + 1))
-done
+exec python3 -c "
+import os, signal
+for i in range(20000):
+    print('rank $rank says line', i, 'which is to come whole')
+os.kill(os.getpid(), signal.SIGKILL)"
 END_OF_PROGRAM
-run output 4
-check output "lines are lost or cut" [ "$(grep -cE \
-    '^rank [0-3] says line [0-9]+, which is to come whole$' "$evidence")" = 8000 ]
+evidence="$scratch/output/said"
+"$build/moot" run -n 4 --launcher local "$scratch/output/program" 2>"$evidence" |
+    { sleep 1 && grep -cE '^rank [0-3] says line [0-9]+ which is to come whole$'; } \
+        >"$scratch/output/lines"
+check output "lines are lost or cut: $(cat "$scratch/output/lines")" \
+    [ "$(cat "$scratch/output/lines")" = 80000 ]
+program prompt <<'END_OF_PROGRAM'
+printf 'is it so? '
+printf 'and here? ' >&2
+while [ ! -e "$here/seen" ]; do "$here/snooze" 0.1; done
+END_OF_PROGRAM
+evidence="$scratch/prompt/said"
+"$build/moot" run -n 1 --launcher local "$scratch/prompt/program" >"$evidence" 2>&1 &
+tries=0
+while ! { says 'is it so\?' && says 'and here\?'; } && [ $tries -lt 50 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+check prompt "a line without an end does not come" [ $tries -lt 50 ]
+touch "$scratch/prompt/seen"
+wait
 
 program failing <<'END_OF_PROGRAM'
 [ "$rank" -ne 1 ] || exit 3
