@@ -125,7 +125,7 @@ SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
-HEADERS := $(addprefix node/api/,moot.h moot_mpi.h moot_data.h moot_queue.h moot_watch.h) \
+HEADERS := $(addprefix node/api/,moot.h moot_mpi.h moot_data.h moot_queue.h moot_transport.h moot_watch.h) \
   proto/moot_error.h hashing/moot_hash.h
 
 USER_HEADERS := $(addprefix $(BUILD)/include/,$(notdir $(HEADERS)))
