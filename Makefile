@@ -24,6 +24,7 @@
 #            of it: small tasks take less time, the build three times as long, and no two
 #            builds are the same)
 #            AS_IT_IS=1 (what is there was made with other flags, and that is to be so)
+#            WITHOUT=ucx (the transport of that name is left out)
 #            JOBS=(cores)  TESTS="unit mpi ..." (what check runs; see tests/run.sh)
 
 PREFIX ?= /usr/local
@@ -90,6 +91,7 @@ CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim te
   membership step link)
 NODE_ROOMS := $(addprefix node/,config context channel transport transport/mpi transport/shm transport/inproc \
   transport/host store tasks engine record members faults schedule explain spawn compose service api)
+WIRE_ROOMS := node/wires/ucx
 SIM_ROOMS := $(addprefix consensus/sim/,engine programs checks runs)
 TOOL_ROOMS := node/tools
 CLI_ROOMS := node/launch node/cli
@@ -140,7 +142,7 @@ MAKEFLAGS += -j$(JOBS)
 endif
 
 .PHONY: all
-all: $(BUILD)/libmoot.a $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/moot $(USER_HEADERS) $(EXAMPLES)
+all: $(BUILD)/libmoot.a $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/moot $(USER_HEADERS) $(EXAMPLES) wires
 
 # --- How it is built ----------------------------------------------------------------
 
@@ -244,6 +246,22 @@ $(BUILD)/libmoottools.a: $(TOOL_OBJ)
 
 $(BUILD)/moot: $(CLI_OBJ) $(BUILD)/libmoottools.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+# Transports that are loaded when asked for, so that the library does not need what they
+# need.  Where that is not installed the build says so and goes on without.
+UCX_HEADER := $(if $(filter ucx,$(subst $(comma), ,$(WITHOUT))),,\
+  $(firstword $(wildcard /usr/include/ucp/api/ucp.h /usr/local/include/ucp/api/ucp.h)))
+UCX_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(WIRE_ROOMS)))
+.PHONY: wires
+ifeq ($(UCX_HEADER),)
+wires:
+	@echo 'without the transport ucx: $(if $(WITHOUT),WITHOUT=$(WITHOUT),libucx-dev is not installed (make deps))'
+else
+wires: $(BUILD)/wires/ucx.so
+endif
+$(BUILD)/wires/ucx.so: $(UCX_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -shared $(LDFLAGS_ALL) -o $@ $^ -lucp -lucs
 
 # In the tree a header is named by its path; users have all of them in one folder.
 $(BUILD)/include/%.h:
@@ -374,7 +392,7 @@ AGAIN = $(MAKE) --no-print-directory -j$(JOBS)
 
 # Debian 12's names.  A second make then sees what the packages brought.
 PACKAGES := gcc make libopenmpi-dev openmpi-bin libsodium-dev protobuf-compiler \
-  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev pkg-config
+  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev libucx-dev pkg-config
 PACKAGES_CHECK := g++ clang clang-format-15 clang-tidy libclang-rt-14-dev shellcheck mandoc binutils \
   python3 iproute2
 
@@ -522,8 +540,8 @@ doc:
 
 # --- How it should look -------------------------------------------------------------
 
-LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(TOOL_SRC) $(CLI_SRC) $(EXAMPLE_SRC)
-ALL_ROOMS := $(BASE_ROOMS) $(CORE_ROOMS) consensus $(SIM_ROOMS) $(NODE_ROOMS) $(TOOL_ROOMS) $(CLI_ROOMS)
+LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(TOOL_SRC) $(CLI_SRC) $(EXAMPLE_SRC) $(if $(UCX_HEADER),$(call sources,$(WIRE_ROOMS)))
+ALL_ROOMS := $(BASE_ROOMS) $(CORE_ROOMS) consensus $(SIM_ROOMS) $(NODE_ROOMS) $(WIRE_ROOMS) $(TOOL_ROOMS) $(CLI_ROOMS)
 FORMAT_SRC := $(wildcard $(addsuffix /*.[ch],$(ALL_ROOMS)) tests/*/*.[ch] tests/*/*/*.[ch] deploy/examples/*.[ch] deploy/examples/*/*.[ch])
 
 .PHONY: lint lint-text lint-links lint-format lint-scripts lint-man lint-c
@@ -577,6 +595,8 @@ install: all
 	ln -sf libmoot.so.$(VERSION) $(LIBDIR)/libmoot.so.$(SOVERSION)
 	ln -sf libmoot.so.$(SOVERSION) $(LIBDIR)/libmoot.so
 	$(INSTALL) -m 644 $(USER_HEADERS) $(INCLUDEDIR)
+	$(if $(UCX_HEADER),$(INSTALL) -d $(LIBDIR)/moot)
+	$(if $(UCX_HEADER),$(INSTALL) -m 755 $(BUILD)/wires/ucx.so $(LIBDIR)/moot)
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' \
 	  -e 's,@MPI_LIBS@,$(MPI_LIBS),' -e 's| *@RPATH@|$(PC_RPATH:%= %)|' deploy/moot.pc.in >$(LIBDIR)/pkgconfig/moot.pc
 	$(BUILD)/moot completion bash >$(BASHDIR)/moot
@@ -590,7 +610,7 @@ uninstall:
 	rm -f $(BINDIR)/moot $(BASHDIR)/moot $(ZSHDIR)/_moot $(LIBDIR)/libmoot.a $(LIBDIR)/libmoot.so \
 	  $(LIBDIR)/libmoot.so.$(SOVERSION) $(LIBDIR)/libmoot.so.$(VERSION) \
 	  $(LIBDIR)/pkgconfig/moot.pc $(addprefix $(INCLUDEDIR)/,$(notdir $(HEADERS)))
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/moot $(DOCDIR)
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/moot $(LIBDIR)/moot $(DOCDIR)
 	deploy/man/install.sh -u $(MANDIR) $(MAN)
 
 .PHONY: clean

@@ -1,0 +1,245 @@
+/* ucx_links.c - endpoints of UCX: made when first needed, closed when they break, never
+ * from within a callback of UCX, which it does not bear.
+ */
+#include "node/wires/ucx/ucx.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A frame on its way.  `from` is its active message's header. */
+struct ucx_send {
+    struct ucx_link *link;
+    size_t size;
+    uint64_t from;
+    unsigned char bytes[];
+};
+
+uint64_t ucx_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void set_dirty(struct ucx_link *link, bool dirty)
+{
+    if (link->dirty != dirty) {
+        link->dirty = dirty;
+        link->wire->dirty += dirty ? 1 : (size_t)-1;
+    }
+}
+
+void ucx_link_doom(struct ucx_link *link)
+{
+    if (!link->doomed) {
+        link->doomed = true;
+        link->wire->doomed++;
+        set_dirty(link, false);
+    }
+}
+
+/* UCX tells that a link is broken. */
+static void note_break(void *context, ucp_ep_h endpoint, ucs_status_t status)
+{
+    (void)endpoint;
+    (void)status;
+    ucx_link_doom(context);
+}
+
+struct ucx_link *ucx_link_of(moot_wire *wire, struct ucx_peer *peer)
+{
+    if (peer->link != NULL || ucx_now_ns() < peer->retry_ns) {
+        return peer->link;
+    }
+    peer->retry_ns = ucx_now_ns() + UCX_RETRY_NS;
+    struct ucx_link *link = calloc(1, sizeof(*link));
+    if (link == NULL) {
+        return NULL;
+    }
+    const ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = (const ucp_address_t *)peer->address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {.cb = note_break, .arg = link},
+    };
+    link->wire = wire;
+    if (ucp_ep_create(wire->worker, &params, &link->endpoint) != UCS_OK) {
+        free(link);
+        return NULL;
+    }
+    link->peer = peer;
+    link->next = wire->links;
+    wire->links = link;
+    peer->link = link;
+    return link;
+}
+
+static void end_send(void *request, ucs_status_t status, void *context)
+{
+    struct ucx_send *out = context;
+    (void)status; /* note_break() tells */
+    assert(out->link->sends > 0 && out->link->bytes >= out->size);
+    out->link->sends--;
+    out->link->bytes -= out->size;
+    free(out);
+    ucp_request_free(request);
+}
+
+int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size)
+{
+    if (link->doomed) {
+        return MOOT_OK;
+    }
+    if (link->sends >= UCX_LINK_SENDS_MAX || link->bytes + size > UCX_LINK_BYTES_MAX) {
+        return MOOT_TRANSPORT_FULL;
+    }
+    struct ucx_send *out = malloc(sizeof(*out) + size);
+    if (out == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    *out = (struct ucx_send){.link = link, .size = size, .from = link->wire->uid};
+    memcpy(out->bytes, bytes, size);
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+        .cb.send = end_send,
+        .user_data = out,
+    };
+    link->sends++;
+    link->bytes += size;
+    void *request = ucp_am_send_nbx(link->endpoint, 0, &out->from, sizeof(out->from),
+                                    out->bytes, size, &param);
+    if (request != NULL && !UCS_PTR_IS_ERR(request)) {
+        set_dirty(link, true);
+        return MOOT_OK;
+    }
+    link->sends--;
+    link->bytes -= size;
+    free(out);
+    if (request == NULL) {
+        set_dirty(link, true);
+        return MOOT_OK;
+    }
+    const ucs_status_t status = UCS_PTR_STATUS(request);
+    if (status == UCS_ERR_NO_MEMORY || status == UCS_ERR_NO_RESOURCE) {
+        return MOOT_TRANSPORT_FULL;
+    }
+    ucx_link_doom(link);
+    return MOOT_OK;
+}
+
+/* --- The end of a link ------------------------------------------------------------ */
+
+static void end_close(void *request, ucs_status_t status, void *context)
+{
+    struct ucx_link *link = context;
+    (void)status;
+    link->closed = true;
+    ucp_request_free(request);
+}
+
+static void close_link(struct ucx_link *link)
+{
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_EP_CLOSE_FLAG_FORCE,
+        .cb.send = end_close,
+        .user_data = link,
+    };
+    link->closing = true;
+    void *request = ucp_ep_close_nbx(link->endpoint, &param);
+    if (request == NULL || UCS_PTR_IS_ERR(request)) {
+        link->closed = true;
+    }
+}
+
+/* Takes a link from its peer, who is told of as unreachable. */
+static void part_from_peer(struct ucx_link *link)
+{
+    struct ucx_peer *peer = link->peer;
+    moot_wire *wire = link->wire;
+    if (peer == NULL) {
+        return;
+    }
+    link->peer = NULL;
+    peer->link = NULL;
+    peer->retry_ns = ucx_now_ns() + UCX_RETRY_NS;
+    if (wire->receiver != NULL && wire->receiver->unreachable != NULL) {
+        wire->handed++;
+        wire->receiver->unreachable(wire->receiver->context, peer->uid);
+    }
+}
+
+void ucx_links_tend(moot_wire *wire)
+{
+    for (struct ucx_link *link = wire->links; wire->doomed > 0 && link != NULL;
+         link = link->next) {
+        if (link->doomed && !link->closing) {
+            close_link(link);
+            part_from_peer(link);
+        }
+    }
+    for (struct ucx_link **at = &wire->links; wire->doomed > 0 && *at != NULL;) {
+        struct ucx_link *link = *at;
+        if (link->closed && link->sends == 0 && !link->flushing) {
+            *at = link->next;
+            free(link);
+            wire->doomed--;
+        } else {
+            at = &link->next;
+        }
+    }
+}
+
+static void end_flush(void *request, ucs_status_t status, void *context)
+{
+    struct ucx_link *link = context;
+    (void)status;
+    link->flushing = false;
+    ucp_request_free(request);
+}
+
+static void flush_link(struct ucx_link *link)
+{
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = end_flush,
+        .user_data = link,
+    };
+    set_dirty(link, false);
+    link->flushing = true;
+    void *request = ucp_ep_flush_nbx(link->endpoint, &param);
+    if (request == NULL || UCS_PTR_IS_ERR(request)) {
+        link->flushing = false;
+    }
+}
+
+void ucx_links_flush(moot_wire *wire)
+{
+    for (struct ucx_link *link = wire->links; wire->dirty > 0 && link != NULL;
+         link = link->next) {
+        if (link->dirty && link->sends == 0 && !link->flushing && !link->doomed) {
+            flush_link(link);
+        }
+    }
+}
+
+void ucx_links_end(moot_wire *wire)
+{
+    const uint64_t end_ns = ucx_now_ns() + UCX_CLOSE_NS;
+    for (struct ucx_link *link = wire->links; link != NULL; link = link->next) {
+        ucx_link_doom(link);
+    }
+    for (;;) {
+        ucx_links_tend(wire);
+        if (wire->links == NULL || ucx_now_ns() >= end_ns) {
+            return;
+        }
+        (void)ucp_worker_progress(wire->worker);
+    }
+}
