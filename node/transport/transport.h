@@ -152,5 +152,6 @@ void transport_group_release(struct transport_group *group);
 #include "node/transport/host/process.h"
 #include "node/transport/inproc/inproc.h"
 #include "node/transport/mpi/mpi.h"
+#include "node/transport/tables.h"
 
 #endif
