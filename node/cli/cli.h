@@ -23,7 +23,8 @@ struct verb {
 };
 
 extern const struct verb verb_run, verb_sim, verb_info, verb_hash, verb_faults,
-    verb_trace, verb_report, verb_tune, verb_state, verb_completion;
+    verb_trace, verb_report, verb_tune, verb_state, verb_completion,
+    verb_check_transport;
 extern const struct verb verb_rank; /* for `moot run` alone: not in the list */
 
 /* All of the list, in its order. */

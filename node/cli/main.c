@@ -12,8 +12,10 @@
 #include <string.h>
 
 const struct verb *const cli_verbs[] = {
-    &verb_run, &verb_report, &verb_trace, &verb_tune, &verb_state,
-    &verb_sim, &verb_faults, &verb_info,  &verb_hash, &verb_completion};
+    &verb_run,    &verb_report,    &verb_trace,
+    &verb_tune,   &verb_state,     &verb_sim,
+    &verb_faults, &verb_info,      &verb_check_transport,
+    &verb_hash,   &verb_completion};
 const size_t cli_verb_count = sizeof(cli_verbs) / sizeof(*cli_verbs);
 enum { VERBS_MAX = sizeof(cli_verbs) / sizeof(*cli_verbs) + 1 }; /* with help */
 
@@ -47,9 +49,9 @@ static void help_print(FILE *to)
 {
     fprintf(to, "usage: moot VERB [ARGUMENTS]\n\n");
     for (size_t i = 0; i < cli_verb_count; i++) {
-        fprintf(to, "  %-10s %s\n", cli_verbs[i]->name, cli_verbs[i]->line);
+        fprintf(to, "  %-15s %s\n", cli_verbs[i]->name, cli_verbs[i]->line);
     }
-    fprintf(to, "  %-10s %s\n\n", "help", "says more about a verb: moot help VERB");
+    fprintf(to, "  %-15s %s\n\n", "help", "says more about a verb: moot help VERB");
     fprintf(to, "moot --version prints the version.  See moot(1).\n");
 }
 

@@ -4,7 +4,7 @@
 #include "node/cli/cli.h"
 #include "node/config/knobs.h"
 #include "node/tools/json.h"
-#include "node/transport/mpi/mpi.h"
+#include "node/transport/transport.h"
 #include "proto/limits.h"
 #include "proto/wire.h"
 #include <stdbool.h>
@@ -87,12 +87,27 @@ static void knobs_print(const struct knobs *knobs, bool all)
     }
 }
 
+/* The transport `ucx`, or why it is not here. */
+static char *ucx_tell(char *text, size_t size)
+{
+    const moot_transport *table = NULL;
+    const char *options = NULL;
+    char story[512] = "";
+    if (transport_table_load("ucx", &table, &options, story, sizeof(story)) ==
+        MOOT_OK) {
+        return transport_table_about(table, text, size);
+    }
+    (void)snprintf(text, size, "not here: %s", story);
+    return text;
+}
+
 static void versions_print(const char *mpi)
 {
+    char ucx[640];
     printf("moot %d.%d.%d\n", MOOT_VERSION_MAJOR, MOOT_VERSION_MINOR,
            MOOT_VERSION_PATCH);
-    printf("wire version %d\ntransport mpi: %s\nbuilt by %s\n", WIRE_VERSION, mpi,
-           compiler);
+    printf("wire version %d\ntransport mpi: %s\ntransport ucx: %s\nbuilt by %s\n",
+           WIRE_VERSION, mpi, ucx_tell(ucx, sizeof(ucx)), compiler);
     printf("\nfeatures:\n");
     for (int i = 0; i < FEATURES; i++) {
         printf("  %-17s %s\n", features[i].name, features[i].value);
@@ -153,10 +168,12 @@ static void knobs_json(const struct knobs *knobs, bool all)
 static void all_json(const struct knobs *knobs, const char *mpi, bool all)
 {
     int strangers = 0;
+    char ucx[640];
     printf("{\n  \"version\": \"%d.%d.%d\",\n  \"wire_version\": %d,\n  ",
            MOOT_VERSION_MAJOR, MOOT_VERSION_MINOR, MOOT_VERSION_PATCH, WIRE_VERSION);
     json_member("transport", "mpi", ",\n  ");
     json_member("mpi", mpi, ",\n  ");
+    json_member("ucx", ucx_tell(ucx, sizeof(ucx)), ",\n  ");
     json_member("compiler", compiler, ",\n  \"features\": {");
     for (int i = 0; i < FEATURES; i++) {
         json_member(features[i].name, features[i].value, i + 1 < FEATURES ? ", " : "");

@@ -211,6 +211,25 @@ static int take_table(void *object, const char *file, const moot_transport **out
     return code;
 }
 
+char *transport_table_about(const moot_transport *table, char *text, size_t size)
+{
+    Dl_info info;
+    *text = '\0';
+    void *object = dladdr(table, &info) != 0
+                       ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD)
+                       : NULL;
+    if (object != NULL) {
+        const char *(*about)(void) = NULL;
+        void *found = dlsym(object, "moot_transport_about");
+        memcpy(&about, &found, sizeof(about)); /* POSIX's way */
+        if (about != NULL) {
+            (void)snprintf(text, size, "%s", about());
+        }
+        (void)dlclose(object);
+    }
+    return text;
+}
+
 static int load_file(const char *file, const moot_transport **out, char *story,
                      size_t story_size)
 {

@@ -27,6 +27,11 @@ int transport_table_load(const char *word, const moot_transport **out,
 int transport_table_check(const moot_transport *table, const char *origin, char *story,
                           size_t story_size);
 
+/* The version of the library that a loaded table is made of, as its object tells by a
+ * function `const char *moot_transport_about(void)`; "" if it does not.  Returns text.
+ */
+char *transport_table_about(const moot_transport *table, char *text, size_t size);
+
 /* The folders in which named transports are looked for, with ", " between; for people.
  * Returns text. */
 char *transport_tables_folders(char *text, size_t size);

@@ -1,0 +1,94 @@
+#!/bin/sh
+# wires_test.sh - transports that are loaded: `moot check-transport` passes those that
+# keep their contract (ucx, and one over Unix sockets) and finds each of the defects that
+# wires_broken.c can have; what is no transport is refused in one line.
+# BUILD says where the command is (build).
+set -u
+
+BUILD=$(cd "${BUILD:-build}" && pwd)
+moot=$BUILD/moot
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+cc=${CC:-gcc}
+
+# judge DEFECT: builds it and checks it, in the background.
+judge() {
+    $cc -D_GNU_SOURCE -w -shared -fPIC -I"$BUILD/include" -DDEFECT="$1" \
+        tests/cli/wires_broken.c -o "$scratch/$1.so" || return
+    "$moot" check-transport --first "$scratch/$1.so" >"$scratch/$1" 2>&1
+    echo "status $?" >>"$scratch/$1"
+}
+# found DEFECT CHECK WHY: that check has failed, for that reason.
+found() {
+    evidence=$scratch/$1
+    check "$1" "is not found by '$2', or not as '$3'" \
+        grep -qE "^FAILED +$2 .*$3" "$scratch/$1"
+    check "$1" "the status is not 1" grep -qx "status 1" "$scratch/$1"
+}
+
+judge NONE
+evidence=$scratch/NONE
+check "a transport over Unix sockets" "a check fails" grep -qx "12 ok, 0 failed" "$scratch/NONE"
+check "a transport over Unix sockets" "the status is not 0" grep -qx "status 0" "$scratch/NONE"
+
+for defect in LOSES DOUBLES SWAPS CHANGES CUTS BLOCKS_IN_SEND BLOCKS_IN_POLL CLOSES_SLOWLY \
+    DROPS_STRANGERS FAILS_FOR_THE_DEAD KEEPS_FORGOTTEN IS_NEVER_FLUSHED HAS_A_FEW_PEERS \
+    KEEPS_NO_COPY SAYS_ANOTHER_UID NEVER_FULL CRASHES; do
+    judge $defect &
+done
+wait
+found LOSES "many frames among 4" "RELIABLE is not kept"
+found DOUBLES "many frames among 4" "RELIABLE is not kept"
+found SWAPS "many frames among 4" "RELIABLE is not kept"
+found CHANGES "many frames among 4" "was changed on the way"
+found CUTS "frames of all sizes" "with 4096 bytes"
+found BLOCKS_IN_SEND "many frames among 4" "send\(\)"
+found BLOCKS_IN_POLL "opens and closes" "poll\(\)"
+found CLOSES_SLOWLY "opens and closes" "close\(\) took 3"
+found DROPS_STRANGERS "frames of who was not introduced" ""
+found FAILS_FOR_THE_DEAD "a peer is killed" "the peer is gone"
+found KEEPS_FORGOTTEN "an unknown uid" "was forgotten"
+found IS_NEVER_FLUSHED "frames of all sizes" "flushed\(\)"
+found HAS_A_FEW_PEERS "1000 peers that never answer" "too many peers|limit"
+found KEEPS_NO_COPY "frames of all sizes" ""
+found SAYS_ANOTHER_UID "frames of all sizes" "which nobody has"
+found NEVER_FULL "frames of all sizes" "RELIABLE is not kept"
+found CRASHES "frames of all sizes" "died of signal 6"
+
+# --- What is no transport ---
+
+# refuses WORD WHY: in one line, by status 2.
+refuses() {
+    "$moot" check-transport "$1" >"$scratch/out" 2>&1
+    status=$?
+    evidence=$scratch/out
+    check "check-transport $1" "the status is $status, not 2" [ "$status" -eq 2 ]
+    check "check-transport $1" "it is not told as: $2" grep -q "$2" "$scratch/out"
+    check "check-transport $1" "it takes more than a line" [ "$(wc -l <"$scratch/out")" -eq 1 ]
+}
+refuses no-such-transport "there is no transport 'no-such-transport'"
+refuses ./no-such-file.so "No such file"
+refuses ./Makefile "cannot be loaded"
+refuses "$BUILD/libmoot.so" "no symbol moot_transport_table"
+
+# --- ucx ---
+
+evidence=$scratch/ucx
+"$moot" info >"$scratch/info" 2>&1
+if [ -f "$BUILD/wires/ucx.so" ]; then
+    UCX_UNKNOWN_VARIABLE=1 "$moot" check-transport ucx >"$scratch/ucx" 2>&1
+    check ucx "a check fails" grep -qx "12 ok, 0 failed" "$scratch/ucx"
+    check ucx "UCX says something of its own" [ "$(wc -l <"$scratch/ucx")" -eq 14 ]
+    evidence=$scratch/info
+    check "moot info" "it does not tell of ucx" grep -q "^transport ucx: UCX " "$scratch/info"
+    "$moot" check-transport ucx:NET_DEVICES >"$scratch/out" 2>&1
+    evidence=$scratch/out
+    check "ucx:NET_DEVICES" "is not refused" grep -q "opens and closes .* is no option" "$scratch/out"
+else
+    evidence=$scratch/info
+    check "moot info" "it does not tell of ucx" grep -q "^transport ucx: not " "$scratch/info"
+fi
+
+check_end
