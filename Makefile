@@ -89,7 +89,7 @@ LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lm
 BASE_ROOMS := hashing/base hashing/blake2b hashing proto
 CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim termination meeting \
   membership step link)
-NODE_ROOMS := $(addprefix node/,config context channel transport transport/mpi transport/shm transport/inproc \
+NODE_ROOMS := $(addprefix node/,config context channel transport transport/carrier transport/mpi transport/shm transport/inproc \
   transport/host store tasks engine record members faults schedule explain spawn compose service api)
 WIRE_ROOMS := node/wires/ucx
 SIM_ROOMS := $(addprefix consensus/sim/,engine programs checks runs)

@@ -111,6 +111,7 @@ static int join_group(struct moot *m, const moot_options *options,
     char *text = blob + sizeof(now);
     struct knobs knobs;
     size_t size;
+    knobs_default(&knobs);
     memcpy(blob, &now, sizeof(now));
     if (knobs_load(&knobs, options->knobs, story, STORY_BYTES) == MOOT_OK &&
         faults_check(knobs.faults, story, STORY_BYTES) == MOOT_OK) {
@@ -119,6 +120,14 @@ static int join_group(struct moot *m, const moot_options *options,
         size = knobs_encode_failure(story, text);
     }
     story[0] = '\0';
+    struct transport_carrier_options carrier = {.word = knobs.transport,
+                                                .open = knobs.seal == KNOB_SEAL_OFF};
+    if (open == NULL && strcmp(knobs.transport, "mpi") != 0) {
+        open = transport_carrier_open;
+        arg = &carrier;
+    } else if (open == NULL) {
+        open = transport_mpi_open;
+    }
     int error = open(arg, blob, sizeof(now) + size, &m->group, &m->transport, story,
                      STORY_BYTES);
     if (error != MOOT_OK) {
@@ -307,5 +316,5 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
 
 int moot_open(const moot_options *options, moot **out)
 {
-    return moot_open_transport(options, transport_mpi_open, NULL, out);
+    return moot_open_transport(options, NULL, NULL, out);
 }

@@ -10,7 +10,8 @@
 #include "node/transport/transport.h"
 
 /* As moot_open, over the group that `open(arg, ...)` joins: the blob is this rank's
- * knobs, encoded (knobs.h).  `arg` is used only during the call.
+ * knobs, encoded (knobs.h).  `arg` is used only during the call.  NULL for `open`: the
+ * transport that MOOT_TRANSPORT names.
  *
  * A rank whose knobs are malformed still has to join, because open is collective; if it
  * turns out to be rank 0, its error is everyone's. */

@@ -89,6 +89,14 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                        "(thread), only those who call (caller), or the helper where "
                        "MPI's thread level allows it (auto)",
                        AT(progress)},
+    [KNOB_TRANSPORT] = {"MOOT_TRANSPORT", KNOB_TEXT, "mpi", NULL, 0, 0, true,
+                        "what carries messages between hosts: mpi, or, without MPI and "
+                        "under a launcher of moot's own, ucx or a shared object's path",
+                        AT(transport)},
+    [KNOB_SEAL] = {"MOOT_SEAL", KNOB_CHOICE, "auto", "auto off", 0, 0, true,
+                   "whether what a transport other than mpi carries is encrypted and "
+                   "authenticated: all that others could read (auto), or nothing (off)",
+                   AT(seal)},
     [KNOB_RINGS] = {"MOOT_RINGS", KNOB_CHOICE, "on", "on off", 0, 0, true,
                     "whether ranks of one host speak to each other through memory that "
                     "they share (on), or by MPI alone (off)",

@@ -44,6 +44,8 @@ enum knob {
     KNOB_KERNEL_LIMIT,
     KNOB_WINDOW,
     KNOB_PROGRESS,
+    KNOB_TRANSPORT,
+    KNOB_SEAL,
     KNOB_RINGS,
     KNOB_STALL,
     KNOB_STALL_ABORT,
@@ -67,6 +69,7 @@ enum { KNOB_DIVERGENCE_REPAIR, KNOB_DIVERGENCE_STRICT, KNOB_DIVERGENCE_TRUST };
 enum { KNOB_SPLIT_MAJORITY, KNOB_SPLIT_SOLO };
 enum { KNOB_PROGRESS_AUTO, KNOB_PROGRESS_THREAD, KNOB_PROGRESS_CALLER };
 enum { KNOB_RINGS_ON, KNOB_RINGS_OFF };
+enum { KNOB_SEAL_AUTO, KNOB_SEAL_OFF };
 
 enum knob_source {
     KNOB_FROM_DEFAULT,
@@ -99,6 +102,8 @@ struct knobs {
     int64_t crashes;         /* 0: they are not counted */
     int64_t kernel_limit_ns; /* or KNOB_NEVER */
     int64_t progress;
+    char transport[KNOB_TEXT_BYTES];
+    int64_t seal;
     int64_t rings;
     int64_t stall_ns; /* or KNOB_NEVER */
     int64_t stall_abort;

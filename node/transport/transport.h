@@ -149,6 +149,7 @@ typedef int (*transport_open_fn)(void *arg, const void *blob, size_t blob_size,
 void transport_group_release(struct transport_group *group);
 
 /* Headers of this room that other rooms use, too: */
+#include "node/transport/carrier/carrier.h"
 #include "node/transport/host/process.h"
 #include "node/transport/inproc/inproc.h"
 #include "node/transport/mpi/mpi.h"

@@ -3,11 +3,15 @@
  *   transport_test              ranks are threads, over the in-process transport
  *   mpirun -n N transport_test mpi        over rings and MPI
  *   mpirun -n N transport_test mpi plain  over MPI alone
+ *   moot run -n N --launcher local transport_test carrier WORD         over rings, and
+ *   moot run -n N --launcher local transport_test carrier WORD plain   over that wire
  *
  * Each case is run by every rank of a fresh group, as the engine would: it keeps
  * polling until what the case is about has happened, and a case that waits longer than
  * PATIENCE_SECONDS has failed.  MOOT_TEST_HUGE=1 adds a transfer above 2 GiB.
  */
+#include "node/channel/channel.h"
+#include "node/transport/carrier/carrier.h"
 #include "node/transport/mpi/mpi.h"
 #include "tests/conformance/party.h"
 #include <mpi.h>
@@ -552,9 +556,48 @@ static int main_mpi(int argc, char **argv)
     return failed > 0;
 }
 
+/* Ranks that a launcher of moot's own has started. */
+static int main_carrier(const char *word)
+{
+    char story[200] = "";
+    struct channel *channel = channel_of_process(story, sizeof(story));
+    struct transport_carrier_options options = {.word = word};
+    int failed = 0;
+    if (!channel) {
+        fprintf(stderr, "no launcher of moot's: %s\n", story);
+        return 1;
+    }
+    const uint32_t size = channel_size(channel);
+    for (int c = 0; c < CASES; c++) {
+        current_case = cases[c].name;
+        const int before = failures;
+        struct channel_card *all = NULL;
+        take_part(&cases[c], channel_rank(channel), transport_carrier_open, &options,
+                  &options, NULL);
+        const char mine = failures != before;
+        if (channel_gather(channel, &mine, 1, &all, story, sizeof(story)) != MOOT_OK) {
+            fprintf(stderr, "%s: %s\n", current_case, story);
+            return 1;
+        }
+        char bad = 0;
+        for (uint32_t rank = 0; rank < size; rank++) {
+            bad |= *(const char *)all[rank].bytes;
+        }
+        failed += bad;
+        free(all);
+    }
+    if (channel_rank(channel) == 0) {
+        report(CASES - failed, failed, size);
+    }
+    return failed > 0;
+}
+
 int main(int argc, char **argv)
 {
-    plain = argc > 2 && strcmp(argv[2], "plain") == 0;
+    plain = argc > 2 && strcmp(argv[argc - 1], "plain") == 0;
+    if (argc > 2 && strcmp(argv[1], "carrier") == 0) {
+        return main_carrier(argv[2]);
+    }
     if (argc > 1 && strcmp(argv[1], "mpi") == 0) {
         return main_mpi(argc, argv);
     }
