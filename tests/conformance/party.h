@@ -207,6 +207,9 @@ static int poll_some(struct party *p, int frames_max)
                                                 lends ? on_lent : NULL};
     const int calls = p->t->ops->poll(p->t, &receiver, frames_max);
     take_lent(p);
+    if (p->twin != NULL && p->twin->t != NULL) {
+        poll_some(p->twin, frames_max); /* who has it may still be waited for */
+    }
     if (calls == 0) {
         sched_yield();
     }

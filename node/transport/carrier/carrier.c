@@ -14,7 +14,7 @@
 #define MILLISECONDS(n) ((n)*UINT64_C(1000000))
 enum { WIRE_FRAMES = 64 }; /* datagrams taken in one poll */
 enum { LEAVE_MS = 2000 };  /* how long free() waits for last words, */
-enum { LINGER_MS = 100 };  /* and for their acknowledgements */
+enum { LINGER_MS = 100 };  /* and for their acknowledgements, or alone for that */
 
 /* --- The slots that are not the exchange's ---------------------------------------- */
 
@@ -36,6 +36,8 @@ static int carrier_poll(struct transport *base,
     return x->failed ? x->failed : exchange_report(x, receiver, frames);
 }
 
+/* What a link has sent and not been told of may be lost on its way.  But a peer tells
+ * of it only as long as it polls, so that is for the last words to wait for. */
 static bool carrier_flushed(const struct transport *base)
 {
     const struct carrier *c = (const struct carrier *)base;
@@ -45,7 +47,7 @@ static bool carrier_flushed(const struct transport *base)
     bool flushed = exchange_flushed(base) && c->table->flushed(c->wire);
     for (const struct carrier_peer *p = c->busy; flushed && p != NULL;
          p = p->next_busy) {
-        flushed = far_is_flushed(p);
+        flushed = p->held == NULL;
     }
     return flushed;
 }
@@ -70,7 +72,7 @@ static void carrier_go_plain(struct transport *base)
 /* --- Parting ---------------------------------------------------------------------- */
 
 /* Says the last word to all that were spoken to over the wire; true: they all have it,
- * and theirs has come. */
+ * and theirs has come, or is not waited for. */
 static bool say_bye(struct carrier *c, bool heard_is_enough)
 {
     const struct piece_head bye = {.word = PIECE_BYE};
@@ -82,7 +84,7 @@ static bool say_bye(struct carrier *c, bool heard_is_enough)
         }
         p->said_bye = p->said_bye || far_send(c, p, &bye, NULL);
         pieces_wake(c, p);
-        done = done && p->heard_bye && p->said_bye &&
+        done = done && (p->heard_bye || c->exchange.alone) && p->said_bye &&
                (heard_is_enough || far_is_flushed(p));
     }
     return done;
@@ -95,7 +97,7 @@ static void leave_together(struct carrier *c)
     const struct timespec pause = {.tv_nsec = 50000};
     const uint64_t start = carrier_now_ns();
     const uint64_t linger = start + MILLISECONDS(LINGER_MS);
-    const uint64_t end = start + MILLISECONDS(LEAVE_MS);
+    const uint64_t end = c->exchange.alone ? linger : start + MILLISECONDS(LEAVE_MS);
     for (uint64_t now = start; now < end && !c->exchange.failed;
          now = carrier_now_ns()) {
         if (say_bye(c, now > linger)) {
@@ -110,8 +112,7 @@ static void leave_together(struct carrier *c)
 static bool carrier_free(struct transport *base)
 {
     struct carrier *c = (struct carrier *)base;
-    if (c->wire != NULL && c->peers != NULL && !c->exchange.failed &&
-        !c->exchange.alone) {
+    if (c->wire != NULL && c->peers != NULL && !c->exchange.failed) {
         leave_together(c);
     }
     for (uint32_t rank = 0; c->peers != NULL && rank < c->exchange.size; rank++) {
@@ -450,7 +451,7 @@ int transport_carrier_open(void *arg, const void *blob, size_t blob_size,
     }
     if (code != MOOT_OK) {
         transport_group_release(&joined);
-        c->exchange.alone = true;
+        c->exchange.failed = code;
         carrier_free(&c->exchange.base);
         return code;
     }

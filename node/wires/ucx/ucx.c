@@ -249,10 +249,12 @@ static const char *tell_story(const moot_wire *wire) { return wire->story; }
 
 static void close_wire(moot_wire *wire)
 {
-    ucx_links_end(wire);
-    ucp_worker_destroy(wire->worker);
-    ucp_cleanup(wire->context);
-    while (wire->links != NULL) {
+    const bool ended = ucx_links_end(wire);
+    if (ended) {
+        ucp_worker_destroy(wire->worker);
+        ucp_cleanup(wire->context);
+    }
+    while (ended && wire->links != NULL) {
         struct ucx_link *link = wire->links;
         wire->links = link->next;
         free(link);

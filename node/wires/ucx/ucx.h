@@ -8,7 +8,9 @@
  * A *peer* is who was introduced.  A *link* is an endpoint of UCX towards one, made at
  * the first frame.  A link that breaks is closed, and the next frame to its peer makes
  * another, at most once in RETRY_NS.  A link may outlive its peer, since UCX closes
- * endpoints in its own time.
+ * endpoints in its own time, and must not be asked to before a link is connected or has
+ * broken: of what still waits for the connection UCX 1.13 asserts that there is
+ * nothing, and ends the process.
  *
  * The transport does not claim MOOT_TRANSPORT_RELIABLE.  UCX calls a frame sent when
  * the kernel has it, and what the kernel had is lost when a connection breaks.  A
@@ -45,6 +47,8 @@ struct ucx_link {
     bool dirty;            /* something was sent since the last flush began */
     bool flushing;
     bool doomed; /* broken or forgotten: to be closed outside of UCX's callbacks */
+    bool broken; /* UCX said so */
+    bool proven; /* something has gone over it: it is connected */
     bool closing, closed;
     struct ucx_link *next;
 };
@@ -110,7 +114,8 @@ void ucx_links_tend(moot_wire *wire);
 /* Has UCX write what it still holds. */
 void ucx_links_flush(moot_wire *wire);
 
-/* Closes all of them, for at most UCX_CLOSE_NS. */
-void ucx_links_end(moot_wire *wire);
+/* Closes all of them, for at most UCX_CLOSE_NS.  False: some still wait for their
+ * connection, and UCX has to keep what it has. */
+bool ucx_links_end(moot_wire *wire);
 
 #endif

@@ -42,9 +42,11 @@ void ucx_link_doom(struct ucx_link *link)
 /* UCX tells that a link is broken. */
 static void note_break(void *context, ucp_ep_h endpoint, ucs_status_t status)
 {
+    struct ucx_link *link = context;
     (void)endpoint;
     (void)status;
-    ucx_link_doom(context);
+    link->broken = true;
+    ucx_link_doom(link);
 }
 
 struct ucx_link *ucx_link_of(moot_wire *wire, struct ucx_peer *peer)
@@ -80,7 +82,7 @@ struct ucx_link *ucx_link_of(moot_wire *wire, struct ucx_peer *peer)
 static void end_send(void *request, ucs_status_t status, void *context)
 {
     struct ucx_send *out = context;
-    (void)status; /* note_break() tells */
+    out->link->proven |= status == UCS_OK; /* else note_break() tells */
     assert(out->link->sends > 0 && out->link->bytes >= out->size);
     out->link->sends--;
     out->link->bytes -= out->size;
@@ -121,6 +123,7 @@ int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size)
     link->bytes -= size;
     free(out);
     if (request == NULL) {
+        link->proven = true;
         set_dirty(link, true);
         return MOOT_OK;
     }
@@ -158,6 +161,12 @@ static void close_link(struct ucx_link *link)
     }
 }
 
+/* See ucx.h: nothing may wait for a connection. */
+static bool can_close(const struct ucx_link *link)
+{
+    return link->broken || link->proven || (link->sends == 0 && !link->flushing);
+}
+
 /* Takes a link from its peer, who is told of as unreachable. */
 static void part_from_peer(struct ucx_link *link)
 {
@@ -179,9 +188,11 @@ void ucx_links_tend(moot_wire *wire)
 {
     for (struct ucx_link *link = wire->links; wire->doomed > 0 && link != NULL;
          link = link->next) {
-        if (link->doomed && !link->closing) {
-            close_link(link);
+        if (link->doomed) {
             part_from_peer(link);
+        }
+        if (link->doomed && !link->closing && can_close(link)) {
+            close_link(link);
         }
     }
     for (struct ucx_link **at = &wire->links; wire->doomed > 0 && *at != NULL;) {
@@ -199,7 +210,7 @@ void ucx_links_tend(moot_wire *wire)
 static void end_flush(void *request, ucs_status_t status, void *context)
 {
     struct ucx_link *link = context;
-    (void)status;
+    link->proven |= status == UCS_OK;
     link->flushing = false;
     ucp_request_free(request);
 }
@@ -229,7 +240,7 @@ void ucx_links_flush(moot_wire *wire)
     }
 }
 
-void ucx_links_end(moot_wire *wire)
+bool ucx_links_end(moot_wire *wire)
 {
     const uint64_t end_ns = ucx_now_ns() + UCX_CLOSE_NS;
     for (struct ucx_link *link = wire->links; link != NULL; link = link->next) {
@@ -237,9 +248,18 @@ void ucx_links_end(moot_wire *wire)
     }
     for (;;) {
         ucx_links_tend(wire);
-        if (wire->links == NULL || ucx_now_ns() >= end_ns) {
-            return;
+        if (wire->links == NULL) {
+            return true;
+        }
+        if (ucx_now_ns() >= end_ns) {
+            break;
         }
         (void)ucp_worker_progress(wire->worker);
     }
+    for (const struct ucx_link *link = wire->links; link != NULL; link = link->next) {
+        if (!link->closing) {
+            return false;
+        }
+    }
+    return true;
 }
