@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* A write of so much to a pipe that has room does not block (pipe(7)). */
-enum { LINE_BYTES = 4096, EVENTS = 64, PATIENCE_MS = 50 };
+enum { LINE_BYTES = 4096, EVENTS = 64, PATIENCE_MS = 200 };
 enum { ROUNDS_MAX = 64, ROUNDS_LAST = 1 << 14 }; /* more may come for ever */
 
 struct relay_stream {
@@ -177,14 +177,21 @@ static bool stream_read(struct relay *relay, struct relay_stream *stream, relay_
     return true;
 }
 
+/* The rest of its line may be there, and wait for room here. */
+static bool has_more(const struct relay_stream *stream)
+{
+    struct pollfd more = {.fd = stream->fd, .events = POLLIN};
+    return poll(&more, 1, 0) > 0;
+}
+
 /* Lines without an end that have waited for it long enough. */
 static void rests_put(struct relay *relay, bool last, relay_put put, void *context)
 {
     const int64_t until_ms = now_ms() - PATIENCE_MS;
     for (size_t i = 0; relay->waiting > 0 && i < relay->stream_count; i++) {
         struct relay_stream *stream = &relay->streams[i];
-        if (stream->count > 0 &&
-            (last || (stream->heard_ms <= until_ms && has_room(stream, false)))) {
+        const bool late = stream->heard_ms <= until_ms && !has_more(stream);
+        if (stream->count > 0 && (last || (late && has_room(stream, false)))) {
             stream_put(relay, stream, stream->count, put, context);
         }
     }

@@ -1,0 +1,137 @@
+#!/bin/sh
+# local_wires_test.sh - moots without MPI: ranks that `moot run --launcher local` starts, over
+# the transport ucx.  Programs end right, also when ranks are killed by a plan or from
+# outside, and the exit status is that of the table of moot-run(1), row by row.
+#
+# Skips where the library was built without ucx.  Finds the programs in $BUILD; run from
+# the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export TMPDIR="$scratch"
+unset MOOT_CONFIG MOOT_TRANSPORT
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+[ -f "$build/wires/ucx.so" ] || {
+    echo "built without the transport ucx"
+    exit 77
+}
+
+says() { grep -qE -e "$1" "$evidence"; }
+no() { ! "$@"; }
+evidence="$scratch/said"
+count=0
+# run STATUS RANKS WORD...: with what is said in $evidence
+run() {
+    status=$1 ranks=$2
+    shift 2
+    count=$((count + 1))
+    evidence="$scratch/said-$count"
+    timeout -k 5 90 "$build/moot" run -n "$ranks" --launcher local "$@" >"$evidence" 2>&1 \
+        </dev/null
+    got=$?
+    check "$*" "its status is $got, not $status" [ "$got" = "$status" ]
+}
+tsp="tsp deploy/examples/burma14.tsp"
+
+# --- Well -------------------------------------------------------------------------------
+for ranks in 1 2 4 7; do
+    # shellcheck disable=SC2086 # words are meant to split
+    run 0 $ranks $tsp
+    check "tsp on $ranks" "it is not the optimum" says '^optimum 3323 '
+done
+run 0 4 --transport "$build/wires/ucx.so" tree 5 64
+run 0 3 cholesky 4 32
+run 0 3 cholesky --data 4 32
+
+# --- Deaths -----------------------------------------------------------------------------
+# shellcheck disable=SC2086 # words are meant to split
+for plan in kill:r2@task.start#2 kill:r0@task.start#3 "kill:r1@task.end#4,kill:r3@task.start#2"; do
+    run 0 4 --faults "$plan" $tsp
+    check "$plan" "it is not the optimum" says '^optimum 3323 '
+    check "$plan" "no death is told" says 'rank [0-3] died'
+done
+
+# From outside, and at once for those who wait: by the certificate, not by silence.
+"$build/moot" run -n 4 --launcher local "$build/tests/mpi/steady" 700000 >"$scratch/killed" 2>&1 &
+job=$!
+evidence="$scratch/killed"
+tries=0 victim=''
+while [ -z "$victim" ] && [ $tries -lt 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+    for process in $(pgrep -f "^$build/tests/mpi/steady"); do
+        ! grep -qsz '^MOOTRUN_RANK=2$' "/proc/$process/environ" || victim=$process
+    done
+done
+sleep 0.5
+kill -KILL "$victim"
+wait "$job"
+check "kill -9" "the status is not 0" [ $? = 0 ]
+check "kill -9" "the death is not told" says 'rank 2 died after .*signal 9'
+
+env --default-signal=INT "$build/moot" run -n 4 --launcher local "$build/tests/mpi/steady" 700000 \
+    >"$scratch/struck" 2>&1 &
+job=$!
+evidence="$scratch/struck"
+sleep 1
+kill -INT "$job"
+wait "$job"
+check "^C" "the status is not 130" [ $? = 130 ]
+check "^C" "it is not said" says 'ended by signal 2'
+check "^C" "ranks are left" no pgrep -f "^$build/tests/mpi/steady"
+
+# --- Endings: as in endings_test.sh -----------------------------------------------------
+# But an open that waits for a rank that has ended fails, so the others are not ended for it.
+cat >"$scratch/rows" <<'END_OF_ROWS'
+139 on  rank.1.died.after.*signal.11                    inside null
+0   on  rank.1.died.after.*signal.9                     inside kill
+7   on  rank.1.did.not.close.its.moot                   inside exit
+1   on  rank.1.did.not.close.its.moot                   inside exit0
+7   off rank.1.ended.*ending.the.job                    inside _exit
+137 on  rank.1.died.after.*signal.9                     --deaths=fail inside kill
+0   on  rank.1.died.after.*signal.11                    --deaths=any inside null
+0   on  rank.1.died.*after.it.had.closed.*others.go.on  after kill
+139 on  rank.1.died.*after.it.had.closed.*others.go.on  after null
+7   on  rank.1.ended.*after.it.had.closed.*others.go.on after exit
+1   on  rank.1.died.*after.it.had.closed.*others.go.on  between kill
+END_OF_ROWS
+# begin N [--deaths=WHICH] WHERE HOW
+begin() {
+    case=$1 deaths=''
+    shift
+    while case $1 in --deaths=*) ;; *) false ;; esac do
+        deaths=$1
+        shift
+    done
+    {
+        # shellcheck disable=SC2086 # no option is no word
+        timeout -k 5 60 "$build/moot" run -n 3 --launcher local $deaths \
+            "$build/tests/mpi/endings" "$@" >"$scratch/$case" 2>&1 </dev/null
+        echo $? >"$scratch/$case.status"
+    } &
+}
+count=0
+while read -r status others said words; do
+    count=$((count + 1))
+    # shellcheck disable=SC2086 # a case's words are meant to split
+    begin $count $words
+    [ $((count % 4)) -ne 0 ] || wait
+done <"$scratch/rows"
+wait
+count=0
+while read -r status others said words; do
+    count=$((count + 1))
+    evidence="$scratch/$count"
+    got=$(cat "$evidence.status")
+    check "$words" "its status is $got, not $status" [ "$got" = "$status" ]
+    check "$words" "it is not said how the rank ended" says "$said"
+    if [ "$others" = on ]; then
+        check "$words" "the others did not go on" says '^rank 2 is past its close$'
+    else
+        check "$words" "the others went on" no says '^rank [02] is past its close$'
+    fi
+done <"$scratch/rows"
+check_end
