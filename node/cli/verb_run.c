@@ -549,7 +549,8 @@ static bool given_once(const struct job *job, const char *option, const char *va
 {
     char told[KNOB_TEXT_BYTES], origin[LAUNCH_PATH_BYTES];
     knobs_format(&job->knobs, knob, told, sizeof(told));
-    if (!value || *told == '\0' || strcmp(value, told) == 0) {
+    if (!value || *told == '\0' || strcmp(value, told) == 0 ||
+        job->knobs.origins[knob].source == KNOB_FROM_DEFAULT) {
         return true;
     }
     if (job->knobs.origins[knob].source == KNOB_FROM_OPTIONS) {
@@ -585,17 +586,18 @@ static int job_prepare(struct job *job)
     if (status != CLI_OK) {
         return status;
     }
-    status = run_transport_choose(job->transport, job->local);
-    if (status != CLI_OK) {
-        return status;
-    }
     if (knobs_agree(&job->knobs, true, story, sizeof(story)) != MOOT_OK) {
         cli_complain(&verb_run, "%s", story);
         return CLI_USAGE;
     }
     if (!given_once(job, "--trace", job->trace, KNOB_TRACE) ||
-        !given_once(job, "--faults", job->faults, KNOB_FAULTS)) {
+        !given_once(job, "--faults", job->faults, KNOB_FAULTS) ||
+        !given_once(job, "--transport", job->transport, KNOB_TRANSPORT)) {
         return CLI_USAGE;
+    }
+    status = run_transport_choose(job->transport, &job->knobs, job->local);
+    if (status != CLI_OK) {
+        return status;
     }
     if (length <= 0 || !program_find(job->program[0], job->path)) {
         return program_refuse(job->program[0]);

@@ -269,6 +269,9 @@ refused "add --launcher local" --transport ucx
 refused "add --launcher local" --launcher mpirun --transport ./mine.so
 refused "no/such.so: No such file" --launcher local --transport ./no/such.so
 refused "names no transport" --launcher local --transport=
+refused "MOOT_TRANSPORT=ucx wants ranks" MOOT_TRANSPORT=ucx
+refused "carry MOOT_TRANSPORT=mpi" --launcher local MOOT_TRANSPORT=mpi
+refused "not the same: give one" --launcher local --transport ucx MOOT_TRANSPORT=./other.so
 mkdir "$scratch/bin"
 PATH="$scratch/bin" "$build/moot" run -n 2 "$scratch/refused/program" >"$evidence" 2>&1
 check "no mpirun" "its status is not 127" [ $? = 127 ]
