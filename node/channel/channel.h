@@ -26,6 +26,9 @@
 #include <stdint.h>
 
 #define CHANNEL_VARIABLE "MOOTRUN_CHANNEL"
+/* The rank's number, for those that do not open the channel.  It goes before what an
+ * MPI says: a rank that initialises that, too, is number 0 there. */
+#define CHANNEL_RANK_VARIABLE "MOOTRUN_RANK"
 
 enum { CHANNEL_VERSION = 1, CHANNEL_KEY_BYTES = 32, CHANNEL_CARD_MAX = 1 << 20 };
 

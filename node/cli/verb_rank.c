@@ -29,7 +29,7 @@ enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 /* The rank, as the launchers that are known tell it; -1 if none does. */
 static long rank_find(void)
 {
-    static const char *const names[] = {LAUNCH_RANK, "OMPI_COMM_WORLD_RANK",
+    static const char *const names[] = {CHANNEL_RANK_VARIABLE, "OMPI_COMM_WORLD_RANK",
                                         "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *text = getenv(names[i]);

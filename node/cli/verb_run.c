@@ -307,7 +307,7 @@ static int launcher_choose(const struct job *job, struct launcher *launcher,
     if (job->local) {
         return CLI_OK;
     }
-    unsetenv(LAUNCH_RANK); /* of a job that this one is started in */
+    unsetenv(CHANNEL_RANK_VARIABLE); /* of a job that this one is started in */
     unsetenv(CHANNEL_VARIABLE);
     if (!launcher_find(launcher)) {
         cli_complain(&verb_run,

@@ -55,18 +55,17 @@ enum {
  * could not be started. */
 int launch(char *const argv[], const struct launch_watch *watch, void *context);
 
-/* The variable that has the rank's number, where launch_local() started it. */
-#define LAUNCH_RANK "MOOTRUN_RANK"
-#define LAUNCH_PARENT "MOOTRUN_PARENT" /* and this process's, for `moot rank` alone */
+/* This process's number, for the `moot rank` that launch_local() has started. */
+#define LAUNCH_PARENT "MOOTRUN_PARENT"
 
-/* Runs argv so many times without an MPI launcher: rank r of them has r in LAUNCH_RANK
- * and a channel to this process (channel.h), and a process group of its own.  Rank 0
- * has this process's standard input, if that is no terminal; the others have none.
- * What the ranks say comes here, line by line.  Waits for all.  What launch() hands on
- * goes to all process groups; what has not ended five seconds after that, or when
- * another comes, is killed, and likewise after SIGTERM for a job that is hopeless; then
- * nothing of the groups is left.  `moot rank`, which argv is to be, sees to it that
- * nothing is left if this process is killed.
+/* Runs argv so many times without an MPI launcher: rank r of them has r in
+ * CHANNEL_RANK_VARIABLE and a channel to this process (channel.h), and a process
+ * group of its own.  Rank 0 has this process's standard input, if that is no terminal;
+ * the others have none. What the ranks say comes here, line by line.  Waits for all.
+ * What launch() hands on goes to all process groups; what has not ended five seconds
+ * after that, or when another comes, is killed, and likewise after SIGTERM for a job
+ * that is hopeless; then nothing of the groups is left.  `moot rank`, which argv is to
+ * be, sees to it that nothing is left if this process is killed.
  *
  * 0 if all have ended, whatever their status; 128 plus the signal's number if they did
  * for one; -1, with errno, if not all could be started: then those are killed that

@@ -90,7 +90,8 @@ static void rank_become(const struct local_job *job, int rank, int channel,
     snprintf(number, sizeof(number), "%d", rank);
     snprintf(parent, sizeof(parent), "%ld", (long)job->self);
     if (fcntl(channel, F_SETFD, 0) != 0 || !channel_describe(channel, text) ||
-        setenv(CHANNEL_VARIABLE, text, 1) != 0 || setenv(LAUNCH_RANK, number, 1) != 0 ||
+        setenv(CHANNEL_VARIABLE, text, 1) != 0 ||
+        setenv(CHANNEL_RANK_VARIABLE, number, 1) != 0 ||
         setenv(LAUNCH_PARENT, parent, 1) != 0) {
         _exit(LAUNCH_NOT_FOUND);
     }

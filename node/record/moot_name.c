@@ -1,5 +1,6 @@
 /* moot_name.c - see moot_name.h. */
 #include "node/record/moot_name.h"
+#include "node/channel/channel.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,8 +11,8 @@ static atomic_uint opened_as_first;
 
 static bool launcher_rank(uint32_t *out)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "SLURM_PROCID"};
+    static const char *const names[] = {CHANNEL_RANK_VARIABLE, "OMPI_COMM_WORLD_RANK",
+                                        "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *text = getenv(names[i]);
         char *rest = NULL;

@@ -1,4 +1,5 @@
 /* carrier.c - see carrier.h: its slots, how ranks meet, and how they part. */
+#include "node/config/ending.h"
 #include "node/transport/carrier/carrier_private.h"
 #include "node/transport/hello.h"
 #include "node/transport/tables.h"
@@ -449,6 +450,8 @@ int transport_carrier_open(void *arg, const void *blob, size_t blob_size,
         joined.size = channel_size(c->channel);
         code = join(&o, options, blob, blob_size);
     }
+    /* No mark of an opening: it waits for no rank that has ended. */
+    ending_opened();
     if (code != MOOT_OK) {
         transport_group_release(&joined);
         c->exchange.failed = code;
