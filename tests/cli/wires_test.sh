@@ -83,9 +83,25 @@ if [ -f "$BUILD/wires/ucx.so" ]; then
     check ucx "UCX says something of its own" [ "$(wc -l <"$scratch/ucx")" -eq 14 ]
     evidence=$scratch/info
     check "moot info" "it does not tell of ucx" grep -q "^transport ucx: UCX " "$scratch/info"
-    "$moot" check-transport ucx:NET_DEVICES >"$scratch/out" 2>&1
+    # unopened OPTIONS WHY: told by the first check, which is the last then.
+    unopened() {
+        "$moot" check-transport "ucx:$1" >"$scratch/out" 2>&1
+        evidence=$scratch/out
+        check "ucx:$1" "is not refused as: $2" grep -qE "opens and closes .*$2" "$scratch/out"
+        check "ucx:$1" "more is tried" [ "$(wc -l <"$scratch/out")" -eq 3 ]
+    }
+    unopened NET_DEVICES "is no option"
+    unopened NET_DEVICE=lo "knows no setting NET_DEVICE=lo"
+    unopened TX_SEG_SIZE=much "knows no setting TX_SEG_SIZE=much"
+    unopened NET_DEVICES=nosuch0 "'nosuch0'.* not available"
+    # Many processes, of which some are killed and some stopped.
+    $cc -D_GNU_SOURCE -w -I"$BUILD/include" tests/cli/wires_crowd.c -o "$scratch/crowd"
     evidence=$scratch/out
-    check "ucx:NET_DEVICES" "is not refused" grep -q "opens and closes .* is no option" "$scratch/out"
+    for crowd in "6 6 2 1 4" "6 6 2 2 4" "6 6 2 3 4" "64 6 8 4 16"; do
+        # shellcheck disable=SC2086 # words are meant to split
+        check "a crowd over ucx: $crowd" "somebody got stuck" \
+            "$scratch/crowd" "$BUILD/wires/ucx.so" $crowd >"$scratch/out" 2>&1
+    done
 else
     evidence=$scratch/info
     check "moot info" "it does not tell of ucx" grep -q "^transport ucx: not " "$scratch/info"

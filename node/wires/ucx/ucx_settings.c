@@ -3,28 +3,35 @@
  */
 #include "node/wires/ucx/ucx.h"
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
+#include <ucs/debug/log_def.h>
 
+/* Names of UCX 1.13's variables without UCX_, and for those of a kind of device without
+ * that, too: UCX_TCP_CONN_NB. */
 static const struct {
     const char *name, *value;
 } settings[] = {
-    /* Not safe when a process is killed (ucx.h). */
-    {"TLS", "^posix,sysv,cma,xpmem,knem"},
-    {"TCP_CONN_NB", "y"},
-    {"TCP_TX_SEG_SIZE", "64k"},
-    {"TCP_RX_SEG_SIZE", "256k"},
+    /* No shared memory: it is not safe when a process is killed (ucx.h). */
+    {"TLS", "^sm"},
+    {"CONN_NB", "y"},
+    {"TX_SEG_SIZE", "64k"},
+    {"RX_SEG_SIZE", "256k"},
     /* A link that was cut for a while and is idle is to stay: moot's own heartbeats say
      * who is gone. */
-    {"TCP_KEEPIDLE", "inf"},
+    {"KEEPIDLE", "inf"},
     {"KEEPALIVE_INTERVAL", "inf"},
     /* A rendezvous would wait for the peer, and what a peer announces would be
      * allocated. */
     {"RNDV_THRESH", "inf"},
     {"WARN_UNUSED_ENV_VARS", "n"},
+    /* UCX's first choice is shared memory of the system, which outlives who is killed.
+     */
+    {"ALLOC_PRIO", "mmap,heap"},
 };
 
 /* As soon as it is loaded UCX takes the signals of faults for itself.  They are the
@@ -88,6 +95,50 @@ static int set_all(ucp_config_t *config, const char *options, char *story, size_
     return MOOT_OK;
 }
 
+/* UCX takes any name for a setting, and only says in its log, when all devices are
+ * open, which nobody wanted.  So that is read, by the thread that opens. */
+static _Thread_local char log_text[512];
+
+static ucs_log_func_rc_t read_log(const char *file, unsigned line, const char *function,
+                                  ucs_log_level_t level,
+                                  const ucs_log_component_config_t *component,
+                                  const char *message, va_list values)
+{
+    char text[sizeof(log_text)];
+    (void)file;
+    (void)line;
+    (void)function;
+    (void)level;
+    (void)component;
+    (void)vsnprintf(text, sizeof(text), message, values);
+    if (*log_text == '\0' && (strstr(text, "invalid configuration") != NULL ||
+                              strstr(text, "not available") != NULL)) {
+        memcpy(log_text, text, sizeof(text));
+    }
+    return getenv("UCX_LOG_LEVEL") == NULL ? UCS_LOG_FUNC_RC_STOP
+                                           : UCS_LOG_FUNC_RC_CONTINUE;
+}
+
+/* A device that is not there, or the first option that UCX said nobody wanted. */
+static int find_unwanted(const char *options, char *story, size_t size)
+{
+    char text[1024], *rest = text;
+    if (strstr(log_text, "not available") != NULL) {
+        (void)snprintf(story, size, "ucx: %s", log_text);
+        return MOOT_ERR_CONFIG;
+    }
+    memcpy(text, options, strlen(options) + 1);
+    for (char *option; (option = strtok_r(rest, ":", &rest)) != NULL;) {
+        const char *name = strncmp(option, "UCX_", 4) == 0 ? option + 4 : option;
+        if (strstr(log_text, name) != NULL) {
+            (void)snprintf(story, size, "ucx: UCX %s knows no setting %s",
+                           ucp_get_version_string(), option);
+            return MOOT_ERR_CONFIG;
+        }
+    }
+    return MOOT_OK;
+}
+
 static int tell_status(const char *call, ucs_status_t status, char *story, size_t size)
 {
     (void)snprintf(story, size, "ucx: %s: %s", call, ucs_status_string(status));
@@ -133,8 +184,23 @@ int ucx_settings_start(moot_wire *wire, const char *options, char *story, size_t
         sigset_t all, before;
         sigfillset(&all);
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+        const bool quiet = getenv("UCX_LOG_LEVEL") == NULL;
+        *log_text = '\0';
+        if (quiet) {
+            (void)ucs_global_opts_set_value("LOG_LEVEL", "warn");
+        }
+        ucs_log_push_handler(read_log);
         code = start_worker(wire, config, story, size);
+        ucs_log_pop_handler();
+        if (quiet) {
+            (void)ucs_global_opts_set_value("LOG_LEVEL", "fatal");
+        }
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (code == MOOT_OK && find_unwanted(options, story, size) != MOOT_OK) {
+            ucp_worker_destroy(wire->worker);
+            ucp_cleanup(wire->context);
+            code = MOOT_ERR_CONFIG;
+        }
     }
     ucp_config_release(config);
     return code;
