@@ -34,7 +34,7 @@ $quietly install CFLAGS=-DOTHER
     exit 1
 }
 
-for file in bin/moot lib/libmoot.a include/moot.h include/moot_queue.h share/man/man3/moot_task_fetch.3 \
+for file in bin/moot lib/libmoot.a include/moot.h include/moot_queue.h include/moot_transport.h share/man/man3/moot_task_fetch.3 \
     share/bash-completion/completions/moot share/zsh/site-functions/_moot \
     share/doc/moot/examples/burma14.tsp libexec/moot/examples/tsp; do
     [ -s "$at/$file" ] || {
@@ -42,6 +42,12 @@ for file in bin/moot lib/libmoot.a include/moot.h include/moot_queue.h share/man
         exit 1
     }
 done
+if [ -f "$BUILD/wires/ucx.so" ]; then
+    "$at/bin/moot" info | grep -q '^transport ucx: UCX ' || {
+        echo "the installed command does not find the installed ucx.so"
+        exit 1
+    }
+fi
 [ "$(readlink "$at/lib/libmoot.so.0")" = libmoot.so.0.1.0 ]
 for page in "$at"/share/man/man*/*; do
     mandoc -T lint -W error "$page" >/dev/null

@@ -257,7 +257,7 @@ static void close_wire(moot_wire *wire)
     while (ended && wire->links != NULL) {
         struct ucx_link *link = wire->links;
         wire->links = link->next;
-        free(link);
+        ucx_link_free(link);
     }
     for (size_t i = 0; i < wire->bucket_count; i++) {
         for (struct ucx_peer *peer = wire->buckets[i], *next; peer != NULL;

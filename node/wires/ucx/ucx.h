@@ -19,6 +19,11 @@
  * several devices at once, may overtake each other besides.  So moot numbers frames and
  * sends again what was lost.
  *
+ * A limit of UCX 1.13, seen with 64 processes on two busy cores: a process aborts by an
+ * assertion of UCX (wireup_ep, pending_count) if a peer dies between its answer to the
+ * first connection and the first bytes on it.  The moment is short, but who aborts in
+ * it may take others along that connect to it just then.
+ *
  * Shared memory of UCX stays off: a process that is killed while it writes there leaves
  * a queue behind in which live peers get stuck.
  */
@@ -42,9 +47,10 @@ enum {
 struct ucx_link {
     ucp_ep_h endpoint;
     struct moot_wire *wire;
-    struct ucx_peer *peer; /* NULL: it is forgotten, or has another link */
-    size_t sends, bytes;   /* that UCX has and has not sent */
-    bool dirty;            /* something was sent since the last flush began */
+    struct ucx_peer *peer;    /* NULL: it is forgotten, or has another link */
+    struct ucx_send *sending; /* frames that UCX has and has not sent: */
+    size_t sends, bytes;
+    bool dirty; /* something was sent since the last flush began */
     bool flushing;
     bool doomed; /* broken or forgotten: to be closed outside of UCX's callbacks */
     bool broken; /* UCX said so */
@@ -106,6 +112,9 @@ int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size);
 
 /* Closes it, now or when poll() ends. */
 void ucx_link_doom(struct ucx_link *link);
+
+/* What UCX has no more. */
+void ucx_link_free(struct ucx_link *link);
 
 /* Closes doomed links, tells who is unreachable, frees what is closed.  Outside of
  * UCX's callbacks. */

@@ -10,6 +10,7 @@
 /* A frame on its way.  `from` is its active message's header. */
 struct ucx_send {
     struct ucx_link *link;
+    struct ucx_send *next, **back; /* in link->sending */
     size_t size;
     uint64_t from;
     unsigned char bytes[];
@@ -79,14 +80,44 @@ struct ucx_link *ucx_link_of(moot_wire *wire, struct ucx_peer *peer)
     return link;
 }
 
+static struct ucx_send *keep_send(struct ucx_link *link, const void *bytes, size_t size)
+{
+    struct ucx_send *out = malloc(sizeof(*out) + size);
+    if (out == NULL) {
+        return NULL;
+    }
+    *out = (struct ucx_send){.link = link,
+                             .next = link->sending,
+                             .back = &link->sending,
+                             .size = size,
+                             .from = link->wire->uid};
+    memcpy(out->bytes, bytes, size);
+    if (out->next != NULL) {
+        out->next->back = &out->next;
+    }
+    link->sending = out;
+    link->sends++;
+    link->bytes += size;
+    return out;
+}
+
+static void drop_send(struct ucx_send *out)
+{
+    *out->back = out->next;
+    if (out->next != NULL) {
+        out->next->back = out->back;
+    }
+    out->link->sends--;
+    out->link->bytes -= out->size;
+    free(out);
+}
+
 static void end_send(void *request, ucs_status_t status, void *context)
 {
     struct ucx_send *out = context;
     out->link->proven |= status == UCS_OK; /* else note_break() tells */
     assert(out->link->sends > 0 && out->link->bytes >= out->size);
-    out->link->sends--;
-    out->link->bytes -= out->size;
-    free(out);
+    drop_send(out);
     ucp_request_free(request);
 }
 
@@ -98,12 +129,10 @@ int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size)
     if (link->sends >= UCX_LINK_SENDS_MAX || link->bytes + size > UCX_LINK_BYTES_MAX) {
         return MOOT_TRANSPORT_FULL;
     }
-    struct ucx_send *out = malloc(sizeof(*out) + size);
+    struct ucx_send *out = keep_send(link, bytes, size);
     if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    *out = (struct ucx_send){.link = link, .size = size, .from = link->wire->uid};
-    memcpy(out->bytes, bytes, size);
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                         UCP_OP_ATTR_FIELD_FLAGS,
@@ -111,17 +140,13 @@ int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size)
         .cb.send = end_send,
         .user_data = out,
     };
-    link->sends++;
-    link->bytes += size;
     void *request = ucp_am_send_nbx(link->endpoint, 0, &out->from, sizeof(out->from),
                                     out->bytes, size, &param);
     if (request != NULL && !UCS_PTR_IS_ERR(request)) {
         set_dirty(link, true);
         return MOOT_OK;
     }
-    link->sends--;
-    link->bytes -= size;
-    free(out);
+    drop_send(out);
     if (request == NULL) {
         link->proven = true;
         set_dirty(link, true);
@@ -184,6 +209,15 @@ static void part_from_peer(struct ucx_link *link)
     }
 }
 
+void ucx_link_free(struct ucx_link *link)
+{
+    for (struct ucx_send *out = link->sending, *next; out != NULL; out = next) {
+        next = out->next;
+        free(out);
+    }
+    free(link);
+}
+
 void ucx_links_tend(moot_wire *wire)
 {
     for (struct ucx_link *link = wire->links; wire->doomed > 0 && link != NULL;
@@ -199,7 +233,7 @@ void ucx_links_tend(moot_wire *wire)
         struct ucx_link *link = *at;
         if (link->closed && link->sends == 0 && !link->flushing) {
             *at = link->next;
-            free(link);
+            ucx_link_free(link);
             wire->doomed--;
         } else {
             at = &link->next;
