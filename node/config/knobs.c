@@ -99,7 +99,7 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                    AT(seal)},
     [KNOB_RINGS] = {"MOOT_RINGS", KNOB_CHOICE, "on", "on off", 0, 0, true,
                     "whether ranks of one host speak to each other through memory that "
-                    "they share (on), or by MPI alone (off)",
+                    "they share (on), or by the wire alone (off)",
                     AT(rings)},
     [KNOB_STALL] = {"MOOT_STALL", KNOB_DURATION, "10s", "never", MILLISECOND, 24 * HOUR,
                     false, "after how long a wait that gets nowhere prints its report",

@@ -493,7 +493,7 @@ static void wire_print(const struct sheets *sheets, const struct sheet *sum, FIL
     range_print(sheets, offsetof(struct sheet, peers_by_ring), to);
     fputs(" by rings, ", to);
     range_print(sheets, offsetof(struct sheet, peers_by_wire), to);
-    fputs(" by MPI\n", to);
+    fputs(" by the wire\n", to);
 }
 
 static uint64_t moots_most(const struct sheets *sheets)

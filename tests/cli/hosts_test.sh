@@ -129,12 +129,12 @@ END
     check "$name" "the text fails" [ $? -eq 0 ]
     check "$name" "the cycle is not told" says '\[cycle\].*2 tasks wait for each other'
     check "$name" "the slow kernel is not told" says '\[slow\].* runs on rank 3, for'
-    check "$name" "the wire is not told" says '^  wire of rank 2: 1 peer by rings, 2 by MPI$'
+    check "$name" "the wire is not told" says '^  wire of rank 2: 1 peer by rings, 2 by the wire$'
 done
 wait "$job"
 check job "it did not end well" [ $? -eq 0 ]
 check job "the wire is not told" \
-    grep -q '^  wire  *to the peers of a rank: 1 by rings, 2 by MPI$' "$scratch/job.out"
+    grep -q '^  wire  *to the peers of a rank: 1 by rings, 2 by the wire$' "$scratch/job.out"
 [ "$failed" -eq 0 ] || cat "$scratch/job.out"
 job=
 

@@ -46,6 +46,20 @@ run 0 4 --transport "$build/wires/ucx.so" tree 5 64
 run 0 3 cholesky 4 32
 run 0 3 cholesky --data 4 32
 
+# All by ucx, though memory could be shared; sealed, and not.
+for seal in auto off; do
+    # shellcheck disable=SC2086 # words are meant to split
+    run 0 3 MOOT_RINGS=off MOOT_SEAL=$seal $tsp
+    check "by ucx, $seal" "it went by rings" says '0 by rings, 2 by the wire'
+done
+
+# What every transport promises, of rings and ucx, and of ucx alone.
+for plain in "" plain; do
+    # shellcheck disable=SC2086 # words are meant to split
+    run 0 3 "$build/tests/conformance/transport_test" carrier ucx $plain
+    check "the suite, $plain" "it has another end" says '^transport, 3 ranks: [1-9][0-9]* passed, 0 failed'
+done
+
 # --- Deaths -----------------------------------------------------------------------------
 # shellcheck disable=SC2086 # words are meant to split
 for plan in kill:r2@task.start#2 kill:r0@task.start#3 "kill:r1@task.end#4,kill:r3@task.start#2"; do

@@ -329,7 +329,7 @@ says err "tasks run      33, by rank: 10 11 12"
 says err "spawned        15 by all ranks, 9 by some, 9 inside tasks"
 says err "votes          9: 3 closed, 6 blocked"
 says err "7.5 MB"
-says err "wire           to the peers of a rank: 0 to 2 by rings, 4 by MPI"
+says err "wire           to the peers of a rank: 0 to 2 by rings, 4 by the wire"
 silent out
 grep -q stall "$scratch/err"
 [ $? -eq 1 ]

@@ -75,7 +75,7 @@ check text "it does not wait" within_20s waits
 check text "it fails" status_is 0 state
 check text "no cause" says '\[undecided\]: nobody owns task [0-9a-f]{8} of kernel .work. .wanted'
 check text "no ranks" says 'ranks 0-1 wait for task'
-check text "no wire" says '^  wire of rank 1: 2 peers by rings, 0 by MPI$'
+check text "no wire" says '^  wire of rank 1: 2 peers by rings, 0 by the wire$'
 check text "no timers" says 'timers of rank 2:.* ask_delay .*suspect '
 check json "it fails" status_is 0 state --json
 check json "no JSON" python3 - "$scratch/out" <<'END'
