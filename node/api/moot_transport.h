@@ -4,8 +4,8 @@
  * processes that know each other by a uid, a random number of 64 bits that is never
  * used twice.  It knows no ranks, no size of the job, and no collective: peers are
  * introduced one by one, each with an address that its own end gave out, and are
- * forgotten one by one.  How addresses get from rank to rank is the launcher's affair
- * (moot_launcher.h); what the frames hold is moot's, which seals them first unless the
+ * forgotten one by one.  How addresses get from rank to rank is the launcher's affair;
+ * what the frames hold is moot's, which seals them first unless the
  * transport is PRIVATE.
  *
  * A shared object offers one by a symbol called moot_transport_table:
@@ -14,7 +14,6 @@
  *         .version = MOOT_TRANSPORT_VERSION, .size = sizeof(moot_transport),
  *         .name = "mine", .open = mine_open, ...};
  *
- *     cc -shared -fPIC mine.c -o mine.so $(pkg-config --cflags moot)
  *     moot check-transport ./mine.so
  *     moot run -n 4 --launcher local --transport ./mine.so PROGRAM
  *
@@ -49,9 +48,9 @@ enum moot_transport_flags {
 };
 
 enum {
-    MOOT_TRANSPORT_FRAME_MIN = 1024,  /* bytes: frame_max is at least that, */
+    MOOT_TRANSPORT_FRAME_MIN = 1024,    /* bytes: frame_max is at least that, */
     MOOT_TRANSPORT_FRAME_MAX = 1 << 22, /* and more than that is not used */
-    MOOT_TRANSPORT_ADDRESS_MAX = 4096 /* bytes of an address */
+    MOOT_TRANSPORT_ADDRESS_MAX = 4096   /* bytes of an address */
 };
 
 /* send() has no room now; try again after a poll. */
@@ -110,7 +109,8 @@ typedef struct moot_transport {
 
     /* Moves things along, and hands over frames, at most frames_max.  Returns how many
      * handlers it called, or an error, after which the wire is only closed. */
-    int (*poll)(moot_wire *wire, const moot_transport_receiver *receiver, int frames_max);
+    int (*poll)(moot_wire *wire, const moot_transport_receiver *receiver,
+                int frames_max);
 
     /* Nothing that send() took is still here. */
     bool (*flushed)(const moot_wire *wire);
@@ -125,7 +125,8 @@ typedef struct moot_transport {
     /* Ends it, and loses what is not flushed.  May wait for a second at most. */
     void (*close)(moot_wire *wire);
 
-    /* --- May be NULL --------------------------------------------------------------- */
+    /* --- May be NULL ---------------------------------------------------------------
+     */
 
     /* A descriptor that polls readable when poll() has something to do; -1: none. */
     int (*descriptor)(const moot_wire *wire);

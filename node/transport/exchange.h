@@ -54,7 +54,8 @@ struct exchange {
     struct transport_stats stats;
 };
 
-/* Fills in all but base.ops, post and notice; false without memory (release it anyway). */
+/* Fills in all but base.ops, post and notice; false without memory (release it anyway).
+ */
 bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
                    const uint64_t *uids);
 /* Frees all transfers but those with open pieces, which are the wire's. */
@@ -83,8 +84,12 @@ bool exchange_take(struct exchange *x, uint32_t rank, const void *bytes, size_t 
 bool exchange_bring(struct exchange *x, uint32_t rank, const void *bytes, size_t size,
                     bool lends);
 
-/* The rank with this uid; UINT32_MAX if there is none, or it is this one or forgotten. */
+/* The rank with this uid; UINT32_MAX if there is none, or it is this one or forgotten.
+ */
 uint32_t exchange_rank_of(const struct exchange *x, uint64_t uid);
+
+/* The size in the exchange's own notice; 0 if this is none. */
+size_t exchange_noticed(const void *bytes, size_t size);
 
 /* How many frames wait to be handed over. */
 static inline size_t exchange_waiting(const struct exchange *x)

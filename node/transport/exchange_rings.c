@@ -46,6 +46,15 @@ void exchange_ring_show(struct exchange *x, uint32_t rank, size_t size)
     ring_show(&host_rings_near(&x->rings, rank)->out, size, RING_FRAME);
 }
 
+size_t exchange_noticed(const void *bytes, size_t size)
+{
+    size_t frame_bytes = 0;
+    if (size == sizeof(frame_bytes)) {
+        memcpy(&frame_bytes, bytes, sizeof(frame_bytes));
+    }
+    return frame_bytes;
+}
+
 /* Takes what came next from this peer; false if there is nothing. */
 static bool take_next(struct exchange *x, struct near *near, bool lends)
 {

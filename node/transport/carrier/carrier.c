@@ -154,7 +154,7 @@ static const struct transport_ops carrier_ops = {
 
 /* --- Meeting ---------------------------------------------------------------------- */
 
-struct opening {
+struct joining {
     struct carrier *c;
     struct transport_group *group;
     char *story;
@@ -171,14 +171,14 @@ struct card_head {
     struct hello hello;
 };
 
-static int refuse(const struct opening *o, int code, const char *why)
+static int refuse(const struct joining *o, int code, const char *why)
 {
     snprintf(o->story, o->story_size, "%s", why);
     return code;
 }
 
 /* All hand in what they have to say; what one could not do nobody does. */
-static int swap_cards(const struct opening *o, int code, const struct card_head *head,
+static int swap_cards(const struct joining *o, int code, const struct card_head *head,
                       const void *address, const void *blob)
 {
     struct carrier *c = o->c;
@@ -208,7 +208,7 @@ static int swap_cards(const struct opening *o, int code, const struct card_head 
 }
 
 /* Another rank's card as it came: whether it fits, and what it refuses. */
-static int read_card(const struct opening *o, uint32_t rank, struct card_head *head)
+static int read_card(const struct joining *o, uint32_t rank, struct card_head *head)
 {
     const struct channel_card *card = &o->c->cards[rank];
     if (card->size < sizeof(*head)) {
@@ -258,7 +258,7 @@ static void find_hosts(struct hello *all, uint32_t size)
     }
 }
 
-static int take_cards(const struct opening *o)
+static int take_cards(const struct joining *o)
 {
     struct transport_group *group = o->group;
     struct hello *all = malloc(group->size * sizeof(*all));
@@ -292,7 +292,7 @@ static int take_cards(const struct opening *o)
 }
 
 /* Whether all ranks have it; all learn that. */
-static int all_have(const struct opening *o, bool *have)
+static int all_have(const struct joining *o, bool *have)
 {
     struct channel_card *all = NULL;
     const char mine = (char)*have;
@@ -306,7 +306,7 @@ static int all_have(const struct opening *o, bool *have)
 }
 
 /* Rings on every host, or on none; and boards where they can be had. */
-static int open_memory(const struct opening *o)
+static int open_memory(const struct joining *o)
 {
     struct host_rings *rings = &o->c->exchange.rings;
     struct host_memory *boards = &o->c->boards;
@@ -358,7 +358,7 @@ static bool make_parts(struct carrier *c, const struct transport_group *group)
 }
 
 /* This rank's own: its table, its end of the wire, its address. */
-static int open_end(const struct opening *o, const char *word, bool open,
+static int open_end(const struct joining *o, const char *word, bool open,
                     struct card_head *head, void *address)
 {
     struct carrier *c = o->c;
@@ -391,7 +391,7 @@ static int open_end(const struct opening *o, const char *word, bool open,
     return code;
 }
 
-static int join(const struct opening *o,
+static int join(const struct joining *o,
                 const struct transport_carrier_options *options, const void *blob,
                 size_t blob_size)
 {
@@ -424,7 +424,7 @@ int transport_carrier_open(void *arg, const void *blob, size_t blob_size,
     const struct transport_carrier_options *options = arg;
     struct transport_group joined = {.threads = true};
     struct carrier *c = calloc(1, sizeof(*c));
-    const struct opening o = {c, &joined, story, story_size};
+    const struct joining o = {c, &joined, story, story_size};
     if (c == NULL) {
         return refuse(&o, MOOT_ERR_NO_MEMORY, "out of memory");
     }

@@ -5,9 +5,9 @@
  * carrier makes of these a transport (transport.h):
  *
  *   pieces    A transfer, one frame or one large result, goes in as many pieces as the
- *             way takes, each with a head that says what it is (piece.h).
+ *             way takes, each with a head that says what it is.
  *   ways      To a peer of this host they go by its ring, to others by the wire, in a
- *             datagram each (far.c).  Peers are introduced to the wire, and connected,
+ *             datagram each.  Peers are introduced to the wire, and connected,
  *             when the first piece goes there.
  *   sealing   Unless the wire is PRIVATE each datagram is encrypted and authenticated,
  *             with a key for this pair, this direction and these incarnations (seal.h).

@@ -37,7 +37,7 @@ struct piece_line {
 enum line { LINE_FRAMES, LINE_BULK, LINES };
 
 /* A piece with its head on its way through a link. */
-struct packet {
+struct bundle {
     size_t size;
     unsigned char bytes[];
 };
@@ -51,7 +51,7 @@ struct carrier_peer {
     uint64_t ready_owed; /* so many of ours it has not been told of */
     struct piece_line out[LINES], in[LINES];
     struct link *link;   /* NULL: the wire is RELIABLE, or it is not introduced */
-    struct packet *held; /* a datagram that the wire had no room for; NULL: none */
+    struct bundle *held; /* a datagram that the wire had no room for; NULL: none */
     struct seal seal;
     struct carrier_peer *next_busy;
 };

@@ -104,10 +104,10 @@ bool far_has_room(struct carrier *c, struct carrier_peer *p)
 }
 
 /* A piece as it stands in a datagram, with room for the link's words. */
-static struct packet *packet_make(const struct piece_head *head, const void *bytes)
+static struct bundle *packet_make(const struct piece_head *head, const void *bytes)
 {
     const size_t size = sizeof(struct link_head) + sizeof(*head) + head->size;
-    struct packet *packet = malloc(sizeof(*packet) + size);
+    struct bundle *packet = malloc(sizeof(*packet) + size);
     if (packet == NULL) {
         return NULL;
     }
@@ -127,7 +127,7 @@ bool far_send(struct carrier *c, struct carrier_peer *p, const struct piece_head
     if (!far_has_room(c, p) || c->exchange.failed) {
         return false;
     }
-    struct packet *packet = packet_make(head, bytes);
+    struct bundle *packet = packet_make(head, bytes);
     if (packet == NULL || (p->link != NULL && link_send(p->link, packet) == 0)) {
         free(packet);
         exchange_fail(&c->exchange, MOOT_ERR_NO_MEMORY, "out of memory for a piece");
@@ -149,7 +149,7 @@ bool far_drive(struct carrier *c, struct carrier_peer *p)
     while (give_held(c, p) && !c->exchange.failed && p->link != NULL &&
            link_next(p->link, carrier_now_ns(), &next)) {
         const struct link_head head = {next.sequence, next.ack};
-        struct packet *packet = next.frame;
+        struct bundle *packet = next.frame;
         unsigned char *bytes = packet != NULL ? packet->bytes : alone;
         memcpy(bytes, &head, sizeof(head));
         (void)emit(c, p, bytes, packet != NULL ? packet->size : sizeof(alone));
@@ -169,7 +169,7 @@ static void take_by_link(struct carrier *c, struct carrier_peer *p,
                          const struct link_head *head, const unsigned char *bytes,
                          size_t size)
 {
-    struct packet *packet = NULL;
+    struct bundle *packet = NULL;
     if (head->sequence != 0) {
         packet = malloc(sizeof(*packet) + size);
         if (packet == NULL) {

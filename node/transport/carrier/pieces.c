@@ -265,13 +265,11 @@ void pieces_take(struct carrier *c, struct carrier_peer *p, const void *bytes,
 void pieces_notice(struct exchange *x, uint32_t rank, const void *bytes, size_t size)
 {
     struct carrier *c = (struct carrier *)x;
-    size_t total;
-    if (size != sizeof(total)) {
+    if (size < sizeof(struct piece_head)) {
+        begin_frame(c, &c->peers[rank], exchange_noticed(bytes, size));
+    } else {
         pieces_take(c, &c->peers[rank], bytes, size);
-        return;
     }
-    memcpy(&total, bytes, sizeof(total));
-    begin_frame(c, &c->peers[rank], total);
 }
 
 /* --- Ending ----------------------------------------------------------------------- */

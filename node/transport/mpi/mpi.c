@@ -293,11 +293,7 @@ static void mpi_notice(struct exchange *x, uint32_t rank, const void *bytes,
                        size_t size)
 {
     struct piece piece;
-    size_t frame_bytes = 0;
-    if (size == sizeof(frame_bytes)) {
-        memcpy(&frame_bytes, bytes, sizeof(frame_bytes));
-    }
-    if (exchange_expect(x, rank, frame_bytes, &piece)) {
+    if (exchange_expect(x, rank, exchange_noticed(bytes, size), &piece)) {
         piece_post(x, &piece);
     }
 }
