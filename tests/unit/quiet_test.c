@@ -175,6 +175,44 @@ static void what_another_lane_waits_for_besides_fails_alone(void **state)
     }
 }
 
+/* One lane waits for one of them, and then another for both. */
+static void what_a_lane_waited_for_before_fails_alone(void **state)
+{
+    (void)state;
+    bench.size = 3; /* for chaired_by() */
+    for (uint32_t chair = 0; chair < 3; chair++) {
+        moot_hash first = chaired_by(chair, 0, 0), second = chaired_by(2, 1, 0);
+        bench_open(3, CORE_REPAIR);
+        need(0, MISSING, first, 2);
+        need(0, MISSING, first, 1);
+        need(0, LATE, second, 1);
+        block_until_one_ends(MISSING, LATE);
+        assert_true((bench.ended[0][MISSING] == 0) != (bench.ended[0][LATE] == 0));
+        bench_close();
+    }
+}
+
+/* Rank 0 waits for both, and two others for one each: the numbers of their waits are
+ * all alike. */
+static void what_different_ranks_wait_for_besides_fails_alone(void **state)
+{
+    (void)state;
+    bench.size = 3; /* for chaired_by() */
+    for (uint32_t i = 0; i < 9; i++) {
+        moot_hash one = chaired_by(i / 3, 0, 0), other = chaired_by(i % 3, 1, 0);
+        bench_open(3, CORE_REPAIR);
+        spawn(1, OTHER, chaired_by(1, 9, 0));
+        spawn(2, OTHER + 1, chaired_by(2, 9, 0));
+        need(0, MISSING, one, 1);
+        need(0, LATE, other, 1);
+        need(1, MISSING, one, 1);
+        need(2, LATE, other, 1);
+        block_until_one_ends(MISSING, LATE);
+        assert_true((bench.ended[0][MISSING] == 0) != (bench.ended[0][LATE] == 0));
+        bench_close();
+    }
+}
+
 /* Two waits of one rank end one after the other. */
 static void what_two_waits_need_does_not(void **state)
 {
@@ -417,6 +455,8 @@ int main(void)
         cmocka_unit_test(what_the_same_waits_need_fails_in_one_round),
         cmocka_unit_test(what_another_rank_waits_for_besides_fails_alone),
         cmocka_unit_test(what_another_lane_waits_for_besides_fails_alone),
+        cmocka_unit_test(what_a_lane_waited_for_before_fails_alone),
+        cmocka_unit_test(what_different_ranks_wait_for_besides_fails_alone),
         cmocka_unit_test(what_two_waits_need_does_not),
         cmocka_unit_test(what_only_the_dead_held_fails_first),
         cmocka_unit_test(who_trusts_waits),
