@@ -107,6 +107,55 @@ static void among_many_nobody_speaks_for_who_differs(void **state)
     bench.direct_max = 0;
 }
 
+/* 2 stops behind the third; all that stand there begin alike. */
+static void among_many_who_stops_early_holds_no_more(void **state)
+{
+    (void)state;
+    bench.direct_max = 1;
+    bench_open_with(6, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 6; rank++) {
+        for (int n = 0; n < (rank == 2 ? 3 : 8); n++) {
+            spawn(rank, A + n, chaired_by((uint32_t)n % 6, n, 0));
+        }
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(100 * MS);
+    for (uint32_t rank = 0; rank < 6; rank++) {
+        for (int n = 3; n < 8 && rank != 2; n++) {
+            struct core_task_view view;
+            moot_hash hash = chaired_by((uint32_t)n % 6, n, 0);
+            assert_true(core_task_look(bench.core[rank], &hash, &view));
+            assert_false(rankset_has(&view.holders, 2));
+            core_task_view_release(&view);
+        }
+    }
+    bench_close();
+    bench.direct_max = 0;
+}
+
+/* A lane of 0 parks while the last who was asked is yet to answer; it may spawn what
+ * the other lane waits for. */
+static void who_parks_during_a_poll_may_go_on(void **state)
+{
+    (void)state;
+    for (uint64_t polls = 1; polls <= 2; polls++) {
+        bench_open(2, CORE_REPAIR);
+        moot_hash ghost = chaired_by(1, 0, 0);
+        set_lane(1, CORE_LANE_BLOCKED);
+        enter(0, GHOST, ghost);
+        begin_wait(0, ghost);
+        step_until_said(MESSAGE_POLL, polls);
+        set_second_lane(0, CORE_LANE_PARKED);
+        pass(50 * MS);
+        assert_int_equal(bench.ended[0][GHOST], 0);
+        set_second_lane(0, CORE_LANE_BLOCKED);
+        pass(200 * MS);
+        assert_int_equal(bench.ended[0][GHOST], MOOT_ERR_NOT_HELD);
+        bench_close();
+    }
+}
+
 /* 0 is blocked behind two tasks.  1 needs a, which 0 chairs, by its own position, the
  * sixth; then 2 waits for what takes a, by its first.  A lane of 2 runs, so nothing is
  * quiet. */
@@ -415,6 +464,8 @@ int main(void)
         cmocka_unit_test(a_chair_that_declines_yields_at_once),
         cmocka_unit_test(of_what_two_waits_need_one_fails_first),
         cmocka_unit_test(among_many_nobody_speaks_for_who_differs),
+        cmocka_unit_test(among_many_who_stops_early_holds_no_more),
+        cmocka_unit_test(who_parks_during_a_poll_may_go_on),
         cmocka_unit_test(a_need_that_falls_is_said_again),
         cmocka_unit_test(an_owner_hears_how_far_along_the_askers_are),
         cmocka_unit_test(who_takes_the_bytes_need_not_pull_them),
