@@ -152,23 +152,31 @@ static void who_closes_at_a_meeting_waits_no_more(void **state)
     }
 }
 
-/* A newcomer hears of a meeting long past that it is over, and of later ones. */
+/* A newcomer hears of a meeting long past that it is over, and of the last how it
+ * ended: that ended ill, and the others may not have. */
 static void an_old_meeting_is_over_whoever_came(void **state)
 {
     (void)state;
     bench_open(2, CORE_REPAIR);
     arrive(1);
-    struct message old = {.type = MESSAGE_MEET,
-                          .u.meet = {.what = MEET_MET, .number = 2}};
-    core_view(bench.core[1], &old.epoch, &old.view_id);
+    const struct rankset both = {.low = 3};
+    struct message last = {
+        .type = MESSAGE_MEET,
+        .u.meet = {
+            .what = MEET_MET, .number = 3, .code = MOOT_ERR_STATE, .came = &both}};
+    core_view(bench.core[1], &last.epoch, &last.view_id);
     struct core_event event = {.type = CORE_EV_RECV};
     event.u.recv.from = 0;
     event.u.recv.uid = bench.uids[0];
-    event.u.recv.message = &old;
+    event.u.recv.message = &last;
     assert_int_equal(step(1, &event), MOOT_OK);
     assert_met(1, 1, 0);
     arrive(1);
     assert_met(1, 2, 0);
+    arrive(1);
+    assert_int_equal(bench.met[1], 3);
+    assert_int_equal(bench.met_code[1], MOOT_ERR_STATE);
+    assert_int_equal(rankset_count(&bench.came[1]), 2);
     bench_close();
 }
 
