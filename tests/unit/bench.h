@@ -40,6 +40,7 @@ static struct bench {
     int ran_on[64];               /* rank */
     bool seen[64];                /* the last time: it had ended well before, */
     bool alone[64];               /* and no other kernel was to run beside it */
+    int told_of_cancel[64];       /* while it ran, so often */
     int32_t ended[RANKS_MAX][64]; /* 0: not; 1: done; negative: verdict */
     uint32_t chain_count;
     size_t said_most; /* messages, in one step */
@@ -194,6 +195,9 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
                 assert_int_equal(step(rank, &event), MOOT_OK);
             }
             break;
+        case CORE_OUT_CANCEL:
+            bench.told_of_cancel[number]++;
+            break;
         case CORE_OUT_DONE:
             bench.ended[rank][number] = 1;
             break;
@@ -235,7 +239,6 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             break;
         case CORE_OUT_SEND:
         case CORE_OUT_REFUSE:
-        case CORE_OUT_CANCEL:
         case CORE_OUT_RESULT:
         case CORE_OUT_NOTE:
             break;

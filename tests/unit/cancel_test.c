@@ -158,6 +158,7 @@ static void and_in_every_view_after(void **state)
     bench.hold_runs = true;
     kill_rank(0);
     assert_int_equal(bench.runs[1], 2);
+    assert_int_equal(bench.told_of_cancel[1], 0); /* who made it again */
     bench.hold_runs = false;
     kill_rank(3);
     begin_wait(4, hash);
