@@ -531,6 +531,52 @@ static void the_death_of_an_heir_loses_nothing(void **state)
     }
 }
 
+static uint32_t heir_among(const moot_hash *hash, uint64_t members)
+{
+    const struct rankset set = {.low = members};
+    return placement_chair(hash, &set, NULL);
+}
+
+/* An heir passes on what it was given, and a view begins, without it and its own heir,
+ * before that arrives: it comes from an older view, and of another's result. */
+static void what_arrives_in_another_view_is_handed_over_again(void **state)
+{
+    (void)state;
+    bench_open_with(6, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(0, 0, 0);
+    spawn_at_all(1, a);
+    pass(50 * MS);
+    leave(0);
+    pass(30 * MS);
+    assert_true(bench.left[0]);
+    const uint32_t first = heir_among(&a, 62);
+    const uint32_t second = heir_among(&a, 62 & ~(UINT64_C(1) << first));
+    const uint32_t dies = first != 5 && second != 5   ? 5
+                          : first != 4 && second != 4 ? 4
+                                                      : 3;
+    bench.holds[first][second] = true;
+    leave(first);
+    pass(5 * MS);
+    crash(dies);
+    for (uint32_t rank = 1; rank < 6; rank++) {
+        if (rank != dies) {
+            certify_at(rank, dies);
+        }
+    }
+    for (int i = 0; i < 400 && bench.epoch[second] < 3; i++) {
+        pass(MS / 4);
+    }
+    assert_in_view(second, 3, 4);
+    let_go(first, second);
+    pass(400 * MS);
+    assert_true(bench.left[first]);
+    begin_wait(second, a);
+    pass(50 * MS);
+    assert_int_equal(bench.ended[second][1], 1);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
 static void it_claims_nothing_more(void **state)
 {
     (void)state;
@@ -585,6 +631,7 @@ int main(void)
         cmocka_unit_test(what_voters_accepted_stays_known),
         cmocka_unit_test(a_death_in_the_drain_is_a_death),
         cmocka_unit_test(the_death_of_an_heir_loses_nothing),
+        cmocka_unit_test(what_arrives_in_another_view_is_handed_over_again),
         cmocka_unit_test(it_claims_nothing_more),
         cmocka_unit_test(strict_mode_refuses_it),
     };
