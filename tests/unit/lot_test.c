@@ -325,6 +325,32 @@ static void who_missed_the_outcome_asks_in_the_next_view(void **state)
     bench_close();
 }
 
+/* Rank 0 tells rank 3 alone: rank 1, the lowest then, does not know either. */
+static void nobody_who_missed_the_outcome_guesses_it(void **state)
+{
+    (void)state;
+    enum { GONE = 4 }; /* rank 0 chairs it */
+    bench_open_with(4, CORE_REPAIR, 10 * MS);
+    spawn_differing(TASKS);
+    moot_hash hash = task(GONE);
+    pass_until(core_is_leaving, 1, &hash);
+    pass_until(core_is_leaving, 2, &hash);
+    bench.holds[0][1] = bench.holds[0][2] = true;
+    for (int i = 0; i < 400 && !bench.forgotten[3][GONE]; i++) {
+        pass(MS / 4);
+    }
+    assert_true(bench.forgotten[3][GONE]);
+    assert_false(bench.forgotten[1][GONE] || bench.forgotten[2][GONE]);
+    bench.crashed[0] = bench.deaf[0] = true;
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        certify_at(rank, 0);
+    }
+    pass(200 * MS);
+    assert_true(bench.forgotten[1][GONE] && bench.forgotten[2][GONE]);
+    assert_int_equal(bench.runs[GONE], 1);
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -343,6 +369,7 @@ int main(void)
         cmocka_unit_test(what_lanes_waited_for_is_kept_for_few),
         cmocka_unit_test(what_is_on_its_way_keeps_a_lot),
         cmocka_unit_test(who_missed_the_outcome_asks_in_the_next_view),
+        cmocka_unit_test(nobody_who_missed_the_outcome_guesses_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
