@@ -66,6 +66,18 @@ static void need(uint32_t rank, int number, moot_hash hash, uint64_t wait)
 
 enum { PARTS = 12 };
 
+static void pass_until_a_part_has_ended(void)
+{
+    int ended = 0;
+    while (ended == 0) {
+        settle_until(bench.now + MS / 50);
+        for (int i = 0; i < PARTS; i++) {
+            ended += bench.ended[0][MISSING + i] != 0;
+        }
+    }
+    deliver_all();
+}
+
 /* Each rank is the chair in turn; along a tree a part of the members is told twice. */
 static void what_one_wait_needs_fails_in_one_round(void **state)
 {
@@ -79,7 +91,7 @@ static void what_one_wait_needs_fails_in_one_round(void **state)
         for (uint32_t rank = 0; rank < 3; rank++) {
             set_lane(rank, CORE_LANE_BLOCKED);
         }
-        settle_until(bench.now + 50 * MS);
+        pass_until_a_part_has_ended();
         for (int i = 0; i < PARTS; i++) {
             assert_int_equal(bench.ended[0][MISSING + i], MOOT_ERR_NOT_HELD);
         }
@@ -101,7 +113,7 @@ static void what_the_same_waits_need_fails_in_one_round(void **state)
     for (uint32_t rank = 0; rank < 3; rank++) {
         set_lane(rank, CORE_LANE_BLOCKED);
     }
-    settle_until(bench.now + 50 * MS);
+    pass_until_a_part_has_ended();
     for (int i = 0; i < PARTS; i++) {
         assert_int_equal(bench.ended[0][MISSING + i], MOOT_ERR_NOT_HELD);
         assert_int_equal(bench.ended[2][MISSING + i], MOOT_ERR_NOT_HELD);
