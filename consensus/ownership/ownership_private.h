@@ -37,7 +37,8 @@ static inline uint64_t demand_of_input(const struct task_record *from,
 /* Of motions, and of yields because all is quiet, a turn says so many: they are on
  * their way, and are answered, while the next says more. */
 enum { SAYS_PER_TURN = 128 };
-/* A wait, or a task, of this number needs it, too; called before the need is counted. */
+/* A wait, or a task, of this number needs it, too; called before the need is counted.
+ */
 void ask_note_wait(struct core *core, struct task_record *task, uint64_t wait);
 /* Something that is not there is needed here. */
 bool ask_wants(const struct task_record *task);

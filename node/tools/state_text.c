@@ -88,7 +88,8 @@ static void wire_add(struct text *text, const Moot__Account *account)
                    by_wire = account_figure(account, "peers_by_wire");
     if (by_ring + by_wire > 0) {
         text_add(text,
-                 "  wire of rank %u: %" PRIu64 " peer%s by rings, %" PRIu64 " by the wire\n",
+                 "  wire of rank %u: %" PRIu64 " peer%s by rings, %" PRIu64
+                 " by the wire\n",
                  account->rank, by_ring, by_ring == 1 ? "" : "s", by_wire);
     }
 }

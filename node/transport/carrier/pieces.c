@@ -20,7 +20,7 @@ static bool line_push(struct piece_line *line, const struct piece *piece)
 {
     if (line->count == line->room) {
         size_t room = line->room > 0 ? 2 * line->room : 8;
-        struct piece *items = malloc(room * sizeof(*items));
+        struct piece *items = calloc(room, sizeof(*items));
         if (items == NULL) {
             return false;
         }
