@@ -8,6 +8,7 @@
 #include "node/transport/carrier/carrier_private.h"
 #include "proto/limits.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,7 @@ static void fill(struct carrier *c, struct carrier_peer *p, enum line which,
         return;
     }
     if (head->size > 0) {
+        assert(first->bytes != NULL); /* only an empty transfer has none */
         memcpy((char *)first->bytes + line->offset, bytes, head->size);
     }
     line->offset += head->size;
