@@ -70,6 +70,9 @@ int ask_need(struct core *core, const struct core_event *event)
 {
     assert(event->type == CORE_EV_NEED);
     enum want want = event->u.need.want;
+    if (want != WANT_DONE && want != WANT_DATA) {
+        return MOOT_ERR_INVALID;
+    }
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_ERR_SCOPE_CLOSED;
     }
@@ -79,9 +82,6 @@ int ask_need(struct core *core, const struct core_event *event)
     struct task_record *task = event_enter(core, event);
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
-    }
-    if (want != WANT_DONE && want != WANT_DATA) {
-        return MOOT_ERR_INVALID;
     }
     task->lane_needs++;
     ask_note_wait(core, task, event->u.need.wait);

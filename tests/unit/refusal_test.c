@@ -18,6 +18,7 @@ static void an_event_that_cannot_be_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(step(0, &rows[i]), MOOT_ERR_INVALID);
+        assert_int_equal(core_stats(bench.core[0])->tasks, 0); /* and leaves nothing */
     }
     struct core_event done = {.type = CORE_EV_DONE, .hash = hash};
     assert_int_equal(step(0, &done), MOOT_ERR_STATE);
