@@ -112,6 +112,13 @@ HOT static int put_on_roll(struct core *core, struct task_record *task,
     return roll_append(core, lane, reg->lane, task) ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
+/* In strict mode rolls of programs that agree are alike, whoever has died: what nobody
+ * may own any more stands on them too, and its waits end with NO_CANDIDATE. */
+static bool keeps_its_place(const struct core *core, const struct core_register *reg)
+{
+    return core->options.mode == CORE_STRICT && on_this_roll(reg);
+}
+
 /* The program spawns what this rank had adopted. */
 COLD static int register_again(struct core *core, struct task_record *task,
                                const struct core_register *reg)
@@ -267,7 +274,8 @@ int graph_register(struct core *core, const struct core_event *event)
      * told by the finder. */
     const struct task_record *before = event_find(core, event);
     bool held = before != NULL && before->held; /* then it is so, whoever is lost */
-    if (!held && chair_of(core, before, hash, reg) == NOBODY) {
+    if (!held && chair_of(core, before, hash, reg) == NOBODY &&
+        !keeps_its_place(core, reg)) {
         return MOOT_ERR_NO_CANDIDATE;
     }
     int error =

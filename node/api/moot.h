@@ -262,10 +262,10 @@ typedef struct moot_task_spec {
  * promised, but the same task is, and each spawn has its own reference to release.
  *
  * Errors: INVALID, STALE or FOREIGN (an input), UNKNOWN_KERNEL, KERNEL_MISMATCH,
- * NO_KEY, LIMIT, DECLINED, NO_CANDIDATE (each rank that may own it is gone),
- * SCOPE_CLOSED, RESULT_LOST (a once task that has been forgotten), CLOSED, DIVERGED,
- * STALLED, TRANSPORT, NO_QUORUM, FENCED, NO_MEMORY; STATE inside a kernel, where
- * moot_call_spawn is the call. */
+ * NO_KEY, LIMIT, DECLINED, NO_CANDIDATE (each rank that may own it is gone; with
+ * MOOT_DIVERGENCE=strict a wait for it ends so instead), SCOPE_CLOSED, RESULT_LOST (a
+ * once task that has been forgotten), CLOSED, DIVERGED, STALLED, TRANSPORT, NO_QUORUM,
+ * FENCED, NO_MEMORY; STATE inside a kernel, where moot_call_spawn is the call. */
 #define moot_task_spawn(m, ...) moot_task_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 #define MOOT_SITE MOOT_SITE_(__FILE__, __LINE__)
 #define MOOT_SITE_(file, line) MOOT_SITE__(file, line)
