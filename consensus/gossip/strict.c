@@ -141,6 +141,9 @@ void strict_on_hashes(struct core *core, uint32_t from,
                       const struct message_hashes *hashes)
 {
     assert(core->options.mode == CORE_STRICT && from != core->rank);
+    if (core->gossip.difference.declared) {
+        return; /* what was said is said again as it was */
+    }
     uint64_t position = first_difference(core, hashes);
     if (position != 0) {
         found(core, hashes->lane, position);
@@ -275,15 +278,21 @@ static void keep_said(struct core *core, const struct message_diverged *said)
     }
 }
 
+static void tell_all_below(struct core *core, const struct message_diverged *said)
+{
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        tell(core, core->gossip.children[i], said);
+    }
+    core->gossip.difference.passed_on_in = core->epoch;
+}
+
 /* This is it, for this rank and all below. */
 static void declare(struct core *core)
 {
     assert(core->gossip.difference.found && !core->gossip.difference.declared);
     core->gossip.difference.declared = true;
     const struct message_diverged said = said_of(&core->gossip.difference);
-    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
-        tell(core, core->gossip.children[i], &said);
-    }
+    tell_all_below(core, &said);
     struct core_output *output = out_add(core, CORE_OUT_DIVERGED, NULL);
     if (output != NULL) {
         output->u.diverged = said;
@@ -312,9 +321,27 @@ static bool is_passed_on(const struct core *core)
     return core->gossip.difference.passed_on_in == core->epoch;
 }
 
+/* In a new view: who declared it may be gone before all had heard, and newcomers have
+ * heard of nothing. */
+static void say_again(struct core *core)
+{
+    assert(core->gossip.difference.declared);
+    const struct message_diverged said = said_of(&core->gossip.difference);
+    if (core->gossip.parent != NOBODY) {
+        tell(core, core->gossip.parent, &said);
+    }
+    tell_all_below(core, &said);
+}
+
 void strict_turn(struct core *core)
 {
-    if (core->options.mode != CORE_STRICT || core->gossip.difference.declared) {
+    if (core->options.mode != CORE_STRICT) {
+        return;
+    }
+    if (core->gossip.difference.declared) {
+        if (!is_passed_on(core)) {
+            say_again(core);
+        }
         return;
     }
     ask_for_hashes(core);
