@@ -442,7 +442,7 @@ chaos: deps-check
 
 # Tests of the core on the bench.
 CORE_UNITS := asking cancel core core_memory crash deserted drop drop_round drop_view keeper leave link \
-  lost lot meeting quiet rare rare_asks rare_views refusal scope silence spread stub timers verdict view view_rules
+  lost lot meeting quiet rare rare_asks rare_views refusal scope silence spread strict stub timers verdict view view_rules
 
 # Which arms of the core's conditions the simulator, its storms and the explorer reach, in a
 # build that counts them; M=full takes an hour.

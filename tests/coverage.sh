@@ -30,7 +30,8 @@ pairs() {
     for run in "--ranks 5" "--ranks 5 --newcomers 1" "--ranks 8 --direct-max 3 --newcomers 2" \
         "--ranks 5 --direct-max 1 --faults none" "--ranks 5 --workload once --newcomers 1" \
         "--ranks 4 --divergence strict --faults none" \
-        "--ranks 6 --divergence strict --faults none --direct-max 1"; do
+        "--ranks 6 --divergence strict --faults none --direct-max 1" \
+        "--ranks 5 --divergence strict --newcomers 1"; do
         # shellcheck disable=SC2086 # several words
         "$build/moot" sim $run --seeds "1..$seeds" --jobs "$jobs" --coverage
     done
@@ -38,7 +39,7 @@ pairs() {
 
 bench() {
     for name in asking cancel core core_memory crash deserted drop drop_round drop_view keeper \
-        leave link lost lot meeting quiet rare rare_asks refusal scope silence spread stub timers verdict \
+        leave link lost lot meeting quiet rare rare_asks refusal scope silence spread strict stub timers verdict \
         view view_rules; do
         "$build/tests/unit/${name}_test" 2>&1
     done
@@ -52,6 +53,7 @@ after "large moots" swarm --ranks 6 --direct-max 1
 after "what is dropped" swarm --ranks 4 --drops --lots --sparing
 after "little memory, narrow wires" swarm --ranks 4 --presses --narrow
 after "storms" storm --ranks 5 --newcomers 1 --leaves
+after "storms, strict" storm --ranks 5 --newcomers 1 --strict
 after "storms of large moots" storm --ranks 7 --direct-max 3
 after "storms of large moots that some leave" storm --ranks 8 --direct-max 3 --newcomers 2 --leaves --cancels
 after "storms with poison and drops" storm --ranks 4 --poison --drops --cancels

@@ -80,7 +80,8 @@ done <<'TABLE'
 --ranks 3 --lateness soon|--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or pareto:1ms:1.5
 --ranks 3 --bandwidth 10Gb|allowed: none, or B, kB, MB, GB, kbit, Mbit, Gbit a second
 --ranks 3 --faults none --divergence stric|unknown mode "stric"; did you mean "strict"
---ranks 3 --divergence strict|--divergence strict goes with --faults none
+--ranks 3 --divergence trust|--divergence trust goes with --faults none
+--ranks 3 --divergence strict --leave r1@1ms|--divergence strict lets no rank leave: not with --leave
 --ranks 3 --lateness 1ms|--lateness goes with workloads that have phases
 --ranks 3 --faults dorp|unknown fault "dorp"; did you mean "drop"
 --ranks 3 --faults kill:r3@1ms|the plan does not fit 3 ranks: there is no rank 3

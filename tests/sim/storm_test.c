@@ -5,6 +5,7 @@
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
  *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
+ *              [--strict] [--agree]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
@@ -182,6 +183,10 @@ static const struct {
      8},
     {{.tasks = 20, .storm = true, .aims = true, .direct_max = 3}, 30, 5, 8},
     {{.tasks = 20, .storm = true, .solo = true}, 40, 2, 8},
+    {{.tasks = 20, .storm = true, .mode = CORE_STRICT}, 60, 2, 8},
+    {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .newcomers = 1}, 30, 3, 6},
+    {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .direct_max = 3}, 20, 5, 8},
+    {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .agree = true}, 20, 3, 6},
     {{.tasks = 20, .storm = true, .parks = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .parks = true, .leaves = true, .direct_max = 3},
      20,
@@ -466,6 +471,13 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--poison") == 0) {
         return batch->job.poison = true;
+    }
+    if (strcmp(word, "--strict") == 0) {
+        batch->job.mode = CORE_STRICT;
+        return true;
+    }
+    if (strcmp(word, "--agree") == 0) {
+        return batch->job.agree = true;
     }
     if (strcmp(word, "--parks") == 0) {
         return batch->job.parks = true;

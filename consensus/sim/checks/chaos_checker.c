@@ -140,8 +140,9 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
     }
     for (uint32_t i = 0; good && i < checker->program->task_count; i++) {
         const struct program_task *task = &checker->program->tasks[i];
-        if ((!task->once || task->idempotent) && program_runs(checker->program, i) &&
-            !storm_may_fail(checker, i) &&
+        if ((!task->once || task->idempotent) &&
+            !strict_checker_told_any(checker->strict) &&
+            program_runs(checker->program, i) && !storm_may_fail(checker, i) &&
             rankset_empty(&checker->tasks[i].started_by) &&
             is_held(checker, i, &saw_the_end)) {
             good = fail(report, "ran at all", storm_task_name(checker, i));
@@ -165,6 +166,7 @@ static struct storm_checker *checker_new(const struct sim_options *options)
     struct storm_checker *checker = zeroed(1, sizeof(*checker));
     const struct program *program = options->program;
     checker->program = program;
+    checker->strict = strict_checker_new(options);
     checker->first = options->storm->first;
     checker->limit = program->rank_count + options->storm->comebacks;
     checker->tasks = zeroed(program->task_count + 1, sizeof(*checker->tasks));
@@ -200,6 +202,7 @@ static void checker_free(struct storm_checker *checker)
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         rankset_release(sets[i]);
     }
+    strict_checker_free(checker->strict);
     free(checker->tasks);
     free(checker->parties);
     free(checker);
@@ -212,17 +215,19 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     struct meeting_checker *meetings =
         meeting_checker_new(options->program, options->storm);
     size_t count = options->watcher_count;
-    struct sim_watcher *watchers = zeroed(count + 3, sizeof(*watchers));
+    struct sim_watcher *watchers = zeroed(count + 4, sizeof(*watchers));
     for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];
     }
-    watchers[count] = (struct sim_watcher){see, checker};
-    watchers[count + 1] = order_checker_watcher(order);
-    watchers[count + 2] = meeting_checker_watcher(meetings);
+    watchers[count] = strict_checker_watcher(checker->strict);
+    watchers[count + 1] = (struct sim_watcher){see, checker};
+    watchers[count + 2] = order_checker_watcher(order);
+    watchers[count + 3] = meeting_checker_watcher(meetings);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = count + 3;
-    bool good = sim_run(&all, report) && finish(checker, report);
+    all.watcher_count = count + 4;
+    bool good = sim_run(&all, report) && finish(checker, report) &&
+                strict_checker_finish(checker->strict, report);
     order_checker_free(order);
     meeting_checker_free(meetings);
     checker_free(checker);

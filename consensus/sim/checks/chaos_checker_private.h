@@ -11,6 +11,7 @@
 #define CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
 
 #include "consensus/sim/checks/chaos_checker.h"
+#include "consensus/sim/checks/strict_checker.h"
 #include "consensus/sim/programs/ranks.h"
 
 enum { STORM_VIEWS_MAX = 64 };
@@ -79,6 +80,7 @@ struct view_seen {
 
 struct storm_checker {
     const struct program *program;
+    struct strict_checker *strict;
     uint32_t first; /* ranks of the first view; who comes later is a newcomer */
     uint32_t limit; /* ranks that there may be */
     struct chaos_seen *tasks;

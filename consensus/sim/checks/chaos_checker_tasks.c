@@ -565,7 +565,8 @@ static void check_verdict(struct storm_checker *checker, struct sim *sim,
         check_lost(checker, sim, sight);
     } else if (sight->code == MOOT_ERR_NO_CANDIDATE) {
         check_no_candidate(checker, sim, sight);
-    } else {
+    } else if (sight->code != MOOT_ERR_DIVERGED ||
+               !strict_checker_may(checker->strict)) {
         sim_fail(sim, "verdict", "rank %" PRIu32 " gets verdict %" PRId32 " on %s",
                  sight->rank, sight->code, storm_task_name(checker, sight->task));
     }
@@ -587,6 +588,9 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
         good = missed_phase(checker, sight);
     } else if (sight->code == MOOT_ERR_NO_QUORUM) {
         good = checker->parties[sight->rank].lacked_quorum;
+    } else if (sight->code == MOOT_ERR_DIVERGED &&
+               strict_checker_told(checker->strict, sight->rank)) {
+        good = true;
     } else {
         good = (program_fails(checker->program, sight->task) ||
                 storm_may_fail(checker, sight->task)) &&

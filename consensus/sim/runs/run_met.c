@@ -57,7 +57,7 @@ static const uint32_t impossible[MESSAGE_TYPE_END] = {
     [MESSAGE_RESOLVE] = JOINS,
     [MESSAGE_CHASE] = JOINS,
     [MESSAGE_SETTLED] = JOINS,
-    /* Strict mode: nobody is let in, and nobody leaves. */
+    /* Strict mode: who is in no view yet is told by none, and nobody leaves. */
     [MESSAGE_DIVERGED] = JOINS | 1u << CORE_STANDING_LEAVES,
     /* All have closed, the receiver included, which shows before it waits or runs. */
     [MESSAGE_ADJOURN] = JOINS | 1u << CORE_STANDING_WAITS | 1u << CORE_STANDING_RUNS,

@@ -88,7 +88,8 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .given = job->plan,
                                           .aims = job->aims,
                                           .solo = job->solo,
-                                          .leaves = job->leaves,
+                                          .leaves =
+                                              job->leaves && job->mode != CORE_STRICT,
                                           .poison = job->poison};
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;

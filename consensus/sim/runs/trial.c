@@ -345,14 +345,14 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
                       struct sim_weather *weather, struct storm *storm,
                       struct plan *plan)
 {
-    const struct storm_request request = {.ranks = rank_count(trial),
-                                          .newcomers = trial->newcomers,
-                                          .leaves = trial->leave_count == 0,
-                                          .poison = has_poison(trial, seed),
-                                          .given = trial->faults == TRIAL_PLAN ||
-                                                           trial->faults == TRIAL_STORM
-                                                       ? trial->plan
-                                                       : NULL};
+    const struct storm_request request = {
+        .ranks = rank_count(trial),
+        .newcomers = trial->newcomers,
+        .leaves = trial->leave_count == 0 && mode_of(trial, seed) != CORE_STRICT,
+        .poison = has_poison(trial, seed),
+        .given = trial->faults == TRIAL_PLAN || trial->faults == TRIAL_STORM
+                     ? trial->plan
+                     : NULL};
     *plan = (struct plan){.rule_count = 0};
     if (trial->steady) {
         set_steady(weather);
@@ -465,8 +465,12 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
     }
     uint64_t mode = trial->set[TRIAL_DIVERGENCE] ? trial->settings[TRIAL_DIVERGENCE]
                                                  : (uint64_t)CORE_REPAIR;
-    if (mode != CORE_REPAIR && trial->faults != TRIAL_NONE) {
+    if (mode == CORE_TRUST && trial->faults != TRIAL_NONE) {
         return refuse(error, "--divergence %s goes with --faults none",
+                      mode_names[mode]);
+    }
+    if (mode == CORE_STRICT && trial->leave_count > 0) {
+        return refuse(error, "--divergence %s lets no rank leave: not with --leave",
                       mode_names[mode]);
     }
     struct plan_error plan_error;
