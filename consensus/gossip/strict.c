@@ -415,7 +415,8 @@ void strict_on_diverged(struct core *core, uint32_t from,
     } else if (from_above || core->gossip.parent == NOBODY) {
         keep_said(core, diverged);
         declare(core);
-    } else {
-        tell(core, core->gossip.parent, diverged);
+    } else if (!core->gossip.difference.found) {
+        keep_said(core, diverged); /* the message is gone before what it says goes up */
+        core->gossip.difference.declare_ns = core->now_ns;
     }
 }

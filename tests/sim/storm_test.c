@@ -366,6 +366,15 @@ static const struct {
     /* A newcomer's wait for a task of a scope that had ended was refused, and ended
      * before the core had forgotten the task: the simulator ended what never began. */
     {{.ranks = 4, .tasks = 20, .newcomers = 2, .storm = true, .leaves = true}, 730048},
+    /* A difference was passed up that a message told which had come before its view,
+     * and which was gone before what it said was sent. */
+    {{.ranks = 7,
+      .tasks = 20,
+      .newcomers = 2,
+      .direct_max = 3,
+      .storm = true,
+      .mode = CORE_STRICT},
+     259},
 };
 
 static void run_kept(struct tally *tally)
