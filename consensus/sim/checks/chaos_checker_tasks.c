@@ -582,15 +582,14 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
         good = !program_fails(checker->program, sight->task);
     } else if (sight->code == MOOT_ERR_CLOSED) {
         good = rankset_has(&checker->leaving, sight->rank);
-    } else if (sight->code == MOOT_ERR_FENCED) {
+    } else if (sight->code == MOOT_ERR_FENCED ||
+               (sight->code == MOOT_ERR_DIVERGED &&
+                strict_checker_told(checker->strict, sight->rank))) {
         good = true; /* the end of the run shows whether it was removed */
     } else if (sight->code == MOOT_ERR_SCOPE_CLOSED) {
         good = missed_phase(checker, sight);
     } else if (sight->code == MOOT_ERR_NO_QUORUM) {
         good = checker->parties[sight->rank].lacked_quorum;
-    } else if (sight->code == MOOT_ERR_DIVERGED &&
-               strict_checker_told(checker->strict, sight->rank)) {
-        good = true;
     } else {
         good = (program_fails(checker->program, sight->task) ||
                 storm_may_fail(checker, sight->task)) &&
