@@ -250,7 +250,8 @@ static void a_wrong_size_is_found(struct party *p)
         CHECK(p, code == MOOT_ERR_TRANSPORT);
         CHECK(p, strstr(ops->story(p->t), "size"));
     }
-    meet(p->twin); /* nobody leaves before all have seen it */
+    meet(p->twin);       /* nobody leaves before all have seen it */
+    ops->go_alone(p->t); /* one has failed, and is not to be waited for */
 }
 
 /* All forget the last rank, as when a view removes it, while it still talks. */
