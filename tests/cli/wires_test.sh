@@ -20,9 +20,11 @@ judge() {
     "$moot" check-transport --first "$scratch/$1.so" >"$scratch/$1" 2>&1
     echo "status $?" >>"$scratch/$1"
 }
-# found DEFECT CHECK WHY: that check has failed, for that reason.
+# found DEFECT CHECK WHY: that check has failed, for that reason.  On a busy machine another,
+# which looks at the clock, can fail before it: then it is judged once more, alone.
 found() {
     evidence=$scratch/$1
+    grep -qE "^FAILED +$2 .*$3" "$scratch/$1" || judge "$1"
     check "$1" "is not found by '$2', or not as '$3'" \
         grep -qE "^FAILED +$2 .*$3" "$scratch/$1"
     check "$1" "the status is not 1" grep -qx "status 1" "$scratch/$1"
@@ -33,10 +35,13 @@ evidence=$scratch/NONE
 check "a transport over Unix sockets" "a check fails" grep -qx "12 ok, 0 failed" "$scratch/NONE"
 check "a transport over Unix sockets" "the status is not 0" grep -qx "status 0" "$scratch/NONE"
 
+judged=0
 for defect in LOSES DOUBLES SWAPS CHANGES CUTS BLOCKS_IN_SEND BLOCKS_IN_POLL CLOSES_SLOWLY \
     DROPS_STRANGERS FAILS_FOR_THE_DEAD KEEPS_FORGOTTEN IS_NEVER_FLUSHED HAS_A_FEW_PEERS \
     KEEPS_NO_COPY SAYS_ANOTHER_UID NEVER_FULL CRASHES; do
     judge $defect &
+    judged=$((judged + 1))
+    [ $((judged % 6)) -ne 0 ] || wait
 done
 wait
 found LOSES "many frames among 4" "RELIABLE is not kept"
