@@ -101,7 +101,7 @@ static void hold_acceptor(const struct core *core)
 
 static void hold_proposer(const struct core *core)
 {
-    /* It takes nobody's word that it is silent or dead itself. */
+    /* A rank takes nobody's word that it is silent or dead itself. */
     assert(!rankset_has(&core->membership.suspects, core->rank));
     assert(!rankset_has(&core->membership.dead, core->rank));
     const struct paxos *paxos = &core->membership.paxos;

@@ -36,7 +36,7 @@ extern "C" {
 
 #define MOOT_TRANSPORT_VERSION 1
 
-/* What a transport may promise (moot_transport.flags). */
+/* Promises that a transport may make (moot_transport.flags). */
 enum moot_transport_flags {
     /* Frames from one peer arrive in the order sent, each once, none changed; and all
      * of them, until one side closes, dies or forgets the other.  Without it moot
@@ -59,8 +59,8 @@ enum {
 /* The transport's own state, which it defines as it likes. */
 typedef struct moot_wire moot_wire;
 
-/* What open() is told.  `size` is that of the struct: what stands behind is younger
- * than this header. */
+/* The setup that open() is told.  `size` is that of the struct: what stands behind is
+ * younger than this header. */
 typedef struct moot_transport_setup {
     size_t size;
     uint64_t uid;        /* this end's */
@@ -119,7 +119,7 @@ typedef struct moot_transport {
      * uid unknown from now on. */
     void (*forget)(moot_wire *wire, uint64_t uid);
 
-    /* What the last call that returned an error met; "" if none did. */
+    /* The story of the last call that returned an error; "" if none did. */
     const char *(*story)(const moot_wire *wire);
 
     /* Ends it, and loses what is not flushed.  May wait for a second at most. */

@@ -76,7 +76,7 @@ void channel_decline(void);
 
 struct channel_hub;
 
-/* What CHANNEL_VARIABLE says of a rank's end; false if that is no socket. */
+/* The value of CHANNEL_VARIABLE of a rank's end; false if that is no socket. */
 enum { CHANNEL_TEXT_BYTES = 48 };
 bool channel_describe(int fd, char text[CHANNEL_TEXT_BYTES]);
 

@@ -225,7 +225,7 @@ static void gathering_end(struct channel_hub *hub)
     all_answer(hub, message);
 }
 
-/* Of those that have gone and will not come the first that went: the others may have
+/* The first that went of those that have gone and will not come: the others may have
  * gone because of it.  NULL: all may come. */
 static const struct hub_peer *missing_find(const struct channel_hub *hub)
 {
@@ -301,7 +301,7 @@ static void peer_read(struct channel_hub *hub, struct hub_peer *peer)
     }
 }
 
-/* It has gone, whether dead or not. */
+/* The rank has gone, whether dead or not. */
 static void peer_cut(struct channel_hub *hub, struct hub_peer *peer,
                      enum channel_why why)
 {

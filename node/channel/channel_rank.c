@@ -342,7 +342,7 @@ uint32_t channel_next_death(struct channel *channel)
 
 /* --- Gatherings ------------------------------------------------------------------- */
 
-/* What is still to be sent: a header, and then the card. */
+/* The rest that is still to be sent: a header, and then the card. */
 struct card_out {
     struct channel_header header;
     const unsigned char *bytes;

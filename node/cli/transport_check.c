@@ -384,7 +384,7 @@ static void run_seat(const struct transport_check *check, const moot_transport *
     _exit(0);
 }
 
-/* What a seat that has ended has to say; true: it ended well. */
+/* The last words of a seat that has ended; true: it ended well. */
 static bool judge_seat(const struct check_card *card, int seat, int status, char *why)
 {
     if (*card->why != '\0') {

@@ -18,7 +18,7 @@
 
 enum { SEATS_MAX = 4, WHY_BYTES = 256 };
 
-/* What a seat tells all. */
+/* A seat's word to all. */
 struct check_card {
     uint64_t uid;
     size_t length;

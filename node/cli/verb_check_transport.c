@@ -59,7 +59,7 @@ static int check_transport_run(int argc, char **argv)
     }
     int good = 0, bad = 0;
     table_print(word, table);
-    /* What does not even open fails all. */
+    /* A transport that does not even open fails all. */
     for (size_t i = 0; i < transport_check_count && (bad == 0 || (!first && good > 0));
          i++) {
         *(run_row(&transport_checks[i], table, options) ? &good : &bad) += 1;

@@ -53,7 +53,7 @@ void signals_take(pid_t child, const sigset_t *before)
     if (!is_ignored(SIGHUP)) { /* nohup(1) */
         handle(SIGHUP);
     }
-    /* Who read our words may go; what is left to do is done all the same. */
+    /* The reader of our words may go; what is left to do is done all the same. */
     (void)signal(SIGPIPE, SIG_IGN);
     sigprocmask(SIG_SETMASK, before, NULL);
 }

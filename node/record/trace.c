@@ -216,7 +216,7 @@ void trace_write_verdict(struct moot *m, struct task *task, int code)
     end(m, &record);
 }
 
-/* Of one wait: more are not told. */
+/* Tasks told of one wait: more are not. */
 enum { FOUND_MAX = 4096 };
 
 /* A task that this rank has not spawned.  A reader sees the others by their spawns. */

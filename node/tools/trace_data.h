@@ -55,7 +55,7 @@ struct trace_event {
     uint64_t value;
     int32_t code;
     const char *text; /* NULL: none */
-    /* Of a WAIT for several: tasks behind the first that the rank has not spawned. */
+    /* A WAIT for several: tasks behind the first that the rank has not spawned. */
     uint32_t *found;
     uint32_t found_count;
 };

@@ -24,8 +24,8 @@ enum {
     TUNE_STEPS_MAX = 40000, /* of all its ranks */
     TUNE_ASKS_LEAST = 16    /* of chairs without the task; fewer say nothing */
 };
-/* Of the results of a run that is replayed with a bandwidth; what is beyond is taken
- * for small. */
+/* Bytes of the results of a run that is replayed with a bandwidth; what is beyond is
+ * taken for small. */
 #define TUNE_BYTES_MAX (UINT64_C(256) << 20)
 
 /* Durations; sorted once all are in. */
@@ -69,7 +69,7 @@ void tune_measures_release(struct tune_measures *measures);
 /* The chair of a task, as far as the trace says or its hash does. */
 uint32_t tune_chair(const struct trace_job *trace, uint32_t task);
 
-/* What the wire carries in a replay: bytes a second of each rank and of each pair of
+/* The wire's rates in a replay: bytes a second of each rank and of each pair of
  * them, as in struct sim_weather; 0: any number. */
 struct tune_wire {
     uint64_t bandwidth, link_bandwidth;

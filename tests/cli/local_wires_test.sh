@@ -53,7 +53,7 @@ for seal in auto off; do
     check "by ucx, $seal" "it went by rings" says '0 by rings, 2 by the wire'
 done
 
-# What every transport promises, of rings and ucx, and of ucx alone.
+# The suite of all transports, of rings and ucx, and of ucx alone.
 for plain in "" plain; do
     # shellcheck disable=SC2086 # words are meant to split
     run 1 3 "$build/tests/conformance/transport_test" carrier ucx $plain # opens no moot

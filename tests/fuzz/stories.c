@@ -15,7 +15,8 @@ enum { STREAM_STORIES = 601, STORY_BYTES_MAX = 3000 };
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-/* Of any length, since a long one goes further, and a short one is let finish early. */
+/* Stories of any length, since a long one goes further, and a short one is let finish
+ * early. */
 static void tell_drawn(uint64_t seed)
 {
     unsigned char story[STORY_BYTES_MAX];

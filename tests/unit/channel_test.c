@@ -33,7 +33,7 @@ struct job {
     int ends[RANKS_MAX]; /* the launcher's, which are the hub's */
 };
 
-/* What a rank does, which returns its exit status; a rank of 0 is well. */
+/* A rank's part, which returns its exit status; a rank of 0 is well. */
 typedef int (*rank_main)(uint32_t rank, int fd);
 
 static void sleep_ms(long ms)

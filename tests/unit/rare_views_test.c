@@ -108,7 +108,7 @@ static uint32_t chair_among(const moot_hash *hash, uint64_t members)
     return placement_chair(hash, &set, NULL);
 }
 
-/* Of six ranks three decide, and hear alone that the heir is ready: the leaver, which
+/* Three of six ranks decide, and hear alone that the heir is ready: the leaver, which
  * does not, would leave it what it has made. */
 static void who_is_ready_takes_no_result(void **state)
 {

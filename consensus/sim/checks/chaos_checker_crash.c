@@ -189,7 +189,7 @@ void storm_bring_suspects(struct storm_checker *checker, uint32_t rank)
     }
 }
 
-/* Who has settled in a small view has all its members' reports. */
+/* A rank that has settled in a small view has all its members' reports. */
 void storm_owe_suspects(struct storm_checker *checker, const struct sight *sight)
 {
     const struct rankset *members = &storm_view_at(checker, sight->rank)->members;

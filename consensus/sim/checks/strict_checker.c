@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What a rank has spawned in a lane, in its order. */
+/* The tasks that a rank has spawned in a lane, in its order. */
 struct seen_roll {
     uint32_t *tasks;
     uint64_t count, room;
@@ -142,8 +142,8 @@ static struct seen_roll *spawned_by(const struct strict_checker *checker, uint32
     return &checker->spawned[(size_t)rank * checker->program->lane_count + lane];
 }
 
-/* Who is said to spawn nothing there does not, until it is told itself, or has entered
- * another view, in which what was lost is made again. */
+/* A rank that is said to spawn nothing there does not, until it is told itself, or has
+ * entered another view, in which what was lost is made again. */
 static void check_claims(const struct strict_checker *checker, struct sim *sim,
                          const struct sight *sight)
 {

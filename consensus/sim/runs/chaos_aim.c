@@ -71,7 +71,7 @@ static void aim_cause(struct random *random, const struct storm_scale *scale,
     rule->lasts_ns = dies ? PLAN_FOREVER : rule->lasts_ns;
 }
 
-/* Who waits for its turn does not hear in time that another has begun. */
+/* A proposer that waits for its turn does not hear in time that another has begun. */
 static void aim_delays(struct random *random, const struct storm_scale *scale,
                        struct plan *plan)
 {

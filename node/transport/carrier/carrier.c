@@ -37,8 +37,8 @@ static int carrier_poll(struct transport *base,
     return x->failed ? x->failed : exchange_report(x, receiver, frames);
 }
 
-/* What a link has sent and not been told of may be lost on its way.  But a peer tells
- * of it only as long as it polls, so that is for the last words to wait for. */
+/* Frames that a link has sent and not been told of may be lost on its way.  But a peer
+ * tells of it only as long as it polls, so that is for the last words to wait for. */
 static bool carrier_flushed(const struct transport *base)
 {
     const struct carrier *c = (const struct carrier *)base;
@@ -161,7 +161,7 @@ struct joining {
     size_t story_size;
 };
 
-/* What a rank tells the others of itself; an address and a blob follow. */
+/* The card by which a rank tells the others of itself; an address and a blob follow. */
 struct card_head {
     uint64_t wire_version;
     uint64_t failed; /* a code of MOOT_ERR_*, negated; its story follows, and no more */
@@ -292,8 +292,9 @@ static int take_cards(const struct joining *o)
 }
 
 /* Whether all ranks have it; all learn that. */
-static int all_have(const struct joining *o, bool *have)
+static int all_have(const void *context, bool *have)
 {
+    const struct joining *o = context;
     struct channel_card *all = NULL;
     const char mine = (char)*have;
     const int code = channel_gather(o->c->channel, &mine, sizeof(mine), &all, o->story,
@@ -305,27 +306,12 @@ static int all_have(const struct joining *o, bool *have)
     return code;
 }
 
-/* Rings on every host, or on none; and boards where they can be had. */
+/* Memory of this host: rings and boards. */
 static int open_memory(const struct joining *o)
 {
-    struct host_rings *rings = &o->c->exchange.rings;
-    struct host_memory *boards = &o->c->boards;
-    const size_t size = (size_t)TRANSPORT_BOARD_BYTES * host_ranks(o->group);
-    bool have = host_rings_make(rings, o->group);
-    if (!host_memory_make(boards, o->group, "moot-boards", size)) {
-        host_memory_close(boards); /* so that nobody finds it */
-    }
-    int code = all_have(o, &have);
-    if (host_memory_map(boards, o->group)) {
-        host_boards_find(boards, o->group);
-    }
-    have = have && host_rings_map(rings, o->group);
-    code = code == MOOT_OK ? all_have(o, &have) : code;
-    host_memory_hide(boards);
-    host_rings_hide(rings);
-    if (!have) {
-        host_rings_close(rings);
-    }
+    struct carrier *self = o->c;
+    const int code =
+        host_share(&self->exchange.rings, &self->boards, o->group, all_have, o);
     return code;
 }
 

@@ -9,7 +9,7 @@
 #include "node/transport/carrier/seal.h"
 #include "node/transport/exchange.h"
 
-/* What stands before a piece's bytes, on rings and on the wire alike.  Ranks of a job
+/* The head before a piece's bytes, on rings and on the wire alike.  Ranks of a job
  * have one byte order and one library version: the opening sees to that. */
 enum piece_word {
     PIECE_FRAME = 1, /* of a frame of `total` bytes */
@@ -23,7 +23,7 @@ struct piece_head {
     uint32_t size; /* of the bytes that follow */
 };
 
-/* What stands before that on the wire: zeros where the wire is RELIABLE. */
+/* The words before that on the wire: zeros where the wire is RELIABLE. */
 struct link_head {
     uint64_t sequence, ack;
 };
@@ -97,7 +97,8 @@ bool far_has_room(struct carrier *c, struct carrier_peer *p);
 /* Sends one; false: it could not be taken, and is to be tried again later. */
 bool far_send(struct carrier *c, struct carrier_peer *p, const struct piece_head *head,
               const void *bytes);
-/* What the link wants, and what the wire had no room for.  True: nothing is left. */
+/* Sends what the link wants, and what the wire had no room for.  True: nothing is left.
+ */
 bool far_drive(struct carrier *c, struct carrier_peer *p);
 /* Nothing that was sent is still here, or unacknowledged. */
 bool far_is_flushed(const struct carrier_peer *p);

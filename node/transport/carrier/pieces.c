@@ -128,7 +128,7 @@ static size_t send_part(struct carrier *c, struct carrier_peer *p, enum line whi
     return sizeof(head) + size;
 }
 
-/* What this peer has to be sent, as far as there is room.  True: nothing is left. */
+/* Sends what this peer is to have, as far as there is room.  True: nothing is left. */
 static bool drive(struct carrier *c, struct carrier_peer *p)
 {
     size_t sent = 0;

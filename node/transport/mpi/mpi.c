@@ -581,8 +581,9 @@ static int share_blob(const struct opening *o, const void *blob, size_t blob_siz
                  "MPI_Bcast");
 }
 
-static int all_have(const struct opening *o, bool *have)
+static int all_have(const void *context, bool *have)
 {
+    const struct opening *o = context;
     int least = *have;
     const int code =
         check(o, MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, o->t->comm),
@@ -591,28 +592,13 @@ static int all_have(const struct opening *o, bool *have)
     return code;
 }
 
-/* Rings on every host, or on none; and boards where they can be had. */
+/* Memory of this host: rings and boards. */
 static int open_memory(const struct opening *o)
 {
-    struct host_rings *rings = &o->t->exchange.rings;
-    struct host_memory *boards = &o->t->boards;
-    const size_t size = (size_t)TRANSPORT_BOARD_BYTES * host_ranks(o->group);
-    bool have = host_rings_make(rings, o->group);
-    if (!host_memory_make(boards, o->group, "moot-boards", size)) {
-        host_memory_close(boards); /* so that nobody finds it */
-    }
-    int code = all_have(o, &have);
-    if (host_memory_map(boards, o->group)) {
-        host_boards_find(boards, o->group);
-    }
-    have = have && host_rings_map(rings, o->group);
-    code = code == MOOT_OK ? all_have(o, &have) : code;
-    host_memory_hide(boards);
-    host_rings_hide(rings);
-    if (!have) {
-        host_rings_close(rings);
-    }
-    o->t->far = rings->count + 1 < o->group->size;
+    struct mpi_transport *self = o->t;
+    const int code =
+        host_share(&self->exchange.rings, &self->boards, o->group, all_have, o);
+    self->far = self->exchange.rings.count + 1 < o->group->size;
     return code;
 }
 

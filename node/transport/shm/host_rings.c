@@ -87,3 +87,28 @@ void host_rings_close(struct host_rings *rings)
     free(rings->index);
     *rings = (struct host_rings){.count = 0};
 }
+
+/* --- With boards ------------------------------------------------------------------ */
+
+int host_share(struct host_rings *rings, struct host_memory *boards,
+               struct transport_group *group,
+               int (*all_have)(const void *context, bool *have), const void *context)
+{
+    const size_t size = (size_t)TRANSPORT_BOARD_BYTES * host_ranks(group);
+    bool have = host_rings_make(rings, group);
+    if (!host_memory_make(boards, group, "moot-boards", size)) {
+        host_memory_close(boards); /* so that nobody finds it */
+    }
+    int code = all_have(context, &have);
+    if (host_memory_map(boards, group)) {
+        host_boards_find(boards, group);
+    }
+    have = have && host_rings_map(rings, group);
+    code = code == MOOT_OK ? all_have(context, &have) : code;
+    host_memory_hide(boards);
+    host_rings_hide(rings);
+    if (!have) {
+        host_rings_close(rings);
+    }
+    return code;
+}

@@ -37,6 +37,13 @@ bool host_rings_make(struct host_rings *rings, const struct transport_group *gro
 bool host_rings_map(struct host_rings *rings, const struct transport_group *group);
 void host_rings_hide(struct host_rings *rings);
 
+/* These steps and those of the boards' memory, with the meetings between them: rings on
+ * every host, or on none; and boards where they can be had.  `all_have` makes of *have
+ * whether all ranks have it, and is collective; its errors are returned. */
+int host_share(struct host_rings *rings, struct host_memory *boards,
+               struct transport_group *group,
+               int (*all_have)(const void *context, bool *have), const void *context);
+
 /* Accepts zero, and what got half-way. */
 void host_rings_close(struct host_rings *rings);
 

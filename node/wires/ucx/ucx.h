@@ -35,8 +35,8 @@
 
 enum {
     UCX_FRAME_BYTES_MAX = 256 << 10,
-    /* What one link holds that UCX has not taken: a peer that stands still fills no
-     * memory. */
+    /* Bounds of what one link holds that UCX has not taken: a peer that stands still
+     * fills no memory. */
     UCX_LINK_SENDS_MAX = 256,
     UCX_LINK_BYTES_MAX = 4 << 20,
     UCX_STORY_BYTES = 256
@@ -113,7 +113,7 @@ int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size);
 /* Closes it, now or when poll() ends. */
 void ucx_link_doom(struct ucx_link *link);
 
-/* What UCX has no more. */
+/* Frees what UCX has no more. */
 void ucx_link_free(struct ucx_link *link);
 
 /* Closes doomed links, tells who is unreachable, frees what is closed.  Outside of
