@@ -8,9 +8,10 @@
 #   make PROFILE=1    the same, compiled by counts of the library's own work: twice
 #   make install DESTDIR= PREFIX=/usr/local | uninstall
 #   make deps | deps-check      the Debian packages to build with, and to test with
-#   make tests | layers | lint | mutants | coverage | fuzz T=60 | chaos T=10m | soak | scale |
+#   make tests | layers | lint | mutants | coverage | fuzz T=60 | chaos T=10m | fleet | soak | scale |
 #        model M=quick | virtual SEEDS=1..20000
-#   make bench-quick | bench    METG beside hand-written MPI; bench-costs | bench-micro |
+#   make bench-quick | bench    METG beside hand-written MPI; bench-costs | bench-wires |
+#                               bench-hosts | bench-attack | bench-crowd | bench-micro |
 #                               bench-long | bench-others | bench-profile
 #   make doc          the documents and the manual as HTML, in BUILD/doc
 #   make clean
@@ -24,7 +25,7 @@
 #            of it: small tasks take less time, the build three times as long, and no two
 #            builds are the same)
 #            AS_IT_IS=1 (what is there was made with other flags, and that is to be so)
-#            WITHOUT=ucx (the transport of that name is left out)
+#            WITHOUT=ucx,zmq (what needs the library of that name is left out)
 #            JOBS=(cores)  TESTS="unit mpi ..." (what check runs; see tests/run.sh)
 
 PREFIX ?= /usr/local
@@ -88,20 +89,27 @@ LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lm
 # The rooms of the tree, lowest first; tests/tidy/rooms.txt says which may use which.
 BASE_ROOMS := hashing/base hashing/blake2b hashing proto
 CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim termination meeting \
-  membership step link)
-NODE_ROOMS := $(addprefix node/,config context channel transport transport/carrier transport/mpi transport/shm transport/inproc \
-  transport/host store tasks engine record members faults schedule explain spawn compose service api)
+  membership step link route)
+NODE_ROOMS := $(addprefix node/,config context channel wires/stream wires/tcp transport transport/carrier transport/mpi transport/shm transport/inproc \
+  transport/host store tasks engine record members session faults schedule explain spawn compose service api)
 WIRE_ROOMS := node/wires/ucx
 SIM_ROOMS := $(addprefix consensus/sim/,engine programs checks runs)
 TOOL_ROOMS := node/tools
-CLI_ROOMS := node/launch node/cli
+CLI_ROOMS := node/launchers node/launch node/agent node/cli
 sources = $(wildcard $(addsuffix /*.c,$(1)))
 
 LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) $(NODE_ROOMS))
 SIM_SRC := $(call sources,$(SIM_ROOMS))
 TOOL_SRC := $(call sources,$(TOOL_ROOMS))
 CLI_SRC := $(call sources,$(CLI_ROOMS))
-EXAMPLE_SRC := $(wildcard deploy/examples/*.c deploy/examples/tutorial/*.c)
+# Transports and launchers of one's own are shared objects, the other examples programs.
+# Parts made of ZeroMQ are built where that is installed.
+ZMQ_HEADER := $(if $(filter zmq,$(subst $(comma), ,$(WITHOUT))),,\
+  $(firstword $(wildcard /usr/include/zmq.h /usr/local/include/zmq.h)))
+NO_ZMQ_SRC := $(if $(ZMQ_HEADER),,deploy/examples/transport_zmq.c deploy/examples/zmq_broker.c)
+EXAMPLE_SO_SRC := $(filter-out $(NO_ZMQ_SRC),$(wildcard deploy/examples/launcher_*.c deploy/examples/transport_*.c))
+EXAMPLE_SRC := $(filter-out $(EXAMPLE_SO_SRC) $(NO_ZMQ_SRC),\
+  $(wildcard deploy/examples/*.c deploy/examples/tutorial/*.c))
 SCRIPTS := $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.sh) .ci/run
 MAN := $(wildcard deploy/man/*.[1-9])
 UNIT_SRC := $(wildcard tests/unit/*_test.c)
@@ -111,8 +119,8 @@ MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c \
-  beside.c kit.c micro_codec.c micro_core.c micro_spawn.c)
-BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c tests/bench/starpu.c,\
+  beside.c kit.c ways.c micro_codec.c micro_core.c micro_spawn.c)
+BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c tests/bench/starpu.c tests/bench/wires_ucx.c,\
   $(wildcard tests/bench/*.c))
 
 GEN_C := $(BUILD)/gen/moot.pb-c.c
@@ -121,13 +129,15 @@ SIM_OBJ := $(SIM_SRC:%.c=$(BUILD)/%.o)
 TOOL_OBJ := $(TOOL_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/report_page.o
 EXAMPLES := $(addprefix $(BUILD)/examples/,$(notdir $(EXAMPLE_SRC:.c=)))
+EXAMPLE_OBJECTS := $(EXAMPLE_SO_SRC:deploy/examples/%.c=$(BUILD)/examples/%.so)
 UNIT_TESTS := $(UNIT_SRC:%.c=$(BUILD)/%)
 CONFORMANCE_TESTS := $(CONFORMANCE_SRC:%.c=$(BUILD)/%)
 SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
-HEADERS := $(addprefix node/api/,moot.h moot_mpi.h moot_data.h moot_queue.h moot_transport.h moot_watch.h) \
+HEADERS := $(addprefix node/api/,moot.h moot_mpi.h moot_data.h moot_launcher.h moot_queue.h moot_session.h moot_stream.h \
+  moot_transport.h moot_watch.h) \
   proto/moot_error.h hashing/moot_hash.h
 
 USER_HEADERS := $(addprefix $(BUILD)/include/,$(notdir $(HEADERS)))
@@ -142,7 +152,7 @@ MAKEFLAGS += -j$(JOBS)
 endif
 
 .PHONY: all
-all: $(BUILD)/libmoot.a $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/moot $(USER_HEADERS) $(EXAMPLES) wires
+all: $(BUILD)/libmoot.a $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/moot $(USER_HEADERS) $(EXAMPLES) $(EXAMPLE_OBJECTS) wires
 
 # --- How it is built ----------------------------------------------------------------
 
@@ -203,9 +213,9 @@ $(FAULTY_SRC:%.c=$(BUILD)/%.o): $(BUILD)/%.o: $(FAULTY)/%.c $(FLAGS_FILE) | $(GE
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 $(FAULTY)/fault_on.o: $(FAULTY)/fault_on.c $(FLAGS_FILE)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
-# It has the link's source in it.
-$(BUILD)/tests/unit/link_test.o: CFLAGS_ALL += -iquote $(FAULTY)
-$(BUILD)/tests/unit/link_test.o: | $(FAULTY)/woven
+# They have the link's and the route's source in them.
+$(BUILD)/tests/unit/link_test.o $(BUILD)/tests/unit/ways_test.o: CFLAGS_ALL += -iquote $(FAULTY)
+$(BUILD)/tests/unit/link_test.o $(BUILD)/tests/unit/ways_test.o: | $(FAULTY)/woven
 endif
 
 # Its objects hold what the linker optimises beside their code; whoever links the archive
@@ -275,18 +285,40 @@ define BUILD_EXAMPLE
 @mkdir -p $(@D)
 $(CC) -std=c11 $(OPTIMISE) $(PATHS) $(WARNINGS) $(if $(DEVELOPER),-Werror) $(LDFLAGS_ALL) \
   -I$(BUILD)/include $(MPI_CFLAGS) -MMD -MP $< -o $@ \
-  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $(MPI_LIBS) -lm
+  -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $(MPI_LIBS) -lm $(EXAMPLE_LIBS)
 endef
 $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION) $(USER_HEADERS)
 	$(BUILD_EXAMPLE)
 $(BUILD)/examples/%: deploy/examples/tutorial/%.c $(BUILD)/libmoot.so.$(SOVERSION) $(USER_HEADERS)
 	$(BUILD_EXAMPLE)
 
+$(BUILD)/examples/transport_%.so: deploy/examples/transport_%.c $(BUILD)/libmoot.so.$(SOVERSION) $(USER_HEADERS)
+	$(BUILD_EXAMPLE) -shared -fPIC
+$(BUILD)/examples/zmq_broker $(BUILD)/examples/transport_zmq.so: EXAMPLE_LIBS := -lzmq
+
+# Launchers need nothing of moot but its headers.
+$(BUILD)/examples/%.so: deploy/examples/%.c $(USER_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -shared -fPIC $(OPTIMISE) $(PATHS) $(WARNINGS) $(if $(DEVELOPER),-Werror) $(LDFLAGS_ALL) \
+	  -I$(BUILD)/include -MMD -MP $< -o $@
+
 # To be linted they are compiled as parts of the tree are.
-$(EXAMPLE_SRC:%.c=$(BUILD)/%.o): CFLAGS_ALL += -I$(BUILD)/include
-$(EXAMPLE_SRC:%.c=$(BUILD)/%.o): $(USER_HEADERS)
+EXAMPLE_ALL_SRC := $(EXAMPLE_SRC) $(EXAMPLE_SO_SRC)
+$(EXAMPLE_ALL_SRC:%.c=$(BUILD)/%.o): CFLAGS_ALL += -I$(BUILD)/include
+$(EXAMPLE_ALL_SRC:%.c=$(BUILD)/%.o): $(USER_HEADERS)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libmoottools.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
+
+# Launchers and agents are the command's.
+$(BUILD)/tests/unit/launchers_test: $(BUILD)/tests/unit/launchers_test.o \
+  $(patsubst %.c,$(BUILD)/%.o,$(call sources,node/launchers)) $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
+$(BUILD)/tests/unit/agent_stream_test: $(BUILD)/tests/unit/agent_stream_test.o \
+  $(BUILD)/node/launch/agent_stream.o $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
+$(BUILD)/tests/unit/crew_test: $(BUILD)/tests/unit/crew_test.o \
+  $(BUILD)/node/launch/relay.o $(BUILD)/node/launch/signals.o $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 
 # These fail the library's n-th allocation (tests/unit/failing_alloc.h, or their own).
@@ -333,7 +365,7 @@ $(BUILD)/libbench.a: $(BENCH_PART_SRC:%.c=$(BUILD)/%.o)
 
 # What is measured is the library that programs link; the archive brings what a harness
 # asks of hashing/ (which rank has a task) and nothing that is measured.
-$(filter-out %/micro,$(BENCHES)) $(BUILD)/tests/bench/starpu: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a \
+$(filter-out %/micro,$(BENCHES)) $(BUILD)/tests/bench/starpu $(BUILD)/tests/bench/wires_ucx: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a \
   $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(BUILD)/libbench.a -L$(BUILD) -l:libmoot.so.$(SOVERSION) \
 	  $(BUILD)/libmoot.a -Wl,-rpath,'$$ORIGIN/../..' $(LIBS)
@@ -341,6 +373,10 @@ $(filter-out %/micro,$(BENCHES)) $(BUILD)/tests/bench/starpu: $(BUILD)/%: $(BUIL
 # Another runtime beside it, where that is installed (bench-others).
 $(BUILD)/tests/bench/starpu.o: CFLAGS_ALL += $(patsubst -I%,-isystem %,$(shell pkg-config --cflags starpu-1.3))
 $(BUILD)/tests/bench/starpu: LIBS += $(shell pkg-config --libs starpu-1.3)
+
+# UCX by itself, beside the transport over it (bench-wires).
+$(BUILD)/tests/bench/wires_ucx: LIBS += -lucp -lucs
+BENCH_UCX := $(if $(UCX_HEADER),$(BUILD)/tests/bench/wires_ucx)
 
 # What train.sh runs.
 .PHONY: trained
@@ -357,9 +393,11 @@ $(BUILD)/tests/bench/micro: $(BUILD)/tests/bench/micro.o $(BUILD)/libbench.a $(L
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) consensus/sim/programs) \
   $(wildcard node/config/*.c) \
-  $(addprefix node/explain/,snapshot_read.c job_snapshot.c diagnosis.c stall.c stall_cause.c \
+  $(addprefix node/explain/,snapshot_read.c job_snapshot.c diagnosis.c stall.c stall_cause.c stall_hosts.c \
   overrun.c) \
-  $(addprefix node/tools/,state_text.c state_json.c json.c)
+  $(addprefix node/tools/,state_text.c state_json.c json.c) \
+  $(addprefix node/transport/,exchange.c exchange_rings.c transfer.c hello.c transport.c) \
+  $(filter-out %/carrier.c %/cards.c,$(call sources,$(addprefix node/transport/,carrier shm host)))
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \
   -fno-sanitize-recover=all -I. -I$(BUILD)/gen
@@ -392,9 +430,9 @@ AGAIN = $(MAKE) --no-print-directory -j$(JOBS)
 
 # Debian 12's names.  A second make then sees what the packages brought.
 PACKAGES := gcc make libopenmpi-dev openmpi-bin libsodium-dev protobuf-compiler \
-  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev libucx-dev pkg-config
+  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev libucx-dev libzmq3-dev pkg-config
 PACKAGES_CHECK := g++ clang clang-format-15 clang-tidy libclang-rt-14-dev shellcheck mandoc binutils \
-  python3 iproute2
+  python3 iproute2 nftables openssh-client openssh-server munge slurm-wlm
 
 .PHONY: deps deps-check run
 deps:
@@ -415,7 +453,7 @@ TESTS ?= layers lint man unit conformance sim explore virtual mutants fuzz mpi c
 TESTS_FAST := lint-fast seeds layers conformance unit cli-fast
 
 .PHONY: tests tests-fast check check-fast soak fuzz layers
-tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHES) \
+tests: all $(UNIT_TESTS) $(CONFORMANCE_TESTS) $(SIM_TESTS) $(MPI_TESTS) $(BENCHES) $(BENCH_UCX) \
   $(BUILD)/tests/explore/explore $(BUILD)/tests/virtual/virtual \
   $(BUILD)/tests/bench/slow_clock.so
 
@@ -440,9 +478,15 @@ chaos: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests
 	@BUILD=$(CHECK_BUILD) sh tests/cli/chaos_test.sh --for $(T)
 
+# Jobs on hosts of namespaces by ssh: many moments of a host's death, many cuts, routes.
+.PHONY: fleet
+fleet: deps-check
+	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) tests
+	@BUILD=$(CHECK_BUILD) sh tests/cli/fleet.sh
+
 # Tests of the core on the bench.
 CORE_UNITS := asking cancel core core_memory crash deserted drop drop_round drop_view keeper leave link \
-  lost lot meeting quiet rare rare_asks rare_views refusal scope silence spread strict stub timers verdict view view_rules
+  lost lot meeting quiet rare referral rare_asks rare_views refusal scope silence spread strict stub timers verdict view view_rules
 
 # Which arms of the core's conditions the simulator, its storms and the explorer reach, in a
 # build that counts them; M=full takes an hour.
@@ -485,14 +529,15 @@ mutants: deps-check
 # that deploy/doc/SCALING.md shows is made anew, and written into it.
 .PHONY: scale
 scale:
-	@$(AGAIN) -s $(BUILD)/moot $(addprefix $(BUILD)/tests/sim/,scale_test scale_view_test adapt_test)
+	@$(AGAIN) -s $(BUILD)/moot $(addprefix $(BUILD)/tests/sim/,scale_test scale_view_test ends_test adapt_test)
 	$(if $(DOC),deploy/doc/rerun.py $(BUILD) deploy/doc/SCALING.md,$(BUILD)/tests/sim/scale_test --table)
 	$(if $(DOC),,$(BUILD)/tests/sim/scale_view_test --table)
 
 # Speed, as ratios to what is written by hand; wants a machine that does nothing else.
-.PHONY: bench bench-quick bench-costs bench-micro bench-long
-bench bench-quick bench-costs bench-micro bench-long: deps
-	@$(AGAIN) -s $(BENCHES)
+BENCH_PARTS := $(addprefix bench-,quick costs wires hosts attack crowd micro long)
+.PHONY: bench $(BENCH_PARTS)
+bench $(BENCH_PARTS): deps
+	@$(AGAIN) -s all $(BENCHES) $(BENCH_UCX) $(BUILD)/tests/mpi/steady
 	@tests/bench/run.sh $(BUILD) $(or $(patsubst bench-%,%,$(filter bench-%,$@)),all)
 
 # Beside another runtime, from Debian's package of it.
@@ -528,6 +573,14 @@ virtual: deps-check
 	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) $(CHECK_BUILD)/tests/virtual/virtual
 	$(CHECK_BUILD)/tests/virtual/virtual --seeds $(SEEDS)
 
+# Storms on hosts, likewise, each seed on several numbers of ranks.
+.PHONY: hosts
+hosts: deps-check
+	@$(AGAIN) -s DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD) $(CHECK_BUILD)/moot
+	for ranks in 4 6 8 12; do \
+	  $(CHECK_BUILD)/moot sim --ranks $$ranks --hosts drawn --seeds $(SEEDS) || exit; \
+	done
+
 layers: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ)
 	tests/tidy/layers.py $(BUILD)
 	tests/tidy/layers_test.py
@@ -540,7 +593,7 @@ doc:
 
 # --- How it should look -------------------------------------------------------------
 
-LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(TOOL_SRC) $(CLI_SRC) $(EXAMPLE_SRC) $(if $(UCX_HEADER),$(call sources,$(WIRE_ROOMS)))
+LINT_SRC := $(LIB_SRC) $(SIM_SRC) $(TOOL_SRC) $(CLI_SRC) $(EXAMPLE_ALL_SRC) $(if $(UCX_HEADER),$(call sources,$(WIRE_ROOMS)))
 ALL_ROOMS := $(BASE_ROOMS) $(CORE_ROOMS) consensus $(SIM_ROOMS) $(NODE_ROOMS) $(WIRE_ROOMS) $(TOOL_ROOMS) $(CLI_ROOMS)
 FORMAT_SRC := $(wildcard $(addsuffix /*.[ch],$(ALL_ROOMS)) tests/*/*.[ch] tests/*/*/*.[ch] deploy/examples/*.[ch] deploy/examples/*/*.[ch])
 
@@ -581,7 +634,7 @@ MANDIR = $(DESTDIR)$(PREFIX)/share/man
 BASHDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSHDIR = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 DOCS := README.md CHANGELOG.md CITATION.cff LICENSE consensus/PROTOCOL.md $(wildcard deploy/doc/*.md)
-EXAMPLE_FILES := $(wildcard deploy/examples/*.* deploy/examples/tutorial/*)
+EXAMPLE_FILES := $(wildcard deploy/examples/*.* deploy/examples/tutorial/*) deploy/slurm/moot.sbatch
 # Where the loader does not look by itself, or not before ldconfig, programs say where.
 PC_RPATH = $(if $(filter-out /usr,$(PREFIX)),-Wl$(comma)-rpath$(comma)$${libdir})
 
@@ -601,7 +654,7 @@ install: all
 	  -e 's,@MPI_LIBS@,$(MPI_LIBS),' -e 's| *@RPATH@|$(PC_RPATH:%= %)|' deploy/moot.pc.in >$(LIBDIR)/pkgconfig/moot.pc
 	$(BUILD)/moot completion bash >$(BASHDIR)/moot
 	$(BUILD)/moot completion zsh >$(ZSHDIR)/_moot
-	$(INSTALL) -m 755 $(EXAMPLES) $(LIBEXECDIR)
+	$(INSTALL) -m 755 $(EXAMPLES) $(EXAMPLE_OBJECTS) $(LIBEXECDIR)
 	$(INSTALL) -m 644 $(EXAMPLE_FILES) $(DOCDIR)/examples
 	$(INSTALL) -m 644 $(wildcard $(DOCS)) $(DOCDIR)
 	deploy/man/install.sh $(MANDIR) $(MAN)

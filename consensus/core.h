@@ -48,8 +48,12 @@ struct core_options {
     uint64_t vote_timeout_ns;  /* T_vote; CORE_NEVER: evidence alone */
     uint64_t ask_delay_ns;     /* idle time before a motion for what should be pushed */
     uint64_t gossip_period_ns; /* shortest time between two partial announcements */
-    uint32_t direct_max; /* up to so many members everyone speaks with everyone; 0: 64;
-                            alike on every rank */
+    uint32_t tree_fanout; /* so many are sent a large result's bytes by one rank, others
+                             are referred to these (T11); 0: all by its owner */
+    uint64_t part_bytes;  /* results that are larger go in such parts, or fewer; 0:
+LIMIT_PART_BYTES; alike on every rank */
+    uint32_t direct_max;  /* up to so many members everyone speaks with everyone; 0: 64;
+                              alike on every rank */
     /* Failure detection and views; heartbeat_ns 0 or CORE_NEVER: membership is fixed.
      */
     uint64_t heartbeat_ns;   /* T_hb */
@@ -102,6 +106,9 @@ struct core_options {
  * CORE_SUSPECT_FACTOR_MAX of it.  The vote timeout begins as never. */
 enum { CORE_ADAPT_ASK = 1, CORE_ADAPT_VOTE = 2, CORE_ADAPT_SUSPECT = 4 };
 enum { CORE_ASK_FACTOR_MAX = 64, CORE_SUSPECT_FACTOR_MAX = 4 };
+
+/* The value of options.tree_fanout, if nobody says otherwise. */
+enum { CORE_TREE_FANOUT = 4 };
 
 enum { CORE_PAGES_BYTES = 2 << 20 };
 
@@ -229,16 +236,19 @@ enum core_output_type {
                       said */
     CORE_OUT_RUN,  /* run it and answer with CORE_EV_DONE; its inputs are all there (or
                       failed: then DONE carries the error of the first that did) */
-    CORE_OUT_CANCEL,  /* if it has not started: end it with MOOT_ERR_CANCELLED; else it
-                         may be told */
-    CORE_OUT_RESULT,  /* a result is accepted: keep it; its bytes are in the event just
-                         received, unless it is kept BARE */
-    CORE_OUT_DONE,    /* this rank's waits for it end: the result is known here (and its
-                         bytes are here, if `data`).  Lanes and tasks that this, or a
-                         VERDICT, releases are told to be running (LANE, TASK_WAIT)
-                         before time passes, whenever their threads wake: a rank must
-                         not look quiet while one of its lanes is about to go on */
-    CORE_OUT_VERDICT, /* this rank's waits for it end with `code` */
+    CORE_OUT_CANCEL, /* if it has not started: end it with MOOT_ERR_CANCELLED; else it
+                        may be told */
+    CORE_OUT_RESULT, /* a result is accepted: keep it; its bytes are in the event just
+                        received, unless it is kept BARE */
+    CORE_OUT_PART, /* a part of a result is accepted, whose bytes are in the event just
+                      received: keep it beside those before; the first begins anew,
+                      and with the last comes CORE_OUT_RESULT in its place */
+    CORE_OUT_DONE, /* this rank's waits for it end: the result is known here (and its
+                      bytes are here, if `data`).  Lanes and tasks that this, or a
+                      VERDICT, releases are told to be running (LANE, TASK_WAIT)
+                      before time passes, whenever their threads wake: a rank must
+                      not look quiet while one of its lanes is about to go on */
+    CORE_OUT_VERDICT,  /* this rank's waits for it end with `code` */
     CORE_OUT_DIVERGED, /* strict: the message says how; every wait ends, no more spawns
                         */
     CORE_OUT_MET,      /* the meeting to which the program has come is over: all members
@@ -312,9 +322,9 @@ struct core_output {
         struct {
             uint32_t by;
         } cancel;
-        struct message_result result; /* RESULT: as it is kept: the event's own, or,
-                                         of one that came before this rank entered its
-                                         epoch, an offer without bytes */
+        struct message_result result; /* PART; RESULT: as it is kept: the event's own,
+                                         or, of one that came before this rank entered
+                                         its epoch, an offer without bytes */
         struct {
             bool data;
         } done;
@@ -337,6 +347,7 @@ struct core_output {
         struct {
             uint64_t epoch;
             const struct rankset *members;
+            const struct rankset *left; /* who left in good order, ever */
         } view;
         struct {
             bool have;

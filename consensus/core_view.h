@@ -102,6 +102,10 @@ bool core_task_look(struct core *core, const moot_hash *hash,
                     struct core_task_view *out);
 void core_task_view_release(struct core_task_view *view);
 
+/* The rank has handed over all that it had and starts nothing more: it leaves, or has
+ * left. */
+bool core_is_ready_to_go(const struct core *core, uint32_t rank);
+
 /* A peer, by what it said last. */
 struct core_peer_view {
     uint64_t heard_ns;          /* when; 0: nothing yet */
@@ -109,6 +113,15 @@ struct core_peer_view {
     moot_hash waits_for;        /* if state.waiting */
 };
 bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out);
+
+/* Where this rank stands in the tree over the members of a view of many (direct_max);
+ * false: there is none. */
+enum { CORE_TREE_ARITY = 4 };
+struct core_tree_view {
+    uint32_t parent; /* PLACEMENT_NOBODY: this is the root */
+    uint32_t child_count, children[CORE_TREE_ARITY];
+};
+bool core_tree_look(const struct core *core, struct core_tree_view *out);
 
 /* The timers as they are now, and what they follow.  Those that concern a peer are of
  * the peer `rank`; CORE_NEVER: it never ends, or there is no failure detection. */
@@ -176,6 +189,8 @@ struct core_stats {
     uint64_t crashed; /* tasks that this rank, as their chair, ended with CRASHED */
     uint64_t returned, handed_over; /* leaving: tasks not started; results */
     uint64_t sent[MESSAGE_TYPE_END], received[MESSAGE_TYPE_END];
+    uint64_t results_relayed; /* bytes of others' results, to who was referred here */
+    uint64_t referred; /* askers that this rank, as an owner, has sent to others */
     uint64_t results_dropped; /* a second copy, or nobody wanted it */
     uint64_t refused;         /* messages that Rule E or a check turned away */
     uint64_t violations;      /* a peer broke an invariant (I1, I6) */

@@ -25,6 +25,8 @@
     X(NORETEST, "a chair that becomes blocked does not look at its undecided keys")    \
     X(LATEMUTE, "who registers what it waits for does not tell the chair")             \
     X(NOSEEK, "a chair that knows no holder seeks none")                               \
+    X(SEEKALL, "a chair that a holder has told the candidates seeks among all")        \
+    X(SEEKFEW, "a chair that has heard of no holder seeks among the candidates")       \
     X(NOREFER, "a finder keeps the candidates to itself")                              \
     X(NOSWEEP, "nobody tells a closed chair of tasks that no one waits for")           \
     X(FORGETASKERS, "a decision does not name the askers")                             \
@@ -123,7 +125,14 @@
     X(MEETKEPT, "an outcome that others bring is not passed on")                       \
     X(MEETLATE, "who comes to a meeting that is over is not told so")                  \
     X(MEETMIXED, "nobody looks at what the others came for")                           \
+    X(MEETSTAR, "among many the lowest is told of meetings by all")                    \
+    X(MEETBELOW, "who has come says so before those below have come")                  \
+    X(MEETDOWN, "the outcome of a meeting is not passed down the tree")                \
+    X(MEETUPONLY, "who enters a large view tells the last outcome to its parent only") \
+    X(MEETEVERYONE, "those who came to a meeting of many are said to be all")          \
     X(LEAVEUNASKED, "who leaves keeps what it chairs and nobody asks for")             \
+    X(COMMITTEELOST, "without heartbeats nobody sees that the committee has died")     \
+    X(LEAVEBEHIND, "who leaves does not see out what it alone holds")                  \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \
     X(HEIRASNEW,                                                                       \
@@ -180,13 +189,30 @@
     X(QUORUMCLAIM, "a rank without a quorum goes on claiming and yielding")            \
     X(FINDERJUDGES, "a finder judges a once task that nobody reports as if its chair") \
     X(NEVERCHOSEN, "who has said that it never will hold a task may win it")           \
-    X(SHORTADOPTS, "who is short of memory adopts tasks all the same")
+    X(SHORTADOPTS, "who is short of memory adopts tasks all the same")                 \
+    X(TREEALL, "an owner refers nobody, and sends the bytes to all")                   \
+    X(TREECROWD, "all are referred to the first that has the bytes")                   \
+    X(TREEMUTE, "who has let the bytes go does not say that they are away")            \
+    X(TREEGIVENUP,                                                                     \
+      "who gives its wait up says nothing to those that it keeps waiting")             \
+    X(TREEDEAF, "who waits for the bytes itself forgets who asked it for them")        \
+    X(TREEAGAIN, "who comes back from whom it was referred to is referred again")      \
+    X(PARTKEPT, "who gets a result in parts passes on the last alone")                 \
+    X(TREESTALE, "a referral of an older epoch is followed")                           \
+    X(TREEKEPT, "an owner refers to those that it has answered in another view")       \
+    X(LIGHTSEATS, "the last seats of a committee go by weight, not to large hosts")
 
 /* Of links, whose own test (tests/unit/link_test.c) kills them. */
 #define LINK_MUTANTS(X)                                                                \
     X(LINKSENDONCE, "a frame that was lost is not sent again")                         \
     X(LINKTWICE, "a frame that comes twice is taken twice")                            \
     X(LINKACKNEXT, "the frame after the last that is here is acknowledged, too")
+
+/* Rules of routes, likewise (tests/unit/ways_test.c). */
+#define ROUTE_MUTANTS(X)                                                               \
+    X(ROUTECUT, "a way begins with a link to a host that is silent")                   \
+    X(ROUTETHROUGH, "a way goes through a host that is gone")                          \
+    X(ROUTESTAR, "a star keeps its middle, whoever is gone")
 
 enum mutant {
     MUTANT_NONE,
@@ -197,7 +223,11 @@ enum mutant {
 #define X(name, text) MUTANT_##name,
     LINK_MUTANTS(X)
 #undef X
-        MUTANT_LINK_END
+        MUTANT_LINK_END,
+#define X(name, text) MUTANT_##name,
+    ROUTE_MUTANTS(X)
+#undef X
+        MUTANT_ROUTE_END
 };
 
 #ifdef MOOT_MUTANTS

@@ -180,6 +180,7 @@ static void put_borrowed(struct copier *copier, struct message *to)
         break;
     case MESSAGE_RESULT:
         to->u.result.data = RESULT_BARE;
+        to->u.result.part = to->u.result.parts = 0;
         to->u.result.payload = NULL;
         break;
     case MESSAGE_REFER:

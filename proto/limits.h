@@ -59,6 +59,12 @@
 #define LIMIT_PUSH_BYTES (2u << 20)  /* up to these they are pushed unasked */
 #define LIMIT_FRAME_BYTES (4u << 20) /* one frame, all messages and payloads */
 #define LIMIT_FRAME_MESSAGES 16384u
+#define LIMIT_PART_BYTES                                                               \
+    (256u << 10)              /* a result goes in parts, of so much or more,           \
+                               */
+#define LIMIT_PARTS 64u       /* and of so many at most */
+#define LIMIT_DIRECT_MAX 64u  /* ranks that speak with all others */
+#define LIMIT_TREE_FANOUT 64u /* ranks that get a result's bytes from one */
 #define LIMIT_BULK_PIECE_BYTES (1u << 30) /* large results travel in pieces of this */
 #define LIMIT_RESULT_BYTES (1ull << 44)   /* one result */
 

@@ -197,7 +197,31 @@ struct message_result {
     const void *payload; /* RESULT_EAGER: size bytes */
     bool handover;       /* the sender leaves: keep the bytes in its stead */
     uint64_t digest; /* of the bytes, if results are verified; 0: none; the host's */
+    uint32_t at;     /* BARE: PULL it from that rank, plus 1; 0: from its owner */
+    bool away; /* BARE: the answer to a PULL, which goes to the owner instead; nothing
+                  else in the message counts */
+    uint32_t part, parts; /* BULK: it brings the n-th part, from 1, of so many; 0 and 0:
+                             all of it */
 };
+
+/* The bytes of a BULK message begin there in the result, and is so many bytes. */
+static inline uint64_t result_part_bytes(const struct message_result *result)
+{
+    return result->parts > 0 ? (result->size + result->parts - 1) / result->parts
+                             : result->size;
+}
+static inline uint64_t result_first(const struct message_result *result)
+{
+    const uint64_t first =
+        result->part > 0 ? (result->part - 1) * result_part_bytes(result) : 0;
+    return first < result->size ? first : result->size;
+}
+static inline uint64_t result_brings(const struct message_result *result)
+{
+    const uint64_t left = result->size - result_first(result);
+    const uint64_t part = result_part_bytes(result);
+    return part < left ? part : left;
+}
 
 /* REFER finder -> asker: the chair is drawn from these. */
 struct message_refer {
@@ -349,8 +373,18 @@ struct message_diverged {
     } side[4];
 };
 
+/* ADJOURN: everyone has closed.  Between hosts among many it says besides how far the
+ * farewell along the tree is. */
+enum adjourn_what {
+    ADJOURN_ALL,    /* and the sender has nothing more to say */
+    ADJOURN_CLOSED, /* parent -> child: no more than that */
+    ADJOURN_BELOW,  /* child -> parent: nor have the sender and all below it */
+    ADJOURN_OVER,   /* parent -> child: nor has anybody; go */
+    ADJOURN_END
+};
 struct message_adjourn {
     int32_t exit_code; /* the worst of all ranks */
+    enum adjourn_what what;
 };
 
 /* FAMILY: what the task left running when it ended, ahead of its RESULT: children that
@@ -366,6 +400,7 @@ struct message_kernel {
     const char *name;
     uint32_t version;
     uint32_t flags;
+    uint32_t rank_plus_one; /* whose registration it is; 0: the sender's */
 };
 
 /* HEARTBEAT, every member to who watches it: "I am here", and a request for a grant. */
@@ -565,19 +600,21 @@ struct message_lot {
     uint32_t count, marks;
 };
 
-/* MEET: to and from the lowest member, which waits for all.  The hash of ARRIVED is
- * what the meeting is for. */
+/* MEET: to and from the lowest member, which waits for all; among many along the tree,
+ * of all below.  The hash of ARRIVED is what the meeting is for. */
 enum meet_what {
     MEET_ARRIVED, /* member -> lowest: its program has come to this meeting, */
     MEET_CLOSED,  /* or is over; it knows the outcome of this one */
     MEET_MET,     /* lowest -> all, or in a new view member -> lowest: the outcome */
+    MEET_ALL,     /* among many: MET, and all members of the view came */
     MEET_END
 };
 struct message_meet {
     enum meet_what what;
     uint64_t number;            /* of the meeting, from 1; CLOSED: or 0 */
-    int32_t code;               /* MET: MOOT_OK, or STATE */
-    const struct rankset *came; /* MET: who; NULL: nobody needs to know any more */
+    int32_t code;               /* MET, among many also ARRIVED: MOOT_OK, or STATE */
+    const struct rankset *came; /* MET: who; NULL: nobody needs to know any more.
+                                   ARRIVED among many: who; NULL: all below */
 };
 
 /* INQUIRY: what are you doing, and what do you know of these tasks?  Any rank asks any

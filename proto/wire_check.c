@@ -155,6 +155,18 @@ HOT static const char *check_result(const struct message *message)
     if (result->size > LIMIT_RESULT_BYTES) {
         return "RESULT: too large";
     }
+    if (result->at > LIMIT_RANKS) {
+        return "RESULT: whom it refers to is beyond the limit";
+    }
+    if ((result->at != 0 || result->away) && result->data != RESULT_BARE) {
+        return "RESULT: with its bytes, and elsewhere";
+    }
+    if (result->part > result->parts || result->parts > LIMIT_PARTS ||
+        (result->part == 0) != (result->parts == 0) ||
+        (result->part != 0 &&
+         (result->data != RESULT_BULK || result->status != MOOT_OK))) {
+        return "RESULT: no such part of it";
+    }
     return NULL;
 }
 
@@ -288,6 +300,11 @@ static const char *check_diverged(const struct message *message)
     return why;
 }
 
+static const char *check_adjourn(const struct message *message)
+{
+    return (unsigned)message->u.adjourn.what < ADJOURN_END ? NULL : "no such farewell";
+}
+
 static const char *check_kernel(const struct message *message)
 {
     return check_name(message->u.kernel.name);
@@ -348,7 +365,7 @@ static const struct rule {
     [MESSAGE_CHASE] = {check_chase, true},
     [MESSAGE_CANCEL] = {check_cancel, true},
     [MESSAGE_DIVERGED] = {check_diverged, false},
-    [MESSAGE_ADJOURN] = {check_nothing, false},
+    [MESSAGE_ADJOURN] = {check_adjourn, false},
     [MESSAGE_KERNEL] = {check_kernel, false},
     [MESSAGE_HEARTBEAT] = {wire_check_heartbeat, false},
     [MESSAGE_GRANT] = {check_nothing, false},

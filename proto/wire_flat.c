@@ -96,7 +96,8 @@ static const struct flat_field decision_fields[] = {
 static const struct flat_field result_fields[] = {
     FIXED64(1, result.owner_uid), UINT32(2, result.evidence), SINT32(3, result.status),
     UINT32(4, result.data),       UINT64(5, result.size),     BOOL(6, result.handover),
-    FIXED64(7, result.digest),
+    FIXED64(7, result.digest),    UINT32(8, result.at),       BOOL(9, result.away),
+    UINT32(10, result.part),      UINT32(11, result.parts),
 };
 static const struct flat_field accept_fields[] = {
     UINT32(1, accept.winner),

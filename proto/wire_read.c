@@ -195,6 +195,10 @@ static bool get_result(struct reader *reader, const Moot__Message *message,
     to->size = from->size;
     to->handover = from->handover;
     to->digest = from->digest;
+    to->at = from->at;
+    to->away = from->away;
+    to->part = from->part;
+    to->parts = from->parts;
     to->payload = NULL;
     return wire_take_payload(reader, to) ||
            wire_refuse(reader, "RESULT: the payload is cut off");
@@ -417,6 +421,7 @@ static bool get_adjourn(struct reader *reader, const Moot__Message *message,
 {
     (void)reader;
     out->u.adjourn.exit_code = message->adjourn->exit_code;
+    out->u.adjourn.what = (enum adjourn_what)message->adjourn->what;
     return true;
 }
 
@@ -426,6 +431,7 @@ static bool get_kernel(struct reader *reader, const Moot__Message *message,
     const Moot__Kernel *from = message->kernel;
     out->u.kernel.version = from->version;
     out->u.kernel.flags = from->flags;
+    out->u.kernel.rank_plus_one = from->rank_plus_one;
     return get_text(reader, &from->name, LIMIT_KERNEL_NAME_BYTES, &out->u.kernel.name);
 }
 

@@ -89,10 +89,10 @@ static bool is_usual_result(const struct message *message)
 {
     const struct message_result *result = &message->u.result;
     return result->data == RESULT_EAGER && result->status == MOOT_OK &&
-           !result->handover && result->digest == 0 && result->size > 0 &&
-           result->size <= LIMIT_EAGER_BYTES && result->payload != NULL &&
-           result->evidence > EVIDENCE_NONE && result->evidence < EVIDENCE_END &&
-           result->owner_uid != 0;
+           !result->handover && result->digest == 0 && result->at == 0 &&
+           !result->away && result->size > 0 && result->size <= LIMIT_EAGER_BYTES &&
+           result->payload != NULL && result->evidence > EVIDENCE_NONE &&
+           result->evidence < EVIDENCE_END && result->owner_uid != 0;
 }
 
 static size_t put_result(const struct message *message, uint8_t *bytes)

@@ -139,6 +139,10 @@ static void put_result(struct encoder *encoder, const struct message *message)
     to->size = result->size;
     to->handover = result->handover;
     to->digest = result->digest;
+    to->at = result->at;
+    to->away = result->away;
+    to->part = result->part;
+    to->parts = result->parts;
 }
 
 static void put_refer(struct encoder *encoder, const struct message *message)
@@ -332,6 +336,7 @@ static void put_adjourn(struct encoder *encoder, const struct message *message)
     Moot__Adjourn *to = encoder->message.adjourn = &encoder->body.adjourn;
     moot__adjourn__init(to);
     to->exit_code = message->u.adjourn.exit_code;
+    to->what = message->u.adjourn.what;
 }
 
 static void put_kernel(struct encoder *encoder, const struct message *message)
@@ -342,6 +347,7 @@ static void put_kernel(struct encoder *encoder, const struct message *message)
     to->name = borrow_text(kernel->name, LIMIT_KERNEL_NAME_BYTES);
     to->version = kernel->version;
     to->flags = kernel->flags;
+    to->rank_plus_one = kernel->rank_plus_one;
 }
 
 static void put_released(struct encoder *encoder, const struct message *message)

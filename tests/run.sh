@@ -19,7 +19,8 @@
 # What computes and does not look at the clock (lint, sim, explore, virtual, mutants, seeds,
 # and of cli what CALM names) runs beside all the rest, at the lowest priority: most other
 # tests wait most of their time.  The rest run one by one, since they have more ranks than
-# cores and look at it; -j N runs N at a time.
+# cores and look at it; -j N runs N at a time.  Beside them, one by one, too, run those of cli
+# that wait nearly all of their time, for silences and leases, and the documents (WAITING).
 # Fuzzers, which are given seconds, come last, one for each core at a time.
 #
 # A line of a plan: ranks (a comma list; - for no mpirun), seconds, program, arguments.
@@ -46,7 +47,8 @@ scratch=$(mktemp -d)
 results=$scratch/results
 : >"$results"
 cores=$(nproc 2>/dev/null || echo 2)
-CALM="digests documents doc train bench examples install cxx"
+CALM="digests doc train bench examples install cxx"
+WAITING="documents agents deaths endings line poison routes ssh stalls"
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting
 # ranks must yield the core.
@@ -89,8 +91,10 @@ run_one() {
         echo "failed   $name: $log" >>"$results"
         why="exit $code"
         [ "$code" -ne 124 ] && [ "$code" -ne 137 ] || why="not done in ${seconds}s"
+        # The end of the output, after what it says further up of things that failed.
         printf '%s\n' "FAIL  $name  ${took}s  $why:  $*
-$(tail -n 40 "$log" | sed 's/^/      /')"
+$(head -n -30 "$log" | grep -m 3 -A 8 'FAIL' | cut -c 1-300 | sed 's/^/      /')
+$(tail -n 30 "$log" | sed 's/^/      /')"
         ;;
     esac
 }
@@ -212,12 +216,16 @@ run_kind() {
     cli)
         for script in tests/cli/*_test.sh; do
             name=$(basename "$script" _test.sh)
-            case " $CALM " in *" $name "*) ;; *) scripts "$name" ;; esac
+            case " $CALM $WAITING " in *" $name "*) ;; *) scripts "$name" ;; esac
         done
         ;;
     cli-calm)
         # shellcheck disable=SC2086 # words are meant to split
         scripts $CALM
+        ;;
+    cli-waiting)
+        # shellcheck disable=SC2086 # words are meant to split
+        scripts $WAITING
         ;;
     lint-fast) run_one lint-fast 300 make --no-print-directory -j"$cores" lint-text lint-format lint-scripts lint-man ;;
     seeds) run_one "200 seeds of moot sim" 300 "$BUILD/moot" sim --ranks 5 --seeds 1..200 --jobs 1 ;;
@@ -235,11 +243,11 @@ run_kind() {
     esac
 }
 
-beside='' alone='' timed=''
+beside='' alone='' waiting='' timed=''
 for kind in "$@"; do
     case $kind in
     lint | lint-fast | sim | seeds | explore | virtual | mutants) beside="$beside $kind" ;;
-    cli) beside="$beside cli-calm" alone="$alone cli" ;;
+    cli) beside="$beside cli-calm" alone="$alone cli" waiting="$waiting cli-waiting" ;;
     layers | man | unit | conformance | mpi | cli-fast | soak) alone="$alone $kind" ;;
     fuzz) timed="$timed $kind" ;;
     *)
@@ -255,6 +263,7 @@ done
     begin "$cores" $beside
     patient=$helpers priority='' helpers=''
     begin "$at_a_time" $alone
+    begin 1 $waiting
     finish
     helpers=$patient patient=''
     finish

@@ -41,9 +41,10 @@
  *     TYPE     = "MOTION" | "DECISION" | ...                (as transcripts write them)
  *     link     = ranks | ranks "-" ranks | ranks towards ranks
  *     towards  = "-to-" | ">"                 (a shell needs quotes around the second)
- *     ranks    = "all" | "r" span { "+" [ "r" ] span }
+ *     ranks    = "all" | "r" span { "+" [ "r" ] span } | hosts
+ *     hosts    = "h" span { "+" [ "h" ] span }         (all ranks that are on these)
  *     sides    = side | side ( "/" | towards ) side | side "-" ranks
- *     side     = [ "r" ] span { "+" [ "r" ] span }                   (never "all")
+ *     side     = [ "r" ] span { "+" [ "r" ] span } | hosts           (never "all")
  *     span     = integer [ "-" integer ]
  *
  *     when     = "@" time [ "#" nth ] [ lasts ] | "@" point [ "#" nth ] [ lasts ]
@@ -55,8 +56,8 @@
  *     lasts    = "+" time
  *     point    = "spawn" | "claim" | ...                    (CORE_POINTS of core.h)
  *
- * A hyphen before a digit makes a range of ranks and before an "r" a pair: r0-3 are
- * four ranks, r0-r3 are the messages between two.  Times have at most nine decimals
+ * A hyphen before a digit makes a range of ranks and before an "r" or "h" a pair: r0-3
+ * are four ranks, r0-r3 are the messages between two.  Times have at most nine decimals
  * and come out as whole nanoseconds.
  *
  *
@@ -68,8 +69,10 @@
  *           ranks have passed it, or for PLAN_REORDER_HOLD_NS if they do not come.
  * delay     it arrives later by a draw from the spread; others may pass it meanwhile.
  * part      nothing passes between the sides (0-1/2-3), from the first to the second
- *           (0-1-to-2-3), or between one side and all other ranks (0-1).
- * kill      the rank is gone, without a word.
+ *           (0-1-to-2-3), or between one side and all other ranks (0-1).  A part of
+ * hosts (h0/h1) cuts the links between them, and what a third one relays passes. kill
+ * the rank is gone, without a word.  A host (h2) is gone with all its ranks, and
+ *           whatever on it could have told so.
  * restart   it is gone, and after `lasts` comes back as a new member.
  * pause     it does nothing at all for `lasts`.
  * clock     its clock runs at `factor` times the true rate.
@@ -77,7 +80,9 @@
  * gap       after a turn of its progress the next one comes later by a draw.
  *
  * A selector of one rank set on a message means: from or to one of these.  No selector
- * means every message, or every rank.
+ * means every message, or every rank.  A rule that names hosts means the ranks on them,
+ * which plan_place() says; a host that is struck is struck as a whole, at a point by
+ * the first of its ranks that passes it.
  *
  * Time 0 is the end of moot_open; points passed before that do not count, and each rank
  * counts its own, through a restart too.  A rule at a point strikes the rank that
@@ -155,14 +160,17 @@ enum plan_group {
         PLAN_GROUP_END
 };
 
-/* Ranks, as ranges that ascend and do not touch. */
+/* Ranks, as ranges that ascend and do not touch; or the ranks of hosts. */
 struct plan_ranks {
-    bool all;
-    uint32_t count; /* of spans; 0 if all */
+    bool all, of_hosts; /* of_hosts: the spans are of hosts */
+    uint32_t count;     /* of spans; 0 if all */
     struct plan_span {
         uint32_t first, last;
     } span[PLAN_SPANS_MAX];
     uint32_t column, length; /* where the largest stands in the parsed text; or 0 */
+    /* Set by plan_place(): on which host each rank is. */
+    const uint32_t *host_of;
+    uint32_t host_of_count;
 };
 
 enum plan_spread_type {
@@ -236,8 +244,13 @@ void plan_free(struct plan *plan); /* accepts NULL */
 /* Whether they say the same; where it stood in a text does not matter. */
 bool plan_equal(const struct plan *a, const struct plan *b);
 
+/* Says on which host each of so many ranks is; the array is borrowed for as long as the
+ * plan, or a copy of it, is asked.  Without it no rank is on any host. */
+void plan_place(struct plan *plan, const uint32_t *host_of, uint32_t ranks);
+bool plan_names_hosts(const struct plan *plan);
 /* Checks a plan, or one made by hand, against the size of the job: MOOT_OK, or
- * MOOT_ERR_CONFIG if a rank is out of range or a part leaves a side empty. */
+ * MOOT_ERR_CONFIG if a rank or a host is out of range, hosts are named that nobody has
+ * placed, or a part leaves a side empty. */
 int plan_check_ranks(const struct plan *plan, uint32_t size, struct plan_error *error);
 
 /* These write at most `size` bytes, a NUL included, and return the length of the whole
@@ -304,6 +317,20 @@ plan_rules plan_message(const struct plan *plan, struct plan_rank *state,
  * PLAN_CLOCK) that match on `rank`; counts the occasion. */
 plan_rules plan_state(const struct plan *plan, struct plan_rank *state, uint32_t rank,
                       enum plan_fault fault, uint64_t now_ns);
+
+/* Parts of hosts, among these, strike each link on a frame's way, and the others the
+ * frame from end to end: whether the rule is one of the former. */
+bool plan_cuts_links(const struct plan_rule *rule);
+/* The parts of hosts that cut the way of a frame between two ranks whose hosts have a
+ * link.  Counts nothing. */
+plan_rules plan_link_cuts(const struct plan *plan, const struct plan_rank *from_state,
+                          const struct plan_rank *to_state, uint32_t from, uint32_t to,
+                          uint64_t now_ns);
+/* Whether a part of hosts that is not one at a point cuts the link from one host to
+ * another now, or did since_ns ago and without a break to now; *until_ns: when it is
+ * over (PLAN_FOREVER: never). */
+bool plan_parts_hosts(const struct plan *plan, uint32_t from_host, uint32_t to_host,
+                      uint64_t since_ns, uint64_t now_ns, uint64_t *until_ns);
 
 /* Whether any rule touches messages: the wire may then not be declared reliable. */
 bool plan_harms_wire(const struct plan *plan);

@@ -120,14 +120,43 @@ void plan_free(struct plan *plan) { free(plan); }
 
 /* --- Sets of ranks ---------------------------------------------------------------- */
 
-bool plan_ranks_has(const struct plan_ranks *ranks, uint32_t rank)
+bool plan_spans_have(const struct plan_ranks *ranks, uint32_t number)
 {
     for (uint32_t i = 0; i < ranks->count; i++) {
-        if (rank >= ranks->span[i].first && rank <= ranks->span[i].last) {
+        if (number >= ranks->span[i].first && number <= ranks->span[i].last) {
             return true;
         }
     }
     return ranks->all;
+}
+
+bool plan_ranks_has(const struct plan_ranks *ranks, uint32_t rank)
+{
+    if (!ranks->of_hosts) {
+        return plan_spans_have(ranks, rank);
+    }
+    return rank < ranks->host_of_count && plan_spans_have(ranks, ranks->host_of[rank]);
+}
+
+void plan_place(struct plan *plan, const uint32_t *host_of, uint32_t ranks)
+{
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        struct plan_ranks *sets[] = {&plan->rules[i].ranks, &plan->rules[i].others};
+        for (int set = 0; set < 2; set++) {
+            sets[set]->host_of = sets[set]->of_hosts ? host_of : NULL;
+            sets[set]->host_of_count = sets[set]->of_hosts ? ranks : 0;
+        }
+    }
+}
+
+bool plan_names_hosts(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        if (plan->rules[i].ranks.of_hosts || plan->rules[i].others.of_hosts) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool plan_ranks_add(struct plan_ranks *ranks, uint32_t first, uint32_t last)
@@ -153,7 +182,7 @@ bool plan_ranks_add(struct plan_ranks *ranks, uint32_t first, uint32_t last)
 
 static bool ranks_equal(const struct plan_ranks *a, const struct plan_ranks *b)
 {
-    if (a->all != b->all || a->count != b->count) {
+    if (a->all != b->all || a->of_hosts != b->of_hosts || a->count != b->count) {
         return false;
     }
     for (uint32_t i = 0; i < a->count; i++) {
@@ -209,9 +238,40 @@ static int refuse(struct plan_error *error, uint32_t column, uint32_t length,
     return MOOT_ERR_CONFIG;
 }
 
+/* How many hosts the ranks of a set are on, as far as it is placed. */
+static uint32_t count_hosts(const struct plan_ranks *ranks)
+{
+    uint32_t hosts = 0;
+    for (uint32_t rank = 0; rank < ranks->host_of_count; rank++) {
+        hosts = ranks->host_of[rank] >= hosts ? ranks->host_of[rank] + 1 : hosts;
+    }
+    return hosts;
+}
+
+static int check_hosts(const struct plan_ranks *ranks, struct plan_error *error)
+{
+    const uint32_t last = ranks->span[ranks->count - 1].last,
+                   hosts = count_hosts(ranks);
+    char wrong[PLAN_WRONG_BYTES], allowed[64] = "";
+    if (last < hosts) {
+        return MOOT_OK;
+    }
+    if (hosts == 0) {
+        return refuse(error, ranks->column, ranks->length,
+                      "nothing is known of hosts here", "ranks, as in r2");
+    }
+    snprintf(wrong, sizeof(wrong), "there is no host %u: the job has %u %s", last,
+             hosts, hosts == 1 ? "host" : "hosts");
+    snprintf(allowed, sizeof(allowed), "hosts 0 to %u", hosts - 1);
+    return refuse(error, ranks->column, ranks->length, wrong, allowed);
+}
+
 static int check_set(const struct plan_ranks *ranks, uint32_t size,
                      struct plan_error *error)
 {
+    if (ranks->count > 0 && ranks->of_hosts) {
+        return check_hosts(ranks, error);
+    }
     if (ranks->count == 0 || ranks->span[ranks->count - 1].last < size) {
         return MOOT_OK;
     }
@@ -236,8 +296,9 @@ int plan_check_ranks(const struct plan *plan, uint32_t size, struct plan_error *
             return code;
         }
         const struct plan_ranks *ranks = &rule->ranks;
+        const uint32_t all = ranks->of_hosts ? count_hosts(ranks) : size;
         if (rule->link == PLAN_LINK_BOUNDARY && ranks->count == 1 &&
-            ranks->span[0].first == 0 && ranks->span[0].last == size - 1) {
+            ranks->span[0].first == 0 && ranks->span[0].last == all - 1) {
             return refuse(error, rule->column, rule->length,
                           "the whole job is on one side of this part",
                           "a side that leaves some rank on the other");

@@ -60,7 +60,7 @@ static void put_ranks(struct plan_text *text, const struct plan_ranks *ranks)
         return;
     }
     bool one = ranks->count == 1 && ranks->span[0].first == ranks->span[0].last;
-    plan_put(text, one ? "rank " : "ranks ");
+    plan_put(text, "%s%s ", ranks->of_hosts ? "host" : "rank", one ? "" : "s");
     for (uint32_t i = 0; i < ranks->count; i++) {
         const struct plan_span *span = &ranks->span[i];
         plan_put(text, "%s%" PRIu32, between(i, ranks->count, " and "), span->first);
@@ -70,13 +70,14 @@ static void put_ranks(struct plan_text *text, const struct plan_ranks *ranks)
     }
 }
 
-/* As a singular subject: "Rank 2", "Each of ranks 0 to 3", "Each rank". */
+/* As a singular subject: "Rank 2", "Each of ranks 0 to 3", "Each rank", "Host 1". */
 static void put_subject(struct plan_text *text, const struct plan_ranks *ranks)
 {
     if (ranks->all) {
         plan_put(text, "Each rank");
     } else if (ranks->count == 1 && ranks->span[0].first == ranks->span[0].last) {
-        plan_put(text, "Rank %" PRIu32, ranks->span[0].first);
+        plan_put(text, "%s %" PRIu32, ranks->of_hosts ? "Host" : "Rank",
+                 ranks->span[0].first);
     } else {
         plan_put(text, "Each of ");
         put_ranks(text, ranks);
@@ -304,6 +305,7 @@ static void put_strike(struct plan_text *text, const struct plan_rule *rule)
 {
     put_subject(text, &rule->ranks);
     plan_put(text, rule->fault == PLAN_PAUSE ? " is paused" : " is killed");
+    plan_put(text, rule->ranks.of_hosts ? ", with all its ranks," : "");
     if (rule->fault == PLAN_PAUSE) {
         plan_put(text, " for ");
         put_time(text, rule->lasts_ns);
@@ -312,10 +314,12 @@ static void put_strike(struct plan_text *text, const struct plan_rule *rule)
     if (rule->when == PLAN_AT_TIME) {
         put_time(text, rule->at_ns);
     } else {
-        put_point(text, rule, "it");
+        put_point(text, rule, rule->ranks.of_hosts ? "one of these" : "it");
     }
     if (rule->fault == PLAN_RESTART) {
-        plan_put(text, " and comes back as a new member ");
+        plan_put(text, rule->ranks.of_hosts
+                           ? " and comes back with new members in their place "
+                           : " and comes back as a new member ");
         put_time(text, rule->lasts_ns);
         plan_put(text, " later");
     }

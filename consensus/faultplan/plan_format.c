@@ -60,6 +60,7 @@ static void put_spread(struct plan_text *text, const struct plan_spread *spread)
 static void put_ranks(struct plan_text *text, const struct plan_ranks *ranks,
                       const char *before)
 {
+    before = ranks->of_hosts ? "h" : before;
     if (ranks->all) {
         plan_put(text, "all");
     }

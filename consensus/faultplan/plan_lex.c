@@ -245,6 +245,12 @@ static bool lex_decimal(struct lexer *lexer, const char *what, struct decimal *o
 
 bool lex_time(struct lexer *lexer, uint64_t *out_ns)
 {
+    return lex_time_within(lexer, PLAN_TIME_MAX_NS, "a time is at most 1000h", out_ns);
+}
+
+bool lex_time_within(struct lexer *lexer, uint64_t most_ns, const char *too_long,
+                     uint64_t *out_ns)
+{
     static const struct {
         const char *name;
         uint64_t ns;
@@ -271,8 +277,8 @@ bool lex_time(struct lexer *lexer, uint64_t *out_ns)
     }
     lexer->at += length;
     uint64_t ns = units[unit].ns, part;
-    if (time.whole > PLAN_TIME_MAX_NS / ns) {
-        return lex_wrong(lexer, time.from, time.word, "", "a time is at most 1000h");
+    if (time.whole > most_ns / ns) {
+        return lex_wrong(lexer, time.from, time.word, "", "%s", too_long);
     }
     /* Either the unit is less than 10^9 ns or a multiple of it: no product overflows.
      */
@@ -285,8 +291,8 @@ bool lex_time(struct lexer *lexer, uint64_t *out_ns)
     } else {
         part = time.nano * (ns / billion);
     }
-    if (part > PLAN_TIME_MAX_NS - time.whole * ns) {
-        return lex_wrong(lexer, time.from, time.word, "", "a time is at most 1000h");
+    if (part > most_ns - time.whole * ns) {
+        return lex_wrong(lexer, time.from, time.word, "", "%s", too_long);
     }
     *out_ns = time.whole * ns + part;
     return true;
@@ -398,15 +404,13 @@ static bool lex_span(struct lexer *lexer, struct plan_ranks *out)
     return true;
 }
 
-bool lex_ranks(struct lexer *lexer, bool needs_r, struct plan_ranks *out)
+/* Behind the first letter: each may have its own. */
+static bool lex_spans(struct lexer *lexer, const char *letter, const char *number,
+                      const char *allowed, struct plan_ranks *out)
 {
-    static const char allowed[] = "one rank (r2), a range (r0-3), a list (r0+2-3)";
-    if (!lex_skip(lexer, "r") && (needs_r || !is_digit(lex_peek(lexer, 0)))) {
-        return lex_expected(lexer, "a rank, such as r2,", allowed);
-    }
     do {
         if (!is_digit(lex_peek(lexer, 0))) {
-            return lex_expected(lexer, "the number of a rank", allowed);
+            return lex_expected(lexer, number, allowed);
         }
         if (!lex_span(lexer, out)) {
             return false;
@@ -414,6 +418,25 @@ bool lex_ranks(struct lexer *lexer, bool needs_r, struct plan_ranks *out)
         if (!lex_skip(lexer, "+")) {
             return true;
         }
-        lex_skip(lexer, "r");
+        lex_skip(lexer, letter);
     } while (true);
+}
+
+bool lex_ranks(struct lexer *lexer, bool needs_r, struct plan_ranks *out)
+{
+    static const char allowed[] = "one rank (r2), a range (r0-3), a list (r0+2-3)";
+    if (!lex_skip(lexer, "r") && (needs_r || !is_digit(lex_peek(lexer, 0)))) {
+        return lex_expected(lexer, "a rank, such as r2,", allowed);
+    }
+    return lex_spans(lexer, "r", "the number of a rank", allowed, out);
+}
+
+bool lex_places(struct lexer *lexer, bool needs_r, struct plan_ranks *out)
+{
+    static const char allowed[] = "one host (h2), a range (h0-3), a list (h0+2-3)";
+    if (!lex_skip(lexer, "h")) {
+        return lex_ranks(lexer, needs_r, out);
+    }
+    out->of_hosts = true;
+    return lex_spans(lexer, "h", "the number of a host", allowed, out);
 }

@@ -170,6 +170,63 @@ plan_rules plan_state(const struct plan *plan, struct plan_rank *state, uint32_t
     return matches;
 }
 
+/* --- Links between hosts ---------------------------------------------------------- */
+
+bool plan_cuts_links(const struct plan_rule *rule)
+{
+    return rule->fault == PLAN_PART && rule->ranks.of_hosts &&
+           (rule->link == PLAN_LINK_BOUNDARY || rule->others.of_hosts);
+}
+
+plan_rules plan_link_cuts(const struct plan *plan, const struct plan_rank *from_state,
+                          const struct plan_rank *to_state, uint32_t from, uint32_t to,
+                          uint64_t now_ns)
+{
+    plan_rules cuts = 0;
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        if (plan_cuts_links(&plan->rules[i]) &&
+            (window_open(plan, from_state, i, now_ns) ||
+             window_open(plan, to_state, i, now_ns)) &&
+            link_matches(&plan->rules[i], from, to)) {
+            cuts |= PLAN_RULE(i);
+        }
+    }
+    return cuts;
+}
+
+/* As link_matches, for hosts. */
+static bool parts(const struct plan_rule *rule, uint32_t from, uint32_t to)
+{
+    const bool first_from = plan_spans_have(&rule->ranks, from),
+               first_to = plan_spans_have(&rule->ranks, to);
+    if (rule->link == PLAN_LINK_BOUNDARY) {
+        return first_from != first_to;
+    }
+    return (first_from && plan_spans_have(&rule->others, to)) ||
+           (rule->link == PLAN_LINK_BETWEEN && first_to &&
+            plan_spans_have(&rule->others, from));
+}
+
+bool plan_parts_hosts(const struct plan *plan, uint32_t from_host, uint32_t to_host,
+                      uint64_t since_ns, uint64_t now_ns, uint64_t *until_ns)
+{
+    const uint64_t began_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+    bool parted = false;
+    *until_ns = now_ns;
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        const struct plan_rule *rule = &plan->rules[i];
+        const uint64_t at_ns = rule->when == PLAN_AT_TIME ? rule->at_ns : 0;
+        const uint64_t over_ns =
+            rule->when == PLAN_AT_TIME ? end_ns(at_ns, rule->lasts_ns) : PLAN_FOREVER;
+        if (rule->when != PLAN_AT_POINT && plan_cuts_links(rule) &&
+            parts(rule, from_host, to_host) && began_ns >= at_ns && now_ns < over_ns) {
+            parted = true;
+            *until_ns = over_ns > *until_ns ? over_ns : *until_ns;
+        }
+    }
+    return parted;
+}
+
 /* --- Hits ------------------------------------------------------------------------- */
 
 void plan_hits_add(struct plan_hits *to, const struct plan_hits *more)

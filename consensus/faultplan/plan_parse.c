@@ -201,7 +201,7 @@ static bool parse_ranks_or_all(struct lexer *lexer, struct plan_ranks *out)
         out->all = true;
         return true;
     }
-    return lex_ranks(lexer, true, out);
+    return lex_places(lexer, true, out);
 }
 
 static bool towards(struct lexer *lexer)
@@ -209,31 +209,35 @@ static bool towards(struct lexer *lexer)
     return lex_skip(lexer, "-to-") || lex_skip(lexer, ">");
 }
 
+static bool names_places(char letter) { return letter == 'r' || letter == 'h'; }
+
 static bool parse_sides(struct lexer *lexer, struct plan_rule *rule)
 {
     size_t from = lexer->at;
     rule->link = PLAN_LINK_BOUNDARY;
-    if (!lex_ranks(lexer, false, &rule->ranks)) {
+    if (!lex_places(lexer, false, &rule->ranks)) {
         return false;
     }
     if (towards(lexer)) {
         rule->link = PLAN_LINK_TOWARDS;
     } else if (lex_skip(lexer, "/") ||
-               (lex_peek(lexer, 1) == 'r' && lex_skip(lexer, "-"))) {
+               (names_places(lex_peek(lexer, 1)) && lex_skip(lexer, "-"))) {
         rule->link = PLAN_LINK_BETWEEN;
     } else {
         return true;
     }
-    if (!lex_ranks(lexer, false, &rule->others)) {
+    if (!lex_places(lexer, false, &rule->others)) {
         return false;
     }
-    for (uint32_t i = 0; i < rule->ranks.count; i++) {
+    const bool alike = rule->ranks.of_hosts == rule->others.of_hosts;
+    for (uint32_t i = 0; alike && i < rule->ranks.count; i++) {
         for (uint32_t j = 0; j < rule->others.count; j++) {
             struct plan_span a = rule->ranks.span[i], b = rule->others.span[j];
             uint32_t both = a.first > b.first ? a.first : b.first;
             if (both <= a.last && both <= b.last) {
                 return lex_wrong(lexer, from, lexer->at - from, "",
-                                 "rank %u stands on both sides", both);
+                                 "%s %u stands on both sides",
+                                 rule->ranks.of_hosts ? "host" : "rank", both);
             }
         }
     }
@@ -302,7 +306,7 @@ static bool parse_link(struct lexer *lexer, struct plan_rule *rule)
     char next = lex_peek(lexer, 1);
     if (towards(lexer)) {
         rule->link = PLAN_LINK_TOWARDS;
-    } else if ((next == 'r' || next == 'a') && lex_skip(lexer, "-")) {
+    } else if ((names_places(next) || next == 'a') && lex_skip(lexer, "-")) {
         rule->link = PLAN_LINK_BETWEEN;
     } else if (rule->ranks.all) {
         rule->ranks.all = false; /* and so PLAN_LINK_ANY */
@@ -343,7 +347,7 @@ static bool parse_selectors(struct lexer *lexer, struct plan_rule *rule)
     while (lex_skip(lexer, "/")) {
         char next = lex_peek(lexer, 0);
         bool ranks =
-            is_digit(next) || (next == 'r' && is_digit(lex_peek(lexer, 1))) ||
+            is_digit(next) || (names_places(next) && is_digit(lex_peek(lexer, 1))) ||
             (lex_word(lexer) == 3 && memcmp(lexer->text + lexer->at, "all", 3) == 0);
         unsigned chosen = open & (ranks ? LINK | WHERE : KINDS);
         bool good = chosen == KINDS   ? parse_kinds(lexer, rule)

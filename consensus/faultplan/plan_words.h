@@ -20,6 +20,7 @@ const char *plan_group_name(enum plan_group group);
  * many. */
 bool plan_ranks_add(struct plan_ranks *ranks, uint32_t first, uint32_t last);
 bool plan_ranks_has(const struct plan_ranks *ranks, uint32_t rank);
+bool plan_spans_have(const struct plan_ranks *ranks, uint32_t number);
 bool plan_is_strike(enum plan_fault fault);  /* kill, restart, pause */
 bool plan_is_message(enum plan_fault fault); /* drop, dup, reorder, delay */
 /* How many `times` a rule has that gives none; 0 if the fault takes none. */
@@ -58,6 +59,9 @@ bool lex_name(struct lexer *lexer, const char *what, const char *const *names,
               size_t count, size_t *out);
 bool lex_integer(struct lexer *lexer, uint64_t *out);
 bool lex_time(struct lexer *lexer, uint64_t *out_ns);
+/* At most so long, which is no longer than PLAN_TIME_MAX_NS; `too_long` says so. */
+bool lex_time_within(struct lexer *lexer, uint64_t most_ns, const char *too_long,
+                     uint64_t *out_ns);
 /* A decimal, in parts per million, from least to most; `what` is what it is. */
 bool lex_ppm(struct lexer *lexer, const char *what, uint32_t least, uint32_t most,
              uint32_t *out);
@@ -67,5 +71,7 @@ bool lex_spread(struct lexer *lexer, struct plan_spread *out);
 bool lex_chance(struct lexer *lexer, uint32_t *out_ppb);
 /* Spans behind an optional or required "r"; not "all". */
 bool lex_ranks(struct lexer *lexer, bool needs_r, struct plan_ranks *out);
+/* Likewise; or spans of hosts behind an "h". */
+bool lex_places(struct lexer *lexer, bool needs_r, struct plan_ranks *out);
 
 #endif

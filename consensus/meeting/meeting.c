@@ -5,8 +5,9 @@
  * all members have arrived, or closed, that one tells all who came.  Nobody can be more
  * than one meeting behind another: so the last outcome is all that a rank must keep for
  * others, and with each view the lowest member is told of it before anything else.
+ * Among many all of this goes along the tree (meeting_tree.c).
  */
-#include "consensus/meeting/meeting.h"
+#include "consensus/meeting/meeting_private.h"
 
 #include <assert.h>
 
@@ -33,9 +34,7 @@ static void say(struct core *core, uint32_t to, enum meet_what what, uint64_t nu
     }
 }
 
-/* The outcome of a meeting that is over: the last one's is known, of those before
- * nobody needs it but a newcomer, which runs the program from its beginning. */
-static void say_outcome(struct core *core, uint32_t to, uint64_t number)
+void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number)
 {
     assert(number > 0 && number <= core->meeting.met);
     struct message *message = agenda_send(core, to, MESSAGE_MEET);
@@ -121,7 +120,7 @@ static void on_arrived(struct core *core, uint32_t from, const struct message *m
     const uint64_t number = message->u.meet.number;
     if (number <= core->meeting.met) {
         if (!MUTANT(MEETLATE)) {
-            say_outcome(core, from, number);
+            meeting_say_outcome(core, from, number);
         }
     } else if (number == core->meeting.met + 1 &&
                !rankset_has(&core->meeting.closed, from)) {
@@ -133,38 +132,69 @@ static void on_arrived(struct core *core, uint32_t from, const struct message *m
 
 /* --- All members ------------------------------------------------------------------ */
 
+static const struct rankset *came_to(const struct core *core,
+                                     const struct message_meet *meet)
+{
+    return meet->what == MEET_ALL ? &core->members : meet->came;
+}
+
+static void note_outcome(struct core *core, const struct message_meet *meet)
+{
+    struct core_meeting *meeting = &core->meeting;
+    const struct rankset *came = came_to(core, meet);
+    meeting->met = meet->number;
+    meeting->code = meet->code;
+    rankset_release(&meeting->came);
+    if (came != NULL && !rankset_copy(&meeting->came, came)) {
+        core->broken = true;
+    }
+}
+
 /* Those who have arrived since this view began came to the next meeting as far as this
  * rank knew: it is over. */
 static void take_outcome(struct core *core, const struct message_meet *meet)
 {
-    struct core_meeting *meeting = &core->meeting;
+    const struct core_meeting *meeting = &core->meeting;
     const uint64_t next = meeting->met + 1;
     assert(meet->number >= next);
-    meeting->met = meet->number;
-    meeting->code = meet->code;
-    rankset_release(&meeting->came);
-    if (meet->came != NULL && !rankset_copy(&meeting->came, meet->came)) {
-        core->broken = true;
-    }
+    note_outcome(core, meet);
     FOR_MEMBERS(core, rank)
     {
         if (rankset_has(&meeting->here, rank) && rank != core->rank &&
             !MUTANT(MEETKEPT)) {
-            say_outcome(core, rank, next);
+            meeting_say_outcome(core, rank, next);
         }
     }
     forget_arrivals(core);
 }
 
-static void on_met(struct core *core, const struct message_meet *meet)
+static void on_met(struct core *core, uint32_t from, const struct message_meet *meet)
 {
     const uint64_t number = core->meeting.number;
     if (is_waiting(core) && meet->number >= number) {
         bool same = meet->number == number; /* or a newcomer's, which was long ago */
-        put_out(core, number, same ? meet->code : MOOT_OK, same ? meet->came : NULL);
+        put_out(core, number, same ? meet->code : MOOT_OK,
+                same ? came_to(core, meet) : NULL);
     }
-    if (meet->number > core->meeting.met) {
+    if (meet->number > core->meeting.met && meeting_goes_by_tree(core)) {
+        note_outcome(core, meet);
+        meeting_tree_pass_on(core, from, meet);
+    } else if (meet->number > core->meeting.met) {
         take_outcome(core, meet);
+    }
+}
+
+static void on_meet_of_many(struct core *core, uint32_t from,
+                            const struct message *message)
+{
+    const bool met =
+        message->u.meet.what == MEET_MET || message->u.meet.what == MEET_ALL;
+    if (!met) {
+        meeting_tree_on_below(core, from, message);
+    } else if (meeting_tree_is_neighbour(core, from)) {
+        on_met(core, from, &message->u.meet);
+    } else {
+        core->stats.refused++;
     }
 }
 
@@ -172,9 +202,13 @@ void meeting_on_meet(struct core *core, uint32_t from, const struct message *mes
 {
     assert(rankset_has(&core->members, from));
     const struct message_meet *meet = &message->u.meet;
+    if (meeting_goes_by_tree(core)) {
+        on_meet_of_many(core, from, message);
+        return;
+    }
     if (meet->what == MEET_MET) {
-        on_met(core, meet);
-    } else if (lowest(core) != core->rank) {
+        on_met(core, from, meet);
+    } else if (lowest(core) != core->rank || meet->what == MEET_ALL) {
         core->stats.refused++;
     } else if (meet->what == MEET_ARRIVED) {
         on_arrived(core, from, message);
@@ -195,7 +229,9 @@ int meeting_arrive(struct core *core, const moot_hash *purpose)
     meeting->number++;
     meeting->purpose = *purpose;
     if (is_waiting(core)) {
-        if (core->epoch > 0) {
+        if (meeting_goes_by_tree(core)) {
+            meeting_tree_look(core);
+        } else if (core->epoch > 0) {
             say(core, lowest(core), MEET_ARRIVED, meeting->number);
         }
         return MOOT_OK;
@@ -209,7 +245,9 @@ int meeting_arrive(struct core *core, const moot_hash *purpose)
 void meeting_close(struct core *core)
 {
     assert(core->step.closed);
-    if (core->epoch > 0) {
+    if (meeting_goes_by_tree(core)) {
+        meeting_tree_look(core);
+    } else if (core->epoch > 0) {
         say(core, lowest(core), MEET_CLOSED, core->meeting.met);
     }
 }
@@ -221,8 +259,12 @@ void meeting_enter_view(struct core *core)
         forget_arrivals(core);
     }
     rankset_release(&meeting->closed);
+    meeting_tree_enter_view(core);
+    if (meeting_goes_by_tree(core)) {
+        return;
+    }
     if (meeting->met > 0 && !MUTANT(MEETFORGOT)) {
-        say_outcome(core, lowest(core), meeting->met);
+        meeting_say_outcome(core, lowest(core), meeting->met);
     }
     if (is_waiting(core) && !MUTANT(MEETUNTOLD)) {
         say(core, lowest(core), MEET_ARRIVED, meeting->number);
@@ -237,4 +279,5 @@ void meeting_end(struct core *core)
     rankset_release(&core->meeting.here);
     rankset_release(&core->meeting.closed);
     rankset_release(&core->meeting.came);
+    meeting_tree_end(core);
 }

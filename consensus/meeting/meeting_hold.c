@@ -1,5 +1,5 @@
 /* meeting_hold.c - what must be true of meetings between two steps. */
-#include "consensus/meeting/meeting.h"
+#include "consensus/meeting/meeting_private.h"
 
 #include <assert.h>
 
@@ -8,6 +8,13 @@ void meeting_hold(const struct core *core)
     const struct core_meeting *meeting = &core->meeting;
     assert(meeting->number <= meeting->met + 1);
     assert(meeting->met > 0 || rankset_empty(&meeting->came));
+    assert(meeting->said <= meeting->met + 1);
+    for (uint32_t i = 0; i < TREE_ARITY; i++) {
+        const struct meeting_below *below = &meeting->below[i];
+        assert(below->number <= meeting->met + 1);
+        assert(meeting_goes_by_tree(core) || (below->number == 0 && !below->closed));
+        assert(!below->all || rankset_empty(&below->came));
+    }
     assert(rankset_empty(&meeting->here) || !meeting->mixed ||
            rankset_count(&meeting->here) > 1);
     for (uint32_t rank = rankset_next(&meeting->here, 0); rank != NOBODY;

@@ -9,9 +9,11 @@
  * its own: the value that the old committee decides is the new view, and with it the
  * new committee.  Every rank has a fixed weight, and the lightest are chosen, one from
  * each host before there is a second from any: a host that is lost should take few of
- * them along.  Weights do not change with views, so who serves goes on serving, and who
- * has left is replaced.  The view's id covers the committee (core_name_view): ranks
- * that believed in different ones would not take each other's messages.
+ * them along.  The last seats go to the hosts with the most members, since the end of a
+ * small host should not end the others.  Weights do not change with views, so who
+ * serves goes on serving, and who has left is replaced.  The view's id covers the
+ * committee (core_name_view): ranks that believed in different ones would not take each
+ * other's messages.
  *
  * Sizes are odd, so that a majority is never half.  A large view lives as long as a
  * majority of its committee does, whatever becomes of the others.  Certificates of
@@ -45,6 +47,7 @@ static uint32_t seats_for(uint32_t member_count)
 struct committee_seat {
     uint64_t weight;
     uint32_t rank, host;
+    uint32_t mates; /* members on that host */
 };
 
 /* The finaliser of SplitMix64: a permutation, so no two ranks weigh the same. */
@@ -82,20 +85,53 @@ static uint32_t offer(struct committee_seat *seats, uint32_t count, uint32_t roo
     return count;
 }
 
-/* One member of each host that has some left, up to `room`. */
+static bool goes_before(const struct committee_seat *a, const struct committee_seat *b)
+{
+    return a->mates > b->mates || (a->mates == b->mates && a->weight < b->weight);
+}
+
+/* Orders seats of different hosts by how many members these have. */
+static void put_large_hosts_first(const struct core *core,
+                                  const struct rankset *members,
+                                  struct committee_seat *seats, uint32_t count)
+{
+    for (uint32_t rank = rankset_next(members, 0); rank != NOBODY;
+         rank = rankset_next(members, rank + 1)) {
+        for (uint32_t i = 0; i < count; i++) {
+            seats[i].mates += seats[i].host == core->state.hosts[rank];
+        }
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        struct committee_seat seat = seats[i];
+        uint32_t at = i;
+        for (; at > 0 && goes_before(&seat, &seats[at - 1]); at--) {
+            seats[at] = seats[at - 1];
+        }
+        seats[at] = seat;
+    }
+}
+
+/* One member of each host that has some left, up to `room`.  When all hosts have a seat
+ * there are fewer of them than seats. */
 static bool choose_round(const struct core *core, const struct rankset *members,
                          uint32_t room, struct rankset *chosen)
 {
     struct committee_seat seats[COMMITTEE_MAX];
+    bool first = rankset_empty(chosen);
     uint32_t count = 0;
     for (uint32_t rank = rankset_next(members, 0); rank != NOBODY;
          rank = rankset_next(members, rank + 1)) {
         if (!rankset_has(chosen, rank)) {
-            count = offer(seats, count, room,
-                          (struct committee_seat){weight_of(rank), rank,
-                                                  core->state.hosts[rank]});
+            count = offer(seats, count, first ? room : COMMITTEE_MAX,
+                          (struct committee_seat){.weight = weight_of(rank),
+                                                  .rank = rank,
+                                                  .host = core->state.hosts[rank]});
         }
     }
+    if (count > room && !MUTANT(LIGHTSEATS)) {
+        put_large_hosts_first(core, members, seats, count);
+    }
+    count = count < room ? count : room;
     bool good = count > 0;
     for (uint32_t i = 0; good && i < count; i++) {
         good = rankset_add(chosen, seats[i].rank);

@@ -322,6 +322,36 @@ static uint64_t counted_ns(struct core *core)
     return passed_ns < most_ns ? passed_ns : most_ns;
 }
 
+static void lose_quorum(struct core *core)
+{
+    core->membership.no_quorum = true;
+    struct core_output *output = out_add(core, CORE_OUT_QUORUM, NULL);
+    if (output != NULL) {
+        output->u.quorum.have = false;
+    }
+}
+
+/* No heartbeat would tell: but the certified dead took a large view's committee along,
+ * and no certificate makes up for its voices. */
+static void watch_committee(struct core *core)
+{
+    struct rankset living = {0};
+    if (!core->membership.large || core->membership.no_quorum ||
+        rankset_empty(&core->membership.dead) || MUTANT(COMMITTEELOST)) {
+        return;
+    }
+    FOR_COMMITTEE(core, rank)
+    {
+        if (!rankset_has(&core->membership.dead, rank) && !rankset_add(&living, rank)) {
+            core->broken = true;
+        }
+    }
+    if (!core->broken && !view_is_quorum(core, &living)) {
+        lose_quorum(core);
+    }
+    rankset_release(&living);
+}
+
 static void watch_quorum(struct core *core)
 {
     assert(detector_is_on(core));
@@ -343,11 +373,7 @@ static void watch_quorum(struct core *core)
     if (lost && core->membership.leave.ready) {
         leave_done(core); /* others have all that it had; the view may have been lost */
     } else if (lost && !core->membership.no_quorum) {
-        core->membership.no_quorum = true;
-        struct core_output *output = out_add(core, CORE_OUT_QUORUM, NULL);
-        if (output != NULL) {
-            output->u.quorum.have = false;
-        }
+        lose_quorum(core);
     }
 }
 
@@ -360,6 +386,7 @@ void detector_turn(struct core *core)
         beat(core);
     }
     if (!detector_is_on(core)) {
+        watch_committee(core);
         return;
     }
     if (core->now_ns >= core->membership.heartbeat_due_ns) {

@@ -241,8 +241,21 @@ void leave_enter_view(struct core *core)
 
 /* --- Seeing out what was spawned here -------------------------------------------- */
 
-/* A nested task that perhaps only this rank holds: its end is waited for, whoever runs
- * it.  True while that has not come. */
+/* A top-level task that perhaps no other rank holds, and whose chair decides on no
+ * evidence but that: what is asked for here is a hint (ask.c). */
+static bool may_be_alone_with(const struct core *core, const struct task_record *task)
+{
+    bool may_run = task->candidates == NULL ||
+                   rankset_has(task->candidates, core->rank) ||
+                   task_ext(task)->spec != NULL;
+    return core->options.mode == CORE_REPAIR && !is_nested(task) && may_run &&
+           task->own == CORE_OWN_NONE && task->chair != core->rank && !task->returned &&
+           !task->owner_asked && !roll_knows_holder(core, task, task->chair) &&
+           !MUTANT(LEAVEBEHIND);
+}
+
+/* A task that perhaps only this rank holds: its end is waited for, whoever runs it.
+ * True while that has not come. */
 static bool sees_out(struct core *core, struct task_record *task)
 {
     assert(core->membership.leave.going);
@@ -251,7 +264,8 @@ static bool sees_out(struct core *core, struct task_record *task)
         task->sees_out = false;
         ask_drop_need(core, task, WANT_DONE);
     }
-    bool mine = is_nested(task) && task->held && (task->flags & CORE_TASK_ADOPTED) == 0;
+    bool mine = task->held && (task->flags & CORE_TASK_ADOPTED) == 0 &&
+                (is_nested(task) || task->sees_out || may_be_alone_with(core, task));
     if (ended || !mine) {
         return false;
     }

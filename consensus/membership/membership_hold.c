@@ -74,7 +74,7 @@ static void hold_times(const struct core *core)
     const struct core_membership *membership = &core->membership;
     assert(membership->entered_ns <= core->now_ns);
     assert(membership->watched_ns <= core->now_ns);
-    assert(!membership->no_quorum || detector_is_on(core));
+    assert(!membership->no_quorum || detector_is_on(core) || membership->large);
     assert(membership->no_quorum || !detector_is_on(core) ||
            membership->lacked_ns < core->options.quorum_wait_ns);
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {

@@ -309,6 +309,7 @@ static void enter_task(struct core *core, struct task_record *task, struct mail 
     note_bereft(core, task);
     task->asked = false;
     task->pulled = false;
+    spread_enter_view(task);
     task->owner_asked = false;
     task->cancel_told = task->cancel_agreed = false;
     task->said = task->heard = 0;
@@ -448,6 +449,7 @@ void view_change_enter(struct core *core, const struct view *view)
     if (output != NULL) {
         output->u.view.epoch = core->epoch;
         output->u.view.members = &core->members;
+        output->u.view.left = &core->membership.retired;
     }
     scope_enter_view(core, view);
     if (core->membership.large) {

@@ -36,6 +36,9 @@ HOT void ask_drop_need(struct core *core, struct task_record *task, enum want wa
     (*needs)--;
     core->ownership.open_needs--;
     bool tells = task->owed && task->held; /* its chair is to know of a holder (T1a) */
+    if (task->task_ext != NULL && task->needs_data == 0) {
+        spread_given_up(core, task);
+    }
     if (task->needs_done + task->needs_data == 0 && !tells) {
         ask_queue_forget(task);
         release_count(core, task);
@@ -133,6 +136,13 @@ static void tell_waits(struct task_record *task)
     }
 }
 
+/* A chair need not wait for its own program: the spawn was conditional; or this rank
+ * leaves, and with it perhaps the only one that can run the task. */
+static bool hints(const struct core *core, const struct task_record *task)
+{
+    return (task->flags & CORE_TASK_HINT) != 0 || core->membership.leave.going;
+}
+
 /* The message is whole before the note is put out: outputs move when more are added. */
 static bool send_motion(struct core *core, struct task_record *task, uint32_t to,
                         enum want want, bool final)
@@ -145,7 +155,7 @@ static bool send_motion(struct core *core, struct task_record *task, uint32_t to
     bool portable = task->held && task_ext(task)->spec != NULL;
     message->u.motion = (struct message_motion){
         .holds = task->held,
-        .hint = task->held && (task->flags & CORE_TASK_HINT) != 0,
+        .hint = task->held && hints(core, task),
         .final = final,
         .want = want,
         .need = want == WANT_NOTHING ? NEED_NONE : task->need,
@@ -199,7 +209,7 @@ static void pull(struct core *core, struct task_record *task)
 {
     assert(task->have == CORE_HAVE_BARE && task->owner != core->rank);
     if (!task->pulled && !MUTANT(NOPULL) &&
-        out_send(core, task->owner, MESSAGE_PULL, task) != NULL) {
+        out_send(core, spread_source(core, task), MESSAGE_PULL, task) != NULL) {
         task->pulled = true;
         core->stats.pulls_sent++;
     }

@@ -206,6 +206,15 @@ static void yield(struct core *core, struct task_record *task)
 
 /* --- Seeking, finding, failing ------------------------------------------------- */
 
+/* A holder has said all that is to be known of the task: its candidates, and, if it may
+ * travel, its spec, by which a chair holds it.  Then only a candidate can help. */
+static bool can_help(const struct task_record *task, uint32_t rank)
+{
+    return task->candidates == NULL || rankset_has(task->candidates, rank) ||
+           (rankset_empty(&task_ext(task)->holders) && !MUTANT(SEEKFEW)) ||
+           MUTANT(SEEKALL);
+}
+
 static void seek(struct core *core, struct task_record *task)
 {
     assert(task->rec == NOBODY || task->finder);
@@ -220,7 +229,8 @@ static void seek(struct core *core, struct task_record *task)
     requests->seek_sent = true;
     FOR_MEMBERS(core, rank)
     {
-        if (rank != core->rank && rankset_has(&core->members, rank)) {
+        if (rank != core->rank && rankset_has(&core->members, rank) &&
+            can_help(task, rank)) {
             out_send(core, rank, MESSAGE_SEEK, task);
             core->stats.seeks_sent++;
         }

@@ -78,11 +78,26 @@ HOT static void send_result(struct core *core, struct task_record *task, uint32_
                             enum result_data form)
 {
     assert(to != core->rank && task->have == CORE_HAVE_DATA);
-    struct message *message = out_send(core, to, MESSAGE_RESULT, task);
-    if (message != NULL) {
-        message->u.result = result_of(core, task, form);
-        out_note(core, CORE_POINT_RESULT_SENT, task, to, EVIDENCE_NONE);
+    uint32_t at = form == RESULT_BULK ? spread_place(core, task, to) : core->rank;
+    bool here = at == core->rank;
+    uint32_t parts = here && form == RESULT_BULK ? spread_parts(core, task) : 0;
+    for (uint32_t part = parts > 0; part <= parts; part++) {
+        struct message *message = out_send(core, to, MESSAGE_RESULT, task);
+        if (message != NULL) {
+            message->u.result = result_of(core, task, here ? form : RESULT_BARE);
+            message->u.result.at = here ? 0 : at + 1;
+            message->u.result.part = part;
+            message->u.result.parts = parts;
+        }
     }
+    out_note(core, CORE_POINT_RESULT_SENT, task, to, EVIDENCE_NONE);
+}
+
+void graph_pass_on(struct core *core, struct task_record *task, uint32_t to)
+{
+    assert(task->own == CORE_OWN_NONE && task->status == MOOT_OK);
+    core->stats.results_relayed++;
+    send_result(core, task, to, result_form(task, WANT_DATA, UINT64_MAX));
 }
 
 void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
@@ -209,20 +224,6 @@ void graph_push_to_holders(struct core *core, uint32_t rank)
         }
     }
     core->ownership.push_count = kept;
-}
-
-void graph_push_no_more(struct core *core, const struct scope_record *scope)
-{
-    for (struct task_record **link = &core->ownership.push_list; *link != NULL;) {
-        struct task_record *task = *link;
-        if (task->scope == scope) {
-            *link = task->at.next;
-            task->on_push_list = false;
-            core->ownership.push_count--;
-        } else {
-            link = &task->at.next;
-        }
-    }
 }
 
 static void watch_for_holders(struct core *core, struct task_record *task)
@@ -563,15 +564,7 @@ void graph_verdict(struct core *core, struct task_record *task, int32_t code,
 /* Whose result it is: the sender's, or, served by who has a copy, another's. */
 static uint32_t rank_of(const struct core *core, uint32_t from, uint64_t uid)
 {
-    if (core->state.uids[from] == uid) {
-        return from;
-    }
-    for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->state.uids[rank] == uid) {
-            return rank;
-        }
-    }
-    return NOBODY;
+    return core->state.uids[from] == uid ? from : peer_of_uid(core, uid);
 }
 
 enum graph_taken graph_on_result(struct core *core, uint32_t from,
@@ -580,6 +573,10 @@ enum graph_taken graph_on_result(struct core *core, uint32_t from,
 {
     assert(message->type == MESSAGE_RESULT && from < core->size && from != core->rank);
     const struct message_result *result = &message->u.result;
+    if (result->away) {
+        spread_on_away(core, from, task);
+        return GRAPH_HAD;
+    }
     uint32_t owner = rank_of(core, from, result->owner_uid);
     if (owner == NOBODY || owner == core->rank) { /* ours comes from nobody else */
         core->stats.refused++;
@@ -591,9 +588,14 @@ enum graph_taken graph_on_result(struct core *core, uint32_t from,
         core->stats.violations++;
         return GRAPH_REFUSED;
     }
-    bool bare = result->data == RESULT_BARE;
-    if (task->have == CORE_HAVE_DATA || (bare && task->have == CORE_HAVE_BARE)) {
+    bool bare = result->data == RESULT_BARE || spread_is_more(result);
+    if (task->have == CORE_HAVE_DATA || !spread_is_next(task, result)) {
         core->stats.results_dropped++;
+        return GRAPH_HAD;
+    }
+    if (bare && task->have == CORE_HAVE_BARE) {
+        core->stats.results_dropped += result->data == RESULT_BARE;
+        spread_on_referral(core, from, task, message);
         return GRAPH_HAD;
     }
     task->owner = owner;
@@ -605,10 +607,13 @@ enum graph_taken graph_on_result(struct core *core, uint32_t from,
     task->suspect = false;
     task->verdict = false;
     task->pulled = false;
+    spread_note_source(core, from, task, message);
     struct core_output *output = out_add(core, CORE_OUT_RESULT, task);
     if (output != NULL) {
         output->u.result = *result;
+        output->u.result.data = bare ? RESULT_BARE : result->data;
     }
+    spread_keep_part(core, task, result);
     out_note(core, CORE_POINT_RESULT_RECV, task, from, EVIDENCE_NONE);
     return GRAPH_TAKEN;
 }
@@ -618,6 +623,7 @@ void graph_result_taken(struct core *core, struct task_record *task)
     assert(task->own == CORE_OWN_NONE && task->have != CORE_HAVE_NOTHING);
     graph_spread(core, task);
     ask_consider(core, task);
+    spread_result_taken(core, task);
     release_count(core, task);
     reclaim_news(core);
 }
@@ -685,9 +691,5 @@ void graph_decided(struct core *core, struct task_record *task, enum evidence ev
 void graph_task_waits(struct core *core, bool waiting)
 {
     assert(!waiting || core->ownership.running > 0);
-    if (waiting) {
-        core->ownership.running--;
-    } else {
-        core->ownership.running++;
-    }
+    core->ownership.running += waiting ? UINT32_MAX : 1; /* one less, or more */
 }

@@ -37,3 +37,17 @@ void ownership_enter_view(struct core *core)
 }
 
 void ownership_end(struct core *core) { free(core->ownership.bounds.items); }
+
+void graph_push_no_more(struct core *core, const struct scope_record *scope)
+{
+    for (struct task_record **link = &core->ownership.push_list; *link != NULL;) {
+        struct task_record *task = *link;
+        if (task->scope == scope) {
+            *link = task->at.next;
+            task->on_push_list = false;
+            core->ownership.push_count--;
+        } else {
+            link = &task->at.next;
+        }
+    }
+}

@@ -4,7 +4,7 @@
  * A task comes in by register.c; what is needed asks by ask.c; a chair claims, yields
  * and decides (chair.c, with requests.c for who asked and once.c for voters); owners
  * hear of askers by notify.c, of cancels by cancel.c; graph.c counts inputs and sends
- * results.
+ * results, large ones down a tree (spread.c).
  *
  * Writes core->ownership and the records of tasks.  Called within a step, on its
  * thread; calls gossip/ and state/.
@@ -19,6 +19,8 @@
 void ownership_begin(struct core *core);      /* of a core that is all zero */
 void ownership_enter_view(struct core *core); /* nobody has asked for anything in it */
 void ownership_end(struct core *core);
+/* Its tasks are about to be forgotten: nobody is to be sent their results. */
+void graph_push_no_more(struct core *core, const struct scope_record *scope);
 
 /* --- ownership_hold.c ------------------------------------------------------------- */
 
@@ -57,8 +59,6 @@ void graph_verdict(struct core *core, struct task_record *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count);
 /* Something is known now of what this rank has; NOBODY: of what several have. */
 void graph_push_to_holders(struct core *core, uint32_t rank);
-/* Its tasks are about to be forgotten. */
-void graph_push_no_more(struct core *core, const struct scope_record *scope);
 void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
                        enum want want);
 /* Once tasks that were ready while this rank held no lease (V3). */
@@ -66,6 +66,11 @@ void graph_start_leased(struct core *core);
 void graph_disown(struct core *core, struct task_record *task); /* not started */
 void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir);
 bool task_satisfied(const struct task_record *task);
+
+/* --- spread.c --------------------------------------------------------------------- */
+
+void spread_on_pull(struct core *core, uint32_t from, struct task_record *task);
+void spread_enter_view(struct task_record *task); /* nobody was answered in it */
 
 /* --- demand.c --------------------------------------------------------------------- */
 

@@ -47,6 +47,8 @@ static void hold_own(const struct core *core, const struct task_record *task)
     assert(task->have == CORE_HAVE_NOTHING || task->owner < core->size);
     assert(!task->on_push_list || task->own == CORE_OWN_DONE);
     assert(!task->pulled || task->have == CORE_HAVE_BARE);
+    assert(task->own != CORE_OWN_NONE || rankset_empty(&task_ext(task)->pullers) ||
+           task->pulled || ask_wants(task) || MUTANT(TREEGIVENUP));
     assert(core->rank >= PUSHED_NEAR || (task->pushed >> core->rank & 1) == 0);
 }
 

@@ -13,11 +13,46 @@ enum { WATCHED_MAX = 64, WATCHED_ROOM = 2 * WATCHED_MAX };
 /* Pushes an own, done result to the rank that will run this consumer of it. */
 void graph_push_for(struct core *core, const struct edge *edge);
 void graph_answer(struct core *core, struct task_record *task);
+/* The bytes of another's result, which are here, to who was referred to this rank. */
+void graph_pass_on(struct core *core, struct task_record *task, uint32_t to);
 void graph_lane_waits(struct core *core, struct task_record *task);
 /* Something about a result became known here: wake waits and consumers.  True if all
  * consumers have waited here for it, and wait no more. */
 bool graph_spread(struct core *core, struct task_record *task);
 void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
+
+/* --- spread.c --------------------------------------------------------------------- */
+
+/* Whom a rank is to have the bytes of a result from: this rank, or, if this is its
+ * owner, another, to which it is to be referred. */
+uint32_t spread_place(struct core *core, struct task_record *task, uint32_t to);
+/* A RESULT is taken, and may name whom to have the bytes from; */
+void spread_note_source(struct core *core, uint32_t from, struct task_record *task,
+                        const struct message *message);
+/* what follows for those who wait here; */
+void spread_result_taken(struct core *core, struct task_record *task);
+/* one that says nothing new may be the answer to a PULL; */
+void spread_on_referral(struct core *core, uint32_t from, struct task_record *task,
+                        const struct message *message);
+/* so is one that says that the bytes are away. */
+void spread_on_away(struct core *core, uint32_t from, struct task_record *task);
+/* Whom this rank asks for the bytes; NOBODY: the task's owner is no member any more. */
+uint32_t spread_source(const struct core *core, const struct task_record *task);
+/* Own bytes that are to go to another rank go in so many parts; 0: whole. */
+uint32_t spread_parts(const struct core *core, const struct task_record *task);
+/* A RESULT brings a part, and another comes behind it. */
+static inline bool spread_is_more(const struct message_result *result)
+{
+    return result->data == RESULT_BULK && result->part < result->parts;
+}
+/* If it brings a part, then the one behind those that are here; */
+bool spread_is_next(const struct task_record *task,
+                    const struct message_result *result);
+/* which is kept, and passed on to those that wait for it here. */
+void spread_keep_part(struct core *core, struct task_record *task,
+                      const struct message_result *result);
+/* Nothing is needed of it here any more. */
+void spread_given_up(struct core *core, struct task_record *task);
 
 /* --- demand.c --------------------------------------------------------------------- */
 

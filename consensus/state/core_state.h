@@ -281,6 +281,16 @@ struct core_termination {
 };
 
 /* Meetings: written by meeting/. */
+/* The word of a child in the tree, of itself and all below it, in this view. */
+struct meeting_below {
+    uint64_t number; /* the meeting that they have come to; 0: none, */
+    bool closed;     /* and are over, */
+    bool mixed;      /* not all for the same */
+    bool all;        /* all of them came, */
+    moot_hash wanted;
+    struct rankset came; /* or these */
+};
+
 struct core_meeting {
     uint64_t number;   /* of this rank's last: so many it has come to */
     moot_hash purpose; /* of that */
@@ -291,6 +301,10 @@ struct core_meeting {
     struct rankset here, closed;
     moot_hash wanted;
     bool mixed; /* not all for the same */
+    /* Among many, in this view: of each child; and what this rank has said of all. */
+    struct meeting_below below[TREE_ARITY];
+    uint64_t said;    /* the meeting that they have come to; 0: none */
+    bool said_closed; /* they are over */
 };
 
 /* The view, its members, and the next view: written by membership/. */

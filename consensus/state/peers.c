@@ -181,6 +181,16 @@ void peer_spoke(struct core *core, uint32_t rank)
     }
 }
 
+uint32_t peer_of_uid(const struct core *core, uint64_t uid)
+{
+    for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (core->state.uids[rank] == uid) {
+            return rank;
+        }
+    }
+    return NOBODY;
+}
+
 void peer_name(struct core *core, uint32_t rank, uint64_t uid, uint32_t host)
 {
     assert(rank < core->size);

@@ -258,6 +258,8 @@ struct peer *peer_of(struct core *core, uint32_t rank);
 const struct peer *peer_seen(const struct core *core, uint32_t rank);
 void peer_heard(struct core *core, uint32_t rank); /* now */
 void peer_spoke(struct core *core, uint32_t rank); /* in this epoch */
+/* The rank that is this incarnation; NOBODY: none that is known. */
+uint32_t peer_of_uid(const struct core *core, uint64_t uid);
 /* The rank, below core->size, is this incarnation on this host. */
 void peer_name(struct core *core, uint32_t rank, uint64_t uid, uint32_t host);
 /* Makes one, in place of one that it supersedes; NULL without memory, or if there are

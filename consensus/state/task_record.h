@@ -100,11 +100,25 @@ struct requests {
     struct asker few[REQUESTS_FEW];
 };
 
+/* Whom the owner of a result has answered in this view, in that order, itself first;
+ * and of them, who has the bytes from whom (T11, ownership/spread.c). */
+struct spread {
+    struct spread_place {
+        uint32_t rank, hops; /* from the owner */
+        uint32_t children;   /* that have the bytes from it */
+    } *places;
+    uint32_t count, room;
+};
+
 /* The rare part of a task, made on demand: divergence, views, votes of once tasks. */
 struct task_ext {
     struct rankset holders;    /* known by motion or by hash; gossip knows more */
     struct rankset seekers;    /* chairs to answer when it is registered here */
     struct rankset pushed;     /* ranks from PUSHED_NEAR on that were sent the result */
+    struct spread spread;      /* owner: who has the bytes from whom */
+    struct rankset pullers;    /* ranks that wait for the bytes, as this one does */
+    uint32_t source;           /* whom it is referred to for the bytes; NOBODY */
+    uint32_t parts, parts_all; /* of a result that comes in parts: here, and in all */
     struct recovery *recovery; /* NULL: nothing was reported */
     const struct message_spec *spec;
     struct edge *inputs; /* if they are apart from the record */

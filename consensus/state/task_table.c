@@ -157,14 +157,19 @@ void table_replace(struct core *core, struct task_record *task)
 
 /* --- What few tasks have --------------------------------------------------------- */
 
-const struct task_ext task_ext_at_first = {
-    .accepted = NOBODY, .heir = NOBODY, .canceller = NOBODY, .kept_for = NOBODY};
+const struct task_ext task_ext_at_first = {.accepted = NOBODY,
+                                           .heir = NOBODY,
+                                           .canceller = NOBODY,
+                                           .kept_for = NOBODY,
+                                           .source = NOBODY};
 
 static void seldom_release(struct task_ext *task_ext)
 {
     rankset_release(&task_ext->holders);
     rankset_release(&task_ext->seekers);
     rankset_release(&task_ext->pushed);
+    rankset_release(&task_ext->pullers);
+    free(task_ext->spread.places);
     rankset_release(&task_ext->crashes);
     if (task_ext->recovery != NULL) {
         rankset_release(&task_ext->recovery->at);

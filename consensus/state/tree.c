@@ -17,13 +17,19 @@ static uint32_t rank_of_number(const struct rankset *members, uint32_t root,
     return rankset_at(members, number <= root_index ? number - 1 : number);
 }
 
+static uint32_t number_of(const struct rankset *members, uint32_t root, uint32_t rank)
+{
+    const uint32_t root_index = rankset_below(members, root);
+    const uint32_t index = rankset_below(members, rank);
+    return rank == root ? 0 : index < root_index ? index + 1 : index;
+}
+
 struct tree_place tree_place(const struct rankset *members, uint32_t root,
                              uint32_t rank)
 {
     assert(rankset_has(members, root) && rankset_has(members, rank));
-    uint32_t root_index = rankset_below(members, root);
-    uint32_t index = rankset_below(members, rank);
-    uint32_t number = rank == root ? 0 : index < root_index ? index + 1 : index;
+    const uint32_t root_index = rankset_below(members, root);
+    const uint32_t number = number_of(members, root, rank);
     struct tree_place place = {.parent = UINT32_MAX};
     if (number > 0) {
         place.parent =
@@ -38,6 +44,26 @@ struct tree_place tree_place(const struct rankset *members, uint32_t root,
         place.children[place.child_count++] = child;
     }
     return place;
+}
+
+/* Those who hang under a row of numbers are a row of numbers, too. */
+bool tree_add_below(const struct rankset *members, uint32_t root, uint32_t rank,
+                    struct rankset *to)
+{
+    assert(rankset_has(members, root) && rankset_has(members, rank));
+    const uint32_t root_index = rankset_below(members, root);
+    const uint64_t count = rankset_count(members);
+    uint64_t first = number_of(members, root, rank), last = first;
+    bool good = true;
+    while (first < count && good) {
+        for (uint64_t i = first; i <= last && i < count && good; i++) {
+            good =
+                rankset_add(to, rank_of_number(members, root, root_index, (uint32_t)i));
+        }
+        first = first * TREE_ARITY + 1;
+        last = last * TREE_ARITY + TREE_ARITY;
+    }
+    return good;
 }
 
 uint32_t tree_depth(uint32_t member_count)

@@ -9,7 +9,8 @@
  * members by rank.  So the members that joined last, who have the highest ranks and
  * whom the others know least, are leaves.
  *
- * All functions are pure; none allocates.  They cost a pass over the set's words.
+ * All functions are pure, and cost a pass over the set's words for each rank that they
+ * tell; none allocates, but for the set that tree_add_below() adds to.
  */
 #ifndef CONSENSUS_STATE_TREE_H
 #define CONSENSUS_STATE_TREE_H
@@ -28,6 +29,10 @@ struct tree_place {
  * members. */
 struct tree_place tree_place(const struct rankset *members, uint32_t root,
                              uint32_t rank);
+
+/* Adds the member and all below it in that tree.  False without memory. */
+bool tree_add_below(const struct rankset *members, uint32_t root, uint32_t rank,
+                    struct rankset *to);
 
 /* How many steps it is from the root of a tree of so many members to the farthest. */
 uint32_t tree_depth(uint32_t member_count);

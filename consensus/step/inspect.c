@@ -165,6 +165,12 @@ uint64_t core_undecided(const struct core *core)
     return count;
 }
 
+bool core_is_ready_to_go(const struct core *core, uint32_t rank)
+{
+    return rankset_has(&core->membership.leavers_ready, rank) ||
+           rankset_has(&core->membership.retired, rank);
+}
+
 bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out)
 {
     if (rank >= core->size) {
@@ -173,6 +179,20 @@ bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_vie
     const struct peer *peer = peer_seen(core, rank);
     *out = (struct core_peer_view){
         .heard_ns = peer->heard_ns, .state = peer->state, .waits_for = peer->waits_for};
+    return true;
+}
+
+_Static_assert((int)CORE_TREE_ARITY == (int)TREE_ARITY, "a host knows all children");
+
+bool core_tree_look(const struct core *core, struct core_tree_view *out)
+{
+    *out = (struct core_tree_view){.parent = core->gossip.parent};
+    if (!disseminate_is_on(core) || !rankset_has(&core->members, core->rank)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < core->gossip.child_count; i++) {
+        out->children[out->child_count++] = core->gossip.children[i];
+    }
     return true;
 }
 

@@ -153,17 +153,6 @@ static void on_result(struct core *core, uint32_t from, struct task_record *task
     }
 }
 
-static void on_pull(struct core *core, uint32_t from, struct task_record *task)
-{
-    assert(task != NULL);
-    assert(from != core->rank);
-    if (task->own != CORE_OWN_DONE) {
-        core->stats.refused++;
-        return;
-    }
-    graph_send_result(core, task, from, WANT_DATA);
-}
-
 static void on_accept(struct core *core, uint32_t from, struct task_record *task,
                       const struct message_accept *accept)
 {
@@ -180,7 +169,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(MOTION, chair_on_motion(core, from, task, &message->u.motion))                   \
     X(DECISION, on_decision(core, from, task, &message->u.decision))                   \
     X(RESULT, on_result(core, from, task, message))                                    \
-    X(PULL, on_pull(core, from, task))                                                 \
+    X(PULL, spread_on_pull(core, from, task))                                          \
     X(SEEK, ask_on_seek(core, from, task))                                             \
     X(REFER, ask_on_refer(core, task, &message->u.refer))                              \
     X(ACCEPT, on_accept(core, from, task, &message->u.accept))                         \
@@ -280,16 +269,6 @@ void receive_own(struct core *core, const struct message *message)
     }
 }
 
-static uint32_t rank_of_uid(const struct core *core, uint64_t uid)
-{
-    for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->state.uids[rank] == uid) {
-            return rank;
-        }
-    }
-    return NOBODY;
-}
-
 /* Messages that came before this rank entered their epoch.  Taking one may enter yet
  * another. */
 void receive_held(struct core *core)
@@ -297,7 +276,7 @@ void receive_held(struct core *core)
     struct held *held = NULL;
     while (!core->broken && !core->membership.fenced &&
            (held = held_take(core)) != NULL) {
-        uint32_t from = rank_of_uid(core, held->uid);
+        uint32_t from = peer_of_uid(core, held->uid);
         if (rule_e(core, from, held->uid, held->message) == E_TAKE) {
             take(core, from, held->message);
             agenda_work_off(core);

@@ -296,7 +296,7 @@ static bool adjourn_if_all_closed(struct core *core, const struct message_pollr 
     if (!sum->closed || sum->waits) { /* what is stuck waits, too */
         return false;
     }
-    const struct message_adjourn adjourn = {sum->exit_code};
+    const struct message_adjourn adjourn = {.exit_code = sum->exit_code};
     termination_on_adjourn(core, &adjourn);
     return true;
 }

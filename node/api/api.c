@@ -55,17 +55,7 @@ int moot_close(moot *m)
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = MOOT_OK;
-    if (observe_is_telling(lane)) {
-        error = observe_refuse(lane, "moot_close");
-    } else if (lane->call != NULL) {
-        error = lane_fail(lane, MOOT_ERR_STATE, "moot_close inside a kernel");
-    } else if (!m->engine.closing) {
-        queue_close_all(m, lane); /* whose functions may let another close first */
-    }
-    if (error == MOOT_OK && m->engine.closing) {
-        error = lane_fail(lane, MOOT_ERR_STATE, "another thread closes this context");
-    }
+    const int error = close_check(m, lane, "moot_close");
     if (error != MOOT_OK) {
         engine_leave(m);
         return error;
@@ -73,25 +63,44 @@ int moot_close(moot *m)
     return close_context(m, lane);
 }
 
+int moot_leave(moot *m)
+{
+    if (m == NULL) {
+        return invalid(NULL, "moot_leave", "the context is NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = leave_check(m, lane, "moot_leave");
+    error = error == MOOT_OK ? close_check(m, lane, "moot_leave") : error;
+    if (error == MOOT_OK && m->engine.ended) {
+        error = lane_fail(lane, MOOT_ERR_CLOSED, "this rank has left already");
+    }
+    error = error == MOOT_OK ? leave_context(m, lane) : error;
+    engine_leave(m);
+    return error;
+}
+
 int moot_rank(const moot *m)
 {
-    return m != NULL ? (int)m->group.rank : MOOT_ERR_INVALID;
+    return m != NULL ? (int)m->session.rank : MOOT_ERR_INVALID;
 }
 
 int moot_size(const moot *m)
 {
-    return m != NULL ? (int)m->group.size : MOOT_ERR_INVALID;
+    return m != NULL ? (int)m->session.size : MOOT_ERR_INVALID;
 }
 
 int moot_present(moot *m, int rank)
 {
-    if (m == NULL || rank < 0 || (uint32_t)rank >= m->group.size) {
+    if (m == NULL || rank < 0 || (uint32_t)rank >= m->session.size) {
         return invalid(m, "moot_present", "there is no such rank");
     }
     if (engine_enter(m) == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int present = members_is_here(m, (uint32_t)rank);
+    int present = members_is_here(m, session_member(m, (uint32_t)rank));
     engine_leave(m);
     return present;
 }

@@ -267,12 +267,16 @@ static int without_the_dead(int code)
 static int ask_rank(struct moot *m, moot_kernel_id kernel,
                     struct listing_question *question, uint32_t rank, moot_task *out)
 {
+    const int there = session_rank(m, rank);
+    if (there < 0) {
+        return MOOT_OK; /* it went with a session */
+    }
     question->ask.rank = rank;
     const moot_task_spec spec = {.size = sizeof(spec),
                                  .kernel = kernel,
                                  .args = question,
                                  .args_size = question_size(question),
-                                 .owner = MOOT_ON((int)rank),
+                                 .owner = MOOT_ON(there),
                                  .flags = MOOT_TASK_NO_QUEUE};
     return without_the_dead(moot_task_spawn(m, &spec, out));
 }

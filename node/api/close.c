@@ -1,5 +1,8 @@
 /* close.c - see close.h.
  *
+ * Who leaves ends its program and its service as who closes does; but it waits until
+ * nothing is lost by its going, not until all have closed, and keeps its memory.
+ *
  * The order matters.  First the program's other waits end (CLOSED), and their threads
  * leave, running to its end whatever kernel they are in; then the core is told that all
  * lanes have ended, and this thread serves and runs what is left until every rank has
@@ -12,6 +15,7 @@
 #include "node/api/close.h"
 
 #include "node/compose/data.h"
+#include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
 #include "node/engine/engine.h"
 #include "node/engine/inbox.h"
@@ -34,6 +38,7 @@
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
+#include "node/session/session.h"
 #include "node/spawn/early_motions.h"
 #include "node/tasks/board.h"
 #include "node/tasks/family.h"
@@ -98,7 +103,7 @@ static bool is_flushed(struct moot *m)
 {
     const struct transport_ops *wire = m->transport->ops;
     bool empty = outbox_empty(m);
-    if (m->members.lost == 0) {
+    if (m->members.gone == 0) {
         return empty && wire->flushed(m->transport);
     }
     for (uint32_t rank = 0; empty && rank < m->group.size; rank++) {
@@ -120,14 +125,15 @@ static void part(struct moot *m, struct lane *lane)
     serve_until(m, lane, is_flushed, clock_ns() + LINGER_NS);
 }
 
-static void close_core(struct moot *m)
+/* The core's answer to the word that all lanes have ended, or that this rank goes. */
+static int end_core(struct moot *m, enum core_event_type how)
 {
     while (m->schedule.lingering != NULL) {
         wait_end_linger(m, m->schedule.lingering);
     }
-    struct core_event event = {.type = CORE_EV_CLOSE};
+    struct core_event event = {.type = how};
     event.u.close.exit_code = 0;
-    engine_step(m, &event);
+    return engine_step(m, &event);
 }
 
 static void stop_threads(struct moot *m)
@@ -153,7 +159,8 @@ static void leave_alone(struct moot *m)
     m->bond->m = NULL;
 }
 
-int close_context(struct moot *m, struct lane *lane)
+/* The program's other waits end, and their threads leave. */
+static void end_program(struct moot *m, struct lane *lane)
 {
     leaks_close(m);
     engine_begin_closing(m);
@@ -162,19 +169,82 @@ int close_context(struct moot *m, struct lane *lane)
     report_wait_begins(m, m->engine.closing_ns);
     progress_wake(m);
     serve_until(m, lane, program_left, CORE_NEVER);
+}
+
+/* To the last word to the others; from then on this rank is none of them. */
+static void end_service(struct moot *m, struct lane *lane, enum core_event_type how)
+{
     if (m->engine.fatal == 0) {
         spawn_table_send(m); /* before the word that this rank has closed */
-        close_core(m);
+        (void)end_core(m, how);
         serve_until(m, lane, is_over, CORE_NEVER);
     }
-    if (m->engine.fatal == 0) {
+    if (m->engine.fatal == 0 && how == CORE_EV_CLOSE) {
         serve_until(m, lane, spawn_table_is_here, clock_ns() + TABLE_NS);
         spawn_table_tell(m);
     }
     uint64_t patience_ns = m->engine.fatal == 0 ? FLUSH_NS : FLUSH_FATAL_NS;
     serve_until(m, lane, is_flushed, clock_ns() + patience_ns);
-    if (m->engine.fatal == 0) {
+    if (m->engine.fatal == 0 && !m->members.departed) {
         part(m, lane);
+    }
+    summary_write(m, m->engine.fatal);
+    metrics_write(m, m->engine.fatal);
+    trace_close(m);
+    engine_end(m);
+}
+
+int close_check(struct moot *m, struct lane *lane, const char *call)
+{
+    if (observe_is_telling(lane)) {
+        return observe_refuse(lane, call);
+    }
+    if (lane->call != NULL) {
+        return lane_fail(lane, MOOT_ERR_STATE, "%s inside a kernel", call);
+    }
+    if (!m->engine.closing) {
+        queue_close_all(m, lane); /* whose functions may let another close first */
+    }
+    if (m->engine.closing && !m->engine.ended) {
+        return lane_fail(lane, MOOT_ERR_STATE, "another thread closes this context");
+    }
+    return MOOT_OK;
+}
+
+int leave_check(struct moot *m, struct lane *lane, const char *call)
+{
+    if (m->knobs.divergence == CORE_STRICT) {
+        return lane_fail(lane, MOOT_ERR_UNSUPPORTED,
+                         "%s: with MOOT_DIVERGENCE=strict every rank spawns "
+                         "all that the others spawn, to the end",
+                         call);
+    }
+    if (m->group.size > 1 && !m->group.survives) {
+        return lane_fail(lane, MOOT_ERR_UNSUPPORTED,
+                         "%s: this mpirun ends the whole job when a rank ends "
+                         "before the others: start the job with `moot run`, or with "
+                         "`mpirun --enable-recovery`",
+                         call);
+    }
+    return MOOT_OK;
+}
+
+int leave_context(struct moot *m, struct lane *lane)
+{
+    end_program(m, lane);
+    end_service(m, lane, CORE_EV_LEAVE);
+    const int code = m->engine.fatal;
+    if (code != 0) {
+        lane_fail(lane, code, "%s", text_get(&m->engine.fatal_story));
+    }
+    return code;
+}
+
+int close_context(struct moot *m, struct lane *lane)
+{
+    if (!m->engine.ended) {
+        end_program(m, lane);
+        end_service(m, lane, CORE_EV_CLOSE);
     }
     serve_until(m, lane, is_alone, CORE_NEVER);
     int code = m->engine.fatal;
@@ -182,9 +252,6 @@ int close_context(struct moot *m, struct lane *lane)
         lane_fail(lane, code, "%s", text_get(&m->engine.fatal_story));
         thread_fail(code, "%s", text_get(&m->engine.fatal_story));
     }
-    summary_write(m, code);
-    metrics_write(m, code);
-    trace_close(m);
     stop_threads(m);
     engine_lock(m);
     leave_alone(m);
@@ -220,6 +287,7 @@ void context_free(struct moot *m)
     inquiry_release(m);
     spawn_table_release(m);
     members_release(m);
+    session_release(m);
     if (m->core != NULL) {
         task_each(m, free_task, NULL);
     }

@@ -4,6 +4,16 @@
 
 #include "node/context/context.h"
 
+/* Whether this thread may end the context's service now: MOOT_OK, or STATE, with the
+ * lane's error text.  Queues that are open have passed on what they held. */
+int close_check(struct moot *m, struct lane *lane, const char *call);
+/* Whether this rank may leave the others, before anything is ended: MOOT_OK, or
+ * UNSUPPORTED, with the lane's error text. */
+int leave_check(struct moot *m, struct lane *lane, const char *call);
+/* The body of moot_leave: all but what makes the context unusable.  From then on
+ * m->engine.ended, whatever it returns.  Called inside a public call. */
+int leave_context(struct moot *m, struct lane *lane);
+
 /* The body of moot_close, for a lane that is allowed to: serves peers until all have
  * closed, joins threads, frees everything, `m` included.  Called inside
  * engine_enter() without its engine_leave(). */

@@ -31,6 +31,7 @@
 #include "node/schedule/self_end.h"
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
+#include "node/session/session.h"
 #include "node/spawn/spawn.h"
 #include "node/spawn/window.h"
 #include "node/tasks/board.h"
@@ -87,6 +88,15 @@ struct common_start {
     struct moot_name name;
 };
 
+/* Folders of this host, in the place of those that rank 0 was told. */
+static void take_own_folder(char knob[KNOB_TEXT_BYTES], const char *variable)
+{
+    const char *own = getenv(variable);
+    if (own != NULL && *own != '\0' && *knob != '\0') {
+        (void)snprintf(knob, KNOB_TEXT_BYTES, "%s", own);
+    }
+}
+
 static int take_blob(struct moot *m, char *story)
 {
     const struct transport_group *group = &m->group;
@@ -99,8 +109,13 @@ static int take_blob(struct moot *m, char *story)
                    group->hosts == NULL ||
                        group->hosts[group->rank] == group->hosts[0]);
     moot_name_take(m, &first.name);
-    return knobs_decode(&m->knobs, (const char *)group->blob + sizeof(first),
-                        group->blob_size - sizeof(first), story, STORY_BYTES);
+    const int code = knobs_decode(&m->knobs, (const char *)group->blob + sizeof(first),
+                                  group->blob_size - sizeof(first), story, STORY_BYTES);
+    if (code == MOOT_OK) {
+        take_own_folder(m->knobs.summary, ENDING_SHEETS);
+        take_own_folder(m->knobs.trace, ENDING_TRACES);
+    }
+    return code;
 }
 
 static int join_group(struct moot *m, const moot_options *options,
@@ -121,7 +136,8 @@ static int join_group(struct moot *m, const moot_options *options,
     }
     story[0] = '\0';
     struct transport_carrier_options carrier = {.word = knobs.transport,
-                                                .open = knobs.seal == KNOB_SEAL_OFF};
+                                                .open = knobs.seal == KNOB_SEAL_OFF,
+                                                .route = knobs.route};
     if (open == NULL && strcmp(knobs.transport, "mpi") != 0) {
         open = transport_carrier_open;
         arg = &carrier;
@@ -137,6 +153,14 @@ static int join_group(struct moot *m, const moot_options *options,
         return MOOT_ERR_LIMIT;
     }
     error = take_blob(m, story);
+    if (error == MOOT_OK && open != transport_carrier_open &&
+        strcmp(m->knobs.route, "mesh") != 0) {
+        snprintf(story, STORY_BYTES,
+                 "MOOT_ROUTE=%.80s: routes are for a transport of MOOT_TRANSPORT other "
+                 "than mpi; leave it at mesh here",
+                 m->knobs.route);
+        error = MOOT_ERR_CONFIG;
+    }
     if (error == MOOT_OK && m->knobs.rings == KNOB_RINGS_OFF &&
         m->transport->ops->go_plain != NULL) {
         m->transport->ops->go_plain(m->transport);
@@ -158,6 +182,8 @@ static int make_core(struct moot *m, char *story)
         .epoch = 1,
         .mode = (enum core_mode)knobs->divergence,
         .voters = (uint32_t)knobs->voters,
+        .tree_fanout = (uint32_t)knobs->tree_fanout,
+        .direct_max = (uint32_t)knobs->direct_max,
         .crashes = (uint32_t)knobs->crashes,
         .vote_timeout_ns = vote_set ? (uint64_t)knobs->vote_timeout_ns : CORE_NEVER,
         .ask_delay_ns = ask_auto ? ASK_DELAY_AUTO_NS : (uint64_t)knobs->ask_delay_ns,
@@ -196,6 +222,7 @@ static int make_parts(struct moot *m, char *story)
     trace_open(m);
     const bool told = board_open(m);
     ending_when_exits(self_end_on_exit);
+    session_open(m);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
     const bool lists = listing_begin(m);
@@ -299,8 +326,9 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     }
     if (error != MOOT_OK) {
         give_up(m);
-        return thread_fail(error, "moot_open: %s",
-                           story[0] ? story : error_text(error));
+        const char *why = story[0] != '\0' ? story : error_text(error);
+        ending_refused(why); /* `moot run` tells it, whether or not the program does */
+        return thread_fail(error, "moot_open: %s", why);
     }
     usr1_join();
     lane_forget_closed();

@@ -56,11 +56,6 @@ static const char *story_text(const struct task *task)
     return !task->known && story != NULL ? story : "";
 }
 
-static int rank_or_none(uint32_t rank)
-{
-    return rank == PLACEMENT_NOBODY ? -1 : (int)rank;
-}
-
 void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
 {
     const struct root_cause root = story_root(task);
@@ -72,7 +67,7 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
         .cancelled_by = -1,
         .check =
             task_seldom(task)->second_rank != 0 ? MOOT_ERR_NONDETERMINISTIC : MOOT_OK,
-        .second = (int)task_seldom(task)->second_rank - 1,
+        .second = session_rank(m, task_seldom(task)->second_rank - 1),
         .decided = evidence_name(EVIDENCE_NONE),
         .status = task->known ? task->status : task_seldom(task)->verdict,
         .story = story_text(task),
@@ -81,12 +76,12 @@ void look_fill(struct moot *m, const struct task *task, moot_task_info *out)
         .site = task_site(task) != NULL ? task_site(task) : "",
         .kernel = task_kernel_name(task),
         .code = root.code,
-        .code_rank = root.rank};
+        .code_rank = root.rank >= 0 ? session_rank(m, (uint32_t)root.rank) : -1};
     struct core_task_view view;
     if (core_task_look(m->core, &task->hash, &view)) {
-        out->owner = rank_or_none(view.owner);
-        out->chair = rank_or_none(view.chair);
-        out->cancelled_by = rank_or_none(view.canceller);
+        out->owner = session_rank(m, view.owner);
+        out->chair = session_rank(m, view.chair);
+        out->cancelled_by = session_rank(m, view.canceller);
         out->decided = evidence_name(view.evidence);
         core_task_view_release(&view);
     }

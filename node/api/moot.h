@@ -127,10 +127,29 @@ MOOT_API int moot_open(const moot_options *options, moot **out);
  * has moot_last_error(NULL). */
 MOOT_API int moot_close(moot *m);
 
-MOOT_API int moot_rank(const moot *m); /* 0 .. size-1, or MOOT_ERR_INVALID */
+/* This rank goes, now, and the others go on without it: not collective.  Ends the
+ * program's spawning as moot_close does; gives back to the others the tasks that they
+ * can run and that it has not started, finishes those that it has, hands over what it
+ * made, and returns once they have agreed to go on without it.  Nothing is lost by it,
+ * nothing runs again, and a once task that was given back is started once.  (Tasks that
+ * no other rank holds it runs first; where it is the last one, it ends as by
+ * moot_close.) What it has fetched stays borrowed; every other call gets CLOSED;
+ * moot_close(m) is still to be called, waits for nobody, and frees everything.  Over
+ * MPI, MPI is then left as it is, on all ranks, as after a loss: see moot_close.
+ * MOOT_EVENT_RANK_LEFT tells the others.  A rank that dies meanwhile has died as any
+ * other.
+ * Returns STATE as moot_close does; UNSUPPORTED, having done nothing, in strict mode,
+ * and under a launcher that ends the whole job when one rank ends (a plain mpirun);
+ * CLOSED, if it has left before; and what had ended the moot for it, if something had.
+ */
+MOOT_API int moot_leave(moot *m);
+
+/* In the present session (moot_session.h): 0 .. size-1, or MOOT_ERR_INVALID. */
+MOOT_API int moot_rank(const moot *m);
 MOOT_API int moot_size(const moot *m);
-/* 1 while that rank belongs to the moot, 0 once it has died or was voted out, INVALID
- * if there is no such rank.  What one rank has learnt another may still have to. Local.
+/* 1 while that rank belongs to the moot, 0 once it has died, left or was voted out,
+ * INVALID if there is no such rank.  What one rank has learnt another may still have
+ * to. Local.
  */
 MOOT_API int moot_present(moot *m, int rank);
 
@@ -514,6 +533,17 @@ typedef struct moot_stats {
     uint64_t tasks_taken_over; /* run here because their chair was lost */
     uint64_t tasks_crashed; /* that this rank, as chair, ended with CRASHED: a task is
                                counted by one rank, and is none of tasks_failed */
+    /* Frames that the wire brought and that were dropped unread: under a uid that
+     * nobody of the job has; not sealed by the rank that they name, or changed on the
+     * way; and come before. */
+    uint64_t frames_of_strangers, frames_forged, frames_repeated;
+    /* Large results (MOOT_TREE_FANOUT): others' that were passed on here; ranks that
+     * this one, whose result they want, sent to others that have it. */
+    uint64_t results_relayed, results_referred;
+    /* On a wire of streams (tcp, moot_stream.h): such as others began and that were
+     * closed, since they did not prove in time to be of the job; and such as announced
+     * what is no frame. */
+    uint64_t streams_refused, streams_broken;
 } moot_stats;
 #define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))
 MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);
@@ -524,6 +554,7 @@ MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);
 
 #include "node/api/moot_data.h"
 #include "node/api/moot_queue.h"
+#include "node/api/moot_session.h"
 #include "node/api/moot_watch.h"
 
 #endif

@@ -40,17 +40,21 @@ extern "C" {
 enum moot_transport_flags {
     /* Frames from one peer arrive in the order sent, each once, none changed; and all
      * of them, until one side closes, dies or forgets the other.  Without it moot
-     * numbers frames and sends again what was not acknowledged. */
+     * numbers frames and sends again what was not acknowledged.  That is made for wires
+     * that lose a frame in ten at most; where more are lost, jobs slow down and ranks
+     * fall silent. */
     MOOT_TRANSPORT_RELIABLE = 1,
     /* Nobody but processes of this user on this host can read, change or add what
-     * passes: shared memory, Unix sockets.  Without it frames are sealed. */
+     * passes: shared memory, Unix sockets.  Without it frames are sealed, and so they
+     * are in a job on several hosts. */
     MOOT_TRANSPORT_PRIVATE = 2
 };
 
 enum {
     MOOT_TRANSPORT_FRAME_MIN = 1024,    /* bytes: frame_max is at least that, */
     MOOT_TRANSPORT_FRAME_MAX = 1 << 22, /* and more than that is not used */
-    MOOT_TRANSPORT_ADDRESS_MAX = 4096   /* bytes of an address */
+    MOOT_TRANSPORT_ADDRESS_MAX = 4096,  /* bytes of an address */
+    MOOT_TRANSPORT_SECRET_BYTES = 32
 };
 
 /* send() has no room now; try again after a poll. */
@@ -67,6 +71,11 @@ typedef struct moot_transport_setup {
     const char *options; /* behind the first colon of --transport NAME:OPTIONS, or "" */
     const char *host;    /* the name or address by which other hosts reach this one, as
                             the launcher knows it; "": none is known */
+    uint64_t job;        /* a number that all ends of the job have; no secret */
+    const unsigned char *secret; /* MOOT_TRANSPORT_SECRET_BYTES that all ends of the job
+                                    have and nobody else, for the transport's own use:
+                                    connections that prove where they belong.  Good
+                                    until open() returns. */
 } moot_transport_setup;
 
 /* Whom poll() calls. */

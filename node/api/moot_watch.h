@@ -93,7 +93,9 @@ enum moot_event_kind {
     MOOT_EVENT_RANK_REMOVED = 512, /* the ranks go on without it: it died, or was voted
                                       out because it was silent or out of reach.  Or
                                       this rank itself is, and the moot ends for it */
-    MOOT_EVENT_RANK_LEFT = 1024    /* it said farewell: all ranks have closed */
+    MOOT_EVENT_RANK_LEFT = 1024    /* it went by moot_leave; or it said farewell, as all
+                                      ranks have closed: of many ranks those say it
+                                      that this one hears */
 };
 #define MOOT_EVENTS_OF_TASKS 255u
 #define MOOT_EVENTS_OF_RANKS                                                           \

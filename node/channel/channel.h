@@ -13,6 +13,10 @@
  * the n-th of all.  *News* come unasked: a rank's process was reaped by who had started
  * it, which is a certificate of its death (PROTOCOL.md, V2).
  *
+ * A job on several hosts has a hub on each, a *branch*, whose ranks are a run of
+ * numbers, and one above them.  A branch hands in for all of its ranks at once, and
+ * passes on what comes from above, so that each card crosses to a host once.
+ *
  * On the wire a message is a header of struct channel_header, in the byte order of the
  * job's hosts, and `size` bytes.  Nothing on a channel is trusted by its launcher:
  * sizes are held against limits before anything is allocated, and who breaks them is
@@ -52,9 +56,10 @@ uint32_t channel_rank(const struct channel *channel);
 uint32_t channel_size(const struct channel *channel);
 /* CHANNEL_KEY_BYTES of the job's key. */
 const unsigned char *channel_key(const struct channel *channel);
-/* The name or address by which other hosts reach this one; "": the launcher knows none.
- */
+/* The name or address by which other hosts reach this one, and the name that it was
+ * given for people; "": the launcher knows none. */
 const char *channel_host(const struct channel *channel);
+const char *channel_host_name(const struct channel *channel);
 
 /* Collective.  Hands in `size` bytes, at most CHANNEL_CARD_MAX, waits until all ranks
  * have, and gives *all, channel_size() cards by rank, in one allocation: free().
@@ -64,9 +69,10 @@ const char *channel_host(const struct channel *channel);
 int channel_gather(struct channel *channel, const void *bytes, size_t size,
                    struct channel_card **all, char *story, size_t story_size);
 
-/* The next rank that was told to be dead, each once; UINT32_MAX: none (more).  Does not
- * block; any thread, under a lock of its own. */
-uint32_t channel_next_death(struct channel *channel);
+/* The next rank that was told to be dead, each once to each who asks; UINT32_MAX: none
+ * (more).  *told counts those that the caller has had, from 0: moots of one process
+ * hear of all.  Does not block; any thread, under a lock of its own. */
+uint32_t channel_next_death(struct channel *channel, uint32_t *told);
 
 /* Closes the process's end without a use of it: for one that waits for the rank's
  * process and has started it. */
@@ -82,16 +88,41 @@ bool channel_describe(int fd, char text[CHANNEL_TEXT_BYTES]);
 
 /* For ranks 0..size-1 of one job, with a key drawn here; NULL without memory. */
 struct channel_hub *channel_hub_new(uint32_t size);
+
+/* CHANNEL_KEY_BYTES of the job's key. */
+const unsigned char *channel_hub_key(const struct channel_hub *hub);
+
+/* For ranks first..first+count-1 of a job of that size and key; `trunk`, which is the
+ * hub's from now on, is a stream to the hub above.  NULL without memory: then it is
+ * still the caller's. */
+struct channel_hub *channel_hub_new_branch(uint32_t size, uint32_t first,
+                                           uint32_t count, const unsigned char *key,
+                                           int trunk);
+
+/* A stream, the hub's from now on, to the branch of those ranks; they are added by
+ * nothing else.  False without memory: then it is still the caller's. */
+bool channel_hub_add_branch(struct channel_hub *hub, uint32_t first, uint32_t count,
+                            int fd);
+
 void channel_hub_free(struct channel_hub *hub); /* closes all; accepts NULL */
 
-/* This launcher's end of that rank's socket, which is the hub's from now on, and the
- * name or address by which other hosts reach the rank's ("": none is known).  False
- * without memory: then it is still the caller's. */
-bool channel_hub_add(struct channel_hub *hub, uint32_t rank, int fd, const char *host);
+/* This launcher's end of that rank's socket, which is the hub's from now on, the name
+ * or address by which other hosts reach the rank's, and the name that people have for
+ * it ("": none is known).  False without memory: then it is still the caller's. */
+bool channel_hub_add(struct channel_hub *hub, uint32_t rank, int fd, const char *host,
+                     const char *name);
 
-/* That rank's process has been reaped: the others are told, and a gathering that waits
- * for it fails.  What it had handed in counts.  Also for one that was not added. */
+/* That rank comes no more: a gathering that waits for it fails.  What it had handed in
+ * counts.  It may have left processes that live, so nobody is told of a death. */
+void channel_hub_ended(struct channel_hub *hub, uint32_t rank);
+
+/* Likewise, and it is certain that nothing of the rank runs any more: the others are
+ * told, for whom that is a certificate.  Also for one that was not added. */
 void channel_hub_dead(struct channel_hub *hub, uint32_t rank);
+
+/* True if ranks have come to a gathering, and it cannot end before that one has, too.
+ */
+bool channel_hub_waits_for(const struct channel_hub *hub, uint32_t rank);
 
 /* Waits for so long at most until something can be read or written, and does all that
  * can be done without blocking.  A rank that does not read, or breaks the rules, keeps

@@ -25,7 +25,7 @@ struct channel {
     pid_t owner; /* a forked child has a copy of all this */
     uint32_t rank, size;
     unsigned char key[CHANNEL_KEY_BYTES];
-    char host[CHANNEL_HOST_MAX + 1];
+    char host[2 * CHANNEL_HOST_MAX + 3]; /* its address, and behind the end its name */
 
     pthread_mutex_t turn; /* of gatherings: one after the other */
     pthread_mutex_t lock; /* of all that follows */
@@ -43,7 +43,7 @@ struct channel {
     struct channel_card *cards; /* of the answer */
     uint32_t *deaths;           /* in the order in which they came, each once */
     bool *is_dead;
-    uint32_t death_count, death_next;
+    uint32_t death_count;
 };
 
 static void story_write(char *story, size_t size, const char *text)
@@ -65,7 +65,7 @@ static bool header_is_sound(const struct channel *channel)
         return header->kind == CHANNEL_WELCOME && header->count > 0 &&
                header->count <= CHANNEL_RANKS_MAX && header->rank < header->count &&
                header->size >= CHANNEL_KEY_BYTES &&
-               header->size <= CHANNEL_KEY_BYTES + CHANNEL_HOST_MAX;
+               header->size <= CHANNEL_KEY_BYTES + 2 * CHANNEL_HOST_MAX + 1;
     }
     const uint64_t lengths = (uint64_t)channel->size * sizeof(uint32_t);
     switch (header->kind) {
@@ -323,7 +323,12 @@ const unsigned char *channel_key(const struct channel *channel) { return channel
 
 const char *channel_host(const struct channel *channel) { return channel->host; }
 
-uint32_t channel_next_death(struct channel *channel)
+const char *channel_host_name(const struct channel *channel)
+{
+    return channel->host + strlen(channel->host) + 1;
+}
+
+uint32_t channel_next_death(struct channel *channel, uint32_t *told)
 {
     uint32_t rank = UINT32_MAX;
     if (channel->owner != getpid()) {
@@ -333,8 +338,8 @@ uint32_t channel_next_death(struct channel *channel)
     if (!channel->gathers) {
         channel_read(channel);
     }
-    if (channel->death_next < channel->death_count) {
-        rank = channel->deaths[channel->death_next++];
+    if (*told < channel->death_count) {
+        rank = channel->deaths[(*told)++];
     }
     pthread_mutex_unlock(&channel->lock);
     return rank;
@@ -405,6 +410,9 @@ static int failure_tell(const struct channel_header *answer, char *story,
         break;
     case CHANNEL_CLOSED:
         why = "has closed its channel to the launcher";
+        break;
+    case CHANNEL_LOST:
+        why = "is on a host that is not reached any more";
         break;
     default:
         why = "was cut off by the launcher, which could not read what it sent";

@@ -9,16 +9,19 @@
 
 enum channel_kind {
     /* From the launcher.  The first message: `rank` is the receiver's number, `count`
-     * the size of the job; the bytes are the key and the host's name. */
+     * the size of the job; the bytes are the key, the host's address, 0, and its
+     * name. */
     CHANNEL_WELCOME = 1,
     /* The answer to a hand-in: the length of each rank's card (uint32_t, by rank), and
      * the cards. */
     CHANNEL_CARDS,
     /* The other answer to a hand-in: there are no cards because of `rank` and `why`. */
     CHANNEL_FAILED,
-    CHANNEL_DEATH, /* that `rank` is dead */
-    /* From a rank: its card for gathering `count`. */
-    CHANNEL_HAND_IN
+    CHANNEL_DEATH, /* that `rank` is dead; from a branch as well */
+    /* From a rank: its card for gathering `count`.  From a branch, whose first rank is
+     * `rank`: the length of each of its ranks' cards, and the cards. */
+    CHANNEL_HAND_IN,
+    CHANNEL_GONE /* from a branch: `rank` will not come any more because of `why` */
 };
 
 /* How a gathering fails. */
@@ -27,7 +30,8 @@ enum channel_why {
     CHANNEL_CLOSED,    /* nobody holds the rank's end of its channel any more */
     CHANNEL_BROKE,     /* the rank sent what is no message, and was cut off */
     CHANNEL_TOO_MUCH,  /* all cards together are over the limit */
-    CHANNEL_NO_MEMORY  /* at the launcher */
+    CHANNEL_NO_MEMORY, /* at the launcher */
+    CHANNEL_LOST       /* the rank's host is not reached any more */
 };
 
 struct channel_header {

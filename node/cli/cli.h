@@ -24,8 +24,9 @@ struct verb {
 
 extern const struct verb verb_run, verb_sim, verb_info, verb_hash, verb_faults,
     verb_trace, verb_report, verb_tune, verb_state, verb_completion,
-    verb_check_transport;
-extern const struct verb verb_rank; /* for `moot run` alone: not in the list */
+    verb_check_launcher, verb_check_transport, verb_doctor;
+/* For `moot run` alone: not in the list. */
+extern const struct verb verb_rank, verb_agent;
 
 /* All of the list, in its order. */
 extern const struct verb *const cli_verbs[];

@@ -7,15 +7,25 @@
 #include "node/api/moot.h"
 #include "node/cli/cli.h"
 #include "node/config/spelling.h"
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-const struct verb *const cli_verbs[] = {
-    &verb_run,    &verb_report,    &verb_trace,
-    &verb_tune,   &verb_state,     &verb_sim,
-    &verb_faults, &verb_info,      &verb_check_transport,
-    &verb_hash,   &verb_completion};
+const struct verb *const cli_verbs[] = {&verb_run,
+                                        &verb_report,
+                                        &verb_trace,
+                                        &verb_tune,
+                                        &verb_state,
+                                        &verb_sim,
+                                        &verb_faults,
+                                        &verb_info,
+                                        &verb_doctor,
+                                        &verb_check_transport,
+                                        &verb_check_launcher,
+                                        &verb_hash,
+                                        &verb_completion};
 const size_t cli_verb_count = sizeof(cli_verbs) / sizeof(*cli_verbs);
 enum { VERBS_MAX = sizeof(cli_verbs) / sizeof(*cli_verbs) + 1 }; /* with help */
 
@@ -70,6 +80,9 @@ static const struct verb *verb_find(const char *name)
     }
     if (strcmp(verb_rank.name, name) == 0) {
         return &verb_rank;
+    }
+    if (strcmp(verb_agent.name, name) == 0) {
+        return &verb_agent;
     }
     const char *names[VERBS_MAX] = {"help"};
     for (size_t i = 0; i < cli_verb_count; i++) {
@@ -132,4 +145,21 @@ static int output_end(int status)
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
-int main(int argc, char **argv) { return output_end(command_run(argc, argv)); }
+/* Streams that were closed are held by what ends at once, and takes no writing: else a
+ * file of this process would come to stand in their place. */
+static void streams_hold(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDONLY);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    streams_hold();
+    return output_end(command_run(argc, argv));
+}

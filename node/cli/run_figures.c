@@ -21,9 +21,12 @@ enum {
     OPEN_MAX = 64   /* sockets at a time */
 };
 
+static const char all_line[] = "all\n";
+
 /* A question that was asked, and as much of its answer as has come. */
 struct figure_query {
-    int fd; /* -1: none is open */
+    int fd;      /* -1: none is open */
+    bool called; /* by an agent, without one */
     uint8_t *bytes;
     size_t size, room;
     size_t rest_max; /* behind the head */
@@ -32,6 +35,7 @@ struct figure_query {
 
 struct source {
     char door[DOOR_PATH_BYTES]; /* "": not known, or not on this host */
+    char away[DOOR_PATH_BYTES]; /* where nobody was found here; "": nowhere */
     struct figure_query question;
     uint64_t said_ns; /* when it said what follows; 0: never */
     uint64_t done, running, waiting, voted;
@@ -47,6 +51,9 @@ struct run_figures {
     uint32_t next;  /* to be asked: they take turns where there are many */
     struct figure_query all;
     uint64_t all_due_ns;
+    run_figures_call call; /* NULL: there are no agents */
+    void *call_context;
+    uint32_t called; /* the rank that was asked last */
 };
 
 struct run_figures *run_figures_new(const char *sheets, int ranks)
@@ -92,6 +99,18 @@ void run_figures_free(struct run_figures *figures)
     free(figures);
 }
 
+/* Room for the head of an answer; false without memory. */
+static bool question_begin(struct figure_query *question, const char *line,
+                           uint64_t until_ns)
+{
+    question->room = STATE_HEAD_BYTES;
+    question->rest_max =
+        strcmp(line, all_line) == 0 ? STATE_ALL_BYTES : STATE_SELF_BYTES;
+    question->bytes = malloc(question->room);
+    question->until_ns = until_ns;
+    return question->bytes != NULL;
+}
+
 /* False if nobody listens there, or it is too busy for another guest. */
 static bool question_ask(struct figure_query *question, const char *door,
                          const char *line, uint64_t until_ns)
@@ -100,12 +119,7 @@ static bool question_ask(struct figure_query *question, const char *door,
     const size_t length = strlen(line);
     memcpy(address.sun_path, door, strlen(door) + 1);
     question->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    question->room = STATE_HEAD_BYTES;
-    question->rest_max =
-        strcmp(line, "all\n") == 0 ? STATE_ALL_BYTES : STATE_SELF_BYTES;
-    question->bytes = malloc(question->room);
-    question->until_ns = until_ns;
-    if (question->fd >= 0 && question->bytes &&
+    if (question->fd >= 0 && question_begin(question, line, until_ns) &&
         connect(question->fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
         send(question->fd, line, length, MSG_NOSIGNAL) == (ssize_t)length) {
         return true;
@@ -147,6 +161,32 @@ static Moot__Picture *question_hear(struct figure_query *question, uint64_t now_
         if (question->size == STATE_HEAD_BYTES) {
             over = over || !question_grow(question);
         }
+    }
+    if (!over) {
+        picture = state_picture_read(question->bytes + STATE_HEAD_BYTES,
+                                     question->size - STATE_HEAD_BYTES);
+    }
+    question_end(question);
+    return picture;
+}
+
+/* Likewise of an answer that comes by an agent. */
+static Moot__Picture *question_take(struct figure_query *question,
+                                    const unsigned char *bytes, size_t size)
+{
+    Moot__Picture *picture = NULL;
+    bool over = false;
+    while (!over && size > 0 && question->size < question->room) {
+        const size_t room = question->room - question->size;
+        const size_t part = size < room ? size : room;
+        memcpy(question->bytes + question->size, bytes, part);
+        question->size += part;
+        bytes += part;
+        size -= part;
+        over = question->size == STATE_HEAD_BYTES && !question_grow(question);
+    }
+    if (!over && question->size < question->room) {
+        return NULL;
     }
     if (!over) {
         picture = state_picture_read(question->bytes + STATE_HEAD_BYTES,
@@ -292,7 +332,28 @@ static void source_ask(struct run_figures *figures, struct source *source,
                      now_ns + PATIENCE_S * SECOND_NS)) {
         figures->open++;
     } else if (errno != EAGAIN) {
+        memcpy(source->away, source->door, sizeof(source->away));
         *source->door = '\0'; /* it has closed, or died; or opens another moot */
+    }
+}
+
+/* One that has a socket elsewhere, each in its turn. */
+static void away_ask(struct run_figures *figures, uint64_t now_ns)
+{
+    if (!question_begin(&figures->all, all_line, now_ns + PATIENCE_ALL_S * SECOND_NS)) {
+        return;
+    }
+    for (uint32_t i = 1; i <= figures->count && !figures->all.called; i++) {
+        const uint32_t rank = (figures->called + i) % figures->count;
+        const struct source *source = &figures->sources[rank];
+        if (*source->away != '\0' && !source->closed && !source->gone) {
+            figures->all.called =
+                figures->call(figures->call_context, rank, source->away, all_line);
+            figures->called = figures->all.called ? rank : figures->called;
+        }
+    }
+    if (!figures->all.called) {
+        question_end(&figures->all);
     }
 }
 
@@ -309,12 +370,36 @@ static void others_ask(struct run_figures *figures, uint64_t now_ns)
             here = source;
         }
     }
-    if (!far || !here || figures->all.fd >= 0 || now_ns < figures->all_due_ns) {
+    if (!far || figures->all.fd >= 0 || figures->all.called ||
+        now_ns < figures->all_due_ns) {
         return;
     }
     figures->all_due_ns = now_ns + (1 + figures->count / ALL_RANKS) * SECOND_NS;
-    (void)question_ask(&figures->all, here->door, "all\n",
-                       now_ns + PATIENCE_ALL_S * SECOND_NS);
+    if (here) {
+        (void)question_ask(&figures->all, here->door, all_line,
+                           now_ns + PATIENCE_ALL_S * SECOND_NS);
+    } else if (figures->call) {
+        away_ask(figures, now_ns);
+    }
+}
+
+void run_figures_call_by(struct run_figures *figures, run_figures_call call,
+                         void *context)
+{
+    figures->call = call;
+    figures->call_context = context;
+}
+
+void run_figures_answer(struct run_figures *figures, const unsigned char *bytes,
+                        size_t size, bool over, uint64_t now_ns)
+{
+    Moot__Picture *picture =
+        figures->all.called ? question_take(&figures->all, bytes, size) : NULL;
+    if (picture) {
+        picture_take(figures, picture, now_ns);
+    } else if (over && figures->all.called) {
+        question_end(&figures->all);
+    }
 }
 
 void run_figures_ask(struct run_figures *figures, uint64_t now_ns)
@@ -336,6 +421,9 @@ void run_figures_hear(struct run_figures *figures, uint64_t now_ns)
         figures->all.fd >= 0 ? question_hear(&figures->all, now_ns) : NULL;
     if (picture) {
         picture_take(figures, picture, now_ns);
+    }
+    if (figures->all.called && now_ns > figures->all.until_ns) {
+        question_end(&figures->all);
     }
     for (uint32_t i = 0; figures->open > 0 && i < figures->count; i++) {
         struct figure_query *question = &figures->sources[i].question;
@@ -365,8 +453,10 @@ bool run_figures_sum(const struct run_figures *figures, uint64_t now_ns,
             continue;
         }
         out->alive++;
-        out->silent += !source->closed &&
-                       (!said || now_ns >= source->said_ns + SILENT_S * SECOND_NS);
+        const uint64_t rare_s = *source->door == '\0' ? figures->count / ALL_RANKS : 0;
+        out->silent +=
+            !source->closed &&
+            (!said || now_ns >= source->said_ns + (SILENT_S + rare_s) * SECOND_NS);
         out->running += source->running;
         out->waiting += source->waiting;
     }

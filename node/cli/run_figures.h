@@ -4,13 +4,15 @@
  * A rank says where it can be asked in the file that it leaves in the sheets' folder
  * while its moot is open (node/explain/exit_report.h).  Each rank on this host is asked
  * for itself, in brief, which costs it some tens of microseconds.  Where the moot has
- * more ranks than are here, one of those asks all others now and then.  Who does not
- * answer counts with what it said last, and is silent.
+ * more ranks than are here, one of those asks all others now and then; and if none is
+ * here one that is elsewhere does, by its host's agent.  Who does not answer counts
+ * with what it said last, and is silent.
  */
 #ifndef NODE_CLI_RUN_FIGURES_H
 #define NODE_CLI_RUN_FIGURES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Added up over the job. */
@@ -30,6 +32,16 @@ struct run_figures;
  */
 struct run_figures *run_figures_new(const char *sheets, int ranks);
 void run_figures_free(struct run_figures *figures); /* accepts NULL */
+
+/* Where ranks are on hosts that have agents: asks a rank at that path of its host, as
+ * fleet_ask() does, and false if it cannot be asked. */
+typedef bool (*run_figures_call)(void *context, uint32_t rank, const char *path,
+                                 const char *question);
+void run_figures_call_by(struct run_figures *figures, run_figures_call call,
+                         void *context);
+/* More of the answer; `over`: no more comes. */
+void run_figures_answer(struct run_figures *figures, const unsigned char *bytes,
+                        size_t size, bool over, uint64_t now_ns);
 
 /* Asks who is known and owes no answer. */
 void run_figures_ask(struct run_figures *figures, uint64_t now_ns);

@@ -25,7 +25,7 @@
  */
 #include "node/cli/run_line.h"
 #include "node/cli/launcher_rows.h"
-#include "node/cli/run_figures.h"
+#include "node/launch/relay.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -46,7 +46,8 @@ enum {
     LINE_BYTES = 256,
     RATES = 8,
     PIECE_BYTES = 1 << 16,
-    PIECES_MAX = 64
+    PIECES_MAX = 64,
+    ROOM_BYTES = 4096 /* where there is room, so much fits: pipe(7) */
 };
 
 struct run_line {
@@ -116,6 +117,21 @@ struct run_line *run_line_new(const char *sheets, int ranks, bool shows, bool ho
     return line;
 }
 
+void run_line_call_by(struct run_line *line, run_figures_call call, void *context)
+{
+    if (line && line->figures) {
+        run_figures_call_by(line->figures, call, context);
+    }
+}
+
+void run_line_answer(struct run_line *line, const unsigned char *bytes, size_t size,
+                     bool over)
+{
+    if (line && line->figures) {
+        run_figures_answer(line->figures, bytes, size, over, now_ns());
+    }
+}
+
 void run_line_redirect(const struct run_line *line)
 {
     if (!line) {
@@ -129,15 +145,13 @@ void run_line_redirect(const struct run_line *line)
 
 /* --- The terminal ----------------------------------------------------------------- */
 
-/* What cannot be written is lost, as it would be without us. */
+/* Bytes that cannot be written are lost, as they would be without us; also where nobody
+ * reads them, and the job is to end. */
 static void all_write(int to, const char *bytes, size_t size)
 {
-    while (size > 0) {
-        const ssize_t put = write(to, bytes, size);
-        if (put < 0 && errno == EAGAIN) {
-            struct pollfd room = {.fd = to, .events = POLLOUT};
-            (void)poll(&room, 1, -1);
-        } else if (put < 0 && errno != EINTR) {
+    while (size > 0 && relay_room(NULL, to == STDERR_FILENO, true)) {
+        const ssize_t put = write(to, bytes, size < ROOM_BYTES ? size : ROOM_BYTES);
+        if (put < 0 && errno != EAGAIN && errno != EINTR) {
             return;
         }
         bytes += put > 0 ? put : 0;

@@ -5,6 +5,8 @@
 #ifndef NODE_CLI_RUN_LINE_H
 #define NODE_CLI_RUN_LINE_H
 
+#include "node/cli/run_figures.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,6 +22,11 @@ struct run_line *run_line_new(const char *sheets, int ranks, bool shows, bool ho
 /* Passes on what the job has said, erases the line, and if `tells` says what was held
  * back. */
 void run_line_free(struct run_line *line, bool tells);
+
+/* Has ranks asked on their hosts (run_figures.h), and takes in the answers. */
+void run_line_call_by(struct run_line *line, run_figures_call call, void *context);
+void run_line_answer(struct run_line *line, const unsigned char *bytes, size_t size,
+                     bool over);
 
 /* In the job's process, before it is executed: what goes where standard error goes
  * passes through run_line_pause() from here on. */

@@ -75,3 +75,13 @@ void run_words_open_mpi(struct run_words *words, const struct launcher *launcher
     }
     variables_add(words);
 }
+
+void run_words_label(struct run_words *words, const struct launcher *launcher)
+{
+    if (launcher->open_mpi >= 5) {
+        run_words_add(words, "--output");
+        run_words_add(words, "tag");
+    } else {
+        run_words_add(words, launcher->open_mpi > 0 ? "--tag-output" : "-prepend-rank");
+    }
+}

@@ -20,4 +20,7 @@ void run_words_add(struct run_words *words, const char *word);
 void run_words_open_mpi(struct run_words *words, const struct launcher *launcher,
                         int ranks, bool threads);
 
+/* The option by which it puts a rank's number before what that says. */
+void run_words_label(struct run_words *words, const struct launcher *launcher);
+
 #endif

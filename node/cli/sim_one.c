@@ -55,6 +55,16 @@ void sim_replay_print(const struct sim_command *command, const struct trial *tri
     if (trial->tasks != 0) {
         fprintf(to, " --tasks %" PRIu32, trial->tasks);
     }
+    if (trial->layout.drawn) {
+        fputs(" --hosts drawn", to);
+    } else if (trial->layout.hosts > 0) {
+        fprintf(to, " --hosts %" PRIu32 "x%" PRIu32, trial->layout.hosts,
+                trial->layout.host_ranks);
+    }
+    if (trial->layout.route[0] != '\0') {
+        fputs(" --route", to);
+        print_word(trial->layout.route, to);
+    }
     if (trial->newcomers != 0) {
         fprintf(to, " --newcomers %" PRIu32, trial->newcomers);
     }

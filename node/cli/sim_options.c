@@ -53,6 +53,30 @@ static int take_ranks(struct sim_command *command, const char *word)
     return bad_count("--ranks", "ranks", 1, LIMIT_RANKS, word);
 }
 
+static int take_hosts(struct sim_command *command, const char *word)
+{
+    struct plan_error error;
+    if (layout_hosts_parse(word, &command->trial.layout, &error)) {
+        return CLI_OK;
+    }
+    return cli_usage(&verb_sim,
+                     "--hosts takes hosts and ranks on each, as in 8x4, or drawn, not "
+                     "\"%s\": %s",
+                     word, error.wrong);
+}
+
+static int take_route(struct sim_command *command, const char *word)
+{
+    struct layout *layout = &command->trial.layout;
+    const size_t length = strlen(word);
+    if (length == 0 || length >= sizeof(layout->route)) {
+        return cli_usage(&verb_sim, "--route takes a word of 1 to %zu bytes, not %zu",
+                         sizeof(layout->route) - 1, length);
+    }
+    memcpy(layout->route, word, length + 1);
+    return CLI_OK;
+}
+
 static int take_newcomers(struct sim_command *command, const char *word)
 {
     if (read_count(word, 0, NEWCOMERS_MAX, &command->trial.newcomers)) {
@@ -393,6 +417,7 @@ static const struct {
     {"--faults", take_faults},     {"--lateness", take_lateness},
     {"--workload", take_workload}, {"--sweep", take_sweep},
     {"--canary", take_canary},     {"--leave", take_leave},
+    {"--hosts", take_hosts},       {"--route", take_route},
 };
 enum { OPTIONS = sizeof(options) / sizeof(*options) };
 
@@ -468,9 +493,22 @@ static int take_value(struct sim_command *command, const char **given, int argc,
 static int check(struct sim_command *command)
 {
     const struct trial *trial = &command->trial;
+    const struct layout *layout = &trial->layout;
     struct script_error error;
+    if (layout->route[0] != '\0' && layout->hosts == 0) {
+        return cli_usage(&verb_sim, "--route goes with --hosts such as 8x4: %s",
+                         layout->drawn ? "drawn hosts have a drawn route"
+                                       : "it is between hosts");
+    }
+    const uint64_t placed = (uint64_t)layout->hosts * layout->host_ranks;
+    if (trial->ranks == 0 && placed > LIMIT_RANKS) {
+        return bad_count("--hosts", "ranks in all", 1, LIMIT_RANKS, "more");
+    }
     if (trial->ranks == 0) {
-        return cli_usage(&verb_sim, "say how many ranks: --ranks N");
+        command->trial.ranks = (uint32_t)placed;
+    }
+    if (trial->ranks == 0) {
+        return cli_usage(&verb_sim, "say how many ranks: --ranks N, or --hosts 8x4");
     }
     if (command->sweeps && trial->faults == TRIAL_DRAWN) {
         command->trial.faults = TRIAL_NONE;

@@ -98,6 +98,7 @@ int sim_shrink(const struct sim_command *command, uint64_t seed)
     }
     find_check(&trial, &failure);
     (void)snprintf(failure.check, sizeof(failure.check), "%s", failure.told);
+    trial_settle_layout(&trial, seed);
     bool good = failure.check[0] != '\0' && give_plan(command, &trial, plan, &failure);
     if (!good) {
         cli_complain(&verb_sim, "seed %" PRIu64 " fails otherwise when it is repeated",

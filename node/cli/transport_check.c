@@ -17,6 +17,9 @@
 #define BLOCKED_NS UINT64_C(2000000000)
 /* Without MOOT_TRANSPORT_RELIABLE: nothing more will come. */
 #define QUIET_NS UINT64_C(500000000)
+/* ... between frames to a peer that lacks more than half of them, and these. */
+#define PACE_NS UINT64_C(1000000)
+enum { AHEAD_MAX = 4 };
 #define STUCK_NS UINT64_C(6000000000)
 #define FLUSH_NS UINT64_C(5000000000)
 enum { HEAD_BYTES = 4, POLL_FRAMES = 32 };
@@ -72,16 +75,23 @@ static const char *tell_wire(const struct check_seat *seat)
     return story != NULL && *story != '\0' ? story : "its story() is empty";
 }
 
+static void draw_bytes(void *bytes, size_t size)
+{
+    while (getrandom(bytes, size, 0) < 0) {
+        rest_a_moment();
+    }
+}
+
 void seat_open(struct check_seat *seat)
 {
     char story[WHY_BYTES] = "";
-    while (getrandom(&seat->card->uid, sizeof(seat->card->uid), 0) < 0) {
-        rest_a_moment();
-    }
+    draw_bytes(&seat->card->uid, sizeof(seat->card->uid));
     const moot_transport_setup setup = {.size = sizeof(setup),
                                         .uid = seat->card->uid,
                                         .options = seat->options,
-                                        .host = ""};
+                                        .host = "",
+                                        .job = seat->board->job,
+                                        .secret = seat->board->secret};
     const int code = seat->table->open(&setup, &seat->wire, story, sizeof(story));
     if (code != MOOT_OK || seat->wire == NULL) {
         seat_fail(seat, "open(): %s: %s", moot_strerror(code), story);
@@ -141,8 +151,10 @@ static unsigned char frame_byte(int from, int to, uint64_t number, size_t size,
     if (size < HEAD_BYTES) {
         return mix_byte(from, to, 0, size, i);
     }
-    return i < HEAD_BYTES ? (unsigned char)(number >> (8 * i))
-                          : mix_byte(from, to, number, size, i);
+    if (i < HEAD_BYTES) {
+        return (unsigned char)(number >> (8 * i));
+    }
+    return mix_byte(from, to, number, size, i);
 }
 
 bool seat_send(struct check_seat *seat, int to)
@@ -163,9 +175,21 @@ bool seat_send(struct check_seat *seat, int to)
                   moot_strerror(code), tell_wire(seat));
     }
     if (code == MOOT_OK) {
+        seat->sent_ns[to] = seat_now_ns();
         atomic_store(&seat->card->sent[to], number + 1);
     }
     return code == MOOT_OK;
+}
+
+bool seat_send_paced(struct check_seat *seat, int to)
+{
+    const uint64_t got = atomic_load(&seat->board->cards[to].got[seat->me]);
+    const bool ahead = atomic_load(&seat->card->sent[to]) > 2 * got + AHEAD_MAX;
+    if (!seat_is_reliable(seat) && ahead &&
+        seat_now_ns() - seat->sent_ns[to] < PACE_NS) {
+        return false;
+    }
+    return seat_send(seat, to);
 }
 
 int seat_try(struct check_seat *seat, uint64_t uid)
@@ -353,7 +377,7 @@ void seat_exchange(struct check_seat *seat, unsigned to, uint64_t count)
             if ((to >> i & 1) != 0 && !atomic_load(&seat->board->cards[i].gone) &&
                 atomic_load(&seat->card->sent[i]) < count) {
                 more = true;
-                moved |= seat_send(seat, i);
+                moved |= seat_send_paced(seat, i);
             }
         }
         if (seat_poll(seat) == 0 && !moved) {
@@ -497,6 +521,8 @@ bool transport_check_run(const struct transport_check *check,
         return false;
     }
     bool well = true;
+    draw_bytes(&board->job, sizeof(board->job));
+    draw_bytes(board->secret, sizeof(board->secret));
     (void)fflush(NULL);
     for (int i = 0; i < check->seats && well; i++) {
         pids[i] = fork();

@@ -35,6 +35,8 @@ struct check_card {
 };
 
 struct check_board {
+    uint64_t job;
+    unsigned char secret[MOOT_TRANSPORT_SECRET_BYTES];
     struct check_card cards[SEATS_MAX];
 };
 
@@ -49,8 +51,9 @@ struct check_seat {
     struct check_card *card; /* this one's */
     int me, count;
     moot_wire *wire;
-    uint64_t next[SEATS_MAX]; /* number of the next frame from each, if reliable */
-    size_t longest;           /* frame that came */
+    uint64_t next[SEATS_MAX];    /* number of the next frame from each, if reliable */
+    uint64_t sent_ns[SEATS_MAX]; /* when the last frame went to each */
+    size_t longest;              /* frame that came */
 };
 
 struct transport_check {
@@ -83,6 +86,9 @@ void seat_close(struct check_seat *seat);
 
 /* Sends the next frame to that seat; false: the wire is full. */
 bool seat_send(struct check_seat *seat, int to);
+/* Likewise; and false where a wire that may lose frames has not brought most of them,
+ * and the last went just now: it need not hold them for a peer that gets no turn. */
+bool seat_send_paced(struct check_seat *seat, int to);
 /* Sends a few bytes to that uid, and returns what send() does. */
 int seat_try(struct check_seat *seat, uint64_t uid);
 int seat_poll(struct check_seat *seat);

@@ -218,7 +218,7 @@ static void lose_third(struct check_seat *seat)
     while (seat->me == 2 || !atomic_load(&seat->board->cards[2].gone)) {
         for (int i = 0; i < 3; i++) {
             if (i != seat->me) {
-                (void)seat_send(seat, i);
+                (void)seat_send_paced(seat, i);
             }
         }
         (void)seat_poll(seat);
@@ -420,9 +420,13 @@ static void run_descriptor(struct check_seat *seat)
     } else if (fd >= 0) {
         seat_await(seat, 0, BUSY);
         seat_linger(seat, 100 * MS);
-        while (!seat_send(seat, 0)) {
-            (void)seat_poll(seat);
-        }
+        do { /* one may be lost */
+            while (!seat_send(seat, 0)) {
+                (void)seat_poll(seat);
+            }
+            seat_linger(seat, seat_is_reliable(seat) ? 0 : 20 * MS);
+        } while (!seat_is_reliable(seat) &&
+                 atomic_load(&seat->board->cards[0].got[1]) == 0);
     }
     end(seat);
 }

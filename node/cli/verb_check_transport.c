@@ -1,9 +1,11 @@
 /* verb_check_transport.c - `moot check-transport`: holds a transport of a user's own
  * against the contract in moot_transport.h, among real processes.
  */
+#include "node/cli/check_rows.h"
 #include "node/cli/cli.h"
 #include "node/cli/transport_check.h"
 #include "node/transport/transport.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,19 +17,24 @@ static void table_print(const char *word, const moot_transport *table)
            (table->flags & MOOT_TRANSPORT_PRIVATE) != 0 ? "private" : "not private");
 }
 
-/* Runs one check, in all its rounds; a line tells how it went. */
-static bool run_row(const struct transport_check *check, const moot_transport *table,
-                    const char *options)
+struct checked_transport {
+    const moot_transport *table;
+    const char *options;
+};
+
+static_assert((int)CHECK_WHY_BYTES >= (int)WHY_BYTES, "room for why");
+
+static const char *row_name(size_t i) { return transport_checks[i].name; }
+
+/* One check, in all its rounds. */
+static bool row_run(const void *context, size_t i, char *why)
 {
-    char why[WHY_BYTES] = "";
-    const uint64_t began_ns = seat_now_ns();
+    const struct checked_transport *checked = context;
     bool well = true;
-    for (int i = 0; i < check->rounds && well; i++) {
-        well = transport_check_run(check, table, options, why);
+    for (int round = 0; round < transport_checks[i].rounds && well; round++) {
+        well = transport_check_run(&transport_checks[i], checked->table,
+                                   checked->options, why);
     }
-    printf("%-7s %-34s %5.1f s%s%s\n", well ? "ok" : "FAILED", check->name,
-           (double)(seat_now_ns() - began_ns) / 1e9, well ? "" : "  ", why);
-    (void)fflush(stdout);
     return well;
 }
 
@@ -57,23 +64,18 @@ static int check_transport_run(int argc, char **argv)
         cli_complain(&verb_check_transport, "%s", story);
         return CLI_USAGE;
     }
-    int good = 0, bad = 0;
+    const struct checked_transport checked = {table, options};
+    const struct check_rows rows = {transport_check_count, row_name, row_run, &checked};
     table_print(word, table);
-    /* A transport that does not even open fails all. */
-    for (size_t i = 0; i < transport_check_count && (bad == 0 || (!first && good > 0));
-         i++) {
-        *(run_row(&transport_checks[i], table, options) ? &good : &bad) += 1;
-    }
-    printf("%d ok, %d failed\n", good, bad);
-    return bad == 0 ? CLI_OK : CLI_FAILED;
+    return check_rows_run(&rows, first);
 }
 
 const struct verb verb_check_transport = {
     "check-transport", "holds a transport against its contract",
     "check-transport [--first] NAME[:OPTIONS]\n"
-    "check-transport [--first] PATH.so[:OPTIONS]\n"
+    "       moot check-transport [--first] PATH.so[:OPTIONS]\n"
     "\n"
-    "Loads a transport as `moot run --transport` does, and has up to four processes\n"
+    "Loads a transport as `moot run` does, and has up to four processes\n"
     "exchange frames over it: of all sizes, many at once, with peers that are killed,\n"
     "stopped, unknown, absent, or come back.  Prints a line for each check, with why "
     "it\n"

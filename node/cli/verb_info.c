@@ -3,6 +3,7 @@
 #include "node/api/moot.h"
 #include "node/cli/cli.h"
 #include "node/config/knobs.h"
+#include "node/launchers/launchers.h"
 #include "node/tools/json.h"
 #include "node/transport/transport.h"
 #include "proto/limits.h"
@@ -22,7 +23,8 @@ static const char compiler[] =
 static const struct {
     const char *name, *value;
 } features[] = {
-    {"transports", "mpi, inproc"},
+    {"transports", "mpi, tcp, inproc, shared objects"},
+    {"launchers", "mpirun, local, ssh, slurm"},
     {"progress", "helper thread, callers"},
     {"failure_detection", "heartbeats and leases; processes of the same host"},
     {"learnt_timers", "ask delay, suspicion, vote timeout"},
@@ -101,13 +103,42 @@ static char *ucx_tell(char *text, size_t size)
     return text;
 }
 
-static void versions_print(const char *mpi)
+/* A transport of the user's own that MOOT_TRANSPORT names by its path; NULL: it names
+ * none. */
+static char *own_tell(const char *word, char *text, size_t size)
+{
+    const moot_transport *table = NULL;
+    const char *options = NULL;
+    char story[512] = "";
+    if (memchr(word, '/', strcspn(word, ":")) == NULL) {
+        return NULL;
+    }
+    if (transport_table_load(word, &table, &options, story, sizeof(story)) == MOOT_OK) {
+        (void)snprintf(text, size, "'%s', version %u, frames of up to %zu bytes",
+                       table->name, table->version, table->frame_max);
+    } else {
+        (void)snprintf(text, size, "refused: %s", story);
+    }
+    return text;
+}
+
+static const char tcp_tells[] = "part of moot";
+
+/* `knobs` may be NULL: they are wrong. */
+static void versions_print(const char *mpi, const struct knobs *knobs)
 {
     char ucx[640];
     printf("moot %d.%d.%d\n", MOOT_VERSION_MAJOR, MOOT_VERSION_MINOR,
            MOOT_VERSION_PATCH);
-    printf("wire version %d\ntransport mpi: %s\ntransport ucx: %s\nbuilt by %s\n",
-           WIRE_VERSION, mpi, ucx_tell(ucx, sizeof(ucx)), compiler);
+    printf("wire version %d\ntransport mpi: %s\ntransport tcp: %s\ntransport ucx: %s\n",
+           WIRE_VERSION, mpi, tcp_tells, ucx_tell(ucx, sizeof(ucx)));
+    if (knobs != NULL && own_tell(knobs->transport, ucx, sizeof(ucx)) != NULL) {
+        printf("transport %s: %s\n", knobs->transport, ucx);
+    }
+    printf("built by %s\n", compiler);
+    printf("launcher ssh: %s\n", launcher_table_about(&launcher_ssh, ucx, sizeof(ucx)));
+    printf("launcher slurm: %s\n",
+           launcher_table_about(&launcher_slurm, ucx, sizeof(ucx)));
     printf("\nfeatures:\n");
     for (int i = 0; i < FEATURES; i++) {
         printf("  %-17s %s\n", features[i].name, features[i].value);
@@ -165,13 +196,32 @@ static void knobs_json(const struct knobs *knobs, bool all)
     putchar('\n');
 }
 
+/* The same lines as for people, by name. */
+static void parts_json(const struct knobs *knobs, const char *mpi)
+{
+    char text[640];
+    printf("\"transports\": {");
+    json_member("mpi", mpi, ", ");
+    json_member("tcp", tcp_tells, ", ");
+    json_member("ucx", ucx_tell(text, sizeof(text)), "");
+    if (own_tell(knobs->transport, text, sizeof(text)) != NULL) {
+        printf(", ");
+        json_member(knobs->transport, text, "");
+    }
+    printf("},\n  \"launchers\": {");
+    json_member("ssh", launcher_table_about(&launcher_ssh, text, sizeof(text)), ", ");
+    json_member("slurm", launcher_table_about(&launcher_slurm, text, sizeof(text)),
+                "},\n  ");
+}
+
 static void all_json(const struct knobs *knobs, const char *mpi, bool all)
 {
     int strangers = 0;
     char ucx[640];
     printf("{\n  \"version\": \"%d.%d.%d\",\n  \"wire_version\": %d,\n  ",
            MOOT_VERSION_MAJOR, MOOT_VERSION_MINOR, MOOT_VERSION_PATCH, WIRE_VERSION);
-    json_member("transport", "mpi", ",\n  ");
+    json_member("transport", knobs->transport, ",\n  ");
+    parts_json(knobs, mpi);
     json_member("mpi", mpi, ",\n  ");
     json_member("ucx", ucx_tell(ucx, sizeof(ucx)), ",\n  ");
     json_member("compiler", compiler, ",\n  \"features\": {");
@@ -198,7 +248,7 @@ static int info_print(bool json, bool all)
     const int code = knobs_load(&knobs, NULL, story, sizeof(story));
     if (code != MOOT_OK) {
         if (!json) {
-            versions_print(mpi);
+            versions_print(mpi, NULL);
         }
         fflush(stdout);
         cli_complain(&verb_info, "%s", story);
@@ -207,7 +257,7 @@ static int info_print(bool json, bool all)
     if (json) {
         all_json(&knobs, mpi, all);
     } else {
-        versions_print(mpi);
+        versions_print(mpi, &knobs);
         knobs_print(&knobs, all);
     }
     fflush(stdout);

@@ -11,165 +11,29 @@
  * for a rank that calls MPI_Abort.  After a rank that failed when it had closed its
  * moot the others go on, unless they open another.
  */
+#include "node/agent/agent_folder.h"
 #include "node/channel/channel.h"
 #include "node/cli/cli.h"
+#include "node/cli/run_job.h"
 #include "node/cli/run_line.h"
 #include "node/cli/run_transport.h"
 #include "node/cli/run_words.h"
-#include "node/config/knobs.h"
 #include "node/faults/faults.h"
 #include "node/launch/launch.h"
 #include "node/launch/outcome.h"
+#include "node/launch/relay.h"
 #include "node/tools/sheet.h"
 #include "node/tools/state_sockets.h"
 #include "proto/limits.h"
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SETTINGS_MAX = 32, PATIENCE_LOOKS = 25, STALL_LOOKS = 50 };
-
-struct job {
-    int ranks;
-    const char *ranks_word;                 /* as it was written */
-    const char *settings[SETTINGS_MAX + 1]; /* "MOOT_NAME=value", NULL-terminated */
-    int setting_count;
-    char **program; /* and its arguments, NULL-terminated */
-    struct knobs knobs;
-    char path[LAUNCH_PATH_BYTES];
-    const char *faults; /* the plan's text; NULL: none was given here */
-    const char *trace;  /* the folder for records; likewise */
-    struct plan *plan;  /* NULL: none */
-    char self[LAUNCH_PATH_BYTES];
-    char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
-    char sheets[KNOB_TEXT_BYTES];    /* where the sheets go */
-    int hopeless_looks, straggler_looks, hanging_looks, stalled_looks;
-    bool *let_go;   /* by rank: ended here in MPI_Finalize; NULL: none was */
-    size_t culprit; /* because of whom it was ended; OUTCOME_NOBODY: it was not, */
-    bool stalled;   /* and that goes on after a stall that was to end it */
-    size_t told;    /* of ranks below this number that failed after their moot */
-    const char *deaths_word; /* as it was written */
-    enum deaths deaths;
-    const char *launcher, *transport; /* as they were written; NULL: not */
-    bool local;                       /* the ranks are started from here, without MPI */
-    bool no_progress, verbose, launched;
-    struct run_line *line; /* NULL: the job's output goes its own way */
-};
-
-/* --- The command line ------------------------------------------------------------- */
-
-static int deaths_read(const char *value, enum deaths *out)
-{
-    static const char *const words[] = {
-        [DEATHS_TOLERATE] = "tolerate", [DEATHS_FAIL] = "fail", [DEATHS_ANY] = "any"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(value, words[i]) == 0) {
-            *out = (enum deaths)i;
-            return CLI_OK;
-        }
-    }
-    return cli_usage(&verb_run, "--deaths is '%s', but may be fail, tolerate or any",
-                     value);
-}
-
-static int launcher_read(const char *value, bool *local)
-{
-    *local = strcmp(value, "local") == 0;
-    if (*local || strcmp(value, "mpirun") == 0) {
-        return CLI_OK;
-    }
-    return cli_usage(&verb_run, "--launcher is '%s', but may be mpirun or local",
-                     value);
-}
-
-/* Takes the option at argv[*i], and its value, which may stand in the next word. */
-static int option_parse(int argc, char **argv, int *i, struct job *job)
-{
-    static const char *const names[] = {"-n",       "--faults",   "--trace",
-                                        "--deaths", "--launcher", "--transport"};
-    enum { RANKS, FAULTS, TRACE, DEATHS, LAUNCHER, TRANSPORT, NAMES };
-    const char **const words[] = {&job->ranks_word,  &job->faults,   &job->trace,
-                                  &job->deaths_word, &job->launcher, &job->transport};
-    const char *option = argv[*i], *value = NULL;
-    int name = 0, status = CLI_OK;
-    if (strcmp(option, "--no-progress") == 0) {
-        job->no_progress = true;
-        return CLI_OK;
-    }
-    if (strcmp(option, "--verbose") == 0) {
-        job->verbose = true;
-        return CLI_OK;
-    }
-    while (name < NAMES && !(value = cli_option(argc, argv, i, names[name]))) {
-        name++;
-    }
-    if (!value) {
-        return cli_no_option(&verb_run, option);
-    }
-    if (name == TRACE && *value == '\0') {
-        return cli_usage(&verb_run, "--trace names no folder");
-    }
-    if (name == FAULTS && *value == '\0' && *i + 1 == argc) {
-        return cli_usage(&verb_run, "--faults lacks its plan");
-    }
-    if (name == TRANSPORT && *value == '\0') {
-        return cli_usage(&verb_run, "--transport names no transport");
-    }
-    if (name == RANKS) {
-        status = cli_ranks_read(&verb_run, value, 1, &job->ranks);
-    } else if (name == DEATHS) {
-        status = deaths_read(value, &job->deaths);
-    } else if (name == LAUNCHER) {
-        status = launcher_read(value, &job->local);
-    }
-    if (status == CLI_OK) {
-        status = cli_once(&verb_run, names[name], *words[name], value);
-    }
-    *words[name] = value;
-    return status;
-}
-
-/* Takes options and settings off the front; the rest is the program. */
-static int arguments_parse(int argc, char **argv, struct job *job)
-{
-    bool ended = false; /* by --: what follows may begin with a dash */
-    int i = 1;
-    for (; i < argc && argv[i][0] == '-' && !ended; i++) {
-        ended = strcmp(argv[i], "--") == 0;
-        if (ended) {
-            continue;
-        }
-        const int status = option_parse(argc, argv, &i, job);
-        if (status != CLI_OK) {
-            return status;
-        }
-    }
-    const int status = cli_settings_count(&verb_run, argc, argv, i, ended, SETTINGS_MAX,
-                                          &job->setting_count);
-    if (status != CLI_OK) {
-        return status;
-    }
-    for (int setting = 0; setting < job->setting_count; setting++) {
-        job->settings[setting] = argv[i++];
-    }
-    if (job->ranks == 0) {
-        return cli_usage(&verb_run, "how many ranks?  -n N is missing%s%s",
-                         i < argc ? " before " : "", i < argc ? argv[i] : "");
-    }
-    if (i == argc && argv[argc - 1] == job->trace) {
-        return cli_usage(&verb_run, "which program?  %s is the folder of --trace",
-                         job->trace);
-    }
-    if (i == argc) {
-        return cli_usage(&verb_run, "which program?");
-    }
-    job->program = argv + i;
-    return CLI_OK;
-}
+enum { PATIENCE_LOOKS = 25, STALL_LOOKS = 50 };
 
 /* --- The launcher ----------------------------------------------------------------- */
 
@@ -261,10 +125,22 @@ static void job_pause(void *context, int pause_ms, int wakes)
     run_line_pause(job->line, pause_ms, wakes);
 }
 
-static void job_say(void *context, bool error, const char *bytes, size_t size)
+static void job_say(void *context, int rank, bool error, const char *bytes, size_t size)
 {
     const struct job *job = context;
-    run_line_say(job->line, error, bytes, size);
+    char label[16];
+    const int length = snprintf(label, sizeof(label), "%d: ", rank);
+    while (job->labels && size > 0) {
+        const char *end = memchr(bytes, '\n', size);
+        const size_t line = end ? (size_t)(end - bytes) + 1 : size;
+        run_line_say(job->line, error, label, (size_t)length);
+        run_line_say(job->line, error, bytes, line);
+        bytes += line;
+        size -= line;
+    }
+    if (size > 0) {
+        run_line_say(job->line, error, bytes, size);
+    }
 }
 
 /* Its `moot rank` was killed, which would have left how the program ended. */
@@ -274,27 +150,104 @@ static void rank_lost(void *context, int rank, int signal)
     outcome_leave(job->directory, rank, -1, LAUNCH_SIGNAL + signal, signal);
 }
 
-static int job_watch(struct job *job, char **argv)
+/* "ranks 4 to 5", or "rank 4". */
+static void host_lost(void *context, const char *host, int first, int count,
+                      const char *why)
 {
-    static const struct launch_watch watch = {is_hopeless, job_become, job_pause,
-                                              job_say, rank_lost};
-    const bool shows = !job->no_progress && run_line_fits();
-    const bool holds = !job->verbose && !job->local;
-    if (shows || holds) {
-        job->line = run_line_new(job->sheets, job->ranks, shows, holds);
+    struct job *job = context;
+    job->lost = job->lost ? job->lost : calloc((size_t)job->ranks, sizeof(*job->lost));
+    for (int rank = first; job->lost && rank < first + count; rank++) {
+        job->lost[rank] = true;
+    }
+    run_line_erase(job->line);
+    fprintf(stderr, "moot: host %s is lost, with rank%s %d", host, count > 1 ? "s" : "",
+            first);
+    if (count > 1) {
+        fprintf(stderr, " to %d", first + count - 1);
+    }
+    fprintf(stderr, "%s%s\n", *why ? ": " : "", why);
+}
+
+static void host_silent(void *context, const char *host, bool silent)
+{
+    const struct job *job = context;
+    run_line_erase(job->line);
+    fprintf(stderr, "moot: host %s %s\n", host,
+            silent ? "has not been heard of for 10 s" : "is heard of again");
+}
+
+static void host_answered(void *context, const unsigned char *bytes, size_t size,
+                          bool over)
+{
+    const struct job *job = context;
+    run_line_answer(job->line, bytes, size, over);
+}
+
+static bool rank_ask(void *context, uint32_t rank, const char *path,
+                     const char *question)
+{
+    const struct job *job = context;
+    return fleet_ask(job->fleet, rank, path, question);
+}
+
+/* Runs it where it is to be run; -1 with the story why it could not be started. */
+static int job_start(struct job *job, char **argv, char *story, size_t story_size)
+{
+    static const struct launch_watch watch = {is_hopeless, job_become,   job_pause,
+                                              job_say,     rank_lost,    host_lost,
+                                              host_silent, host_answered};
+    const struct fleet_job on_hosts = {
+        .agent = job->words.agent ? job->words.agent : job->self,
+        .program = job->path,
+        .arguments = job->program + 1,
+        .folders = {job->directory, job->sheets, *job->traces ? job->traces : NULL}};
+    if (job->fleet) {
+        return launch_fleet(job->fleet, &on_hosts, &watch, job, story, story_size);
     }
     const int status = job->local ? launch_local(argv, job->ranks, &watch, job)
                                   : launch(argv, &watch, job);
-    const int why = errno;
+    if (status < 0) {
+        snprintf(story, story_size, "cannot start %d rank%s here: %s", job->ranks,
+                 job->ranks == 1 ? "" : "s", strerror(errno));
+    }
+    return status;
+}
+
+/* A job that a signal has ended does not wait for one who reads no more, as with
+ * `moot run ... 2>&1 | less`. */
+static void words_drop(void)
+{
+    if (launch_signal() == 0 || relay_room(NULL, true, true)) {
+        return;
+    }
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) {
+        (void)dup2(nowhere, STDERR_FILENO);
+        close(nowhere);
+    }
+}
+
+static int job_watch(struct job *job, char **argv)
+{
+    char story[1024] = "";
+    const bool shows = !job->no_progress && run_line_fits();
+    const bool holds = !job->verbose && !job->local && !job->fleet;
+    if (shows || holds) {
+        job->line = run_line_new(job->sheets, job->ranks, shows, holds);
+    }
+    if (job->fleet) {
+        run_line_call_by(job->line, rank_ask, job);
+    }
+    const int status = job_start(job, argv, story, sizeof(story));
+    words_drop();
     /* Where the launcher itself fails, and nobody made it, its words are evidence. */
     run_line_free(job->line, status != CLI_OK && launch_signal() == 0 &&
                                  job->culprit == OUTCOME_NOBODY);
     job->line = NULL;
     job->launched = status >= 0;
     if (status < 0) {
-        cli_complain(&verb_run, "cannot start %d rank%s here: %s", job->ranks,
-                     job->ranks == 1 ? "" : "s", strerror(why));
-        return CLI_FAILED;
+        cli_complain(&verb_run, "%s", story);
+        return launch_signal() != 0 ? LAUNCH_SIGNAL + launch_signal() : CLI_FAILED;
     }
     return status;
 }
@@ -304,7 +257,7 @@ static int launcher_choose(const struct job *job, struct launcher *launcher,
                            struct run_words *words)
 {
     static char ranks[16];
-    if (job->local) {
+    if (job->local || job->fleet) {
         return CLI_OK;
     }
     unsetenv(CHANNEL_RANK_VARIABLE); /* of a job that this one is started in */
@@ -322,6 +275,9 @@ static int launcher_choose(const struct job *job, struct launcher *launcher,
     run_words_add(words, ranks);
     if (launcher->open_mpi > 0) {
         run_words_open_mpi(words, launcher, job->ranks, job->knobs.threads > 0);
+    }
+    if (job->labels) {
+        run_words_label(words, launcher);
     }
     return CLI_OK;
 }
@@ -361,45 +317,29 @@ static int job_launch(struct job *job)
 /* A folder of our own for the ends; the sheets go where MOOT_SUMMARY says, or there. */
 static bool directory_make(struct job *job)
 {
-    const char *temporary = getenv("TMPDIR");
-    const int used =
-        snprintf(job->directory, sizeof(job->directory), "%s/moot-run-XXXXXX",
-                 temporary && *temporary ? temporary : "/tmp");
-    if (used >= (int)sizeof(job->directory)) {
-        errno = ENAMETOOLONG;
-    } else if (mkdtemp(job->directory)) {
-        snprintf(job->sheets, sizeof(job->sheets), "%s",
-                 *job->knobs.summary ? job->knobs.summary : job->directory);
-        return setenv("MOOT_SUMMARY", job->sheets, 1) == 0;
+    const char *place = agent_folder_place();
+    agent_folder_clear(RUN_FOLDER, place);
+    if (!agent_folder_make(RUN_FOLDER, place, job->directory, sizeof(job->directory))) {
+        cli_complain(&verb_run,
+                     "no folder for the summary in %s: %s; TMPDIR names another place",
+                     place, strerror(errno));
+        return false;
     }
-    *job->directory = '\0'; /* what is cut may name another folder: not to be emptied */
-    return false;
-}
-
-static void directory_remove(const struct job *job)
-{
-    DIR *dir = opendir(job->directory);
-    if (!dir) {
-        return;
-    }
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            unlinkat(dirfd(dir), entry->d_name, 0);
-        }
-    }
-    closedir(dir);
-    rmdir(job->directory);
+    snprintf(job->sheets, sizeof(job->sheets), "%s",
+             *job->knobs.summary ? job->knobs.summary : job->directory);
+    return setenv("MOOT_SUMMARY", job->sheets, 1) == 0;
 }
 
 /* The ranks may work elsewhere: the folder is made here, and they get its whole name.
  */
-static bool trace_export(const struct job *job)
+static bool trace_export(struct job *job)
 {
     char path[LAUNCH_PATH_BYTES];
     struct stat about;
     if ((mkdir(job->trace, 0777) == 0 || errno == EEXIST) &&
         stat(job->trace, &about) == 0 && realpath(job->trace, path)) {
         if (S_ISDIR(about.st_mode) && strlen(path) < KNOB_TEXT_BYTES) {
+            snprintf(job->traces, sizeof(job->traces), "%s", path);
             return setenv("MOOT_TRACE", path, 1) == 0;
         }
         errno = S_ISDIR(about.st_mode) ? ENAMETOOLONG : ENOTDIR;
@@ -464,6 +404,9 @@ static int job_judge(const struct job *job, int status)
         for (size_t r = 0; job->let_go && r < outcome.count; r++) {
             outcome.ends[r].let_go = job->let_go[r];
         }
+        for (size_t r = 0; job->lost && r < outcome.count; r++) {
+            outcome.ends[r].lost = job->lost[r] && !outcome.ends[r].known;
+        }
         if (job->stalled) {
             outcome.ends[job->culprit].status = EXIT_FAILURE;
         }
@@ -500,6 +443,10 @@ static int faults_take(struct job *job)
     }
     int code = plan_parse(text, &job->plan, &error);
     if (code == MOOT_OK) {
+        job->places = job->fleet   ? fleet_places(job->fleet)
+                      : job->local ? calloc((size_t)job->ranks, sizeof(*job->places))
+                                   : NULL;
+        plan_place(job->plan, job->places, job->places ? (uint32_t)job->ranks : 0);
         code = plan_check_ranks(job->plan, (uint32_t)job->ranks, &error);
     }
     const bool sound = code == MOOT_OK; /* so that its means can be wrong alone */
@@ -595,7 +542,15 @@ static int job_prepare(struct job *job)
         !given_once(job, "--transport", job->transport, KNOB_TRANSPORT)) {
         return CLI_USAGE;
     }
-    status = run_transport_choose(job->transport, &job->knobs, job->local);
+    const bool fleet = run_fleet_is_meant(job->words.launcher);
+    const char *launcher = job->local || fleet ? job->words.launcher : NULL;
+    status = run_transport_choose(job->transport, &job->knobs, launcher);
+    if (status == CLI_OK) {
+        status = fleet ? run_fleet_open(&job->words, &job->ranks, &job->fleet) : CLI_OK;
+    }
+    if (status == CLI_OK) {
+        status = run_route_check(&job->knobs, launcher, job->fleet);
+    }
     if (status != CLI_OK) {
         return status;
     }
@@ -611,7 +566,6 @@ static int job_prepare(struct job *job)
         return CLI_FAILED;
     }
     if (!directory_make(job)) {
-        cli_complain(&verb_run, "no folder for the summary: %s", strerror(errno));
         return CLI_FAILED;
     }
     const int taken = faults_take(job);
@@ -625,7 +579,7 @@ static int job_prepare(struct job *job)
 static int run_run(int argc, char **argv)
 {
     static struct job job = {.culprit = OUTCOME_NOBODY};
-    int status = arguments_parse(argc, argv, &job);
+    int status = run_options_read(argc, argv, &job);
     if (status != CLI_OK) {
         return status;
     }
@@ -639,11 +593,12 @@ static int run_run(int argc, char **argv)
             state_sweep(job.knobs.state); /* a rank that was killed could not */
         }
     }
-    if (*job.directory) {
-        directory_remove(&job);
-    }
+    agent_folder_remove(job.directory);
+    fleet_free(job.fleet);
     free(job.let_go);
+    free(job.lost);
     plan_free(job.plan);
+    free(job.places);
     return status;
 }
 
@@ -651,9 +606,10 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run -n N [--launcher mpirun|local] [--transport NAME] [--faults PLAN] "
-        "[--trace DIR] "
-        "[--deaths WHICH] [--no-progress] [--verbose] [--] "
+        "run [-n N] [--launcher NAME] [--hosts LIST | --hostfile FILE] "
+        "[--agent PATH] [--transport NAME] "
+        "[--faults PLAN] [--trace DIR] "
+        "[--deaths WHICH] [--label] [--no-progress] [--verbose] [--] "
         "[MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that\n"
@@ -662,11 +618,18 @@ const struct verb verb_run = {
         "and among the examples.\n"
         "\n"
         "  MOOT_NAME=VALUE  sets a knob for this run; `moot info` lists them\n"
-        "  --launcher NAME  mpirun (the default) or local: ranks on this host, "
-        "without\n"
-        "                   MPI, over a transport that is not MPI's\n"
-        "  --transport NAME how messages go from rank to rank: mpi, or, with\n"
-        "                   --launcher local, ucx or the path of a shared object\n"
+        "  --launcher NAME  mpirun (the default); or, over a transport that is not\n"
+        "                   MPI's: local (ranks on this host), ssh or slurm (on\n"
+        "                   several), or the path of a shared object\n"
+        "  --hosts LIST     where ssh starts them, as a:2,b:2; then -n may be left "
+        "out;\n"
+        "                   --hostfile FILE has one a line\n"
+        "  --agent PATH     the moot command on the hosts, if it is not where it is "
+        "here\n"
+        "  --transport NAME how messages go from rank to rank: mpi, or, with another\n"
+        "                   launcher than mpirun, tcp, ucx or the path of a shared\n"
+        "                   object\n"
+        "  --label          puts its number before each line that a rank says\n"
         "  --faults PLAN    ranks kill, stop and cut off themselves as the plan says:\n"
         "                   moot-fault-plan(7)\n"
         "  --trace DIR      each rank records what happens, for `moot report` and\n"

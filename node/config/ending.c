@@ -79,6 +79,47 @@ void ending_stalled(void)
     }
 }
 
+/* True if the path fits. */
+static bool refusal_path(const char *folder, long pid, char path[PATH_MAX])
+{
+    return snprintf(path, PATH_MAX, "%s/" ENDING_REFUSED "-%ld", folder, pid) <
+           PATH_MAX;
+}
+
+void ending_refused(const char *story)
+{
+    const char *folder = getenv(ENDING_FOLDER);
+    char path[PATH_MAX];
+    const int fd =
+        folder != NULL && refusal_path(folder, getpid(), path)
+            ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)
+            : -1;
+    if (fd >= 0) {
+        const ssize_t written = write(fd, story, strlen(story));
+        (void)written; /* without it the program's own words are all there is */
+        close(fd);
+    }
+}
+
+bool ending_take_refusal(const char *folder, long pid, char story[ENDING_STORY_BYTES])
+{
+    char path[PATH_MAX];
+    const int fd = refusal_path(folder, pid, path)
+                       ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+                       : -1;
+    if (fd < 0) {
+        return false;
+    }
+    const ssize_t length = read(fd, story, ENDING_STORY_BYTES - 1);
+    close(fd);
+    unlink(path);
+    story[length > 0 ? length : 0] = '\0';
+    for (char *at = story; *at != '\0'; at++) {
+        *at = (unsigned char)*at < ' ' ? ' ' : *at;
+    }
+    return length > 0;
+}
+
 bool ending_take(const char *folder, const char *mark_name, long pid)
 {
     char path[PATH_MAX];
@@ -148,4 +189,10 @@ bool ending_is_own_fault(const struct ending *ending)
         found |= own[i] == ending->signal;
     }
     return found;
+}
+
+uint64_t ending_by_job_clock(uint64_t at_ns)
+{
+    const char *off = getenv(ENDING_CLOCK);
+    return at_ns != 0 && off != NULL ? at_ns + (uint64_t)strtoll(off, NULL, 10) : at_ns;
 }

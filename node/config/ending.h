@@ -7,7 +7,7 @@
  * job, or by _exit.  Another lies there while a second moot of all ranks is opened,
  * because that waits for ranks that may have ended after the first, and a third from
  * MPI_Finalize on, which may wait for them, too.  A fourth lies there once a stall was
- * to end the job (MOOT_STALL_ABORT).
+ * to end the job (MOOT_STALL_ABORT).  A moot that could not be opened leaves why.
  *
  * Whoever waits for a process leaves there, too, how it ended, under its number: nobody
  * else is told by the system.
@@ -18,12 +18,20 @@
 #define NODE_CONFIG_ENDING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define ENDING_FOLDER "MOOTRUN_ENDS"
 #define ENDING_LIVES "lives" /* "lives-PID" */
 #define ENDING_OPENS "opens"
 #define ENDING_FINALIZES "finalizes"
 #define ENDING_STALLED "stalled"
+#define ENDING_REFUSED "refused"
+enum { ENDING_STORY_BYTES = 1024 };
+
+/* Rank 0's knobs are everybody's, but a folder of its host is not: where the agent of a
+ * host names others, ranks there leave their sheets, and their records, in these. */
+#define ENDING_SHEETS "MOOTRUN_SHEETS"
+#define ENDING_TRACES "MOOTRUN_TRACES"
 
 /* Around the collective part of an open. */
 void ending_opens(void);
@@ -31,6 +39,11 @@ void ending_opened(void);
 
 void ending_finalizes(void);
 void ending_stalled(void);
+
+/* Leaves why a moot could not be opened here; of several that of the last. */
+void ending_refused(const char *story);
+/* Takes that away, as one line; false: there is none. */
+bool ending_take_refusal(const char *folder, long pid, char story[ENDING_STORY_BYTES]);
 
 /* Called when the process passes exit(), in the thread that does; not in a forked
  * child.
@@ -50,6 +63,12 @@ bool ending_take(const char *folder, const char *mark, long pid);
 /* Leaves how it ended, and looks for it.  Nothing is read before all of it is there. */
 void ending_leave(const char *folder, long pid, const struct ending *ending);
 bool ending_find(const char *folder, long pid, struct ending *out);
+
+/* A moment of this host's CLOCK_MONOTONIC by the job's clock, which is that of the host
+ * where `moot run` is: a rank's agent tells how far it is off, in nanoseconds.  0 stays
+ * 0. */
+#define ENDING_CLOCK "MOOTRUN_CLOCK"
+uint64_t ending_by_job_clock(uint64_t at_ns);
 
 /* A fault of the process's own: a signal by which the system ends what cannot go on,
  * an end by itself, or memory that it took. */

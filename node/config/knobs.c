@@ -40,6 +40,17 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                         AT(ask_delay_ns)},
     [KNOB_VOTERS] = {"MOOT_VOTERS", KNOB_INTEGER, "3", NULL, 1, LIMIT_VOTERS, true,
                      "how many ranks vote on the owner of a once task", AT(voters)},
+    [KNOB_TREE_FANOUT] = {"MOOT_TREE_FANOUT", KNOB_INTEGER, "4", NULL, 0,
+                          LIMIT_TREE_FANOUT, true,
+                          "so many ranks are sent a large result's bytes by one rank, "
+                          "and pass them on to others; 0: its owner sends them to all",
+                          AT(tree_fanout)},
+    [KNOB_DIRECT_MAX] = {"MOOT_DIRECT_MAX", KNOB_INTEGER, "64", NULL, 1,
+                         LIMIT_DIRECT_MAX, true,
+                         "up to so many ranks each speaks with all others; above that "
+                         "they count and tell along trees, and a few decide who is a "
+                         "member",
+                         AT(direct_max)},
     [KNOB_HEARTBEAT] = {"MOOT_HEARTBEAT", KNOB_DURATION, "auto", "auto never",
                         MILLISECOND, HOUR, true,
                         "how often a rank tells its peers that it is there; never: a "
@@ -91,12 +102,17 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                        AT(progress)},
     [KNOB_TRANSPORT] = {"MOOT_TRANSPORT", KNOB_TEXT, "mpi", NULL, 0, 0, true,
                         "what carries messages between hosts: mpi, or, without MPI and "
-                        "under a launcher of moot's own, ucx or a shared object's path",
+                        "under a launcher of moot's own, tcp, ucx or a shared object's "
+                        "path",
                         AT(transport)},
     [KNOB_SEAL] = {"MOOT_SEAL", KNOB_CHOICE, "auto", "auto off", 0, 0, true,
                    "whether what a transport other than mpi carries is encrypted and "
                    "authenticated: all that others could read (auto), or nothing (off)",
                    AT(seal)},
+    [KNOB_ROUTE] = {"MOOT_ROUTE", KNOB_TEXT, "mesh", NULL, 0, 0, true,
+                    "which hosts speak with each other directly, and pass on what is "
+                    "for others: mesh (all), star:HOST, tree:K, links:A-B,B-C or @FILE",
+                    AT(route)},
     [KNOB_RINGS] = {"MOOT_RINGS", KNOB_CHOICE, "on", "on off", 0, 0, true,
                     "whether ranks of one host speak to each other through memory that "
                     "they share (on), or by the wire alone (off)",

@@ -34,6 +34,8 @@ enum knob {
     KNOB_VOTE_TIMEOUT,
     KNOB_ASK_DELAY,
     KNOB_VOTERS,
+    KNOB_TREE_FANOUT,
+    KNOB_DIRECT_MAX,
     KNOB_HEARTBEAT,
     KNOB_SUSPECT,
     KNOB_LEASE,
@@ -46,6 +48,7 @@ enum knob {
     KNOB_PROGRESS,
     KNOB_TRANSPORT,
     KNOB_SEAL,
+    KNOB_ROUTE,
     KNOB_RINGS,
     KNOB_STALL,
     KNOB_STALL_ABORT,
@@ -61,7 +64,7 @@ enum knob {
 #define KNOB_AUTO INT64_C(-1)
 #define KNOB_NEVER INT64_MAX
 
-enum { KNOB_TEXT_BYTES = 512, KNOBS_BLOB_BYTES = 4096 };
+enum { KNOB_TEXT_BYTES = 512, KNOBS_BLOB_BYTES = 8192 };
 
 /* Values of MOOT_DIVERGENCE (in the order of enum core_mode), MOOT_SPLIT, MOOT_PROGRESS
  * and MOOT_RINGS. */
@@ -92,6 +95,8 @@ struct knobs {
     int64_t vote_timeout_ns; /* or KNOB_AUTO, KNOB_NEVER */
     int64_t ask_delay_ns;    /* or KNOB_AUTO */
     int64_t voters;
+    int64_t tree_fanout;  /* 0: no trees */
+    int64_t direct_max;   /* ranks; above that they count and tell along trees */
     int64_t heartbeat_ns; /* or KNOB_AUTO, KNOB_NEVER */
     int64_t suspect_ns;   /* or KNOB_AUTO */
     int64_t lease_ns;     /* or KNOB_AUTO */
@@ -104,6 +109,7 @@ struct knobs {
     int64_t progress;
     char transport[KNOB_TEXT_BYTES];
     int64_t seal;
+    char route[KNOB_TEXT_BYTES];
     int64_t rings;
     int64_t stall_ns; /* or KNOB_NEVER */
     int64_t stall_abort;

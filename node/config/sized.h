@@ -59,11 +59,14 @@ SIZED_TAKE(spec, moot_task_spec, label, label)
 SIZED_TAKE(custom, moot_queue_custom, user, user)
 SIZED_TAKE(filter, moot_task_filter, label_prefix, label_prefix)
 SIZED_TAKE(watch, moot_watch, user, user)
+SIZED_TAKE(session, moot_session_options, leave, leave)
 
 /* What the call says is at least what the first release had. */
 #define SIZED_ADMITS(size, type, first) ((size) >= SIZED_END(type, first))
 SIZED_FULL(moot_task_info, code_rank);
-SIZED_FULL(moot_stats, tasks_crashed);
+SIZED_FULL(moot_stats, streams_broken);
+SIZED_FULL(moot_session_info, process);
+SIZED_FULL(moot_pset_info, size);
 SIZED_FULL(moot_ticket_view, site);
 
 /* Gives out `size` bytes of what is `own` here. */

@@ -69,6 +69,9 @@ struct wait {
     size_t count, next_open; /* all before have ended */
     size_t which;            /* `any`: the first that ended */
     uint64_t meeting;        /* not 0: for the outcome of this meeting, and no task */
+    bool (*until)(const struct moot *m); /* not NULL: for this, and no task */
+    bool goes_on; /* without more being spawned elsewhere; so others wait for this rank
+                   */
     uint64_t since_ns, deadline_ns;
     uint64_t number; /* of waits that go on when all of their tasks have ended */
     uint64_t ends_seen;

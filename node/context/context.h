@@ -55,7 +55,7 @@ struct later {
 };
 
 /* Members of the moot (node/members/members.h). */
-enum member_state { MEMBER_HERE, MEMBER_REMOVED, MEMBER_DEAD };
+enum member_state { MEMBER_HERE, MEMBER_REMOVED, MEMBER_DEAD, MEMBER_LEFT };
 
 struct member {
     enum member_state state;
@@ -68,19 +68,31 @@ struct member {
     uint64_t epoch;      /* of that view */
 };
 
+/* The end of the moot, as far as this rank has got with it (node/members/farewell.h).
+ */
+struct farewell {
+    bool said;           /* what it had to say is out, */
+    bool by_tree, above; /* and its parent has been told so of all below it; */
+    uint32_t below;      /* children that have told this rank, a bit each */
+    bool over;           /* nobody has anything more to say */
+    uint64_t direct_ns;  /* when everyone is told at the latest; 0: not decided yet */
+};
+
 struct death;
 struct watch;
 struct members {
     struct member *all; /* per rank */
     struct watch *watch;
     uint64_t epoch;
-    uint32_t lost; /* peers that are not MEMBER_HERE */
+    uint32_t lost; /* peers that died or were removed */
+    uint32_t gone; /* they, and those that left in good order */
     uint32_t dying;
     uint64_t taken_over;    /* tasks run here whose chair was lost */
     uint64_t taken_over_ns; /* when the first of them was given out */
     bool uncertain;         /* a death came too late to be a certificate */
-    bool said_goodbye;
-    bool noted; /* what the launcher will do has been said */
+    struct farewell farewell;
+    bool departed; /* this rank has left in good order */
+    bool noted;    /* what the launcher will do has been said */
 };
 
 /* faults.c: a fault plan, and what it has done */
@@ -168,8 +180,10 @@ struct moot_engine {
     struct later *laters;
     size_t later_count, later_first, later_room;
     struct payload *incoming; /* of the RESULT being stepped; taken if accepted */
+    struct payload *whole;    /* room for all of it, if it brings the first part */
     bool adjourned;
-    int fatal; /* every wait and spawn ends with this; 0: none */
+    bool ended; /* moot_leave or moot_close has said the last word to the others */
+    int fatal;  /* every wait and spawn ends with this; 0: none */
     struct text fatal_story;
     uint64_t end_count;     /* moves on whenever a wait may have ended */
     pthread_cond_t changed; /* something that a sleeper may wait for */
@@ -358,6 +372,17 @@ struct moot_listing {
     size_t kept_count; /* zero: gone */
 };
 
+/* The present session: written by session/. */
+struct moot_session {
+    uint64_t number; /* from 1 */
+    uint32_t rank, size;
+    uint32_t *members; /* size of them, per rank, ascending; NULL: rank is member */
+    const char *why;
+    bool gone;            /* this rank has left */
+    struct rankset ended; /* members that came to the end of the last one */
+    struct psets *psets;  /* NULL: nobody has asked yet, and this is the first */
+};
+
 /* The socket at which this rank tells what it does: written by service/. */
 struct moot_service {
     struct door *door; /* status_socket.c; NULL: none */
@@ -391,11 +416,38 @@ struct moot {
     struct moot_compose compose;
     struct moot_listing listing;
     struct moot_service service;
+    struct moot_session session;
 };
 
 static inline bool members_is_here(const struct moot *m, uint32_t rank)
 {
     return m->members.all[rank].state == MEMBER_HERE;
+}
+
+/* The member that has this rank in the present session, which must be one of it. */
+static inline uint32_t session_member(const struct moot *m, uint32_t rank)
+{
+    return m->session.members != NULL ? m->session.members[rank] : rank;
+}
+
+/* The rank that this member has in the present session; -1: it is in it no more, or
+ * there is no such member. */
+static inline int session_rank(const struct moot *m, uint32_t member)
+{
+    const uint32_t *members = m->session.members;
+    if (members == NULL) {
+        return member < m->session.size ? (int)member : -1;
+    }
+    uint32_t low = 0, high = m->session.size;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (members[middle] < member) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < m->session.size && members[low] == member ? (int)low : -1;
 }
 
 #endif

@@ -30,7 +30,8 @@ enum task_stage {
 struct task_seldom {
     struct family *family; /* that it left running; NULL: none, or not known */
     char *verdict_story;
-    int32_t verdict; /* the last */
+    struct payload *partial; /* of a result that comes in parts; NULL: there is none */
+    int32_t verdict;         /* the last */
     uint32_t verdict_count;
     uint64_t digest;      /* of the result's bytes, if those are verified; 0: none */
     uint32_t digest_rank; /* that made the result with that digest */

@@ -34,6 +34,8 @@ void engine_begin_closing(struct moot *m)
     m->engine.closing_ns = engine_look_at_clock(m);
 }
 
+void engine_end(struct moot *m) { m->engine.ended = true; }
+
 /* --- The lock ------------------------------------------------------------------- */
 
 uint64_t engine_look_at_clock(struct moot *m)

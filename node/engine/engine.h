@@ -18,8 +18,9 @@ void engine_open(struct moot *m, const struct engine_hooks *hooks);
 
 /* The group is joined: makes the inbox and the outbox.  False without memory. */
 bool engine_join(struct moot *m);
-/* The context begins to close. */
+/* The context begins to close; then, has said its last word to the others. */
 void engine_begin_closing(struct moot *m);
+void engine_end(struct moot *m);
 
 /* Takes the lock for a public call; NULL without memory, and then it is not held. */
 struct lane *engine_enter(struct moot *m);
@@ -44,7 +45,7 @@ uint64_t engine_look_at_clock(struct moot *m);
  * returns.
  */
 int engine_step(struct moot *m, const struct core_event *event);
-/* CORE_OUT_LEFT and _ADJOURN. */
+/* CORE_OUT_ADJOURN. */
 void engine_carry_end(struct moot *m, const struct core_output *output);
 /* CORE_OUT_REFUSE: no transport brings a JOIN yet. */
 void engine_carry_nothing(struct moot *m, const struct core_output *output);

@@ -82,7 +82,7 @@ struct inbox *inbox_new(const struct transport_group *group)
 static void bulk_in_free(struct bulk_in *bulk)
 {
     payload_drop(bulk->payload);
-    scratch_free(bulk->scratch, bulk->message.u.result.size);
+    scratch_free(bulk->scratch, result_brings(&bulk->message.u.result));
     free(bulk);
 }
 
@@ -137,20 +137,28 @@ HOT static void feed_result(struct moot *m, uint32_t from,
                             const struct message *message, struct payload *payload)
 {
     struct message told = *message;
+    if (message->u.result.part == 1 && payload != NULL) {
+        m->engine.whole = payloads_new(&m->store.payloads, message->u.result.size);
+    }
+    if (message->u.result.part == 1 && m->engine.whole == NULL) {
+        payload_drop(payload);
+        payload = NULL;
+    }
     if (payload == NULL && told.u.result.size > 0) {
         told.u.result.status = MOOT_ERR_NO_MEMORY;
-        told.u.result.size = 0;
+        told.u.result.size = told.u.result.part = told.u.result.parts = 0;
     }
     told.u.result.payload = payload != NULL ? payload->data : NULL;
     m->engine.incoming = payload;
     feed(m, from, &told);
     payload_drop(m->engine.incoming); /* not accepted */
-    m->engine.incoming = NULL;
+    payload_drop(m->engine.whole);
+    m->engine.incoming = m->engine.whole = NULL;
 }
 
 static void expect_bulk(struct moot *m, uint32_t from, const struct message *message)
 {
-    uint64_t size = message->u.result.size;
+    uint64_t size = result_brings(&message->u.result);
     if (m->members.all[from].state == MEMBER_DEAD) {
         return; /* its bytes will not come */
     }
@@ -203,7 +211,16 @@ static void take_bulk(struct moot *m, struct bulk_in *bulk)
 
 bool inbox_take_kernel(struct moot *m, uint32_t from, const struct message *message)
 {
-    struct kernel *kernel = kernel_hear(&m->tasks.kernels, from, &message->u.kernel);
+    const struct message_kernel *said = &message->u.kernel;
+    struct core_tree_view tree;
+    bool news = false;
+    const uint32_t named = said->rank_plus_one - 1; /* 0: UINT32_MAX */
+    const uint32_t of = named < m->group.size ? named : from;
+    struct kernel *kernel = kernel_hear(&m->tasks.kernels, of, said, &news);
+    if (news && core_tree_look(m->core, &tree)) {
+        outbox_pass_kernel(m, from, of, said);
+        kernel_passed(&m->tasks.kernels, said);
+    }
     if (kernel != NULL) {
         if (kernel->told) {
             outbox_add_kernel(m, from, kernel);

@@ -40,4 +40,12 @@ static inline struct payload *inbox_take_payload(struct moot *m)
     return payload;
 }
 
+/* If it brings the first part of a result: room for all of it. */
+static inline struct payload *inbox_take_whole(struct moot *m)
+{
+    struct payload *payload = m->engine.whole;
+    m->engine.whole = NULL;
+    return payload;
+}
+
 #endif

@@ -1,8 +1,9 @@
 /* outbox.c - see outbox.h. */
 #include "node/engine/outbox.h"
-#include "consensus/core_view.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
+#include "hashing/placement.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/tasks/family.h"
@@ -21,6 +22,7 @@ enum {
 struct bulk_out {
     struct bulk_out *prev, *next; /* in the peer's queue, then in flight */
     struct payload *payload;
+    uint64_t first, size; /* of its bytes */
 };
 
 struct bulk_list {
@@ -133,9 +135,9 @@ static void send_bulk(struct moot *m, uint32_t to)
         struct bulk_out *bulk = peer->bulk.first;
         bulk_remove(&peer->bulk, bulk);
         bulk_append(&m->engine.outbox->flying, bulk);
-        int error = m->transport->ops->bulk_send(m->transport, m->group.uids[to],
-                                                 bulk->payload->data,
-                                                 bulk->payload->size, bulk);
+        int error = m->transport->ops->bulk_send(
+            m->transport, m->group.uids[to], (char *)bulk->payload->data + bulk->first,
+            (size_t)bulk->size, bulk);
         if (error != MOOT_OK) {
             fail_transport(m, error, to);
         }
@@ -310,7 +312,8 @@ HOT static void add_encoded(struct moot *m, uint32_t to, const struct message *m
     }
 }
 
-static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
+static void add_bulk(struct moot *m, uint32_t to, const struct message_result *result,
+                     struct payload *payload)
 {
     struct bulk_out *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL) {
@@ -318,6 +321,8 @@ static void add_bulk(struct moot *m, uint32_t to, struct payload *payload)
         return;
     }
     bulk->payload = payload_hold(payload);
+    bulk->first = result_first(result);
+    bulk->size = result_brings(result);
     bulk_append(&m->engine.outbox->peers[to].bulk, bulk);
 }
 
@@ -363,7 +368,7 @@ HOT void outbox_add(struct moot *m, uint32_t to, const struct message *message,
         send_frame(m, to);
         return;
     }
-    if (message->type == MESSAGE_RESULT) {
+    if (message->type == MESSAGE_RESULT && !message->u.result.away) {
         add_family(m, to, message, task);
     }
     if (task != NULL && task->priority > 0 &&
@@ -380,7 +385,10 @@ HOT void outbox_add(struct moot *m, uint32_t to, const struct message *message,
         add_encoded(m, to, &with_bytes);
         return;
     }
-    assert(task != NULL && (task->payload != NULL || message->u.result.size == 0));
+    assert(task != NULL); /* the core sends bytes of tasks that it has */
+    struct payload *payload =
+        task->payload != NULL ? task->payload : task_seldom(task)->partial;
+    assert(payload != NULL || message->u.result.size == 0);
     if (message->u.result.data == RESULT_EAGER) {
         with_bytes.u.result.payload =
             task->payload != NULL ? task->payload->data : NULL;
@@ -388,7 +396,7 @@ HOT void outbox_add(struct moot *m, uint32_t to, const struct message *message,
         return;
     }
     add_encoded(m, to, &with_bytes);
-    add_bulk(m, to, task->payload);
+    add_bulk(m, to, &message->u.result, payload);
 }
 
 void outbox_add_own(struct moot *m, uint32_t to, struct message *message)
@@ -406,9 +414,46 @@ void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel)
     add_encoded(m, to, &message);
 }
 
+void outbox_pass_kernel(struct moot *m, uint32_t from, uint32_t of,
+                        const struct message_kernel *said)
+{
+    struct core_tree_view tree;
+    struct message message = {.type = MESSAGE_KERNEL};
+    core_view(m->core, &message.epoch, &message.view_id);
+    message.u.kernel = *said;
+    message.u.kernel.rank_plus_one = of + 1;
+    if (!core_tree_look(m->core, &tree)) {
+        return;
+    }
+    for (uint32_t i = 0; i <= tree.child_count; i++) {
+        const uint32_t to = i < tree.child_count ? tree.children[i] : tree.parent;
+        if (to != PLACEMENT_NOBODY && to != from && members_is_here(m, to)) {
+            add_encoded(m, to, &message);
+        }
+    }
+}
+
+void outbox_tell_kernels_again(struct moot *m)
+{
+    struct core_tree_view tree;
+    for (uint32_t i = 0; i < m->tasks.kernels.count; i++) {
+        struct kernel *kernel = m->tasks.kernels.items[i];
+        if (kernel->told && core_tree_look(m->core, &tree)) {
+            outbox_tell_kernel(m, kernel);
+        }
+    }
+}
+
 void outbox_tell_kernel(struct moot *m, struct kernel *kernel)
 {
+    struct core_tree_view tree;
     kernel->told = true;
+    if (core_tree_look(m->core, &tree)) {
+        const struct message_kernel said = {
+            .name = kernel->name, .version = kernel->version, .flags = kernel->flags};
+        outbox_pass_kernel(m, m->group.rank, m->group.rank, &said);
+        return;
+    }
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
         if (rank != m->group.rank && members_is_here(m, rank)) {
             outbox_add_kernel(m, rank, kernel);

@@ -25,9 +25,15 @@ void outbox_free(struct outbox *outbox, bool quiet);
 /* Takes a copy; attaches the bytes of `task` to a RESULT that carries them. */
 void outbox_add(struct moot *m, uint32_t to, const struct message *message,
                 const struct task *task);
-/* Tells one peer, or all, how this rank registered a kernel. */
+/* Tells one peer, or all, how this rank registered a kernel: among many its neighbours
+ * in the tree, who pass it on. */
 void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel);
 void outbox_tell_kernel(struct moot *m, struct kernel *kernel);
+/* Among many: to the neighbours that have not said it, as that rank's. */
+void outbox_pass_kernel(struct moot *m, uint32_t from, uint32_t of,
+                        const struct message_kernel *said);
+/* In a new view the neighbours are others. */
+void outbox_tell_kernels_again(struct moot *m);
 
 /* A message of the host's own (INQUIRY, ACCOUNT), of which type and body are filled in.
  * It goes out whatever view the peer is in. */

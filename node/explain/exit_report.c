@@ -2,6 +2,7 @@
 #include "node/explain/exit_report.h"
 
 #include "consensus/core_view.h"
+#include "node/config/ending.h"
 #include "node/engine/clock.h"
 #include "node/engine/report_queue.h"
 #include "node/record/fresh_file.h"
@@ -15,7 +16,8 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
 {
     struct figure figures[SUMMARY_FIGURES];
     size_t count = summary_figures(m, figures);
-    fprintf(file, "close_code %d\nprocess %u\n", close_code, moot_name_process(m));
+    fprintf(file, "close_code %d\nprocess %u\ndeparted %d\n", close_code,
+            moot_name_process(m), m->members.departed);
     fprintf(file, "handles_left %llu\nbytes_left %llu\n",
             (unsigned long long)m->explain.handles_left,
             (unsigned long long)m->explain.bytes_left);
@@ -27,14 +29,16 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
 
 static void write_losses(FILE *file, const struct moot *m)
 {
-    fprintf(file, "ended_ns %llu\n", (unsigned long long)clock_ns());
-    fprintf(file, "taken_over_ns %llu\n", (unsigned long long)m->members.taken_over_ns);
+    fprintf(file, "ended_ns %llu\n",
+            (unsigned long long)ending_by_job_clock(clock_ns()));
+    fprintf(file, "taken_over_ns %llu\n",
+            (unsigned long long)ending_by_job_clock(m->members.taken_over_ns));
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
         const struct member *member = &m->members.all[rank];
-        if (member->state != MEMBER_HERE) {
+        if (member->state != MEMBER_HERE && member->state != MEMBER_LEFT) {
             fprintf(file, "lost_%u %llu %llu %llu\n", rank,
-                    (unsigned long long)member->ended_ns,
-                    (unsigned long long)member->removed_ns,
+                    (unsigned long long)ending_by_job_clock(member->ended_ns),
+                    (unsigned long long)ending_by_job_clock(member->removed_ns),
                     (unsigned long long)member->epoch);
             if (member->story != NULL && *member->story != '\0') {
                 fprintf(file, "died_%u %s\n", rank, member->story);

@@ -202,15 +202,17 @@ bool picture_candidates(const struct picture *picture, const moot_hash *hash,
 bool picture_is_dead(const struct picture *picture, uint32_t rank)
 {
     const Moot__Account__Peer *peer = picture_peer(picture, rank);
-    return peer != NULL && (peer->state == MEMBER_DEAD || peer->process == 'X' ||
-                            peer->process == 'Z' || peer->ended_ns != 0);
+    return peer != NULL && peer->state != MEMBER_LEFT &&
+           (peer->state == MEMBER_DEAD || peer->process == 'X' ||
+            peer->process == 'Z' || peer->ended_ns != 0);
 }
 
 bool picture_is_gone(const struct picture *picture, uint32_t rank)
 {
     const Moot__Account__Peer *peer = picture_peer(picture, rank);
     return picture_is_dead(picture, rank) ||
-           (peer != NULL && peer->state == MEMBER_REMOVED);
+           (peer != NULL &&
+            (peer->state == MEMBER_REMOVED || peer->state == MEMBER_LEFT));
 }
 
 bool picture_is_silent(const struct picture *picture, uint32_t rank)

@@ -465,12 +465,12 @@ static void put_self(struct snapshot_draft *draft)
     struct core_self_view self;
     core_self_look(m->core, &self);
     uint64_t stalled_ns = report_stalled_since(m, m->now_ns);
-    (void)gethostname(draft->host, sizeof(draft->host) - 1);
     moot__account__init(account);
     account->rank = m->group.rank;
     account->size = m->group.size;
     account->pid = (uint64_t)getpid();
-    account->host_name = borrow_text(draft->host);
+    account->host_name =
+        borrow_text(transport_group_host(&m->group, draft->host, sizeof(draft->host)));
     account->program = borrow_text(program_invocation_short_name);
     account->open_ns = age(draft, m->opened_ns);
     account->closing_ns = m->engine.closing ? age(draft, m->engine.closing_ns) : 0;

@@ -87,7 +87,7 @@ bool account_check(const Moot__Account *account)
     }
     for (size_t i = 0; good && i < account->n_peers; i++) {
         const Moot__Account__Peer *peer = account->peers[i];
-        good = peer->rank < account->size && peer->state <= MEMBER_DEAD &&
+        good = peer->rank < account->size && peer->state <= MEMBER_LEFT &&
                good_hash(&peer->waits_for, false);
     }
     return good;

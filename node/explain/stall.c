@@ -470,7 +470,7 @@ static void add_silent(struct text *text, const struct picture *picture, uint32_
         add_death(text, peer);
     } else if (peer != NULL && peer->state == MEMBER_REMOVED) {
         text_add(text, "was removed");
-    } else if (peer != NULL && peer->left) {
+    } else if (peer != NULL && (peer->left || peer->state == MEMBER_LEFT)) {
         text_add(text, "has left");
     } else if (picture->seats[rank].asked_ns != 0) {
         text_add(text, "no answer for ");
@@ -620,6 +620,7 @@ void stall_compose(struct text *text, const struct picture *given,
     }
     add_waits(text, picture);
     add_ranks(text, picture);
+    stall_add_hosts(text, picture);
     add_views(text, picture);
     add_disputes(text, picture, diagnosis);
     picture_unsort(picture);

@@ -22,6 +22,8 @@ void stall_add_task(struct text *text, const struct picture *picture,
 void stall_add_ranks(struct text *text, const struct rankset *ranks);
 /* "ranks 0,2,5 and 12 more": in some 60 bytes. */
 void stall_add_few_ranks(struct text *text, const struct rankset *ranks);
+/* "  hosts: a has ranks 0-1; b has ranks 2-3", a line, if they are on several. */
+void stall_add_hosts(struct text *text, const struct picture *picture);
 /* What a program does, lane by lane, in a few words. */
 void stall_add_program(struct text *text, const Moot__Account *account);
 

@@ -513,7 +513,9 @@ static void say_absent(struct text *text, const struct picture *picture,
     const Moot__Account *account = account_of(picture, finding->culprit);
     uint32_t one = rankset_next(&finding->waiting, 0);
     const Moot__Account *waiting = account_of(picture, one);
-    text_add(text, "rank %u has not come to moot_barrier() or moot_scope_tasks() ",
+    text_add(text,
+             "rank %u has not come to moot_barrier(), moot_scope_tasks() or "
+             "moot_session_next() ",
              finding->culprit);
     if (account != NULL && waiting != NULL) {
         text_add(text, "number %llu (", (unsigned long long)waiting->meetings);

@@ -1,6 +1,7 @@
 /* faults.c - see faults.h. */
 #include "node/faults/faults.h"
 
+#include "node/config/ending.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/faults/faulty_wire.h"
@@ -39,6 +40,13 @@ static int check_means(const struct plan *plan, char *story, size_t story_size)
                      plan_fault_name(fault));
             return MOOT_ERR_CONFIG;
         }
+        if (fault == PLAN_PAUSE && plan->rules[i].ranks.of_hosts &&
+            plan->rules[i].when == PLAN_AT_POINT) {
+            snprintf(story, story_size,
+                     "MOOT_FAULTS: a host that pauses at a point is for `moot sim`: "
+                     "name a time, or ranks");
+            return MOOT_ERR_CONFIG;
+        }
     }
     return MOOT_OK;
 }
@@ -64,6 +72,8 @@ int faults_open(struct moot *m, char *story, size_t story_size)
     }
     int code = parse(text, &f->plan, story, story_size);
     if (code == MOOT_OK) {
+        plan_place(f->plan, m->group.places,
+                   m->group.places != NULL ? m->group.size : 0);
         code = plan_check_ranks(f->plan, m->group.size, &error);
         if (code == MOOT_ERR_CONFIG) {
             char shown[1024];
@@ -130,7 +140,8 @@ static void write_struck(FILE *file, const struct moot *m, int unused)
 {
     (void)unused;
     fprintf(file, "rank %u\n", m->group.rank);
-    fprintf(file, "struck_ns %llu\n", (unsigned long long)clock_ns());
+    fprintf(file, "struck_ns %llu\n",
+            (unsigned long long)ending_by_job_clock(clock_ns()));
     figures_write_hits(file, m);
 }
 
@@ -155,6 +166,19 @@ static void die(struct moot *m)
     }
 }
 
+/* The other ranks of a host, if its processes can be told from others. */
+static void kill_host(const struct moot *m)
+{
+    const struct transport_group *group = &m->group;
+    for (uint32_t rank = 0; group->processes != NULL && rank < group->size; rank++) {
+        const struct process_name *process = &group->processes[rank];
+        if (rank != group->rank && group->places[rank] == group->places[group->rank] &&
+            process_is_near(process) && process_lives(process)) {
+            kill((pid_t)process->pid, SIGKILL);
+        }
+    }
+}
+
 static void strike(struct moot *m, plan_rules rules)
 {
     for (uint32_t i = 0; i < PLAN_RULES_MAX && rules >> i != 0; i++) {
@@ -163,6 +187,9 @@ static void strike(struct moot *m, plan_rules rules)
         }
         const struct plan_rule *rule = &m->faults.plan->rules[i];
         if (rule->fault == PLAN_KILL) {
+            if (rule->ranks.of_hosts && rule->when == PLAN_AT_POINT) {
+                kill_host(m);
+            }
             die(m);
         }
         outbox_flush(m);

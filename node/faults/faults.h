@@ -6,6 +6,11 @@
  * MPI call may leave its peers' shared memory in a state that no plan asked for.  What
  * was said before the point is on the wire by then, what comes after it is not.
  *
+ * A host's ranks (h2) are known where a launcher of moot's has placed them.  At a time
+ * each of them strikes itself; a kill at a point strikes those first that the system
+ * lets it.  The agent of a host lives on, and tells of the deaths.  A part between
+ * hosts (h0/h1) loses what their ranks send each other, by whatever way it would go.
+ *
  * What happens to messages is faulty_wire.h's; a slow kernel sleeps after its work, and
  * a gap holds back the progress loop.  Clocks and ranks that come back are the
  * simulator's alone.
@@ -40,7 +45,8 @@ void faults_at_point(struct moot *m, enum core_point point);
 bool faults_begin_turn(struct moot *m, uint64_t now_ns, uint64_t before_ns);
 /* After a turn of the loop. */
 void faults_end_turn(struct moot *m, uint64_t now_ns);
-/* A kernel ended that took so long.  Without the lock; may sleep. */
+/* A kernel ended that took so long, its waits left out.  Without the lock; may sleep.
+ */
 void faults_after_kernel(struct moot *m, uint64_t took_ns);
 
 /* What the plan does to a frame with messages of these types (PLAN_TYPE bits) that

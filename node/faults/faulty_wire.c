@@ -404,10 +404,24 @@ static void faulty_forget(struct transport *t, uint64_t uid)
     f->inner->ops->forget(f->inner, uid);
 }
 
+static void faulty_distrust(struct transport *t, uint64_t uid)
+{
+    struct transport *inner = ((struct faulty *)t)->inner;
+    if (inner->ops->distrust != NULL) {
+        inner->ops->distrust(inner, uid);
+    }
+}
+
 static void faulty_go_alone(struct transport *t)
 {
     struct transport *inner = ((struct faulty *)t)->inner;
     inner->ops->go_alone(inner);
+}
+
+static uint32_t faulty_next_death(struct transport *t)
+{
+    struct transport *inner = ((struct faulty *)t)->inner;
+    return inner->ops->next_death != NULL ? inner->ops->next_death(inner) : UINT32_MAX;
 }
 
 static void faulty_stats(const struct transport *t, struct transport_stats *out)
@@ -445,7 +459,9 @@ static const struct transport_ops faulty_ops = {
     .poll = faulty_poll,
     .flushed = faulty_flushed,
     .forget = faulty_forget,
+    .distrust = faulty_distrust,
     .go_alone = faulty_go_alone,
+    .next_death = faulty_next_death,
     .stats = faulty_stats,
     .story = faulty_story,
     .free = faulty_free,

@@ -36,11 +36,21 @@ struct launch_watch {
      * descriptor polls readable (-1: there is none). */
     void (*pause)(void *context, int pause_ms, int wakes);
     /* Passes on what a rank has said, on this process's output or error
-     * (launch_local() only). */
-    void (*say)(void *context, bool error, const char *bytes, size_t size);
+     * (not by launch()). */
+    void (*say)(void *context, int rank, bool error, const char *bytes, size_t size);
     /* That rank's `moot rank` has ended in a way of its own, which leaves nothing
-     * behind (launch_local() only). */
+     * behind (not by launch()). */
     void (*lost)(void *context, int rank, int signal);
+    /* Nobody says any more how these ranks of that host end, and `why`, or "": it is
+     * not reached (launch_fleet() only). */
+    void (*lost_host)(void *context, const char *host, int first, int count,
+                      const char *why);
+    /* That host has not been heard of for a while, or is again (launch_fleet() only).
+     */
+    void (*silent)(void *context, const char *host, bool silent);
+    /* More of the answer to fleet_ask(), or, if `over`, that no more comes
+     * (launch_fleet() only). */
+    void (*answer)(void *context, const unsigned char *bytes, size_t size, bool over);
 };
 
 /* Exit statuses beside a program's own, as a shell has them. */
@@ -77,6 +87,7 @@ int launch_local(char *const argv[], int ranks, const struct launch_watch *watch
 int launch_signal(void);
 
 /* Headers of this room that other rooms use, too: */
+#include "node/launch/fleet.h"
 #include "node/launch/outcome.h"
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { LOG_BYTES = 8192, LOG_RECORDS_MAX = 1 << 16 }; /* of /dev/kmsg */
-enum { PATH_BYTES = 4096, LINE_BYTES = 128, KEY_BYTES = 64 };
+enum { PATH_BYTES = 4096, LINE_BYTES = ENDING_STORY_BYTES + 64, KEY_BYTES = 64 };
 
 static uint64_t now_ns(void)
 {
@@ -21,6 +21,8 @@ static uint64_t now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+#define REFUSED "refused" /* the key of the line with why no moot was opened */
 
 /* --- Leaving and reading --------------------------------------------------------- */
 
@@ -50,13 +52,15 @@ static bool is_out_of_memory(long pid)
 void outcome_leave(const char *directory, long rank, long pid, int status, int signal)
 {
     char path[PATH_BYTES], unfinished[PATH_BYTES + 16];
-    const uint64_t ended_ns = now_ns();
+    const uint64_t ended_ns = ending_by_job_clock(now_ns());
     const struct ending ending = {
         .signal = signal,
         .status = status,
         .aborted = ending_take(directory, ENDING_LIVES, pid) && signal == 0,
         .out_of_memory = signal == SIGKILL && is_out_of_memory(pid)};
     const bool stalled = ending_take(directory, ENDING_STALLED, pid);
+    char refused[ENDING_STORY_BYTES] = "";
+    const bool is_refused = ending_take_refusal(directory, pid, refused);
     ending_leave(directory, pid, &ending);
     ending_take(directory, ENDING_OPENS, pid);
     ending_take(directory, ENDING_FINALIZES, pid);
@@ -72,9 +76,19 @@ void outcome_leave(const char *directory, long rank, long pid, int status, int s
     fprintf(file,
             "status %d\nsignal %d\naborted %d\nstalled %d\nended_ns %" PRIu64 "\n",
             status, signal, ending.aborted, stalled, ended_ns);
+    if (is_refused) {
+        fprintf(file, REFUSED " %s\n", refused);
+    }
     if (fclose(file) == 0) {
         rename(unfinished, path);
     }
+}
+
+static void refusal_take(struct rank_end *end, char *line)
+{
+    line[strcspn(line, "\n")] = '\0';
+    free(end->refused);
+    end->refused = strdup(line + sizeof(REFUSED)); /* and the blank */
 }
 
 static void line_take(struct rank_end *end, const char *key, uint64_t value)
@@ -112,7 +126,9 @@ static bool file_take(const char *directory, const char *name, struct rank_end *
         return false;
     }
     while (fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "%63s %63s", key, value) == 2) {
+        if (strncmp(line, REFUSED " ", sizeof(REFUSED)) == 0) {
+            refusal_take(end, line);
+        } else if (sscanf(line, "%63s %63s", key, value) == 2) {
             line_take(end, key, strtoull(value, NULL, 10));
         }
     }
@@ -185,6 +201,9 @@ bool outcome_read(const char *ends, const char *sheets, size_t ranks,
 
 void outcome_release(struct outcome *outcome)
 {
+    for (size_t r = 0; outcome->ends && r < outcome->count; r++) {
+        free(outcome->ends[r].refused);
+    }
     free(outcome->ends);
     *outcome = (struct outcome){0};
 }
@@ -232,6 +251,15 @@ static bool was_removed(const struct rank_end *end, const struct sheet *sheet,
     return !end->known || was_told || (end->status != 0 && outlived);
 }
 
+/* The rank was voted out while it lived, since nobody had seen it die by then: how it
+ * died later is nobody's loss. */
+static bool was_out(const struct rank_end *end, const struct sheet_loss *loss)
+{
+    return end->struck_ns == 0 && loss->removed_ns != 0 &&
+           loss->removed_ns < end->ended_ns &&
+           (loss->seen_ns == 0 || loss->seen_ns > loss->removed_ns);
+}
+
 enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,
                             size_t rank)
 {
@@ -239,10 +267,13 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
     if (ended_well(outcome, sheets, rank)) {
         return RANK_WELL;
     }
-    if (end->known && end->signal != 0) {
-        return RANK_DIED;
-    }
     const struct sheet_loss *loss = loss_of(outcome, sheets, rank);
+    if (end->known && end->signal != 0) {
+        return loss && was_out(end, loss) ? RANK_REMOVED : RANK_DIED;
+    }
+    if (end->lost) {
+        return RANK_REMOVED;
+    }
     if (loss && was_removed(end, sheet_of(sheets, rank), loss)) {
         return RANK_REMOVED;
     }
@@ -383,7 +414,12 @@ static void loss_print(const struct outcome *outcome, const struct sheets *sheet
     const struct rank_end *end = &outcome->ends[rank];
     const uint64_t died_ns = end->struck_ns ? end->struck_ns : end->ended_ns;
     if (fate == RANK_REMOVED) {
-        fprintf(to, "  rank %zu was removed alive", rank);
+        fprintf(to, "  rank %zu was %s", rank,
+                end->lost ? "lost with its host" : "removed alive");
+        if (end->signal != 0) {
+            fprintf(to, ", before it died of signal %d (%s),", end->signal,
+                    strsignal(end->signal));
+        }
         sequel_print(outcome, sheets, rank, 0, to);
         return;
     }
@@ -438,11 +474,15 @@ void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *t
     const struct rank_end *end = &outcome->ends[culprit];
     fprintf(to, "moot: rank %zu ", culprit);
     end_print(end, to);
-    fprintf(to, " %s: ending the job\n",
+    fprintf(to, " %s",
             end->aborted   ? "by MPI_Abort or _exit"
             : end->stalled ? "after a stall that was to end the job (MOOT_STALL_ABORT)"
             : end->begun   ? "after it had closed its moot, and others open another"
                            : "before it opened a moot");
+    if (end->refused && !end->begun) {
+        fprintf(to, " (%s)", end->refused);
+    }
+    fputs(": ending the job\n", to);
 }
 
 void outcome_tell_straggler(const struct outcome *outcome, size_t rank, FILE *to)
@@ -452,13 +492,40 @@ void outcome_tell_straggler(const struct outcome *outcome, size_t rank, FILE *to
     fprintf(to, " after it had closed its moot; the others go on\n");
 }
 
+/* Two ranks that never opened a moot, for the same reason, and ended alike. */
+static bool failed_alike(const struct outcome *outcome, const struct sheets *sheets,
+                         size_t a, size_t b)
+{
+    const struct rank_end *one = &outcome->ends[a], *other = &outcome->ends[b];
+    const char *why = one->refused ? one->refused : "";
+    return !sheet_of(sheets, a) && !sheet_of(sheets, b) && !one->begun &&
+           !other->begun && !*death_story_of(outcome, sheets, a) &&
+           !*death_story_of(outcome, sheets, b) && one->known == other->known &&
+           one->signal == other->signal && one->status == other->status &&
+           strcmp(why, other->refused ? other->refused : "") == 0;
+}
+
+static void unopened_print(const struct rank_end *end, size_t first, size_t last,
+                           FILE *to)
+{
+    if (first < last) {
+        fprintf(to, "moot: each of ranks %zu-%zu never opened a moot", first, last);
+    } else {
+        fprintf(to, "moot: rank %zu never opened a moot", first);
+    }
+    if (end->refused) {
+        fprintf(to, ": %s", end->refused);
+    }
+}
+
+/* Ranks `rank` to `last`, which failed alike. */
 static void failure_print(const struct outcome *outcome, const struct sheets *sheets,
-                          size_t rank, FILE *to)
+                          size_t rank, size_t last, FILE *to)
 {
     const struct rank_end *end = &outcome->ends[rank];
     const struct sheet *sheet = sheet_of(sheets, rank);
     if (!sheet && !end->begun) {
-        fprintf(to, "moot: rank %zu never opened a moot", rank);
+        unopened_print(end, rank, last, to);
     } else if (!sheet) {
         fprintf(to, "moot: rank %zu did not close its moot", rank);
     } else if (sheet->close_code != 0) {
@@ -515,9 +582,14 @@ void outcome_tell_losses(const struct outcome *outcome, const struct sheets *she
     taken_over_print(sheets, to);
 }
 
-/* Tells of it if it is no loss; the exit status that it asks for. */
-static int failure_tell(const struct outcome *outcome, const struct sheets *sheets,
-                        size_t rank, bool any_well, enum deaths deaths, FILE *to)
+static bool is_failure(enum rank_fate fate, bool any_well)
+{
+    return fate != RANK_WELL && !is_loss(fate, any_well);
+}
+
+/* The exit status that a rank asks for. */
+static int failure_status(const struct outcome *outcome, const struct sheets *sheets,
+                          size_t rank, bool any_well, enum deaths deaths)
 {
     const struct rank_end *end = &outcome->ends[rank];
     const enum rank_fate fate = outcome_fate(outcome, sheets, rank);
@@ -528,8 +600,19 @@ static int failure_tell(const struct outcome *outcome, const struct sheets *shee
     if (is_loss(fate, any_well)) {
         return loss_fails(end, fate, deaths) ? own : EXIT_SUCCESS;
     }
-    failure_print(outcome, sheets, rank, to);
     return own;
+}
+
+/* The last of the ranks from `rank` on that failed like it, and are news. */
+static size_t last_alike(const struct outcome *outcome, const struct sheets *sheets,
+                         size_t rank, size_t culprit)
+{
+    size_t last = rank;
+    while (last + 1 < outcome->count && !is_no_news(outcome, last + 1, culprit) &&
+           failed_alike(outcome, sheets, rank, last + 1)) {
+        last++;
+    }
+    return last;
 }
 
 /* The rank that ended last, of a fault of its own in its moot, where nobody outlived it
@@ -578,10 +661,15 @@ int outcome_tell_failures(const struct outcome *outcome, const struct sheets *sh
         status = outcome->ends[culprit].status;
         status = status ? status : EXIT_FAILURE; /* MPI_Abort(comm, 0) */
     }
-    for (size_t r = 0; r < outcome->count; r++) {
-        const int own = is_no_news(outcome, r, culprit)
-                            ? EXIT_SUCCESS
-                            : failure_tell(outcome, sheets, r, any_well, deaths, to);
+    for (size_t r = 0, untold = 0; r < outcome->count; r++) {
+        if (is_no_news(outcome, r, culprit)) {
+            continue;
+        }
+        if (r >= untold && is_failure(outcome_fate(outcome, sheets, r), any_well)) {
+            untold = last_alike(outcome, sheets, r, culprit) + 1;
+            failure_print(outcome, sheets, r, untold - 1, to);
+        }
+        const int own = failure_status(outcome, sheets, r, any_well, deaths);
         status = status ? status : own;
     }
     untold_print(outcome, sheets, to);

@@ -39,7 +39,9 @@ struct rank_end {
     bool let_go;        /* ended by `moot run` in MPI_Finalize, where it hung */
     bool begun;         /* it had opened a moot */
     bool open;          /* and not closed the last one */
+    bool lost;          /* with its host: how it ended nobody will say */
     bool removed;       /* it closed that, and knew that the others go on without it */
+    char *refused; /* why it could not open a moot; NULL: it did not try, or could */
     struct plan_hits hits;
 };
 

@@ -1,5 +1,6 @@
 /* relay.c - see relay.h. */
 #include "node/launch/relay.h"
+#include "node/launch/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 
 /* A write of so much to a pipe that has room does not block (pipe(7)). */
 enum { LINE_BYTES = 4096, EVENTS = 64, PATIENCE_MS = 200 };
+enum { LOOK_MS = 100, LOOKS_MAX = 20 };          /* for room, once a signal has come */
 enum { ROUNDS_MAX = 64, ROUNDS_LAST = 1 << 14 }; /* more may come for ever */
 
 struct relay_stream {
@@ -126,24 +128,31 @@ bool relay_open(struct relay *relay, int rank, int ends[RELAY_STREAMS])
 
 int relay_descriptor(const struct relay *relay) { return relay->events; }
 
-static bool has_room(const struct relay_stream *stream, bool waits)
+/* Looks in vain at this process's output and error, once a signal has come, since there
+ * was room. */
+static int looks[RELAY_STREAMS];
+
+bool relay_room(void *context, bool error, bool waits)
 {
-    struct pollfd room = {.fd = stream->error ? STDERR_FILENO : STDOUT_FILENO,
+    struct pollfd room = {.fd = error ? STDERR_FILENO : STDOUT_FILENO,
                           .events = POLLOUT};
-    int count;
+    int *vain = &looks[error ? RELAY_ERROR : RELAY_OUTPUT], count;
+    (void)context;
     do {
-        count = poll(&room, 1, waits ? -1 : 0);
-    } while (count < 0 && errno == EINTR);
+        count = poll(&room, 1, waits && *vain < LOOKS_MAX ? LOOK_MS : 0);
+        *vain = count > 0 ? 0 : *vain + (waits && signals_count() > 0);
+    } while (count <= 0 && waits && *vain < LOOKS_MAX);
     return count > 0; /* also one whose reader has gone: nothing is kept for that */
 }
 
 static void stream_put(struct relay *relay, struct relay_stream *stream, size_t size,
-                       relay_put put, void *context)
+                       const struct relay_sink *sink)
 {
     if (size == 0) {
         return;
     }
-    put(context, stream->error, stream->line, size);
+    const int rank = (int)((size_t)(stream - relay->streams) / RELAY_STREAMS);
+    sink->put(sink->context, rank, stream->error, stream->line, size);
     stream->count -= size;
     memmove(stream->line, stream->line + size, stream->count);
     relay->waiting -= stream->count == 0;
@@ -157,15 +166,15 @@ static size_t whole_lines(const struct relay_stream *stream)
 }
 
 /* One piece; false if there is none. */
-static bool stream_read(struct relay *relay, struct relay_stream *stream, relay_put put,
-                        void *context)
+static bool stream_read(struct relay *relay, struct relay_stream *stream,
+                        const struct relay_sink *sink)
 {
     const ssize_t got = read(stream->fd, stream->line + stream->count,
                              sizeof(stream->line) - stream->count);
     if (got <= 0) {
         if (got == 0 || (errno != EAGAIN && errno != EINTR)) { /* EIO: nobody has the
                                                                   terminal any more */
-            stream_put(relay, stream, stream->count, put, context);
+            stream_put(relay, stream, stream->count, sink);
             stream_close(stream);
         }
         return false;
@@ -173,7 +182,7 @@ static bool stream_read(struct relay *relay, struct relay_stream *stream, relay_
     relay->waiting += stream->count == 0;
     stream->count += (size_t)got;
     stream->heard_ms = now_ms();
-    stream_put(relay, stream, whole_lines(stream), put, context);
+    stream_put(relay, stream, whole_lines(stream), sink);
     return true;
 }
 
@@ -185,19 +194,20 @@ static bool has_more(const struct relay_stream *stream)
 }
 
 /* Lines without an end that have waited for it long enough. */
-static void rests_put(struct relay *relay, bool last, relay_put put, void *context)
+static void rests_put(struct relay *relay, bool last, const struct relay_sink *sink)
 {
     const int64_t until_ms = now_ms() - PATIENCE_MS;
     for (size_t i = 0; relay->waiting > 0 && i < relay->stream_count; i++) {
         struct relay_stream *stream = &relay->streams[i];
         const bool late = stream->heard_ms <= until_ms && !has_more(stream);
-        if (stream->count > 0 && (last || (late && has_room(stream, false)))) {
-            stream_put(relay, stream, stream->count, put, context);
+        if (stream->count > 0 &&
+            (last || (late && sink->room(sink->context, stream->error, false)))) {
+            stream_put(relay, stream, stream->count, sink);
         }
     }
 }
 
-bool relay_pass(struct relay *relay, bool last, relay_put put, void *context)
+bool relay_pass(struct relay *relay, bool last, const struct relay_sink *sink)
 {
     const int rounds_max = last ? ROUNDS_LAST : ROUNDS_MAX;
     struct epoll_event events[EVENTS];
@@ -210,12 +220,15 @@ bool relay_pass(struct relay *relay, bool last, relay_put put, void *context)
             if (stream->fd < 0) {
                 continue;
             }
-            const bool room = has_room(stream, last);
-            const bool came = room && stream_read(relay, stream, put, context);
+            const bool room = sink->room(sink->context, stream->error, last);
+            const bool came = room && stream_read(relay, stream, sink);
             goes_on |= came || stream->fd < 0;
             has_all &= room;
         }
+        if (last && !has_all) {
+            return false;
+        }
     }
-    rests_put(relay, last, put, context);
+    rests_put(relay, last, sink);
     return has_all;
 }

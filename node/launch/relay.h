@@ -12,9 +12,19 @@
 
 struct relay;
 
-/* Passes on a rank's words: whole lines, but for one that is longer than 4 KiB or stays
- * without an end for long. */
-typedef void (*relay_put)(void *context, bool error, const char *bytes, size_t size);
+/* Where the words go. */
+struct relay_sink {
+    void *context;
+    /* Whether put() has room for a line now; if it `waits`, when it has. */
+    bool (*room)(void *context, bool error, bool waits);
+    /* Passes on a rank's words: whole lines, but for one that is longer than 4 KiB or
+     * stays without an end for long. */
+    void (*put)(void *context, int rank, bool error, const char *bytes, size_t size);
+};
+
+/* A room() for this process's own output and error.  When a signal has come that is to
+ * end the job, it waits two seconds at most for a reader that reads no more. */
+bool relay_room(void *context, bool error, bool waits);
 
 struct relay *relay_new(int ranks); /* NULL with errno */
 void relay_free(struct relay *relay);
@@ -28,8 +38,8 @@ bool relay_open(struct relay *relay, int rank, int ends[RELAY_STREAMS]);
 /* Polls readable when a rank has said something. */
 int relay_descriptor(const struct relay *relay);
 
-/* Passes on what there is, as far as this process's output and error have room; false
- * if they have not.  In the `last` call it waits for room, and nothing is held back. */
-bool relay_pass(struct relay *relay, bool last, relay_put put, void *context);
+/* Passes on what there is, as far as the sink has room; false if it has not.  In the
+ * `last` call it waits for room, and nothing is held back, until there is none. */
+bool relay_pass(struct relay *relay, bool last, const struct relay_sink *sink);
 
 #endif

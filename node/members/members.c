@@ -1,11 +1,13 @@
 /* members.c - see members.h. */
 #include "node/members/members.h"
 
+#include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
+#include "node/members/farewell.h"
 #include "node/members/peer_monitor.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
@@ -73,8 +75,10 @@ static bool may_send(const struct moot *m, uint32_t to, enum message_type type)
 {
     switch (m->members.all[to].state) {
     case MEMBER_HERE:
-        return type != MESSAGE_ADJOURN; /* the farewell says it, when all is flushed */
+        /* Among few the farewell says it, when all is flushed. */
+        return type != MESSAGE_ADJOURN || farewell_passes_on(m);
     case MEMBER_REMOVED:
+    case MEMBER_LEFT: /* the view without it is what it waits for */
         return type == MESSAGE_FENCED || type == MESSAGE_VIEW;
     case MEMBER_DEAD:
         break;
@@ -88,9 +92,16 @@ void members_carry_send(struct moot *m, const struct core_output *output)
     if (message->type == MESSAGE_HEARTBEAT) {
         trace_suspects(m, message->u.heartbeat.suspects);
     }
-    if (may_send(m, output->u.send.to, message->type)) {
-        outbox_add(m, output->u.send.to, message, output->user);
+    if (!may_send(m, output->u.send.to, message->type)) {
+        return;
     }
+    if (message->type == MESSAGE_ADJOURN) {
+        struct message told = *message;
+        told.u.adjourn.what = ADJOURN_CLOSED;
+        outbox_add(m, output->u.send.to, &told, NULL);
+        return;
+    }
+    outbox_add(m, output->u.send.to, message, output->user);
 }
 
 static uint32_t lowest_here(const struct moot *m)
@@ -116,7 +127,8 @@ static void tell_watches(struct moot *m, enum moot_event_kind kind, uint32_t ran
 static void lose(struct moot *m, uint32_t rank, enum member_state state)
 {
     struct member *member = &m->members.all[rank];
-    m->members.lost += member->state == MEMBER_HERE;
+    m->members.gone += member->state == MEMBER_HERE;
+    m->members.lost += member->state == MEMBER_HERE && state != MEMBER_LEFT;
     member->state = state;
     if (state == MEMBER_DEAD) {
         trace_lost(m, rank, true);
@@ -126,6 +138,21 @@ static void lose(struct moot *m, uint32_t rank, enum member_state state)
     m->transport->ops->go_alone(m->transport);
     if (state == MEMBER_DEAD) {
         m->transport->ops->forget(m->transport, m->group.uids[rank]);
+    } else if (state == MEMBER_REMOVED && m->transport->ops->distrust != NULL) {
+        m->transport->ops->distrust(m->transport, m->group.uids[rank]);
+    }
+}
+
+/* In good order: its process may end, now or later, or has ended already. */
+static void let_go(struct moot *m, uint32_t rank)
+{
+    struct member *member = &m->members.all[rank];
+    m->members.dying -= member->dying;
+    member->dying = false;
+    observe_rank(m, MOOT_EVENT_RANK_LEFT, rank, "");
+    lose(m, rank, MEMBER_LEFT);
+    if (member->ended_ns != 0) {
+        m->transport->ops->forget(m->transport, m->group.uids[rank]);
     }
 }
 
@@ -133,7 +160,8 @@ static void lose(struct moot *m, uint32_t rank, enum member_state state)
 static bool is_left_behind(const struct moot *m)
 {
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
-        if (rank != m->group.rank && m->members.all[rank].state != MEMBER_DEAD) {
+        if (rank != m->group.rank && m->members.all[rank].state != MEMBER_DEAD &&
+            m->members.all[rank].state != MEMBER_LEFT) {
             return false;
         }
     }
@@ -230,9 +258,17 @@ static void take_starved(struct moot *m, uint32_t rank)
 static void take_death(struct moot *m, uint32_t rank)
 {
     bool over = m->engine.adjourned || m->engine.fatal != 0;
-    if (over && m->members.all[rank].left) {
+    const bool left = over && (m->members.all[rank].left || m->members.departed ||
+                               farewell_saw_end(m, rank));
+    if (left) {
         m->transport->ops->go_alone(m->transport);
-        return; /* it had nothing more to say */
+        return; /* neither has more to say to the other */
+    }
+    if (!over && core_is_ready_to_go(m->core, rank)) {
+        let_go(m, rank); /* a view without it is decided, or soon will be */
+        progress_wake(m);
+        tell_core(m, rank);
+        return;
     }
     struct member *member = &m->members.all[rank];
     death_free(member->death);
@@ -264,20 +300,39 @@ static void look_at_dying(struct moot *m, uint64_t now_ns)
     }
 }
 
+/* Its end has been seen, here or by the launcher, which may both come. */
+static void find_end(struct moot *m, uint32_t rank, uint64_t now_ns)
+{
+    struct member *member = &m->members.all[rank];
+    if (member->state == MEMBER_LEFT) {
+        m->transport->ops->forget(m->transport, m->group.uids[rank]);
+        return;
+    }
+    if (member->state == MEMBER_DEAD || member->dying) {
+        return; /* it had said so (take_starved), or it is known already */
+    }
+    member->ended_ns = now_ns;
+    member->dying = true;
+    m->members.dying++;
+}
+
+/* A rank that is found ended is lost by a later look: its last words are taken before.
+ */
 void members_look(struct moot *m, uint64_t now_ns)
 {
+    struct transport *wire = m->transport;
     uint32_t rank;
-    while ((rank = watch_next(m->members.watch, now_ns)) != UINT32_MAX) {
-        if (m->members.all[rank].state == MEMBER_DEAD) {
-            continue; /* it had said so (take_starved) */
-        }
-        m->members.all[rank].ended_ns = now_ns;
-        m->members.all[rank].dying = true;
-        m->members.dying++;
-    }
     if (m->members.dying > 0) {
         look_at_dying(m, now_ns);
     }
+    while ((rank = watch_next(m->members.watch, now_ns)) != UINT32_MAX) {
+        find_end(m, rank, now_ns);
+    }
+    while (wire->ops->next_death != NULL &&
+           (rank = wire->ops->next_death(wire)) != UINT32_MAX) {
+        find_end(m, rank, now_ns);
+    }
+    farewell_look(m, now_ns);
 }
 
 /* --- Views ----------------------------------------------------------------------- */
@@ -323,6 +378,14 @@ void members_carry_view(struct moot *m, const struct core_output *output)
         }
         member->removed_ns = now_ns;
         member->epoch = m->members.epoch;
+        if (member->state == MEMBER_LEFT) {
+            continue;
+        }
+        if (rankset_has(output->u.view.left, rank)) {
+            outbox_hurry(m, rank); /* the view itself may be among it */
+            let_go(m, rank);
+            continue;
+        }
         trace_lost(m, rank, false);
         if (member->state == MEMBER_DEAD) {
             tell_watches(m, MOOT_EVENT_RANK_REMOVED, rank);
@@ -338,6 +401,7 @@ void members_carry_view(struct moot *m, const struct core_output *output)
     if (gone.length > 0) {
         tell_view(m, members, &gone);
     }
+    outbox_tell_kernels_again(m);
     text_release(&gone);
 }
 
@@ -362,6 +426,15 @@ void members_carry_fenced(struct moot *m, const struct core_output *output)
                 m->group.rank);
 }
 
+void members_carry_left(struct moot *m, const struct core_output *output)
+{
+    m->members.departed = true;
+    if (m->group.size > 1) {
+        m->transport->ops->go_alone(m->transport);
+    }
+    engine_carry_end(m, output);
+}
+
 bool members_take_over(struct moot *m, const struct task *task)
 {
     struct rankset first = {0};
@@ -376,7 +449,8 @@ bool members_take_over(struct moot *m, const struct task *task)
     }
     uint32_t chair = placement_chair(&task->hash, &first, NULL);
     rankset_release(&first);
-    if (chair >= m->group.size || members_is_here(m, chair)) {
+    if (chair >= m->group.size || members_is_here(m, chair) ||
+        m->members.all[chair].state == MEMBER_LEFT) {
         return false;
     }
     m->members.taken_over_ns =
@@ -398,10 +472,15 @@ bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *m
         return false;
     }
     if (here) {
-        if (!m->members.all[from].left && code == MOOT_OK) {
+        if (!m->members.all[from].left && code == MOOT_OK &&
+            message->u.adjourn.what != ADJOURN_CLOSED) {
             observe_rank(m, MOOT_EVENT_RANK_LEFT, from, "");
         }
-        m->members.all[from].left = true;
+        if (code == MOOT_OK) {
+            farewell_take(m, from, message);
+        } else {
+            m->members.all[from].left = true;
+        }
         progress_wake(m);
     }
     if (here && code != MOOT_OK) {
@@ -410,24 +489,4 @@ bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *m
                     error_text(code), error_name(code));
     }
     return code == MOOT_OK;
-}
-
-void members_say_goodbye(struct moot *m)
-{
-    if (!m->members.said_goodbye) {
-        m->members.said_goodbye = true;
-        outbox_tell_end(m, MOOT_OK);
-        outbox_flush(m);
-    }
-}
-
-bool members_all_left(struct moot *m)
-{
-    for (uint32_t rank = 0; rank < m->group.size; rank++) {
-        if (rank != m->group.rank && members_is_here(m, rank) &&
-            !m->members.all[rank].left) {
-            return false;
-        }
-    }
-    return true;
 }

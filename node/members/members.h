@@ -5,12 +5,12 @@
  *     HERE      a member of the present view
  *     REMOVED   voted out, and perhaps alive: it is told so when it speaks, no more
  *     DEAD      its process has certainly ended; the wire has forgotten it
+ *     LEFT      it went in good order, by moot_leave; what its process does is its own
  *
- * and besides may have *left*: it said that all have closed and that it has nothing
- * more to say.  Each rank says that once, to everyone, at the end of its close, and
- * ends when all peers have said it or are gone.  A farewell is the ADJOURN of the
- * protocol, which otherwise only the rank that counted everyone in would say: should it
- * die amid telling them, any other's farewell says the same.
+ * and besides may have said farewell (`left`): it said that all have closed and that it
+ * has nothing more to say (farewell.h).  A farewell is the ADJOURN of the protocol,
+ * which otherwise only the rank that counted everyone in would say: should it die amid
+ * telling them, any other's farewell says the same.
  *
  * What a death cost is written down here for the summary: when it was found, when the
  * view without it came, how many of its tasks were run by this rank.
@@ -35,8 +35,9 @@ void members_look(struct moot *m, uint64_t now_ns);
 
 /* CORE_OUT_SEND: drops what may not go to that rank any more. */
 void members_carry_send(struct moot *m, const struct core_output *output);
-/* CORE_OUT_VIEW, _QUORUM and _FENCED. */
+/* CORE_OUT_VIEW, _LEFT, _QUORUM and _FENCED. */
 void members_carry_view(struct moot *m, const struct core_output *output);
+void members_carry_left(struct moot *m, const struct core_output *output);
 void members_carry_quorum(struct moot *m, const struct core_output *output);
 void members_carry_fenced(struct moot *m, const struct core_output *output);
 /* CORE_OUT_RUN: true, and counted, if it is run here because its first chair was lost.
@@ -46,6 +47,7 @@ bool members_take_over(struct moot *m, const struct task *task);
 /* ADJOURN: a farewell, or the end for everyone; or of the sender alone, that has no
  * memory. */
 bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *message);
+/* All is flushed: this rank has nothing more to say. */
 void members_say_goodbye(struct moot *m);
 /* Nobody is left to wait for. */
 bool members_all_left(struct moot *m);

@@ -241,7 +241,7 @@ static void add(struct moot *m, enum moot_event_kind kind, const struct task *ta
 {
     const moot_event event = {.kind = kind,
                               .hash = task->hash,
-                              .rank = rank,
+                              .rank = rank >= 0 ? session_rank(m, (uint32_t)rank) : -1,
                               .status = status,
                               .why = why != NULL ? why : "",
                               .kernel = task_kernel_name(task),
@@ -253,8 +253,11 @@ void observe_rank(struct moot *m, enum moot_event_kind kind, uint32_t rank,
                   const char *why)
 {
     if (observed(m, kind)) {
-        const moot_event event = {
-            .kind = kind, .rank = (int)rank, .why = "", .kernel = "", .site = ""};
+        const moot_event event = {.kind = kind,
+                                  .rank = session_rank(m, rank),
+                                  .why = "",
+                                  .kernel = "",
+                                  .site = ""};
         queue_event(m, &event, "", why);
     }
 }

@@ -479,10 +479,9 @@ static void write_process(struct moot *m, struct knob_lines *lines, char *comman
 {
     enum { WORDS_MAX = 256 };
     ProtobufCBinaryData words[WORDS_MAX];
-    char host[256] = "", version[48];
+    char host[256], version[48];
     Moot__Record record = MOOT__RECORD__INIT;
     Moot__Process process = MOOT__PROCESS__INIT;
-    (void)gethostname(host, sizeof(host) - 1);
     snprintf(version, sizeof(version), "%d.%d.%d", MOOT_VERSION_MAJOR,
              MOOT_VERSION_MINOR, MOOT_VERSION_PATCH);
     knobs_fill(m, lines);
@@ -497,7 +496,7 @@ static void write_process(struct moot *m, struct knob_lines *lines, char *comman
     process.uid = m->group.uids[m->group.rank];
     process.job = m->group.uids[0];
     process.host = m->group.hosts != NULL ? m->group.hosts[m->group.rank] : 0;
-    process.host_name = borrow(host);
+    process.host_name = borrow(transport_group_host(&m->group, host, sizeof(host)));
     process.pid = (uint64_t)getpid();
     process.wall_ns = clock_wall_ns() - (int64_t)(clock_ns() - m->opened_ns);
     process.n_command = command_read(command, COMMAND_BYTES, words, WORDS_MAX);

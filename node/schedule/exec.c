@@ -36,9 +36,10 @@ struct run {
     struct run *next;        /* spare, or can go on */
     exec_enough enough;      /* and what it is asked with */
     void *context;
-    uint32_t left; /* kernels that may follow without a switch (exec_some) */
-    int code;      /* the kernel's, once it has returned */
-    bool active;   /* begun and not ended */
+    uint32_t left;       /* kernels that may follow without a switch (exec_some) */
+    uint64_t stopped_ns; /* that its kernel was, if there is a fault plan */
+    int code;            /* the kernel's, once it has returned */
+    bool active;         /* begun and not ended */
 };
 
 /* --- Inputs ----------------------------------------------------------------------- */
@@ -252,12 +253,13 @@ static void run_kernel(struct run *run)
     const struct kernel *kernel = run->call.task->kernel;
     struct moot *m = run->call.m;
     uint64_t began_ns = m->faults.plan != NULL ? clock_ns() : 0;
+    run->stopped_ns = 0;
     run->code = kernel->fn(&run->call, kernel->user);
     if (run->call.queues.top != NULL) {
         close_queues(run);
     }
     if (began_ns != 0) {
-        faults_after_kernel(m, clock_ns() - began_ns);
+        faults_after_kernel(m, clock_ns() - began_ns - run->stopped_ns);
     }
 }
 
@@ -519,9 +521,11 @@ bool exec_stop(struct moot *m, struct moot_call *call)
     run->left = 0; /* who lets it go on may want no more than its end */
     call->state = CALL_LEAVES;
     call->goes_on = false;
+    uint64_t from_ns = m->faults.plan != NULL ? clock_ns() : 0;
     engine_unlock(m);
     strand_suspend(run->strand);
     engine_lock(m);
+    run->stopped_ns += from_ns != 0 ? clock_ns() - from_ns : 0;
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "node/schedule/verify.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/task.h"
+#include <string.h>
 
 /* --- Here ------------------------------------------------------------------------- */
 
@@ -141,6 +142,51 @@ static uint32_t rank_of_uid(const struct moot *m, uint64_t uid)
     return rank;
 }
 
+/* Beside those before; the first makes room for all.  False without memory. */
+static bool keep_part(struct moot *m, struct task *task,
+                      const struct message_result *result)
+{
+    struct task_seldom *seldom = task != NULL ? task_seldom_of(m, task) : NULL;
+    if (seldom == NULL) {
+        return false;
+    }
+    if (result->part == 1) {
+        payload_drop(seldom->partial);
+        seldom->partial = inbox_take_whole(m);
+    }
+    assert(seldom->partial != NULL && m->engine.incoming != NULL);
+    memcpy((char *)seldom->partial->data + result_first(result),
+           m->engine.incoming->data, (size_t)result_brings(result));
+    return true;
+}
+
+static void take_bytes(struct moot *m, struct task *task,
+                       const struct message_result *result)
+{
+    struct payload *payload = NULL;
+    if (result->part == 0) {
+        payload = inbox_take_payload(m);
+    } else if (keep_part(m, task, result)) {
+        payload = task->seldom->partial;
+        task->seldom->partial = NULL;
+    } else {
+        engine_starve(m, "no memory for the last part of an accepted result");
+    }
+    payload_drop(task->payload);
+    task->payload = payload;
+    if (task->seldom != NULL) {
+        payload_drop(task->seldom->partial);
+        task->seldom->partial = NULL;
+    }
+}
+
+void task_end_carry_part(struct moot *m, const struct core_output *output)
+{
+    if (!keep_part(m, output->user, &output->u.result)) {
+        engine_starve(m, "no memory for a part of an accepted result");
+    }
+}
+
 void task_end_carry_result(struct moot *m, const struct core_output *output)
 {
     const struct message_result *result = &output->u.result;
@@ -158,8 +204,7 @@ void task_end_carry_result(struct moot *m, const struct core_output *output)
     m->schedule.any_failed |= result->status != MOOT_OK;
     task->size = result->size;
     if (result->data != RESULT_BARE) {
-        payload_drop(task->payload);
-        task->payload = inbox_take_payload(m);
+        take_bytes(m, task, result);
     }
     observe_end(m, task);
     if (result->digest != 0) {

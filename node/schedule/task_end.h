@@ -25,7 +25,8 @@ void task_end_lost(struct moot *m, struct task *task);
 /* No memory for a place among those that are ready. */
 void task_end_unplaced(struct moot *m, struct task *task);
 
-/* CORE_OUT_RESULT: a peer's, which the core has accepted. */
+/* CORE_OUT_PART, CORE_OUT_RESULT: a peer's, which the core has accepted. */
+void task_end_carry_part(struct moot *m, const struct core_output *output);
 void task_end_carry_result(struct moot *m, const struct core_output *output);
 
 #endif

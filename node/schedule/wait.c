@@ -89,6 +89,9 @@ static bool look_at_meeting(const struct moot *m, const struct wait *wait)
 
 static bool look(struct moot *m, struct wait *wait)
 {
+    if (wait->until != NULL) {
+        return wait->until(m) || m->engine.fatal != 0;
+    }
     if (wait->meeting != 0) {
         return look_at_meeting(m, wait);
     }
@@ -98,7 +101,8 @@ static bool look(struct moot *m, struct wait *wait)
 static bool wait_ended(struct moot *m, struct wait *wait)
 {
     if (!wait->over &&
-        wait->ends_seen != m->engine.end_count) { /* else nothing has ended */
+        (wait->until != NULL ||
+         wait->ends_seen != m->engine.end_count)) { /* else nothing has ended */
         wait->ends_seen = m->engine.end_count;
         wait->over = look(m, wait);
     }
@@ -355,8 +359,9 @@ int wait_run(struct moot *m, struct wait *wait)
         tell_waiting(m, wait, true);
     } else {
         lane_set_state(m, wait->lane,
-                       wait->deadline_ns == CORE_NEVER ? CORE_LANE_BLOCKED
-                                                       : CORE_LANE_TIMED);
+                       wait->deadline_ns == CORE_NEVER && !wait->goes_on
+                           ? CORE_LANE_BLOCKED
+                           : CORE_LANE_TIMED);
     }
     int code;
     if (wait->waiter != NULL) {

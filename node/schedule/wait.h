@@ -5,6 +5,7 @@
  * wait when its result is known here (and its bytes are here, if they are wanted), when
  * a verdict came since the wait began, when its kernel is in conflict, or when the
  * whole moot failed.  A wait for a meeting has no tasks; the core says what came of it.
+ * One until something has none either; it looks whenever its thread does.
  *
  * A need whose wait timed out lingers with the core until its task ends or its last
  * handle is released.  Otherwise a program that polls with a timeout of 0 would never

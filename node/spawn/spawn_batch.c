@@ -87,6 +87,7 @@ static inline bool fill_place(struct moot *m, struct lane *lane,
     unsigned owner_plus_one = (unsigned)spec->owner.rank_plus_one;
     struct kernel *kernel = plain_kernel(m, spec);
     if (kernel == NULL || !is_plain(spec) || owner_plus_one > IDENTITY_OWNERS ||
+        (owner_plus_one != 0 && m->session.members != NULL) ||
         !core_takes_any(m->core, owner_plus_one) || m->store.pool.cramped ||
         !spawn_input_room(lane, UNNAMED_INPUTS_MAX)) {
         return false;

@@ -193,11 +193,11 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
 static int add_candidate(struct moot *m, struct lane *lane, struct spawn *spawn,
                          const char *field, int rank)
 {
-    if (rank < 0 || (uint32_t)rank >= m->group.size) {
+    if (rank < 0 || (uint32_t)rank >= m->session.size) {
         return lane_fail(lane, MOOT_ERR_INVALID, ".%s: rank %d is not one of 0..%u",
-                         field, rank, m->group.size - 1);
+                         field, rank, m->session.size - 1);
     }
-    if (!rankset_add(&spawn->candidates, (uint32_t)rank)) {
+    if (!rankset_add(&spawn->candidates, session_member(m, (uint32_t)rank))) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the candidates");
     }
     return MOOT_OK;
@@ -207,7 +207,8 @@ static int check_owner(struct moot *m, struct lane *lane, const moot_task_spec *
                        struct spawn *spawn)
 {
     int rank = spec->owner.rank_plus_one - 1;
-    if (rank < 0 || rank >= WORD_RANKS || (uint32_t)rank >= m->group.size) {
+    if (rank < 0 || rank >= WORD_RANKS || (uint32_t)rank >= m->group.size ||
+        m->session.members != NULL) {
         return add_candidate(m, lane, spawn, "owner", rank);
     }
     spawn->candidates.low = UINT64_C(1) << rank;

@@ -22,10 +22,17 @@ struct death {
     struct board_run runs[RUNS_MAX];
 };
 
+/* Elsewhere the number of its process would mean another one's. */
+static bool was_here(const struct moot *m, uint32_t rank)
+{
+    return m->group.processes != NULL &&
+           m->group.hosts[rank] == m->group.hosts[m->group.rank];
+}
+
 static bool find_ending(const struct moot *m, uint32_t rank, struct ending *out)
 {
     const char *folder = getenv(ENDING_FOLDER);
-    return folder != NULL && m->group.processes != NULL &&
+    return folder != NULL && was_here(m, rank) &&
            ending_find(folder, (long)m->group.processes[rank].pid, out);
 }
 
@@ -34,7 +41,7 @@ bool death_has_witness(void) { return getenv(ENDING_FOLDER) != NULL; }
 bool death_is_told(const struct moot *m, uint32_t rank, uint64_t for_ns)
 {
     struct ending ending;
-    return for_ns >= PATIENCE_NS || !death_has_witness() ||
+    return for_ns >= PATIENCE_NS || !death_has_witness() || !was_here(m, rank) ||
            find_ending(m, rank, &ending);
 }
 

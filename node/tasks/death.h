@@ -3,7 +3,8 @@
  * The kernels that it was in stand on its board, if that is shared
  * (node/tasks/board.h); the signal is told by whoever waited for it
  * (node/config/ending.h), a moment after its end is seen.  Under a launcher of which
- * nobody waits for us it stays unknown.
+ * nobody waits for us it stays unknown, and so it does of a rank of another host, whose
+ * end its launcher tells (channel.h).
  *
  * A death *counts* against a task if the rank died of a fault of its own in that task's
  * kernel, the innermost one.  Which thread died the system does not tell.  The rank may

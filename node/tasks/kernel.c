@@ -10,6 +10,7 @@
 struct rumour {
     char *name;
     uint32_t rank, version, flags;
+    bool passed; /* on to others, who need not hear of it again */
 };
 
 /* What peers say is bounded: a rumour beyond this is forgotten, and the mismatch found
@@ -91,21 +92,40 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
         const struct rumour *rumour = &kernels->rumours[i];
         if (strcmp(rumour->name, name) == 0) {
             compare(kernel, rumour->rank, rumour->version, rumour->flags);
+            kernel->told |= rumour->passed && rumour->version == kernel->version &&
+                            rumour->flags == kernel->flags;
         }
     }
     return kernel;
 }
 
-static void remember(struct kernels *kernels, uint32_t rank,
+static struct rumour *find_rumour(const struct kernels *kernels,
+                                  const struct message_kernel *said)
+{
+    for (uint32_t i = 0; i < kernels->rumour_count; i++) {
+        struct rumour *rumour = &kernels->rumours[i];
+        if (rumour->version == said->version && rumour->flags == said->flags &&
+            strcmp(rumour->name, said->name) == 0) {
+            return rumour;
+        }
+    }
+    return NULL;
+}
+
+/* True if nobody has said the same. */
+static bool remember(struct kernels *kernels, uint32_t rank,
                      const struct message_kernel *said)
 {
+    if (find_rumour(kernels, said) != NULL) {
+        return false;
+    }
     if (kernels->rumour_count == kernels->rumour_room) {
         uint32_t room = kernels->rumour_room ? kernels->rumour_room * 2 : 16;
         struct rumour *grown = room > RUMOURS_MAX
                                    ? NULL
                                    : realloc(kernels->rumours, room * sizeof(*grown));
         if (grown == NULL) {
-            return;
+            return false;
         }
         kernels->rumours = grown;
         kernels->rumour_room = room;
@@ -113,17 +133,34 @@ static void remember(struct kernels *kernels, uint32_t rank,
     char *name = strdup(said->name);
     if (name != NULL) {
         kernels->rumours[kernels->rumour_count++] =
-            (struct rumour){name, rank, said->version, said->flags};
+            (struct rumour){name, rank, said->version, said->flags, false};
     }
+    return name != NULL;
 }
 
 struct kernel *kernel_hear(struct kernels *kernels, uint32_t rank,
-                           const struct message_kernel *said)
+                           const struct message_kernel *said, bool *news)
 {
     struct kernel *kernel = kernel_find(kernels, said->name);
     if (kernel == NULL) {
-        remember(kernels, rank, said);
+        *news = remember(kernels, rank, said);
         return NULL;
     }
-    return compare(kernel, rank, said->version, said->flags) ? kernel : NULL;
+    const bool same = kernel->version == said->version && kernel->flags == said->flags;
+    const bool conflict = compare(kernel, rank, said->version, said->flags);
+    *news = conflict || (same && !kernel->told);
+    return conflict ? kernel : NULL;
+}
+
+void kernel_passed(struct kernels *kernels, const struct message_kernel *said)
+{
+    struct kernel *kernel = kernel_find(kernels, said->name);
+    struct rumour *rumour = find_rumour(kernels, said);
+    if (kernel != NULL && kernel->version == said->version &&
+        kernel->flags == said->flags) {
+        kernel->told = true;
+    }
+    if (rumour != NULL) {
+        rumour->passed = true;
+    }
 }

@@ -42,9 +42,12 @@ struct kernel *kernel_find(const struct kernels *kernels, const char *name);
  */
 struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *kernel);
 
-/* A peer's registration: returns the local kernel of that name if this put it into
- * conflict just now, else NULL. */
+/* A registration of that rank's: returns the local kernel of that name if this put it
+ * into conflict just now, else NULL.  News is what this rank has neither heard nor said
+ * before. */
 struct kernel *kernel_hear(struct kernels *kernels, uint32_t rank,
-                           const struct message_kernel *said);
+                           const struct message_kernel *said, bool *news);
+/* Among many it has been passed on, and need not be told again. */
+void kernel_passed(struct kernels *kernels, const struct message_kernel *said);
 
 #endif

@@ -360,6 +360,8 @@ static bool is_unused(const struct task *task)
 
 static void give_record(struct moot *m, struct task *task)
 {
+    payload_drop(task->payload);
+    task->payload = NULL;
     pool_give(&m->store.pool, task->seldom, sizeof(*task->seldom));
     core_entry_give(m->core, task);
 }
@@ -372,13 +374,18 @@ HOT void task_try_free(struct moot *m, struct task *task)
     }
 }
 
+/* A handle that a program which has closed or left still has may borrow the result. */
 static void drop_own_bytes(struct moot *m, struct task *task)
 {
-    payload_drop(task->payload);
-    task->payload = NULL;
+    if (task->handle_count == 0) {
+        payload_drop(task->payload);
+        task->payload = NULL;
+    }
     if (task->seldom != NULL) {
         free(task->seldom->verdict_story);
         task->seldom->verdict_story = NULL;
+        payload_drop(task->seldom->partial);
+        task->seldom->partial = NULL;
         family_free(task);
         if (task->seldom->spec != NULL) {
             give_spec(m, task->seldom->spec);

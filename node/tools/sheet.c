@@ -35,6 +35,7 @@ static const struct sheet_key {
     OWN(process),
     OWN(wall_ns),
     OWN(close_code),
+    OWN(departed),
     OWN(ended_ns),
     OWN(taken_over_ns),
     OWN(handles_left),
@@ -53,6 +54,8 @@ static const struct sheet_key {
     STAT(results_pushed),
     STAT(results_answered),
     STAT(results_received),
+    STAT(results_relayed),
+    STAT(results_referred),
     STAT(gossip_messages),
     STAT(heartbeat_messages),
     STAT(messages_sent),
@@ -61,6 +64,11 @@ static const struct sheet_key {
     STAT(frames_received),
     STAT(bytes_received),
     STAT(frames_refused),
+    STAT(frames_of_strangers),
+    STAT(frames_forged),
+    STAT(streams_refused),
+    STAT(streams_broken),
+    STAT(frames_repeated),
     STAT(stalls),
     STAT(violations),
     STAT(ranks_lost),
@@ -496,6 +504,46 @@ static void wire_print(const struct sheets *sheets, const struct sheet *sum, FIL
     fputs(" by the wire\n", to);
 }
 
+/* Frames of strangers, and of whoever stands between ranks, that were dropped. */
+static void dropped_print(const moot_stats *stats, FILE *to)
+{
+    if (stats->frames_of_strangers + stats->frames_forged + stats->frames_repeated ==
+        0) {
+        return;
+    }
+    fprintf(to,
+            "  frames dropped %" PRIu64 " of strangers, %" PRIu64
+            " forged or changed, %" PRIu64 " that had come before\n",
+            stats->frames_of_strangers, stats->frames_forged, stats->frames_repeated);
+}
+
+/* The ranks that went before the others, by moot_leave. */
+static void departed_print(const struct sheets *sheets, uint64_t count, FILE *to)
+{
+    const char *join = ": ";
+    if (count == 0) {
+        return;
+    }
+    fprintf(to, "  left           %" PRIu64 " rank%s", count, count == 1 ? "" : "s");
+    for (size_t r = 0; r < sheets->count && count <= RANKS_LISTED; r++) {
+        if (sheets->items[r].departed != 0) {
+            fprintf(to, "%s%" PRIu64, join, sheets->items[r].rank);
+            join = ", ";
+        }
+    }
+    fputc('\n', to);
+}
+
+static void streams_print(const moot_stats *stats, FILE *to)
+{
+    if (stats->streams_refused + stats->streams_broken > 0) {
+        fprintf(to,
+                "  streams        %" PRIu64
+                " refused, of strangers or too late, %" PRIu64 " broken\n",
+                stats->streams_refused, stats->streams_broken);
+    }
+}
+
 static uint64_t moots_most(const struct sheets *sheets)
 {
     uint64_t most = 0;
@@ -528,6 +576,7 @@ void sheets_print(const struct sheets *sheets, FILE *to)
             stats->messages_sent, stats->gossip_messages, stats->frames_sent,
             bytes_format(stats->bytes_sent, text));
     wire_print(sheets, &sum, to);
+    departed_print(sheets, sum.departed, to);
     if (sum.handles_left >= LEFT_HANDLES || sum.bytes_left >= LEFT_BYTES) {
         fprintf(to, "  not released   %" PRIu64 " handles, which kept %s\n",
                 sum.handles_left, bytes_format(sum.bytes_left, text));
@@ -538,6 +587,8 @@ void sheets_print(const struct sheets *sheets, FILE *to)
     if (stats->frames_refused > 0) {
         fprintf(to, "  frames refused %" PRIu64 ", malformed\n", stats->frames_refused);
     }
+    dropped_print(stats, to);
+    streams_print(stats, to);
     if (stats->violations > 0) {
         fprintf(to, "  violations     %" PRIu64 ": a rank broke the protocol\n",
                 stats->violations);

@@ -25,10 +25,11 @@ struct sheet {
     uint64_t process;   /* its number for the launcher, by which sheets are in order */
     uint64_t moots;     /* so many are added up here: the process opened several */
     int64_t close_code; /* the rank's own verdict; 0: well */
+    uint64_t departed;  /* 1: it left while the others went on */
     moot_stats stats;
     uint64_t common, partial; /* tasks that all ranks spawned, or only some; each is
                                  counted by the lowest of them */
-    uint64_t ended_ns;        /* when it was written, CLOCK_MONOTONIC of its host */
+    uint64_t ended_ns;        /* when it was written, by the job's clock (ending.h) */
     uint64_t peers_by_ring, peers_by_wire; /* at open */
     uint64_t handles_left, bytes_left; /* not released at the close, and their bytes */
     uint64_t taken_over_ns; /* when the first task of a lost rank began; 0: none did */

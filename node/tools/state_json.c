@@ -73,12 +73,12 @@ static const struct {
     {"Task", "have", "nothing bare data"},
     {"Task", "stage", "idle ready running resting ended"},
     {"Task", "lack", &CORE_LACKS(X)[1] /* behind its blank */},
-    {"Peer", "state", "here removed dead"},
+    {"Peer", "state", "here removed dead left"},
 };
 #undef X
 /* A word for each. */
 static_assert(CORE_TRUST == 2 && CORE_LANE_ENDED == 4 && CORE_OWN_DONE == 3 &&
-                  CORE_HAVE_DATA == 2 && TASK_ENDED == 4 && MEMBER_DEAD == 2,
+                  CORE_HAVE_DATA == 2 && TASK_ENDED == 4 && MEMBER_LEFT == 3,
               "states have words of their own");
 
 /* NULL for a number that is no state. */

@@ -92,6 +92,23 @@ static void wire_add(struct text *text, const Moot__Account *account)
                  " by the wire\n",
                  account->rank, by_ring, by_ring == 1 ? "" : "s", by_wire);
     }
+    const uint64_t strangers = account_figure(account, "frames_of_strangers"),
+                   forged = account_figure(account, "frames_forged"),
+                   repeated = account_figure(account, "frames_repeated");
+    if (strangers + forged + repeated > 0) {
+        text_add(text,
+                 "  dropped by rank %u: %" PRIu64 " frames of strangers, %" PRIu64
+                 " forged or changed, %" PRIu64 " that had come before\n",
+                 account->rank, strangers, forged, repeated);
+    }
+    const uint64_t refused = account_figure(account, "streams_refused"),
+                   broken = account_figure(account, "streams_broken");
+    if (refused + broken > 0) {
+        text_add(text,
+                 "  closed by rank %u: %" PRIu64
+                 " streams of strangers or too late, %" PRIu64 " broken\n",
+                 account->rank, refused, broken);
+    }
 }
 
 void state_text(struct text *text, const Moot__Picture *told)

@@ -15,6 +15,11 @@
  *
  * Heartbeats say their sender's clock, and results are recorded by both sides; both go
  * on from open to close.
+ *
+ * A record bears the time at which its turn began, so a message that was sent meanwhile
+ * is recorded before it was sent.  On a busy machine a turn may take a tenth of a
+ * second.  If the records as they are contradict each other, each message is therefore
+ * taken to have come before the receiver's next turn, and no more is known of it.
  */
 #include "node/tools/trace_data.h"
 #include <stdlib.h>
@@ -149,13 +154,29 @@ static void messages_gather(struct trace_job *trace)
     trace->out_of_memory |= pairs == NULL;
 }
 
-/* A record bears the time at which its turn began, so a message that was sent meanwhile
- * is recorded before it was sent.  Where both have one clock that is all it can be. */
-static void same_clock_mend(const struct trace_job *trace,
-                            struct trace_message *message)
+/* When the turn that began at `at_ns` was over at the latest; FAR: nothing tells. */
+static int64_t turn_end(const struct trace_rank *rank, int64_t at_ns)
 {
-    if (trace->ranks[message->from].host == trace->ranks[message->to].host &&
-        message->received_ns < message->sent_ns) {
+    size_t low = 0, high = rank->event_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (rank->events[middle].at_ns > at_ns) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low < rank->event_count ? rank->events[low].at_ns : FAR;
+}
+
+/* A message that is recorded before it was sent was sent within the receiver's turn, if
+ * that may be; where both have one clock that is all it can be. */
+static void turn_mend(const struct trace_job *trace, struct trace_message *message)
+{
+    const struct trace_rank *to = &trace->ranks[message->to];
+    if (message->received_ns < message->sent_ns &&
+        (trace->ranks[message->from].host == to->host ||
+         message->sent_ns <= turn_end(to, message->received_ns))) {
         message->received_ns = message->sent_ns;
     }
 }
@@ -167,7 +188,7 @@ void trace_pair_messages(struct trace_job *trace)
     trace->backward_most_ns = 0;
     for (size_t i = 0; i < trace->message_count; i++) {
         struct trace_message *message = &trace->messages[i];
-        same_clock_mend(trace, message);
+        turn_mend(trace, message);
         const int64_t over = message->sent_ns - message->received_ns;
         trace->backward += over > 0;
         if (over > trace->backward_most_ns) {
@@ -204,23 +225,36 @@ static bool hosts_find(const struct trace_job *trace, struct hosts *hosts)
 /* Of sums that no sound trace has. */
 static int64_t limited(int64_t ns) { return ns > FAR ? FAR : ns < -FAR ? -FAR : ns; }
 
-static void edge_see(struct hosts *hosts, uint32_t from, uint32_t to, int64_t took_ns)
+/* A message that came at `come_ns` (FAR: who knows when).  One within a host says
+ * nothing of clocks. */
+static void edge_see(struct hosts *hosts, uint32_t from, uint32_t to, int64_t sent_ns,
+                     int64_t come_ns)
 {
-    int64_t *edge =
-        &hosts->edge[(size_t)hosts->of_rank[from] * hosts->count + hosts->of_rank[to]];
-    if (took_ns < *edge) {
-        *edge = took_ns;
+    const uint32_t i = hosts->of_rank[from], j = hosts->of_rank[to];
+    int64_t *edge = &hosts->edge[(size_t)i * hosts->count + j];
+    if (i != j && come_ns < FAR && come_ns - sent_ns < *edge) {
+        *edge = come_ns - sent_ns;
     }
 }
 
-static void edges_find(const struct trace_job *trace, struct hosts *hosts)
+/* When a message that a rank recorded at `at_ns` had come: then, or, if turns may be
+ * long, before the next one. */
+static int64_t come_ns(const struct trace_job *trace, uint32_t rank, int64_t at_ns,
+                       bool long_turns)
+{
+    return long_turns ? turn_end(&trace->ranks[rank], at_ns) : at_ns;
+}
+
+static void edges_find(const struct trace_job *trace, struct hosts *hosts,
+                       bool long_turns)
 {
     for (uint32_t i = 0; i < hosts->count * hosts->count; i++) {
         hosts->edge[i] = FAR;
     }
     for (size_t i = 0; i < trace->message_count; i++) {
         const struct trace_message *each = &trace->messages[i];
-        edge_see(hosts, each->from, each->to, each->received_ns - each->sent_ns);
+        edge_see(hosts, each->from, each->to, each->sent_ns,
+                 come_ns(trace, each->to, each->received_ns, long_turns));
     }
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         const struct trace_rank *rank = &trace->ranks[r];
@@ -228,8 +262,8 @@ static void edges_find(const struct trace_job *trace, struct hosts *hosts)
             if (rank->events[i].kind == MOOT__RECORD__KIND__HEARD &&
                 rank->events[i].peer < trace->rank_count &&
                 rank->events[i].value <= TRACE_CLOCK_NS_MAX) {
-                edge_see(hosts, rank->events[i].peer, r,
-                         rank->events[i].at_ns - (int64_t)rank->events[i].value);
+                edge_see(hosts, rank->events[i].peer, r, (int64_t)rank->events[i].value,
+                         come_ns(trace, r, rank->events[i].at_ns, long_turns));
             }
         }
     }
@@ -267,6 +301,18 @@ static void paths_find(struct hosts *hosts)
             }
         }
     }
+}
+
+/* Whether the edges contradict each other: a host's least is above its most. */
+static bool is_contradicted(const struct hosts *hosts)
+{
+    for (uint32_t i = 0; i < hosts->count; i++) {
+        if (hosts->from[i] < FAR / 2 && hosts->to[i] < FAR / 2 &&
+            hosts->from[i] + hosts->to[i] < 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* What a host's clock lacks towards the first one's.  Of a host that was heard in one
@@ -309,8 +355,12 @@ static void offsets_find(struct trace_job *trace)
         trace->out_of_memory = true;
     } else {
         messages_gather(trace);
-        edges_find(trace, &hosts);
+        edges_find(trace, &hosts, false);
         paths_find(&hosts);
+        if (is_contradicted(&hosts)) {
+            edges_find(trace, &hosts, true);
+            paths_find(&hosts);
+        }
         for (uint32_t r = 0; r < trace->rank_count; r++) {
             if (trace->ranks[r].present) {
                 trace->ranks[r].offset_ns = offset_of(trace, &hosts, r);

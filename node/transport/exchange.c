@@ -88,17 +88,29 @@ static bool is_incoming(enum transfer_kind kind)
     return kind == TRANSFER_FRAME_IN || kind == TRANSFER_BULK_IN;
 }
 
-/* The peer with this uid; NULL if there is none, or it is this rank or forgotten. */
-HOT static struct exchange_peer *peer_find(const struct exchange *x, uint64_t uid)
+/* The rank with this uid, whoever it is; NULL: there is none. */
+HOT static struct exchange_peer *uid_find(const struct exchange *x, uint64_t uid)
 {
     uint64_t place = uid & x->by_uid_mask;
     for (; x->by_uid[place] != NOBODY; place = (place + 1) & x->by_uid_mask) {
-        struct exchange_peer *peer = &x->peers[x->by_uid[place]];
-        if (peer->uid == uid) {
-            return peer->forgotten || x->by_uid[place] == x->rank ? NULL : peer;
+        if (x->peers[x->by_uid[place]].uid == uid) {
+            return &x->peers[x->by_uid[place]];
         }
     }
     return NULL;
+}
+
+/* The peer with this uid; NULL if there is none, or it is this rank or forgotten. */
+HOT static struct exchange_peer *peer_find(const struct exchange *x, uint64_t uid)
+{
+    struct exchange_peer *peer = uid_find(x, uid);
+    return peer && !peer->forgotten && peer != &x->peers[x->rank] ? peer : NULL;
+}
+
+bool exchange_has_forgotten(const struct exchange *x, uint64_t uid)
+{
+    const struct exchange_peer *peer = uid_find(x, uid);
+    return peer && peer->forgotten;
 }
 
 uint32_t exchange_rank_of(const struct exchange *x, uint64_t uid)

@@ -88,6 +88,9 @@ bool exchange_bring(struct exchange *x, uint32_t rank, const void *bytes, size_t
  */
 uint32_t exchange_rank_of(const struct exchange *x, uint64_t uid);
 
+/* That uid was a peer's who is forgotten. */
+bool exchange_has_forgotten(const struct exchange *x, uint64_t uid);
+
 /* The size in the exchange's own notice; 0 if this is none. */
 size_t exchange_noticed(const void *bytes, size_t size);
 

@@ -1,15 +1,12 @@
 /* tables.h - finds transports that are not built into the library, and holds what is
  * found against moot_transport.h.
  *
- * A transport is named by a word: `ucx` is a shared object ucx.so that comes with moot
- * (the folders that transport_tables_folders() tells), `./mine.so` or any other word
- * with a slash is a file.  Behind the word's first colon stand options, which are the
- * transport's own affair: `ucx:NET_DEVICES=eth0`.
+ * A transport is named by a word: `tcp` is part of moot, `ucx` is a shared object
+ * ucx.so that comes with moot (the folders that transport_tables_folders() tells),
+ * `./mine.so` or any other word with a slash is a file.  Behind the word's first colon
+ * stand options, which are the transport's own affair: `ucx:NET_DEVICES=eth0`.
  *
- * A shared object may be anything, so each thing that a table can have wrong is refused
- * with a line that says which.  Its constructors have run by then, and its functions
- * are trusted from then on: who may choose the word may run code.  An object whose
- * table was taken stays loaded until the process ends.
+ * How an object is loaded, and refused, stands in objects.h.
  */
 #ifndef NODE_TRANSPORT_TABLES_H
 #define NODE_TRANSPORT_TABLES_H

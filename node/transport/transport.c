@@ -1,6 +1,19 @@
 /* transport.c - what all transports share: releasing a group. */
 #include "node/transport/transport.h"
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+char *transport_group_host(const struct transport_group *group, char *text, size_t size)
+{
+    if (group->host_name != NULL) {
+        snprintf(text, size, "%s", group->host_name);
+    } else if (gethostname(text, size) != 0) {
+        text[0] = '\0';
+    }
+    text[size - 1] = '\0';
+    return text;
+}
 
 void transport_group_release(struct transport_group *group)
 {
@@ -8,6 +21,8 @@ void transport_group_release(struct transport_group *group)
     free(group->hosts);
     free(group->processes);
     free(group->boards);
+    free(group->places);
     free(group->blob);
+    free(group->host_name);
     *group = (struct transport_group){0};
 }

@@ -42,6 +42,14 @@ struct transport_stats {
     uint64_t frames_sent, frames_received;
     uint64_t bytes_sent, bytes_received; /* frames and bulk */
     uint64_t bulk_sent, bulk_received;
+    /* Frames that were dropped, since nobody of the group has the uid that they name;
+     * since they are not sealed by whom they name, or were changed on the way; and
+     * since they had come before.  Where nothing is sealed only the first are found. */
+    uint64_t strangers, forged, repeated;
+    /* Streams that others began and that were closed, since they did not greet as the
+     * job's ranks do, or not in time, or made place for younger ones; and streams that
+     * announced what is no frame.  Only streams of moot_stream.h are counted. */
+    uint64_t streams_refused, streams_broken;
     uint32_t peers_by_ring; /* to whom short frames go through memory that both share */
 };
 
@@ -91,6 +99,10 @@ struct transport_ops {
      * dropped. */
     void (*forget)(struct transport *t, uint64_t uid);
 
+    /* That peer was voted out, and may live: nothing of others goes through it any
+     * more.  NULL: nothing ever does. */
+    void (*distrust)(struct transport *t, uint64_t uid);
+
     /* This rank will leave without the others, of whom some are gone: free() then waits
      * for nobody, and does not finalise the library beneath.  forget() implies it. */
     void (*go_alone)(struct transport *t);
@@ -98,6 +110,12 @@ struct transport_ops {
     /* Before the first frame, and on all ranks or none: does without memory that ranks
      * share.  NULL: it has none. */
     void (*go_plain)(struct transport *t);
+
+    /* The next rank whose process the launcher has reaped, each once; UINT32_MAX: none
+     * (more).  That is a certificate of its death (PROTOCOL.md, V2), wherever it was:
+     * whoever only did not hear of a rank says nothing here.  NULL: no launcher tells.
+     */
+    uint32_t (*next_death)(struct transport *t);
 
     void (*stats)(const struct transport *t, struct transport_stats *out);
 
@@ -131,8 +149,14 @@ struct transport_group {
     void **boards;
     void *blob; /* rank 0's bytes, given alike to everyone; free() */
     size_t blob_size;
+    uint32_t
+        *places;     /* per rank: its host, as the launcher has placed it, from 0 in the
+                        order of their lowest ranks; free().  NULL: it says nothing */
+    char *host_name; /* this rank's host, as its launcher calls it; free().  NULL: it
+                        has no word for it */
     bool threads; /* on every rank any thread may call it, one at a time, beside foreign
                      MPI calls */
+    bool told_of_deaths; /* next_death() comes to tell of every rank that has ended */
     bool survives;       /* the launcher lets the others go on when a rank dies */
     bool oversubscribed; /* this rank shares its processors with others of its host */
 };
@@ -145,6 +169,11 @@ typedef int (*transport_open_fn)(void *arg, const void *blob, size_t blob_size,
                                  struct transport_group *group, struct transport **out,
                                  char *story, size_t story_size);
 
+/* The name of this rank's host, by its launcher or else by its system; returns text.
+ */
+char *transport_group_host(const struct transport_group *group, char *text,
+                           size_t size);
+
 /* Frees what the group holds (not the group itself) and zeroes it. */
 void transport_group_release(struct transport_group *group);
 
@@ -153,6 +182,7 @@ void transport_group_release(struct transport_group *group);
 #include "node/transport/host/process.h"
 #include "node/transport/inproc/inproc.h"
 #include "node/transport/mpi/mpi.h"
+#include "node/transport/objects.h"
 #include "node/transport/tables.h"
 
 #endif

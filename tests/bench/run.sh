@@ -1,14 +1,18 @@
 #!/bin/sh
-# run.sh BUILD [quick|costs|micro|long|others|all] - what moot costs, beside what is written by hand.
+# run.sh BUILD [PART] - what moot costs, beside what is written by hand.
 #
 #   quick   METG rows, and repair against trust; under three minutes
 #   costs   one cost each: spawns, messages, votes, being idle, a long run
+#   wires   half round trips by rings, tcp and ucx, sealed and not, beside UCX and MPI alone
+#   hosts   a broadcast to three hosts of namespaces beside MPI_Bcast; needs root
+#   attack  a job of honest ranks while strangers send frames and connect; needs root
+#   crowd   what a rank needs among 256 processes, beside 64; minutes
 #   micro   the parts: a hash, a frame, a registration; time and instructions
 #   long    a hundred million tasks on one rank, and on two: whether memory grows; minutes
 #   others  METG beside StarPU's, in one process with a worker for each core
-#   all     all of these but long and others, at more sizes, and what divergence costs; METG as CSV too, in
-#           BUILD/bench.csv, divergence in BUILD/bench-diverge.csv, and a plot of both
-#           if gnuplot is there (BUILD/bench.svg)
+#   all     quick, costs, wires and micro, at more sizes, and what divergence costs; METG as
+#           CSV too, in BUILD/bench.csv, divergence in BUILD/bench-diverge.csv, and a plot of
+#           both if gnuplot is there (BUILD/bench.svg)
 #
 # A row is `name value target`, less is better, and what is behind a # is for people.
 # What was measured stands before them: the machine, and how the library was compiled.
@@ -16,7 +20,7 @@
 # others had the machine's cores meanwhile.
 # Exit status 1 if a row misses its target, or is missing; 2 if a program fails.
 set -eu
-BUILD=${1:?usage: run.sh BUILD [quick|costs|micro|long|others|all]}
+BUILD=${1:?usage: run.sh BUILD [PART]}
 what=${2:-quick}
 rows=$BUILD/bench.rows
 about=$BUILD/bench.about
@@ -120,6 +124,7 @@ all() {
     on 4 metg --pattern others --width 16 --csv "$csv"
     on 2 trust --pattern all --pairs 31 --target 1.03
     costs
+    wires
     micro
     on 2 diverge --pattern some --csv "$diverge_csv"
     command -v gnuplot >/dev/null || return 0
@@ -127,6 +132,24 @@ all() {
         tests/bench/plot.gp
     echo "# plot: $BUILD/bench.svg"
 }
+
+# take_rows COMMAND...: where it cannot be run it says why, with status 77, and has none.
+take_rows() {
+    status=0
+    "$@" >"$rows.part" || status=$?
+    if [ $status -eq 77 ]; then
+        echo "# skipped: $(cat "$rows.part")"
+        exit 0
+    fi
+    [ $status -eq 0 ] || exit 2
+    cat "$rows.part"
+    cat "$rows.part" >>"$rows"
+}
+# Half round trips over what carries frames: the ways take turns, a process pair each.
+wires() { take_rows tests/bench/wires.sh "$BUILD" "${ROUNDS:-9}"; }
+hosts() { take_rows tests/bench/hosts.sh "$BUILD" "${ROUNDS:-5}"; }
+attack() { take_rows tests/bench/attack.py "$BUILD" "${ROUNDS:-5}"; }
+crowd() { take_rows tests/bench/crowd.sh "$BUILD" 64 256; }
 
 # By what the library was compiled: the flags that BUILD was made with, and, since counting may
 # have failed, the counts that are there.
@@ -143,7 +166,7 @@ compiled() {
     fi
 }
 
-compiler=$(cut -d' ' -f1 "$BUILD/flags" 2>/dev/null) || compiler=
+compiler=$(sed "s,^[^ ]*ccache ,,; s, .*,,; q" "$BUILD/flags" 2>/dev/null) || compiler=
 {
     echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
     echo "MPI: $(mpirun --version 2>/dev/null | head -n 1)"
@@ -153,9 +176,9 @@ compiler=$(cut -d' ' -f1 "$BUILD/flags" 2>/dev/null) || compiler=
 sed 's/^/# /' "$about"
 echo "# load: $(cut -d' ' -f1 /proc/loadavg)"
 case $what in
-quick | costs | micro | long | others | all) "$what" ;;
+quick | costs | wires | hosts | attack | crowd | micro | long | others | all) "$what" ;;
 *)
-    echo "run.sh: unknown part \"$what\": quick, costs, micro, long, others or all" >&2
+    echo "run.sh: unknown part \"$what\": quick, costs, wires, hosts, attack, crowd, micro, long, others or all" >&2
     exit 2
     ;;
 esac

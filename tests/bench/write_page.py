@@ -8,7 +8,7 @@ run.sh calls it (DOC=1): PART is what it ran, ROWS has its rows, ABOUT has lines
     <!-- end -->
 
 and what is between them is written anew, from the rows that a pattern names, if PART was
-run; `all` runs all parts but `long` and `others`.  Nothing is written if a row has no
+run; `all` runs all parts but those of BY_THEMSELVES.  Nothing is written if a row has no
 table, if there is no row for one, or if others had more than 5 % of the cores meanwhile
 (`others: PERCENT` in ABOUT): then the exit status is 1, and standard error says why.
 """
@@ -18,7 +18,7 @@ import re
 import sys
 
 OTHERS_PERCENT_MAX = 5
-BY_THEMSELVES = ("long", "others")
+BY_THEMSELVES = ("hosts", "attack", "crowd", "long", "others")
 BLOCK = re.compile(r"(<!-- bench (\w+): ([^>]*?) -->\n).*?(<!-- end -->)", re.S)
 
 

@@ -27,6 +27,9 @@ check() {
         note 1 "$why"
     fi
 }
+# says PATTERN: the evidence, which is one file, has a line like that.
+says() { grep -qE -e "$1" "$evidence"; }
+no() { ! "$@"; }
 # The last word: how many, and the status.
 check_end() {
     echo "$passed passed, $failed failed"

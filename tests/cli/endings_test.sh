@@ -14,8 +14,6 @@ export TMPDIR="$scratch"
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 
-says() { grep -qE -e "$1" "$evidence"; }
-no() { ! "$@"; }
 # begin CASE [--deaths=WHICH | NAME=VALUE ...] WHERE HOW
 begin() {
     case=$1 deaths=''

@@ -34,9 +34,9 @@ $quietly install CFLAGS=-DOTHER
     exit 1
 }
 
-for file in bin/moot lib/libmoot.a include/moot.h include/moot_queue.h include/moot_transport.h share/man/man3/moot_task_fetch.3 \
+for file in bin/moot lib/libmoot.a include/moot.h include/moot_queue.h include/moot_stream.h include/moot_transport.h share/man/man3/moot_task_fetch.3 \
     share/bash-completion/completions/moot share/zsh/site-functions/_moot \
-    share/doc/moot/examples/burma14.tsp libexec/moot/examples/tsp; do
+    share/doc/moot/examples/burma14.tsp share/doc/moot/examples/moot.sbatch libexec/moot/examples/tsp; do
     [ -s "$at/$file" ] || {
         echo "not installed: $file"
         exit 1
@@ -100,7 +100,13 @@ mpicc "$root/home/share/doc/moot/examples/conditional.c" $(pkg-config --cflags -
     -o "$root/conditional" ${SANITIZE:+-fsanitize=$SANITIZE}
 env -u LD_LIBRARY_PATH timeout 60 "$root/home/bin/moot" run -n 2 "$root/conditional" |
     grep -q 'the sum is 140'
-rm "$root/conditional"
+# A launcher of one's own, of the installed header alone.
+# shellcheck disable=SC2046 # flags are meant to split
+${CC:-gcc} -shared -fPIC "$root/home/share/doc/moot/examples/launcher_exec.c" \
+    $(pkg-config --cflags moot) -o "$root/own.so"
+env -u LD_LIBRARY_PATH "$root/home/bin/moot" check-launcher "$root/own.so" --hosts a,b |
+    grep -qx '16 ok, 0 failed'
+rm "$root/conditional" "$root/own.so"
 $home uninstall
 make -s --no-print-directory BUILD="$BUILD" PROFILE= DESTDIR="$root" PREFIX=/usr install
 if grep rpath "$root/usr/lib/pkgconfig/moot.pc"; then

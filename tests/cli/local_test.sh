@@ -14,8 +14,6 @@ unset MOOT_CONFIG MOOT_TRANSPORT
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 
-says() { grep -qE -e "$1" "$evidence"; }
-no() { ! "$@"; }
 in_time() { [ "$1" -ge 4 ] && [ "$1" -le 9 ]; }
 # Whether so many processes of a case are there, within some seconds.
 there() {
@@ -80,7 +78,7 @@ for rank in 0 1 2 3; do
 done
 check plain "rank 1's signal is not told" says 'rank 1 .*signal 11'
 check plain "rank 2's status is not told" says 'rank 2 .*status is 5'
-check plain "the transport is not ucx" [ "$(cat "$scratch/plain/transport")" = ucx ]
+check plain "the transport is not tcp" [ "$(cat "$scratch/plain/transport")" = tcp ]
 
 program many <<'END_OF_PROGRAM'
 [ -z "${MOOTRUN_PARENT-}" ] || exit 1
@@ -89,7 +87,7 @@ exit 0
 END_OF_PROGRAM
 run many 64
 check many "not all ranks ended with 0" \
-    [ "$(grep -c 'never opened a moot; its exit status is 0' "$evidence")" = 64 ]
+    says '^moot: each of ranks 0-63 never opened a moot; its exit status is 0$'
 check many "ranks share a process group" \
     [ "$(cat "$scratch"/many/group-* | sort -u | wc -l)" = 64 ]
 
@@ -198,6 +196,53 @@ end
 check deaf "the second signal did not end them at once" [ "$(($(date +%s) - began))" -le 3 ]
 check deaf "processes are left" there deaf 0
 
+# A rank that has ended well has left processes: one that is told, and one that does not heed it.
+program leaver <<'END_OF_PROGRAM'
+if [ "$rank" -eq 0 ]; then
+    "$here/snooze" 50 &
+    (trap '' INT TERM && exec "$here/snooze" 50) &
+    touch "$here/up-$rank"
+    exit 0
+fi
+sleep 0.3
+touch "$here/up-$rank"
+exec "$here/snooze" 50
+END_OF_PROGRAM
+begin leaver 2
+kill -TERM "$job"
+end
+check leaver "its status is $got, not 143" [ "$got" = 143 ]
+check leaver "what a rank left before the signal goes on" there leaver 0
+
+# Its reader reads no more: a signal ends it all the same, and a job whose ranks have all ended.
+program unread <<'END_OF_PROGRAM'
+touch "$here/up-$rank"
+yes "a line" | head -c 1000000
+END_OF_PROGRAM
+for label in '' --label; do
+    rm -f "$scratch"/unread/up-*
+    mkfifo "$scratch/unread/fifo"
+    tail -f /dev/null >"$scratch/unread/fifo" &
+    writer=$!
+    exec 9<"$scratch/unread/fifo"
+    # shellcheck disable=SC2086 # no label is no word
+    env --default-signal=INT "$build/moot" run -n 2 --launcher local $label \
+        "$scratch/unread/program" >"$scratch/unread/fifo" 2>&1 </dev/null &
+    job=$!
+    sleep 1
+    began=$(date +%s)
+    kill -TERM "$job"
+    ( sleep 20 && kill -KILL "$job" ) 2>/dev/null &
+    watchdog=$!
+    end
+    kill "$watchdog" "$writer" 2>/dev/null
+    check "unread $label" "its status is $got, not 143" [ "$got" = 143 ]
+    check "unread $label" "it waits for its reader" [ "$(($(date +%s) - began))" -le 8 ]
+    check "unread $label" "processes are left" there unread 0
+    exec 9<&-
+    rm "$scratch/unread/fifo"
+done
+
 # --- Deaths -----------------------------------------------------------------------------
 program orphan <<'END_OF_PROGRAM'
 "$here/snooze" 50 &
@@ -208,6 +253,10 @@ begin orphan 4
 kill -KILL "$job"
 end
 check orphan "processes are left of a moot run that was killed" there orphan 0
+check orphan "its folder is not there" [ "$(find "$TMPDIR" -name 'moot-run-*' | wc -l)" = 1 ]
+run many 2
+check orphan "its folder is there after the next run" \
+    [ "$(find "$TMPDIR" -name 'moot-run-*' | wc -l)" = 0 ]
 
 rm -f "$scratch"/orphan/up-*
 begin orphan 2
@@ -225,6 +274,8 @@ ln -s "$build/tests/mpi/channelled" "$scratch/channelled"
 evidence="$scratch/said"
 timeout 60 "$build/moot" run -n 8 --launcher local "$scratch/channelled" many >"$evidence" 2>&1
 check channelled "gatherings fail" says '^a gathering takes '
+timeout 60 "$build/moot" run -n 2 --launcher local "$scratch/channelled" secret >"$evidence" 2>&1
+check channelled "the key stands where others see it" says '^the key is in none of [0-9]+ files'
 timeout 60 "$build/moot" run -n 4 --launcher local "$scratch/channelled" death >"$evidence" 2>&1
 check channelled "not all hear of a death" heard 3
 # Its parent is killed, or the program itself.
@@ -248,6 +299,25 @@ for who in 'rank .*' ''; do
     check "channelled kill $who" "it is not told" says 'rank 1 .*died of signal 9'
 done
 
+# A rank that the others have voted out, and that dies after that: of its own fault.
+evidence="$scratch/said"
+MOOT_SUSPECT=500ms "$build/moot" run -n 3 --launcher local "$build/examples/5-survive" \
+    >"$evidence" 2>&1 </dev/null &
+job=$!
+sleep 1
+victim=$(pgrep -f '5-survive$' -P "$(pgrep -P "$job" | tail -n 1)")
+kill -STOP "$victim"
+tries=0
+until says 'silent.*go on in view 2' || [ $tries -gt 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+kill -ABRT "$victim"
+kill -CONT "$victim"
+end
+check outvoted "its status is $got, not 0" [ "$got" = 0 ]
+check outvoted "it is not told" says 'was removed alive, before it died of signal 6 .*, by view 2$'
+
 # --- Refused ----------------------------------------------------------------------------
 program refused <<'END_OF_PROGRAM'
 touch "$here/started"
@@ -263,7 +333,8 @@ refused() {
     check "refused $*" "it is not said why" says "$what"
     check "refused $*" "it was started" [ ! -f "$scratch/refused/started" ]
 }
-refused "may be mpirun or local" --launcher rsh
+refused "there are mpirun, local, ssh and slurm" --launcher rsh
+refused "add --launcher ssh" --launcher local --hosts a
 refused "cannot carry --transport mpi" --launcher local --transport mpi
 refused "add --launcher local" --transport ucx
 refused "add --launcher local" --launcher mpirun --transport ./mine.so
@@ -272,6 +343,13 @@ refused "names no transport" --launcher local --transport=
 refused "MOOT_TRANSPORT=ucx wants ranks" MOOT_TRANSPORT=ucx
 refused "carry MOOT_TRANSPORT=mpi" --launcher local MOOT_TRANSPORT=mpi
 refused "not the same: give one" --launcher local --transport ucx MOOT_TRANSPORT=./other.so
+refused "there is no transport 'nosuch'" --launcher local --transport nosuch
+refused "README.md: .*invalid ELF" --launcher local --transport ./README.md
+refused "tcp: 'nosuch0' is no address" --launcher local --transport tcp:listen=nosuch0
+refused 'MOOT_ROUTE=ring: may be mesh' --launcher local MOOT_ROUTE=ring
+refused 'MOOT_ROUTE=star:b: .* the launcher has named no hosts' --launcher local MOOT_ROUTE=star:b
+refused 'MOOT_ROUTE=star:b: routes are for another launcher' MOOT_ROUTE=star:b
+refused 'MOOT_ROUTE=@no/such: No such file' --launcher local MOOT_ROUTE=@no/such
 mkdir "$scratch/bin"
 PATH="$scratch/bin" "$build/moot" run -n 2 "$scratch/refused/program" >"$evidence" 2>&1
 check "no mpirun" "its status is not 127" [ $? = 127 ]

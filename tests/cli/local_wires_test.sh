@@ -1,9 +1,9 @@
 #!/bin/sh
 # local_wires_test.sh - moots without MPI: ranks that `moot run --launcher local` starts, over
-# the transport ucx.  Programs end right, also when ranks are killed by a plan or from
+# the transport tcp, and over ucx where the library was built with it.  Programs end right, also when ranks are killed by a plan or from
 # outside, and the exit status is that of the table of moot-run(1), row by row.
 #
-# Skips where the library was built without ucx.  Finds the programs in $BUILD; run from
+# Finds the programs in $BUILD; run from
 # the top of the tree.
 set -u
 
@@ -14,13 +14,9 @@ export TMPDIR="$scratch"
 unset MOOT_CONFIG MOOT_TRANSPORT
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
-[ -f "$build/wires/ucx.so" ] || {
-    echo "built without the transport ucx"
-    exit 77
-}
+wires=tcp
+[ ! -f "$build/wires/ucx.so" ] || wires="tcp ucx"
 
-says() { grep -qE -e "$1" "$evidence"; }
-no() { ! "$@"; }
 evidence="$scratch/said"
 count=0
 # run STATUS RANKS WORD...: with what is said in $evidence
@@ -42,23 +38,50 @@ for ranks in 1 2 4 7; do
     run 0 $ranks $tsp
     check "tsp on $ranks" "it is not the optimum" says '^optimum 3323 '
 done
-run 0 4 --transport "$build/wires/ucx.so" tree 5 64
+[ "$wires" = tcp ] || run 0 4 --transport "$build/wires/ucx.so" tree 5 64
 run 0 3 cholesky 4 32
 run 0 3 cholesky --data 4 32
+run 0 3 --transport tcp:listen=127.0.0.1,ports=1024-65535 MOOT_RINGS=off cholesky 4 32
 
-# All by ucx, though memory could be shared; sealed, and not.
-for seal in auto off; do
-    # shellcheck disable=SC2086 # words are meant to split
-    run 0 3 MOOT_RINGS=off MOOT_SEAL=$seal $tsp
-    check "by ucx, $seal" "it went by rings" says '0 by rings, 2 by the wire'
+for wire in $wires; do
+    # All by it, though memory could be shared; sealed, and not.
+    for seal in auto off; do
+        # shellcheck disable=SC2086 # words are meant to split
+        run 0 3 --transport $wire MOOT_RINGS=off MOOT_SEAL=$seal $tsp
+        check "by $wire, $seal" "it went by rings" says '0 by rings, 2 by the wire'
+    done
+    # The suite of all transports, of rings and it, and of it alone.
+    for plain in "" plain; do
+        # shellcheck disable=SC2086 # words are meant to split
+        run 1 3 "$build/tests/conformance/transport_test" carrier $wire $plain # opens no moot
+        check "the suite, $wire $plain" "it has another end" \
+            says '^transport, 3 ranks: [1-9][0-9]* passed, 0 failed'
+    done
+    # Deaths by a plan, where no memory is shared.
+    for plan in kill:r2@task.start#2 "kill:r1@task.end#4,kill:r3@task.start#2"; do
+        # shellcheck disable=SC2086 # words are meant to split
+        run 0 4 --transport $wire --faults "$plan" MOOT_RINGS=off $tsp
+        check "$plan over $wire" "it is not the optimum" says '^optimum 3323 '
+    done
 done
 
-# The suite of all transports, of rings and ucx, and of ucx alone.
-for plain in "" plain; do
-    # shellcheck disable=SC2086 # words are meant to split
-    run 1 3 "$build/tests/conformance/transport_test" carrier ucx $plain # opens no moot
-    check "the suite, $plain" "it has another end" says '^transport, 3 ranks: [1-9][0-9]* passed, 0 failed'
-done
+# A mistake in its words: a line of the transport's, on whichever rank comes first.
+run 1 3 --transport "tcp:ports=$((30000 + $$ % 10000))" tree 3 64
+check "one port for three" "it is not said" says 'port .* of 127.0.0.1 is in use; name others'
+check "one port for three" "the summary has no reason" \
+    says '^moot: .*ranks? [0-2].* never opened a moot: .*port .* of 127.0.0.1 is in use'
+
+# victim_find PROGRAM: the process of rank 2 that runs it, in $victim
+victim_find() {
+    tries=0 victim=''
+    while [ -z "$victim" ] && [ $tries -lt 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+        for process in $(pgrep -f "^$1"); do
+            ! grep -qsz '^MOOTRUN_RANK=2$' "/proc/$process/environ" || victim=$process
+        done
+    done
+}
 
 # --- Deaths -----------------------------------------------------------------------------
 # shellcheck disable=SC2086 # words are meant to split
@@ -72,19 +95,35 @@ done
 "$build/moot" run -n 4 --launcher local "$build/tests/mpi/steady" 700000 >"$scratch/killed" 2>&1 &
 job=$!
 evidence="$scratch/killed"
-tries=0 victim=''
-while [ -z "$victim" ] && [ $tries -lt 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-    for process in $(pgrep -f "^$build/tests/mpi/steady"); do
-        ! grep -qsz '^MOOTRUN_RANK=2$' "/proc/$process/environ" || victim=$process
-    done
-done
+victim_find "$build/tests/mpi/steady"
 sleep 0.5
 kill -KILL "$victim"
 wait "$job"
 check "kill -9" "the status is not 0" [ $? = 0 ]
 check "kill -9" "the death is not told" says 'rank 2 died after .*signal 9'
+
+# From outside, in a pid namespace of its own, as on another host: no rank can look at that
+# process, and its parent's word for its end is what counts.  Silence would take a minute.
+cat >"$scratch/apart" <<'END_OF_PROGRAM'
+#!/bin/sh
+[ "$MOOTRUN_RANK" -ne 2 ] || exec unshare --pid --fork --mount-proc "$@"
+exec "$@"
+END_OF_PROGRAM
+chmod +x "$scratch/apart"
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+    evidence="$scratch/apart-said"
+    "$build/moot" run -n 4 --launcher local MOOT_SUSPECT=60s MOOT_LEASE=20s "$scratch/apart" \
+        "$build/tests/mpi/steady" 400000 >"$evidence" 2>&1 &
+    job=$!
+    victim_find "$build/tests/mpi/steady"
+    sleep 0.5
+    began=$(date +%s)
+    kill -KILL "$victim"
+    wait "$job"
+    check "kill -9 apart" "the status is not that of unshare" [ $? = 1 ]
+    check "kill -9 apart" "the death is not told" says 'rank 2 died .agreed on'
+    check "kill -9 apart" "the others waited for silence" [ $(($(date +%s) - began)) -lt 40 ]
+fi
 
 env --default-signal=INT "$build/moot" run -n 4 --launcher local "$build/tests/mpi/steady" 700000 \
     >"$scratch/struck" 2>&1 &

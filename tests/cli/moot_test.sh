@@ -114,6 +114,8 @@ report t run.html|moot report: unknown argument run.html; did you mean -o run.ht
 faults explain drop:0.1 -n 4|moot faults: -n stands behind drop:0.1: options come before plans
 faults explain drop:0.1 -n4|moot faults: -n4 stands behind drop:0.1: options come before plans
 faults explain drop:0.1 dup:0.1|moot faults: a plan is one word
+run --hosts a:2,b:2 tsp|moot run: --hosts wants a launcher that starts ranks on hosts: add --launcher ssh
+check-launcher local|moot check-launcher: local is no table that could be checked: ssh, slurm and files of your own are
 tune tsp -n 4|moot tune: how many ranks?  -n N is missing before tsp
 END
 expect a_value_in_the_same_word 0 "$moot" info --level=basic --json
@@ -185,8 +187,10 @@ values = {k["name"]: k["value"] for k in json.load(open(sys.argv[1]))["knobs"]}
 sys.exit(values["MOOT_SUMMARY"] != "a\"\\b")' "$scratch/out"
 note $? "a value is not what it was"
 says out '"strangers": ["MOOT_VOTRES"]'
-python3 -m json.tool "$scratch/out" >/dev/null
-note $? "not JSON"
+python3 -c 'import json, sys
+told = json.load(open(sys.argv[1]))
+sys.exit(told["transports"]["tcp"] != "part of moot" or "ssh" not in told["launchers"])' "$scratch/out"
+note $? "not JSON, or without its transports and launchers"
 stray=$(printf 'MOOT_STR\377Y=1')
 expect info_json_of_what_is_no_text 0 env MOOT_SUMMARY="$(printf '/a\377')" "$stray" "$moot" info --json
 python3 -c 'import json, sys; json.load(open(sys.argv[1], encoding="utf-8"))' "$scratch/out"
@@ -373,7 +377,7 @@ for code in -28 -29; do # no majority, removed: for longer than a job is left to
 done
 expect a_program_without_a_moot 1 "$moot" run -n 2 true
 says err "moot: no rank closed a moot"
-says err "rank 1 never opened a moot; its exit status is 0"
+says err "each of ranks 0-1 never opened a moot; its exit status is 0"
 expect a_program_that_says_why 9 "$moot" run -n 1 sh -c 'exit 9'
 says err "rank 0 never opened a moot; its exit status is 9"
 # shellcheck disable=SC2016 # for that shell to expand
@@ -489,7 +493,7 @@ while [ ${#deep} -lt 511 ]; do deep=${deep}x; done
 mkdir -p "$deep"
 touch "$deep/precious"
 expect no_room_for_a_folder 1 env TMPDIR="$deep" "$moot" run -n 1 rank
-says err "no folder for the summary: File name too long"
+says err ": File name too long; TMPDIR names another place"
 [ -f "$deep/precious" ]
 note $? "the temporary folder was emptied"
 expect a_trace_too_deep 1 "$moot" run -n 1 --trace "$deep/t" rank

@@ -29,8 +29,6 @@ ended() {
     check "$1" "its status is $(cat "$scratch/$1.status"), not $2" \
         [ "$(cat "$scratch/$1.status")" = "$2" ]
 }
-says() { grep -qE -e "$1" "$evidence"; }
-no() { ! "$@"; }
 
 # A rank in a shell's hands that ends in the middle of it all, with a status of its own.
 cat >"$scratch/quitter" <<'END'

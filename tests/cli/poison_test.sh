@@ -18,8 +18,6 @@ export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_opal_signal=
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 
-says() { grep -qE -e "$1" "$evidence"; }
-no() { ! "$@"; }
 good_ranks() { grep -cE '^rank [0-9]+ is good$' "$evidence"; }
 # run RANKS ARGUMENTS...
 run() {

@@ -79,6 +79,8 @@ done <<'TABLE'
 --ranks 3 --workload /tmp|--workload /tmp: Is a directory$
 --ranks 3 --lateness soon|--lateness takes none, 1ms, 2ms+-1ms, exp:1ms or pareto:1ms:1.5
 --ranks 3 --bandwidth 10Gb|allowed: none, or B, kB, MB, GB, kbit, Mbit, Gbit a second
+--ranks 16 --bandwidth 10MB --heartbeat 1ms|--heartbeat 1ms: the heartbeats of 16 ranks and what else they say do not pass
+--ranks 4 --bandwidth 1MB --suspect 100ms|--suspect 100ms: the heartbeats of 4 ranks and what else .*; at least [0-9]*us$
 --ranks 3 --faults none --divergence stric|unknown mode "stric"; did you mean "strict"
 --ranks 3 --divergence trust|--divergence trust goes with --faults none
 --ranks 3 --divergence strict --leave r1@1ms|--divergence strict lets no rank leave: not with --leave
@@ -101,6 +103,16 @@ done <<'TABLE'
 --ranks 3 --drawn-storm|--drawn-storm belongs to --faults PLAN
 --ranks 3 --faults none --newcomers 1|--faults none fixes the members: no --newcomers
 --ranks 3 --trace --seeds 1..2|--trace tells one run: give --seed, not --seeds
+--ranks 3 --hosts 2|"x" and how many ranks are on each is missing here
+--hosts 0x4|--hosts takes hosts and ranks on each, as in 8x4, or drawn, not "0x4"
+--hosts drawn|say how many ranks: --ranks N, or --hosts 8x4
+--ranks 7 --hosts 3x2|3 hosts of 2 ranks hold 5 to 6, not 7
+--ranks 3 --route star:0|--route goes with --hosts such as 8x4: it is between hosts
+--ranks 6 --hosts drawn --route star:0|--route goes with --hosts such as 8x4: drawn hosts have a drawn route
+--hosts 3x2 --route star:3|--route star:3: there is no host '3'; the hosts of this job are 0, 1, 2
+--hosts 3x2 --route links:0-1|--route links:0-1: there is no route from host 0 to host 2: add a link
+--ranks 3 --faults kill:h1@1s|the plan names hosts: say which there are, --hosts 4x2
+--hosts 3x1 --faults kill:h3@1s|the plan does not fit 3 ranks: there is no host 3: the job has 3 hosts
 --ranks 3 --shrink --sweep voters=1|--sweep goes with neither --trace, --shrink nor --coverage
 TABLE
 
@@ -357,6 +369,39 @@ began=$(date +%s)
 expect a_minute_is_not_all_heartbeats 0 --ranks 3 --faults slow:60s --tasks 12
 [ $(($(date +%s) - began)) -lt 4 ]
 note $? "it takes $(($(date +%s) - began)) s"
+
+# Heartbeats are as rare as a small bandwidth wants; each of these seeds failed, as they were not.
+expect a_small_bandwidth_is_no_fault 0 --ranks 16 --bandwidth 10MB --seed 22
+expect a_smaller_bandwidth_is_none 0 --ranks 4 --bandwidth 1MB --seeds 1..100
+says out '^100 seeds: 100 good'
+
+# --- Hosts ----------------------------------------------------------------------------
+
+expect a_host_dies_with_its_ranks 0 --hosts 3x2 --route star:0 --faults kill:h2@1ms
+says out 'kill:h2@1ms fired 2 times$'
+says out ' 2 deaths, 0 removed alive, .* 0 times without a quorum$'
+says out ' between hosts, [1-9][0-9]* of them relayed; '
+says out '^  busiest link host [0-2] to host [0-2], '
+says out '^  busiest of   host 0: rank [01] sends '
+expect another_rank_relays 0 --hosts 3x2 --route star:0 --faults kill:r0@1ms
+says out ' 1 death, 0 removed alive, .* 0 times without a quorum$'
+expect a_star_closes_the_gap 0 --hosts 3x2 --route star:0 --faults kill:h0@1ms
+says out ' 2 deaths, 0 removed alive, .* 0 times without a quorum$'
+expect a_table_does_not 0 --hosts 3x2 --route links:0-1,1-2 --faults kill:h1@1ms
+says out ' 2 deaths, 0 removed alive, .* 4 times without a quorum$'
+expect a_cut_that_a_third_goes_round 0 --hosts 3x2 --route links:0-1,1-2,0-2 \
+    --faults part:h0/h2@1ms
+says out 'part:h0/h2@1ms fired [1-9][0-9]* times$'
+! grep -q '^  membership ' "$scratch/out"
+note $? "there is a view"
+expect an_agent_does_not_vouch_for_silence 1 --hosts 3x1 --faults part:h0/h1@1ms \
+    --canary false-witness
+says out '^FAILED certificate: rank [01] is told that rank [01] is dead, which it is not$'
+says out 'replay: moot sim --ranks 3 --seed 1 --hosts 3x1 --faults part:h0/h1@1ms --canary'
+expect seeds_draw_hosts 0 --ranks 6 --hosts drawn --seeds 1..300
+says out '^300 seeds: 300 good, 0 violations'
+expect what_fails_has_fewer_hosts 1 --ranks 8 --hosts drawn --seed 7 --canary run-twice --shrink
+says out '^  moot sim --ranks [1-4] --seed 7 --tasks [0-9]* --hosts [1-4]x[1-4] '
 
 # --- Standard output that takes nothing ------------------------------------------------
 

@@ -20,7 +20,7 @@ page_synopsis() {
 page_text() { mandoc -T ascii -O width=200 "$1" | sed 's/.\x08//g'; }
 
 "$moot" help >"$scratch/help"
-verbs=$(sed -n 's/^  \([a-z]*\) .*/\1/p' "$scratch/help" | grep -vx help)
+verbs=$(sed -n 's/^  \([a-z-]*\) .*/\1/p' "$scratch/help" | grep -vx help)
 check verbs "there are too few: $verbs" [ "$(echo "$verbs" | wc -l)" -ge 8 ]
 
 # --- Manual pages ---

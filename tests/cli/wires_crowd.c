@@ -3,6 +3,10 @@
  *
  *     wires_crowd PATH.so PROCESSES NEIGHBOURS SECONDS SEED KILLS
  *
+ * Compiled with TABLE, a table that is linked in, it takes that instead of a path's.
+ *
+ * With a minus before it KILLS begin at once, while processes connect.
+ *
  * Process i speaks to the NEIGHBOURS next to it, round a circle.  Prints what the
  * busiest process used.  Exit status 1: a process that lives heard nothing of a
  * neighbour that lives for 4 s, or did not close in time.
@@ -123,8 +127,13 @@ static void fail(const char *what, int other)
 static void run(unsigned seed)
 {
     static unsigned char frame[4096];
-    const moot_transport_setup setup = {
-        .size = sizeof(setup), .uid = (uint64_t)me + 1, .options = "", .host = ""};
+    static const unsigned char secret[MOOT_TRANSPORT_SECRET_BYTES] = "of this crowd";
+    const moot_transport_setup setup = {.size = sizeof(setup),
+                                        .uid = (uint64_t)me + 1,
+                                        .options = "",
+                                        .host = "",
+                                        .job = (uint64_t)getppid(),
+                                        .secret = secret};
     const moot_transport_receiver receiver = {.size = sizeof(receiver), .frame = take};
     char story[256];
     moot_wire *wire;
@@ -194,13 +203,19 @@ int main(int argc, char **argv)
     if (argc != 7) {
         return 2;
     }
+#ifdef TABLE
+    extern const moot_transport TABLE;
+    table = &TABLE;
+#else
     void *object = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     table = object != NULL ? dlsym(object, "moot_transport_table") : NULL;
+#endif
     processes = (int)strtol(argv[2], NULL, 10);
     neighbours = (int)strtol(argv[3], NULL, 10);
     const double seconds = strtod(argv[4], NULL);
     unsigned seed = (unsigned)strtoul(argv[5], NULL, 10);
-    const int kills = (int)strtol(argv[6], NULL, 10);
+    const bool at_once = argv[6][0] == '-';
+    const int kills = (int)strtol(argv[6] + at_once, NULL, 10);
     if (table == NULL || processes < 1 || processes > PROCESSES_MAX) {
         return 2;
     }
@@ -218,7 +233,7 @@ int main(int argc, char **argv)
         }
     }
     /* Once all have met: ucx.h says why. */
-    for (int i = 0; i < processes; i++) {
+    for (int i = 0; i < processes && !at_once; i++) {
         const int all =
             neighbours / 2 * 2 < processes ? neighbours / 2 * 2 : processes - 1;
         while (atomic_load(&shared->of[i].met) < all &&

@@ -1,6 +1,7 @@
 /* faulty_test.c - ranks of one process whose messages a fault plan harms: what is lost,
  * repeated, late or out of order changes nothing, and who is cut off is told.
  */
+#include "node/engine/clock.h"
 #include "tests/conformance/kernels.h"
 
 enum { TASKS = 40, BIG_BYTES = 300000 };
@@ -388,6 +389,18 @@ static void made_from_forgotten(struct seat *seat)
                "release a result only when there is the result that is made from it"));
 }
 
+/* Were the waits of a kernel stretched, too, a tree of eight levels took half a minute.
+ */
+static void slow_kernels_wait_no_longer(struct seat *seat)
+{
+    enum { DEPTH = 7 };
+    const uint64_t began_ns = clock_ns();
+    moot_task task = spawn_u64(seat, TREE, DEPTH);
+    CHECK(seat, fetch_u64(seat, task) == (UINT64_C(2) << DEPTH) - 1);
+    CHECK(seat, clock_ns() - began_ns < UINT64_C(10000000000));
+}
+
+static const char *const slowed[] = {"MOOT_FAULTS=slow:x3", NULL};
 static const char *const harmed[] = {
     "MOOT_FAULTS=seed:3,drop:0.1,dup:0.1,reorder:0.1:x2,delay:0.1:1ms+-1ms", NULL};
 static const char *const harmed_votes[] = {"MOOT_FAULTS=seed:4,drop:0.25/vote+result",
@@ -415,6 +428,7 @@ static const struct scene scenes[] = {
      closes_well,
      {2, 3}},
     SCENE(big_results, .knobs = harmed, .sizes = {2, 3}),
+    SCENE(slow_kernels_wait_no_longer, .knobs = slowed, .sizes = {1, 2}),
     {"cut_off", cut_off, kernels, cut_two, cut_off_after, {3}},
     {"made_again_in_vain", made_again_in_vain, kernels, cut_later, cut_off_after, {3}},
     {"made_again_of_what_was_known",

@@ -106,6 +106,8 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
     case CORE_OUT_RUN:
         carry_run(world, rank, output);
         break;
+    case CORE_OUT_PART:
+        break;
     case CORE_OUT_RESULT:
         if (task != NO_TASK && output->u.result.data != RESULT_BARE) {
             host->tasks[task].kept = true;

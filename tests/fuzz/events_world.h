@@ -266,6 +266,8 @@ static inline void carry(struct host *host, const struct core_output *output)
     case CORE_OUT_RUN:
         carry_run(host, output);
         break;
+    case CORE_OUT_PART:
+        break;
     case CORE_OUT_RESULT:
         carry_result(host, output);
         break;

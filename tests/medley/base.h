@@ -59,7 +59,9 @@ struct medley_base {
     char plan[256];    /* of faults */
     char settings[64]; /* NAME=VALUE of knobs, or "" */
     uint64_t killed;   /* the ranks that the plan kills, if they come to that */
-    uint64_t paused;   /* the ranks that the plan stops for longer than MOOT_SUSPECT */
+    uint64_t early;    /* the ranks that leave before the others, */
+    uint32_t leaves_at[MEDLEY_RANKS_MAX]; /* and the tasks that they come to no more */
+    uint64_t paused; /* the ranks that the plan stops for longer than MOOT_SUSPECT */
     struct medley_recipe tasks[MEDLEY_TASKS];
 };
 

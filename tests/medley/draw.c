@@ -205,6 +205,22 @@ static void let_versions_go(struct dice *dice, struct medley *medley)
     }
 }
 
+/* A rank that leaves comes to none of the tasks from there on. */
+static void draw_early(struct dice *dice, struct medley *medley)
+{
+    const uint64_t some = draw_some(dice, medley->base.ranks, 30);
+    const uint64_t early = chance(dice, 40) ? some : 0;
+    for (uint32_t rank = 0; rank < medley->base.ranks; rank++) {
+        const uint32_t at = draw(dice, MEDLEY_TASKS);
+        const bool leaves = MEDLEY_HAS(medley, EARLY) && (early >> rank & 1) != 0;
+        medley->base.leaves_at[rank] = leaves ? at : MEDLEY_TASKS;
+        medley->base.early |= leaves ? UINT64_C(1) << rank : 0;
+        for (uint32_t task = at; leaves && task < MEDLEY_TASKS; task++) {
+            medley->base.tasks[task].holders &= ~(UINT64_C(1) << rank);
+        }
+    }
+}
+
 static void reckon_values(struct medley_base *base)
 {
     for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
@@ -237,5 +253,6 @@ void medley_draw(struct medley *medley, uint64_t seed, uint32_t ranks,
     uint64_t lanes = draw_some(&dice, ranks, 40);
     medley->lanes = MEDLEY_HAS(medley, LANES) ? lanes : 0;
     let_versions_go(&dice, medley);
+    draw_early(&dice, medley);
     reckon_values(&medley->base);
 }

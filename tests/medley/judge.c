@@ -130,6 +130,7 @@ static const struct medley_recipe *recipe_of(const struct court *court)
 static bool may_end_badly(const struct court *court, uint32_t task);
 
 static bool loss(const struct court *court) { return court->gone != 0; }
+static bool early(const struct court *court) { return court->base->early != 0; }
 static bool fails(const struct court *court) { return recipe_of(court)->fails; }
 static bool retried(const struct court *court)
 {
@@ -174,6 +175,14 @@ static bool no_candidate(const struct court *court)
 {
     uint64_t candidates = recipe_of(court)->candidates;
     return candidates != 0 && (candidates & ~court->gone) == 0;
+}
+
+/* A rank that was to come to it later may have found all of them gone. */
+static bool left_to_none(const struct court *court)
+{
+    uint64_t candidates = recipe_of(court)->candidates, early = court->base->early;
+    return candidates != 0 && (candidates & ~court->gone & ~early) == 0 &&
+           (candidates & early) != 0;
 }
 
 /* A portable task goes from whoever holds it to a candidate. */
@@ -252,12 +261,14 @@ static bool holds(const struct court *court, const char *word, size_t length)
         const char *name;
         bool (*is_so)(const struct court *court);
     } conditions[] = {{"loss", loss},
+                      {"early", early},
                       {"fails", fails},
                       {"cancelled", cancelled},
                       {"retried", retried},
                       {"from-bad", from_bad},
                       {"no-holder", no_holder},
                       {"no-candidate", no_candidate},
+                      {"left-to-none", left_to_none},
                       {"behind-lost", behind_lost},
                       {"once", once},
                       {"varies", varies},
@@ -353,6 +364,15 @@ static int judge_end(const struct court *court)
     return complain(court, what, end->story);
 }
 
+/* Tasks that it has run nobody has to run again.  With who left the one may be gone to
+ * whom it was handed over. */
+static bool keeps_what_it_ran(const struct court *court, uint32_t rank)
+{
+    uint64_t out = court->gone | court->base->paused;
+    out |= court->gone != 0 ? court->base->early : 0;
+    return (out >> rank & 1) == 0;
+}
+
 /* Rules for all ranks together.  Whoever stood still for long may have been removed,
  * and have closed without having heard of it. */
 static int judge_task(const struct court *court)
@@ -364,7 +384,9 @@ static int judge_task(const struct court *court)
         const struct medley_end *end = &court->ledger->ends[court->task][rank];
         bool finished = ((court->gone | court->base->paused) >> rank & 1) == 0;
         all += court->ledger->starts[court->task][rank];
-        living += finished ? court->ledger->starts[court->task][rank] : 0;
+        living += keeps_what_it_ran(court, rank)
+                      ? court->ledger->starts[court->task][rank]
+                      : 0;
         if (!finished || !end->seen) {
             continue;
         }

@@ -34,7 +34,8 @@
     X(BARRIERS, "barriers")                                                            \
     X(ORPHANS, "orphans") /* children that their parent leaves running */              \
     X(LANES, "lanes")     /* other threads that spawn */                               \
-    X(LARGE, "large")     /* results of megabytes */
+    X(LARGE, "large")     /* results of megabytes */                                   \
+    X(EARLY, "early")     /* ranks that leave before the others */
 
 enum medley_feature {
 #define X(name, text) MEDLEY_##name##_BIT,
@@ -119,6 +120,7 @@ struct medley_player {
     moot_data data[MEDLEY_DATA_MAX];
     uint32_t spawned; /* so far the first lane is */
     bool over;        /* the rank is out */
+    bool gone;        /* it leaves, or has left */
     bool keeps_one;   /* a canary: a reference is not given back */
 };
 

@@ -19,8 +19,8 @@ static void note_end(struct medley_player *player, uint32_t task, int code,
                      uint64_t nonce)
 {
     struct medley_end *end = &player->ledger->ledger.ends[task][player->rank];
-    if (end->seen) {
-        return; /* the first word is the one that counts */
+    if (end->seen || (player->gone && code == MOOT_ERR_CLOSED)) {
+        return; /* the first word is the one that counts; a leaver's waits end */
     }
     end->code = code;
     end->nonce = nonce;
@@ -90,10 +90,12 @@ static void judge_bytes(struct medley_player *player, uint32_t task, const void 
 }
 
 /* Nobody is drawn to die: else a result that is lost may be made again, and its task
- * has not ended any more. */
+ * has not ended any more.  Nor to leave: a result whose bytes were with a leaver is
+ * here again only once its heir has been asked. */
 static bool all_stay(const struct medley_player *player)
 {
-    return (player->medley->base.killed | player->medley->base.paused) == 0;
+    const struct medley_base *base = &player->medley->base;
+    return (base->killed | base->paused | base->early) == 0;
 }
 
 /* Whatever had ended before is among those that a wait for some of them names. */
@@ -471,10 +473,27 @@ static void play_task(struct medley_player *player, uint32_t task)
     }
 }
 
+/* Its other lanes may be in their waits. */
+static void leave(struct medley_player *player, uint32_t task)
+{
+    for (uint32_t i = 0; i < player->medley->region_count; i++) {
+        const struct medley_region *region = &player->medley->regions[i];
+        if (region->from < task && task < region->to) {
+            player->ledger->closes_ns[i][player->rank] = player_now_ns();
+        }
+    }
+    player->gone = true;
+    must(player, task, moot_leave(player->m), "a rank cannot leave");
+}
+
 static void play_tasks(struct medley_player *player, struct lanes *lanes,
                        struct pairing *pairing)
 {
     for (uint32_t task = 0; task < MEDLEY_TASKS && !player->over; task++) {
+        if (task == player->medley->base.leaves_at[player->rank]) {
+            leave(player, task);
+            return;
+        }
         const struct medley_region *region = region_of(player, task);
         if (region != NULL && region->from == task) {
             open_region(player, region, pairing);
@@ -495,7 +514,8 @@ static void release_all(struct medley_player *player)
         let_go(player, task);
     }
     for (uint32_t i = 0; i < MEDLEY_DATA_MAX; i++) {
-        must(player, 0, moot_data_release(player->m, player->data[i]),
+        int code = moot_data_release(player->m, player->data[i]);
+        must(player, 0, player->gone && code == MOOT_ERR_CLOSED ? MOOT_OK : code,
              "a data handle is not released");
     }
 }
@@ -511,7 +531,7 @@ int medley_play(struct medley_player *player)
              "makes no data handle");
     }
     play_tasks(player, &lanes, &pairing);
-    for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
+    for (uint32_t task = 0; task < MEDLEY_TASKS && !player->gone; task++) {
         look_back(player, task);
     }
     join_lanes(player, &lanes);

@@ -1,14 +1,16 @@
 /* channelled.c - ranks that speak with their launcher alone, and use no MPI.
  *
- *   moot run -n 4 --launcher local channelled many|death|wait
+ *   moot run -n 4 --launcher local channelled many|death|wait|secret
  *
  * `many` times 1,000 gatherings; in `death` rank 1 kills itself, and the others are
- * told so; in `wait` it is for another to kill.  Without a launcher of moot's own, or
- * without arguments, there is nothing to do.
+ * told so; in `wait` it is for another to kill; `secret` looks for the job's key in the
+ * arguments and the environment of all processes that it can see.  Without a launcher
+ * of moot's own, or without arguments, there is nothing to do.
  */
 #include "node/channel/channel.h"
 #include "proto/error.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,15 +66,54 @@ static int outlive(struct channel *channel)
     char story[256] = "";
     struct channel_card *all = NULL;
     const double until_us = now_us() + PATIENCE_S * 1e6;
-    uint32_t dead = UINT32_MAX;
+    uint32_t dead = UINT32_MAX, told = 0;
     while (dead == UINT32_MAX && now_us() < until_us) {
         (void)nanosleep(&moment, NULL);
-        dead = channel_next_death(channel);
+        dead = channel_next_death(channel, &told);
     }
     const int code = channel_gather(channel, "", 0, &all, story, sizeof(story));
     printf("rank %" PRIu32 " knows that rank %" PRIu32 " is dead; %s\n",
            channel_rank(channel), dead, story);
     return dead == MORTAL && code == MOOT_ERR_TRANSPORT ? 0 : 1;
+}
+
+/* In any of these files: the key's bytes, or their hexadecimal digits. */
+static int look_for_key(const unsigned char *key, const char *file, unsigned *looked)
+{
+    static unsigned char text[1 << 20];
+    char digits[2 * CHANNEL_KEY_BYTES + 1];
+    FILE *stream = fopen(file, "re");
+    const size_t size = stream ? fread(text, 1, sizeof(text), stream) : 0;
+    if (stream) {
+        (void)fclose(stream);
+    }
+    for (size_t i = 0; i < CHANNEL_KEY_BYTES; i++) {
+        (void)snprintf(digits + 2 * i, 3, "%02x", key[i]);
+    }
+    *looked += size > 0;
+    return memmem(text, size, key, CHANNEL_KEY_BYTES) ||
+           memmem(text, size, digits, sizeof(digits) - 1);
+}
+
+static int secret(const struct channel *channel)
+{
+    static const char *const files[] = {"cmdline", "environ"};
+    const unsigned char *key = channel_key(channel);
+    char path[300];
+    unsigned looked = 0;
+    int found = 0;
+    DIR *processes = opendir("/proc");
+    for (const struct dirent *one; processes && (one = readdir(processes));) {
+        for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+            (void)snprintf(path, sizeof(path), "/proc/%s/%s", one->d_name, files[i]);
+            found |= look_for_key(key, path, &looked);
+        }
+    }
+    if (processes) {
+        (void)closedir(processes);
+    }
+    printf("the key is in %s of %u files\n", found ? "one" : "none", looked);
+    return found || looked < 2;
 }
 
 int main(int argc, char **argv)
@@ -86,6 +127,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "many") == 0) {
         return many(channel);
+    }
+    if (strcmp(argv[1], "secret") == 0) {
+        return channel_rank(channel) == 0 ? secret(channel) : 0;
     }
     if (channel_rank(channel) != MORTAL) {
         return outlive(channel);

@@ -81,8 +81,8 @@ static int fail_usage(void)
     fprintf(stderr,
             "usage: chaos FILE CASE | --command CASE | --show CASE | --features\n"
             "       chaos --check FILE CASE [TABLE] | --table TABLE\n"
-            "A CASE is SEED[:ranks=N][:tasks=N][:only=FEATURE,...]"
-            "[:no-FEATURE]...\n");
+            "A CASE is SEED[:ranks=N][:tasks=N][:struck=R-R][:away=R-R]"
+            "[:only=FEATURE,...][:no-FEATURE]...\n");
     return 2;
 }
 

@@ -3,6 +3,7 @@
  *   mpirun -n 4 random_programs --seeds 1..150
  *   mpirun -n 4 random_programs --seed 17 [--tasks N] [--features MASK] [--agree]
  *                               [--knob NAME=VALUE]... [--print] [--regions]
+ *   moot run --launcher local -n 4 random_programs --seeds 1..20     without MPI
  *
  * Each seed is a program of 50 to 500 tasks (consensus/sim/programs/program.h), played
  * in a moot of its own (support/play.h).  A seed that fails, or does not end, prints
@@ -133,7 +134,7 @@ static void run_seed(const struct job *job, uint64_t seed)
                                               .features = features_of(job, seed),
                                               .agree = job->agree});
     if (program == NULL) {
-        MPI_Abort(MPI_COMM_WORLD, 2);
+        harness_abort(2);
     }
     if (job->print && harness_rank() == 0) {
         program_print(program, stdout);

@@ -1,6 +1,7 @@
 /* steady.c - survivors of a death do not grow.
  *
  *     steady [TASKS [released [WINDOW]]]      a rank of the job; 100,000 if not given
+ *     steady TASKS until FILE                 to its end once FILE is there
  *
  * Phases of 500 tasks: 499 that take the sum of the phase before, and one that adds
  * them up and is fetched by all, and held until the next sum is there, so that every
@@ -9,7 +10,8 @@
  * that sum with them, can be lost together.)  Each phase is a scope; or, with
  * `released`, there is none, and what is let go has to be dropped (MOOT_WINDOW should
  * then be small).  With a WINDOW nobody is to die, and then the ranks, which agree,
- * cast no vote, however small it is: a spawn that waits for room is no rest.
+ * cast no vote, however small it is: a spawn that waits for room is no rest.  With a
+ * FILE a task looks for it now and then, and all ranks go by what that one saw.
  *
  * What must be true, whoever dies: every sum is right, and after the first fifth, or a
  * tenth after a death that comes later, no survivor's resident memory grows by more
@@ -19,30 +21,23 @@
  */
 #include "node/api/moot.h"
 #include "tests/mpi/support/memory.h"
-#include "tests/mpi/support/must.h"
+#include "tests/mpi/support/sums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { WIDTH = 499, GROWTH_BYTES_MAX = 16 << 20 };
+enum { WIDTH = 499, GROWTH_BYTES_MAX = 16 << 20, PHASES_BETWEEN_LOOKS = 20 };
 
-static int add_up(moot_call *call, void *user)
+/* Its result is one byte: whether the file named by its user data is there. */
+static int look(moot_call *call, void *user)
 {
-    (void)user;
-    size_t size = 0;
-    uint64_t sum = 0, word;
-    memcpy(&word, moot_call_args(call, &size), sizeof(word));
-    sum += word;
-    for (size_t i = 0; i < moot_call_input_count(call); i++) {
-        memcpy(&word, moot_call_input(call, i, &size), sizeof(word));
-        sum = sum * 31 + word;
-    }
-    void *output = moot_call_output(call, sizeof(sum));
-    if (output == NULL) {
+    unsigned char *there = moot_call_output(call, 1);
+    if (there == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    memcpy(output, &sum, sizeof(sum));
+    *there = access(user, F_OK) == 0;
     return MOOT_OK;
 }
 
@@ -54,22 +49,6 @@ static uint64_t expected(uint64_t phase, uint64_t before)
         sum = sum * 31 + (phase > 0 ? (phase * WIDTH + i) * 31 + before : i);
     }
     return sum;
-}
-
-static moot_task spawn(moot *m, moot_kernel_id kernel, uint64_t number,
-                       const moot_task *inputs, size_t count)
-{
-    moot_task task = {0};
-    must(m,
-         moot_task_spawn(m,
-                         &(moot_task_spec){.kernel = kernel,
-                                           .args = &number,
-                                           .args_size = sizeof(number),
-                                           .inputs = inputs,
-                                           .input_count = count},
-                         &task),
-         "spawn");
-    return task;
 }
 
 /* One phase; *last is the sum of the one before, and then of this. */
@@ -109,6 +88,17 @@ static void run_scope(moot *m, moot_kernel_id kernel, uint64_t phase, moot_task 
     must(m, moot_scope_close(m), "scope");
 }
 
+static bool is_enough(moot *m, moot_kernel_id look_id, uint64_t phase)
+{
+    const void *there = NULL;
+    size_t size = 0;
+    const moot_task task = spawn(m, look_id, phase, NULL, 0);
+    must(m, moot_task_fetch(m, task, MOOT_FOREVER, &there, &size), "fetch");
+    const bool enough = *(const unsigned char *)there != 0;
+    must(m, moot_task_release(m, task), "release");
+    return enough;
+}
+
 static moot_stats stats_of(moot *m)
 {
     moot_stats stats;
@@ -132,18 +122,29 @@ int main(int argc, char **argv)
     bool released = argc > 2 && strcmp(argv[2], "released") == 0;
     uint64_t phases = tasks / (WIDTH + 1), sum = 0;
     uint64_t settled = phases / 5, begin = 0, base = 0, lost = 0;
-    bool alive = argc > 3 && setenv("MOOT_WINDOW", argv[3], 1) == 0;
+    char *until = argc > 3 && strcmp(argv[2], "until") == 0 ? argv[3] : NULL;
+    bool alive = argc > 3 && !until && setenv("MOOT_WINDOW", argv[3], 1) == 0;
     moot *m = NULL;
-    moot_kernel_id kernel = {0};
+    moot_kernel_id kernel = {0}, look_id = {0};
     moot_task last = {0};
     if (moot_open(NULL, &m) != MOOT_OK) {
+        fprintf(stderr, "steady: %s\n", moot_last_error(NULL));
         return 1;
     }
     must(m,
          moot_kernel_register(m, &(moot_kernel){.name = "add-up", .fn = add_up},
                               &kernel),
          "kernel");
+    must(m,
+         moot_kernel_register(
+             m, &(moot_kernel){.name = "look", .fn = look, .user = until}, &look_id),
+         "kernel");
     for (uint64_t phase = 0; phase < phases; phase++) {
+        if (until && phase % PHASES_BETWEEN_LOOKS == 0 &&
+            is_enough(m, look_id, phase)) {
+            phases = phase > 0 ? phase : 1;
+            break;
+        }
         (released ? run_phase : run_scope)(m, kernel, phase, &last, &sum);
         if (stats_of(m).ranks_lost > lost) {
             lost = stats_of(m).ranks_lost;

@@ -3,7 +3,8 @@
  * Each case has ranks that make results, and ranks that fetch them.  The time of the
  * run follows from the bytes that pass the narrowest place: the port of who sends, that
  * of who gets, or the way between two.  A last case asks for little while much is under
- * way: frames wait for a slice of bulk, and not for all of it.
+ * way: frames wait for a slice of bulk, and not for all of it.  And what many ranks
+ * need leaves its owner a few times.
  */
 #include "consensus/sim/checks/checker.h"
 #include <inttypes.h>
@@ -163,6 +164,48 @@ static bool little_passes_much(void)
     return good;
 }
 
+/* --- One result to all ------------------------------------------------------------ */
+
+enum { CROWD = 100, ROOM_PERCENT = 5 };
+
+/* The most bytes that one of them sends. */
+static uint64_t send_to_all(uint32_t fanout)
+{
+    static struct sim_report report;
+    struct program *p = program_blank(1, CROWD, 1);
+    const uint32_t task = program_add_task(p, "result", PROGRAM_NONE);
+    p->tasks[task].result_bytes = (uint32_t)MB(1);
+    p->tasks[task].work_us = 1;
+    for (uint32_t rank = 0; rank < CROWD; rank++) {
+        program_add_step(p, rank, 0, PROGRAM_SPAWN, task);
+        program_add_step(p, rank, 0, PROGRAM_FETCH, task);
+    }
+    program_finish(p);
+    struct sim_weather weather = idle;
+    weather.bandwidth = MB(1000);
+    weather.tree_fanout = fanout;
+    const bool good = run(p, &weather, &report);
+    program_free(p);
+    return good ? report.wire.out_bytes : UINT64_MAX;
+}
+
+static bool is_about(uint64_t bytes, uint64_t copies)
+{
+    return bytes >= MB(copies) && bytes <= MB(copies) * (100 + ROOM_PERCENT) / 100;
+}
+
+static bool trees_spread_the_load(void)
+{
+    const uint64_t alone = send_to_all(0), with_four = send_to_all(4);
+    const bool good = is_about(alone, CROWD - 1) && is_about(with_four, 4);
+    if (!good) {
+        printf("one result to %d ranks: %" PRIu64
+               " bytes leave the busiest, and %" PRIu64 " with trees\n",
+               CROWD, alone, with_four);
+    }
+    return good;
+}
+
 int main(void)
 {
     uint32_t failed = 0;
@@ -170,9 +213,10 @@ int main(void)
         failed += !row_is_good(&rows[i]);
     }
     failed += !little_passes_much();
+    failed += !trees_spread_the_load();
     if (failed == 0) {
         printf("%zu cases take as long as their bytes do\n",
-               sizeof(rows) / sizeof(*rows) + 1);
+               sizeof(rows) / sizeof(*rows) + 2);
     }
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,14 +5,15 @@
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
  *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
- *              [--strict] [--agree]
+ *              [--strict] [--agree] [--hosts]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
  * of the plan that a seed draws; a failure prints that plan, and the line says the same
  * with and without it.  --calm runs failure detection without a fault: there must be no
  * view change.  --aims draws plans that disturb ballots (chaos_aim.c); --solo splits
- * all ranks in two under MOOT_SPLIT=solo, and sees that every wait ends.  --verbose
- * prints the program and every sight; --summary what the batch's faults have done.
+ * all ranks in two under MOOT_SPLIT=solo, and sees that every wait ends.  --hosts puts
+ * ranks on hosts, which die and are cut off, with relays between.  --verbose prints the
+ * program and every sight; --summary what the batch's faults have done.
  */
 #include "consensus/sim/runs/swarm.h"
 #include <inttypes.h>
@@ -119,7 +120,7 @@ static void run_batch(const struct batch *batch, struct tally *tally)
 }
 
 /* Each fault of the harness must be seen by the check that is there for it, in some of
- * a few calm storms, or storms with poison.  Agreement is not checked here. */
+ * a few calm storms, or storms with poison or hosts.  Agreement is not checked here. */
 static void run_canaries(struct tally *tally)
 {
     for (int canary = 1; canary < SIM_CANARY_END; canary++) {
@@ -130,10 +131,12 @@ static void run_canaries(struct tally *tally)
         bool caught = false;
         for (uint64_t seed = 1; seed <= 60 && !caught; seed++) {
             const bool deadly = canary == SIM_CANARY_BESIDE;
+            const bool cut = canary == SIM_CANARY_FALSE_WITNESS;
             struct swarm_job job = {.ranks = deadly ? 6 : 4,
                                     .tasks = 40,
                                     .storm = true,
-                                    .calm = !deadly,
+                                    .hosts = cut,
+                                    .calm = !deadly && !cut,
                                     .poison = deadly,
                                     .canary = (enum sim_canary)canary};
             struct sim_report report;
@@ -192,6 +195,15 @@ static const struct {
      20,
      4,
      12},
+    {{.tasks = 20, .storm = true, .hosts = true}, 60, 3, 8},
+    {{.tasks = 40, .storm = true, .hosts = true, .leaves = true, .newcomers = 1},
+     20,
+     3,
+     8},
+    {{.tasks = 20, .storm = true, .hosts = true, .direct_max = 3}, 20, 5, 12},
+    {{.tasks = 20, .storm = true, .hosts = true, .calm = true}, 15, 2, 8},
+    {{.tasks = 20, .storm = true, .hosts = true, .poison = true}, 20, 3, 8},
+    {{.tasks = 20, .storm = true, .hosts = true, .mode = CORE_STRICT}, 20, 3, 8},
     {{.tasks = 20, .storm = true, .poison = true}, 60, 3, 8},
     {{.tasks = 40, .storm = true, .poison = true, .sparing = true, .leaves = true},
      40,
@@ -474,6 +486,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--solo") == 0) {
         return batch->job.solo = true;
+    }
+    if (strcmp(word, "--hosts") == 0) {
+        return batch->job.hosts = true;
     }
     if (strcmp(word, "--leaves") == 0) {
         return batch->job.leaves = true;

@@ -344,15 +344,81 @@ static inline void rule_consume(struct trace *trace, uint32_t rank, uint32_t tas
     }
 }
 
-/* OWNERS_RESULT and SERVED_RESULT, where they are sent. */
+/* --- T11 ------------------------------------------------------------------------- */
+
+static inline void rule_refer(struct trace *trace, uint32_t rank, uint32_t task,
+                              uint32_t to, uint32_t at)
+{
+    struct place *referred = place_of(trace, to, task);
+    trace->counts[RULE_REFER]++;
+    GUARD(at != to && at != rank && at < trace->ranks &&
+              HAS(members_at(trace, rank), at),
+          "T11", "refers to none that could serve");
+    referred->referred_to = at;
+    referred->referred_epoch = trace->parties[rank].epoch;
+}
+
+/* The owner referred `to` to this rank, in the view that both are in, and its PULL is
+ * here. */
+static inline bool is_pulled(const struct trace *trace, uint32_t rank, uint32_t task,
+                             uint32_t to)
+{
+    const struct party *party = &trace->parties[rank];
+    const struct place *of_puller = &trace->parties[to].places[task];
+    return HAS(party->places[task].pullers, to) && of_puller->referred_to == rank &&
+           of_puller->referred_epoch == party->epoch;
+}
+
+/* The bytes that a relay passes on are here: all of it, or that part.  A PULL is
+ * answered once, and with the parts in order. */
+static inline void rule_relay(struct trace *trace, uint32_t rank, uint32_t task,
+                              uint32_t to, const struct message_result *result)
+{
+    struct place *place = place_of(trace, rank, task);
+    trace->counts[RULE_RELAY]++;
+    GUARD(result->data == RESULT_BULK, "T11", "answers a PULL without bytes");
+    GUARD(place->have == HAVE_DATA ||
+              (result->part > 0 && result->part <= place->parts),
+          "T11", "passes on bytes that it has not got");
+    trace->counts[RULE_PART] += place->have != HAVE_DATA;
+    if (result->part > 0) {
+        GUARD(result->part == place->passed[to] + 1u, "T11",
+              "passes on a part that is not the next");
+        place->passed[to]++;
+    }
+    if (result->part == result->parts) {
+        place->pullers &= ~BIT(to);
+    }
+}
+
+/* A rank may have let go of bytes that were here once.  Too rare for the quick set to
+ * count. */
+static inline void rule_away(struct trace *trace, uint32_t rank, uint32_t task,
+                             uint32_t to)
+{
+    struct place *place = place_of(trace, rank, task);
+    GUARD(is_pulled(trace, rank, task, to), "T11", "is away to one that did not ask");
+    GUARD(place->own == OWN_NOT, "T11", "is away, and owns it");
+    place->pullers &= ~BIT(to);
+}
+
+/* OWNERS_RESULT, and SERVED_RESULT of who was told to serve by the chair. */
 static inline void rule_result(struct trace *trace, uint32_t rank, uint32_t task,
-                               uint64_t owner_uid)
+                               uint32_t to, const struct message_result *result)
 {
     const struct place *place = place_of(trace, rank, task);
     GUARD(place->res != REC_NONE &&
-              sim_uid(trace->sim, (uint32_t)place->res) == owner_uid,
+              sim_uid(trace->sim, (uint32_t)place->res) == result->owner_uid,
           "RESULT", "sends a result that it has not got");
     if (place->own == OWN_DONE) {
+        if (result->at != 0) {
+            rule_refer(trace, rank, task, to, result->at - 1);
+        }
+        return;
+    }
+    GUARD(result->at == 0, "T11", "refers, and is not the owner");
+    if (!result->handover && is_pulled(trace, rank, task, to)) {
+        rule_relay(trace, rank, task, to, result);
         return;
     }
     bool chair = chair_at(trace, task, rank) == rank && place->rec == place->res &&

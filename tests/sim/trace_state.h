@@ -32,6 +32,9 @@ enum { TRACE_RANKS_MAX = 64, TRACE_VIEWS_MAX = 512, TRACE_LANES_MAX = 8 };
     X(RUN, "T7 run")                                                                   \
     X(CONSUME, "consume")                                                              \
     X(SERVE, "RESULT of a copy")                                                       \
+    X(REFER, "T11 refer")                                                              \
+    X(RELAY, "T11 RESULT of a relay")                                                  \
+    X(PART, "T11 a part, before all are here")                                         \
     X(PROPOSE, "T8 ACCEPT")                                                            \
     X(ACCEPT, "T8 ACK")                                                                \
     X(FINAL, "T8 quorum")                                                              \
@@ -77,6 +80,12 @@ struct place {
     int offer;
     int acc;
     uint64_t acc_epoch;
+    /* T11: of the bytes. */
+    uint32_t referred_to; /* the owner said so last, in the view of that epoch */
+    uint64_t referred_epoch;
+    uint64_t pullers;                /* whose PULL{cur} is here, and unanswered */
+    uint32_t parts;                  /* so many came in this view, in order */
+    uint8_t passed[TRACE_RANKS_MAX]; /* of these, by puller */
     /* REPORTs of the present view. */
     int rep_own, rep_res, rep_acc;
     uint64_t rep_acc_epoch, rep_at;
@@ -234,6 +243,8 @@ static inline void place_new_view(struct place *place)
     place->prop = REC_NONE;
     place->grounds = 0;
     place->decided = place->offered = false;
+    place->pullers = 0;
+    place->parts = 0;
     place->rep_own = place->rep_res = place->rep_acc = REC_NONE;
     place->rep_acc_epoch = place->rep_at = 0;
     place->rep_maybe = false;

@@ -135,6 +135,12 @@ static inline void take(struct trace *trace, uint32_t rank, uint32_t from,
             take_decision(trace, rank, task, &message->u.decision);
         }
         break;
+    case MESSAGE_PULL:
+        if (place != NULL) {
+            place->pullers |= BIT(from);
+            place->passed[from] = 0;
+        }
+        break;
     case MESSAGE_ACCEPT:
         if (place != NULL) {
             place->offered = true;
@@ -203,6 +209,24 @@ static inline void note_value(struct trace *trace, uint32_t rank,
     }
 }
 
+/* The bytes of a part are those of an event, so none waits for a view.  One that is not
+ * the next is dropped. */
+static inline void take_part(struct trace *trace, const struct sight *sight)
+{
+    const struct message *message = sight->message;
+    const struct message_result *result = &message->u.result;
+    const struct party *party = &trace->parties[sight->rank];
+    uint32_t task = sim_task(trace->sim, &message->hash);
+    bool taken = message->epoch == party->epoch ||
+                 (message->epoch < party->epoch &&
+                  result->owner_uid == sim_uid(trace->sim, sight->peer));
+    if (taken && task < trace->tasks &&
+        HAS(members_at(trace, sight->rank), sight->peer)) {
+        struct place *place = place_of(trace, sight->rank, task);
+        place->parts += result->part == place->parts + 1;
+    }
+}
+
 /* Rule E: what is of this view, and from a member, is taken; what is of a later one
  * waits; what is older is nothing (a RESULT is judged where it is kept). */
 static inline void see_receive(struct trace *trace, const struct sight *sight)
@@ -211,6 +235,7 @@ static inline void see_receive(struct trace *trace, const struct sight *sight)
     struct party *party = &trace->parties[sight->rank];
     if (message->type == MESSAGE_RESULT) {
         party->result_epoch = message->epoch;
+        take_part(trace, sight);
     }
     if (message->type == MESSAGE_VIEW) {
         if (message->u.view.epoch > party->epoch) {
@@ -278,7 +303,11 @@ static inline void see_send(struct trace *trace, const struct sight *sight)
         rule_decide(trace, rank, task, sight->peer);
         break;
     case MESSAGE_RESULT:
-        rule_result(trace, rank, task, message->u.result.owner_uid);
+        if (message->u.result.away) {
+            rule_away(trace, rank, task, sight->peer);
+        } else {
+            rule_result(trace, rank, task, sight->peer, &message->u.result);
+        }
         break;
     case MESSAGE_ACCEPT:
         rule_propose(trace, rank, task,

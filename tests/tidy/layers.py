@@ -54,7 +54,7 @@ SHARED = ("lane_record",)
 MPI_HEADER, MPI_SOURCE = "node/api/moot_mpi.h", "node/transport/mpi/mpi.c"
 
 # IMPURE: folders in consensus/ that are not linked to a core's steps.
-IMPURE = ("consensus/sim/", "consensus/faultplan/")
+IMPURE = ("consensus/sim/", "consensus/faultplan/", "consensus/route/")
 PURE_HEADERS = set("""assert.h inttypes.h limits.h stdalign.h stdarg.h stdbool.h stddef.h
     stdint.h stdlib.h string.h""".split())
 PURE_SYMBOLS = set("""malloc calloc realloc free memcpy memmove memset memcmp memchr

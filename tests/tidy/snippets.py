@@ -41,7 +41,7 @@ import subprocess
 import sys
 import tempfile
 
-SECONDS = 120
+SECONDS = 240
 COMMANDS = ("make moot build/moot mpicc mpirun cc gcc git sudo cd export cp cat ls python3 "
             "pkg-config apt-get podman docker sbatch srun ./prog").split()
 NAMES = {  # what fragments call things, and what these then are
@@ -350,6 +350,9 @@ class Shell:
             if not name.startswith("MOOT_") and name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DEVELOPER", "LTO")}
         if os.getuid() == 0:
             self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        # These run beside others, at the lowest priority: a rank that waits for a core for
+        # some seconds is not to be voted out.
+        self.environment.update(MOOT_SUSPECT="60s")
         self.environment.update(
             HOME=os.path.join(self.folder, "home"), BUILD="build", AS_IT_IS="1", TERM="dumb",
             LC_ALL="C.UTF-8", SNIPPET_PREFIX=prefix, XDG_CONFIG_HOME="/nonexistent",

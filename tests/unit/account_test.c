@@ -162,7 +162,7 @@ static void candidate_beyond(struct kit *kit)
 static void peer_beyond(struct kit *kit) { kit_peer(kit, 1, 0)->rank = 3; }
 static void no_such_member(struct kit *kit)
 {
-    kit_peer(kit, 1, 0)->state = MEMBER_DEAD + 1;
+    kit_peer(kit, 1, 0)->state = MEMBER_LEFT + 1;
 }
 static void short_wait(struct kit *kit)
 {

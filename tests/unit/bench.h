@@ -64,6 +64,7 @@ static struct bench {
     bool stub[RANKS_MAX][64]; /* the rank keeps a stub of it (stub_test.c) */
     bool joinable;            /* set before it is opened, and kept */
     uint32_t direct_max;      /* core_options; outlives bench_open */
+    uint32_t tree_fanout;     /* core_options; likewise */
     bool drops;               /* all released is dropped, in small chunks; likewise */
     uint64_t drop_above;      /* tasks; 0: one; likewise */
     uint64_t lot_after, pass_after; /* core_options; likewise */
@@ -114,6 +115,8 @@ static inline void post(uint32_t from, uint32_t to, const struct message *messag
     assert_non_null(parcel->message);
     if (message->type == MESSAGE_RESULT) { /* the bench has no bytes to lose */
         parcel->message->u.result.data = message->u.result.data;
+        parcel->message->u.result.part = message->u.result.part;
+        parcel->message->u.result.parts = message->u.result.parts;
     }
     bench.queue[bench.tail++ % QUEUE_MAX] = parcel;
     assert_true(bench.tail - bench.head < QUEUE_MAX);
@@ -240,6 +243,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_SEND:
         case CORE_OUT_REFUSE:
         case CORE_OUT_RESULT:
+        case CORE_OUT_PART:
         case CORE_OUT_NOTE:
             break;
         }
@@ -361,7 +365,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                    uint64_t heartbeat_ns)
 {
     bool joinable = bench.joinable;
-    uint32_t direct_max = bench.direct_max;
+    uint32_t direct_max = bench.direct_max, tree_fanout = bench.tree_fanout;
     bool drops = bench.drops;
     uint64_t drop_above = bench.drop_above > 0 ? bench.drop_above : 1;
     uint64_t lot_after = bench.lot_after, pass_after = bench.pass_after;
@@ -370,6 +374,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
     bench.direct_max = direct_max;
+    bench.tree_fanout = tree_fanout;
     bench.drops = drops;
     bench.drop_above = drop_above;
     bench.lot_after = lot_after;
@@ -402,6 +407,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .spare_bytes = spare_bytes,
                                              .joinable = joinable,
                                              .direct_max = direct_max,
+                                             .tree_fanout = tree_fanout,
                                              .drop_above = drops ? drop_above : 0,
                                              .lot_after = drops ? lot_after : 0,
                                              .pass_after = drops ? pass_after : 0,

@@ -3,140 +3,9 @@
  * break the rules or do not read keep nobody, and what is not the rank's own to use is
  * refused.
  *
- * Ranks are processes of their own, for each has one channel; the test is the launcher.
+ * All is done twice: with one hub, and with branches of two ranks below it.
  */
-#include "node/channel/channel_wire.h"
-#include "proto/error.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-enum { RANKS_MAX = 64, PATIENCE_S = 20, HOST_BYTES = 5 };
-
-struct job {
-    uint32_t size;
-    struct channel_hub *hub;
-    pid_t pids[RANKS_MAX]; /* 0: reaped */
-    int statuses[RANKS_MAX];
-    int ends[RANKS_MAX]; /* the launcher's, which are the hub's */
-};
-
-/* A rank's part, which returns its exit status; a rank of 0 is well. */
-typedef int (*rank_main)(uint32_t rank, int fd);
-
-static void sleep_ms(long ms)
-{
-    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    (void)nanosleep(&time, NULL);
-}
-
-static int rank_start(struct job *job, uint32_t rank, rank_main run)
-{
-    char text[CHANNEL_TEXT_BYTES];
-    int ends[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    fflush(NULL);
-    job->pids[rank] = fork();
-    if (job->pids[rank] == 0) {
-        alarm(PATIENCE_S);
-        for (uint32_t other = 0; other < rank; other++) {
-            close(job->ends[other]);
-        }
-        close(ends[0]);
-        if (!channel_describe(ends[1], text) ||
-            setenv(CHANNEL_VARIABLE, text, 1) != 0) {
-            _exit(99);
-        }
-        _exit(run(rank, ends[1]));
-    }
-    assert_true(job->pids[rank] > 0);
-    close(ends[1]);
-    job->ends[rank] = ends[0];
-    return ends[0];
-}
-
-static void job_start(struct job *job, uint32_t size, rank_main run)
-{
-    *job = (struct job){.size = size, .hub = channel_hub_new(size)};
-    assert_non_null(job->hub);
-    for (uint32_t rank = 0; rank < size; rank++) {
-        const int fd = rank_start(job, rank, run);
-        assert_true(channel_hub_add(job->hub, rank, fd, "alpha"));
-    }
-}
-
-static uint32_t job_reap(struct job *job, bool tells)
-{
-    uint32_t left = 0;
-    for (uint32_t rank = 0; rank < job->size; rank++) {
-        if (job->pids[rank] > 0 &&
-            waitpid(job->pids[rank], &job->statuses[rank], WNOHANG) > 0) {
-            job->pids[rank] = 0;
-            if (tells) {
-                channel_hub_dead(job->hub, rank);
-            }
-        }
-        left += job->pids[rank] > 0;
-    }
-    return left;
-}
-
-/* Until all have ended. */
-static void job_serve(struct job *job, bool tells)
-{
-    const time_t until = time(NULL) + PATIENCE_S;
-    while (job_reap(job, tells) > 0) {
-        channel_hub_poll(job->hub, 5);
-        assert_true(time(NULL) < until);
-    }
-    channel_hub_free(job->hub);
-}
-
-static void assert_status(const struct job *job, uint32_t rank, int status)
-{
-    if (!WIFEXITED(job->statuses[rank]) || WEXITSTATUS(job->statuses[rank]) != status) {
-        fail_msg("rank %u: wait status %d, not exit %d", rank, job->statuses[rank],
-                 status);
-    }
-}
-
-static void assert_all_well(const struct job *job)
-{
-    for (uint32_t rank = 0; rank < job->size; rank++) {
-        assert_status(job, rank, 0);
-    }
-}
-
-/* In a rank: the line at which something is not so is the exit status, to be found. */
-#define HOLDS(what)                                                                    \
-    do {                                                                               \
-        if (!(what)) {                                                                 \
-            fprintf(stderr, "rank: line %d: %s\n", __LINE__, #what);                   \
-            return 98;                                                                 \
-        }                                                                              \
-    } while (0)
-
-static struct channel *channel_open(void)
-{
-    char story[256] = "";
-    struct channel *channel = channel_of_process(story, sizeof(story));
-    if (!channel) {
-        fprintf(stderr, "rank: no channel: %s\n", story);
-    }
-    return channel;
-}
+#include "tests/unit/channel_job.h"
 
 /* --- Well ------------------------------------------------------------------------- */
 
@@ -147,7 +16,8 @@ static int run_introduction(uint32_t rank, int fd)
     struct channel *channel = channel_open();
     HOLDS(channel && channel_of_process(story, sizeof(story)) == channel && !*story);
     HOLDS(channel_rank(channel) == rank && channel_size(channel) == 4);
-    HOLDS(strcmp(channel_host(channel), "alpha") == 0);
+    HOLDS(strcmp(channel_host(channel), "10.0.0.1") == 0);
+    HOLDS(strcmp(channel_host_name(channel), "alpha") == 0);
     HOLDS(fcntl(fd, F_GETFD) == FD_CLOEXEC);
     HOLDS(channel_gather(channel, channel_key(channel), CHANNEL_KEY_BYTES, &all, story,
                          sizeof(story)) == MOOT_OK);
@@ -156,7 +26,7 @@ static int run_introduction(uint32_t rank, int fd)
               memcmp(all[other].bytes, channel_key(channel), CHANNEL_KEY_BYTES) == 0);
     }
     free(all);
-    HOLDS(channel_next_death(channel) == UINT32_MAX);
+    HOLDS(channel_next_death(channel, &(uint32_t){0}) == UINT32_MAX);
     return 0;
 }
 
@@ -243,23 +113,13 @@ static void large_cards_come_whole_and_larger_ones_are_refused(void **unused)
 
 /* --- Deaths ----------------------------------------------------------------------- */
 
-static bool gather_fails(struct channel *channel, const char *says)
-{
-    char story[256] = "";
-    struct channel_card *all = NULL;
-    const int code = channel_gather(channel, "card", 4, &all, story, sizeof(story));
-    if (code != MOOT_ERR_TRANSPORT || all || !strstr(story, says)) {
-        fprintf(stderr, "rank: %s: '%s'\n", error_name(code), story);
-        return false;
-    }
-    return true;
-}
+static uint32_t told; /* to this process, of deaths */
 
 static uint32_t death_wait(struct channel *channel)
 {
     uint32_t rank = UINT32_MAX;
     for (int i = 0; rank == UINT32_MAX && i < 5000; i++) {
-        rank = channel_next_death(channel);
+        rank = channel_next_death(channel, &told);
         sleep_ms(1);
     }
     return rank;
@@ -323,11 +183,11 @@ static void a_card_counts_though_its_rank_has_died_since(void **unused)
     (void)unused;
     job_start(&job, 3, run_late_death);
     for (int i = 0; i < 5; i++) { /* so that all have their welcome, but no more */
-        channel_hub_poll(job.hub, 20);
+        job_poll(&job, 20);
     }
     assert_int_equal(waitpid(job.pids[1], &job.statuses[1], 0), job.pids[1]);
     job.pids[1] = 0;
-    channel_hub_dead(job.hub, 1);
+    channel_hub_dead(hub_of(&job, 1), 1);
     job_serve(&job, true);
     assert_status(&job, 0, 0);
     assert_status(&job, 1, 7);
@@ -345,14 +205,15 @@ static int run_told_of_one(uint32_t rank, int fd)
 
 static void a_rank_that_was_never_started_can_be_told_dead(void **unused)
 {
-    struct job job = {.size = 3, .hub = channel_hub_new(3)};
+    struct job job;
     (void)unused;
+    job_make(&job, 3);
     for (uint32_t rank = 0; rank < 2; rank++) {
         const int fd = rank_start(&job, rank, run_told_of_one);
-        assert_true(channel_hub_add(job.hub, rank, fd, ""));
+        assert_true(channel_hub_add(hub_of(&job, rank), rank, fd, "", ""));
     }
-    channel_hub_dead(job.hub, 2);
-    channel_hub_dead(job.hub, 2);
+    channel_hub_dead(hub_of(&job, 2), 2);
+    channel_hub_dead(hub_of(&job, 2), 2);
     job_serve(&job, false);
     assert_status(&job, 0, 0);
     assert_status(&job, 1, 0);
@@ -365,7 +226,7 @@ static int run_without_launcher(uint32_t rank, int fd)
     (void)rank;
     HOLDS(channel && gather_fails(channel, "launcher has gone"));
     HOLDS(gather_fails(channel, "launcher has gone"));
-    HOLDS(channel_next_death(channel) == UINT32_MAX);
+    HOLDS(channel_next_death(channel, &(uint32_t){0}) == UINT32_MAX);
     return 0;
 }
 
@@ -377,9 +238,9 @@ static void a_launcher_that_goes_fails_what_waits_for_it(void **unused)
     job_start(&job, 2, run_without_launcher);
     kill(job.pids[1], SIGSTOP); /* or the gathering could end well */
     for (int i = 0; i < 10; i++) {
-        channel_hub_poll(job.hub, 20);
+        job_poll(&job, 20);
     }
-    channel_hub_free(job.hub);
+    job_free(&job);
     kill(job.pids[1], SIGCONT);
     job.hub = NULL;
     while (job_reap(&job, false) > 0 && time(NULL) < until) {
@@ -437,7 +298,7 @@ static int run_broken(uint32_t rank, int fd)
         return 0;
     }
     HOLDS(gather_fails(channel, "rank 1 was cut off"));
-    HOLDS(channel_next_death(channel) == UINT32_MAX);
+    HOLDS(channel_next_death(channel, &(uint32_t){0}) == UINT32_MAX);
     return 0;
 }
 
@@ -452,6 +313,66 @@ static void ranks_that_break_the_rules_are_cut_off(void **unused)
             assert_status(&job, rank, 0);
         }
     }
+}
+
+/* Rank 1 hands in another card before it has had the answer to its first, which counts.
+ */
+static int run_twice(uint32_t rank, int fd)
+{
+    struct channel *channel = channel_open();
+    struct channel_card *all = NULL;
+    char story[256];
+    HOLDS(channel);
+    for (uint32_t round = 0; rank == 1 && round < 2; round++) {
+        struct channel_header header = hand_in(0);
+        header.count = round;
+        HOLDS(send(fd, &header, sizeof(header), MSG_NOSIGNAL) == sizeof(header));
+        sleep_ms(50);
+    }
+    if (rank == 1) {
+        char byte;
+        HOLDS(recv(fd, &byte, 1, 0) <= 0); /* cut off */
+        return 0;
+    }
+    sleep_ms(300);
+    HOLDS(channel_gather(channel, "card", 4, &all, story, sizeof(story)) == MOOT_OK);
+    HOLDS(all[1].size == 0 && all[0].size == 4);
+    free(all);
+    HOLDS(gather_fails(channel, "rank 1 was cut off"));
+    return 0;
+}
+
+static void a_rank_that_comes_twice_is_cut_off_and_its_first_card_counts(void **unused)
+{
+    struct job job;
+    (void)unused;
+    job_start(&job, 3, run_twice);
+    job_serve(&job, false);
+    assert_all_well(&job);
+}
+
+/* Rank 1 has come when it ends, rank 2 has not. */
+static int run_came_and_went(uint32_t rank, int fd)
+{
+    const struct channel_header header = hand_in(0);
+    struct channel *channel = channel_open();
+    HOLDS(channel);
+    if (rank == 1) {
+        HOLDS(write(fd, &header, sizeof(header)) == sizeof(header));
+        return 0;
+    }
+    sleep_ms(rank == 2 ? 300 : 100);
+    HOLDS(rank == 2 || gather_fails(channel, "rank 2 has"));
+    return 0;
+}
+
+static void who_went_after_it_had_come_is_not_missed(void **unused)
+{
+    struct job job;
+    (void)unused;
+    job_start(&job, 4, run_came_and_went);
+    job_serve(&job, true);
+    assert_all_well(&job);
 }
 
 /* Rank 1 hands in and hands in, and reads nothing; the others go on with it until that
@@ -515,9 +436,9 @@ static void deaths_behind_an_answer_break_no_rule(void **unused)
     struct job job = {.size = 1, .hub = channel_hub_new(MANY)};
     (void)unused;
     assert_true(
-        channel_hub_add(job.hub, 0, rank_start(&job, 0, run_answered_late), ""));
+        channel_hub_add(job.hub, 0, rank_start(&job, 0, run_answered_late), "", ""));
     for (int i = 0; i < 10; i++) {
-        channel_hub_poll(job.hub, 20);
+        job_poll(&job, 20);
     }
     for (uint32_t rank = 1; rank < MANY; rank++) {
         channel_hub_dead(job.hub, rank);
@@ -540,7 +461,7 @@ static int run_forked(uint32_t rank, int fd)
         HOLDS(channel_of_process(story, sizeof(story)) == NULL &&
               strstr(story, "forked"));
         HOLDS(gather_fails(channel, "forked"));
-        HOLDS(channel_next_death(channel) == UINT32_MAX);
+        HOLDS(channel_next_death(channel, &(uint32_t){0}) == UINT32_MAX);
         _exit(0);
     }
     HOLDS(waitpid(child, &status, 0) == child && status == 0);
@@ -625,11 +546,15 @@ int main(void)
         cmocka_unit_test(a_rank_that_was_never_started_can_be_told_dead),
         cmocka_unit_test(a_launcher_that_goes_fails_what_waits_for_it),
         cmocka_unit_test(ranks_that_break_the_rules_are_cut_off),
+        cmocka_unit_test(a_rank_that_comes_twice_is_cut_off_and_its_first_card_counts),
+        cmocka_unit_test(who_went_after_it_had_come_is_not_missed),
         cmocka_unit_test(a_rank_that_does_not_read_keeps_nobody),
         cmocka_unit_test(deaths_behind_an_answer_break_no_rule),
         cmocka_unit_test(a_forked_child_does_not_use_its_parents_channel),
         cmocka_unit_test(what_is_not_the_channel_is_not_taken_for_it),
         cmocka_unit_test(a_launcher_of_another_release_is_named),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int flat = cmocka_run_group_tests_name("one hub", tests, NULL, NULL);
+    branch_ranks = 2;
+    return flat + cmocka_run_group_tests_name("branches", tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@ static struct message as_copied(const struct message *message)
     struct message copied = *message;
     if (message->type == MESSAGE_RESULT) {
         copied.u.result.data = RESULT_BARE;
+        copied.u.result.part = copied.u.result.parts = 0;
         copied.u.result.payload = NULL;
     }
     return copied;

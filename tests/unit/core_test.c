@@ -337,6 +337,47 @@ static void candidates_are_found_by_who_lacks_the_task(void **state)
     bench_close();
 }
 
+/* As of tasks that are MOOT_ON a rank that is behind the others: nobody else may run
+ * them, whoever holds them (I31). */
+static void a_chair_seeks_among_the_candidates_only(void **state)
+{
+    (void)state;
+    bench_open(4, CORE_REPAIR);
+    moot_hash a = chaired_by(0, 0, MOOT_HASH_CANDIDATES);
+    struct rankset only0 = {0};
+    rankset_add(&only0, 0);
+    struct core_register reg = {.candidates = &only0};
+    assert_int_equal(spawn_with(1, 1, a, reg), MOOT_OK);
+    begin_wait(1, a);
+    pass(20 * MS);
+    assert_true(sum_sent(MESSAGE_MOTION) > 0);
+    assert_int_equal(sum_sent(MESSAGE_SEEK), 0);
+    assert_int_equal(spawn_with(0, 1, a, reg), MOOT_OK);
+    settle();
+    assert_int_equal(bench.ran_on[1], 0);
+    assert_int_equal(bench.ended[1][1], 1);
+    rankset_release(&only0);
+    bench_close();
+}
+
+/* As who is no candidate may have the spec of a task that travels. */
+static void a_chair_that_has_heard_of_no_holder_seeks_among_all(void **state)
+{
+    (void)state;
+    bench_open(4, CORE_REPAIR);
+    moot_hash a = chaired_by(3, 0, MOOT_HASH_CANDIDATES);
+    struct rankset only0 = {0};
+    rankset_add(&only0, 0);
+    struct core_register reg = {.candidates = &only0};
+    assert_int_equal(spawn_with(1, 1, a, reg), MOOT_OK);
+    begin_wait(2, a);
+    pass(20 * MS);
+    assert_int_equal(core_stats(bench.core[3])->sent[MESSAGE_SEEK], 3); /* the finder */
+    assert_int_equal(core_stats(bench.core[0])->sent[MESSAGE_SEEK], 3);
+    rankset_release(&only0);
+    bench_close();
+}
+
 static void strict_mode_names_the_first_difference(void **state)
 {
     (void)state;
@@ -644,6 +685,8 @@ int main(void)
         cmocka_unit_test(a_task_nobody_waits_for_any_more_runs_too),
         cmocka_unit_test(agreeing_ranks_close_without_a_vote),
         cmocka_unit_test(candidates_are_found_by_who_lacks_the_task),
+        cmocka_unit_test(a_chair_seeks_among_the_candidates_only),
+        cmocka_unit_test(a_chair_that_has_heard_of_no_holder_seeks_among_all),
         cmocka_unit_test(strict_mode_names_the_first_difference),
         cmocka_unit_test(strict_mode_names_the_earliest),
         cmocka_unit_test(a_cancelled_task_does_not_run),

@@ -146,7 +146,7 @@ mutant ALWAYSPARKED $c - 's/^    return parked && !other;/    return parked;/'
 mutant NOTBUSY $d cycle 's/^        find_busy(picture, &found);//'
 mutant GONEISBUSY $d orphaned 's/(silent && !picture_is_gone(picture, rank))/silent/'
 mutant NOTGONE $c orphaned 's/^    say_gone(text, picture, finding);//'
-mutant REMOVEDISHERE $p - 's/           (peer != NULL && peer->state == MEMBER_REMOVED);/           false;/'
+mutant REMOVEDISHERE $p - 's/ (peer->state == MEMBER_REMOVED || peer->state == MEMBER_LEFT));/ false);/'
 mutant NOTBUSYALONE $d nobody 's/found.cause == CAUSE_NOBODY ||//'
 
 # Who has just ended is in no account.

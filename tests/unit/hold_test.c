@@ -329,7 +329,12 @@ static void add_rank(struct rankset *set, uint32_t rank)
     X(two_meetings_at_once, core->meeting.number = core->meeting.met + 2)              \
     X(an_outcome_of_none, rankset_add(&core->meeting.came, 1))                         \
     X(one_of_two_purposes, core->meeting.mixed = rankset_add(&core->meeting.here, 1))  \
-    X(a_stranger_came, rankset_add(&core->meeting.here, 63))
+    X(a_stranger_came, rankset_add(&core->meeting.here, 63))                           \
+    X(a_word_about_the_next_but_one, core->meeting.said = core->meeting.met + 2)       \
+    X(a_child_that_is_ahead, core->meeting.below[0].number = core->meeting.met + 2)    \
+    X(a_child_among_few, core->meeting.below[0].closed = true)                         \
+    X(all_came_and_some,                                                               \
+      core->meeting.below[3].all = rankset_add(&core->meeting.below[3].came, 1))
 
 /* The step's own are seen by core_hold() alone. */
 #define STEP_ROWS(X)                                                                   \

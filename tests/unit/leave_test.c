@@ -432,6 +432,25 @@ static void what_nobody_else_holds_it_runs_itself(void **state)
 }
 
 /* Three voters of four; the chair and another leave, and nobody else has met it. */
+/* Nor does its chair wait for its own program, which may come to the task later. */
+static void what_nobody_has_asked_for_is_seen_out(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, 0);
+    pass(50 * MS);
+    spawn(2, 1, a);
+    leave(2);
+    pass(40 * MS);
+    assert_true(bench.left[2]);
+    assert_int_equal(bench.runs[1], 1);
+    begin_wait(0, a);
+    pass(20 * MS);
+    assert_int_equal(bench.ended[0][0], 1);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
 static void a_once_task_is_not_lost_with_its_voters(void **state)
 {
     (void)state;
@@ -627,6 +646,7 @@ int main(void)
         cmocka_unit_test(who_returns_it_is_known_to_hold_it),
         cmocka_unit_test(what_an_older_view_went_by_is_no_evidence),
         cmocka_unit_test(what_nobody_else_holds_it_runs_itself),
+        cmocka_unit_test(what_nobody_has_asked_for_is_seen_out),
         cmocka_unit_test(a_once_task_is_not_lost_with_its_voters),
         cmocka_unit_test(what_voters_accepted_stays_known),
         cmocka_unit_test(a_death_in_the_drain_is_a_death),

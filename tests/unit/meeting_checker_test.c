@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 4 };
+enum { RANKS = 8 };
 
 struct told {
     struct program *program;
@@ -233,6 +233,44 @@ static void only_newcomers_are_not_told_who_came(void **state)
     expect(told, "one outcome");
 }
 
+/* --- Crowds ------------------------------------------------------------------------
+ */
+
+static void tell(struct told *told, uint32_t from, uint32_t to, uint64_t epoch)
+{
+    const struct message word = {.type = MESSAGE_MEET, .epoch = epoch};
+    see(told,
+        (struct sight){.type = SIGHT_SEND, .rank = from, .peer = to, .message = &word});
+}
+
+static void a_rank_of_many_has_five_neighbours(void **state)
+{
+    struct told *told = *state;
+    told->sim.weather.direct_max = 2;
+    for (uint32_t rank = 1; rank < 6; rank++) {
+        tell(told, rank, 0, 1);
+        tell(told, 0, rank, 1);
+    }
+    tell(told, 0, 6, 2); /* of another tree */
+    expect_good(told);
+    tell(told, 6, 0, 2);
+    tell(told, 7, 0, 2);
+    for (uint32_t rank = 2; rank < 6; rank++) {
+        tell(told, 0, rank, 2);
+    }
+    expect(told, "crowd");
+}
+
+static void a_rank_of_few_may_speak_with_all(void **state)
+{
+    struct told *told = *state;
+    told->sim.weather.direct_max = 3;
+    for (uint32_t rank = 1; rank < 8; rank++) {
+        tell(told, 0, rank, 1);
+    }
+    expect_good(told);
+}
+
 int main(void)
 {
 #define SCENE(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -248,6 +286,8 @@ int main(void)
         SCENE(an_error_has_a_reason),
         SCENE(without_a_reason_there_is_no_error),
         SCENE(only_newcomers_are_not_told_who_came),
+        SCENE(a_rank_of_many_has_five_neighbours),
+        SCENE(a_rank_of_few_may_speak_with_all),
     };
 #undef SCENE
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,6 +256,119 @@ static void whoever_heard_an_outcome_tells_it(void **state)
     bench_close();
 }
 
+/* --- Among many --------------------------------------------------------------------
+ */
+
+/* Rank 0 is the root, 1 to 4 its children, and 5 is below 1. */
+enum { MANY = 6 };
+
+static void open_many(void)
+{
+    bench.direct_max = 1;
+    bench_open(MANY, CORE_REPAIR);
+}
+
+static void close_many(void)
+{
+    close_all();
+    bench_close();
+    bench.direct_max = 0;
+}
+
+static void many_wait_for_the_last(void **state)
+{
+    (void)state;
+    for (uint32_t last = 0; last < MANY; last++) {
+        open_many();
+        for (uint64_t number = 1; number <= 3; number++) {
+            for (uint32_t rank = 0; rank < MANY; rank++) {
+                if (rank != last) {
+                    arrive(rank);
+                }
+            }
+            settle();
+            for (uint32_t rank = 0; rank < MANY; rank++) {
+                assert_int_equal(bench.met[rank], number - 1);
+            }
+            arrive(last);
+            deliver_all();
+            for (uint32_t rank = 0; rank < MANY; rank++) {
+                assert_met(rank, number, MANY);
+            }
+        }
+        close_many();
+    }
+}
+
+static void many_do_not_wait_for_who_has_closed(void **state)
+{
+    (void)state;
+    for (uint32_t closed = 0; closed < MANY; closed++) {
+        open_many();
+        close_rank(closed);
+        for (uint64_t number = 1; number <= 2; number++) {
+            for (uint32_t rank = 0; rank < MANY; rank++) {
+                if (rank != closed) {
+                    arrive(rank);
+                }
+            }
+            settle();
+            for (uint32_t rank = 0; rank < MANY; rank++) {
+                if (rank != closed) {
+                    assert_met(rank, number, MANY - 1);
+                    assert_false(rankset_has(&bench.came[rank], closed));
+                }
+            }
+        }
+        close_many();
+    }
+}
+
+static void many_hear_that_one_came_for_something_else(void **state)
+{
+    (void)state;
+    for (uint32_t odd = 0; odd < MANY; odd++) {
+        open_many();
+        for (uint32_t rank = 0; rank < MANY; rank++) {
+            assert_int_equal(arrive_for(rank, rank == odd ? "list" : "barrier"),
+                             MOOT_OK);
+        }
+        deliver_all();
+        for (uint32_t rank = 0; rank < MANY; rank++) {
+            assert_int_equal(bench.met[rank], 1);
+            assert_int_equal(bench.met_code[rank], MOOT_ERR_STATE);
+        }
+        close_many();
+    }
+}
+
+/* Rank 5 has no way to the root but by rank 1, which dies when it alone of these two
+ * has heard the outcome. */
+static void an_outcome_finds_a_way_around_an_inner_rank(void **state)
+{
+    (void)state;
+    bench.direct_max = 1;
+    bench_open_with(MANY, CORE_REPAIR, HEARTBEAT_NS);
+    for (uint32_t rank = 0; rank < MANY; rank++) {
+        arrive(rank);
+    }
+    bench.holds[1][5] = true;
+    deliver_all();
+    assert_met(1, 1, MANY);
+    assert_met(4, 1, MANY);
+    assert_int_equal(bench.met[5], 0);
+    crash(1);
+    for (uint32_t rank = 0; rank < MANY; rank++) {
+        if (rank != 1) {
+            certify_at(rank, 1);
+        }
+    }
+    pass(400 * MS);
+    assert_met(5, 1, MANY);
+    bench_close();
+    bench.direct_max = 0;
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -271,6 +384,10 @@ int main(void)
         cmocka_unit_test(who_dies_is_not_waited_for),
         cmocka_unit_test(an_outcome_outlives_who_found_it),
         cmocka_unit_test(whoever_heard_an_outcome_tells_it),
+        cmocka_unit_test(many_wait_for_the_last),
+        cmocka_unit_test(many_do_not_wait_for_who_has_closed),
+        cmocka_unit_test(many_hear_that_one_came_for_something_else),
+        cmocka_unit_test(an_outcome_finds_a_way_around_an_inner_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

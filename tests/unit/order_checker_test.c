@@ -292,6 +292,29 @@ static void a_past_starts_nowhere_else(void **state)
     expect(told, "past");
 }
 
+static void whom_a_holder_told_the_candidates_seeks_nobody_else(void **state)
+{
+    struct told *told = *state;
+    struct rankset candidates = {.low = 3};
+    struct message message = {.type = MESSAGE_SEEK, .epoch = 1};
+    told->program->tasks[5].candidates = 3;
+    send(told, 0, 2, 5, message); /* a finder */
+    message.type = MESSAGE_MOTION;
+    message.u.motion.candidates = &candidates;
+    pass(told, SIGHT_RECEIVE, 2, 1, 5, message);
+    message = (struct message){.type = MESSAGE_SEEK, .epoch = 1};
+    send(told, 1, 0, 5, message);
+    send(told, 1, 3, 5, message); /* an asker that holds nothing */
+    message = (struct message){.type = MESSAGE_MOTION, .epoch = 1};
+    message.u.motion.candidates = &candidates;
+    message.u.motion.holds = true;
+    pass(told, SIGHT_RECEIVE, 2, 1, 5, message);
+    message = (struct message){.type = MESSAGE_SEEK, .epoch = 1};
+    expect_good(told);
+    send(told, 1, 2, 5, message);
+    expect(told, "candidates");
+}
+
 /* To one rank, per view, and the latter two per task. */
 static void nothing_is_said_twice(void **state)
 {
@@ -337,6 +360,7 @@ int main(void)
         TOLD(in_a_large_view_reports_have_arrived_first),
         TOLD(a_past_starts_where_all_had_settled),
         TOLD(a_past_starts_nowhere_else),
+        TOLD(whom_a_holder_told_the_candidates_seeks_nobody_else),
         cmocka_unit_test(nothing_is_said_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,6 +125,90 @@ static void a_window_opens_and_closes(void **state)
     plan_free(stage.plan);
 }
 
+static void rules_about_hosts_are_about_their_ranks(void **state)
+{
+    (void)state;
+    static const uint32_t host_of[] = {0, 0, 1, 1, 2};
+    static const struct {
+        const char *plan;
+        uint32_t from, to;
+        bool matches, cuts; /* a frame; the link that it takes */
+    } rows[] = {
+        {"drop/h0-h1", 1, 2, true, false},
+        {"drop/h0-h1", 0, 1, false, false},
+        {"drop/h0-to-h1", 2, 0, false, false},
+        {"drop/h2", 4, 0, true, false},
+        {"part:h0/h1@1s+1s", 3, 0, true, true},
+        {"part:h0/h1@1s+1s", 3, 4, false, false},
+        {"part:h0-to-h1", 0, 3, true, true},
+        {"part:h0-to-h1", 3, 0, false, false},
+        {"part:h2", 4, 0, true, true},
+        {"part:h2", 1, 3, false, false},
+        {"part:h2/0-1", 1, 4, true, false},
+        {"part:0-1/4", 1, 4, true, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct stage stage = set(rows[i].plan);
+        const struct plan_rank fresh = {.passed = {0}};
+        assert_true(plan_names_hosts(stage.plan) ==
+                    (strchr(rows[i].plan, 'h') != NULL));
+        plan_place(stage.plan, host_of, 5);
+        assert_int_equal(
+            send(&stage, MESSAGE_ROLL, rows[i].from, rows[i].to, 3 * SECOND / 2),
+            rows[i].matches);
+        assert_int_equal(plan_link_cuts(stage.plan, &fresh, &fresh, rows[i].from,
+                                        rows[i].to, 3 * SECOND / 2),
+                         rows[i].cuts);
+        plan_place(stage.plan, NULL, 0);
+        const bool by_rank = strchr(rows[i].plan, 'h') == NULL;
+        assert_int_equal(
+            send(&stage, MESSAGE_ROLL, rows[i].from, rows[i].to, 3 * SECOND / 2),
+            by_rank);
+        plan_free(stage.plan);
+    }
+}
+
+static void it_is_known_how_long_hosts_are_apart(void **state)
+{
+    (void)state;
+    struct stage stage = set("part:h0-to-h1@2s+3s,part:h1@4s+2s,part:h3/h4,part:5/6");
+    static const struct {
+        uint32_t from, to;
+        uint64_t since_s, now_s;
+        bool parted;
+        uint64_t until_s;
+    } rows[] = {
+        {0, 1, 0, 1, false, 1}, {0, 1, 0, 2, true, 5},  {0, 1, 1, 2, false, 2},
+        {0, 1, 1, 3, true, 5},  {0, 1, 0, 4, true, 6},  {0, 1, 0, 5, true, 6},
+        {1, 0, 0, 3, false, 3}, {2, 1, 0, 5, true, 6},  {0, 1, 0, 6, false, 6},
+        {4, 3, 9, 9, true, 0},  {5, 6, 0, 1, false, 1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        uint64_t until_ns;
+        assert_true(plan_parts_hosts(stage.plan, rows[i].from, rows[i].to,
+                                     rows[i].since_s * SECOND, rows[i].now_s * SECOND,
+                                     &until_ns) == rows[i].parted);
+        assert_true(until_ns ==
+                    (rows[i].until_s > 0 ? rows[i].until_s * SECOND : PLAN_FOREVER));
+    }
+    plan_free(stage.plan);
+}
+
+static void a_host_is_struck_with_its_ranks(void **state)
+{
+    (void)state;
+    static const uint32_t host_of[] = {0, 1, 1};
+    struct stage stage = set("kill:h1@2s,pause:h1@close+1s");
+    plan_place(stage.plan, host_of, 3);
+    assert_int_equal(plan_strikes(stage.plan, 0, 0, 3 * SECOND), 0);
+    assert_int_equal(plan_strikes(stage.plan, 1, 0, 3 * SECOND), PLAN_RULE(0));
+    assert_int_equal(plan_strikes(stage.plan, 2, 0, 3 * SECOND), PLAN_RULE(0));
+    assert_int_equal(plan_strikes(stage.plan, 9, 0, 3 * SECOND), 0);
+    assert_int_equal(plan_pass(stage.plan, &stage.rank, 2, CORE_POINT_CLOSE, 0),
+                     PLAN_RULE(1));
+    plan_free(stage.plan);
+}
+
 static void a_count_picks_messages(void **state)
 {
     (void)state;
@@ -280,6 +364,9 @@ int main(void)
         cmocka_unit_test(every_type_has_a_group),
         cmocka_unit_test(a_frame_matches_by_anything_in_it),
         cmocka_unit_test(a_window_opens_and_closes),
+        cmocka_unit_test(rules_about_hosts_are_about_their_ranks),
+        cmocka_unit_test(it_is_known_how_long_hosts_are_apart),
+        cmocka_unit_test(a_host_is_struck_with_its_ranks),
         cmocka_unit_test(a_count_picks_messages),
         cmocka_unit_test(a_point_strikes_the_rank_that_passes_it),
         cmocka_unit_test(a_point_opens_a_window_on_its_rank),

@@ -19,6 +19,9 @@ static const struct {
     {"drop ,dup", 5, 1, "a plan is one word, without white space"},
     {"none,drop", 1, 4, "unknown fault \"none\""},
     {"\x01\xff", 1, 1, "a fault should stand here, not \"?\""},
+    {"kill:h@3s", 7, 1, "the number of a host should stand here, not \"@\""},
+    {"kill:h0+r1@3s", 9, 2, "the number of a host should stand here, not \"r1\""},
+    {"part:h0-1/h1", 6, 7, "host 1 stands on both sides"},
     {"seed", 5, 1, "\":\" and a number is missing here"},
     {"seed:", 6, 1, "a whole number is missing here"},
     {"seed:x", 6, 1, "a whole number should stand here, not \"x\""},
@@ -244,9 +247,17 @@ static void ranks_are_checked_against_the_job(void **state)
         {"part:0/1-4@1s", 1, 10, 1, "there is no rank 4: the job has 1 rank"},
         {"drop,part:0-3@1s", 4, 6, 11, "the whole job is on one side of this part"},
         {"part:0-2@1s", 4, 0, 0, ""},
+        /* Two hosts of two ranks each. */
+        {"kill:h1@1s,drop/h0-h1,part:h1", 4, 0, 0, ""},
+        {"drop,kill:h2@1s", 4, 12, 1, "there is no host 2: the job has 2 hosts"},
+        {"part:h0/r0+4", 4, 12, 1, "there is no rank 4: the job has 4 ranks"},
+        {"drop,part:h0-1@1s", 4, 6, 12, "the whole job is on one side of this part"},
+        {"kill:h1@1s", 0, 7, 1, "nothing is known of hosts here"},
     };
+    static const uint32_t host_of[] = {0, 0, 1, 1};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan *plan = parse(rows[i].text);
+        plan_place(plan, host_of, rows[i].size < 4 ? rows[i].size : 4);
         struct plan_error error = {0, 0, "", ""};
         int code = plan_check_ranks(plan, rows[i].size, &error);
         assert_int_equal(code, rows[i].column == 0 ? MOOT_OK : MOOT_ERR_CONFIG);

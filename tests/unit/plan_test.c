@@ -117,6 +117,18 @@ static const struct {
     {"part:0-1", NULL},
     {"part:0@vote.cast#2-3+1s", NULL},
     /* strikes */
+    {"part:h0/h1-2@1s+5s", NULL},
+    {"part:h0-h1", "part:h0/h1"},
+    {"part:h0+h2>h1", "part:h0+2-to-h1"},
+    {"part:h1@2s", NULL},
+    {"part:h1/0-1", NULL},
+    {"kill:h2@3s", NULL},
+    {"kill:h0+2@spawn", NULL},
+    {"restart:h1@3s+1s", NULL},
+    {"pause:h1@3s+1s", NULL},
+    {"drop:0.1/h0-h1", NULL},
+    {"delay:5ms/h0-1-to-r3", NULL},
+    {"slow:x10/h1", NULL},
     {"kill:r2@3s", NULL},
     {"kill:all@close", NULL},
     {"kill:r0+2@spawn", NULL},
@@ -259,6 +271,15 @@ static const struct {
     {"part:0-to-2", "No message passes from rank 0 to rank 2."},
     {"part:0@close", "No message passes between rank 0 and all others, after the 1st "
                      "time that one of its two ranks closes."},
+    {"part:h0/h1@2s+1s",
+     "No message passes between host 0 and host 1, from 2 s to 3 s."},
+    {"part:h0-1-to-h2", "No message passes from hosts 0 to 1 to host 2."},
+    {"kill:h2@3s", "Host 2 is killed, with all its ranks, at 3 s."},
+    {"kill:h0+2@close", "Each of hosts 0 and 2 is killed, with all its ranks, the 1st "
+                        "time that one of these closes."},
+    {"restart:h1@3s+1s", "Host 1 is killed, with all its ranks, at 3 s and comes back "
+                         "with new members in their place 1 s later."},
+    {"slow:x10/h1", "On host 1 each kernel takes 10 times as long."},
     {"kill:r2@3s", "Rank 2 is killed at 3 s."},
     {"kill:all@task.end#11", "Each rank is killed the 11th time that it ends a task."},
     {"restart:r1+3+5@1.5s+1ns", "Each of ranks 1, 3 and 5 is killed at 1500 ms and "

@@ -53,6 +53,34 @@ static void a_small_view_has_certificates_of_its_own(void **state)
     bench_close();
 }
 
+/* Without heartbeats no lease runs out, so certificates tell: of a committee of three
+ * one that has died is removed, and two that have leave no quorum, and no wait. */
+static void without_heartbeats_a_dead_committee_is_no_quorum(void **state)
+{
+    (void)state;
+    bench.direct_max = 3;
+    bench_open(6, CORE_REPAIR);
+    bench.direct_max = 0;
+    pass(20 * MS);
+    uint32_t electors[3] = {0}, count = 0, other = 0;
+    for (uint32_t rank = 0; rank < 6; rank++) {
+        if (rankset_has(&bench.core[0]->membership.committee, rank)) {
+            electors[count++] = rank;
+        } else {
+            other = rank;
+        }
+    }
+    assert_int_equal(count, 3);
+    bench.crashed[electors[0]] = true;
+    certify_at(other, electors[0]);
+    assert_false(bench.no_quorum[other]);
+    bench.crashed[electors[1]] = true;
+    certify_at(other, electors[1]);
+    pass(20 * MS);
+    assert_true(bench.no_quorum[other]);
+    bench_close();
+}
+
 static moot_hash in_scope(const moot_hash *scope, uint32_t chair)
 {
     const struct rankset members = {.low = (UINT64_C(1) << bench.size) - 1};
@@ -156,6 +184,116 @@ static void who_is_ready_takes_no_result(void **state)
     bench_close();
 }
 
+enum { TWO_HOSTS_RANKS = 90 };
+
+/* How many of the committee are on the second of two hosts, with that many ranks. */
+static uint32_t seats_on_second(uint32_t ranks, uint32_t *all)
+{
+    uint64_t uids[TWO_HOSTS_RANKS];
+    uint32_t hosts[TWO_HOSTS_RANKS], seats = 0;
+    for (uint32_t rank = 0; rank < TWO_HOSTS_RANKS; rank++) {
+        uids[rank] = 1000 + rank;
+        hosts[rank] = rank >= TWO_HOSTS_RANKS - ranks;
+    }
+    const struct core_options options = {.size = TWO_HOSTS_RANKS,
+                                         .uids = uids,
+                                         .hosts = hosts,
+                                         .epoch = 1,
+                                         .voters = 3,
+                                         .direct_max = 64,
+                                         .vote_timeout_ns = CORE_NEVER,
+                                         .entry_bytes = sizeof(struct bench_entry)};
+    struct core *core = core_new(&options);
+    assert_non_null(core);
+    for (uint32_t rank = TWO_HOSTS_RANKS - ranks; rank < TWO_HOSTS_RANKS; rank++) {
+        seats += rankset_has(&core->membership.committee, rank);
+    }
+    *all = core->membership.committee_count;
+    core_free(core);
+    return seats;
+}
+
+/* The seventh seat was that of the lightest rank that was left: of a host with 42 of 90
+ * ranks, the end of which left 48 without a quorum. */
+static void the_smaller_of_two_hosts_has_no_majority(void **state)
+{
+    (void)state;
+    for (uint32_t ranks = 1; ranks < TWO_HOSTS_RANKS / 2; ranks++) {
+        uint32_t all = 0, seats = seats_on_second(ranks, &all);
+        assert_int_equal(all, 7);
+        assert_int_equal(seats, ranks < 3 ? ranks : 3);
+        seats = seats_on_second(TWO_HOSTS_RANKS - ranks, &all);
+        assert_int_equal(seats, ranks < 3 ? 7 - ranks : 4);
+    }
+}
+
+/* Its word that it is ready is under way. */
+static void who_is_ready_refuses(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, 0);
+    bench.hold_runs = true;
+    pass(50 * MS);
+    spawn(1, 1, a);
+    spawn(2, 1, a);
+    begin_wait(1, a); /* so it says what it holds */
+    pass(50 * MS);
+    bench.holds[2][0] = bench.holds[2][1] = true;
+    leave(2);
+    pass(5 * MS);
+    assert_true(bench.core[2]->membership.leave.ready);
+    struct message message = {.type = MESSAGE_DECISION, .hash = a};
+    inject(1, 2, message, 1);
+    assert_int_equal(bench.ran_on[1], 1);
+    assert_false(table_find(bench.core[2], &a)->returning);
+    bench_close();
+}
+
+/* A chair that has yielded a task to it hears that it is ready. */
+static void a_refusal_is_noted(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, 0);
+    pass(50 * MS);
+    bench.holds[1][2] = true;
+    assert_int_equal(
+        spawn_with(2, 1, a, (struct core_register){.flags = CORE_TASK_HINT}), MOOT_OK);
+    begin_wait(2, a);
+    pass(5 * MS);
+    struct task_record *task = table_find(bench.core[1], &a);
+    assert_non_null(task);
+    assert_int_equal(task->rec, 2);
+    struct message message = {.type = MESSAGE_LEAVE, .hash = a};
+    message.u.leave.what = LEAVE_REFUSE;
+    inject(2, 1, message, 1);
+    assert_false(chair_may_choose(bench.core[1], task, 2));
+    bench_close();
+}
+
+/* Two leavers hand over what each has accepted. */
+static void an_heir_keeps_the_latest_acceptance(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, MOOT_HASH_ONCE);
+    pass(50 * MS);
+    for (uint32_t older = 0; older <= 1; older++) {
+        const struct message_entry entry = {
+            .hash = a, .what = REPORT_ACCEPTED, .owner = 1 + older, .epoch = 1 - older};
+        struct message message = {.type = MESSAGE_HANDOVER};
+        message.u.report =
+            (struct message_report){.last = true, .count = 1, .entry = &entry};
+        inject(0, 2, message, 1);
+    }
+    const struct task_record *task = table_find(bench.core[2], &a);
+    assert_non_null(task);
+    assert_int_equal(task_ext(task)->accepted, 1);
+    assert_int_equal(task_ext(task)->accepted_epoch, 1);
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -163,9 +301,14 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_smaller_of_two_hosts_has_no_majority),
         cmocka_unit_test(who_votes_waits_from_its_own_entry),
         cmocka_unit_test(a_small_view_has_certificates_of_its_own),
+        cmocka_unit_test(without_heartbeats_a_dead_committee_is_no_quorum),
         cmocka_unit_test(a_scope_waits_for_who_may_not_claim),
+        cmocka_unit_test(who_is_ready_refuses),
+        cmocka_unit_test(a_refusal_is_noted),
+        cmocka_unit_test(an_heir_keeps_the_latest_acceptance),
         cmocka_unit_test(who_is_ready_takes_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,8 @@ static const struct {
     {"task a two", 1, 8, 3, "\"two\" is no property of a task"},
     {"task a work 5", 1, 13, 1, "a time needs a unit"},
     {"task a work 5ms3", 1, 14, 3, "unknown unit of time \"ms3\""},
+    {"task a work 3601s", 1, 13, 5, "a kernel works for at most 1h"},
+    {"task a work 2000h", 1, 13, 5, "a kernel works for at most 1h"},
     {"task a result 3kg", 1, 15, 3, "this is no size of a result"},
     {"task a <-", 1, 10, 1, "a task's name is missing here"},
     {"task a <- b", 1, 11, 1, "unknown task \"b\""},

@@ -302,7 +302,9 @@ static moot_hash accepted_for_one_who_left(void)
     bench.holds[1][3] = true; /* it is never told that it owns it */
     spawn(1, 2, b);
     begin_wait(1, b);
-    spawn(3, 1, a);
+    struct core_register brought = {.flags = CORE_TASK_ONCE | CORE_TASK_ADOPTED};
+    assert_int_equal(spawn_with(3, 1, a, brought),
+                     MOOT_OK); /* it sees no end of it out */
     begin_wait(3, a);
     pass(5 * MS);
     assert_int_equal(sum_yields(), 1);
@@ -346,6 +348,41 @@ static void nor_of_one_whose_chair_leaves_then(void **state)
     pass(60 * MS);
     assert_int_equal(bench.ended[0][1], 1);
     assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
+/* A chair that was told, as an heir, that it may have run, before it knew itself for
+ * the chair. */
+static void what_an_heir_was_told_stands(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, MOOT_HASH_ONCE);
+    pass(50 * MS);
+    struct task_record *task = table_enter(bench.core[1], &a);
+    assert_non_null(task);
+    task->maybe = true;
+    task->rec = NOBODY;
+    presume_judge_once(bench.core[1], task);
+    assert_int_equal(task->rec, REC_MAYBE);
+    bench_close();
+}
+
+/* A rank that is known to hold it, and has said that it never will run it. */
+static void who_has_refused_is_not_chosen(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash a = chaired_by(1, 0, 0);
+    pass(50 * MS);
+    spawn(2, 1, a);
+    begin_wait(0, a);
+    pass(20 * MS);
+    struct task_record *task = table_find(bench.core[1], &a);
+    assert_non_null(task);
+    assert_true(chair_may_choose(bench.core[1], task, 2));
+    assert_true(rankset_add(&task->requests->never, 2));
+    assert_false(chair_may_choose(bench.core[1], task, 2));
     bench_close();
 }
 
@@ -497,6 +534,8 @@ int main(void)
         cmocka_unit_test(who_has_no_quorum_says_nothing_of_it),
         cmocka_unit_test(an_old_acceptance_says_nothing_of_a_key_that_stayed),
         cmocka_unit_test(nor_of_one_whose_chair_leaves_then),
+        cmocka_unit_test(what_an_heir_was_told_stands),
+        cmocka_unit_test(who_has_refused_is_not_chosen),
         cmocka_unit_test(but_an_heir_may_have_died),
         cmocka_unit_test(what_leavers_accepted_last_may_have_run),
         cmocka_unit_test(and_nothing_of_one_that_is_being_voted_on),

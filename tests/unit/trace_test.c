@@ -134,26 +134,66 @@ static void ranks_of_one_host_have_one_clock(void **state)
     trace_release(&trace);
 }
 
-/* A record bears its turn's beginning, after which a message that came in that turn may
- * have been sent. */
-static void on_one_clock_no_message_runs_backwards(void **state)
+/* Ranks 0 and 1 are on one host, and rank 1 records a result 10 ms before it was sent;
+ * rank 2's host is 1 ms apart at most. */
+static void messages_within_a_host_say_nothing_of_clocks(void **state)
 {
     (void)state;
-    for (uint32_t host = 4; host <= 5; host++) {
+    char path[128];
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        Moot__Process process = MOOT__PROCESS__INIT;
+        process.size = 3;
+        process.rank = rank;
+        process.host = rank == 2 ? 5 : 4;
+        struct trace_file file = process_begin(process, 100 * MS);
+        if (rank != 1) {
+            heard(&file, 2 - rank, 140 * MS, 141 * MS);
+        }
+        if (rank != 2) {
+            result(&file, rank == 0 ? KIND(RESULT_SENT) : KIND(RESULT_RECEIVED),
+                   1 - rank, rank == 0 ? 160 * MS : 150 * MS);
+        }
+        trace_file_close(&file);
+    }
+    struct trace_job trace = read_back();
+    assert_int_equal(trace.backward, 0);
+    assert_int_equal(trace.ranks[2].offset_ns, trace.ranks[0].offset_ns);
+    trace_release(&trace);
+    path_of(2, path);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* A record bears its turn's beginning, after which a message that came in that turn may
+ * have been sent. */
+static void no_message_that_came_within_a_turn_runs_backwards(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t host;
+        int64_t next_turn_ns; /* of rank 1, after the result came */
+    } cases[] = {{4, 148 * MS}, {5, 148 * MS}, {5, 151 * MS}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const bool drifted = i == 1;
         struct trace_file file = file_begin(0, 4, 100 * MS);
         heard(&file, 1, 140 * MS, 141 * MS);
+        heard(&file, 1, 140 * MS, 141 * MS + 1);
         result(&file, KIND(RESULT_SENT), 1, 150 * MS);
         trace_file_close(&file);
-        file = file_begin(1, host, 100 * MS);
-        heard(&file, 0, 140 * MS,
-              141 * MS); /* so these clocks are 1 ms apart at most */
+        file = file_begin(1, cases[i].host, 100 * MS);
+        heard(&file, 0, 140 * MS, 141 * MS);
+        heard(&file, 0, 140 * MS, 141 * MS + 1); /* so they are 1 ms apart at most */
         result(&file, KIND(RESULT_RECEIVED), 0, 147 * MS);
+        heard(&file, 0, 100 * MS, cases[i].next_turn_ns);
         trace_file_close(&file);
         struct trace_job trace = read_back();
         assert_int_equal(trace.message_count, 1);
-        assert_int_equal(trace.backward, host == 4 ? 0 : 1);
+        assert_int_equal(trace.backward, drifted);
         assert_int_equal(trace.messages[0].received_ns < trace.messages[0].sent_ns,
-                         host != 4);
+                         drifted);
+        if (!drifted) {
+            assert_in_range(trace.ranks[1].offset_ns - trace.ranks[0].offset_ns + MS, 0,
+                            2 * MS);
+        }
         trace_release(&trace);
     }
 }
@@ -375,7 +415,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(clocks_are_put_in_line),
         TEST(ranks_of_one_host_have_one_clock),
-        TEST(on_one_clock_no_message_runs_backwards),
+        TEST(messages_within_a_host_say_nothing_of_clocks),
+        TEST(no_message_that_came_within_a_turn_runs_backwards),
         TEST(what_was_written_is_read),
         TEST(a_torn_end_is_skipped),
         TEST(zeros_are_no_records),

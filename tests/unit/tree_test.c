@@ -96,12 +96,40 @@ static void the_newest_members_are_leaves(void **state)
     rankset_release(&members);
 }
 
+/* Each rank and those below its children, and nobody twice. */
+static void all_below_are_those_below_the_children(void **state)
+{
+    (void)state;
+    struct rankset members = members_of(100, 0, 1);
+    for (uint32_t rank = 0; rank < 100; rank++) {
+        const struct tree_place place = tree_place(&members, 0, rank);
+        struct rankset all = {0}, sum = {0};
+        assert_true(tree_add_below(&members, 0, rank, &all));
+        assert_true(rankset_add(&sum, rank));
+        uint32_t count = 1;
+        for (uint32_t i = 0; i < place.child_count; i++) {
+            struct rankset below = {0};
+            assert_true(tree_add_below(&members, 0, place.children[i], &below));
+            count += rankset_count(&below);
+            assert_true(rankset_merge(&sum, &below));
+            rankset_release(&below);
+        }
+        assert_true(rankset_equal(&all, &sum));
+        assert_int_equal(rankset_count(&all), count);
+        assert_true(rank != 0 || count == 100);
+        rankset_release(&all);
+        rankset_release(&sum);
+    }
+    rankset_release(&members);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_root_reaches_every_member_once),
         cmocka_unit_test(the_depth_is_the_logarithm),
         cmocka_unit_test(the_newest_members_are_leaves),
+        cmocka_unit_test(all_below_are_those_below_the_children),
     };
     return cmocka_run_group_tests_name("tree", tests, NULL, NULL);
 }

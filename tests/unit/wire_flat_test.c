@@ -275,7 +275,7 @@ static void the_short_cut_writes_and_reads_protobufs_bytes(void **state)
         for (int round = 0; round < ROUNDS; round++) {
             taken += try_drawn(flat_types[i], false);
         }
-        if (taken < ROUNDS / 20) {
+        if (taken < ROUNDS / 50) {
             fail_msg("%s: only %d of %d were messages",
                      message_type_name(flat_types[i]), taken, ROUNDS);
         }

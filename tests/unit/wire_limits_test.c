@@ -103,6 +103,7 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(TALLY)->tally.what = TALLY_END;
     ROW(LEAVE)->leave.what = LEAVE_END;
     ROW(MEET)->meet.what = MEET_END;
+    ROW(ADJOURN)->adjourn.what = ADJOURN_END;
     ROW(LOT)->lot.what = LOT_END;
     ROW(LOT)->lot.count = LIMIT_LOT_HASHES + 1;
     ROW(LOT)->lot.marks = LIMIT_LOT_HASHES;

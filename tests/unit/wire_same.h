@@ -71,7 +71,8 @@ static bool same_result(const struct message_result *a, const struct message_res
 {
     return a->owner_uid == b->owner_uid && a->evidence == b->evidence &&
            a->status == b->status && a->data == b->data && a->size == b->size &&
-           a->handover == b->handover && a->digest == b->digest &&
+           a->handover == b->handover && a->digest == b->digest && a->at == b->at &&
+           a->away == b->away && a->part == b->part && a->parts == b->parts &&
            (a->data != RESULT_EAGER ||
             same_bytes(a->payload, a->size, b->payload, b->size));
 }
@@ -249,12 +250,14 @@ static bool same_small(const struct message *a, const struct message *b)
                            b->u.family.children, b->u.family.count);
     }
     if (a->type == MESSAGE_ADJOURN) {
-        return a->u.adjourn.exit_code == b->u.adjourn.exit_code;
+        return a->u.adjourn.exit_code == b->u.adjourn.exit_code &&
+               a->u.adjourn.what == b->u.adjourn.what;
     }
     if (a->type == MESSAGE_KERNEL) {
         return same_text(a->u.kernel.name, b->u.kernel.name) &&
                a->u.kernel.version == b->u.kernel.version &&
-               a->u.kernel.flags == b->u.kernel.flags;
+               a->u.kernel.flags == b->u.kernel.flags &&
+               a->u.kernel.rank_plus_one == b->u.kernel.rank_plus_one;
     }
     if (a->type == MESSAGE_INQUIRY) {
         return a->u.inquiry.number == b->u.inquiry.number &&

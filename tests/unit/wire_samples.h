@@ -209,6 +209,10 @@ static void sample_result(enum level level, struct message_result *result)
         .payload = level == TYPICAL ? samples.payload : NULL,
         .handover = level != LEAST,
         .digest = sample_u64[level],
+        .at = level == LEAST ? LIMIT_RANKS : 0,
+        .away = level == LEAST,
+        .part = level == MOST ? LIMIT_PARTS : 0,
+        .parts = level == MOST ? LIMIT_PARTS : 0,
     };
 }
 
@@ -321,7 +325,7 @@ static void sample_view_message(enum message_type type, enum level level,
     } else if (type == MESSAGE_JOIN) {
         m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
     } else if (type == MESSAGE_MEET) {
-        m->u.meet = (struct message_meet){(enum meet_what)(level * MEET_MET / MOST),
+        m->u.meet = (struct message_meet){(enum meet_what)(level * MEET_ALL / MOST),
                                           level == MOST ? LIMIT_MEETINGS : level + 1u,
                                           level == MOST ? MOOT_ERR_STATE : MOOT_OK,
                                           level == LEAST ? NULL : &samples.sets[level]};
@@ -421,9 +425,11 @@ static void sample_message(enum message_type type, enum level level,
         sample_diverged(level, &m.u.diverged);
     } else if (type == MESSAGE_ADJOURN) {
         m.u.adjourn.exit_code = sample_i32[level];
+        m.u.adjourn.what = level == MOST ? ADJOURN_OVER : ADJOURN_ALL;
     } else if (type == MESSAGE_KERNEL) {
         m.u.kernel = (struct message_kernel){samples.name[level], sample_u32[level],
-                                             sample_u32[level]};
+                                             sample_u32[level],
+                                             level == MOST ? sample_u32[level] : 0};
     } else if (type == MESSAGE_INQUIRY) {
         m.u.inquiry =
             (struct message_inquiry){sample_u64[level], samples.hashes, asked[level]};

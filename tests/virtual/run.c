@@ -104,6 +104,11 @@ static void draw_knobs(const struct run_result *is)
     if (chance(20)) {
         add_knob("MOOT_VOTERS=%s", chance(50) ? "1" : "5");
     }
+    /* As among thousands.  There only heartbeats show that those who decide about views
+     * have died. */
+    if (strcmp(how, "thread") == 0 && chance(60)) {
+        add_knob("MOOT_DIRECT_MAX=%s", chance(50) ? "1" : "3");
+    }
 }
 
 static void draw_wire_faults(struct run_result *is)

@@ -21,7 +21,8 @@
  *
  * A failure prints what is wrong and the line that repeats it, with as few features and
  * faults as it still fails with; then the exit status is 1.  `--canary NAME` breaks
- * something on purpose, for which the exit status must be 1:
+ * something on purpose, for which the exit status must be 1, and ends with the first
+ * seed that sees it:
  *
  *   bytes order    the wire loses a transfer's last byte; lets frames overtake
  *   leak           a rank keeps a block of memory
@@ -249,7 +250,8 @@ int main(int argc, char **argv)
     printf("all ranks are on one thread: there is nothing for this sanitizer\n");
     return 77;
 #endif
-    for (uint64_t seed = command.first; seed <= command.last; seed++) {
+    for (uint64_t seed = command.first;
+         seed <= command.last && (failed == 0 || command.run.canary == NULL); seed++) {
         failed += !run_seed(&command, seed, &totals);
         fflush(stdout);
     }

@@ -3,6 +3,7 @@
 #include "consensus/sim/checks/chaos_checker_private.h"
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/order_checker.h"
+#include "consensus/sim/checks/tree_checker.h"
 #include <stdlib.h>
 
 const char *storm_task_name(const struct storm_checker *checker, uint32_t task)
@@ -48,6 +49,9 @@ static void see_end(struct storm_checker *checker, const struct sight *sight)
         return; /* it counts as before */
     }
     ranks_add(&checker->gone, sight->rank);
+    if (sight->type == SIGHT_CRASH) {
+        ranks_add(&checker->crashed, sight->rank);
+    }
     if (sight->type == SIGHT_FENCED) {
         ranks_add(&checker->fenced, sight->rank);
     } else if (sight->type != SIGHT_DEPARTED) {
@@ -80,6 +84,10 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         storm_see_quorum(checker, sim, sight);
     } else if (sight->type == SIGHT_FAULT) {
         storm_see_fault(checker, sim, sight);
+    } else if (sight->type == SIGHT_LOST) {
+        storm_see_lost(checker, sight);
+    } else if (sight->type == SIGHT_TOLD) {
+        storm_see_told(checker, sim, sight);
     } else if (sight->type == SIGHT_LEAVE) {
         ranks_add(&checker->leaving, sight->rank);
     } else if (sight->type == SIGHT_CRASH || sight->type == SIGHT_LEFT ||
@@ -196,9 +204,9 @@ static void checker_free(struct storm_checker *checker)
         rankset_release(&checker->views[epoch].members);
         rankset_release(&checker->views[epoch].electors);
     }
-    struct rankset *sets[] = {&checker->gone,     &checker->adjourned,
-                              &checker->fenced,   &checker->disturbed,
-                              &checker->counting, &checker->leaving};
+    struct rankset *sets[] = {
+        &checker->gone,     &checker->adjourned, &checker->fenced, &checker->disturbed,
+        &checker->counting, &checker->leaving,   &checker->crashed};
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         rankset_release(sets[i]);
     }
@@ -214,8 +222,9 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     struct order_checker *order = order_checker_new(options->program, options->storm);
     struct meeting_checker *meetings =
         meeting_checker_new(options->program, options->storm);
+    struct tree_checker *trees = tree_checker_new(options->program);
     size_t count = options->watcher_count;
-    struct sim_watcher *watchers = zeroed(count + 4, sizeof(*watchers));
+    struct sim_watcher *watchers = zeroed(count + 5, sizeof(*watchers));
     for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];
     }
@@ -223,13 +232,15 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     watchers[count + 1] = (struct sim_watcher){see, checker};
     watchers[count + 2] = order_checker_watcher(order);
     watchers[count + 3] = meeting_checker_watcher(meetings);
+    watchers[count + 4] = tree_checker_watcher(trees);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = count + 4;
+    all.watcher_count = count + 5;
     bool good = sim_run(&all, report) && finish(checker, report) &&
                 strict_checker_finish(checker->strict, report);
     order_checker_free(order);
     meeting_checker_free(meetings);
+    tree_checker_free(trees);
     checker_free(checker);
     free(watchers);
     return good;

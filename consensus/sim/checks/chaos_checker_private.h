@@ -60,7 +60,7 @@ struct party {
     uint64_t ready_in; /* the latest view in which it has; 0: none */
     uint64_t epoch;
     struct rankset unreachable; /* whom it was ever cut off from, in either direction */
-    struct rankset unheard_by;  /* whom its words did not reach */
+    struct rankset unheard_by;  /* whom its words did not reach, and none has since */
     uint32_t kernels;           /* that run there now; */
     uint32_t alone;             /* 1 + the suspect among them; 0: none */
     struct rankset proposed;    /* members of the next view, by the latest proposal */
@@ -92,6 +92,7 @@ struct storm_checker {
     bool unclear;            /* something befell somebody that is no death, or a death
                                 was not seen by all */
     struct rankset leaving;  /* their programs ended early */
+    struct rankset crashed;  /* who died */
     struct rankset counting; /* members of the newest view who live, or adjourned */
 };
 
@@ -189,6 +190,11 @@ void storm_see_quorum(struct storm_checker *checker, struct sim *sim,
                       const struct sight *sight);
 void storm_see_fault(struct storm_checker *checker, const struct sim *sim,
                      const struct sight *sight);
+/* A frame is lost on its way between hosts. */
+void storm_see_lost(struct storm_checker *checker, const struct sight *sight);
+/* An agent says that a rank of its host is dead: it is. */
+void storm_see_told(const struct storm_checker *checker, struct sim *sim,
+                    const struct sight *sight);
 /* By what the rank has heard, as its own clock counts. */
 bool storm_holds_lease(const struct storm_checker *checker, const struct sim *sim,
                        uint32_t rank);

@@ -399,6 +399,36 @@ static void note_unheld(struct storm_checker *checker, const struct sight *sight
     }
 }
 
+/* Nobody has died, and somebody who could run it has left: it ran it first, or another
+ * did (I29). */
+static void check_left_behind(const struct storm_checker *checker, struct sim *sim,
+                              const struct sight *sight)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    const struct rankset candidates = candidates_of(checker, sight->task);
+    struct rankset left = {0};
+    ranks_copy(&left, &seen->spawned_by);
+    ranks_drop(&left, &seen->adopted_by);
+    ranks_keep(&left, &checker->leaving);
+    if (candidates.low != 0) {
+        ranks_keep(&left, &candidates);
+    }
+    FOR_RANKS(rank, &checker->leaving)
+    {
+        if (checker->parties[rank].ready_in == 0) {
+            rankset_remove(&left, rank);
+        }
+    }
+    if (!rankset_empty(&left) && rankset_empty(&checker->crashed) &&
+        rankset_empty(&checker->fenced) && !checker->unclear) {
+        sim_fail(sim, "left behind",
+                 "rank %" PRIu32 " is told that nobody holds %s, which %s had",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&left).text);
+    }
+    rankset_release(&left);
+}
+
 static void check_not_held(struct storm_checker *checker, struct sim *sim,
                            const struct sight *sight)
 {
@@ -434,6 +464,7 @@ static void check_not_held(struct storm_checker *checker, struct sim *sim,
             rankset_remove(&holders, rank); /* it ran nothing more in that view */
         }
     }
+    check_left_behind(checker, sim, sight);
     if (!rankset_empty(&holders)) {
         sim_fail(sim, "not held",
                  "rank %" PRIu32 " is told that nobody holds %s, but %s do",

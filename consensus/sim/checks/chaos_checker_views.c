@@ -270,6 +270,9 @@ void storm_see_message(struct storm_checker *checker, struct sim *sim,
 {
     const struct message *message = sight->message;
     note_vote(checker, sight);
+    if (sight->type == SIGHT_RECEIVE) {
+        rankset_remove(&checker->parties[sight->peer].unheard_by, sight->rank);
+    }
     if (sight->type == SIGHT_SEND && message->type == MESSAGE_LEAVE &&
         message->u.leave.what == LEAVE_READY) {
         checker->parties[sight->rank].ready = true;
@@ -319,10 +322,27 @@ void storm_see_fault(struct storm_checker *checker, const struct sim *sim,
     if (rule->fault == PLAN_PAUSE || rule->fault == PLAN_GAP || clock) {
         ranks_add(&checker->disturbed, sight->rank);
     }
-    if (sight->peer == UINT32_MAX) {
-        return;
+    if (sight->peer != UINT32_MAX) {
+        storm_see_lost(checker, sight);
     }
+}
+
+void storm_see_lost(struct storm_checker *checker, const struct sight *sight)
+{
+    checker->faulty = true;
+    checker->unclear = true;
     ranks_add(&checker->parties[sight->rank].unheard_by, sight->peer);
     ranks_add(&checker->parties[sight->rank].unreachable, sight->peer);
     ranks_add(&checker->parties[sight->peer].unreachable, sight->rank);
+}
+
+void storm_see_told(const struct storm_checker *checker, struct sim *sim,
+                    const struct sight *sight)
+{
+    if (!rankset_has(&checker->crashed, sight->peer)) {
+        sim_fail(sim, "certificate",
+                 "rank %" PRIu32 " is told that rank %" PRIu32
+                 " is dead, which it is not",
+                 sight->rank, sight->peer);
+    }
 }

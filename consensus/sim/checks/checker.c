@@ -2,6 +2,7 @@
 #include "consensus/sim/checks/checker.h"
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/strict_checker.h"
+#include "consensus/sim/checks/tree_checker.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,7 +289,8 @@ static void check_data(struct checker *checker, struct sim *sim,
     if (message->type == MESSAGE_MOTION && message->u.motion.want == WANT_DATA) {
         (void)count_one(checker, &seen->asks_of, sight->rank);
     }
-    if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE) {
+    if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE ||
+        message->u.result.part > 1) {
         return;
     }
     uint32_t more = (seen->asks_of != NULL ? seen->asks_of[sight->peer] : 0u) +
@@ -451,8 +453,9 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
                        strict_checker_differs(options->program);
     struct meeting_checker *meetings = meeting_checker_new(options->program, NULL);
     struct strict_checker *strict = strict_checker_new(options);
+    struct tree_checker *trees = tree_checker_new(options->program);
     struct sim_watcher *watchers =
-        calloc(options->watcher_count + 3, sizeof(*watchers));
+        calloc(options->watcher_count + 4, sizeof(*watchers));
     if (watchers == NULL) {
         abort();
     }
@@ -462,11 +465,13 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     watchers[options->watcher_count] = checker_watcher(checker);
     watchers[options->watcher_count + 1] = meeting_checker_watcher(meetings);
     watchers[options->watcher_count + 2] = strict_checker_watcher(strict);
+    watchers[options->watcher_count + 3] = tree_checker_watcher(trees);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = options->watcher_count + 3;
+    all.watcher_count = options->watcher_count + 4;
     bool good = sim_run(&all, report) && checker_finish(checker, report) &&
                 strict_checker_finish(strict, report);
+    tree_checker_free(trees);
     strict_checker_free(strict);
     meeting_checker_free(meetings);
     checker_free(checker);

@@ -20,19 +20,24 @@ static uint32_t chosen_on(const struct rankset *chosen, const uint32_t *machines
     return count;
 }
 
-/* Of those not chosen, one whose host has the fewest chosen; the lightest of them. */
+/* The next of those not chosen, one whose host has the fewest chosen; of these, if each
+ * host has one, of the largest host; the lightest of them. */
 static uint32_t next_of(const struct rankset *members, const uint32_t *machines,
                         const struct rankset *chosen)
 {
-    uint32_t best = UINT32_MAX, best_mates = UINT32_MAX;
+    uint32_t best = UINT32_MAX, best_mates = UINT32_MAX, best_size = 0;
     for (uint32_t rank = rankset_next(members, 0); rank != UINT32_MAX;
          rank = rankset_next(members, rank + 1)) {
         uint32_t mates = chosen_on(chosen, machines, machines[rank]);
-        if (!rankset_has(chosen, rank) &&
-            (best == UINT32_MAX || mates < best_mates ||
-             (mates == best_mates && weight(rank) < weight(best)))) {
+        if (rankset_has(chosen, rank) || (best != UINT32_MAX && mates > best_mates)) {
+            continue;
+        }
+        uint32_t size = mates > 0 ? chosen_on(members, machines, machines[rank]) : 0;
+        if (best == UINT32_MAX || mates < best_mates || size > best_size ||
+            (size == best_size && weight(rank) < weight(best))) {
             best = rank;
             best_mates = mates;
+            best_size = size;
         }
     }
     return best;

@@ -3,7 +3,8 @@
  * For checkers, computed anew from what PROTOCOL.md says, as
  * consensus/membership/committee.c does it, with none of that file's code: all members
  * of a small view; of a large one seven (five or three where few members make a view
- * large), as many hosts as possible, the lightest first.
+ * large), as many hosts as possible, the lightest first; then what is left by the
+ * largest hosts.
  */
 #ifndef CONSENSUS_SIM_CHECKS_ELECTORATE_H
 #define CONSENSUS_SIM_CHECKS_ELECTORATE_H

@@ -12,12 +12,17 @@ struct known {
     struct rankset others;
 };
 
+/* The neighbours in a large view: a parent, and so many children. */
+enum { CHILDREN_MAX = 4, NEIGHBOURS_MAX = 1 + CHILDREN_MAX };
+
 struct attender {
     struct known *meetings; /* by number, from 1 */
     uint64_t count;
     bool closed;
     struct rankset *views; /* in which it has been */
     uint32_t view_count;
+    uint64_t epoch;            /* in which it has */
+    struct rankset neighbours; /* heard of meetings from these, or told them */
 };
 
 struct meeting_checker {
@@ -88,6 +93,7 @@ void meeting_checker_free(struct meeting_checker *checker)
         for (uint32_t i = 0; i < attender->view_count; i++) {
             rankset_release(&attender->views[i]);
         }
+        rankset_release(&attender->neighbours);
         free(attender->meetings);
         free(attender->views);
     }
@@ -193,6 +199,48 @@ static void check_alike(struct meeting_checker *checker, struct sim *sim,
     }
 }
 
+/* --- In a large view nobody speaks with many ------------------------------------- */
+
+static void add_neighbour(struct meeting_checker *checker, struct sim *sim,
+                          uint32_t rank, uint32_t other, uint64_t epoch)
+{
+    struct attender *attender = &checker->attenders[rank];
+    if (attender->epoch > epoch) {
+        return;
+    }
+    if (attender->epoch < epoch) {
+        rankset_release(&attender->neighbours);
+        attender->epoch = epoch;
+    }
+    if (!rankset_add(&attender->neighbours, other)) {
+        abort();
+    }
+    if (rankset_count(&attender->neighbours) > NEIGHBOURS_MAX) {
+        sim_fail(sim, "crowd",
+                 "rank %" PRIu32 " speaks of meetings with %s in view %" PRIu64, rank,
+                 ranks_text(&attender->neighbours).text, epoch);
+    }
+}
+
+/* The first view is never entered, and has all its ranks. */
+static uint32_t members_of(const struct meeting_checker *checker, uint32_t rank)
+{
+    const struct attender *attender = &checker->attenders[rank];
+    return attender->view_count == 0
+               ? checker->first
+               : rankset_count(&attender->views[attender->view_count - 1]);
+}
+
+static void see_word(struct meeting_checker *checker, struct sim *sim,
+                     const struct sight *sight)
+{
+    const uint64_t epoch = sight->message->epoch;
+    if (members_of(checker, sight->rank) > sim_direct_max(sim)) {
+        add_neighbour(checker, sim, sight->rank, sight->peer, epoch);
+        add_neighbour(checker, sim, sight->peer, sight->rank, epoch);
+    }
+}
+
 /* --- Watching --------------------------------------------------------------------- */
 
 static void see_outcome(struct meeting_checker *checker, struct sim *sim,
@@ -236,6 +284,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         see_outcome(checker, sim, sight);
     } else if (sight->type == SIGHT_CLOSE || sight->type == SIGHT_LEAVE) {
         checker->attenders[sight->rank].closed = true;
+    } else if (sight->type == SIGHT_SEND && sight->message->type == MESSAGE_MEET) {
+        see_word(checker, sim, sight);
     } else if (sight->type == SIGHT_VIEW) {
         enter_view(checker, sight);
     }

@@ -15,7 +15,8 @@ struct order_said {
         uint32_t chair; /* or finder */
         uint64_t epoch;
         struct rankset sought, proposed; /* to whom, in that epoch */
-    } *searches;                         /* the latest of each who made any */
+        bool told; /* the candidates, by who holds it, in that epoch */
+    } *searches;   /* the latest of each who made any */
     uint32_t search_count;
 };
 
@@ -213,6 +214,7 @@ static struct order_search *search_of(struct order_said *said, uint32_t chair,
     if (search->epoch != epoch) {
         rankset_release(&search->sought);
         rankset_release(&search->proposed);
+        search->told = false;
     }
     search->epoch = epoch;
     return search;
@@ -227,6 +229,14 @@ static void check_task_message(struct order_checker *checker, struct sim *sim,
     }
     struct order_search *search =
         search_of(&checker->tasks[sight->task], sight->rank, sight->message->epoch);
+    const uint64_t candidates = checker->program->tasks[sight->task].candidates;
+    if (type == MESSAGE_SEEK && candidates != 0 && search->told &&
+        (sight->peer >= 64 || (candidates >> sight->peer & 1) == 0)) {
+        sim_fail(sim, "candidates",
+                 "rank %" PRIu32 " seeks %s at rank %" PRIu32
+                 ", which may not run it, as who holds it has said",
+                 sight->rank, name(checker, sight->task), sight->peer);
+    }
     count_once(sim, sight, type == MESSAGE_SEEK ? &search->sought : &search->proposed);
 }
 
@@ -316,6 +326,17 @@ static void see_note(struct order_checker *checker, struct sim *sim,
     }
 }
 
+static void note_candidates(struct order_checker *checker, const struct sight *sight)
+{
+    const struct message *message = sight->message;
+    if (message->type == MESSAGE_MOTION && is_known(checker, sight->task) &&
+        message->u.motion.holds && message->u.motion.candidates != NULL &&
+        message->epoch == checker->speakers[sight->rank].epoch) {
+        search_of(&checker->tasks[sight->task], sight->rank, message->epoch)->told =
+            true;
+    }
+}
+
 /* --- Watching -------------------------------------------------------------------- */
 
 static void enter_view(struct order_checker *checker, const struct sight *sight)
@@ -341,6 +362,11 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         check_send(checker, sim, sight);
     } else if (sight->type == SIGHT_RECEIVE) {
         note_received(checker, sight);
+        note_candidates(checker, sight);
+    } else if (sight->type == SIGHT_FORGET && is_known(checker, sight->task)) {
+        search_of(&checker->tasks[sight->task], sight->rank,
+                  checker->speakers[sight->rank].epoch)
+            ->told = false;
     } else if (!is_known(checker, sight->task)) {
         return;
     } else if (sight->type ==

@@ -1,10 +1,11 @@
 /* bandwidth.c - bytes that take time: what ranks and links carry in a second.
  *
  * Each rank has a port out and a port in, and each ordered pair of ranks a way between
- * them.  A port carries `bandwidth` bytes a second, a way `link_bandwidth` (0: as many
- * as there are).  What comes while one is busy waits its turn.  A flight goes through
- * all three at once, as a wire carries it: the slowest sets the pace, and its first
- * byte may arrive before its last one has left.
+ * them; with a cluster each ordered pair of hosts has one, and what stays on a host
+ * takes none.  A port carries `bandwidth` bytes a second, a way `link_bandwidth` (0: as
+ * many as there are).  What comes while one is busy waits its turn.  A flight goes
+ * through all three at once, as a wire carries it: the slowest sets the pace, and its
+ * first byte may arrive before its last one has left.
  *
  * Frames without bulk wait for frames alone, and for the slice of bulk that is under
  * way: bulk goes in slices of SLICE_BYTES.  The bulk behind is later by as much.  Bulk
@@ -19,6 +20,10 @@
 #include <stdlib.h>
 
 enum { SLICE_BYTES = 1 << 16, STREAM_BANDWIDTH = 111, BOUND_PER_MILLE = 200 };
+enum { HEARTBEAT_BYTES = 160, HEARTBEAT_SHARE = 4, SLICES_WAITED = 3 };
+#define DRAWN_LEAST                                                                    \
+    UINT64_C(100000000) /* bytes a second; a way may carry a quarter                   \
+                         */
 
 static uint64_t most_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -71,7 +76,8 @@ static uint64_t pass_port(struct sim_port *port, uint64_t at_ns,
 static void see_held_up(struct sim *sim, const struct sim_flight *flight,
                         uint64_t end_ns)
 {
-    if (end_ns - flight->sent_ns > liveness_way_ns(&sim->weather)) {
+    uint64_t from_ns = sim->cluster != NULL ? flight->left_ns : flight->sent_ns;
+    if (end_ns - from_ns > liveness_way_ns(&sim->weather)) {
         liveness_harmed(sim, end_ns);
         sim->carried_ns = most_of(sim->carried_ns, end_ns);
     }
@@ -80,12 +86,15 @@ static void see_held_up(struct sim *sim, const struct sim_flight *flight,
 uint64_t bandwidth_leave(struct sim *sim, struct pair *pair, struct sim_flight *flight)
 {
     const struct sim_weather *weather = &sim->weather;
-    struct sim_port *out = &sim->hosts[flight->from].out;
+    struct sim_port *out = &sim->hosts[flight->at].out;
+    struct sim_port *way = sim->cluster != NULL ? cluster_way(sim, flight) : &pair->way;
     uint64_t bytes = bytes_of(flight);
     uint64_t first_ns = pass_port(out, sim->now_ns, flight, weather->bandwidth);
     uint64_t last_ns = first_ns + takes_ns(bytes, weather->bandwidth);
-    first_ns = pass_port(&pair->way, first_ns, flight, weather->link_bandwidth);
-    last_ns = most_of(last_ns, first_ns + takes_ns(bytes, weather->link_bandwidth));
+    if (way != NULL) {
+        first_ns = pass_port(way, first_ns, flight, weather->link_bandwidth);
+        last_ns = most_of(last_ns, first_ns + takes_ns(bytes, weather->link_bandwidth));
+    }
     flight->tail_ns = last_ns - first_ns;
     return first_ns - sim->now_ns;
 }
@@ -95,7 +104,7 @@ void bandwidth_fly(struct sim *sim, struct sim_flight *flight, uint64_t first_ns
     see_held_up(sim, flight, first_ns + flight->tail_ns);
     heap_push(sim, &(struct event){.time_ns = first_ns,
                                    .kind = EVENT_LAND,
-                                   .rank = flight->to,
+                                   .rank = flight->next,
                                    .flight = flight});
 }
 
@@ -103,13 +112,13 @@ void bandwidth_land(struct sim *sim, struct sim_flight *flight)
 {
     uint64_t rate = sim->weather.bandwidth;
     uint64_t first_ns =
-        pass_port(&sim->hosts[flight->to].in, sim->now_ns, flight, rate);
+        pass_port(&sim->hosts[flight->next].in, sim->now_ns, flight, rate);
     uint64_t end_ns = most_of(first_ns + takes_ns(bytes_of(flight), rate),
                               sim->now_ns + flight->tail_ns);
     see_held_up(sim, flight, end_ns);
     heap_push(sim, &(struct event){.time_ns = end_ns,
                                    .kind = EVENT_ARRIVE,
-                                   .rank = flight->to,
+                                   .rank = flight->next,
                                    .flight = flight});
 }
 
@@ -138,6 +147,43 @@ void bandwidth_count(struct sim *sim)
     }
 }
 
+/* Each rank says that it is there to each other, and is answered. */
+static uint64_t round_bytes(uint32_t ranks)
+{
+    return UINT64_C(2) * (ranks > 1 ? ranks - 1 : 1) * HEARTBEAT_BYTES;
+}
+
+/* The time that so many bytes take by a port, and so many by a way, if these are slow.
+ */
+static uint64_t slow_ns(const struct sim_weather *weather, uint64_t port, uint64_t way)
+{
+    bool slow =
+        weather->sharers > 0 || /* what seeds draw is for pairs */
+        (weather->bandwidth > 0 && weather->bandwidth < DRAWN_LEAST) ||
+        (weather->link_bandwidth > 0 && weather->link_bandwidth < DRAWN_LEAST / 4);
+    return slow ? 2 * takes_ns(port, weather->bandwidth) +
+                      takes_ns(way, weather->link_bandwidth)
+                : 0;
+}
+
+/* A link between hosts carries what all of one say to all of the other. */
+static uint64_t way_bytes(const struct sim_weather *weather)
+{
+    uint64_t sharers = weather->sharers > 0 ? weather->sharers : 1;
+    return 2 * sharers * HEARTBEAT_BYTES;
+}
+
+uint64_t sim_bandwidth_wait_ns(const struct sim_weather *weather, uint32_t ranks)
+{
+    return slow_ns(weather, SLICES_WAITED * SLICE_BYTES + 2 * round_bytes(ranks),
+                   SLICES_WAITED * SLICE_BYTES + 2 * way_bytes(weather));
+}
+
+uint64_t sim_bandwidth_heartbeat_ns(const struct sim_weather *weather, uint32_t ranks)
+{
+    return HEARTBEAT_SHARE * slow_ns(weather, round_bytes(ranks), way_bytes(weather));
+}
+
 void sim_bandwidth_draw(uint64_t seed, struct sim_weather *weather)
 {
     struct random random = random_stream(seed, STREAM_BANDWIDTH);
@@ -145,7 +191,7 @@ void sim_bandwidth_draw(uint64_t seed, struct sim_weather *weather)
         return;
     }
     /* 100 MB/s to 12.8 GB/s; in half of the seeds ways are slower than ports. */
-    weather->bandwidth = UINT64_C(100000000) << random_below(&random, 8);
+    weather->bandwidth = DRAWN_LEAST << random_below(&random, 8);
     if (random_chance(&random, 500)) {
         weather->link_bandwidth = weather->bandwidth / random_between(&random, 1, 4);
     }

@@ -30,7 +30,10 @@ static void set_detection(struct host *host, struct core_options *options)
     struct sim *sim = host->sim;
     const struct storm *storm = sim->options.storm;
     const struct sim_weather *weather = &sim->weather;
-    sim->machines[host->rank] = storm->hosts != NULL ? storm->hosts[host->role] : 0;
+    sim->machines[host->rank] = sim->cluster != NULL
+                                    ? sim_cluster_host(sim->options.cluster, host->role)
+                                : storm->hosts != NULL ? storm->hosts[host->role]
+                                                       : 0;
     options->hosts = sim->machines;
     options->heartbeat_ns = weather->heartbeat_ns;
     options->suspect_ns = weather->suspect_ns;
@@ -74,6 +77,8 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         .gossip_period_ns = weather->gossip_period_ns,
         .adapt = weather->adapt,
         .direct_max = weather->direct_max,
+        .tree_fanout = weather->tree_fanout,
+        .part_bytes = weather->part_bytes,
         .drop_above = weather->drop_above,
         .lot_after = weather->lot_after,
         .pass_after = weather->pass_after,
@@ -87,10 +92,14 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
     host->rank = rank;
     host->role = role;
     host->tick_ns = CORE_NEVER;
+    options.hosts = sim->cluster != NULL ? sim->machines : NULL;
     if (sim->options.storm != NULL) {
         set_detection(host, &options);
     }
     host->epoch = options.join_uid == 0 ? 1 : 0;
+    if (sim->cluster != NULL) {
+        cluster_begin(sim, rank);
+    }
     sim->player[role] = rank;
     sim->host_count = rank + 1;
     host->records = sim_alloc(sim->program->task_count, sizeof(*host->records));
@@ -110,6 +119,7 @@ void host_release(struct host *host)
     for (uint32_t i = 0; host->records != NULL && i < host->sim->program->task_count;
          i++) {
         free(host->records[i].bytes);
+        free(host->records[i].partial);
         free(host->records[i].taken);
     }
     for (size_t i = 0; i < host->inbox_count; i++) {
@@ -117,6 +127,7 @@ void host_release(struct host *host)
     }
     free(host->task_uses_left);
     rankset_release(&host->members);
+    cluster_forget(host);
     free(host->inbox);
     free(host->ready);
     free(host->records);
@@ -230,6 +241,7 @@ int host_step(struct host *host, const struct core_event *event)
     }
     if (host->closed && host->no_quorum && !host_is_over(host)) {
         host->left = true;
+        host->over_ns = host->sim->now_ns;
         struct sight sight =
             host_sight(host, SIGHT_LEFT, host->sim->program->task_count);
         sim_see(host->sim, &sight);

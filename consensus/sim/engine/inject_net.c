@@ -40,7 +40,8 @@ static struct net_fate draw_fate(struct sim *sim, const struct sim_flight *fligh
     plan_rules rules = rules_about(sim, flight, false);
     for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX && !fate.lost; i++) {
         const struct plan_rule *rule = &sim->options.plan->rules[i];
-        if (!(rules & PLAN_RULE(i)) ||
+        const bool cuts = sim->cluster != NULL && plan_cuts_links(rule);
+        if (cuts || !(rules & PLAN_RULE(i)) ||
             !strike_fires(sim, i, flight->from, flight->to)) {
             continue;
         }
@@ -91,6 +92,7 @@ static void let_go(struct sim *sim, struct pair *pair, uint32_t at)
 void harm_let_go(struct sim *sim, uint32_t from, uint32_t to, uint64_t number)
 {
     struct pair *pair = network_find(sim, from, to);
+    sim->pinned = pair;
     for (uint32_t i = 0; pair != NULL && i < pair->held_count; i++) {
         if (pair->held[i].number == number) {
             let_go(sim, pair, i);
@@ -127,6 +129,7 @@ static struct sim_flight *copy_of(struct sim *sim, const struct sim_flight *flig
 void harm_send(struct sim *sim, struct pair *pair, struct sim_flight *flight)
 {
     struct net_fate fate = draw_fate(sim, flight);
+    sim->pinned = pair;
     if (fate.lost) {
         flight_free(flight);
         return;
@@ -142,13 +145,33 @@ void harm_send(struct sim *sim, struct pair *pair, struct sim_flight *flight)
     pass_held(sim, pair);
 }
 
+/* --- From host to host ------------------------------------------------------------ */
+
+bool harm_cuts_link(struct sim *sim, const struct sim_flight *flight)
+{
+    uint32_t from = sim->hosts[flight->at].role, to = sim->hosts[flight->next].role;
+    if (sim->now_ns >= strike_stop_ns(sim) || cluster_is_local(sim, flight)) {
+        return false;
+    }
+    plan_rules rules = plan_link_cuts(sim->options.plan, &sim->lived[from],
+                                      &sim->lived[to], from, to, sim->now_ns);
+    for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
+        if ((rules & PLAN_RULE(i)) && strike_fires(sim, i, flight->from, flight->to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- Arriving --------------------------------------------------------------------- */
 
 bool harm_loses_arriving(struct sim *sim, const struct sim_flight *flight)
 {
     plan_rules rules = rules_about(sim, flight, true);
     for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
-        if ((rules & PLAN_RULE(i)) && strike_fires(sim, i, flight->to, flight->from)) {
+        if ((rules & PLAN_RULE(i)) &&
+            (sim->cluster == NULL || !plan_cuts_links(&sim->options.plan->rules[i])) &&
+            strike_fires(sim, i, flight->to, flight->from)) {
             return true;
         }
     }

@@ -82,7 +82,9 @@ bool strike_fires(struct sim *sim, uint32_t rule, uint32_t rank, uint32_t peer)
 static uint32_t machine_of(const struct sim *sim, const struct host *host)
 {
     const struct storm *storm = storm_of(sim);
-    return storm->hosts != NULL ? storm->hosts[host->role] : 0;
+    return sim->cluster != NULL   ? sim->machines[host->rank]
+           : storm->hosts != NULL ? storm->hosts[host->role]
+                                  : 0;
 }
 
 /* Its kernel did not run alone, nor is anything known of threads. */
@@ -117,13 +119,20 @@ static void crash(struct host *host, uint32_t culprit)
 {
     struct sim *sim = host->sim;
     host->dead = true;
+    host->over_ns = sim->now_ns;
     carrier_drop(host);
     sim->report->counts.crashes++;
     sim_moved(sim);
     struct sight sight = host_sight(host, SIGHT_CRASH, culprit);
     sight.code = is_vague(host, culprit);
     sim_see(sim, &sight);
-    for (uint32_t rank = 0; storm_of(sim)->certify && rank < sim->host_count; rank++) {
+    if (!storm_of(sim)->certify || cluster_is_gone(sim, machine_of(sim, host))) {
+        return;
+    }
+    if (sim->cluster != NULL) {
+        cluster_reap(sim, host->rank);
+    }
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         if (rank != host->rank &&
             machine_of(sim, &sim->hosts[rank]) == machine_of(sim, host)) {
             heap_push(
@@ -195,6 +204,10 @@ static void blame_each(struct host *host, uint32_t dead, uint32_t culprit)
 /* Who does not know the dead rank yet (a newcomer) will be told by its view. */
 void strike_reap(struct host *host, uint32_t dead, uint32_t culprit)
 {
+    struct sim *sim = host->sim;
+    if (machine_of(sim, host) != machine_of(sim, &sim->hosts[dead])) {
+        show(sim, SIGHT_TOLD, host->rank, dead, 0);
+    }
     blame_each(host, dead, culprit);
     if (host->epoch == 0 || !rankset_has(&host->members, dead)) {
         return;
@@ -230,6 +243,43 @@ static void come_back(struct host *host, uint64_t lasts_ns)
                                    .index = host->role});
 }
 
+static void strike_one(struct host *host, const struct plan_rule *rule)
+{
+    struct sim *sim = host->sim;
+    if (rule->fault == PLAN_PAUSE) {
+        host->paused_until_ns =
+            later(host->paused_until_ns, end_ns(sim, rule->lasts_ns));
+        liveness_harmed(sim, host->paused_until_ns);
+        return;
+    }
+    crash(host, sim->program->task_count);
+    if (rule->fault == PLAN_RESTART) {
+        come_back(host, rule->lasts_ns);
+    }
+}
+
+/* The host of the rank that was struck, as a whole: it is gone before anything on it
+ * could see that the first of its ranks is. */
+static void strike_all(struct host *struck, uint32_t index)
+{
+    struct sim *sim = struck->sim;
+    const struct plan_rule *rule = &sim->options.plan->rules[index];
+    const uint32_t machine = machine_of(sim, struck);
+    if (rule->fault != PLAN_PAUSE) {
+        cluster_lose_host(sim, machine);
+    }
+    for (uint32_t i = 0; i < cluster_count(sim, machine); i++) {
+        struct host *host = &sim->hosts[cluster_rank(sim, machine, i)];
+        if (!host_is_there(host)) {
+            continue;
+        }
+        if (host != struck) {
+            count(sim, index, host->rank, UINT32_MAX);
+        }
+        strike_one(host, rule);
+    }
+}
+
 static void strike(struct host *host, plan_rules rules)
 {
     struct sim *sim = host->sim;
@@ -238,15 +288,10 @@ static void strike(struct host *host, plan_rules rules)
             continue;
         }
         const struct plan_rule *rule = &sim->options.plan->rules[i];
-        if (rule->fault == PLAN_PAUSE) {
-            host->paused_until_ns =
-                later(host->paused_until_ns, end_ns(sim, rule->lasts_ns));
-            liveness_harmed(sim, host->paused_until_ns);
-            continue;
-        }
-        crash(host, sim->program->task_count);
-        if (rule->fault == PLAN_RESTART) {
-            come_back(host, rule->lasts_ns);
+        if (rule->ranks.of_hosts && sim->cluster != NULL) {
+            strike_all(host, i);
+        } else {
+            strike_one(host, rule);
         }
     }
 }

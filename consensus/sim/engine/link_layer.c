@@ -1,6 +1,7 @@
 /* link_layer.c - links over a wire that a plan harms.
  *
- * A wire that the plan leaves alone is declared reliable, and frames go as they are.
+ * A wire that the plan leaves alone, and that has no relays that could die, is declared
+ * reliable, and frames go as they are.
  * Otherwise each rank has one end of a link (consensus/link/link.h) for each peer that
  * it talks to, and frames carry what links want in their envelopes.  Three kinds of
  * frames go past the link:
@@ -26,9 +27,11 @@ static void release(void *context, void *frame)
 void carrier_open(struct sim *sim)
 {
     const struct sim_weather *weather = &sim->weather;
-    sim->harmed = sim->options.plan != NULL && plan_harms_wire(sim->options.plan);
+    sim->harmed = (sim->options.plan != NULL && plan_harms_wire(sim->options.plan)) ||
+                  (sim->options.storm != NULL && cluster_relays(sim));
     uint64_t way_ns = weather->latency_ns + weather->jitter_ns + weather->poll_ns +
                       10000 + bandwidth_longest_ns(sim);
+    way_ns *= weather->hops > 1 ? weather->hops : 1;
     sim->link_options = (struct link_options){
         .rto_initial_ns = 6 * way_ns,
         .rto_min_ns = 3 * way_ns,

@@ -36,9 +36,11 @@ static uint64_t levels(const struct sim *sim)
 
 uint64_t liveness_way_ns(const struct sim_weather *weather)
 {
-    return weather->latency_ns + weather->jitter_ns + weather->bulk_ns +
-           weather->poll_ns + (weather->spike_per_mille > 0 ? weather->spike_ns : 0) +
-           (weather->gap_per_mille > 0 ? 2 * weather->gap_ns : 0);
+    uint64_t way_ns = weather->latency_ns + weather->jitter_ns + weather->bulk_ns +
+                      weather->poll_ns +
+                      (weather->spike_per_mille > 0 ? weather->spike_ns : 0) +
+                      (weather->gap_per_mille > 0 ? 2 * weather->gap_ns : 0);
+    return way_ns * (weather->hops > 1 ? weather->hops : 1);
 }
 
 /* At most, where it is learnt. */

@@ -8,8 +8,8 @@
  * of the plan, when whatever it held back has arrived (*healed*).
  *
  * PROTOCOL.md's bound, in the durations of the weather.  W is the longest that a
- * message takes, a deaf host included, and R = 2 W; in a large view it is taken once
- * for each level of the tree.  In one standstill there may be
+ * message takes, a deaf host included and all hops of a route, and R = 2 W; in a large
+ * view it is taken once for each level of the tree.  In one standstill there may be
  *
  *   detection   T_hb + T_susp + T' + W, where T' = T_lease (1 + rho) / (1 - rho)
  *   views       one for each rank f that died, left, was removed or joined, and one

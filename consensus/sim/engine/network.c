@@ -102,10 +102,10 @@ static void pair_free(struct pair *pair)
 /* It is as if nothing had ever been sent. */
 static bool is_at_rest(const struct sim *sim, const struct pair *pair)
 {
-    return pair->last_ns < sim->now_ns && pair->last_bulk_ns < sim->now_ns &&
-           pair->way.bulk_ns < sim->now_ns && pair->way.control_ns < sim->now_ns &&
-           pair->link == NULL && !pair->forgotten && pair->void_until_ns == 0 &&
-           pair->held_count == 0;
+    return pair != sim->pinned && pair->last_ns < sim->now_ns &&
+           pair->last_bulk_ns < sim->now_ns && pair->way.bulk_ns < sim->now_ns &&
+           pair->way.control_ns < sim->now_ns && pair->link == NULL &&
+           !pair->forgotten && pair->void_until_ns == 0 && pair->held_count == 0;
 }
 
 static void make_room(struct sim *sim)
@@ -176,8 +176,13 @@ struct sim_flight *flight_new(struct sim *sim, uint32_t from, uint32_t to,
                               struct parcel *parcel)
 {
     struct sim_flight *flight = sim_alloc(1, sizeof(*flight));
-    *flight = (struct sim_flight){
-        .from = from, .to = to, .sent_ns = sim->now_ns, .parcel = parcel};
+    *flight = (struct sim_flight){.from = from,
+                                  .to = to,
+                                  .at = from,
+                                  .next = to,
+                                  .sent_ns = sim->now_ns,
+                                  .left_ns = sim->now_ns,
+                                  .parcel = parcel};
     return flight;
 }
 
@@ -200,9 +205,13 @@ bool network_is_void(const struct sim *sim, const struct sim_flight *flight)
            flight->sent_ns <= pair->void_until_ns;
 }
 
-static uint64_t draw_delay_ns(struct sim *sim)
+static uint64_t draw_delay_ns(struct sim *sim, const struct sim_flight *flight)
 {
     const struct sim_weather *weather = &sim->weather;
+    if (cluster_is_local(sim, flight)) {
+        return weather->local_ns +
+               random_below(&sim->delays, weather->local_ns / 2 + 1);
+    }
     uint64_t delay_ns =
         weather->latency_ns + random_below(&sim->delays, weather->jitter_ns + 1);
     if (random_chance(&sim->delays, weather->spike_per_mille)) {
@@ -214,9 +223,19 @@ static uint64_t draw_delay_ns(struct sim *sim)
 void network_launch(struct sim *sim, struct pair *pair, struct sim_flight *flight,
                     uint64_t delay_ns, bool overtaken)
 {
+    if (sim->cluster != NULL) {
+        flight->overtaken = overtaken;
+        flight->left_ns = sim->now_ns;
+        if (!cluster_aim(sim, flight)) {
+            return;
+        }
+        bool straight = flight->at == flight->from && flight->next == flight->to;
+        pair = straight && pair != NULL ? pair
+                                        : network_pair(sim, flight->at, flight->next);
+    }
     bool bulk = flight->parcel != NULL && flight->parcel->bulk != NULL;
     uint64_t *last_ns = bulk ? &pair->last_bulk_ns : &pair->last_ns;
-    uint64_t arrival_ns = sim->now_ns + draw_delay_ns(sim) + delay_ns;
+    uint64_t arrival_ns = sim->now_ns + draw_delay_ns(sim, flight) + delay_ns;
     bool bound = bandwidth_is_bound(sim);
     if (bound) {
         arrival_ns += bandwidth_leave(sim, pair, flight);
@@ -237,7 +256,7 @@ void network_launch(struct sim *sim, struct pair *pair, struct sim_flight *fligh
     }
     heap_push(sim, &(struct event){.time_ns = arrival_ns,
                                    .kind = EVENT_ARRIVE,
-                                   .rank = flight->to,
+                                   .rank = flight->next,
                                    .flight = flight});
 }
 

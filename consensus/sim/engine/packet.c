@@ -58,8 +58,10 @@ struct parcel *parcel_new(struct wire_writer *writer, uint32_t from, uint64_t fr
     }
     struct message *decoded = &parcel->frame.messages[0];
     if (message->type == MESSAGE_RESULT && message->u.result.data == RESULT_BULK) {
-        parcel->bulk = copy_bytes(message->u.result.payload, message->u.result.size);
-        parcel->bulk_size = message->u.result.size;
+        const struct message_result *result = &message->u.result;
+        parcel->bulk_size = result_brings(result);
+        parcel->bulk = copy_bytes((const char *)result->payload + result_first(result),
+                                  parcel->bulk_size);
         decoded->u.result.payload = parcel->bulk;
     }
     parcel->message = decoded;

@@ -56,8 +56,8 @@ static bool attach_bytes(struct host *host, const struct core_output *output,
                          struct message_result *result)
 {
     const struct record *record = record_of(host, output);
-    if (record == NULL) {
-        return false;
+    if (record == NULL || result->away) {
+        return record != NULL;
     }
     if (!record->kept || result->size != record->size ||
         result->status != record->status) {
@@ -67,11 +67,12 @@ static bool attach_bytes(struct host *host, const struct core_output *output,
     if (result->data == RESULT_BARE) {
         return true;
     }
-    if (!record->kept_data) {
+    bool part = !record->kept_data && result->part > 0 && record->partial != NULL;
+    if (!record->kept_data && !part) {
         contract(host, output, "sends bytes that are not here");
     }
-    result->payload = record->bytes;
-    return record->kept_data;
+    result->payload = part ? record->partial : record->bytes;
+    return record->kept_data || part;
 }
 
 static bool is_dropped(struct sim *sim, const struct message *message)
@@ -140,6 +141,33 @@ static void set_bytes(struct record *record, const void *data, uint64_t size)
     }
 }
 
+/* All of what the parts before have left room for; the first makes that. */
+static void keep_part(struct record *record, const struct message_result *result)
+{
+    if (result->part == 1) {
+        free(record->partial);
+        record->partial = sim_alloc(1, result->size);
+    }
+    memcpy((char *)record->partial + result_first(result), result->payload,
+           result_brings(result));
+}
+
+static void carry_part(struct host *host, const struct core_output *output,
+                       const struct core_event *event)
+{
+    struct record *record = record_of(host, output);
+    const struct message_result *result = &output->u.result;
+    if (record == NULL) {
+        return;
+    }
+    if (event->type != CORE_EV_RECV || !hash_equal(&event->hash, &output->hash) ||
+        result->part == 0 || (result->part > 1 && record->partial == NULL)) {
+        contract(host, output, "keeps a part that did not come");
+        return;
+    }
+    keep_part(record, result);
+}
+
 /* Keeps the result in the message just received. */
 static void carry_result(struct host *host, const struct core_output *output,
                          const struct core_event *event)
@@ -163,7 +191,13 @@ static void carry_result(struct host *host, const struct core_output *output,
     record->size = result->size;
     if (result->data != RESULT_BARE) {
         record->kept_data = true;
+        if (result->part > 0) {
+            keep_part(record, result);
+            result->payload = record->partial;
+        }
         set_bytes(record, result->payload, result->size);
+        free(record->partial);
+        record->partial = NULL;
         if (result->size > 0 && sim_canary(host->sim, SIM_CANARY_CORRUPT_RESULT)) {
             ((uint8_t *)record->bytes)[0] ^= 1;
         }
@@ -283,6 +317,7 @@ static void carry_fenced(struct host *host)
     host->sim->report->counts.fenced++;
     lane_cut(host, MOOT_ERR_FENCED);
     host->fenced = true;
+    host->over_ns = host->sim->now_ns;
     sim_moved(host->sim);
 }
 
@@ -294,6 +329,7 @@ static void carry_departed(struct host *host)
     sim_see(host->sim, &sight);
     host->sim->report->counts.departed++;
     host->left = true;
+    host->over_ns = host->sim->now_ns;
     sim_moved(host->sim);
 }
 
@@ -321,7 +357,8 @@ static void carry_forget_one(struct host *host, struct sim_entry *entry)
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
     sim_see(host->sim, &sight);
     free(record->bytes);
-    record->bytes = NULL;
+    free(record->partial);
+    record->bytes = record->partial = NULL;
     record->forgotten = true;
 }
 
@@ -389,6 +426,9 @@ void carry(struct host *host, const struct core_output *output,
     }
     case CORE_OUT_RESULT:
         carry_result(host, output, event);
+        break;
+    case CORE_OUT_PART:
+        carry_part(host, output, event);
         break;
     case CORE_OUT_DONE:
         carry_done(host, output);

@@ -22,6 +22,7 @@
 #define EVENTS_MAX UINT64_C(20000000)
 #define EVENTS_PER_TASK_MAX 100 /* and rank, beyond that */
 #define STILL_ASK_DELAYS 200    /* a busy rank asks after a hundred */
+#define DRAWN_FANOUT_MAX 3
 
 enum {
     STREAM_WEATHER = 101,
@@ -31,7 +32,8 @@ enum {
     STREAM_REAPING,
     STREAM_FAULTS,
     STREAM_SPARING,
-    STREAM_MEMORY
+    STREAM_MEMORY,
+    STREAM_TREES = 120
 };
 
 void *sim_alloc(size_t count, size_t size)
@@ -76,6 +78,15 @@ bool sim_canary(struct sim *sim, enum sim_canary canary)
 
 /* --- Weather ---------------------------------------------------------------------- */
 
+/* So few that programs of some ranks have trees of some height; now and then none. */
+static void draw_trees(uint64_t seed, struct sim_weather *weather)
+{
+    struct random random = random_stream(seed, STREAM_TREES);
+    weather->tree_fanout = (uint32_t)random_below(&random, DRAWN_FANOUT_MAX + 1);
+    weather->part_bytes =
+        random_chance(&random, 500) ? random_between(&random, 1000, 20000) : 0;
+}
+
 void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out)
 {
     struct random random = random_stream(seed, STREAM_WEATHER);
@@ -102,6 +113,7 @@ void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out)
         .voters = (uint32_t)random_between(&random, 1, 5),
         .crashes = SIM_CRASHES,
     };
+    draw_trees(seed, out);
 }
 
 void sim_memory_draw(uint64_t seed, struct sim_weather *weather)
@@ -170,6 +182,8 @@ void sim_fail(struct sim *sim, const char *check, const char *format, ...)
 const struct program *sim_program(const struct sim *sim) { return sim->program; }
 
 uint64_t sim_uid(const struct sim *sim, uint32_t rank) { return sim->uids[rank]; }
+
+uint32_t sim_tree_fanout(const struct sim *sim) { return sim->weather.tree_fanout; }
 
 uint32_t sim_voters(const struct sim *sim) { return sim->weather.voters; }
 
@@ -254,6 +268,12 @@ static bool handle_fate(struct sim *sim, const struct event *event)
         harm_let_go(sim, event->rank, event->index, event->ticket);
     } else if (event->kind == EVENT_LAND) {
         bandwidth_land(sim, event->flight);
+    } else if (event->kind == EVENT_RELAY) {
+        cluster_relay(sim, event->flight);
+    } else if (event->kind == EVENT_NEWS) {
+        cluster_tell(sim, event);
+    } else if (event->kind == EVENT_ARRIVE && event->rank != event->flight->to) {
+        cluster_arrive(sim, event->flight);
     } else {
         return false;
     }
@@ -294,6 +314,8 @@ static void handle(struct sim *sim, struct event *event)
     case EVENT_LEAVE:
     case EVENT_LET_GO:
     case EVENT_LAND:
+    case EVENT_RELAY:
+    case EVENT_NEWS:
     default:
         abort();
     }
@@ -408,6 +430,7 @@ static void open_world(struct sim *sim)
         random_stream(plan != NULL && plan->seeded ? plan->seed : seed, STREAM_FAULTS);
     sim->sparing = random_stream(seed, STREAM_SPARING);
     open_tables(sim);
+    cluster_open(sim);
     carrier_open(sim);
     sim_identify(sim);
     uint32_t first = storm != NULL ? storm->first : sim->program->rank_count;
@@ -415,6 +438,9 @@ static void open_world(struct sim *sim)
     for (uint32_t rank = 0; storm != NULL && storm->hosts != NULL && rank < first;
          rank++) {
         sim->machines[rank] = storm->hosts[rank];
+    }
+    for (uint32_t rank = 0; sim->cluster != NULL && rank < first; rank++) {
+        sim->machines[rank] = sim_cluster_host(sim->options.cluster, rank);
     }
     for (uint32_t rank = 0; rank < first; rank++) {
         host_open(sim, rank, rank);
@@ -429,6 +455,7 @@ static void open_world(struct sim *sim)
 static void close_world(struct sim *sim)
 {
     network_release(sim);
+    cluster_close(sim);
     for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         host_release(&sim->hosts[rank]);
     }
@@ -469,6 +496,7 @@ bool sim_run(const struct sim_options *options, struct sim_report *report)
     turn(&sim);
     count(&sim);
     bandwidth_count(&sim);
+    cluster_report(&sim);
     report->end_ns = sim.now_ns;
     if (report->failed) {
         report->dump = dump_world(&sim);

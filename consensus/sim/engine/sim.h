@@ -24,6 +24,7 @@
 
 #include "consensus/core_view.h"
 #include "consensus/faultplan/faultplan.h"
+#include "consensus/route/route.h"
 #include "consensus/sim/engine/storm.h"
 #include "consensus/sim/programs/program.h"
 
@@ -51,7 +52,9 @@ enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
     X(NEEDLESS_VIEW, "needless-view", "fair view")                                     \
     X(OTHER_VIEW, "other-view", "one view")                                            \
     /* Where tasks kill who runs them, and nobody knows which it was. */               \
-    X(BESIDE, "beside", "alone")
+    X(BESIDE, "beside", "alone")                                                       \
+    /* Where there are hosts, and a link between two is cut. */                        \
+    X(FALSE_WITNESS, "false-witness", "certificate")
 
 enum sim_canary {
     SIM_CANARY_NONE,
@@ -102,8 +105,12 @@ enum sight_type {
     SIGHT_MET,      /* rank learns that it is over, with code, and who came: members */
     SIGHT_BLAME,    /* rank's core is told that peer died of task by its own fault */
     SIGHT_SUSPECT,  /* ... that it may have */
-    SIGHT_PAUSE,   /* the kernel of task, which rank runs, begins to wait for a child */
-    SIGHT_DIVERGED /* rank is told where programs differ, in strict mode */
+    SIGHT_PAUSE, /* the kernel of task, which rank runs, begins to wait for a child */
+    SIGHT_DIVERGED, /* rank is told where programs differ, in strict mode */
+    SIGHT_LOST,     /* a frame from rank to peer, by a link that is cut, a relay that is
+                       over, or for want of a way; code 1: it waits for a relay that
+                       stands still */
+    SIGHT_TOLD      /* rank's host is told by another's agent that peer is dead */
 };
 
 struct sight {
@@ -140,8 +147,9 @@ const struct program *sim_program(const struct sim *sim);
 uint32_t sim_task(const struct sim *sim, const moot_hash *hash);
 const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
 uint64_t sim_uid(const struct sim *sim, uint32_t rank);
-uint32_t sim_voters(const struct sim *sim);  /* K */
-uint32_t sim_crashes(const struct sim *sim); /* so many deaths end a task */
+uint32_t sim_voters(const struct sim *sim);      /* K */
+uint32_t sim_tree_fanout(const struct sim *sim); /* 0: no trees */
+uint32_t sim_crashes(const struct sim *sim);     /* so many deaths end a task */
 enum core_mode sim_mode(const struct sim *sim);
 uint64_t sim_lease_ns(const struct sim *sim);
 uint32_t sim_direct_max(const struct sim *sim);     /* larger views have a committee */
@@ -181,8 +189,10 @@ struct sim_weather {
     uint32_t slow;    /* 1 + the rank whose own code takes 30 times longer; 0: none */
     uint32_t workers; /* per rank, beside lanes that wait */
     uint64_t ask_delay_ns, gossip_period_ns, vote_timeout_ns;
-    uint32_t adapt;      /* core_options of that name; not drawn, 0 */
-    uint32_t direct_max; /* core_options of that name; not drawn, 0 */
+    uint32_t adapt;       /* core_options of that name; not drawn, 0 */
+    uint32_t direct_max;  /* core_options of that name; not drawn, 0 */
+    uint32_t tree_fanout; /* core_options of that name */
+    uint64_t part_bytes;  /* likewise */
     /* Memory: 0 unless sim_memory_draw() draws them.  drop_above is core_options';
      * above 0 programs let go of what they have used, and rolls are cut often. */
     uint64_t drop_above;
@@ -193,6 +203,11 @@ struct sim_weather {
     /* Bytes a second that each rank sends, and gets, and that each ordered pair of them
      * carries, at most; 0: any. */
     uint64_t bandwidth, link_bandwidth;
+    /* With a cluster: what a message takes within a host, the most links that one
+     * passes between two, 0: one; and how many pairs of ranks may share a link, 0: one.
+     */
+    uint64_t local_ns, sharers;
+    uint32_t hops;
     uint32_t together;   /* stubs that a step registers, at most; 0: one */
     enum core_mode mode; /* MOOT_DIVERGENCE; not drawn, repair */
     uint32_t voters;
@@ -206,12 +221,22 @@ enum { SIM_CRASHES = 2 }; /* MOOT_CRASHES, if nobody says otherwise */
 /* Where ranks differ, tasks are asked for when they stand so far behind at most. */
 enum { SIM_LOT_AFTER_MAX = 12 };
 
+/* Hosts, each with so many ranks of the program, in their order; parts beyond those,
+ * which newcomers play, go round.  What it means is in cluster.c. */
+struct sim_cluster {
+    uint32_t hosts, host_ranks;
+    struct route *route; /* NULL: a mesh */
+};
+uint32_t sim_cluster_host(const struct sim_cluster *cluster, uint32_t part);
+
 struct sim_options {
     const struct program *program;
     uint64_t seed;                     /* of weather and durations */
     const struct sim_weather *weather; /* NULL: drawn from the seed */
     const struct plan *plan;           /* NULL: nothing goes wrong */
     const struct storm *storm;         /* NULL: membership is fixed */
+    /* NULL: each pair of ranks has a wire of its own.  A storm has its hosts. */
+    const struct sim_cluster *cluster;
     enum sim_canary canary;
     bool starves; /* allocations may fail in a step: ranks put memory aside, leave when
                      it is short, and die when that is gone, too */
@@ -245,6 +270,21 @@ struct sim_wire {
     uint64_t out_bytes, in_bytes, out_busy_ns, in_busy_ns;
 };
 
+/* With a cluster: what passed between hosts and within them, the link that carried most
+ * one way, and of some hosts the rank that sent most, what it relays included. */
+enum { SIM_HOSTS_TOLD = 8 };
+struct sim_links {
+    uint32_t hosts; /* 0: there is no cluster */
+    uint64_t frames, bytes, local_frames, local_bytes;
+    uint64_t relayed, lost; /* of frames: hops after the first; what no rank got */
+    uint32_t busiest_from, busiest_to;
+    uint64_t busiest_bytes;
+    struct sim_busiest {
+        uint32_t rank;
+        uint64_t frames, bytes;
+    } busiest[SIM_HOSTS_TOLD];
+};
+
 struct sim_report {
     bool failed;
     char check[32]; /* the check that failed */
@@ -255,6 +295,7 @@ struct sim_report {
     struct sim_counts counts;
     struct sim_standstill standstill;
     struct sim_wire wire;
+    struct sim_links links;
     struct plan_hits hits; /* how often each rule of the plan fired (plan_unfired) */
 };
 
@@ -262,6 +303,11 @@ struct sim_report {
 bool sim_run(const struct sim_options *options, struct sim_report *report);
 
 void sim_weather_draw(uint64_t seed, uint32_t ranks, struct sim_weather *out);
+/* On a wire that carries less than seeds draw, or that hosts share: how long a
+ * heartbeat may wait there for those of all others and for slices of bulk, and the
+ * least time between heartbeats of which they fill a quarter.  0: it carries enough. */
+uint64_t sim_bandwidth_wait_ns(const struct sim_weather *weather, uint32_t ranks);
+uint64_t sim_bandwidth_heartbeat_ns(const struct sim_weather *weather, uint32_t ranks);
 /* How many bytes a second the wire carries, in one seed of five. */
 void sim_bandwidth_draw(uint64_t seed, struct sim_weather *weather);
 /* And what ranks do for want of memory. */

@@ -6,6 +6,7 @@
  *     network.c   the event heap, and the wire: what arrives when
  *     inject_net.c      what a plan does to frames on the wire
  *     bandwidth.c  bytes that take time, and queues for what carries them
+ *     cluster.c    hosts, links between them, relays and agents
  *     link_layer.c   links (consensus/link/link.h) over a wire that is harmed
  *     host.c      carries events to one core
  *     host_entry.c  shares entries of tasks with it, and tells it what goes beside them
@@ -46,7 +47,9 @@ enum event_kind {
     EVENT_LEAVE,  /* who plays part `index` ends its program early */
     EVENT_JOIN,   /* part `index` of the program asks to be let in */
     EVENT_LET_GO, /* flight `ticket`, held back on rank's way to `index`, goes on */
-    EVENT_LAND    /* the first byte of a flight is at rank's port */
+    EVENT_LAND,   /* the first byte of a flight is at rank's port */
+    EVENT_RELAY,  /* rank looks at a flight that it is to send on */
+    EVENT_NEWS    /* the agent of rank's host tells host `index` of its death */
 };
 
 struct event {
@@ -60,10 +63,14 @@ struct event {
 /* A frame on the wire. */
 struct sim_flight {
     uint32_t from, to;
-    uint64_t sent_ns;
-    uint64_t sequence, ack; /* the link's; sequence 0: past it */
-    uint64_t tail_ns;       /* so long after its first byte comes its last */
-    struct parcel *parcel;  /* NULL: an acknowledgement alone */
+    uint32_t at, next;         /* who has it, or had, and where it is going now */
+    uint32_t hops;             /* links that it has passed, or is passing; */
+    uint32_t came_from;        /* and the host before the last of them */
+    bool overtaken;            /* not in its turn */
+    uint64_t sent_ns, left_ns; /* left_ns: from where it is */
+    uint64_t sequence, ack;    /* the link's; sequence 0: past it */
+    uint64_t tail_ns;          /* so long after its first byte comes its last */
+    struct parcel *parcel;     /* NULL: an acknowledgement alone */
 };
 
 struct heap {
@@ -89,6 +96,7 @@ struct record {
     int32_t last_verdict; /* that of an earlier wait included */
     uint64_t size;
     void *bytes;
+    void *partial;       /* of a result that comes in parts */
     uint32_t next_child; /* while its kernel runs: the child it waits for next */
     bool waits_child, child_ended;
     uint32_t refused_needs; /* waits that are open here, and not with the core */
@@ -128,6 +136,7 @@ struct sim_thread {
 struct sim_port {
     uint64_t control_ns, bulk_ns;
     uint64_t bytes, busy_ns; /* in all */
+    uint64_t carried;        /* likewise, whether bytes take time or not */
 };
 
 struct host {
@@ -154,6 +163,9 @@ struct host {
     uint64_t turns; /* so far: memory is short in some of them */
     uint64_t steps; /* of its core */
     struct sim_port out, in;
+    uint64_t sent_frames, sent_bytes; /* with a cluster: what it relays included */
+    uint64_t over_ns;                 /* when it died, or ended otherwise */
+    struct cluster_ways *ways;        /* NULL: it has sent nothing by a route */
     bool poll_due, closed, adjourned;
     uint64_t deaf_until_ns, tick_ns; /* tick_ns: the armed one; CORE_NEVER */
     uint32_t slots_used;
@@ -208,6 +220,8 @@ struct sim {
     struct heap heap;
     struct pair **pairs; /* hash table by from and to; a power of two of room */
     uint32_t pair_count, pair_room;
+    const struct pair *pinned; /* stays, though it may be at rest */
+    struct cluster *cluster;   /* NULL: there is none */
     uint64_t held_number;
     bool harmed;                      /* the wire is: frames go through links */
     struct link_options link_options; /* of all links */
@@ -276,6 +290,32 @@ void network_launch(struct sim *sim, struct pair *pair, struct sim_flight *fligh
 /* It was sent before its sender's view abandoned its receiver. */
 bool network_is_void(const struct sim *sim, const struct sim_flight *flight);
 
+/* cluster.c */
+void cluster_open(struct sim *sim);
+void cluster_close(struct sim *sim);
+void cluster_forget(struct host *host);             /* what it knew of ways */
+void cluster_begin(struct sim *sim, uint32_t rank); /* on its host, which is up */
+/* The host is gone, before its ranks die. */
+void cluster_lose_host(struct sim *sim, uint32_t machine);
+bool cluster_is_gone(const struct sim *sim, uint32_t machine);
+/* The ranks that have begun on a host. */
+uint32_t cluster_count(const struct sim *sim, uint32_t machine);
+uint32_t cluster_rank(const struct sim *sim, uint32_t machine, uint32_t index);
+bool cluster_relays(const struct sim *sim); /* some hosts have no link */
+/* Says where the flight goes from where it is.  False: it is lost, and freed. */
+bool cluster_aim(struct sim *sim, struct sim_flight *flight);
+/* The link that it takes; NULL: it stays on its host. */
+struct sim_port *cluster_way(struct sim *sim, const struct sim_flight *flight);
+bool cluster_is_local(const struct sim *sim, const struct sim_flight *flight);
+void cluster_drop(struct sim *sim, struct sim_flight *flight); /* it is lost */
+/* A frame at a rank that is to send it on; that looks at it. */
+void cluster_arrive(struct sim *sim, struct sim_flight *flight);
+void cluster_relay(struct sim *sim, struct sim_flight *flight);
+/* The agent of its host reaps a rank; tells another host of it. */
+void cluster_reap(struct sim *sim, uint32_t dead);
+void cluster_tell(struct sim *sim, const struct event *event);
+void cluster_report(struct sim *sim);
+
 /* bandwidth.c */
 bool bandwidth_is_bound(const struct sim *sim);
 /* Takes the flight, which leaves now, through its sender's port and the way: how long
@@ -292,6 +332,8 @@ void bandwidth_count(struct sim *sim); /* for the report */
 /* Takes the flight, which is about to leave: on its way, held back, or lost. */
 void harm_send(struct sim *sim, struct pair *pair, struct sim_flight *flight);
 bool harm_loses_arriving(struct sim *sim, const struct sim_flight *flight);
+/* A part of hosts cuts the link that the flight is about to take. */
+bool harm_cuts_link(struct sim *sim, const struct sim_flight *flight);
 void harm_let_go(struct sim *sim, uint32_t from, uint32_t to, uint64_t number);
 
 /* link_layer.c */

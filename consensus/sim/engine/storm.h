@@ -23,6 +23,7 @@
 #include "consensus/faultplan/faultplan.h"
 
 struct sim_weather;
+struct sim_cluster;
 
 struct storm {
     uint32_t first;     /* ranks of the first view; the program may have more */
@@ -54,6 +55,10 @@ struct storm_request {
     bool solo;                /* ... is a split, under MOOT_SPLIT=solo */
     bool leaves;              /* some seeds have ranks leave */
     bool poison;              /* some tasks kill who runs them: some can see of what */
+    /* Hosts, which machines then are, and which faults befall, too; NULL: there are
+     * none. Deaths are certified by agents: always without chance, and in half of the
+     * storms. */
+    const struct sim_cluster *cluster;
 };
 
 /* Draws a storm and the plan (or copies the one that is given, under the same storm),

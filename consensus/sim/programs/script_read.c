@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORK_MOST_NS UINT64_C(3600000000000) /* what "1h" says */
+
 /* --- Declarations ---------------------------------------------------------------- */
 
 /* The name with which the present word begins. */
@@ -171,11 +173,11 @@ static bool read_clauses(struct script_reader *reader, struct script_set *set)
             continue;
         }
         if (script_is_word(reader, "work")) {
-            if (!script_read_time(reader, &work_ns)) {
+            (void)script_next_word(reader);
+            if (!lex_time_within(&reader->word, WORK_MOST_NS,
+                                 "a kernel works for at most 1h", &work_ns) ||
+                !script_word_ends(reader, "time")) {
                 return false;
-            }
-            if (work_ns / 1000 > UINT32_MAX) {
-                return script_wrong(reader, "", "a kernel works for at most an hour");
             }
             set->work_us = (uint32_t)(work_ns / 1000);
         } else if (!(script_is_word(reader, "in") ? read_parent(reader, set)

@@ -13,6 +13,7 @@ enum {
     STREAM_PLAN,
     STREAM_LEAVES,
     STREAM_POISON,
+    STREAM_HOSTS,
     COMEBACKS_MAX = 8,
     HEARTBEATS_PER_RULE = 2000,
     KILLS_MAX = 4
@@ -21,11 +22,13 @@ enum {
 /* --- Failure detection ----------------------------------------------------------- */
 
 /* The longest that a sign of life may take without a fault. */
-static uint64_t worst_silence_ns(const struct sim_weather *weather)
+static uint64_t worst_silence_ns(const struct sim_weather *weather, uint32_t ranks)
 {
-    return weather->latency_ns + weather->jitter_ns + weather->poll_ns +
-           (weather->spike_per_mille > 0 ? weather->spike_ns : 0) +
-           (weather->gap_per_mille > 0 ? 2 * weather->gap_ns : 0);
+    uint64_t way_ns = weather->latency_ns + weather->jitter_ns + weather->poll_ns +
+                      (weather->spike_per_mille > 0 ? weather->spike_ns : 0) +
+                      (weather->gap_per_mille > 0 ? 2 * weather->gap_ns : 0);
+    way_ns += sim_bandwidth_wait_ns(weather, ranks);
+    return way_ns * (weather->hops > 1 ? weather->hops : 1);
 }
 
 /* The longest that a rule says a rank, or a message, is held up. */
@@ -43,14 +46,20 @@ static uint64_t longest_rule_ns(const struct plan *plan)
 }
 
 /* Where a rank may be held up for minutes, nobody says every millisecond that it is
- * there: a run would be nothing but heartbeats. */
-static void set_detection(struct sim_weather *weather, const struct plan *plan)
+ * there: a run would be nothing but heartbeats.  Nor where the wire carries little, as
+ * they would wait for one another. */
+static void set_detection(struct sim_weather *weather, uint32_t ranks,
+                          const struct plan *plan)
 {
-    uint64_t worst_ns = worst_silence_ns(weather);
+    uint64_t worst_ns = worst_silence_ns(weather, ranks);
     uint64_t rare_ns = longest_rule_ns(plan) / HEARTBEATS_PER_RULE;
+    uint64_t slow_ns = sim_bandwidth_heartbeat_ns(weather, ranks);
     weather->heartbeat_ns = MICROSECONDS(500) + worst_ns / 4;
     if (rare_ns > weather->heartbeat_ns) {
         weather->heartbeat_ns = rare_ns;
+    }
+    if (slow_ns > weather->heartbeat_ns) {
+        weather->heartbeat_ns = slow_ns;
     }
     weather->suspect_ns = 6 * weather->heartbeat_ns + 3 * worst_ns;
     weather->lease_ns = weather->suspect_ns;
@@ -98,7 +107,7 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .comebacks = COMEBACKS_MAX,
                           .stop_ns = CORE_NEVER,
                           .joinable = lets_somebody_in(request, request->given),
-                          .certify = request->poison,
+                          .certify = request->poison || request->cluster != NULL,
                           .readable = request->poison,
                           .abandon = true,
                           .hosts = by_rank(ranks, sizeof(*out->hosts)),
@@ -107,15 +116,20 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .leave_ns = by_rank(ranks, sizeof(*out->leave_ns))};
     for (uint32_t rank = 0; rank < ranks; rank++) {
         out->leave_ns[rank] = CORE_NEVER;
+        out->hosts[rank] =
+            request->cluster != NULL ? sim_cluster_host(request->cluster, rank) : 0;
     }
-    set_detection(weather, request->given);
+    set_detection(weather, request->ranks, request->given);
 }
 
-static void draw_places(struct random *random, uint32_t ranks, struct storm *storm)
+static void draw_places(struct random *random, const struct storm_request *request,
+                        struct storm *storm)
 {
     uint64_t layout = random_below(random, 3);
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        storm->hosts[rank] = layout == 0 ? 0 : layout == 1 ? rank : rank / 2;
+    for (uint32_t rank = 0; rank < request->ranks; rank++) {
+        if (request->cluster == NULL) {
+            storm->hosts[rank] = layout == 0 ? 0 : layout == 1 ? rank : rank / 2;
+        }
         storm->ahead_ns[rank] = random_below(random, UINT64_C(1000000000000));
     }
 }
@@ -177,11 +191,33 @@ static void draw_leaves(uint64_t seed, uint32_t ranks, uint64_t horizon_ns,
     }
 }
 
+/* Hosts have their own faults: alone, or beside those of ranks. */
+static void draw_hosts(uint64_t seed, const struct storm_request *request,
+                       uint64_t horizon_ns, const struct sim_weather *weather,
+                       const struct storm *storm, struct plan *plan)
+{
+    struct random random = random_stream(seed, STREAM_HOSTS);
+    const struct storm_scale scale = {.ranks = request->ranks,
+                                      .hosts = request->cluster->hosts,
+                                      .horizon_ns = horizon_ns,
+                                      .stop_ns = storm->stop_ns,
+                                      .latency_ns = weather->latency_ns,
+                                      .suspect_ns = weather->suspect_ns,
+                                      .stagger_ns = weather->stagger_ns};
+    if (random_chance(&random, 500)) {
+        plan->rule_count = 0;
+    } else if (random_chance(&random, 200)) {
+        return;
+    }
+    storm_hosts_draw(&random, &scale, plan);
+}
+
 /* A rank that shares a machine with others leaves somebody who sees what it died of. */
-static void place_readers(struct random *random, uint32_t ranks, struct storm *storm)
+static void place_readers(struct random *random, const struct storm_request *request,
+                          struct storm *storm)
 {
     uint32_t machines = (uint32_t)random_between(random, 1, 2);
-    for (uint32_t rank = 0; rank < ranks; rank++) {
+    for (uint32_t rank = 0; request->cluster == NULL && rank < request->ranks; rank++) {
         storm->hosts[rank] = rank % machines;
     }
     storm->certify = true;
@@ -212,7 +248,7 @@ static void draw_poisoned(uint64_t seed, const struct storm_request *request,
     struct random random = random_stream(seed, STREAM_POISON);
     bool mild = random_chance(&random, 500);
     storm->readable = random_chance(&random, 500) || mild;
-    place_readers(&random, request->ranks, storm);
+    place_readers(&random, request, storm);
     if (mild && request->given == NULL) {
         draw_kills(&random, request->ranks, horizon_ns, plan);
     }
@@ -231,10 +267,11 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     weather->slow = weather->step_ns > MICROSECONDS(10) ? 0 : weather->slow;
     storm_default(request, weather, out);
     draw_detection(&random, weather);
-    draw_places(&random, request->ranks, out);
+    draw_places(&random, request, out);
     draw_joins(&random, request->ranks, horizon_ns, out);
     out->joinable = random_chance(&random, 200);
-    out->certify = random_chance(&random, 400) && !request->calm;
+    out->certify =
+        random_chance(&random, request->cluster != NULL ? 500 : 400) && !request->calm;
     out->abandon = random_chance(&random, 500);
     out->stop_ns = horizon_ns + weather->suspect_ns * random_between(&random, 2, 24);
     *plan = (struct plan){.rule_count = 0};
@@ -243,6 +280,10 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
         *plan = *request->given;
     } else if (!request->calm) {
         draw_plan(&random, request, horizon_ns, weather, out, plan);
+    }
+    if (request->cluster != NULL && request->given == NULL && !request->calm &&
+        !request->solo) {
+        draw_hosts(seed, request, horizon_ns, weather, out, plan);
     }
     out->solo = request->solo;
     out->joinable = out->joinable || lets_somebody_in(request, plan);

@@ -14,6 +14,7 @@ struct storm_scale {
     uint64_t latency_ns, suspect_ns, stagger_ns;
     /* Half of the strikes on one rank hit one of these few; empty: anybody. */
     struct rankset favoured;
+    uint32_t hosts; /* 0: nothing is known of hosts */
 };
 
 /* Adds rules to the plan.  Clocks stay within the drift that PROTOCOL.md assumes. */
@@ -28,6 +29,12 @@ void storm_aim_draw(struct random *random, const struct storm_scale *scale,
                     struct plan *plan);
 /* Likewise: all ranks in two parts for a while. */
 void storm_split_draw(struct random *random, const struct storm_scale *scale,
+                      struct plan *plan);
+
+/* --- chaos_hosts.c ---------------------------------------------------------------- */
+
+/* Likewise, of hosts and their links. */
+void storm_hosts_draw(struct random *random, const struct storm_scale *scale,
                       struct plan *plan);
 
 #endif

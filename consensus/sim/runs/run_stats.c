@@ -83,6 +83,19 @@ static double share_of(const struct sim_standstill *still)
                                 : (double)still->lasted_ns / (double)still->bound_ns;
 }
 
+static void links_add(struct sim_links *to, const struct sim_links *more)
+{
+    struct sim_links sum = more->busiest_bytes > to->busiest_bytes ? *more : *to;
+    sum.frames = to->frames + more->frames;
+    sum.bytes = to->bytes + more->bytes;
+    sum.local_frames = to->local_frames + more->local_frames;
+    sum.local_bytes = to->local_bytes + more->local_bytes;
+    sum.relayed = to->relayed + more->relayed;
+    sum.lost = to->lost + more->lost;
+    sum.hosts = to->hosts > more->hosts ? to->hosts : more->hosts;
+    *to = sum;
+}
+
 void tally_add(struct tally *to, const struct tally *more)
 {
     to->runs += more->runs;
@@ -103,6 +116,7 @@ void tally_add(struct tally *to, const struct tally *more)
         to->wire.out_bytes + to->wire.in_bytes) {
         to->wire = more->wire;
     }
+    links_add(&to->links, &more->links);
     numbers_add(to->fired, more->fired, PLAN_FAULT_END);
     numbers_add(to->struck, more->struck, PLAN_FAULT_END);
     to->spawns += more->spawns;
@@ -420,6 +434,7 @@ void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
     tally->standstill = report->standstill;
     memcpy(tally->met, report->counts.met, sizeof(tally->met));
     tally->wire = report->wire;
+    tally->links = report->links;
     count_faults(tally, report, plan);
     count_votes(watch);
     for (uint32_t rank = 0; rank < watch->rank_count; rank++) {

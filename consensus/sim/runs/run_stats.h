@@ -39,8 +39,10 @@ struct tally {
     uint64_t views, deaths, removed, joined, departed, quorums_lost;
     struct sim_standstill standstill; /* the nearest to its bound */
     struct sim_wire wire;             /* of the run in which a rank sent and got most */
-    uint64_t fired[PLAN_FAULT_END];   /* by kind */
-    uint64_t struck[PLAN_FAULT_END];  /* runs in which one of the kind fired */
+    struct sim_links links; /* sums of all runs; the busiest are of the one in which a
+                               link carried most */
+    uint64_t fired[PLAN_FAULT_END];  /* by kind */
+    uint64_t struck[PLAN_FAULT_END]; /* runs in which one of the kind fired */
     uint64_t spawns, tasks_run;
     uint64_t votes[EVIDENCE_END], needless[EVIDENCE_END];
     uint64_t voted;                                /* tasks with a vote */

@@ -182,6 +182,38 @@ static void print_wire(const struct tally *tally, FILE *to)
     fputc('\n', to);
 }
 
+/* With hosts: what went between them, and of each the rank that sent most. */
+static void print_links(const struct tally *tally, FILE *to)
+{
+    const struct sim_links *links = &tally->links;
+    if (links->hosts == 0) {
+        return;
+    }
+    fprintf(to, "  links        %" PRIu64 " frames, ", links->frames);
+    print_bytes((double)links->bytes, to);
+    fprintf(to, " between hosts, %" PRIu64 " of them relayed; %" PRIu64 ", ",
+            links->relayed, links->local_frames);
+    print_bytes((double)links->local_bytes, to);
+    fprintf(to, " within; %" PRIu64 " lost\n", links->lost);
+    if (links->busiest_bytes > 0) {
+        fprintf(to, "  busiest link host %" PRIu32 " to host %" PRIu32 ", ",
+                links->busiest_from, links->busiest_to);
+        print_bytes((double)links->busiest_bytes, to);
+        fputc('\n', to);
+    }
+    for (uint32_t host = 0; host < links->hosts && host < SIM_HOSTS_TOLD; host++) {
+        const struct sim_busiest *most = &links->busiest[host];
+        if (most->frames > 0) {
+            fprintf(to,
+                    "  %-12s host %" PRIu32 ": rank %" PRIu32 " sends %" PRIu64
+                    " frames, ",
+                    host == 0 ? "busiest of" : "", host, most->rank, most->frames);
+            print_bytes((double)most->bytes, to);
+            fputc('\n', to);
+        }
+    }
+}
+
 static void print_messages(const struct tally *tally, FILE *to)
 {
     uint64_t messages = tally_total(tally->messages, MESSAGE_TYPE_END);
@@ -223,5 +255,6 @@ void tally_print(const struct tally *tally, FILE *to)
     print_wait_errors(tally, to);
     print_standstill(tally, to);
     print_wire(tally, to);
+    print_links(tally, to);
     print_messages(tally, to);
 }

@@ -208,10 +208,38 @@ static bool shrink_number(struct bench *bench, uint32_t *of_best, uint32_t *of_d
     return smaller;
 }
 
+/* With hosts ranks go from the end; then hosts that are empty, or have fewer each. */
+static bool shrink_hosts(struct bench *bench)
+{
+    struct layout *best = &bench->trial->layout;
+    bool smaller = false;
+    for (int step = 0; step < 3 && best->hosts > 0; step++) {
+        do {
+            begin(bench);
+            struct layout *draft = &bench->draft.layout;
+            if ((step == 0 ? draft->hosts : draft->host_ranks) < 2 && step < 2) {
+                break;
+            }
+            draft->hosts -= step == 0;
+            draft->host_ranks -= step == 1;
+            if (step == 2 && draft->route[0] == '\0') {
+                break;
+            }
+            if (step == 2) {
+                draft->route[0] = '\0';
+            } else {
+                bench->draft.ranks = draft->hosts * draft->host_ranks;
+            }
+        } while (attempt(bench) && (smaller = true));
+    }
+    return smaller;
+}
+
 static bool shrink_sizes(struct bench *bench)
 {
     struct trial *best = bench->trial, *draft = &bench->draft;
     bool smaller = shrink_number(bench, &best->newcomers, &draft->newcomers, 0);
+    smaller |= shrink_hosts(bench);
     smaller |= shrink_number(bench, &best->ranks, &draft->ranks, 1);
     if (best->workload.kind != WORKLOAD_SCRIPT) {
         smaller |= shrink_number(bench, &best->tasks, &draft->tasks, 1);

@@ -2,6 +2,7 @@
 #include "consensus/sim/runs/swarm.h"
 #include "consensus/sim/checks/chaos_checker.h"
 #include "consensus/sim/checks/checker.h"
+#include "consensus/sim/runs/layout.h"
 #include "consensus/sim/runs/transcript.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -78,11 +79,25 @@ static void set_limits(const struct swarm_job *job, uint64_t seed,
     }
 }
 
+/* The hosts of the ranks that are there from the start; true if there are any, and then
+ * the caller releases them. */
+static bool draw_hosts(const struct swarm_job *job, uint64_t seed,
+                       struct sim_weather *weather, struct sim_cluster *cluster)
+{
+    struct layout layout;
+    if (job->hosts) {
+        layout_draw(seed, job->ranks - job->newcomers, &layout);
+        layout_cluster(&layout, weather, cluster);
+    }
+    return job->hosts;
+}
+
 static void draw_storm(const struct swarm_job *job, uint64_t seed,
-                       struct sim_weather *weather, struct plan *plan,
-                       struct storm *storm)
+                       const struct sim_cluster *cluster, struct sim_weather *weather,
+                       struct plan *plan, struct storm *storm)
 {
     const struct storm_request request = {.ranks = job->ranks,
+                                          .cluster = job->hosts ? cluster : NULL,
                                           .newcomers = job->newcomers,
                                           .calm = job->calm,
                                           .given = job->plan,
@@ -91,33 +106,47 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .leaves =
                                               job->leaves && job->mode != CORE_STRICT,
                                           .poison = job->poison};
+    storm_draw(seed, &request, weather, plan, storm);
+    if (job->hosts) {
+        plan_place(plan, storm->hosts, job->ranks);
+    }
+}
+
+static void draw_weather(const struct swarm_job *job, uint64_t seed,
+                         struct sim_weather *weather)
+{
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
     weather->mode = job->mode;
     set_limits(job, seed, weather);
-    storm_draw(seed, &request, weather, plan, storm);
 }
 
 void swarm_plan(const struct swarm_job *job, uint64_t seed, struct plan *out)
 {
     struct sim_weather weather;
+    struct sim_cluster cluster;
     struct storm storm;
-    draw_storm(job, seed, &weather, out, &storm);
+    draw_weather(job, seed, &weather);
+    const bool clustered = draw_hosts(job, seed, &weather, &cluster);
+    draw_storm(job, seed, &cluster, &weather, out, &storm);
+    plan_place(out, NULL, 0);
     storm_release(&storm);
+    if (clustered) {
+        layout_release(&cluster);
+    }
 }
 
 bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
                struct sim_report *report)
 {
     struct sim_weather weather;
-    sim_weather_draw(seed, job->ranks, &weather);
-    weather.direct_max = job->direct_max;
-    weather.mode = job->mode;
-    set_limits(job, seed, &weather);
+    struct sim_cluster cluster;
     struct storm storm = {0};
     struct plan plan;
+    draw_weather(job, seed, &weather);
+    const bool clustered = draw_hosts(job, seed, &weather, &cluster);
     if (job->storm) {
-        draw_storm(job, seed, &weather, &plan, &storm);
+        draw_storm(job, seed, &cluster, &weather, &plan, &storm);
     }
     struct program *program = make_program(job, seed);
     if (program == NULL) {
@@ -129,6 +158,7 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
                                   .seed = seed,
                                   .canary = job->canary,
                                   .starves = job->starves,
+                                  .cluster = clustered ? &cluster : NULL,
                                   .watchers = watchers,
                                   .notes = job->witness != NULL || story != NULL};
     if (job->witness != NULL) {
@@ -154,6 +184,9 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
                     : checker_run(&options, report) &&
                           (!is_calm(job, program) || check_calm(program, report));
     storm_release(&storm);
+    if (clustered) {
+        layout_release(&cluster);
+    }
     narrator_free(narrator);
     program_free(program);
     return good;
@@ -204,6 +237,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->solo) {
         fprintf(to, " --solo");
+    }
+    if (job->hosts) {
+        fprintf(to, " --hosts");
     }
     if (job->leaves) {
         fprintf(to, " --leaves");

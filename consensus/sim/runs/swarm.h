@@ -29,6 +29,7 @@ struct swarm_job {
     bool aims;               /* the storm is aimed at ballots (chaos_aim.c) */
     bool solo;               /* it is a split, under MOOT_SPLIT=solo: nothing of what is
                                 promised otherwise holds, but that every wait ends */
+    bool hosts;              /* ranks are on hosts, with routes between (layout.h) */
     bool leaves;             /* some seeds have ranks leave in good order */
     bool starves;            /* sim_options.starves */
     bool poison;             /* some tasks kill who runs them */

@@ -429,6 +429,14 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
     case SIGHT_FAULT:
         say_fault(narrator, sim, sight);
         break;
+    case SIGHT_LOST:
+        say(narrator, sight, "says something to rank %" PRIu32 ", and %s", sight->peer,
+            sight->code != 0 ? "a relay that stands still has it"
+                             : "no way leads there");
+        break;
+    case SIGHT_TOLD:
+        say(narrator, sight, "is told that rank %" PRIu32 " is dead", sight->peer);
+        break;
     case SIGHT_MEET:
         say(narrator, sight, "comes to meeting %" PRIu64, sight->meeting);
         break;

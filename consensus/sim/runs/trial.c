@@ -304,7 +304,8 @@ static void set_steady(struct sim_weather *out)
                                 .gossip_period_ns = MICROSECONDS(2000),
                                 .vote_timeout_ns = CORE_NEVER,
                                 .voters = 3,
-                                .crashes = SIM_CRASHES};
+                                .crashes = SIM_CRASHES,
+                                .tree_fanout = CORE_TREE_FANOUT};
 }
 
 static uint32_t rank_count(const struct trial *trial)
@@ -340,20 +341,27 @@ static enum core_mode mode_of(const struct trial *trial, uint64_t seed)
                : CORE_REPAIR;
 }
 
-/* Weather, storm and plan; true if there is a storm, which the caller then releases. */
-static bool set_scene(const struct trial *trial, uint64_t seed,
-                      struct sim_weather *weather, struct storm *storm,
-                      struct plan *plan)
+/* The surroundings of a program.  `cluster` is one if the trial has hosts. */
+struct surroundings {
+    struct sim_weather weather;
+    bool stormy, clustered;
+    struct storm storm;
+    struct sim_cluster cluster;
+};
+
+static void release_surroundings(struct surroundings *around)
 {
-    const struct storm_request request = {
-        .ranks = rank_count(trial),
-        .newcomers = trial->newcomers,
-        .leaves = trial->leave_count == 0 && mode_of(trial, seed) != CORE_STRICT,
-        .poison = has_poison(trial, seed),
-        .given = trial->faults == TRIAL_PLAN || trial->faults == TRIAL_STORM
-                     ? trial->plan
-                     : NULL};
-    *plan = (struct plan){.rule_count = 0};
+    if (around->stormy) {
+        storm_release(&around->storm);
+    }
+    if (around->clustered) {
+        layout_release(&around->cluster);
+    }
+}
+
+static void set_weather(const struct trial *trial, uint64_t seed,
+                        struct sim_weather *weather)
+{
     if (trial->steady) {
         set_steady(weather);
     } else {
@@ -366,21 +374,48 @@ static bool set_scene(const struct trial *trial, uint64_t seed,
     }
     apply_settings(trial, weather);
     weather->mode = mode_of(trial, seed);
-    if (trial->faults == TRIAL_NONE) {
-        return false;
+}
+
+/* The caller releases it.  The plan is placed among its hosts. */
+static void set_surroundings(const struct trial *trial, uint64_t seed,
+                             struct surroundings *around, struct plan *plan)
+{
+    struct sim_weather *weather = &around->weather;
+    *around = (struct surroundings){.stormy = trial->faults != TRIAL_NONE,
+                                    .clustered = layout_is_there(&trial->layout)};
+    *plan = (struct plan){.rule_count = 0};
+    set_weather(trial, seed, weather);
+    if (around->clustered) {
+        struct layout layout;
+        layout_settle(&trial->layout, seed, trial->ranks, &layout);
+        layout_cluster(&layout, weather, &around->cluster);
+    }
+    const struct storm_request request = {
+        .ranks = rank_count(trial),
+        .newcomers = trial->newcomers,
+        .leaves = trial->leave_count == 0 && mode_of(trial, seed) != CORE_STRICT,
+        .poison = has_poison(trial, seed),
+        .cluster = around->clustered ? &around->cluster : NULL,
+        .given = trial->faults == TRIAL_PLAN || trial->faults == TRIAL_STORM
+                     ? trial->plan
+                     : NULL};
+    if (!around->stormy) {
+        return;
     }
     if (trial->faults == TRIAL_PLAN) {
         *plan = *trial->plan;
-        storm_default(&request, weather, storm);
+        storm_default(&request, weather, &around->storm);
     } else {
-        storm_draw(seed, &request, weather, plan, storm);
+        storm_draw(seed, &request, weather, plan, &around->storm);
     }
     apply_settings(trial, weather);
     fit_settings(trial, weather);
     for (uint32_t i = 0; i < trial->leave_count; i++) {
-        storm->leave_ns[trial->leaves[i].rank] = trial->leaves[i].time_ns;
+        around->storm.leave_ns[trial->leaves[i].rank] = trial->leaves[i].time_ns;
     }
-    return true;
+    if (around->clustered) {
+        plan_place(plan, around->storm.hosts, rank_count(trial));
+    }
 }
 
 uint32_t trial_task_count(const struct trial *trial, uint64_t seed)
@@ -388,15 +423,20 @@ uint32_t trial_task_count(const struct trial *trial, uint64_t seed)
     return workload_task_count(seed, trial->tasks);
 }
 
+void trial_settle_layout(struct trial *trial, uint64_t seed)
+{
+    const struct layout given = trial->layout;
+    layout_settle(&given, seed, trial->ranks, &trial->layout);
+}
+
 void trial_draw_plan(const struct trial *trial, uint64_t seed, struct plan *out)
 {
-    struct sim_weather weather;
-    struct storm storm;
+    struct surroundings around;
     struct trial drawn = *trial;
     drawn.faults = TRIAL_DRAWN;
-    if (set_scene(&drawn, seed, &weather, &storm, out)) {
-        storm_release(&storm);
-    }
+    set_surroundings(&drawn, seed, &around, out);
+    plan_place(out, NULL, 0);
+    release_surroundings(&around);
 }
 
 /* --- The program ----------------------------------------------------------------- */
@@ -458,9 +498,81 @@ static bool check_detection(const struct trial *trial, struct script_error *erro
     return true;
 }
 
+static uint64_t setting_of(const struct trial *trial, enum trial_setting setting)
+{
+    return trial->set[setting] ? trial->settings[setting] : 0;
+}
+
+/* Heartbeats that fill the wire make ranks take each other for dead, and so does a
+ * suspicion that comes before they can have passed it. */
+static bool check_bandwidth(const struct trial *trial, struct script_error *error)
+{
+    const struct sim_weather weather = {
+        .bandwidth = setting_of(trial, TRIAL_BANDWIDTH),
+        .link_bandwidth = setting_of(trial, TRIAL_LINK_BANDWIDTH),
+        .sharers = trial->layout.hosts > 0 ? layout_sharers(&trial->layout) : 0};
+    const uint64_t least[TRIAL_SETTING_END] = {
+        [TRIAL_HEARTBEAT] = sim_bandwidth_heartbeat_ns(&weather, rank_count(trial)) / 2,
+        [TRIAL_SUSPECT] = sim_bandwidth_wait_ns(&weather, rank_count(trial))};
+    for (int i = 0; i < TRIAL_SETTING_END && trial->faults != TRIAL_NONE; i++) {
+        char value[32], bound[32];
+        if (!trial->set[i] || trial->settings[i] >= least[i]) {
+            continue;
+        }
+        trial_setting_format((enum trial_setting)i, trial->settings[i], value,
+                             sizeof(value));
+        (void)snprintf(bound, sizeof(bound), "%" PRIu64 "us", least[i] / 1000 + 1);
+        return refuse(
+            error,
+            "--%s %s: the heartbeats of %u ranks and what else they say do not "
+            "pass so small a bandwidth in that time; at least %s",
+            settings[i].name, value, (unsigned)rank_count(trial), bound);
+    }
+    return true;
+}
+
+/* The ranks fill the hosts, and those that the plan names are there. */
+static bool check_places(const struct trial *trial, struct script_error *error)
+{
+    const struct layout *layout = &trial->layout;
+    const uint32_t ranks = rank_count(trial);
+    struct plan_error wrong;
+    if (layout_is_there(layout) && !layout_check(layout, trial->ranks, &wrong)) {
+        return refuse(error, "%s", wrong.wrong);
+    }
+    if (trial->plan == NULL) {
+        return true;
+    }
+    struct plan *plan = malloc(sizeof(*plan));
+    uint32_t *hosts = calloc(ranks, sizeof(*hosts));
+    if (plan == NULL || hosts == NULL) {
+        abort();
+    }
+    *plan = *trial->plan;
+    if (layout->hosts > 0) {
+        const struct sim_cluster cluster = {.hosts = layout->hosts,
+                                            .host_ranks = layout->host_ranks};
+        for (uint32_t part = 0; part < ranks; part++) {
+            hosts[part] = sim_cluster_host(&cluster, part);
+        }
+        plan_place(plan, hosts, ranks);
+    }
+    bool good = plan_check_ranks(plan, ranks, &wrong) == MOOT_OK;
+    if (!good && plan_names_hosts(plan) && layout->hosts == 0) {
+        (void)refuse(error, "the plan names hosts: say which there are, --hosts 4x2");
+    } else if (!good) {
+        (void)refuse(error, "the plan does not fit %u ranks: %s", (unsigned)ranks,
+                     wrong.wrong);
+    }
+    free(hosts);
+    free(plan);
+    return good;
+}
+
 bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *error)
 {
-    if (!check_detection(trial, error)) {
+    if (!check_detection(trial, error) || !check_places(trial, error) ||
+        !check_bandwidth(trial, error)) {
         return false;
     }
     uint64_t mode = trial->set[TRIAL_DIVERGENCE] ? trial->settings[TRIAL_DIVERGENCE]
@@ -472,12 +584,6 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
     if (mode == CORE_STRICT && trial->leave_count > 0) {
         return refuse(error, "--divergence %s lets no rank leave: not with --leave",
                       mode_names[mode]);
-    }
-    struct plan_error plan_error;
-    if (trial->plan != NULL &&
-        plan_check_ranks(trial->plan, rank_count(trial), &plan_error) != MOOT_OK) {
-        return refuse(error, "the plan does not fit %u ranks: %s",
-                      (unsigned)rank_count(trial), plan_error.wrong);
     }
     const bool always = trial->workload.kind != WORKLOAD_RANDOM; /* then, not drawn */
     if (always && has_poison(trial, seed) && trial->faults == TRIAL_NONE) {
@@ -515,8 +621,7 @@ bool trial_run(const struct trial *trial, uint64_t seed, FILE *story,
                struct tally *tally, struct trial_result *out)
 {
     struct script_error error;
-    struct sim_weather weather;
-    struct storm storm;
+    struct surroundings around;
     struct sim_watcher watchers[2];
     struct program *program = make_program(trial, seed, &error);
     if (program == NULL) {
@@ -524,14 +629,16 @@ bool trial_run(const struct trial *trial, uint64_t seed, FILE *story,
     }
     memset(out, 0, sizeof(*out));
     out->task_count = program->task_count;
-    bool stormy = set_scene(trial, seed, &weather, &storm, &out->plan);
+    set_surroundings(trial, seed, &around, &out->plan);
+    const bool stormy = around.stormy;
     /* A chair that may yield because time has passed may do so needlessly. */
-    program->agree = program->agree && weather.vote_timeout_ns == CORE_NEVER;
+    program->agree = program->agree && around.weather.vote_timeout_ns == CORE_NEVER;
     struct sim_options options = {.program = program,
                                   .seed = seed,
-                                  .weather = &weather,
+                                  .weather = &around.weather,
                                   .plan = stormy ? &out->plan : NULL,
-                                  .storm = stormy ? &storm : NULL,
+                                  .storm = stormy ? &around.storm : NULL,
+                                  .cluster = around.clustered ? &around.cluster : NULL,
                                   .canary = trial->canary,
                                   .notes = true,
                                   .watchers = watchers};
@@ -549,8 +656,7 @@ bool trial_run(const struct trial *trial, uint64_t seed, FILE *story,
     out->unfired = good ? find_unfired(trial, &out->plan, &out->report) : 0;
     narrator_free(narrator);
     program_free(program);
-    if (stormy) {
-        storm_release(&storm);
-    }
+    plan_place(&out->plan, NULL, 0);
+    release_surroundings(&around);
     return good;
 }

@@ -10,6 +10,7 @@
 
 #include "consensus/sim/engine/storm.h"
 #include "consensus/sim/programs/workload.h"
+#include "consensus/sim/runs/layout.h"
 #include "consensus/sim/runs/run_stats.h"
 
 enum trial_faults {
@@ -27,6 +28,8 @@ enum trial_faults {
 #define TRIAL_SETTINGS(X)                                                              \
     X(LATENCY, "latency", latency_ns, 0, 0, 0, "what every message takes")             \
     X(JITTER, "jitter", jitter_ns, 0, 0, 0, "what it takes beyond that, at most")      \
+    X(LOCAL_LATENCY, "local-latency", local_ns, 0, 0, 0,                               \
+      "what it takes within a host, where there are hosts")                            \
     X(POLL, "poll", poll_ns, 0, 0, 0, "until an arrival is handled, at most")          \
     X(GAPS, "gaps", gap_per_mille, 1, 0, 0,                                            \
       "of a thousand turns of a rank, so many leave it deaf for a while")              \
@@ -34,7 +37,7 @@ enum trial_faults {
     X(BANDWIDTH, "bandwidth", bandwidth, 2, 1, 0,                                      \
       "bytes a second that a rank sends, and gets, at most; none: any number")         \
     X(LINK_BANDWIDTH, "link-bandwidth", link_bandwidth, 2, 1, 0,                       \
-      "likewise of each pair of ranks, each way")                                      \
+      "likewise of each pair of ranks, or of hosts, each way")                         \
     X(STEP, "step", step_ns, 0, 0, 0, "the program's own time between calls, at most") \
     X(WORKERS, "workers", workers, 1, 0, 0,                                            \
       "threads that run tasks beside waiting ones")                                    \
@@ -48,6 +51,7 @@ enum trial_faults {
     X(CRASHES, "crashes", crashes, 1, 0, 0, "MOOT_CRASHES")                            \
     X(DIRECT_MAX, "direct-max", direct_max, 1, 0, 0,                                   \
       "ranks up to which everyone tells everyone; 0: 64")                              \
+    X(TREE_FANOUT, "tree-fanout", tree_fanout, 1, 0, 0, "MOOT_TREE_FANOUT")            \
     X(HEARTBEAT, "heartbeat", heartbeat_ns, 0, 0, 0, "MOOT_HEARTBEAT")                 \
     X(SUSPECT, "suspect", suspect_ns, 0, 0, CORE_ADAPT_SUSPECT, "MOOT_SUSPECT")        \
     X(LEASE, "lease", lease_ns, 0, 0, 0, "MOOT_LEASE")                                 \
@@ -69,9 +73,10 @@ enum { TRIAL_LEAVES_MAX = 16 };
 
 struct trial {
     struct workload workload;
-    uint32_t ranks;     /* of the first view */
-    uint32_t newcomers; /* more, that ask to join; only with faults */
-    uint32_t tasks;     /* 0: drawn, 12 to 60 */
+    uint32_t ranks;       /* of the first view */
+    uint32_t newcomers;   /* more, that ask to join; only with faults */
+    uint32_t tasks;       /* 0: drawn, 12 to 60 */
+    struct layout layout; /* hosts; their ranks are those of the first view */
     enum trial_faults faults;
     const struct plan *plan; /* PLAN, STORM; NULL: drawn */
     struct trial_leave {
@@ -117,6 +122,8 @@ bool trial_run(const struct trial *trial, uint64_t seed, FILE *story,
 
 /* How many tasks the seed draws, where the trial leaves it open. */
 uint32_t trial_task_count(const struct trial *trial, uint64_t seed);
+/* The hosts that the seed draws, if they are drawn, for a replay that does not. */
+void trial_settle_layout(struct trial *trial, uint64_t seed);
 /* The plan that the seed draws; for a replay that does not draw. */
 void trial_draw_plan(const struct trial *trial, uint64_t seed, struct plan *out);
 

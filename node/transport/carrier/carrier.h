@@ -26,8 +26,9 @@
 #include "node/transport/transport.h"
 
 struct transport_carrier_options {
-    const char *word; /* names the table, and its options (tables.h) */
-    bool open;        /* not sealed, whatever the wire */
+    const char *word;  /* names the table, and its options (tables.h) */
+    bool open;         /* not sealed, whatever the wire */
+    const char *route; /* MOOT_ROUTE; rank 0's counts */
 };
 
 /* A transport_open_fn; `arg` is a const struct transport_carrier_options *.  Errors:
@@ -36,5 +37,11 @@ struct transport_carrier_options {
 int transport_carrier_open(void *arg, const void *blob, size_t blob_size,
                            struct transport_group *group, struct transport **out,
                            char *story, size_t story_size);
+
+/* Whether the word of MOOT_ROUTE is a route between these hosts, which have names and
+ * addresses as route_new() takes them.  CONFIG, with a line in story; NO_MEMORY. */
+int transport_route_check(const char *word, const char *const *names,
+                          const char *const *addresses, uint32_t hosts, char *story,
+                          size_t story_size);
 
 #endif

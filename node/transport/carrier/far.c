@@ -3,6 +3,8 @@
  *     sealed:  | number | link_head, piece_head, bytes ... (encrypted) | tag |
  *     open:             | link_head, piece_head, bytes ...             |
  *
+ * and by a route with a route_head before the link's.
+ *
  * A wire that has no room for a datagram gets the same one again: it has its number in
  * the link and in the seal, and on a wire that promises its order it must be the next.
  */
@@ -19,35 +21,59 @@ uint64_t carrier_now_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* The first piece goes there, or the first datagram comes from there. */
-static bool introduce(struct carrier *c, struct carrier_peer *p)
+/* Before the first datagram there is sealed, or one that may be from there is opened.
+ * Never again: under the same keys numbers would begin anew. */
+static void make_keys(struct carrier *c, struct carrier_peer *p)
+{
+    if (!p->keyed) {
+        seal_begin(&p->seal, channel_key(c->channel),
+                   c->exchange.peers[c->exchange.rank].uid,
+                   c->exchange.peers[p->rank].uid);
+        p->keyed = true;
+    }
+}
+
+/* The first datagram goes there, or the first has come from there and is known for the
+ * peer's: whoever just names a peer makes this rank keep nothing. */
+bool far_introduce(struct carrier *c, struct carrier_peer *p)
 {
     const uint64_t uid = c->exchange.peers[p->rank].uid;
     const struct channel_card *card = &c->cards[p->rank];
     if (p->introduced) {
         return true;
     }
-    if (!c->reliable && p->link == NULL) {
-        p->link = link_new(&c->link_options);
-    }
-    if (!c->reliable && p->link == NULL) {
-        exchange_fail(&c->exchange, MOOT_ERR_NO_MEMORY, "out of memory for a link");
-        return false;
-    }
     if (c->table->introduce(c->wire, uid, card->bytes, card->size) != MOOT_OK) {
         exchange_fail(&c->exchange, MOOT_ERR_TRANSPORT, c->table->story(c->wire));
         return false;
     }
-    seal_begin(&p->seal, channel_key(c->channel),
-               c->exchange.peers[c->exchange.rank].uid, uid);
+    make_keys(c, p);
     p->introduced = true;
     return true;
+}
+
+/* The first piece goes there, or comes from there, by whatever way. */
+bool far_meet(struct carrier *c, struct carrier_peer *p)
+{
+    if (p->met) {
+        return true;
+    }
+    if (c->linked && (p->link = link_new(&c->link_options)) == NULL) {
+        exchange_fail(&c->exchange, MOOT_ERR_NO_MEMORY, "out of memory for a link");
+        return false;
+    }
+    p->met = true;
+    return true;
+}
+
+static struct carrier_peer *find_way(struct carrier *c, struct carrier_peer *p)
+{
+    return c->hops != NULL ? hops_way(c, c->exchange.rank, p) : p;
 }
 
 /* --- Sending ---------------------------------------------------------------------- */
 
 /* Gives the wire the datagram in `bytes`; keeps a copy if there is no room for it. */
-static bool hand_over(struct carrier *c, struct carrier_peer *p,
+static void hand_over(struct carrier *c, struct carrier_peer *p,
                       const unsigned char *bytes, size_t size)
 {
     const int code =
@@ -57,29 +83,29 @@ static bool hand_over(struct carrier *c, struct carrier_peer *p,
         if (p->held == NULL) {
             exchange_fail(&c->exchange, MOOT_ERR_NO_MEMORY,
                           "out of memory for a datagram");
-            return false;
+            return;
         }
         p->held->size = size;
         memcpy(p->held->bytes, bytes, size);
+        pieces_wake(c, p);
     } else if (code < 0) {
         exchange_fail(&c->exchange, MOOT_ERR_TRANSPORT, c->table->story(c->wire));
     }
-    return code == MOOT_OK;
 }
 
-/* Writes the datagram: what `opened` holds, sealed. */
-static bool emit(struct carrier *c, struct carrier_peer *p, const unsigned char *plain,
-                 size_t size)
+void far_emit(struct carrier *c, struct carrier_peer *hop, const unsigned char *plain,
+              size_t size)
 {
     if (!c->sealed) {
-        return hand_over(c, p, plain, size);
+        hand_over(c, hop, plain, size);
+        return;
     }
-    seal_close(&p->seal, plain, size, c->scratch);
-    return hand_over(c, p, c->scratch, size + SEAL_BYTES);
+    seal_close(&hop->seal, plain, size, c->scratch);
+    hand_over(c, hop, c->scratch, size + SEAL_BYTES);
 }
 
-/* False: the wire has no room, and nothing may go before what is held. */
-static bool give_held(struct carrier *c, struct carrier_peer *p)
+/* Nothing may go before what is held. */
+bool far_give_held(struct carrier *c, struct carrier_peer *p)
 {
     if (p->held == NULL) {
         return true;
@@ -99,24 +125,26 @@ static bool give_held(struct carrier *c, struct carrier_peer *p)
 
 bool far_has_room(struct carrier *c, struct carrier_peer *p)
 {
-    return introduce(c, p) && give_held(c, p) &&
+    struct carrier_peer *hop = find_way(c, p);
+    return far_meet(c, p) && far_introduce(c, hop) && far_give_held(c, hop) &&
            (p->link == NULL || link_backlog(p->link) < LINK_WINDOW);
 }
 
-/* A piece as it stands in a datagram, with room for the link's words. */
-static struct bundle *packet_make(const struct piece_head *head, const void *bytes)
+/* A piece as it stands in a datagram, with room for the words of the route and of the
+ * link. */
+static struct bundle *packet_make(struct carrier *c, const struct piece_head *head,
+                                  const void *bytes)
 {
-    const size_t size = sizeof(struct link_head) + sizeof(*head) + head->size;
-    struct bundle *packet = malloc(sizeof(*packet) + size);
+    const size_t before = c->way_bytes + sizeof(struct link_head);
+    const size_t size = before + sizeof(*head) + head->size;
+    struct bundle *packet = bundle_take(c, size);
     if (packet == NULL) {
         return NULL;
     }
-    packet->size = size;
-    memset(packet->bytes, 0, sizeof(struct link_head));
-    memcpy(packet->bytes + sizeof(struct link_head), head, sizeof(*head));
+    memset(packet->bytes, 0, before);
+    memcpy(packet->bytes + before, head, sizeof(*head));
     if (head->size > 0) {
-        memcpy(packet->bytes + sizeof(struct link_head) + sizeof(*head), bytes,
-               head->size);
+        memcpy(packet->bytes + before + sizeof(*head), bytes, head->size);
     }
     return packet;
 }
@@ -127,40 +155,58 @@ bool far_send(struct carrier *c, struct carrier_peer *p, const struct piece_head
     if (!far_has_room(c, p) || c->exchange.failed) {
         return false;
     }
-    struct bundle *packet = packet_make(head, bytes);
+    struct bundle *packet = packet_make(c, head, bytes);
     if (packet == NULL || (p->link != NULL && link_send(p->link, packet) == 0)) {
-        free(packet);
+        bundle_give(c, packet);
         exchange_fail(&c->exchange, MOOT_ERR_NO_MEMORY, "out of memory for a piece");
         return false;
     }
     if (p->link == NULL) {
-        (void)emit(c, p, packet->bytes, packet->size); /* it went, or it is held */
-        free(packet);
+        far_emit(c, p, packet->bytes, packet->size); /* it went, or it is held */
+        bundle_give(c, packet);
     } else {
         (void)far_drive(c, p);
     }
     return !c->exchange.failed;
 }
 
-bool far_drive(struct carrier *c, struct carrier_peer *p)
+/* Sends what the link has, by the way that is the way now; false: something is left. */
+static bool drive_link(struct carrier *c, struct carrier_peer *p)
 {
     struct link_transmission next;
-    unsigned char alone[sizeof(struct link_head)];
-    while (give_held(c, p) && !c->exchange.failed && p->link != NULL &&
+    unsigned char alone[sizeof(struct route_head) + sizeof(struct link_head)];
+    struct carrier_peer *hop = find_way(c, p);
+    while (far_introduce(c, hop) && far_give_held(c, hop) && !c->exchange.failed &&
            link_next(p->link, carrier_now_ns(), &next)) {
         const struct link_head head = {next.sequence, next.ack};
         struct bundle *packet = next.frame;
         unsigned char *bytes = packet != NULL ? packet->bytes : alone;
-        memcpy(bytes, &head, sizeof(head));
-        (void)emit(c, p, bytes, packet != NULL ? packet->size : sizeof(alone));
+        memcpy(bytes + c->way_bytes, &head, sizeof(head));
+        if (c->hops != NULL) {
+            hops_address(c, hop, p, bytes);
+            hops_sent(c, hop, hop != p || packet != NULL);
+        }
+        far_emit(c, hop, bytes,
+                 packet != NULL ? packet->size : c->way_bytes + sizeof(head));
     }
-    return p->held == NULL &&
-           (p->link == NULL || link_deadline_ns(p->link) == LINK_NEVER);
+    return link_deadline_ns(p->link) == LINK_NEVER;
+}
+
+bool far_drive(struct carrier *c, struct carrier_peer *p)
+{
+    bool done = !p->introduced || far_give_held(c, p);
+    done = (c->hops == NULL || hops_drive(c, p)) && done;
+    return (p->link == NULL || drive_link(c, p)) && done && p->held == NULL;
+}
+
+bool far_holds(const struct carrier_peer *p)
+{
+    return p->held != NULL || p->passed != NULL;
 }
 
 bool far_is_flushed(const struct carrier_peer *p)
 {
-    return p->held == NULL && (p->link == NULL || link_backlog(p->link) == 0);
+    return !far_holds(p) && (p->link == NULL || link_backlog(p->link) == 0);
 }
 
 /* --- Receiving -------------------------------------------------------------------- */
@@ -171,11 +217,10 @@ static void take_by_link(struct carrier *c, struct carrier_peer *p,
 {
     struct bundle *packet = NULL;
     if (head->sequence != 0) {
-        packet = malloc(sizeof(*packet) + size);
+        packet = bundle_take(c, size);
         if (packet == NULL) {
             return; /* it comes again */
         }
-        packet->size = size;
         memcpy(packet->bytes, bytes, size);
     }
     link_receive(p->link, carrier_now_ns(), head->sequence, head->ack, packet);
@@ -183,7 +228,7 @@ static void take_by_link(struct carrier *c, struct carrier_peer *p,
         if (!c->exchange.failed) {
             pieces_take(c, p, packet->bytes, packet->size);
         }
-        free(packet);
+        bundle_give(c, packet);
     }
     pieces_wake(c, p); /* to acknowledge it */
 }
@@ -194,7 +239,7 @@ static void take(struct carrier *c, struct carrier_peer *p, const unsigned char 
 {
     struct link_head head;
     if (size < sizeof(head)) {
-        c->forged++;
+        c->exchange.stats.forged++;
         return;
     }
     memcpy(&head, bytes, sizeof(head));
@@ -207,29 +252,63 @@ static void take(struct carrier *c, struct carrier_peer *p, const unsigned char 
     }
 }
 
+/* True: the datagram is the peer's, and new; *bytes are what it was sealed from. */
+static bool unseal(struct carrier *c, struct carrier_peer *p,
+                   const unsigned char **bytes, size_t *size)
+{
+    if (!c->sealed) {
+        return true;
+    }
+    make_keys(c, p);
+    const enum seal_found found =
+        seal_open(&p->seal, *bytes, *size, c->reliable, c->opened);
+    c->exchange.stats.forged += found == SEAL_FORGED;
+    c->exchange.stats.repeated += found == SEAL_REPEATED;
+    *bytes = c->opened;
+    *size -= found == SEAL_OPENED ? SEAL_BYTES : 0;
+    return found == SEAL_OPENED;
+}
+
+/* A datagram of this hop's, opened; `fresh`: it is none that came before. */
+static void take_hop(struct carrier *c, struct carrier_peer *hop,
+                     const unsigned char *bytes, size_t size, bool fresh)
+{
+    struct carrier_peer *from = hop;
+    if (c->hops != NULL) {
+        from = hops_take(c, hop, bytes, size, fresh);
+        bytes += c->way_bytes;
+        size -= c->way_bytes;
+    }
+    if (from != NULL && far_meet(c, from)) {
+        take(c, from, bytes, size);
+    }
+}
+
 static void far_frame(void *context, uint64_t from_uid, const void *bytes, size_t size)
 {
     struct carrier *c = context;
+    const unsigned char *plain = bytes;
     const uint32_t rank = exchange_rank_of(&c->exchange, from_uid);
     if (rank == UINT32_MAX || size > c->table->frame_max) {
-        c->strangers++;
+        c->exchange.stats.strangers += !exchange_has_forgotten(&c->exchange, from_uid);
         return;
     }
     struct carrier_peer *p = &c->peers[rank];
-    if (c->exchange.failed || !introduce(c, p)) {
-        return;
-    }
-    if (!c->sealed) {
-        take(c, p, bytes, size);
-    } else if (seal_open(&p->seal, bytes, size, c->reliable, c->opened)) {
-        take(c, p, c->opened, size - SEAL_BYTES);
-    } else {
-        c->forged++;
+    const uint64_t before = p->seal.opened;
+    if (!c->exchange.failed && unseal(c, p, &plain, &size) && far_introduce(c, p)) {
+        take_hop(c, p, plain, size, !c->sealed || p->seal.opened > before);
     }
 }
 
 /* A suspicion, no more: heartbeats find out. */
-static void far_unreachable(void *context, uint64_t uid) { (void)context, (void)uid; }
+static void far_unreachable(void *context, uint64_t uid)
+{
+    struct carrier *c = context;
+    const uint32_t rank = exchange_rank_of(&c->exchange, uid);
+    if (c->hops != NULL && rank != UINT32_MAX) {
+        hops_suspect(c, &c->peers[rank]);
+    }
+}
 
 void far_poll(struct carrier *c, int frames_max)
 {
@@ -247,9 +326,13 @@ void far_forget(struct carrier *c, struct carrier_peer *p)
     if (p->introduced) {
         c->table->forget(c->wire, c->exchange.peers[p->rank].uid);
     }
+    if (c->hops != NULL) {
+        hops_lose(c, p);
+        hops_drop(p);
+    }
     link_free(p->link);
     free(p->held);
     p->link = NULL;
     p->held = NULL;
-    p->introduced = false;
+    p->introduced = p->met = false;
 }

@@ -114,7 +114,8 @@ static size_t send_part(struct carrier *c, struct carrier_peer *p, enum line whi
                                         which == LINE_FRAMES ? PIECE_FRAME : PIECE_BULK,
                                     .total = first->size,
                                     .size = (uint32_t)size};
-    if (!way_send(c, p, &head, (const char *)first->bytes + line->offset)) {
+    const char *bytes = size > 0 ? (const char *)first->bytes + line->offset : NULL;
+    if (!way_send(c, p, &head, bytes)) {
         return 0;
     }
     line->offset += size;
@@ -142,7 +143,7 @@ static bool drive(struct carrier *c, struct carrier_peer *p)
     }
     const bool waits = p->ready_owed > 0 || p->out[LINE_FRAMES].count > 0 ||
                        (p->out[LINE_BULK].count > 0 && p->ready > 0);
-    return (!p->introduced || far_drive(c, p)) && !waits;
+    return (!(p->introduced || p->met) || far_drive(c, p)) && !waits;
 }
 
 void pieces_drive(struct carrier *c)

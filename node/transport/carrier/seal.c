@@ -1,5 +1,6 @@
 /* seal.c - see seal.h. */
 #include "node/transport/carrier/seal.h"
+#include "hashing/base/byte_order.h"
 
 #include <assert.h>
 #include <sodium.h>
@@ -7,22 +8,6 @@
 
 static_assert(SEAL_KEY_BYTES == crypto_aead_chacha20poly1305_IETF_KEYBYTES, "RFC 8439");
 static_assert(SEAL_TAG_BYTES == crypto_aead_chacha20poly1305_IETF_ABYTES, "RFC 8439");
-
-static void put_word(unsigned char *at, uint64_t word)
-{
-    for (int i = 0; i < 8; i++) {
-        at[i] = (unsigned char)(word >> 8 * i);
-    }
-}
-
-static uint64_t get_word(const unsigned char *at)
-{
-    uint64_t word = 0;
-    for (int i = 8; i-- > 0;) {
-        word = word << 8 | at[i];
-    }
-    return word;
-}
 
 static void derive(unsigned char out[SEAL_KEY_BYTES],
                    const unsigned char job_key[SEAL_KEY_BYTES], uint64_t from,
@@ -41,8 +26,21 @@ void seal_begin(struct seal *seal, const unsigned char job_key[SEAL_KEY_BYTES],
                 uint64_t own_uid, uint64_t peer_uid)
 {
     seal->sent = seal->opened = 0;
+    memset(seal->seen, 0, sizeof(seal->seen));
     derive(seal->ours, job_key, own_uid, peer_uid);
     derive(seal->theirs, job_key, peer_uid, own_uid);
+}
+
+void seal_share(const unsigned char job_key[SEAL_KEY_BYTES],
+                unsigned char secret[SEAL_KEY_BYTES], uint64_t *job)
+{
+    static const char wires[] = "moot wires 1", jobs[] = "moot job 1";
+    unsigned char number[crypto_generichash_BYTES_MIN];
+    crypto_generichash(secret, SEAL_KEY_BYTES, (const unsigned char *)wires,
+                       sizeof(wires), job_key, SEAL_KEY_BYTES);
+    crypto_generichash(number, sizeof(number), (const unsigned char *)jobs,
+                       sizeof(jobs), job_key, SEAL_KEY_BYTES);
+    *job = get_word(number);
 }
 
 /* The number behind four zeros. */
@@ -63,23 +61,47 @@ void seal_close(struct seal *seal, const void *bytes, size_t size, unsigned char
                                               size, NULL, 0, NULL, nonce, seal->ours);
 }
 
-bool seal_open(struct seal *seal, const unsigned char *bytes, size_t size, bool rising,
-               unsigned char *out)
+static uint64_t *seen_word(struct seal *seal, uint64_t number)
+{
+    return &seal->seen[number / 64 % SEAL_WORDS];
+}
+
+static bool was_opened(struct seal *seal, uint64_t number)
+{
+    return number <= seal->opened &&
+           (seal->opened - number >= SEAL_WINDOW ||
+            (*seen_word(seal, number) >> number % 64 & 1) != 0);
+}
+
+static void set_opened(struct seal *seal, uint64_t number)
+{
+    if (number > seal->opened) {
+        const uint64_t words = number / 64 - seal->opened / 64;
+        for (uint64_t i = 0; i < words && i < SEAL_WORDS; i++) {
+            *seen_word(seal, number - 64 * i) = 0;
+        }
+        seal->opened = number;
+    }
+    *seen_word(seal, number) |= UINT64_C(1) << number % 64;
+}
+
+enum seal_found seal_open(struct seal *seal, const unsigned char *bytes, size_t size,
+                          bool rising, unsigned char *out)
 {
     unsigned char nonce[crypto_aead_chacha20poly1305_IETF_NPUBBYTES];
     if (size < SEAL_BYTES) {
-        return false;
+        return SEAL_FORGED;
     }
     const uint64_t number = get_word(bytes);
-    if (rising && number <= seal->opened) {
-        return false;
+    if (rising ? number <= seal->opened : was_opened(seal, number)) {
+        return SEAL_REPEATED;
     }
     make_nonce(nonce, bytes);
     if (crypto_aead_chacha20poly1305_ietf_decrypt(
             out, NULL, NULL, bytes + SEAL_NUMBER_BYTES, size - SEAL_NUMBER_BYTES, NULL,
             0, nonce, seal->theirs) != 0) {
-        return false;
+        return SEAL_FORGED;
     }
-    seal->opened = number > seal->opened ? number : seal->opened;
-    return true;
+    set_opened(seal, number);
+    return SEAL_OPENED;
 }

@@ -213,6 +213,16 @@ static ucs_status_t take_message(void *context, const void *header,
     return UCS_OK;
 }
 
+static void flush_quiet(moot_wire *wire)
+{
+    const uint64_t now_ns = ucx_now_ns();
+    if (wire->quiet_ns == 0) {
+        wire->quiet_ns = now_ns;
+    } else if (now_ns - wire->quiet_ns >= UCX_QUIET_NS) {
+        ucx_links_flush(wire);
+    }
+}
+
 static int poll_wire(moot_wire *wire, const moot_transport_receiver *receiver,
                      int frames_max)
 {
@@ -226,8 +236,10 @@ static int poll_wire(moot_wire *wire, const moot_transport_receiver *receiver,
         }
     }
     ucx_links_tend(wire);
-    if (wire->handed == 0) {
-        ucx_links_flush(wire);
+    if (wire->handed > 0) {
+        wire->quiet_ns = 0;
+    } else if (wire->dirty > 0) {
+        flush_quiet(wire);
     }
     wire->receiver = NULL;
     return wire->handed;

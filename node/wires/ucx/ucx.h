@@ -43,6 +43,9 @@ enum {
 };
 #define UCX_RETRY_NS UINT64_C(500000000)
 #define UCX_CLOSE_NS UINT64_C(500000000)
+/* Links are flushed when nothing has come or gone for so long: a flush costs as much as
+ * a frame, and whoever waits for an answer is about to send the next. */
+#define UCX_QUIET_NS UINT64_C(50000)
 
 struct ucx_link {
     ucp_ep_h endpoint;
@@ -85,6 +88,7 @@ struct moot_wire {
     size_t bucket_count, peer_count;
     struct ucx_link *links;
     size_t doomed, dirty; /* of links */
+    uint64_t quiet_ns;    /* since when nothing came or went; 0: it did */
 
     struct ucx_frame *waiting, **waiting_end;
     const moot_transport_receiver *receiver; /* NULL: not in poll() */

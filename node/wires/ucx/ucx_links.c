@@ -129,6 +129,7 @@ int ucx_link_send(struct ucx_link *link, const void *bytes, size_t size)
     if (link->sends >= UCX_LINK_SENDS_MAX || link->bytes + size > UCX_LINK_BYTES_MAX) {
         return MOOT_TRANSPORT_FULL;
     }
+    link->wire->quiet_ns = 0;
     struct ucx_send *out = keep_send(link, bytes, size);
     if (out == NULL) {
         return MOOT_ERR_NO_MEMORY;

@@ -1,9 +1,12 @@
 /* chaos.h - random programs of everything that users have, under faults, on real ranks.
  *
- * A *case* is one word, SEED[:ranks=N][:tasks=N][:only=FEATURE,...][:no-FEATURE]...,
- * and gives a program (recipe.c) and what goes wrong in it (trouble.c).  Features are
- * drawn apart from each other, so a case without one of them is otherwise the same:
- * that is how failures shrink (tests/cli/chaos_case.sh).  The ranks play the program
+ * A *case* is one word,
+ * SEED[:ranks=N][:tasks=N][:struck=R-R][:away=R-R][:only=FEATURE,...][:no-FEATURE]...,
+ * and gives a program (recipe.c) and what goes wrong in it (trouble.c).  Others than
+ * the plan may kill the ranks that are `struck`, as by the end of their host, and keep
+ * those that are `away` from speaking for longer than MOOT_SUSPECT.  Features are drawn
+ * apart from each other, so a case without one of them is otherwise the same: that is
+ * how failures shrink (tests/cli/chaos_case.sh).  The ranks play the program
  * (player.h), and write what they start and how their waits end to a ledger, a file
  * that outlives whoever is killed.  Afterwards each end is judged (judge.c): bytes must
  * be the oracle's, and an error must be one that tests/mpi/hostile/errors.txt allows.
@@ -125,6 +128,8 @@ struct chaos {
     char settings[128];           /* NAME=VALUE of knobs, or "" */
     struct chaos_blow memory, outside, fill;
     uint32_t shm_mib; /* the size of /dev/shm; 0: as it is */
+    uint64_t struck;  /* the ranks that somebody else may kill, */
+    uint64_t away;    /* and keep from speaking */
     uint64_t killed;  /* the ranks that die, if it comes to that */
     uint64_t paused;  /* the ranks that stand still for longer than MOOT_SUSPECT */
     struct recipe tasks_of[CHAOS_TASKS];

@@ -262,6 +262,18 @@ static bool read_only(struct chaos *chaos, const char *at)
     return true;
 }
 
+/* "4-5": these ranks. */
+static bool read_ranks(const char *text, uint64_t *out)
+{
+    char *end;
+    unsigned long first = strtoul(text, &end, 10);
+    unsigned long last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+    for (unsigned long rank = first; rank <= last && last < CHAOS_RANKS_MAX; rank++) {
+        *out |= UINT64_C(1) << rank;
+    }
+    return *end == '\0' && *out != 0;
+}
+
 static bool read_word(struct chaos *chaos, const char *word)
 {
     if (strncmp(word, "ranks=", 6) == 0) {
@@ -272,6 +284,12 @@ static bool read_word(struct chaos *chaos, const char *word)
     }
     if (strncmp(word, "only=", 5) == 0) {
         return read_only(chaos, word + 5);
+    }
+    if (strncmp(word, "struck=", 7) == 0) {
+        return read_ranks(word + 7, &chaos->struck);
+    }
+    if (strncmp(word, "away=", 5) == 0) {
+        return read_ranks(word + 5, &chaos->away);
     }
     uint64_t feature =
         strncmp(word, "no-", 3) == 0 ? find_feature(word + 3, strlen(word + 3)) : 0;
@@ -304,5 +322,7 @@ bool chaos_read(struct chaos *chaos, const char *word)
     }
     chaos_draw_program(chaos);
     chaos_draw_trouble(chaos);
+    chaos->killed |= chaos->struck;
+    chaos->paused |= chaos->away;
     return true;
 }

@@ -69,8 +69,9 @@ void strike_prepare(void)
 
 void strike_begin(const struct chaos *chaos, int rank)
 {
-    if (chaos->outside.rank == rank && hand >= 0) {
-        (void)!write(hand, &chaos->outside, sizeof(chaos->outside));
+    const struct chaos_blow blow = chaos->outside;
+    if (blow.rank == rank && hand >= 0) {
+        (void)!write(hand, &blow, sizeof(blow));
     }
 }
 

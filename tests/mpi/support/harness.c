@@ -1,6 +1,8 @@
 /* harness.c - see harness.h. */
 #include "tests/mpi/support/harness.h"
 
+#include "node/channel/channel.h"
+
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -25,7 +27,8 @@ enum { TOKEN_TAG = 1, COMPLAINTS_MAX = 12, GRACE_S = 3 };
 
 static struct {
     const char *program;
-    MPI_Comm comm;
+    MPI_Comm comm;           /* MPI_COMM_NULL: there is a channel instead */
+    struct channel *channel; /* of a launcher of moot's own; NULL: there is MPI */
     int rank, size;
     char case_name[160], alarm_text[224];
     uint64_t begun_ns;
@@ -98,19 +101,44 @@ static void look_for_leaks(void)
 
 /* --- Opening and closing ---------------------------------------------------------- */
 
-void harness_open(int *argc, char ***argv, const char *program)
+static void open_mpi(int *argc, char ***argv)
 {
     int provided = MPI_THREAD_SINGLE;
     init_mpi(argc, argv, &provided);
-    harness.program = program;
     MPI_Comm_dup(MPI_COMM_WORLD, &harness.comm);
     MPI_Comm_rank(harness.comm, &harness.rank);
     MPI_Comm_size(harness.comm, &harness.size);
     if (provided != MPI_THREAD_MULTIPLE) {
-        (void)fprintf(stderr, "%s: MPI gives no MPI_THREAD_MULTIPLE\n", program);
+        (void)fprintf(stderr, "%s: MPI gives no MPI_THREAD_MULTIPLE\n",
+                      harness.program);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+}
+
+void harness_open(int *argc, char ***argv, const char *program)
+{
+    char story[256] = "";
+    harness.program = program;
+    harness.comm = MPI_COMM_NULL;
+    harness.channel = channel_of_process(story, sizeof(story));
+    if (harness.channel != NULL) {
+        harness.rank = (int)channel_rank(harness.channel);
+        harness.size = (int)channel_size(harness.channel);
+    } else if (story[0] != '\0') {
+        (void)fprintf(stderr, "%s: %s\n", program, story);
+        exit(2);
+    } else {
+        open_mpi(argc, argv);
+    }
     (void)signal(SIGALRM, on_alarm);
+}
+
+void harness_abort(int status)
+{
+    if (harness.channel == NULL) {
+        MPI_Abort(MPI_COMM_WORLD, status);
+    }
+    exit(status);
 }
 
 int harness_close(void)
@@ -125,15 +153,23 @@ int harness_close(void)
         (void)fflush(stdout);
     }
     int status = harness.failed == 0 ? 0 : 1;
-    MPI_Comm_free(&harness.comm);
-    look_for_leaks();
-    MPI_Finalize();
+    if (harness.channel == NULL) {
+        MPI_Comm_free(&harness.comm);
+        look_for_leaks();
+        MPI_Finalize();
+    }
     return status;
 }
 
 int harness_rank(void) { return harness.rank; }
 int harness_size(void) { return harness.size; }
 MPI_Comm harness_comm(void) { return harness.comm; }
+
+int harness_moot_open(const moot_options *options, moot **out)
+{
+    return harness.channel != NULL ? moot_open(options, out)
+                                   : moot_open_comm(options, MPI_COMM_WORLD, out);
+}
 
 /* --- Cases ------------------------------------------------------------------------ */
 
@@ -224,9 +260,35 @@ static void wait_softly(MPI_Request *request)
     }
 }
 
+/* Each rank's words, by the channel, put together. */
+static void gather(uint64_t *words, size_t count, bool largest)
+{
+    struct channel_card *all = NULL;
+    char story[256] = "";
+    if (channel_gather(harness.channel, words, count * sizeof(*words), &all, story,
+                       sizeof(story)) != MOOT_OK) {
+        (void)fprintf(stderr, "%s: rank %d: %s\n", harness.program, harness.rank,
+                      story);
+        exit(2);
+    }
+    for (int rank = 0; rank < harness.size; rank++) {
+        const uint64_t *theirs = all[rank].bytes;
+        for (size_t i = 0; i < count && rank != harness.rank; i++) {
+            uint64_t word;
+            memcpy(&word, &theirs[i], sizeof(word));
+            words[i] = !largest ? words[i] + word : word > words[i] ? word : words[i];
+        }
+    }
+    free(all);
+}
+
 void harness_barrier(void)
 {
     MPI_Request request;
+    if (harness.channel != NULL) {
+        gather(NULL, 0, false);
+        return;
+    }
     MPI_Ibarrier(harness.comm, &request);
     wait_softly(&request);
 }
@@ -234,6 +296,10 @@ void harness_barrier(void)
 static void reduce(uint64_t *words, size_t count, MPI_Op op)
 {
     MPI_Request request;
+    if (harness.channel != NULL) {
+        gather(words, count, op == MPI_MAX);
+        return;
+    }
     MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, MPI_UINT64_T, op, harness.comm,
                    &request);
     wait_softly(&request);
@@ -287,8 +353,7 @@ void *harness_alloc(size_t count, size_t size)
     void *memory = calloc(count > 0 ? count : 1, size);
     if (memory == NULL) {
         (void)fprintf(stderr, "%s: out of memory\n", harness.program);
-        MPI_Abort(MPI_COMM_WORLD, 2);
-        abort();
+        harness_abort(2);
     }
     return memory;
 }

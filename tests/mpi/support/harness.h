@@ -1,4 +1,6 @@
-/* harness.h - what the test programs under mpirun have in common.
+/* harness.h - what the test programs under mpirun have in common, and those of them
+ * that a launcher of moot's own starts: these have no MPI, and the launcher's channel
+ * instead.
  *
  * A program is a list of cases.  All ranks run each case together; a check that does
  * not hold on one rank is told there and fails the case everywhere:
@@ -23,8 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Initialises MPI with MPI_THREAD_MULTIPLE and ends the program if that is not to be
- * had. */
+/* Opens the channel of the launcher; if there is none, initialises MPI with
+ * MPI_THREAD_MULTIPLE.  Ends the program if that is not to be had. */
 void harness_open(int *argc, char ***argv, const char *program);
 /* Prints "program, 4 ranks: N passed, N failed" on rank 0, finalises MPI, and returns
  * the program's exit status: the same on all ranks. */
@@ -32,7 +34,12 @@ int harness_close(void);
 
 int harness_rank(void);
 int harness_size(void);
-MPI_Comm harness_comm(void); /* the harness's own; cases may send on it with tags > 0 */
+/* The harness's own; cases may send on it with tags > 0.  MPI_COMM_NULL without MPI:
+ * then there are no tokens, either. */
+MPI_Comm harness_comm(void);
+/* A moot of all ranks. */
+int harness_moot_open(const moot_options *options, moot **out);
+_Noreturn void harness_abort(int status); /* ends the job */
 
 /* Collective. */
 void harness_case_begin(const char *name, unsigned deadline_s);

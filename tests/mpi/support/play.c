@@ -399,7 +399,7 @@ static void play_lanes(struct play *play)
     play->lanes_ready = &ready;
     for (uint32_t i = 0; i < count; i++) {
         if (pthread_create(&lanes[i].thread, NULL, play_lane, &lanes[i]) != 0) {
-            MPI_Abort(MPI_COMM_WORLD, 2);
+            harness_abort(2);
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -451,11 +451,10 @@ static void check_runs(const struct play *play)
 
 static void open_moot(struct play *play, const char *const *knobs)
 {
-    int code =
-        moot_open_comm(&(moot_options){.knobs = knobs}, MPI_COMM_WORLD, &play->m);
+    int code = harness_moot_open(&(moot_options){.knobs = knobs}, &play->m);
     if (code != MOOT_OK) {
-        CHECK(false, "moot_open_comm: %s", moot_last_error(NULL));
-        MPI_Abort(MPI_COMM_WORLD, 1);
+        CHECK(false, "no moot: %s", moot_last_error(NULL));
+        harness_abort(1);
     }
     harness_explain_with(play->m);
     for (uint32_t i = 0; i < PROGRAM_KERNELS; i++) {

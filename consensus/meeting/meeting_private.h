@@ -1,0 +1,27 @@
+/* meeting_private.h - what meeting.c and meeting_tree.c share. */
+#ifndef CONSENSUS_MEETING_MEETING_PRIVATE_H
+#define CONSENSUS_MEETING_MEETING_PRIVATE_H
+
+#include "consensus/meeting/meeting.h"
+
+/* The outcome of a meeting that is over: the last one's is known, of those before
+ * nobody needs it but a newcomer, which runs the program from its beginning. */
+void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number);
+
+/* --- meeting_tree.c: where members are many (M4) -----------------------------------
+ */
+
+bool meeting_goes_by_tree(const struct core *core);
+void meeting_tree_enter_view(struct core *core);
+/* The program has come to a meeting, or is over. */
+void meeting_tree_look(struct core *core);
+/* ARRIVED and CLOSED of a child. */
+void meeting_tree_on_below(struct core *core, uint32_t from,
+                           const struct message *message);
+/* This rank has taken the outcome that came from there, maybe itself. */
+void meeting_tree_pass_on(struct core *core, uint32_t from,
+                          const struct message_meet *meet);
+bool meeting_tree_is_neighbour(const struct core *core, uint32_t rank);
+void meeting_tree_end(struct core *core);
+
+#endif

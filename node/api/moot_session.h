@@ -1,0 +1,99 @@
+/* moot_session.h - sessions: stretches of a program between which its world changes.
+ *
+ * A moot begins with its first session, in which the ranks are those that opened it.
+ * moot_session_next() is where a program lets the world change: all ranks come to it,
+ * those that are to go do so, and those that stay are numbered anew, from 0 on without
+ * gaps.  It is one moot all the while.  Tasks, results and handles stay; a once task
+ * that has run does not run in a later session; what those who left had made is with
+ * those who stayed.
+ *
+ * A *process* keeps its name for good: "a_3" is the fourth that opened the moot, its
+ * rank in the first session was 3.  Ranks of a session stand in the order of their
+ * processes.  What a program gives and is given are ranks of its present session; only
+ * what is written for people (stories, reports, `moot state`) and plans of faults call
+ * a rank by its number in the first session for ever.
+ *
+ * Process sets are named sets of processes, alike on all ranks of a session.  There
+ * are, by index:
+ *
+ *     0  mpi://WORLD    all of the present session
+ *     1  mpi://SELF     this process
+ *     2  moot://all_1   all of the first session; one more, moot://all_N, with each
+ *                       session whose processes are others than those of the one before
+ *
+ * Indices and names never change.  WORLD and SELF are of the session; another set stays
+ * as it was defined, and is invalid once a process of it is gone.
+ */
+#ifndef NODE_API_MOOT_SESSION_H
+#define NODE_API_MOOT_SESSION_H
+
+#include "node/api/moot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- Sessions --------------------------------------------------------------------- */
+
+typedef struct moot_session_options {
+    size_t size;    /* sizeof(moot_session_options), or 0 */
+    uint64_t leave; /* not 0: this rank is in no further session */
+} moot_session_options;
+
+typedef struct moot_session_info {
+    uint64_t number; /* of the session, from 1 */
+    int rank, size;  /* in it; a rank of -1: this rank has left, and this is the session
+                        that it was in last */
+    /* Why it began: "opened"; then "unchanged", where nobody went, or "left", "lost" or
+     * "left and lost", as processes went in good order or died. */
+    const char *why;
+    const char *process; /* this process's name, "a_3" */
+} moot_session_info;
+
+/* Ends this session and begins the next one.  Collective: returns when every rank of
+ * the moot has come to this call, closed, left or died.  Before it returns, the tasks
+ * that any rank owned when it came have run; a task that no rank is known to own, as
+ * nobody has asked for it, may run in a later session.  Runs tasks and serves peers
+ * meanwhile.  All ranks that return have the same processes in the new session; one
+ * that dies from here on belongs to it, and is not present (moot_present).
+ *
+ * With options->leave this rank goes as by moot_leave(): only moot_close() is left to
+ * it.  `options` may be NULL; `out` may be NULL, its strings live until moot_close().
+ *
+ * Errors: INVALID; STATE as moot_barrier(), also where another rank is in another
+ * collective call; with leave UNSUPPORTED as moot_leave(), and nothing was done;
+ * CLOSED; NO_MEMORY; and what ends every wait, such as NO_QUORUM and FENCED. */
+#define moot_session_next(m, options, out)                                             \
+    moot_session_next_sized((m), (options), (out), sizeof(moot_session_info))
+MOOT_API int moot_session_next_sized(moot *m, const moot_session_options *options,
+                                     moot_session_info *out, size_t size);
+
+/* The present session.  Local.  Strings live until moot_close().  After this rank has
+ * left: the one that it was in last, with a rank of -1.  Errors: INVALID, NO_MEMORY. */
+#define moot_session_info_get(m, out)                                                  \
+    moot_session_info_get_sized((m), (out), sizeof(moot_session_info))
+MOOT_API int moot_session_info_get_sized(moot *m, moot_session_info *out, size_t size);
+
+/* --- Process sets ----------------------------------------------------------------- */
+
+typedef struct moot_pset_info {
+    const char *name;
+    bool valid; /* each process of it is present, as far as this rank knows */
+    const char *const *processes; /* .size names, in the order of the processes */
+    const int *ranks; /* .size: theirs in the session with which the set began */
+    size_t size;
+} moot_pset_info;
+
+/* How many sets there are; 0 if m is NULL or there is no memory.  Local. */
+MOOT_API size_t moot_pset_count(moot *m);
+/* A set, by its index.  What is given lives until the next moot_session_next(), or
+ * moot_close().  Local.  Errors: INVALID (no such set), NO_MEMORY. */
+#define moot_pset_info(m, index, out)                                                  \
+    moot_pset_info_sized((m), (index), (out), sizeof(moot_pset_info))
+MOOT_API int moot_pset_info_sized(moot *m, size_t index, moot_pset_info *out,
+                                  size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

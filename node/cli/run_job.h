@@ -1,0 +1,48 @@
+/* run_job.h - a job of `moot run`: what its command line says, and what becomes of it.
+ */
+#ifndef NODE_CLI_RUN_JOB_H
+#define NODE_CLI_RUN_JOB_H
+
+#include "node/cli/run_fleet.h"
+#include "node/config/knobs.h"
+#include "node/launch/launch.h"
+
+enum { SETTINGS_MAX = 32 };
+
+struct job {
+    int ranks;
+    const char *ranks_word;                 /* as it was written */
+    const char *settings[SETTINGS_MAX + 1]; /* "MOOT_NAME=value", NULL-terminated */
+    int setting_count;
+    char **program; /* and its arguments, NULL-terminated */
+    struct knobs knobs;
+    char path[LAUNCH_PATH_BYTES];
+    const char *faults; /* the plan's text; NULL: none was given here */
+    const char *trace;  /* the folder for records; likewise */
+    struct plan *plan;  /* NULL: none */
+    uint32_t *places;   /* by rank: its host, for the plan; NULL: not known */
+    char self[LAUNCH_PATH_BYTES];
+    char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
+    char sheets[KNOB_TEXT_BYTES];    /* where the sheets go, */
+    char traces[KNOB_TEXT_BYTES]; /* and records from other hosts; "": there are none */
+    int hopeless_looks, straggler_looks, hanging_looks, stalled_looks;
+    bool *let_go;   /* by rank: ended here in MPI_Finalize; NULL: none was */
+    size_t culprit; /* because of whom it was ended; OUTCOME_NOBODY: it was not, */
+    bool stalled;   /* and that goes on after a stall that was to end it */
+    size_t told;    /* of ranks below this number that failed after their moot */
+    const char *deaths_word; /* as it was written */
+    enum deaths deaths;
+    const char *transport; /* as it was written; NULL: not */
+    struct run_hosts words;
+    struct fleet *fleet; /* the hosts; NULL: it is no job on several */
+    bool *lost;          /* by rank: with its host; NULL: none was */
+    bool local;          /* the ranks are started from here, without MPI */
+    bool no_progress, verbose, labels, launched;
+    struct run_line *line; /* NULL: the job's output goes its own way */
+};
+
+/* Takes options and settings off the front; the rest is the program.  CLI_USAGE, which
+ * is said, if they make no sense. */
+int run_options_read(int argc, char **argv, struct job *job);
+
+#endif
