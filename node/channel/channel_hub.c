@@ -6,9 +6,10 @@
  * so at once.
  *
  * The hub that is no branch decides that alone.  A branch hands in when all of its own
- * ranks have come, and tells of those that will not; what comes from above it passes
- * on.  That there will be no gatherings any more a branch is told once, and tells all
- * that come.
+ * ranks have come, and tells of those that will not; that one which had come has gone
+ * it tells behind what it hands in, or that one's card would count for nothing.  What
+ * comes from above it passes on.  That there will be no gatherings any more a branch is
+ * told once, and tells all that come.
  *
  * A link that does not read gets what waits for it here: its welcome, one answer, and
  * the deaths, each of which is kept once for all.  One that hands in another card
@@ -64,6 +65,13 @@ static void death_tell(struct channel_hub *hub, uint32_t rank,
             link_tell(hub, &hub->links[i], message, false);
         }
     }
+    hub_message_leave(message);
+}
+
+static void gone_tell(struct channel_hub *hub, uint32_t rank)
+{
+    struct hub_message *message = word_make(CHANNEL_GONE, rank, hub->ranks[rank].why);
+    link_tell(hub, hub->trunk, message, false);
     hub_message_leave(message);
 }
 
@@ -162,6 +170,11 @@ static void gathering_end(struct channel_hub *hub)
     if (hub->trunk) { /* without memory nobody waits for this host */
         link_tell(hub, hub->trunk, message, false);
         hub_message_leave(message);
+        for (uint32_t rank = hub->first; rank < hub->first + hub->count; rank++) {
+            if (hub->ranks[rank].gone) {
+                gone_tell(hub, rank);
+            }
+        }
     } else if (message) {
         all_answer(hub, message);
     } else {
@@ -211,10 +224,9 @@ static void rank_lose(struct channel_hub *hub, uint32_t rank, enum channel_why w
     of->why = why;
     of->went = hub->gone++;
     hub->lost += !of->came;
-    if (hub->trunk) {
-        struct hub_message *message = word_make(CHANNEL_GONE, rank, why);
-        link_tell(hub, hub->trunk, message, false);
-        hub_message_leave(message);
+    const bool held_back = of->came && hub->came < hub->count;
+    if (hub->trunk && !held_back) {
+        gone_tell(hub, rank);
     }
     if (!of->came) {
         gathering_look(hub);
@@ -365,9 +377,6 @@ static bool message_take(struct channel_hub *hub, struct hub_link *link)
     case CHANNEL_DEATH:
         hub->ranks[link->header.rank].why = CHANNEL_ENDED;
         rank_dead(hub, link->header.rank, link);
-        if (link->kind == LINK_BRANCH) {
-            rank_lose(hub, link->header.rank, CHANNEL_ENDED);
-        }
         break;
     default:
         answer_take(hub, link);
