@@ -132,8 +132,9 @@ enum core_event_type {
     CORE_EV_SCOPE_RELEASE, /* likewise, and the program uses none of its tasks any more
                             */
     CORE_EV_MEET,  /* the program has come to its next meeting, for the purpose that is
-                      the event's hash; CORE_OUT_MET says what came of it.  STATE: it
-                      is at one already, or has closed */
+                      the event's hash, with words; CORE_OUT_MET says what came of it.
+                      STATE: it is at one already, or has closed; LIMIT: such words are
+                      too long */
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
     CORE_EV_LEAVE, /* no wait of a lane is open; like CLOSE, but go as soon as nothing
                       is lost by it; UNSUPPORTED in strict mode */
@@ -213,6 +214,10 @@ struct core_event {
         struct {
             int32_t exit_code; /* this rank's own verdict on its run; 0: well */
         } close;
+        struct {
+            const void *words; /* copied */
+            size_t words_size; /* in bytes; 0: none */
+        } meet;
         struct {
             uint32_t rank;
             bool perhaps; /* in this kernel or in another: it is a suspect (T10) */
@@ -340,9 +345,14 @@ struct core_output {
         struct message_diverged diverged;
         struct {
             uint64_t number; /* from 1, counted by each rank */
-            int32_t code;    /* MOOT_OK; STATE: they came for different purposes */
+            int32_t code;    /* MOOT_OK; STATE: they came for different purposes;
+                                LIMIT: their words are too long, together */
             const struct rankset *came; /* alike on all who came; NULL: this rank
                                            joined the moot later */
+            const void *words; /* of all who came, in frames (proto/meet_words.h), in an
+                                  order that is alike, too; what several said is there
+                                  once; NULL: none, or it failed */
+            size_t words_size;
         } met;
         struct {
             uint64_t epoch;

@@ -125,6 +125,10 @@
     X(MEETKEPT, "an outcome that others bring is not passed on")                       \
     X(MEETLATE, "who comes to a meeting that is over is not told so")                  \
     X(MEETMIXED, "nobody looks at what the others came for")                           \
+    X(WORDSLOST, "the words of others who come to a meeting are not passed on")        \
+    X(WORDSTWICE, "words that several say are told as often")                          \
+    X(WORDSKEPT, "words of an arrival in an older view count again")                   \
+    X(WORDSONCE, "an outcome that is told again has no words")                         \
     X(MEETSTAR, "among many the lowest is told of meetings by all")                    \
     X(MEETBELOW, "who has come says so before those below have come")                  \
     X(MEETDOWN, "the outcome of a meeting is not passed down the tree")                \

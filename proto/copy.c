@@ -160,6 +160,7 @@ static void put_of_view(struct copier *copier, struct message *to)
         break;
     case MESSAGE_MEET:
         to->u.meet.came = put_set(copier, to->u.meet.came);
+        to->u.meet.words = put(copier, to->u.meet.words, to->u.meet.words_size, 1);
         break;
     default:
         break; /* borrows nothing */

@@ -10,6 +10,7 @@
 
 #define LIMIT_RETRIES 1000u                /* of a kernel that fails */
 #define LIMIT_MEETINGS (UINT64_C(1) << 62) /* that a rank comes to */
+#define LIMIT_WORDS_BYTES (1u << 16)       /* of all that come to a meeting, together */
 #define LIMIT_RANKS 16384u                 /* members of one moot */
 #define LIMIT_KERNELS 4096u                /* kernels of one context */
 #define LIMIT_KERNEL_NAME_BYTES 128u       /* without the NUL */
@@ -85,6 +86,7 @@ static_assert((LIMIT_PAST_VIEWS + 2u * LIMIT_LOSSES + 4u) * (LIMIT_RANKS / 8u + 
                       LIMIT_NEWCOMERS * 24u + 64u <
                   LIMIT_FRAME_BYTES,
               "a view with its history fits into one frame");
+static_assert(LIMIT_WORDS_BYTES * 4 < LIMIT_FRAME_BYTES, "words fit into a frame");
 static_assert(LIMIT_ACCOUNT_BYTES * 4 < LIMIT_FRAME_BYTES, "accounts fit into a frame");
 static_assert(LIMIT_ASKERS >= LIMIT_RANKS, "every rank may ask");
 static_assert((LIMIT_CHASE_HOPS & (LIMIT_CHASE_HOPS - 1)) == 0,

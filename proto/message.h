@@ -611,10 +611,12 @@ enum meet_what {
 };
 struct message_meet {
     enum meet_what what;
-    uint64_t number;            /* of the meeting, from 1; CLOSED: or 0 */
-    int32_t code;               /* MET, among many also ARRIVED: MOOT_OK, or STATE */
+    uint64_t number; /* of the meeting, from 1; CLOSED: or 0 */
+    int32_t code;    /* MET, among many also ARRIVED: MOOT_OK, STATE, or LIMIT */
     const struct rankset *came; /* MET: who; NULL: nobody needs to know any more.
                                    ARRIVED among many: who; NULL: all below */
+    const void *words;          /* with who came theirs, one behind the other */
+    size_t words_size;          /* in bytes; 0: none */
 };
 
 /* INQUIRY: what are you doing, and what do you know of these tasks?  Any rank asks any

@@ -5,6 +5,7 @@
  * where its type has one and nowhere else.
  */
 #include "proto/wire_private.h"
+#include "proto/meet_words.h"
 
 #include "hashing/identity.h"
 #include "proto/error.h"
@@ -222,8 +223,15 @@ const char *wire_check_meet(const struct message *message)
         meet->number > LIMIT_MEETINGS) {
         return "MEET: no such number";
     }
-    if (meet->code != MOOT_OK && meet->code != MOOT_ERR_STATE) {
+    if (meet->code != MOOT_OK && meet->code != MOOT_ERR_STATE &&
+        meet->code != MOOT_ERR_LIMIT) {
         return "MEET: no such outcome";
+    }
+    if (meet->words_size > LIMIT_WORDS_BYTES) {
+        return "MEET: its words are too long";
+    }
+    if (!words_are_whole(meet->words, meet->words_size)) {
+        return "MEET: its words are not whole";
     }
     return wire_check_set_or_null(meet->came);
 }

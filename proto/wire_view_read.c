@@ -247,5 +247,7 @@ bool wire_get_meet(struct reader *reader, const Moot__Message *message,
     out->u.meet.what = (enum meet_what)from->what;
     out->u.meet.number = from->number;
     out->u.meet.code = from->code;
+    out->u.meet.words = from->words.len > 0 ? from->words.data : NULL;
+    out->u.meet.words_size = from->words.len;
     return wire_get_set(reader, &from->came, &out->u.meet.came);
 }

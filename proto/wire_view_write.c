@@ -220,6 +220,7 @@ void wire_put_meet(struct encoder *encoder, const struct message *message)
     to->number = meet->number;
     to->code = meet->code;
     to->came = wire_put_set(encoder, meet->came);
+    to->words = wire_borrow(meet->words, meet->words_size);
 }
 
 size_t wire_view_scratch_bytes(const struct message *message)

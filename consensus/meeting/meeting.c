@@ -9,6 +9,9 @@
  */
 #include "consensus/meeting/meeting_private.h"
 
+#include "proto/limits.h"
+#include "proto/meet_words.h"
+
 #include <assert.h>
 
 static uint32_t lowest(const struct core *core)
@@ -31,6 +34,7 @@ static void say(struct core *core, uint32_t to, enum meet_what what, uint64_t nu
     }
     if (message != NULL && what == MEET_ARRIVED) {
         message->hash = core->meeting.purpose;
+        words_tell(core, &core->meeting.own, &message->u.meet);
     }
 }
 
@@ -45,24 +49,36 @@ void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number)
     if (number == core->meeting.met && !rankset_empty(&core->meeting.came)) {
         message->u.meet.code = core->meeting.code;
         message->u.meet.came = out_copy_set(core, &core->meeting.came);
+        if (!MUTANT(WORDSONCE)) {
+            words_tell(core, &core->meeting.told, &message->u.meet);
+        }
     }
 }
 
-static void put_out(struct core *core, uint64_t number, int32_t code,
-                    const struct rankset *came)
+/* The outcome of the meeting at which this rank is; of one long past that it is over.
+ */
+static void put_out(struct core *core, const struct message_meet *meet)
 {
     struct core_output *output = out_add(core, CORE_OUT_MET, NULL);
-    if (output != NULL) {
-        output->u.met.number = number;
-        output->u.met.code = code;
-        bool known = came != NULL && !rankset_empty(came);
-        output->u.met.came = known ? out_copy_set(core, came) : NULL;
+    if (output == NULL) {
+        return;
+    }
+    output->u.met.number = core->meeting.number;
+    if (meet->number == core->meeting.number) {
+        bool known = meet->came != NULL && !rankset_empty(meet->came);
+        output->u.met.code = meet->code;
+        output->u.met.came = known ? out_copy_set(core, meet->came) : NULL;
+        output->u.met.words = out_copy_bytes(core, meet->words, meet->words_size);
+        output->u.met.words_size = output->u.met.words != NULL ? meet->words_size : 0;
     }
 }
 
 static void forget_arrivals(struct core *core)
 {
     rankset_release(&core->meeting.here);
+    if (!MUTANT(WORDSKEPT)) {
+        words_release(&core->meeting.said_here);
+    }
     core->meeting.mixed = false;
 }
 
@@ -87,7 +103,8 @@ static bool all_are_here(const struct core *core)
 static void conclude(struct core *core)
 {
     assert(lowest(core) == core->rank && !rankset_empty(&core->meeting.here));
-    const int32_t code = core->meeting.mixed ? MOOT_ERR_STATE : MOOT_OK;
+    const struct meeting_words *words = &core->meeting.said_here;
+    const int32_t code = core->meeting.mixed ? MOOT_ERR_STATE : words_code(words);
     const struct rankset *came = out_copy_set(core, &core->meeting.here);
     FOR_MEMBERS(core, rank)
     {
@@ -98,20 +115,31 @@ static void conclude(struct core *core)
                                                     .number = core->meeting.met + 1,
                                                     .code = code,
                                                     .came = came};
+            if (code == MOOT_OK) {
+                words_tell(core, words, &message->u.meet);
+            }
         }
     }
     forget_arrivals(core);
 }
 
-static void note_arrival(struct core *core, uint32_t from, const moot_hash *purpose)
+static void note_arrival(struct core *core, uint32_t from, const moot_hash *purpose,
+                         const struct message_meet *meet)
 {
     struct core_meeting *meeting = &core->meeting;
+    if (rankset_has(&meeting->here, from)) {
+        core->stats.refused++; /* it says so once in a view, or it lies */
+        return;
+    }
     if (rankset_empty(&meeting->here)) {
         meeting->wanted = *purpose;
     }
     meeting->mixed |= !hash_equal(&meeting->wanted, purpose) && !MUTANT(MEETMIXED);
     if (!rankset_add(&meeting->here, from)) {
         core->broken = true;
+    }
+    if (!MUTANT(WORDSLOST)) {
+        words_add(core, &meeting->said_here, meet->words, meet->words_size);
     }
 }
 
@@ -124,7 +152,7 @@ static void on_arrived(struct core *core, uint32_t from, const struct message *m
         }
     } else if (number == core->meeting.met + 1 &&
                !rankset_has(&core->meeting.closed, from)) {
-        note_arrival(core, from, &message->hash);
+        note_arrival(core, from, &message->hash, &message->u.meet);
     } else { /* the outcome of the one before would have come first, or it lies */
         core->stats.refused++;
     }
@@ -148,6 +176,8 @@ static void note_outcome(struct core *core, const struct message_meet *meet)
     if (came != NULL && !rankset_copy(&meeting->came, came)) {
         core->broken = true;
     }
+    words_release(&meeting->told);
+    words_add(core, &meeting->told, meet->words, meet->words_size);
 }
 
 /* Those who have arrived since this view began came to the next meeting as far as this
@@ -170,11 +200,10 @@ static void take_outcome(struct core *core, const struct message_meet *meet)
 
 static void on_met(struct core *core, uint32_t from, const struct message_meet *meet)
 {
-    const uint64_t number = core->meeting.number;
-    if (is_waiting(core) && meet->number >= number) {
-        bool same = meet->number == number; /* or a newcomer's, which was long ago */
-        put_out(core, number, same ? meet->code : MOOT_OK,
-                same ? came_to(core, meet) : NULL);
+    if (is_waiting(core) && meet->number >= core->meeting.number) {
+        struct message_meet outcome = *meet;
+        outcome.came = came_to(core, meet);
+        put_out(core, &outcome);
     }
     if (meet->number > core->meeting.met && meeting_goes_by_tree(core)) {
         note_outcome(core, meet);
@@ -220,12 +249,18 @@ void meeting_on_meet(struct core *core, uint32_t from, const struct message *mes
     }
 }
 
-int meeting_arrive(struct core *core, const moot_hash *purpose)
+int meeting_arrive(struct core *core, const moot_hash *purpose, const void *words,
+                   size_t words_size)
 {
     struct core_meeting *meeting = &core->meeting;
     if (is_waiting(core) || core->step.closed) {
         return MOOT_ERR_STATE;
     }
+    if (words_size > LIMIT_WORDS_BYTES - WORDS_HEAD_BYTES) {
+        return MOOT_ERR_LIMIT;
+    }
+    words_release(&meeting->own);
+    words_say(core, &meeting->own, words, words_size);
     meeting->number++;
     meeting->purpose = *purpose;
     if (is_waiting(core)) {
@@ -236,9 +271,11 @@ int meeting_arrive(struct core *core, const moot_hash *purpose)
         }
         return MOOT_OK;
     }
-    bool last = meeting->number == meeting->met;
-    put_out(core, meeting->number, last ? meeting->code : MOOT_OK,
-            last ? &meeting->came : NULL);
+    put_out(core, &(struct message_meet){.number = meeting->met,
+                                         .code = meeting->code,
+                                         .came = &meeting->came,
+                                         .words = meeting->told.bytes,
+                                         .words_size = meeting->told.size});
     return MOOT_OK;
 }
 
@@ -279,5 +316,8 @@ void meeting_end(struct core *core)
     rankset_release(&core->meeting.here);
     rankset_release(&core->meeting.closed);
     rankset_release(&core->meeting.came);
+    words_release(&core->meeting.own);
+    words_release(&core->meeting.told);
+    words_release(&core->meeting.said_here);
     meeting_tree_end(core);
 }

@@ -8,9 +8,11 @@
 
 #include "consensus/state/state.h"
 
-/* This rank's program has come to its next meeting, for this purpose.  STATE: it waits
- * for the outcome of the last, or has closed. */
-int meeting_arrive(struct core *core, const moot_hash *purpose);
+/* This rank's program has come to its next meeting, for this purpose, with so many
+ * bytes of words, which are copied.  STATE: it waits for the outcome of the last, or
+ * has closed; LIMIT: the words are too long. */
+int meeting_arrive(struct core *core, const moot_hash *purpose, const void *words,
+                   size_t words_size);
 /* This rank has closed, and comes to no meeting any more. */
 void meeting_close(struct core *core);
 /* The lowest member of a new view is told how far this one is. */

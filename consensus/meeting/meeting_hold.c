@@ -9,6 +9,7 @@ void meeting_hold(const struct core *core)
     assert(meeting->number <= meeting->met + 1);
     assert(meeting->met > 0 || rankset_empty(&meeting->came));
     assert(meeting->said <= meeting->met + 1);
+    assert(meeting->said_here.size == 0 || !rankset_empty(&meeting->here));
     for (uint32_t i = 0; i < TREE_ARITY; i++) {
         const struct meeting_below *below = &meeting->below[i];
         assert(below->number <= meeting->met + 1);

@@ -95,6 +95,26 @@ static const struct rankset *who_came(struct core *core)
     return copy;
 }
 
+/* Into what this rank says of itself and all below it. */
+static void tell_words(struct core *core, struct message_meet *meet)
+{
+    struct meeting_words words = {0};
+    if (core->meeting.number == meet->number) {
+        words_add(core, &words, core->meeting.own.bytes, core->meeting.own.size);
+    }
+    for (uint32_t i = 0; i < core->gossip.child_count && !MUTANT(WORDSLOST); i++) {
+        const struct meeting_below *below = &core->meeting.below[i];
+        if (below->number == meet->number && below->words.too_long) {
+            words_overflow(&words);
+        } else if (below->number == meet->number) {
+            words_add(core, &words, below->words.bytes, below->words.size);
+        }
+    }
+    meet->code = words_code(&words);
+    words_tell(core, &words, meet);
+    words_release(&words);
+}
+
 static void say_standing(struct core *core, const struct muster *sum)
 {
     const bool root = core->gossip.parent == NOBODY;
@@ -111,6 +131,9 @@ static void say_standing(struct core *core, const struct muster *sum)
         meet->number = next;
         meet->code = sum->mixed ? MOOT_ERR_STATE : MOOT_OK;
         meet->came = sum->all ? NULL : who_came(core);
+        if (!sum->mixed) {
+            tell_words(core, meet);
+        }
     }
     if (meet->what == MEET_ARRIVED) {
         message->hash = sum->wanted;
@@ -151,7 +174,12 @@ void meeting_tree_on_below(struct core *core, uint32_t from,
     } else { /* of a meeting that is over: the outcome is on its way there */
         below->number = meet->number;
         below->wanted = message->hash;
-        below->mixed = meet->code != MOOT_OK;
+        below->mixed = meet->code == MOOT_ERR_STATE;
+        words_release(&below->words);
+        words_add(core, &below->words, meet->words, meet->words_size);
+        if (meet->code == MOOT_ERR_LIMIT) {
+            words_overflow(&below->words);
+        }
         below->all = meet->came == NULL;
         rankset_release(&below->came);
         if (meet->came != NULL && !rankset_copy(&below->came, meet->came)) {
@@ -174,6 +202,7 @@ static void say_met(struct core *core, uint32_t to, const struct message_meet *m
     if (message != NULL) {
         message->u.meet = *meet;
         message->u.meet.came = NULL;
+        words_tell(core, &core->meeting.told, &message->u.meet);
     }
 }
 
@@ -197,6 +226,7 @@ static void forget_below(struct core *core)
 {
     for (uint32_t i = 0; i < TREE_ARITY; i++) {
         rankset_release(&core->meeting.below[i].came);
+        words_release(&core->meeting.below[i].words);
         core->meeting.below[i] = (struct meeting_below){0};
     }
     core->meeting.said = 0;

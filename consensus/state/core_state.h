@@ -281,6 +281,13 @@ struct core_termination {
 };
 
 /* Meetings: written by meeting/. */
+/* Words with which ranks came to one, one behind the other. */
+struct meeting_words {
+    unsigned char *bytes;
+    size_t size;
+    bool too_long; /* and hence not kept */
+};
+
 /* The word of a child in the tree, of itself and all below it, in this view. */
 struct meeting_below {
     uint64_t number; /* the meeting that they have come to; 0: none, */
@@ -288,17 +295,21 @@ struct meeting_below {
     bool mixed;      /* not all for the same */
     bool all;        /* all of them came, */
     moot_hash wanted;
-    struct rankset came; /* or these */
+    struct rankset came; /* or these, */
+    struct meeting_words words;
 };
 
 struct core_meeting {
     uint64_t number;   /* of this rank's last: so many it has come to */
     moot_hash purpose; /* of that */
-    uint64_t met;      /* the last of which it knows the outcome, */
-    int32_t code;      /* which is this */
+    struct meeting_words own;
+    uint64_t met; /* the last of which it knows the outcome, */
+    int32_t code; /* which is this */
     struct rankset came;
+    struct meeting_words told;
     /* The lowest member: who has come to the next, what for, and who never will. */
     struct rankset here, closed;
+    struct meeting_words said_here;
     moot_hash wanted;
     bool mixed; /* not all for the same */
     /* Among many, in this view: of each child; and what this rank has said of all. */

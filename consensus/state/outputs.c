@@ -414,3 +414,12 @@ const struct rankset *out_copy_set(struct core *core, const struct rankset *set)
         (struct rankset){.low = set->low, .high = high, .high_words = set->high_words};
     return copy;
 }
+
+const void *out_copy_bytes(struct core *core, const void *bytes, size_t size)
+{
+    void *copy = size > 0 ? out_borrow(core, size) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, bytes, size);
+    }
+    return copy;
+}

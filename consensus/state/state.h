@@ -93,6 +93,8 @@ void *memory_take_raw(struct core *core, size_t size); /* not cleared */
 void memory_give(struct core *core, void *memory, size_t size);
 /* A copy of a set for a message; NULL only if the core broke. */
 const struct rankset *out_copy_set(struct core *core, const struct rankset *set);
+/* NULL if there are none. */
+const void *out_copy_bytes(struct core *core, const void *bytes, size_t size);
 
 /* --- agenda.c --------------------------------------------------------------------- */
 

@@ -241,7 +241,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
     case CORE_EV_SCOPE_RELEASE:
         return scope_on_release(core, &event->hash);
     case CORE_EV_MEET:
-        return meeting_arrive(core, &event->hash);
+        return meeting_arrive(core, &event->hash, event->u.meet.words,
+                              event->u.meet.words_size);
     case CORE_EV_CLOSE:
         return on_close(core, event);
     case CORE_EV_LEAVE:

@@ -49,9 +49,11 @@ static struct bench {
     int32_t exit_code[RANKS_MAX];   /* as ADJOURN said */
     uint64_t differs_at[RANKS_MAX]; /* as DIVERGED did */
     bool fenced[RANKS_MAX], left[RANKS_MAX], no_quorum[RANKS_MAX];
-    uint64_t met[RANKS_MAX];          /* the last CORE_OUT_MET's number, */
-    int32_t met_code[RANKS_MAX];      /* code, */
-    struct rankset came[RANKS_MAX];   /* and who came */
+    uint64_t met[RANKS_MAX];        /* the last CORE_OUT_MET's number, */
+    int32_t met_code[RANKS_MAX];    /* code, */
+    struct rankset came[RANKS_MAX]; /* who came, */
+    char words[RANKS_MAX][64];      /* and with what words */
+    size_t words_size[RANKS_MAX];
     uint64_t epoch[RANKS_MAX];        /* as the last CORE_OUT_VIEW said; 0: none */
     bool crashed[RANKS_MAX];          /* neither acts nor is reached */
     bool deaf[RANKS_MAX];             /* cut off: nothing to or from it arrives */
@@ -221,6 +223,11 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_MET:
             bench.met[rank] = items[i].u.met.number;
             bench.met_code[rank] = items[i].u.met.code;
+            bench.words_size[rank] = items[i].u.met.words_size;
+            assert_true(items[i].u.met.words_size <= sizeof(bench.words[rank]));
+            memcpy(bench.words[rank],
+                   items[i].u.met.words != NULL ? items[i].u.met.words : "",
+                   items[i].u.met.words_size);
             if (items[i].u.met.came == NULL) {
                 rankset_release(&bench.came[rank]);
             } else {

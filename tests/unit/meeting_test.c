@@ -1,5 +1,7 @@
 /* meeting_test.c - all members meet, or have closed, or died (PROTOCOL.md, *Meetings*).
  */
+#include "proto/limits.h"
+#include "proto/meet_words.h"
 #include "tests/unit/bench.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
@@ -256,6 +258,76 @@ static void whoever_heard_an_outcome_tells_it(void **state)
     bench_close();
 }
 
+/* --- Words -------------------------------------------------------------------------
+ */
+
+static int arrive_saying(uint32_t rank, const char *words, size_t size)
+{
+    struct core_event event = {.type = CORE_EV_MEET};
+    event.u.meet.words = words;
+    event.u.meet.words_size = size;
+    return step(rank, &event);
+}
+
+static void assert_told(uint32_t rank, int32_t code, const char *words)
+{
+    assert_int_equal(bench.met_code[rank], code);
+    struct words_frame frame;
+    char text[64] = "";
+    size_t at = 0;
+    while (words_next(bench.words[rank], bench.words_size[rank], &at, &frame)) {
+        strncat(text, (const char *)frame.bytes, frame.size);
+    }
+    assert_int_equal(at, bench.words_size[rank]);
+    assert_string_equal(text, words);
+}
+
+static void all_hear_what_each_has_said(void **state)
+{
+    (void)state;
+    bench_open(4, CORE_REPAIR);
+    assert_int_equal(arrive_saying(1, "one;", 4), MOOT_OK);
+    settle();
+    assert_int_equal(arrive_saying(2, "", 0), MOOT_OK);
+    assert_int_equal(arrive_saying(3, "one;", 4), MOOT_OK);
+    assert_int_equal(arrive_saying(0, "nought;", 7), MOOT_OK);
+    deliver_all();
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_told(rank, MOOT_OK, "one;nought;");
+        arrive(rank);
+    }
+    deliver_all();
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_met(rank, 2, 4);
+        assert_told(rank, MOOT_OK, "");
+    }
+    close_all();
+    bench_close();
+}
+
+static char long_words[LIMIT_WORDS_BYTES - WORDS_HEAD_BYTES + 1];
+
+static void words_have_a_limit(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    assert_int_equal(arrive_saying(0, long_words, sizeof(long_words)), MOOT_ERR_LIMIT);
+    assert_int_equal(arrive_saying(0, long_words, sizeof(long_words) - 1), MOOT_OK);
+    assert_int_equal(arrive_saying(1, "1", 1), MOOT_OK);
+    deliver_all();
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(bench.met[rank], 1);
+        assert_told(rank, MOOT_ERR_LIMIT, "");
+        assert_int_equal(arrive_saying(rank, rank == 0 ? "again;" : "once more;",
+                                       rank == 0 ? 6 : 10),
+                         MOOT_OK);
+    }
+    deliver_all();
+    assert_told(1, MOOT_OK, "again;once more;");
+    close_all();
+    bench_close();
+}
+
 /* --- Among many --------------------------------------------------------------------
  */
 
@@ -384,6 +456,8 @@ int main(void)
         cmocka_unit_test(who_dies_is_not_waited_for),
         cmocka_unit_test(an_outcome_outlives_who_found_it),
         cmocka_unit_test(whoever_heard_an_outcome_tells_it),
+        cmocka_unit_test(all_hear_what_each_has_said),
+        cmocka_unit_test(words_have_a_limit),
         cmocka_unit_test(many_wait_for_the_last),
         cmocka_unit_test(many_do_not_wait_for_who_has_closed),
         cmocka_unit_test(many_hear_that_one_came_for_something_else),

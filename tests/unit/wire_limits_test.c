@@ -110,6 +110,11 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(MEET)->meet.number = LIMIT_MEETINGS + 1;
     ROW(MEET)->meet.code = MOOT_ERR_INVALID;
     ROW(MEET)->meet.came = &beyond;
+    ROW(MEET)->meet.words_size = LIMIT_WORDS_BYTES + 1;
+    ROW(MEET)->meet = (struct message_meet){
+        .number = 1, .words = "\4\0\0\0yes", .words_size = 7}; /* a byte is missing */
+    ROW(MEET)->meet = (struct message_meet){
+        .number = 1, .words = "\3\0\0\0yes", .words_size = 8}; /* one is too much */
     ROW(PREPARE)->paxos.ballot = 0;
     ROW(PREPARE)->paxos.dead = &beyond;
     ROW(PREPARE)->paxos.accepted = 1u << BALLOT_RANK_BITS;

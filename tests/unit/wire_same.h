@@ -286,7 +286,10 @@ static bool same_small(const struct message *a, const struct message *b)
         return a->u.meet.what == b->u.meet.what &&
                a->u.meet.number == b->u.meet.number &&
                a->u.meet.code == b->u.meet.code &&
-               same_set(a->u.meet.came, b->u.meet.came);
+               same_set(a->u.meet.came, b->u.meet.came) &&
+               a->u.meet.words_size == b->u.meet.words_size &&
+               (a->u.meet.words_size == 0 ||
+                memcmp(a->u.meet.words, b->u.meet.words, a->u.meet.words_size) == 0);
     }
     if (a->type == MESSAGE_LOT) {
         return a->u.lot.what == b->u.lot.what && a->u.lot.number == b->u.lot.number &&

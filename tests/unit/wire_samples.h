@@ -328,7 +328,9 @@ static void sample_view_message(enum message_type type, enum level level,
         m->u.meet = (struct message_meet){(enum meet_what)(level * MEET_ALL / MOST),
                                           level == MOST ? LIMIT_MEETINGS : level + 1u,
                                           level == MOST ? MOOT_ERR_STATE : MOOT_OK,
-                                          level == LEAST ? NULL : &samples.sets[level]};
+                                          level == LEAST ? NULL : &samples.sets[level],
+                                          level == LEAST ? NULL : "\3\0\0\0yes",
+                                          level == LEAST ? 0 : 7};
     } else if (type == MESSAGE_LOT) {
         m->u.lot = (struct message_lot){(enum lot_what)(level * (LOT_END - 1) / MOST),
                                         sample_u64[level], samples.hashes, lot[level],

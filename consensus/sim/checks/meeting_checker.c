@@ -1,8 +1,12 @@
 /* meeting_checker.c - see meeting_checker.h. */
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/programs/ranks.h"
+#include "hashing/identity.h"
+#include "proto/limits.h"
+#include "proto/meet_words.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One rank's knowledge of one meeting. */
 struct known {
@@ -10,6 +14,9 @@ struct known {
     int32_t purpose, code;
     bool listed; /* it was told who came, */
     struct rankset others;
+    unsigned char *words; /* with which it came */
+    size_t size;
+    moot_hash all_words; /* that it was told */
 };
 
 /* The neighbours in a large view: a parent, and so many children. */
@@ -89,6 +96,7 @@ void meeting_checker_free(struct meeting_checker *checker)
         struct attender *attender = &checker->attenders[rank];
         for (uint64_t i = 0; i < attender->count; i++) {
             rankset_release(&attender->meetings[i].others);
+            free(attender->meetings[i].words);
         }
         for (uint32_t i = 0; i < attender->view_count; i++) {
             rankset_release(&attender->views[i]);
@@ -156,6 +164,77 @@ static void check_came(struct meeting_checker *checker, struct sim *sim,
     }
 }
 
+/* --- Words -------------------------------------------------------------------------
+ */
+
+static bool says_the_same(const struct known *a, const struct known *b)
+{
+    return a->size == b->size && memcmp(a->words, b->words, a->size) == 0;
+}
+
+/* It has words that no lower rank which came has. */
+static bool is_first_to_say(struct meeting_checker *checker, const struct sight *sight,
+                            uint32_t speaker)
+{
+    struct known *known = known_at(checker, speaker, sight->meeting);
+    if (known->size == 0) {
+        return false;
+    }
+    FOR_RANKS(rank, sight->members)
+    {
+        if (rank < speaker &&
+            says_the_same(known_at(checker, rank, sight->meeting), known)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All words of those who came, each once, in bytes. */
+static size_t words_size(struct meeting_checker *checker, const struct sight *sight)
+{
+    size_t size = 0;
+    FOR_RANKS(rank, sight->members)
+    {
+        if (rank < checker->limit && is_first_to_say(checker, sight, rank)) {
+            size += WORDS_HEAD_BYTES + known_at(checker, rank, sight->meeting)->size;
+        }
+    }
+    return size;
+}
+
+static bool is_told(const struct sight *sight, const struct known *known)
+{
+    struct words_frame frame;
+    size_t at = 0;
+    while (words_next(sight->data, sight->size, &at, &frame)) {
+        if (frame.size == known->size &&
+            memcmp(frame.bytes, known->words, known->size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those of all who came are told, each once, if they are not too many. */
+static void check_words(struct meeting_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    const size_t whole = words_size(checker, sight);
+    bool good = sight->size == (sight->code == MOOT_OK ? whole : 0);
+    FOR_RANKS(rank, sight->members)
+    {
+        const struct known *known = known_at(checker, rank, sight->meeting);
+        good = good && (sight->size == 0 || known->size == 0 || is_told(sight, known));
+    }
+    if (!good) {
+        sim_fail(sim, "words",
+                 "rank %" PRIu32 " leaves meeting %" PRIu64 " with %zu bytes of words, "
+                 "and those who came had %zu, or others",
+                 sight->rank, sight->meeting, sight->size, whole);
+    }
+}
+
 /* --- One outcome ------------------------------------------------------------------ */
 
 static void check_code(struct meeting_checker *checker, struct sim *sim,
@@ -163,6 +242,8 @@ static void check_code(struct meeting_checker *checker, struct sim *sim,
 {
     int32_t purpose = 0;
     bool any = false, mixed = false;
+    const int32_t limit =
+        words_size(checker, sight) > LIMIT_WORDS_BYTES ? MOOT_ERR_LIMIT : MOOT_OK;
     FOR_RANKS(rank, sight->members)
     {
         int32_t other = rank < checker->limit
@@ -172,7 +253,7 @@ static void check_code(struct meeting_checker *checker, struct sim *sim,
         purpose = other;
         any = true;
     }
-    if (sight->code != (mixed ? MOOT_ERR_STATE : MOOT_OK)) {
+    if (sight->code != (mixed ? MOOT_ERR_STATE : limit)) {
         sim_fail(sim, "one outcome",
                  "rank %" PRIu32 " leaves meeting %" PRIu64 " with %" PRId32,
                  sight->rank, sight->meeting, sight->code);
@@ -188,7 +269,8 @@ static void check_alike(struct meeting_checker *checker, struct sim *sim,
             !rankset_has(&checker->members, sight->rank)) {
             continue;
         }
-        if (other->code != sight->code ||
+        const moot_hash words = digest_bytes(sight->data, sight->size);
+        if (other->code != sight->code || !hash_equal(&other->all_words, &words) ||
             !rankset_equal(&other->others, sight->members)) {
             sim_fail(sim, "one outcome",
                      "rank %" PRIu32 " leaves meeting %" PRIu64 " of %s, and rank "
@@ -249,6 +331,7 @@ static void see_outcome(struct meeting_checker *checker, struct sim *sim,
     check_came(checker, sim, sight);
     if (sight->members != NULL) {
         check_code(checker, sim, sight);
+        check_words(checker, sim, sight);
         check_alike(checker, sim, sight);
     } else if (sight->rank < checker->first) {
         sim_fail(sim, "one outcome",
@@ -259,6 +342,7 @@ static void see_outcome(struct meeting_checker *checker, struct sim *sim,
     known->told = true;
     known->code = sight->code;
     known->listed = sight->members != NULL;
+    known->all_words = digest_bytes(sight->data, sight->size);
     if (known->listed) {
         ranks_copy(&known->others, sight->members);
     }
@@ -280,6 +364,11 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         struct known *known = known_at(checker, sight->rank, sight->meeting);
         known->came = true;
         known->purpose = sight->code;
+        if (sight->size > 0) {
+            known->words = grown(known->words, 1, sight->size);
+            memcpy(known->words, sight->data, sight->size);
+        }
+        known->size = sight->size;
     } else if (sight->type == SIGHT_MET) {
         see_outcome(checker, sim, sight);
     } else if (sight->type == SIGHT_CLOSE || sight->type == SIGHT_LEAVE) {

@@ -10,8 +10,9 @@
  *                is not over
  *   one outcome  all members of the newest view who know a meeting's outcome know the
  *                same code and the same ranks; it is an error if these came for
- *                different purposes, and no other; who began with the moot is told who
- *                came
+ *                different purposes, or if their words are too long, and no other; who
+ *                began with the moot is told who came
+ *   words        they are told the words of each who came, once, and the same (I33)
  *
  * That a meeting ends at all is the quiescence of sim.c.
  */

@@ -389,6 +389,8 @@ static void carry_met(struct host *host, const struct core_output *output)
     sight.meeting = output->u.met.number;
     sight.code = output->u.met.code;
     sight.members = output->u.met.came;
+    sight.data = output->u.met.words;
+    sight.size = output->u.met.words_size;
     sim_see(host->sim, &sight);
 }
 

@@ -101,11 +101,13 @@ enum sight_type {
                        peer, what it sends to that or, arriving, gets from it */
     SIGHT_LET_GO,   /* rank's program uses task no more */
     SIGHT_GIVE_UP,  /* rank gives up the bytes of task's result, which it had taken */
-    SIGHT_MEET,     /* rank comes to its next meeting, for the purpose `code` */
-    SIGHT_MET,      /* rank learns that it is over, with code, and who came: members */
-    SIGHT_BLAME,    /* rank's core is told that peer died of task by its own fault */
-    SIGHT_SUSPECT,  /* ... that it may have */
-    SIGHT_PAUSE, /* the kernel of task, which rank runs, begins to wait for a child */
+    SIGHT_MEET,  /* rank comes to its next meeting, for the purpose `code`, with words:
+                    data */
+    SIGHT_MET,   /* rank learns that it is over, with code, and who came: members, with
+                    the words of all: data */
+    SIGHT_BLAME, /* rank's core is told that peer died of task by its own fault */
+    SIGHT_SUSPECT, /* ... that it may have */
+    SIGHT_PAUSE,   /* the kernel of task, which rank runs, begins to wait for a child */
     SIGHT_DIVERGED, /* rank is told where programs differ, in strict mode */
     SIGHT_LOST,     /* a frame from rank to peer, by a link that is cut, a relay that is
                        over, or for want of a way; code 1: it waits for a relay that

@@ -6,6 +6,7 @@
  */
 #include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
+#include <inttypes.h>
 #include <string.h>
 
 static const struct program_step *current(const struct host *host, uint32_t lane)
@@ -328,6 +329,26 @@ static void begin_wait(struct host *host, uint32_t lane,
     worker_fill(host);
 }
 
+enum { WORDS_BYTES = 24, WORDS_LONG = 30000, WORDS_LONG_RANKS = 16 };
+
+/* A rank's words at a meeting, which its neighbour says, too; to each third it has
+ * none, to each fifth, among few, they are so long that not all may say as much. */
+static size_t words_of(const struct host *host, char *words)
+{
+    const uint64_t sum = host->rank + host->meetings;
+    const bool few = host->sim->program->rank_count <= WORDS_LONG_RANKS;
+    const int used = snprintf(words, WORDS_BYTES, "%u:%" PRIu64 ";",
+                              (unsigned)host->rank / 2, host->meetings);
+    if (sum % 3 == 0) {
+        return 0;
+    }
+    if (host->meetings % 5 != 4 || !few) {
+        return (size_t)used;
+    }
+    memset(words + used, '.', (size_t)(WORDS_LONG - used));
+    return WORDS_LONG;
+}
+
 /* A call that the rank's state ends has not met: the next one goes on waiting for the
  * outcome of the same meeting, which may have come meanwhile.  So calls that end with
  * an outcome are counted alike on all ranks. */
@@ -346,9 +367,13 @@ static void begin_meet(struct host *host, uint32_t lane,
         sight.lane = lane;
         sight.meeting = host->meetings;
         sight.code = (int32_t)step->purpose;
+        char words[WORDS_LONG];
+        struct core_event event = {.type = CORE_EV_MEET,
+                                   .hash = sim_purpose(step->purpose)};
+        event.u.meet.words = sight.data = words;
+        event.u.meet.words_size = sight.size = words_of(host, words);
         sim_see(host->sim, &sight);
-        host_step(host, &(struct core_event){.type = CORE_EV_MEET,
-                                             .hash = sim_purpose(step->purpose)});
+        host_step(host, &event);
     }
     if (state->state == LANE_WAITS) {
         set_state(host, lane, CORE_LANE_BLOCKED);
