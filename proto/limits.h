@@ -17,6 +17,7 @@
 #define LIMIT_ARGS_BYTES (1u << 20)        /* by-value arguments of one task */
 #define LIMIT_KEY_BYTES 256u               /* a task's key */
 #define LIMIT_LABEL_BYTES 64u              /* a task's label; a longer one is cut */
+#define LIMIT_PSET_BYTES 64u               /* the name of a process set */
 #define LIMIT_SITE_BYTES 160u /* "file:line" in reports; a longer one is cut */
 #define LIMIT_INPUTS 4096u    /* inputs plus after of one task */
 #define LIMIT_SCOPE_NAME_BYTES 128u

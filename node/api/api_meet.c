@@ -62,7 +62,8 @@ int moot_barrier(moot *m)
     const moot_hash purpose = digest_bytes("barrier", strlen("barrier"));
     uint64_t number;
     size_t count = 0;
-    int error = meet_wait_run(m, lane, "moot_barrier", &purpose, &number);
+    int error = meet_wait_run(m, lane, "moot_barrier",
+                              &(struct meet_wait){.purpose = &purpose}, &number);
     moot_task *kept = error == MOOT_OK ? take_kept(m, &count) : NULL;
     engine_leave(m);
     release_lists(m, kept, count);
@@ -338,8 +339,9 @@ static int meet_with_list(struct moot *m, struct lane *lane,
     }
     const moot_hash purpose = digest_bytes(question, question_size(question));
     if (error == MOOT_OK) {
-        error =
-            meet_wait_run(m, lane, "moot_scope_tasks", &purpose, &question->ask.number);
+        error = meet_wait_run(m, lane, "moot_scope_tasks",
+                              &(struct meet_wait){.purpose = &purpose},
+                              &question->ask.number);
     }
     if (error == MOOT_OK && !rankset_copy(came, &m->schedule.meetings.came)) {
         error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_scope_tasks: no memory");

@@ -20,6 +20,7 @@
 #include "node/schedule/wait.h"
 #include "node/session/session.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char NEXT[] = "moot_session_next";
@@ -66,11 +67,27 @@ static int wait_until(struct moot *m, struct lane *lane,
     return error;
 }
 
-static int meet(struct moot *m, struct lane *lane, const char *purpose)
+static int meet(struct moot *m, struct lane *lane, const char *purpose,
+                const void *words, size_t words_size)
 {
     uint64_t number;
     const moot_hash hash = digest_bytes(purpose, strlen(purpose));
-    return meet_wait_run(m, lane, NEXT, &hash, &number);
+    const struct meet_wait wait = {
+        .purpose = &hash, .words = words, .words_size = words_size};
+    return meet_wait_run(m, lane, NEXT, &wait, &number);
+}
+
+/* All come, and tell what they wish of process sets. */
+static int meet_at_end(struct moot *m, struct lane *lane)
+{
+    void *wishes = NULL;
+    size_t size = 0;
+    if (!session_wishes_pack(m, &wishes, &size)) {
+        return no_memory(lane, NEXT);
+    }
+    const int error = meet(m, lane, "end of a session", wishes, size);
+    free(wishes);
+    return error;
 }
 
 static int go(struct moot *m, struct lane *lane)
@@ -82,9 +99,8 @@ static int go(struct moot *m, struct lane *lane)
 
 static int stay(struct moot *m, struct lane *lane)
 {
-    int error = session_end(m, &m->schedule.meetings.came)
-                    ? meet(m, lane, "session of those who stay")
-                    : no_memory(lane, NEXT);
+    int error = session_end(m) ? meet(m, lane, "session of those who stay", NULL, 0)
+                               : no_memory(lane, NEXT);
     /* Others may be in the next session already, and wait for what this rank is yet to
      * spawn in it: nobody is to take that for what no rank holds. */
     error = error == MOOT_OK ? wait_until(m, lane, is_among_its_own, true) : error;
@@ -104,7 +120,7 @@ static int next(struct moot *m, struct lane *lane, bool leaves)
         error = close_check(m, lane, NEXT); /* its queues pass on what they hold */
     }
     error = error == MOOT_OK ? wait_until(m, lane, has_run_all, false) : error;
-    error = error == MOOT_OK ? meet(m, lane, "end of a session") : error;
+    error = error == MOOT_OK ? meet_at_end(m, lane) : error;
     /* Those who have just come may have made this rank the owner of more. */
     error = error == MOOT_OK ? wait_until(m, lane, has_run_all, false) : error;
     if (error != MOOT_OK) {
@@ -198,6 +214,108 @@ int moot_pset_info_sized(moot *m, size_t index, moot_pset_info *out, size_t size
         moot_pset_info info;
         session_pset_show(m, index, &info);
         sized_give(out, size, &info, sizeof(info));
+    }
+    engine_leave(m);
+    return error;
+}
+
+/* --- Sets of the program's own ---------------------------------------------------- */
+
+/* NULL: it may be a set's name. */
+static const char *name_flaw(const char *name)
+{
+    const size_t length = name != NULL ? strnlen(name, LIMIT_PSET_BYTES + 1) : 0;
+    if (length == 0 || length > LIMIT_PSET_BYTES) {
+        return "a set's name has 1 to 64 bytes";
+    }
+    if (strncmp(name, "mpi://", 6) == 0 || strncmp(name, "moot://", 7) == 0) {
+        return "names that begin with mpi:// or moot:// are not the program's to give";
+    }
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)name[i] <= ' ' || name[i] == 0x7f) {
+            return "a set's name has no spaces or control characters";
+        }
+    }
+    return NULL;
+}
+
+static int pset_error(struct lane *lane, const char *call, const char *name, int error)
+{
+    switch (error) {
+    case MOOT_OK:
+        return MOOT_OK;
+    case MOOT_ERR_STATE:
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "%s: there is a process set \"%s\" already, or there was",
+                         call, name);
+    case MOOT_ERR_INVALID:
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "%s: the program has no process set \"%s\"", call, name);
+    case MOOT_ERR_LIMIT:
+        return lane_fail(lane, MOOT_ERR_LIMIT,
+                         "%s: this rank has more sets to define than it can tell the "
+                         "others at one boundary; define the rest in the next session",
+                         call);
+    default:
+        return no_memory(lane, call);
+    }
+}
+
+static int take_ranks(struct moot *m, struct lane *lane, const char *call,
+                      const moot_ranks *ranks, struct rankset *out)
+{
+    for (size_t i = 0; i < ranks->count; i++) {
+        const int rank = ranks->ranks[i];
+        if (rank < 0 || (uint32_t)rank >= m->session.size) {
+            return lane_fail(lane, MOOT_ERR_INVALID, "%s: rank %d is not one of 0..%u",
+                             call, rank, m->session.size - 1);
+        }
+        if (!rankset_add(out, session_member(m, (uint32_t)rank))) {
+            return no_memory(lane, call);
+        }
+    }
+    return MOOT_OK;
+}
+
+int moot_pset_define(moot *m, const char *name, const moot_ranks *ranks)
+{
+    const char *call = "moot_pset_define";
+    const char *flaw = name_flaw(name);
+    if (flaw == NULL && (ranks == NULL || ranks->ranks == NULL || ranks->count == 0)) {
+        flaw = "a set has at least one rank";
+    }
+    if (m == NULL || flaw != NULL) {
+        return invalid(m, call, flaw);
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    struct rankset members = {0};
+    int error = task_wait_check(m, lane, call, 0);
+    error = error == MOOT_OK ? take_ranks(m, lane, call, ranks, &members) : error;
+    if (error == MOOT_OK) {
+        error = pset_error(lane, call, name, session_pset_define(m, name, &members));
+    }
+    rankset_release(&members);
+    engine_leave(m);
+    return error;
+}
+
+int moot_pset_delete(moot *m, const char *name)
+{
+    const char *call = "moot_pset_delete";
+    const char *flaw = name_flaw(name);
+    if (m == NULL || flaw != NULL) {
+        return invalid(m, call, flaw);
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = task_wait_check(m, lane, call, 0);
+    if (error == MOOT_OK) {
+        error = pset_error(lane, call, name, session_pset_delete(m, name));
     }
     engine_leave(m);
     return error;

@@ -299,6 +299,7 @@ void context_free(struct moot *m)
     scopes_release(m);
     datas_release(m);
     rankset_release(&m->schedule.meetings.came);
+    free(m->schedule.meetings.words);
     free(m->listing.bytes);
     free(m->listing.kept);
     observe_release(m);

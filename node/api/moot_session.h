@@ -22,7 +22,9 @@
  *                       session whose processes are others than those of the one before
  *
  * Indices and names never change.  WORLD and SELF are of the session; another set stays
- * as it was defined, and is invalid once a process of it is gone.
+ * as it was defined, and is invalid once a process of it is gone.  A program defines
+ * sets of its own by moot_pset_define().  A set's name may stand where a task's
+ * candidates do (moot_task_spec.pset).
  */
 #ifndef NODE_API_MOOT_SESSION_H
 #define NODE_API_MOOT_SESSION_H
@@ -78,9 +80,11 @@ MOOT_API int moot_session_info_get_sized(moot *m, moot_session_info *out, size_t
 
 typedef struct moot_pset_info {
     const char *name;
-    bool valid; /* each process of it is present, as far as this rank knows */
+    bool valid; /* each process of it is present, as far as this rank knows, and it has
+                   not been deleted */
     const char *const *processes; /* .size names, in the order of the processes */
-    const int *ranks; /* .size: theirs in the session with which the set began */
+    const int *ranks; /* .size: theirs in the session with which the set began; -1: it
+                         was gone already */
     size_t size;
 } moot_pset_info;
 
@@ -92,6 +96,22 @@ MOOT_API size_t moot_pset_count(moot *m);
     moot_pset_info_sized((m), (index), (out), sizeof(moot_pset_info))
 MOOT_API int moot_pset_info_sized(moot *m, size_t index, moot_pset_info *out,
                                   size_t size);
+
+/* From the next session on there is a set of this name, of the processes that have
+ * these ranks now: the next moot_session_next() tells all ranks.  One rank may call it,
+ * or several alike.  Where several define a name otherwise one of them counts, the same
+ * for all, and MOOT_EVENT_PSET_REFUSED tells the others.  A process that is gone by
+ * then makes a set that is invalid.  Local.
+ *
+ * Errors: INVALID (an empty name, or one of over 64 bytes, with a space or control
+ * character, or that begins with mpi:// or moot://; there is a set of this name, or
+ * was; no ranks, or one that is not in this session); LIMIT (this rank has more to tell
+ * than 32 KiB); CLOSED; NO_MEMORY. */
+MOOT_API int moot_pset_define(moot *m, const char *name, const moot_ranks *ranks);
+/* From the next session on this set of the program's own is invalid for good; one that
+ * this rank has defined since the last boundary is not told to anybody.  Local. Errors:
+ * INVALID (no such set, or not the program's), CLOSED, NO_MEMORY. */
+MOOT_API int moot_pset_delete(moot *m, const char *name);
 
 #ifdef __cplusplus
 }

@@ -93,14 +93,23 @@ enum moot_event_kind {
     MOOT_EVENT_RANK_REMOVED = 512, /* the ranks go on without it: it died, or was voted
                                       out because it was silent or out of reach.  Or
                                       this rank itself is, and the moot ends for it */
-    MOOT_EVENT_RANK_LEFT = 1024    /* it went by moot_leave; or it said farewell, as all
+    MOOT_EVENT_RANK_LEFT = 1024,   /* it went by moot_leave; or it said farewell, as all
                                       ranks have closed: of many ranks those say it
                                       that this one hears */
+    /* Events of process sets (moot_session.h): `label` is the set's name; no hash,
+     * rank, kernel or site. */
+    MOOT_EVENT_PSET_DEFINED = 2048, /* it is there, from this session on */
+    MOOT_EVENT_PSET_DELETED = 4096, /* it is invalid, since a program deleted it, */
+    MOOT_EVENT_PSET_INVALID = 8192, /* or since a process of it is gone: `why` */
+    MOOT_EVENT_PSET_REFUSED = 16384 /* this rank's definition does not count: `why` */
 };
 #define MOOT_EVENTS_OF_TASKS 255u
 #define MOOT_EVENTS_OF_RANKS                                                           \
     ((unsigned)MOOT_EVENT_RANK_DIED | (unsigned)MOOT_EVENT_RANK_REMOVED |              \
      (unsigned)MOOT_EVENT_RANK_LEFT)
+#define MOOT_EVENTS_OF_PSETS                                                           \
+    ((unsigned)MOOT_EVENT_PSET_DEFINED | (unsigned)MOOT_EVENT_PSET_DELETED |           \
+     (unsigned)MOOT_EVENT_PSET_INVALID | (unsigned)MOOT_EVENT_PSET_REFUSED)
 
 typedef struct moot_event {
     enum moot_event_kind kind;
@@ -122,7 +131,8 @@ typedef struct moot_event {
 typedef struct moot_watch {
     size_t size;              /* sizeof(moot_watch), or 0 */
     uint32_t kinds;           /* enum moot_event_kind, added up; 0: all of tasks */
-    const char *label_prefix; /* NULL: any task; copied.  Not for events of ranks */
+    const char *label_prefix; /* NULL: any task; copied.  Not for events of ranks; of
+                                 process sets the beginning of the name */
     void (*fn)(void *user, const moot_event *event);
     void *user;
 } moot_watch;

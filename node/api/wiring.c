@@ -20,6 +20,7 @@
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"
 #include "node/service/status_socket.h"
+#include "node/session/session.h"
 #include "node/spawn/early_motions.h"
 #include "node/spawn/spawn_batch.h"
 #include "node/spawn/window.h"
@@ -62,8 +63,8 @@ const struct engine_hooks wiring = {
     .turn_begins = faults_begin_turn,
     .turn_ends = faults_end_turn,
     .press = window_press,
-    .chores = {members_look, report_look, leaks_look, door_look, trace_look,
-               self_end_look},
+    .chores = {members_look, session_look, report_look, leaks_look, door_look,
+               trace_look, self_end_look},
     .helped = workers_stand_in,
     .watch_is_due = observe_is_due,
     .tell_watches = observe_tell,

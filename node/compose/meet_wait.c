@@ -4,15 +4,16 @@
 #include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "proto/error.h"
+#include "proto/limits.h"
 
 static int arrive(struct moot *m, struct lane *lane, const char *call,
-                  const moot_hash *purpose)
+                  const struct meet_wait *meet)
 {
     if (wait_is_at_meeting(m)) {
         return lane_fail(lane, MOOT_ERR_STATE,
                          "%s: another thread of this rank waits for all ranks", call);
     }
-    int error = wait_arrive(m, purpose);
+    int error = wait_arrive(m, meet->purpose, meet->words, meet->words_size);
     return error == MOOT_OK ? error
                             : lane_fail(lane, error, "%s: %s", call, error_text(error));
 }
@@ -25,7 +26,14 @@ static int outcome(struct moot *m, struct lane *lane, const char *call, uint64_t
                          text_get(&m->engine.fatal_story));
     }
     if (meetings->code != MOOT_OK) {
-        return lane_fail(lane, meetings->code,
+        return meetings->code == MOOT_ERR_LIMIT
+                   ? lane_fail(
+                         lane, meetings->code,
+                         "%s: what the ranks have to tell all others there is over "
+                         "%u bytes together",
+                         call, LIMIT_WORDS_BYTES)
+                   : lane_fail(
+                         lane, meetings->code,
                          "%s: all ranks have come to meeting %llu, but not all by the "
                          "same call, or in the same scope: look at what each rank "
                          "calls there",
@@ -35,7 +43,7 @@ static int outcome(struct moot *m, struct lane *lane, const char *call, uint64_t
 }
 
 int meet_wait_run(struct moot *m, struct lane *lane, const char *call,
-                  const moot_hash *purpose, uint64_t *number)
+                  const struct meet_wait *meet, uint64_t *number)
 {
     int error = task_wait_check(m, lane, call, MOOT_FOREVER);
     if (error == MOOT_OK && m->engine.fatal != 0) {
@@ -43,7 +51,7 @@ int meet_wait_run(struct moot *m, struct lane *lane, const char *call,
                           text_get(&m->engine.fatal_story));
     }
     if (error == MOOT_OK) {
-        error = arrive(m, lane, call, purpose);
+        error = arrive(m, lane, call, meet);
     }
     if (error != MOOT_OK) {
         return error;

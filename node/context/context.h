@@ -304,6 +304,8 @@ struct moot_schedule {
         uint64_t met;       /* and the last of which the outcome is known: */
         int32_t code;
         struct rankset came;
+        unsigned char *words; /* of those (proto/meet_words.h); NULL: none */
+        size_t words_size;
     } meetings;
 };
 
@@ -378,9 +380,11 @@ struct moot_session {
     uint32_t rank, size;
     uint32_t *members; /* size of them, per rank, ascending; NULL: rank is member */
     const char *why;
-    bool gone;            /* this rank has left */
-    struct rankset ended; /* members that came to the end of the last one */
-    struct psets *psets;  /* NULL: nobody has asked yet, and this is the first */
+    bool gone;                  /* this rank has left */
+    struct rankset ended;       /* members that came to the end of the last one */
+    struct psets *psets;        /* NULL: nobody has asked yet, and this is the first */
+    struct pset_wishes *wishes; /* this rank's since the last boundary; NULL: none */
+    uint32_t gone_seen;         /* members that were gone when sets were looked at */
 };
 
 /* The socket at which this rank tells what it does: written by service/. */

@@ -110,7 +110,8 @@ static int add_watch(struct moot *m, struct lane *lane, const moot_watch *watch,
 
 int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out)
 {
-    const uint32_t known = MOOT_EVENTS_OF_TASKS | MOOT_EVENTS_OF_RANKS;
+    const uint32_t known =
+        MOOT_EVENTS_OF_TASKS | MOOT_EVENTS_OF_RANKS | MOOT_EVENTS_OF_PSETS;
     moot_watch room;
     watch = watch != NULL ? sized_watch(watch, &room) : NULL;
     if (m == NULL || watch == NULL || out == NULL || watch->fn == NULL ||
@@ -259,6 +260,16 @@ void observe_rank(struct moot *m, enum moot_event_kind kind, uint32_t rank,
                                   .kernel = "",
                                   .site = ""};
         queue_event(m, &event, "", why);
+    }
+}
+
+void observe_pset(struct moot *m, enum moot_event_kind kind, const char *name,
+                  const char *why)
+{
+    if (observed(m, kind)) {
+        const moot_event event = {
+            .kind = kind, .rank = -1, .why = "", .kernel = "", .site = ""};
+        queue_event(m, &event, name, why);
     }
 }
 

@@ -24,6 +24,9 @@ void observe_event(struct moot *m, enum moot_event_kind kind, const struct task 
 /* One of MOOT_EVENTS_OF_RANKS; `why`: a string that stays. */
 void observe_rank(struct moot *m, enum moot_event_kind kind, uint32_t rank,
                   const char *why);
+/* One of MOOT_EVENTS_OF_PSETS; `why`: in words. */
+void observe_pset(struct moot *m, enum moot_event_kind kind, const char *name,
+                  const char *why);
 /* What was said since `mark` did not come to be. */
 uint64_t observe_mark(const struct moot *m);
 void observe_retract(struct moot *m, uint64_t mark);

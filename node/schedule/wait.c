@@ -474,6 +474,19 @@ void wait_carry_verdict(struct moot *m, const struct core_output *output)
     progress_wake(m);
 }
 
+static void take_words(struct moot *m, const void *words, size_t size)
+{
+    struct meetings *meetings = &m->schedule.meetings;
+    free(meetings->words);
+    meetings->words = size > 0 ? malloc(size) : NULL;
+    meetings->words_size = meetings->words != NULL ? size : 0;
+    if (meetings->words != NULL) {
+        memcpy(meetings->words, words, size);
+    } else if (size > 0) {
+        engine_starve(m, "no memory for what was said at a meeting");
+    }
+}
+
 void wait_carry_met(struct moot *m, const struct core_output *output)
 {
     struct meetings *meetings = &m->schedule.meetings;
@@ -484,15 +497,19 @@ void wait_carry_met(struct moot *m, const struct core_output *output)
         !rankset_copy(&meetings->came, output->u.met.came)) {
         engine_starve(m, "no memory for who came to a meeting");
     }
+    take_words(m, output->u.met.words, output->u.met.words_size);
     progress_ended(m);
     m->schedule.ended_ns = m->now_ns;
     wait_release_ended(m);
     progress_wake(m);
 }
 
-int wait_arrive(struct moot *m, const moot_hash *purpose)
+int wait_arrive(struct moot *m, const moot_hash *purpose, const void *words,
+                size_t words_size)
 {
-    const struct core_event event = {.type = CORE_EV_MEET, .hash = *purpose};
+    struct core_event event = {.type = CORE_EV_MEET, .hash = *purpose};
+    event.u.meet.words = words;
+    event.u.meet.words_size = words_size;
     assert(!wait_is_at_meeting(m));
     m->schedule.meetings.number++;
     int error = engine_step(m, &event);

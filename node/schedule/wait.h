@@ -55,8 +55,9 @@ void wait_carry_verdict(struct moot *m, const struct core_output *output);
 
 /* The program comes to its next meeting, the n-th for all ranks: number n of
  * m->schedule.meetings.  Its threads do so one at a time, since which of two comes
- * first would be chance. */
-int wait_arrive(struct moot *m, const moot_hash *purpose);
+ * first would be chance.  So many bytes of words go with it (PROTOCOL.md, M5). */
+int wait_arrive(struct moot *m, const moot_hash *purpose, const void *words,
+                size_t words_size);
 /* The program is at one of which the outcome is not known. */
 static inline bool wait_is_at_meeting(const struct moot *m)
 {

@@ -20,8 +20,9 @@
 void session_open(struct moot *m); /* the first */
 void session_release(struct moot *m);
 
-/* These members have come to its end.  False without memory. */
-bool session_end(struct moot *m, const struct rankset *members);
+/* The meeting at its end is over: its members have come, and its words are what they
+ * wish of sets.  False without memory. */
+bool session_end(struct moot *m);
 /* Nobody of them is a member any more but who is to be in the next session. */
 bool session_others_are_gone(const struct moot *m, const struct rankset *next);
 /* That begins, with these members, of which this rank is one.  False without memory:
@@ -33,9 +34,27 @@ void session_leave(struct moot *m);
 /* The present one.  False without memory. */
 bool session_show(struct moot *m, moot_session_info *out);
 
+/* --- psets.c ---------------------------------------------------------------------- */
+
+/* Tells watches of sets of which a process has gone; a chore. */
+void session_look(struct moot *m, uint64_t now_ns);
+/* Adds the members of the set.  INVALID: there is none, or it has been deleted. */
+int session_pset_take(struct moot *m, const char *name, struct rankset *out);
+
 /* How many sets there are.  False without memory. */
 bool session_pset_count(struct moot *m, size_t *count);
 /* index is less than the count. */
 void session_pset_show(const struct moot *m, size_t index, moot_pset_info *out);
+
+/* --- pset_wishes.c ---------------------------------------------------------------- */
+
+/* What the program wishes to be from the next session on.  STATE: there is such a set,
+ * or was, or another wish for it; INVALID, of a deletion: there is none of the
+ * program's own; LIMIT; NO_MEMORY. */
+int session_pset_define(struct moot *m, const char *name,
+                        const struct rankset *members);
+int session_pset_delete(struct moot *m, const char *name);
+/* All of it, for the other ranks.  False without memory; else free(). */
+bool session_wishes_pack(const struct moot *m, void **out, size_t *size);
 
 #endif

@@ -5,6 +5,7 @@
 #include "hashing/identity.h"
 #include "node/engine/lane.h"
 #include "node/record/task_watch.h"
+#include "node/session/session.h"
 #include "node/spawn/spawn_batch.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/handle.h"
@@ -108,7 +109,8 @@ COLD static int check_rest(struct lane *lane, const moot_task_spec *spec)
 static bool is_plain(const moot_task_spec *spec)
 {
     uintptr_t fields = (uintptr_t)spec->key | (uintptr_t)spec->input_hashes |
-                       (uintptr_t)spec->after | (uintptr_t)spec->candidates.ranks;
+                       (uintptr_t)spec->after | (uintptr_t)spec->candidates.ranks |
+                       (uintptr_t)spec->pset;
     return (fields | spec->key_size | spec->input_hash_count | spec->after_count |
             spec->candidates.count | spec->flags) == 0;
 }
@@ -237,10 +239,33 @@ COLD static int check_candidates(struct moot *m, struct lane *lane,
     return error;
 }
 
+COLD static int check_pset(struct moot *m, struct lane *lane,
+                           const moot_task_spec *spec, struct spawn *spawn)
+{
+    if (spec->owner.rank_plus_one != 0 || spec->candidates.ranks != NULL ||
+        spec->candidates.count > 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID, ".pset and .%s are both given",
+                         spec->owner.rank_plus_one != 0 ? "owner" : "candidates");
+    }
+    switch (session_pset_take(m, spec->pset, &spawn->candidates)) {
+    case MOOT_OK:
+        return MOOT_OK;
+    case MOOT_ERR_NO_MEMORY:
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the candidates");
+    default:
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         ".pset: there is no process set \"%.128s\" in this session",
+                         spec->pset);
+    }
+}
+
 static int check_ranks(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                        struct spawn *spawn)
 {
     spawn->facts.reg.candidates = &spawn->candidates;
+    if (spec->pset != NULL) {
+        return check_pset(m, lane, spec, spawn);
+    }
     if (spec->candidates.ranks != NULL || spec->candidates.count > 0) {
         return check_candidates(m, lane, spec, spawn);
     }
