@@ -12,7 +12,9 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
+#include "hashing/placement.h"
 #include "node/api/close.h"
+#include "node/api/context_open.h"
 #include "node/compose/meet_wait.h"
 #include "node/compose/task_wait.h"
 #include "node/config/sized.h"
@@ -317,6 +319,80 @@ int moot_pset_delete(moot *m, const char *name)
     if (error == MOOT_OK) {
         error = pset_error(lane, call, name, session_pset_delete(m, name));
     }
+    engine_leave(m);
+    return error;
+}
+
+/* --- The processes of a set, for a transport's own calls ----------------------------
+ */
+
+static int take_members(struct moot *m, const struct rankset *members,
+                        struct pset_call *set)
+{
+    set->members = calloc((size_t)rankset_count(members) + 1, sizeof(*set->members));
+    if (set->members == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    for (uint32_t member = rankset_next(members, 0); member != PLACEMENT_NOBODY;
+         member = rankset_next(members, member + 1)) {
+        set->self = member == m->group.rank ? set->count : set->self;
+        set->members[set->count++] = member;
+    }
+    return rankset_has(members, m->group.rank) && moot_pset_is_whole(set)
+               ? MOOT_OK
+               : MOOT_ERR_INVALID;
+}
+
+bool moot_pset_is_whole(const struct pset_call *set)
+{
+    uint32_t at = 0;
+    while (at < set->count && members_is_here(set->m, set->members[at])) {
+        at++;
+    }
+    return at == set->count;
+}
+
+static int find_set(struct moot *m, struct lane *lane, const char *name,
+                    struct pset_call *set)
+{
+    struct rankset members = {0};
+    set->m = m;
+    set->transport = m->transport;
+    while (set->transport->ops->beneath != NULL) {
+        set->transport = set->transport->ops->beneath(set->transport);
+    }
+    if (set->transport->ops != set->ops) {
+        return lane_fail(lane, MOOT_ERR_UNSUPPORTED,
+                         "%s: %s carries this moot, not %s (MOOT_TRANSPORT)", set->call,
+                         set->transport->ops->name, set->ops->name);
+    }
+    int error = session_pset_take(m, name, &members, &set->index);
+    error = error == MOOT_OK ? take_members(m, &members, set) : error;
+    rankset_release(&members);
+    switch (error) {
+    case MOOT_OK:
+        return MOOT_OK;
+    case MOOT_ERR_NO_MEMORY:
+        return no_memory(lane, set->call);
+    default:
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "%s: there is no valid process set \"%.64s\" that has this "
+                         "process",
+                         set->call, name);
+    }
+}
+
+int moot_pset_members(moot *m, const char *name, struct pset_call *set)
+{
+    if (m == NULL || name == NULL) {
+        return invalid(m, set->call, "an argument is NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = task_wait_check(m, lane, set->call, MOOT_FOREVER);
+    error = error == MOOT_OK ? find_set(m, lane, name, set) : error;
     engine_leave(m);
     return error;
 }

@@ -18,4 +18,21 @@
 int moot_open_transport(const moot_options *options, transport_open_fn open, void *arg,
                         moot **out);
 
+/* A public call of the processes of a set, of this name, where a transport of this kind
+ * carries the moot. */
+struct pset_call {
+    const char *call;
+    const struct transport_ops *ops;
+    /* What moot_pset_members() finds: */
+    moot *m;
+    struct transport *transport; /* of that kind, within what may stand around it */
+    uint32_t *members;           /* of the moot, ascending; free() */
+    uint32_t count, self, index; /* this process's place in it; the set's in the list */
+};
+/* INVALID (a NULL, no such set, not valid, without this process), UNSUPPORTED,
+ * NO_MEMORY, told. */
+int moot_pset_members(moot *m, const char *name, struct pset_call *set);
+/* Under the engine lock: all of them are present still. */
+bool moot_pset_is_whole(const struct pset_call *set);
+
 #endif

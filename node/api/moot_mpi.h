@@ -45,6 +45,20 @@ MOOT_API int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **o
  * for every rank: the request is still the program's then.  LIMIT, NO_MEMORY. */
 MOOT_API int moot_mpi_wait(moot *m, MPI_Request *request, MPI_Status *status);
 
+/* A communicator of the processes of this set (moot_session.h), in their order, for the
+ * program's own use; free it by MPI_Comm_free() before moot_close().  Collective over
+ * these processes alone.  Serves peers and runs tasks, at every level of threads that
+ * MPI offers, until all of them have come, and is then in MPI for a moment; to the
+ * others this thread is parked meanwhile, as in moot_mpi_wait().  Errors of calls with
+ * the communicator abort, as is MPI's default, until MPI_Comm_set_errhandler() says
+ * otherwise.
+ *
+ * Errors: INVALID (there is no such set, it is not valid, or this process is not in
+ * it); UNSUPPORTED where MPI does not carry the moot; TRANSPORT where a process of it
+ * has gone before all had come, or with MPI's own words; the rest as moot_mpi_wait().
+ */
+MOOT_API int moot_pset_comm(moot *m, const char *name, MPI_Comm *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -424,6 +424,11 @@ static uint32_t faulty_next_death(struct transport *t)
     return inner->ops->next_death != NULL ? inner->ops->next_death(inner) : UINT32_MAX;
 }
 
+static struct transport *faulty_beneath(struct transport *t)
+{
+    return ((struct faulty *)t)->inner;
+}
+
 static void faulty_stats(const struct transport *t, struct transport_stats *out)
 {
     const struct transport *inner = ((const struct faulty *)t)->inner;
@@ -462,6 +467,7 @@ static const struct transport_ops faulty_ops = {
     .distrust = faulty_distrust,
     .go_alone = faulty_go_alone,
     .next_death = faulty_next_death,
+    .beneath = faulty_beneath,
     .stats = faulty_stats,
     .story = faulty_story,
     .free = faulty_free,

@@ -228,7 +228,8 @@ void session_pset_show(const struct moot *m, size_t index, moot_pset_info *out)
                             .size = set->count};
 }
 
-int session_pset_take(struct moot *m, const char *name, struct rankset *out)
+int session_pset_take(struct moot *m, const char *name, struct rankset *out,
+                      uint32_t *index)
 {
     if (!psets_make(m)) {
         return MOOT_ERR_NO_MEMORY;
@@ -237,6 +238,7 @@ int session_pset_take(struct moot *m, const char *name, struct rankset *out)
     if (set == NULL || set->deleted) {
         return MOOT_ERR_INVALID;
     }
+    *index = (uint32_t)(set - m->session.psets->sets);
     for (uint32_t i = 0; i < set->count; i++) {
         if (!rankset_add(out, set->members[i])) {
             return MOOT_ERR_NO_MEMORY;

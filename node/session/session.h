@@ -38,8 +38,10 @@ bool session_show(struct moot *m, moot_session_info *out);
 
 /* Tells watches of sets of which a process has gone; a chore. */
 void session_look(struct moot *m, uint64_t now_ns);
-/* Adds the members of the set.  INVALID: there is none, or it has been deleted. */
-int session_pset_take(struct moot *m, const char *name, struct rankset *out);
+/* Adds the members of the set, and says which it is.  INVALID: there is none, or it has
+ * been deleted. */
+int session_pset_take(struct moot *m, const char *name, struct rankset *out,
+                      uint32_t *index);
 
 /* How many sets there are.  False without memory. */
 bool session_pset_count(struct moot *m, size_t *count);

@@ -242,12 +242,13 @@ COLD static int check_candidates(struct moot *m, struct lane *lane,
 COLD static int check_pset(struct moot *m, struct lane *lane,
                            const moot_task_spec *spec, struct spawn *spawn)
 {
+    uint32_t index;
     if (spec->owner.rank_plus_one != 0 || spec->candidates.ranks != NULL ||
         spec->candidates.count > 0) {
         return lane_fail(lane, MOOT_ERR_INVALID, ".pset and .%s are both given",
                          spec->owner.rank_plus_one != 0 ? "owner" : "candidates");
     }
-    switch (session_pset_take(m, spec->pset, &spawn->candidates)) {
+    switch (session_pset_take(m, spec->pset, &spawn->candidates, &index)) {
     case MOOT_OK:
         return MOOT_OK;
     case MOOT_ERR_NO_MEMORY:

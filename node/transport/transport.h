@@ -117,6 +117,9 @@ struct transport_ops {
      */
     uint32_t (*next_death)(struct transport *t);
 
+    /* The transport around which this one stands.  NULL: it stands around none. */
+    struct transport *(*beneath)(struct transport *t);
+
     void (*stats)(const struct transport *t, struct transport_stats *out);
 
     /* What the last call that returned an error met, for people; "" if none did.  Lives

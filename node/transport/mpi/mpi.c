@@ -1,4 +1,5 @@
-/* mpi.c - frames and bulk transfers over MPI 3.1, moot_open_comm and moot_mpi_wait.
+/* mpi.c - frames and bulk transfers over MPI 3.1, moot_open_comm, moot_pset_comm
+ * and moot_mpi_wait.
  *
  * The one source file that sees MPI.  Private duplicates of the program's communicator
  * carry everything, with MPI_ERRORS_RETURN and few tags: what a message is about
@@ -50,7 +51,7 @@
 #include "node/transport/mpi/mpi_flights.h"
 #include "node/transport/mpi/mpi_wait.h"
 
-enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK };
+enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK, TAG_SET };
 /* What MPI sends without asking the receiver first, over shared memory. */
 enum { SHORT_FRAME_BYTES = 4000 };
 enum { LEAVE_SECONDS = 15 }; /* how long free() waits for the other ranks */
@@ -677,6 +678,9 @@ char *transport_mpi_version(char *text, size_t size)
     snprintf(text, size, "%s", version);
     return text;
 }
+
+/* Here, since it needs the table and all of the above. */
+#include "node/transport/mpi/mpi_comm.h"
 
 int moot_open_comm(const moot_options *options, MPI_Comm comm, moot **out)
 {
