@@ -5,10 +5,10 @@
  * where its type has one and nowhere else.
  */
 #include "proto/wire_private.h"
-#include "proto/meet_words.h"
 
 #include "hashing/identity.h"
 #include "proto/error.h"
+#include "proto/meet_words.h"
 #include "proto/moot_error.h"
 
 static_assert(LIMIT_RANKS <= 1u << BALLOT_RANK_BITS, "a ballot has room for its rank");

@@ -26,6 +26,10 @@ static void expect_taken(struct seat *seat, const int codes[3], const char *call
     }
 }
 
+/* How much of it the first release had. */
+#define FIRST(x)                                                                       \
+    _Generic((x), moot_task_spec : offsetof(moot_task_spec, pset), default : sizeof(x))
+
 /* `call` takes `x`, refuses it if it uses what is new, and if it is cut. */
 #define TAKES(seat, x, call)                                                           \
     do {                                                                               \
@@ -34,7 +38,7 @@ static void expect_taken(struct seat *seat, const int codes[3], const char *call
         codes_[0] = (call);                                                            \
         (x).later = 1;                                                                 \
         codes_[1] = (call);                                                            \
-        (x).now.size = sizeof((x).now) - 8;                                            \
+        (x).now.size = FIRST((x).now) - 8;                                             \
         codes_[2] = (call);                                                            \
         (x).now.size = 0;                                                              \
         (x).later = 0;                                                                 \
