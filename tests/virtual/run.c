@@ -2,6 +2,7 @@
 #include "tests/virtual/run.h"
 
 #include "node/api/context_open.h"
+#include "tests/virtual/sessions.h"
 #include "tests/virtual/steady.h"
 #include "tests/virtual/wire.h"
 
@@ -20,6 +21,7 @@ struct job {
     const struct run_options *options;
     struct medley medley;
     struct medley_ledger ledger;
+    struct sessions_ledger sessions;
     struct wire *wire;
     char knobs[KNOBS_MAX][KNOB_BYTES];
     const char *knob_list[KNOBS_MAX + 1];
@@ -142,6 +144,10 @@ static void draw_faults(struct run_result *is)
     if (!killed) {
         is->kill_rank = WORLD_NO_RANK;
     }
+    if (job.options->sessions) {
+        is->faults[0] = '\0';
+        base->killed = base->paused = 0;
+    }
     if (job.options->steady) {
         is->faults[0] = '\0';
         is->kill_rank = WORLD_NO_RANK;
@@ -255,6 +261,10 @@ static void play_rank(void *argument)
         seat->job->wrong |= steady_play(&steady, player->m) > 0;
         return;
     }
+    if (job.options->sessions) {
+        sessions_play(&job.sessions, player->m);
+        return;
+    }
     code = medley_play(player);
     world_note(4, (uint64_t)(int64_t)code, 0);
 }
@@ -309,6 +319,14 @@ static void check_memory(void)
 
 static void check_program(void)
 {
+    if (job.options->sessions) {
+        bool died[WORLD_RANKS_MAX];
+        for (uint32_t rank = 0; rank < job.medley.base.ranks; rank++) {
+            died[rank] = world_is_dead(rank, NULL);
+        }
+        job.wrong |= sessions_judge(&job.sessions, died) > 0;
+        return;
+    }
     FILE *to = job.options->quiet ? NULL : stdout;
     job.wrong |= medley_judge(&job.medley, &job.ledger, to) != 0;
 }
@@ -335,6 +353,8 @@ bool run(const struct run_options *options, struct run_result *result)
     job.options = options;
     job.random = medley_mix(options->seed * 7 + 5);
     draw_program(result);
+    job.sessions.seed = options->seed;
+    job.sessions.ranks = result->ranks;
     const struct world_options world = draw_world(result);
     const struct wire_options wire = draw_wire(result);
     world_begin(&world);

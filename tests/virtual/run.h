@@ -19,9 +19,10 @@ struct run_options {
     bool kill_named; /* else drawn */
     uint32_t kill_rank;
     uint64_t kill_ns;
-    bool steady; /* the long program, without faults (steady.h) */
-    bool shows;  /* what ranks report */
-    bool quiet;  /* nothing is said of what is wrong */
+    bool steady;   /* the long program, without faults (steady.h) */
+    bool sessions; /* a program of sessions (sessions.h) */
+    bool shows;    /* what ranks report */
+    bool quiet;    /* nothing is said of what is wrong */
 };
 
 /* The run, drawn or named, and its outcome. */

@@ -2,7 +2,7 @@
  *
  *     virtual [--seed S | --seeds A..B] [--ranks N] [--faults PLAN] [--features WORDS]
  *             [--kill RANK@NS] [--canary NAME] [--digest] [--show] [--no-shrink]
- *             [--watch RANK:BLOCK] [--steady]
+ *             [--watch RANK:BLOCK] [--steady | --sessions]
  *
  * A seed gives the program (tests/medley/medley.h), the fault plan, the knobs, the
  * wire and the world.  What is named by an option is not drawn: `--faults none`,
@@ -16,6 +16,7 @@
  *   memory   ranks that have closed hold no memory, and have named no transfer that its
  *            other side did not
  *   digest   with --digest: a second run is the same run
+ *   sessions with --sessions, which plays a program of sessions (sessions.h): its rules
  *   level    with --steady, which plays a long program instead (steady.h): memory does
  *            not grow
  *
@@ -46,7 +47,7 @@ static int usage(void)
             "usage: virtual [--seed S | --seeds A..B] [--ranks N] [--faults PLAN] "
             "[--features WORDS]\n               [--kill RANK@NS] [--canary NAME] "
             "[--digest] [--show] [--no-shrink] [--watch RANK:BLOCK]\n               "
-            "[--steady]\n");
+            "[--steady | --sessions]\n");
     return 2;
 }
 
@@ -141,6 +142,8 @@ static bool read_command(struct command *command, int argc, char **argv)
             command->digest = true;
         } else if (strcmp(argv[i], "--steady") == 0) {
             command->run.steady = true;
+        } else if (strcmp(argv[i], "--sessions") == 0) {
+            command->run.sessions = true;
         } else if (strcmp(argv[i], "--show") == 0) {
             command->run.shows = true;
         } else if (strcmp(argv[i], "--no-shrink") == 0) {
@@ -162,8 +165,11 @@ static void print_repeat(const struct run_options *options, const struct run_res
 #undef X
     };
     printf("repeat: virtual%s --seed %llu --ranks %u --faults %s --features ",
-           options->steady ? " --steady" : "", (unsigned long long)options->seed,
-           (unsigned)is->ranks, is->faults[0] != '\0' ? is->faults : "none");
+           options->steady     ? " --steady"
+           : options->sessions ? " --sessions"
+                               : "",
+           (unsigned long long)options->seed, (unsigned)is->ranks,
+           is->faults[0] != '\0' ? is->faults : "none");
     const char *comma = "";
     for (uint32_t i = 0; i < MEDLEY_FEATURE_COUNT; i++) {
         if (is->features >> i & 1) {
