@@ -50,12 +50,28 @@ static enum kind kind_of(const struct player *player, uint32_t task)
     return kind >= KINDS ? KIND_ANY : kind;
 }
 
+/* The rank that owns a task of KIND_OWN. */
+static int owner_of(const struct player *player, uint32_t task)
+{
+    return (int)(word_of(player, now(player), 300 + task) %
+                 (uint64_t)player->session.size);
+}
+
 /* One process stays to the end, or dies. */
-static bool leaves_now(const struct player *player)
+static bool leaves_at_end(const struct player *player, uint32_t session,
+                          uint32_t process)
 {
     const uint32_t stays = (uint32_t)(player->ledger->seed % player->ledger->ranks);
-    return player->process != stays &&
-           word_of(player, now(player), 500 + player->process) % 4 == 0;
+    return process != stays && word_of(player, session, 500 + process) % 4 == 0;
+}
+
+static bool has_left(const struct player *player, uint32_t process)
+{
+    bool left = false;
+    for (uint32_t session = 1; session < now(player); session++) {
+        left |= leaves_at_end(player, session, process);
+    }
+    return left;
 }
 
 static uint64_t value_of(const uint32_t words[2])
@@ -127,6 +143,23 @@ static void words_of(const struct player *player, uint32_t task, uint32_t words[
     words[1] = task;
 }
 
+static bool may_end_so(const struct player *player, uint32_t task, int code)
+{
+    const enum kind kind = kind_of(player, task);
+    switch (code) {
+    case MOOT_ERR_NO_QUORUM:
+        return is_cut_off(player, code);
+    case MOOT_ERR_NO_CANDIDATE:
+        return kind == KIND_SET ||
+               (kind == KIND_OWN && !moot_present(player->m, owner_of(player, task)));
+    case MOOT_ERR_MAYBE_RAN: /* which says by itself that a rank died */
+    case MOOT_ERR_RESULT_LOST:
+        return kind == KIND_ONCE || kind == KIND_ONCE_AGAIN;
+    default:
+        return false;
+    }
+}
+
 static void spawn(struct player *player, uint32_t task)
 {
     const uint64_t word = word_of(player, now(player), 300 + task);
@@ -138,7 +171,7 @@ static void spawn(struct player *player, uint32_t task)
                            .args = words,
                            .args_size = sizeof(words)};
     if (kind == KIND_OWN) {
-        spec.owner = MOOT_ON((int)(word % (uint64_t)player->session.size));
+        spec.owner = MOOT_ON(owner_of(player, task));
     } else if (kind == KIND_SET) {
         spec.pset = set_to_use(player, task);
     } else if (kind == KIND_ONCE || kind == KIND_ONCE_AGAIN) {
@@ -155,29 +188,12 @@ static void spawn(struct player *player, uint32_t task)
         code = moot_task_spawn(player->m, &spec, &player->tasks[task]);
     }
     const bool lost = kind == KIND_ONCE_AGAIN && code == MOOT_ERR_RESULT_LOST;
-    if (code != MOOT_OK && code != MOOT_ERR_NO_CANDIDATE && !lost &&
-        !is_cut_off(player, code)) {
+    if (code != MOOT_OK && !lost && !may_end_so(player, task, code)) {
         say_wrong(player, "task %u is not spawned: %s", (unsigned)task,
                   moot_err_name(code));
     }
     if (code != MOOT_OK) {
         player->tasks[task] = (moot_task){0};
-    }
-}
-
-static bool may_end_so(const struct player *player, uint32_t task, int code)
-{
-    const enum kind kind = kind_of(player, task);
-    switch (code) {
-    case MOOT_ERR_NO_QUORUM:
-        return is_cut_off(player, code);
-    case MOOT_ERR_NO_CANDIDATE:
-        return kind == KIND_OWN || kind == KIND_SET;
-    case MOOT_ERR_MAYBE_RAN: /* which says by itself that a rank died */
-    case MOOT_ERR_RESULT_LOST:
-        return kind == KIND_ONCE || kind == KIND_ONCE_AGAIN;
-    default:
-        return false;
     }
 }
 
@@ -188,6 +204,13 @@ static void end(struct player *player, uint32_t task)
     words_of(player, task, words);
     const int code = moot_task_fetch_into(player->m, player->tasks[task], MOOT_FOREVER,
                                           &value, sizeof(value), NULL);
+    moot_task_info info;
+    if (code == MOOT_OK && kind_of(player, task) == KIND_OWN &&
+        (moot_task_info(player->m, player->tasks[task], &info) != MOOT_OK ||
+         info.owner != owner_of(player, task))) {
+        say_wrong(player, "task %u ran on rank %d, not %d", (unsigned)task, info.owner,
+                  owner_of(player, task));
+    }
     if (code == MOOT_OK ? value != value_of(words) : !may_end_so(player, task, code)) {
         say_wrong(player, "task %u ends with %s, %llx", (unsigned)task,
                   moot_err_name(code), (unsigned long long)value);
@@ -280,6 +303,11 @@ static void note_sets(struct player *player)
             at += (size_t)snprintf(story + at, sizeof(story) - at, " %s=%d",
                                    set.processes[k], set.ranks[k]);
         }
+        for (size_t k = 0; i == 0 && k < set.size; k++) {
+            if (has_left(player, (uint32_t)strtoul(set.processes[k] + 2, NULL, 10))) {
+                say_wrong(player, "%s has left", set.processes[k]);
+            }
+        }
         if (i == 0 && (set.size != (size_t)player->session.size ||
                        strcmp(set.processes[player->session.rank],
                               player->session.process) != 0)) {
@@ -294,7 +322,7 @@ static void note_sets(struct player *player)
 
 static bool go_on(struct player *player)
 {
-    const bool leaves = leaves_now(player);
+    const bool leaves = leaves_at_end(player, now(player), player->process);
     const moot_session_options options = {.leave = leaves};
     const uint64_t before = player->session.number;
     const int code = moot_session_next(player->m, &options, &player->session);
@@ -311,7 +339,6 @@ static bool go_on(struct player *player)
         say_wrong(player, "it is rank %d of %d", player->session.rank,
                   player->session.size);
     }
-    player->ledger->left[player->process] = leaves;
     return !leaves;
 }
 

@@ -29,7 +29,6 @@ struct sessions_ledger {
     uint32_t runs[SESSIONS_MAX][SESSION_TASKS];
     moot_hash sets[SESSIONS_MAX][SESSION_RANKS]; /* as a process saw them, */
     bool saw[SESSIONS_MAX][SESSION_RANKS];
-    bool left[SESSION_RANKS];
     uint32_t wrong;
 };
 
