@@ -546,6 +546,10 @@ typedef struct moot_stats {
      * closed, since they did not prove in time to be of the job; and such as announced
      * what is no frame. */
     uint64_t streams_refused, streams_broken;
+    /* On a wire that may lose frames, as one of your own that says so does: frames, or
+     * pieces of larger ones, that the peer has to acknowledge; and how often one of
+     * them was sent again, since the wire lost or delayed it or the answer. */
+    uint64_t frames_linked, frames_resent;
 } moot_stats;
 #define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))
 MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);

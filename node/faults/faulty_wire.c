@@ -431,8 +431,14 @@ static struct transport *faulty_beneath(struct transport *t)
 
 static void faulty_stats(const struct transport *t, struct transport_stats *out)
 {
-    const struct transport *inner = ((const struct faulty *)t)->inner;
-    inner->ops->stats(inner, out);
+    const struct faulty *f = (const struct faulty *)t;
+    f->inner->ops->stats(f->inner, out);
+    for (uint32_t rank = 0; rank < f->size; rank++) {
+        if (f->peers[rank].link != NULL) {
+            out->linked += link_stats(f->peers[rank].link)->sent;
+            out->resent += link_stats(f->peers[rank].link)->resent;
+        }
+    }
 }
 
 static const char *faulty_story(const struct transport *t)

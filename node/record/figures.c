@@ -43,6 +43,8 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .frames_repeated = wire.repeated,
         .streams_refused = wire.streams_refused,
         .streams_broken = wire.streams_broken,
+        .frames_linked = wire.linked,
+        .frames_resent = wire.resent,
         .results_relayed = core->results_relayed,
         .results_referred = core->referred,
     };
@@ -101,6 +103,8 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"frames_repeated", stats.frames_repeated},
         {"streams_refused", stats.streams_refused},
         {"streams_broken", stats.streams_broken},
+        {"frames_linked", stats.frames_linked},
+        {"frames_resent", stats.frames_resent},
         {"stalls", stats.stalls},
         {"violations", stats.violations},
         {"ranks_lost", stats.ranks_lost},

@@ -12,6 +12,8 @@
 enum { KEY_BYTES = 64, RANKS_LISTED = 16, VOTE_KINDS = EVIDENCE_END - EVIDENCE_CLOSED };
 
 /* Fewer are a program's that just ends. */
+/* So many frames sent again, and so many in a hundred, are told. */
+enum { RESENT_LEAST = 32, RESENT_PERCENT = 5 };
 enum { LEFT_HANDLES = 1000, LEFT_BYTES = 4 << 20 };
 
 static_assert((int)VOTE_KINDS <
@@ -68,6 +70,8 @@ static const struct sheet_key {
     STAT(frames_forged),
     STAT(streams_refused),
     STAT(streams_broken),
+    STAT(frames_linked),
+    STAT(frames_resent),
     STAT(frames_repeated),
     STAT(stalls),
     STAT(violations),
@@ -544,6 +548,24 @@ static void streams_print(const moot_stats *stats, FILE *to)
     }
 }
 
+unsigned sheet_resent_percent(uint64_t linked, uint64_t resent)
+{
+    const bool tells = resent >= RESENT_LEAST && resent * 100 > linked * RESENT_PERCENT;
+    return tells && linked > 0 ? (unsigned)(resent * 100 / linked) : 0;
+}
+
+static void resent_print(const moot_stats *stats, FILE *to)
+{
+    const unsigned percent =
+        sheet_resent_percent(stats->frames_linked, stats->frames_resent);
+    if (percent > 0) {
+        fprintf(to,
+                "  sent again     %" PRIu64 " frames beside %" PRIu64
+                " (%u %%): the wire loses or delays frames\n",
+                stats->frames_resent, stats->frames_linked, percent);
+    }
+}
+
 static uint64_t moots_most(const struct sheets *sheets)
 {
     uint64_t most = 0;
@@ -589,6 +611,7 @@ void sheets_print(const struct sheets *sheets, FILE *to)
     }
     dropped_print(stats, to);
     streams_print(stats, to);
+    resent_print(stats, to);
     if (stats->violations > 0) {
         fprintf(to, "  violations     %" PRIu64 ": a rank broke the protocol\n",
                 stats->violations);

@@ -63,6 +63,10 @@ bool sheets_clear(const char *directory);
 bool sheets_read(const char *directory, struct sheets *out);
 void sheets_release(struct sheets *sheets);
 
+/* Frames that were sent again, of those sent, in percent; 0 where they are no more than
+ * a busy host alone makes them. */
+unsigned sheet_resent_percent(uint64_t linked, uint64_t resent);
+
 /* Tells what happened. */
 void sheets_print(const struct sheets *sheets, FILE *to);
 

@@ -7,6 +7,7 @@
  */
 #include "node/explain/rank_snapshot.h"
 #include "node/explain/stall.h"
+#include "node/tools/sheet.h"
 #include "node/tools/state_sockets.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -108,6 +109,15 @@ static void wire_add(struct text *text, const Moot__Account *account)
                  "  closed by rank %u: %" PRIu64
                  " streams of strangers or too late, %" PRIu64 " broken\n",
                  account->rank, refused, broken);
+    }
+    const uint64_t linked = account_figure(account, "frames_linked"),
+                   resent = account_figure(account, "frames_resent");
+    const unsigned percent = sheet_resent_percent(linked, resent);
+    if (percent > 0) {
+        text_add(text,
+                 "  sent again by rank %u: %" PRIu64 " frames beside %" PRIu64
+                 " (%u %%): the wire loses or delays frames\n",
+                 account->rank, resent, linked, percent);
     }
 }
 

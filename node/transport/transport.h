@@ -50,6 +50,9 @@ struct transport_stats {
      * job's ranks do, or not in time, or made place for younger ones; and streams that
      * announced what is no frame.  Only streams of moot_stream.h are counted. */
     uint64_t streams_refused, streams_broken;
+    /* On a wire that may lose: frames, or pieces of larger ones, that went to peers by
+     * links (link.h), and how often one of them was sent again. */
+    uint64_t linked, resent;
     uint32_t peers_by_ring; /* to whom short frames go through memory that both share */
 };
 

@@ -70,6 +70,11 @@ check "a transport that loses frames" "a check fails" grep -qx "12 ok, 0 failed"
 "$moot" run -n 4 --launcher local --transport "$scratch/lossy.so" MOOT_RINGS=off \
     tsp deploy/examples/burma14.tsp >"$scratch/lossy" 2>&1
 check "a transport that loses frames" "it is not the optimum" grep -q '^optimum 3323 ' "$scratch/lossy"
+resent='^  sent again     [0-9]+ frames beside [0-9]+ \([1-9][0-9]* %\): the wire loses or delays frames$'
+check "a transport that loses frames" "it is not told" grep -qE "$resent" "$scratch/lossy"
+"$moot" run -n 2 --launcher local --transport tcp MOOT_RINGS=off \
+    tsp deploy/examples/burma14.tsp >"$scratch/lossy" 2>&1
+check "a transport that loses nothing" "it is told to lose" no grep -q 'sent again' "$scratch/lossy"
 
 # --- What is no transport ---
 

@@ -202,6 +202,7 @@ static void carrier_stats(const struct transport *t, struct transport_stats *out
         out->streams_refused = counts.refused + counts.crowded_out + counts.late;
         out->streams_broken = counts.broken;
     }
+    far_count(c, out);
 }
 
 static const struct transport_ops carrier_ops = {

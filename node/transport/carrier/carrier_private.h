@@ -108,8 +108,9 @@ struct carrier {
     struct hops *hops; /* NULL: all ranks speak with all */
     size_t way_bytes;  /* of the route's words in a datagram, 0 or all */
     bool sealed, reliable;
-    bool linked;              /* there are links */
-    bool driving;             /* pieces are being sent: posts only queue */
+    bool linked;                           /* there are links */
+    uint64_t linked_before, resent_before; /* frames by links that are no more */
+    bool driving;                          /* pieces are being sent: posts only queue */
     size_t payload_max;       /* of a datagram of the wire, bytes of a piece */
     unsigned char *scratch;   /* a datagram, as it goes */
     unsigned char *opened;    /* one that came, opened */
@@ -217,5 +218,7 @@ bool far_is_flushed(const struct carrier_peer *p);
 /* Takes in what came by the wire. */
 void far_poll(struct carrier *c, int frames_max);
 void far_forget(struct carrier *c, struct carrier_peer *p);
+/* Frames that went by links, and again. */
+void far_count(const struct carrier *c, struct transport_stats *out);
 
 #endif

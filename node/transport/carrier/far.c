@@ -330,9 +330,26 @@ void far_forget(struct carrier *c, struct carrier_peer *p)
         hops_lose(c, p);
         hops_drop(p);
     }
+    if (p->link != NULL) {
+        c->linked_before += link_stats(p->link)->sent;
+        c->resent_before += link_stats(p->link)->resent;
+    }
     link_free(p->link);
     free(p->held);
     p->link = NULL;
     p->held = NULL;
     p->introduced = p->met = false;
+}
+
+void far_count(const struct carrier *c, struct transport_stats *out)
+{
+    out->linked = c->linked_before;
+    out->resent = c->resent_before;
+    for (uint32_t rank = 0; c->linked && rank < c->exchange.size; rank++) {
+        const struct link *link = c->peers[rank].link;
+        if (link != NULL) {
+            out->linked += link_stats(link)->sent;
+            out->resent += link_stats(link)->resent;
+        }
+    }
 }
