@@ -3,6 +3,7 @@
 #include "node/agent/agent_door.h"
 #include "node/agent/agent_mirror.h"
 #include "node/agent/agent_orders.h"
+#include "node/agent/rank_process.h"
 #include "node/config/ending.h"
 #include "node/launch/agent_stream.h"
 #include "node/launch/crew.h"
@@ -31,6 +32,7 @@ struct agent {
     struct channel_hub *hub;
     int trunk; /* this end of the branch's stream to the hub above */
     struct crew *crew;
+    enum rank_does *does; /* each rank's process; NULL without memory */
     sigset_t mask;
     bool refused; /* the job, */
     bool running; /* or its ranks have been started */
@@ -228,6 +230,7 @@ static void job_take(struct agent *agent, const unsigned char *bytes, size_t siz
         job_refuse(agent, story);
     } else {
         agent->running = true;
+        agent->does = calloc(agent->orders.job->count, sizeof(*agent->does));
         agent_stream_say(agent->stream, AGENT_UP, 0, 0, NULL, 0);
     }
 }
@@ -281,6 +284,15 @@ static void frame_take(void *context, const struct agent_header *header,
     }
 }
 
+/* Which ranks stand still is for the mirror to tell. */
+static void processes_look(const struct agent *agent)
+{
+    if (agent->running && agent->does) {
+        rank_process_look(agent_mirror_ends(agent->mirror), agent->orders.job->first,
+                          agent->orders.job->count, agent->does);
+    }
+}
+
 /* Sends and reads what can be. */
 static void stream_serve(struct agent *agent, int wait_ms)
 {
@@ -295,6 +307,7 @@ static void stream_serve(struct agent *agent, int wait_ms)
     if (at_ms - agent->beat_ms >= AGENT_BEAT_MS) {
         agent->beat_ms = at_ms;
         agent_stream_say(agent->stream, AGENT_BEAT, 0, 0, NULL, 0);
+        processes_look(agent);
     }
 }
 
@@ -415,6 +428,7 @@ static void agent_release(struct agent *agent)
 {
     input_close(agent);
     free(agent->pending);
+    free(agent->does);
     crew_free(agent->crew);
     channel_hub_free(agent->hub);
     if (agent->trunk >= 0) {

@@ -1,6 +1,7 @@
 /* agent_mirror.c - see agent_mirror.h. */
 #include "node/agent/agent_mirror.h"
 #include "node/agent/agent_folder.h"
+#include "node/agent/rank_process.h"
 #include "node/config/ending.h"
 
 #include <dirent.h>
@@ -116,7 +117,10 @@ static enum agent_folder folder_of(const char *name)
                  {"end-", AGENT_ENDS},
                  {ENDING_OPENS "-", AGENT_ENDS},
                  {ENDING_FINALIZES "-", AGENT_ENDS},
-                 {ENDING_STALLED "-", AGENT_ENDS}};
+                 {ENDING_STALLED "-", AGENT_ENDS},
+                 {ENDING_AWAITS "-", AGENT_ENDS},
+                 {RANK_PROCESS "-", AGENT_ENDS},
+                 {RANK_STILL "-", AGENT_ENDS}};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strncmp(name, known[i].begins, strlen(known[i].begins)) == 0) {
             return known[i].folder;

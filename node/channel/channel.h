@@ -52,6 +52,10 @@ struct channel_card { /* what one rank handed in */
  * cannot use it.  Any thread. */
 struct channel *channel_of_process(char *story, size_t story_size);
 
+/* The number that the process's launcher tells it in a variable, whether or not that is
+ * moot's own; false: none does. */
+bool channel_told_rank(uint32_t *out);
+
 uint32_t channel_rank(const struct channel *channel);
 uint32_t channel_size(const struct channel *channel);
 /* CHANNEL_KEY_BYTES of the job's key. */

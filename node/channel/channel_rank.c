@@ -5,6 +5,7 @@
  */
 #include "node/channel/channel_wire.h"
 #include "proto/error.h"
+#include "proto/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -313,6 +314,22 @@ void channel_decline(void)
     if (fd >= 0) {
         close(fd);
     }
+}
+
+bool channel_told_rank(uint32_t *out)
+{
+    static const char *const names[] = {CHANNEL_RANK_VARIABLE, "OMPI_COMM_WORLD_RANK",
+                                        "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+        char *rest = NULL;
+        const unsigned long rank = text != NULL ? strtoul(text, &rest, 10) : 0;
+        if (text != NULL && rest != text && *rest == '\0' && rank < LIMIT_RANKS) {
+            *out = (uint32_t)rank;
+            return true;
+        }
+    }
+    return false;
 }
 
 uint32_t channel_rank(const struct channel *channel) { return channel->rank; }

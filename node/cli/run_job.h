@@ -4,6 +4,7 @@
 #define NODE_CLI_RUN_JOB_H
 
 #include "node/cli/run_fleet.h"
+#include "node/cli/run_late.h"
 #include "node/config/knobs.h"
 #include "node/launch/launch.h"
 
@@ -38,6 +39,7 @@ struct job {
     bool *lost;          /* by rank: with its host; NULL: none was */
     bool local;          /* the ranks are started from here, without MPI */
     bool no_progress, verbose, labels, launched;
+    struct run_late late;
     struct run_line *line; /* NULL: the job's output goes its own way */
 };
 

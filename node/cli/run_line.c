@@ -43,7 +43,8 @@
 #define UNDECIDED_NS UINT64_C(50000000)
 enum {
     WIDTH = 80,
-    LINE_BYTES = 256,
+    LINE_BYTES = 384,
+    NOTE_BYTES = 128,
     RATES = 8,
     PIECE_BYTES = 1 << 16,
     PIECES_MAX = 64,
@@ -59,6 +60,7 @@ struct run_line {
     uint64_t heard_ns;                            /* when the job said something last */
     char out[PIECE_BYTES + ROWS_UNDECIDED_BYTES]; /* of a piece, what goes on */
     size_t out_count;
+    char note[NOTE_BYTES];
     bool shown;  /* the line stands there */
     bool inside; /* the cursor is not at the beginning of a row */
     uint64_t began_ns, due_ns;
@@ -256,15 +258,38 @@ static double rate_count(struct run_line *line, uint64_t at_ns, uint64_t done)
                : 0;
 }
 
+static void text_draw(struct run_line *line, const char *text)
+{
+    char shown[LINE_BYTES + 8];
+    const int used =
+        snprintf(shown, sizeof(shown), "\r%.*s\033[K", width_get() - 1, text);
+    line->shown = true;
+    terminal_write(shown, (size_t)used);
+}
+
+/* No rank has said anything yet. */
+static void note_draw(struct run_line *line, uint64_t at_ns)
+{
+    char text[LINE_BYTES];
+    if (*line->note) {
+        snprintf(text, sizeof(text), "moot: %" PRIu64 " s, %s",
+                 (at_ns - line->began_ns) / 1000000000u, line->note);
+        text_draw(line, text);
+    } else {
+        run_line_erase(line);
+    }
+}
+
 static void line_draw(struct run_line *line, uint64_t at_ns)
 {
     struct run_totals totals;
-    char text[LINE_BYTES], shown[LINE_BYTES + 8];
+    char text[LINE_BYTES];
     if (!run_figures_sum(line->figures, at_ns, &totals)) {
+        note_draw(line, at_ns);
         return;
     }
     const double rate = rate_count(line, at_ns, totals.done);
-    const int length = snprintf(
+    int length = snprintf(
         text, sizeof(text),
         "moot: %" PRIu64 " s, %" PRIu64 " done, %" PRIu64 " running, %" PRIu64
         " waiting, %" PRIu64 " voted, %.*f tasks/s, %" PRIu32 " of %" PRIu32 " rank%s",
@@ -272,13 +297,13 @@ static void line_draw(struct run_line *line, uint64_t at_ns)
         totals.waiting, totals.voted, rate > 0 && rate < 10, rate, totals.alive,
         totals.ranks, totals.ranks == 1 ? "" : "s");
     if (totals.silent > 0) {
-        snprintf(text + length, sizeof(text) - (size_t)length, ", %" PRIu32 " silent",
-                 totals.silent);
+        length += snprintf(text + length, sizeof(text) - (size_t)length,
+                           ", %" PRIu32 " silent", totals.silent);
     }
-    const int used =
-        snprintf(shown, sizeof(shown), "\r%.*s\033[K", width_get() - 1, text);
-    line->shown = true;
-    terminal_write(shown, (size_t)used);
+    if (*line->note) {
+        snprintf(text + length, sizeof(text) - (size_t)length, ", %s", line->note);
+    }
+    text_draw(line, text);
 }
 
 static void turn(struct run_line *line, uint64_t at_ns)
@@ -290,6 +315,13 @@ static void turn(struct run_line *line, uint64_t at_ns)
         line_draw(line, at_ns);
     }
     run_figures_ask(line->figures, at_ns);
+}
+
+void run_line_note(struct run_line *line, const char *note)
+{
+    if (line) {
+        snprintf(line->note, sizeof(line->note), "%s", note);
+    }
 }
 
 void run_line_pause(struct run_line *line, int pause_ms, int wakes)

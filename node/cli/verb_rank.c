@@ -9,6 +9,7 @@
  * answer; this process only waits.  Where `moot run` itself is the launcher, and is
  * killed, the group is killed from here: the program, and what it has started.
  */
+#include "node/agent/rank_process.h"
 #include "node/channel/channel.h"
 #include "node/cli/cli.h"
 #include "node/config/ending.h"
@@ -26,18 +27,11 @@
 static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 
-/* The rank, as the launchers that are known tell it; -1 if none does. */
+/* -1 if no launcher has said. */
 static long rank_find(void)
 {
-    static const char *const names[] = {CHANNEL_RANK_VARIABLE, "OMPI_COMM_WORLD_RANK",
-                                        "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *text = getenv(names[i]);
-        if (text && *text) {
-            return strtol(text, NULL, 10);
-        }
-    }
-    return -1;
+    uint32_t rank;
+    return channel_told_rank(&rank) ? (long)rank : -1;
 }
 
 static volatile sig_atomic_t launcher; /* its process id; 0: it is not `moot run` */
@@ -79,6 +73,7 @@ static pid_t start(const char *ends, char **argv)
     }
     (void)signal(SIGPWR, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    rank_process_leave(ends, rank_find());
     if (getppid() == parent && setenv(ENDING_FOLDER, ends, 1) == 0) {
         execv(argv[0], argv);
         cli_complain(&verb_run, "rank %ld cannot start %s: %s", rank_find(), argv[0],

@@ -51,16 +51,22 @@ static void stragglers_tell(struct job *job, const struct outcome *outcome)
     }
 }
 
+/* Ranks that have not ended are ended here: for the summary. */
+static void rest_let_go(struct job *job, const struct outcome *outcome)
+{
+    job->let_go = calloc(outcome->count, sizeof(*job->let_go));
+    for (size_t r = 0; job->let_go && r < outcome->count; r++) {
+        job->let_go[r] = !outcome->ends[r].known;
+    }
+}
+
 /* Whether the others have waited in MPI_Finalize long enough for one that is gone. */
 static bool hangs_at_end(struct job *job, const struct outcome *outcome)
 {
     if (!outcome_hangs_at_end(outcome) || ++job->hanging_looks < PATIENCE_LOOKS) {
         return false;
     }
-    job->let_go = calloc(outcome->count, sizeof(*job->let_go));
-    for (size_t r = 0; job->let_go && r < outcome->count; r++) {
-        job->let_go[r] = !outcome->ends[r].known;
-    }
+    rest_let_go(job, outcome);
     run_line_erase(job->line);
     fputs(
         "moot: all others have closed their moots and wait in MPI_Finalize for a rank "
@@ -88,6 +94,21 @@ static bool goes_on_stalled(struct job *job, const struct outcome *outcome)
     return true;
 }
 
+/* Whether the last ranks are such as the others voted out, and have had their time. */
+static bool is_outlived(struct job *job, const struct outcome *outcome)
+{
+    const struct run_late_job of = {.ends = job->directory,
+                                    .sheets = job->sheets,
+                                    .stall_ns = job->knobs.stall_ns,
+                                    .lost = job->lost,
+                                    .line = job->line};
+    const bool outlived = run_late_look(&job->late, &of, outcome);
+    if (outlived) {
+        rest_let_go(job, outcome);
+    }
+    return outlived;
+}
+
 /* A rank ended the job, or failed where no moot misses it, and the others had time to
  * end as well. */
 static bool is_hopeless(void *context)
@@ -103,7 +124,8 @@ static bool is_hopeless(void *context)
         culprit != OUTCOME_NOBODY &&
         (++job->hopeless_looks >= PATIENCE_LOOKS || outcome.ends[culprit].aborted);
     if (!hopeless) {
-        hopeless = hangs_at_end(job, &outcome) || goes_on_stalled(job, &outcome);
+        hopeless = hangs_at_end(job, &outcome) || goes_on_stalled(job, &outcome) ||
+                   is_outlived(job, &outcome);
     } else {
         job->culprit = culprit;
         run_line_erase(job->line);
@@ -242,7 +264,7 @@ static int job_watch(struct job *job, char **argv)
     words_drop();
     /* Where the launcher itself fails, and nobody made it, its words are evidence. */
     run_line_free(job->line, status != CLI_OK && launch_signal() == 0 &&
-                                 job->culprit == OUTCOME_NOBODY);
+                                 job->culprit == OUTCOME_NOBODY && !job->let_go);
     job->line = NULL;
     job->launched = status >= 0;
     if (status < 0) {

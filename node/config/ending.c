@@ -12,7 +12,7 @@
 
 /* The process has one, and not each moot: it ends once. */
 static char lives_path[PATH_MAX], opens_path[PATH_MAX], finalizes_path[PATH_MAX],
-    stalled_path[PATH_MAX];
+    stalled_path[PATH_MAX], awaits_path[PATH_MAX];
 static pid_t marked; /* a forked child passes exit(), too; 0: there is no mark */
 
 static void (*see_exit)(void);
@@ -29,10 +29,10 @@ static void pass_exit(void)
 
 void ending_when_exits(void (*see)(void)) { see_exit = see; }
 
-static bool mark(const char *folder, const char *name, char path[PATH_MAX])
+static bool mark_number(const char *folder, const char *name, long number,
+                        char path[PATH_MAX])
 {
-    const int length =
-        snprintf(path, PATH_MAX, "%s/%s-%ld", folder, name, (long)getpid());
+    const int length = snprintf(path, PATH_MAX, "%s/%s-%ld", folder, name, number);
     const int fd = length < PATH_MAX
                        ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
                        : -1;
@@ -40,6 +40,19 @@ static bool mark(const char *folder, const char *name, char path[PATH_MAX])
         close(fd);
     }
     return fd >= 0;
+}
+
+static bool mark(const char *folder, const char *name, char path[PATH_MAX])
+{
+    return mark_number(folder, name, (long)getpid(), path);
+}
+
+static void mark_drop(char path[PATH_MAX])
+{
+    if (path[0] != '\0') {
+        unlink(path);
+        path[0] = '\0';
+    }
 }
 
 void ending_opens(void)
@@ -50,13 +63,19 @@ void ending_opens(void)
     }
 }
 
+void ending_awaits(uint32_t rank)
+{
+    const char *folder = getenv(ENDING_FOLDER);
+    if (folder != NULL) {
+        mark_number(folder, ENDING_AWAITS, (long)rank, awaits_path);
+    }
+}
+
 void ending_opened(void)
 {
     const char *folder = getenv(ENDING_FOLDER);
-    if (opens_path[0] != '\0') {
-        unlink(opens_path);
-        opens_path[0] = '\0';
-    }
+    mark_drop(opens_path);
+    mark_drop(awaits_path);
     if (folder != NULL && marked != getpid() && atexit(pass_exit) == 0 &&
         mark(folder, ENDING_LIVES, lives_path)) {
         marked = getpid();

@@ -7,7 +7,9 @@
  * job, or by _exit.  Another lies there while a second moot of all ranks is opened,
  * because that waits for ranks that may have ended after the first, and a third from
  * MPI_Finalize on, which may wait for them, too.  A fourth lies there once a stall was
- * to end the job (MOOT_STALL_ABORT).  A moot that could not be opened leaves why.
+ * to end the job (MOOT_STALL_ABORT).  A fifth, under the rank's number, lies there
+ * while a moot of all ranks is opened, the first as well, for which all others have to
+ * come.  A moot that could not be opened leaves why.
  *
  * Whoever waits for a process leaves there, too, how it ended, under its number: nobody
  * else is told by the system.
@@ -25,6 +27,7 @@
 #define ENDING_OPENS "opens"
 #define ENDING_FINALIZES "finalizes"
 #define ENDING_STALLED "stalled"
+#define ENDING_AWAITS "awaits" /* "awaits-RANK" */
 #define ENDING_REFUSED "refused"
 enum { ENDING_STORY_BYTES = 1024 };
 
@@ -35,6 +38,8 @@ enum { ENDING_STORY_BYTES = 1024 };
 
 /* Around the collective part of an open. */
 void ending_opens(void);
+/* Likewise, if that wants all ranks of the job, of which this is that one. */
+void ending_awaits(uint32_t rank);
 void ending_opened(void);
 
 void ending_finalizes(void);

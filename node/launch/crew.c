@@ -184,6 +184,8 @@ void crew_signal(struct crew *crew, int number)
     for (uint32_t i = 0; i < crew->started; i++) {
         if (!crew->ranks[i].emptied) {
             kill(-crew->ranks[i].group, number);
+            kill(-crew->ranks[i].group,
+                 SIGCONT); /* one that is stopped hears it, too */
         }
     }
 }

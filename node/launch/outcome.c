@@ -416,7 +416,9 @@ static void loss_print(const struct outcome *outcome, const struct sheets *sheet
     if (fate == RANK_REMOVED) {
         fprintf(to, "  rank %zu was %s", rank,
                 end->lost ? "lost with its host" : "removed alive");
-        if (end->signal != 0) {
+        if (end->let_go) {
+            fputs(" (and ended by moot run, after the others)", to);
+        } else if (end->signal != 0) {
             fprintf(to, ", before it died of signal %d (%s),", end->signal,
                     strsignal(end->signal));
         }

@@ -36,11 +36,11 @@ struct rank_end {
     uint64_t struck_ns; /* by its fault plan; 0: not so */
     bool aborted;       /* it ended by itself past exit(), as MPI_Abort does */
     bool stalled;       /* a stall there was to end the job (MOOT_STALL_ABORT) */
-    bool let_go;        /* ended by `moot run` in MPI_Finalize, where it hung */
-    bool begun;         /* it had opened a moot */
-    bool open;          /* and not closed the last one */
-    bool lost;          /* with its host: how it ended nobody will say */
-    bool removed;       /* it closed that, and knew that the others go on without it */
+    bool let_go;  /* ended by `moot run`: in MPI_Finalize, where it hung, or outlived */
+    bool begun;   /* it had opened a moot */
+    bool open;    /* and not closed the last one */
+    bool lost;    /* with its host: how it ended nobody will say */
+    bool removed; /* it closed that, and knew that the others go on without it */
     char *refused; /* why it could not open a moot; NULL: it did not try, or could */
     struct plan_hits hits;
 };

@@ -4,31 +4,14 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* The process has one, and not each context: files are named so. */
 static atomic_uint opened_as_first;
 
-static bool launcher_rank(uint32_t *out)
-{
-    static const char *const names[] = {CHANNEL_RANK_VARIABLE, "OMPI_COMM_WORLD_RANK",
-                                        "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *text = getenv(names[i]);
-        char *rest = NULL;
-        const unsigned long rank = text != NULL ? strtoul(text, &rest, 10) : 0;
-        if (text != NULL && rest != text && *rest == '\0' && rank < LIMIT_RANKS) {
-            *out = (uint32_t)rank;
-            return true;
-        }
-    }
-    return false;
-}
-
 struct moot_name moot_name_offer(void)
 {
     struct moot_name name = {.number = atomic_load(&opened_as_first) + 1};
-    (void)launcher_rank(&name.process);
+    (void)channel_told_rank(&name.process);
     return name;
 }
 
@@ -51,6 +34,6 @@ const char *moot_name_text(const struct moot *m) { return m->record.name; }
 uint32_t moot_name_process(const struct moot *m)
 {
     uint32_t process = m->group.rank;
-    (void)launcher_rank(&process);
+    (void)channel_told_rank(&process);
     return process;
 }

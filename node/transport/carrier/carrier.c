@@ -259,6 +259,7 @@ int transport_carrier_open(void *arg, const void *blob, size_t blob_size,
         snprintf(story, story_size, "more ranks than LIMIT_RANKS");
         code = MOOT_ERR_LIMIT;
     } else {
+        ending_awaits(channel_rank(c->channel));
         joined.rank = channel_rank(c->channel);
         joined.size = channel_size(c->channel);
         code = carrier_join(&o, options, blob, blob_size);

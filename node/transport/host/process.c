@@ -1,6 +1,7 @@
 /* process.c - see process.h. */
 #include "node/transport/host/process.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STAT_BYTES = 1024, STATE_FIELD = 3, START_FIELD = 22 };
+enum { STAT_BYTES = 1024, STATE_FIELD = 3, START_FIELD = 22, CHILDREN_MAX = 8 };
 
 /* Reads the state and the start of a process from /proc; false if it is gone. */
 static bool stat_read(uint64_t pid, char *state, uint64_t *start_ticks)
@@ -91,6 +92,35 @@ bool process_lives(const struct process_name *name)
 {
     char state = process_state(name);
     return state != '\0' && state != 'Z';
+}
+
+/* The only child; false if there is none, or more than one, or the system does not say.
+ */
+static bool only_child(const struct process_name *name, struct process_name *out)
+{
+    char path[64], state = 0;
+    uint64_t other = 0;
+    snprintf(path, sizeof(path), "/proc/%" PRIu64 "/task/%" PRIu64 "/children",
+             name->pid, name->pid);
+    FILE *file = fopen(path, "re");
+    *out = (struct process_name){.space = name->space};
+    const int read =
+        file != NULL ? fscanf(file, "%" SCNu64 " %" SCNu64, &out->pid, &other) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return read == 1 && stat_read(out->pid, &state, &out->start_ticks);
+}
+
+struct process_name process_last_of(const struct process_name *name)
+{
+    struct process_name last = *name, child;
+    for (int i = 0;
+         i < CHILDREN_MAX && process_state(&last) == 'S' && only_child(&last, &child);
+         i++) {
+        last = child;
+    }
+    return last;
 }
 
 int process_open(const struct process_name *name)

@@ -34,6 +34,10 @@ bool process_lives(const struct process_name *name);
  * stopped, Z has ended; 0: there is none.  It must be near. */
 char process_state(const struct process_name *name);
 
+/* The process that this one waits for: its only child, and that one's, as far as they
+ * have one each and sleep themselves.  It must be near. */
+struct process_name process_last_of(const struct process_name *name);
+
 /* A descriptor that polls readable when the process has ended; -1 if there is none to
  * be had: the kernel is too old, or it has ended already (ask process_lives). */
 int process_open(const struct process_name *name);

@@ -33,6 +33,7 @@
 #include "hashing/base/hot.h"
 #include "node/api/context_open.h"
 #include "node/api/moot_mpi.h"
+#include "node/channel/channel.h"
 #include "node/config/ending.h"
 #include "node/schedule/foreign_wait.h"
 #include "node/transport/exchange.h"
@@ -642,6 +643,7 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
     struct transport_group joined = {0};
     struct mpi_transport *t = calloc(1, sizeof(*t));
     const struct opening o = {t, &joined, story, story_size};
+    uint32_t told;
     if (!t) {
         return refuse(&o, MOOT_ERR_NO_MEMORY, "out of memory");
     }
@@ -651,6 +653,9 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
     t->comm = t->aside = MPI_COMM_NULL;
     sigpipe_ignore();
     ending_opens();
+    if (!(options && options->comm) && channel_told_rank(&told)) {
+        ending_awaits(told);
+    }
     int code = enter_mpi(&o, options ? options->comm : NULL);
     if (code == MOOT_OK) {
         code = join(&o, blob, blob_size);
