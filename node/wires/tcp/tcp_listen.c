@@ -14,7 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024, OPTIONS_BYTES = 256, TEXT_BYTES = INET6_ADDRSTRLEN };
+enum {
+    BACKLOG = 1024,
+    OPTIONS_BYTES = 256,
+    TEXT_BYTES = INET6_ADDRSTRLEN,
+    HOST_BYTES = 65
+};
 
 struct tcp_options {
     char listen[OPTIONS_BYTES];
@@ -184,11 +189,18 @@ static int listen_at(union tcp_address *at)
     return fd;
 }
 
+/* This host, for people. */
+static const char *tell_host(char host[HOST_BYTES])
+{
+    host[HOST_BYTES - 1] = '\0';
+    return gethostname(host, HOST_BYTES - 1) == 0 ? host : "this host";
+}
+
 /* At one of the ports that are allowed; which is in `at` then. */
 static int listen_somewhere(moot_stream_end *end, const struct tcp_options *options,
                             union tcp_address *at, struct story story)
 {
-    char text[TEXT_BYTES];
+    char text[TEXT_BYTES], host[HOST_BYTES];
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     const unsigned count = options->last - options->first + 1;
@@ -212,15 +224,18 @@ static int listen_somewhere(moot_stream_end *end, const struct tcp_options *opti
     if (errno == EADDRINUSE && count == 1) {
         return refuse_open(story,
                            "tcp: port %u of %s is in use; name others by "
-                           "tcp:ports=FIRST-LAST",
-                           options->first, tell_address(at, text));
+                           "tcp:ports=FIRST-LAST, or see who has it: ss -ltnp 'sport = "
+                           ":%u', on %s",
+                           options->first, tell_address(at, text), options->first,
+                           tell_host(host));
     }
     if (errno == EADDRINUSE) {
         return refuse_open(story,
                            "tcp: all %u ports from %u to %u of %s are in use; each "
-                           "rank of a host needs one: tcp:ports=FIRST-LAST",
-                           count, options->first, options->last,
-                           tell_address(at, text));
+                           "rank of a host needs one: tcp:ports=FIRST-LAST, or see who "
+                           "has them: ss -ltnp, on %s",
+                           count, options->first, options->last, tell_address(at, text),
+                           tell_host(host));
     }
     return refuse_open(story, "tcp: listening at port %u of %s: %s", get_port(at),
                        tell_address(at, text), strerror(errno));
