@@ -10,7 +10,8 @@
 #include <stddef.h>
 
 #define AGENT_FOLDER "agent" /* a KIND: what ranks of an agent leave, */
-#define RUN_FOLDER "run"     /* and what `moot run` knows of them */
+#define RUN_FOLDER "run"     /* and what `moot run` knows of them; */
+#define TUNE_FOLDER "tune"   /* records of the runs of `moot tune` */
 
 /* Where such folders stand: TMPDIR, or /tmp. */
 const char *agent_folder_place(void);

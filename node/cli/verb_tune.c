@@ -5,6 +5,7 @@
  * measures; replays what was recorded with other timers; and writes down the choice.
  */
 #include "consensus/sim/runs/trial.h"
+#include "node/agent/agent_folder.h"
 #include "node/cli/cli.h"
 #include "node/config/knobs.h"
 #include "node/tools/tune.h"
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,11 +144,10 @@ static int arguments_read(int argc, char **argv, struct tuning *tuning)
 
 static bool directory_make(struct tuning *tuning)
 {
-    const char *temporary = getenv("TMPDIR");
-    const int used =
-        snprintf(tuning->directory, sizeof(tuning->directory), "%s/moot-tune-XXXXXX",
-                 temporary && *temporary ? temporary : "/tmp");
-    return used < (int)sizeof(tuning->directory) && mkdtemp(tuning->directory) != NULL;
+    const char *place = agent_folder_place();
+    agent_folder_clear(TUNE_FOLDER, place);
+    return agent_folder_make(TUNE_FOLDER, place, tuning->directory,
+                             sizeof(tuning->directory));
 }
 
 static void directory_empty(const char *path)
@@ -328,6 +329,7 @@ static int run_once(const struct tuning *tuning, bool shown)
     const pid_t child = told ? -1 : fork();
     if (child == 0) {
         signals_give_back();
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* a tune that is killed takes its run along */
         /* Or the run tells that ours is stronger. */
         if (setenv("MOOT_TRACE", tuning->directory, 1) != 0) {
             _exit(CLI_FAILED);
@@ -554,8 +556,7 @@ static int tune_run(int argc, char **argv)
     }
     signals_take();
     status = runs_make(&tuning);
-    directory_empty(tuning.directory);
-    rmdir(tuning.directory);
+    agent_folder_remove(tuning.directory);
     signals_give_back();
     if (told) {
         raise(told); /* as if it had not been held up */

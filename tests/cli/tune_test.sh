@@ -31,6 +31,28 @@ says() {
     note $? "std$1 lacks: $2"
 }
 
+# A tune that is killed leaves its folder, and the next takes it away.
+"$moot" tune -n 2 tree 12 4096 >/dev/null 2>&1 &
+victim=$!
+tries=0
+until [ -n "$(find "$TMPDIR" -name 'moot-tune-*')" ] || [ $tries -gt 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+kill -KILL "$victim"
+tries=0
+while pgrep -f "$TMPDIR/moot-tune-" >/dev/null && [ $tries -le 200 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+[ $tries -lt 200 ]
+name=killed note $? "its run goes on"
+[ -n "$(find "$TMPDIR" -name 'moot-tune-*')" ]
+name=killed note $? "it made no folder"
+expect "after a killed one" 0 60 "$moot" tune -n 2 --runs 1 tree 3 64
+[ -z "$(find "$TMPDIR" -name 'moot-tune-*')" ]
+name=killed note $? "a folder is left"
+
 # --- The command line ---
 
 for bad in "" "-n 1 tsp" "-n 4" "-n 4 --runs 0 tsp" "-n 4 --runs" "-n 4 -x tsp" "-n1 tsp" \
