@@ -37,6 +37,7 @@ struct command {
     int status;
     char line[LINE_BYTES]; /* of standard error, until its end comes */
     size_t line_bytes;
+    bool signalled;       /* from here */
     char why[LINE_BYTES]; /* the last line that was one */
 };
 
@@ -239,7 +240,7 @@ static void take_line(const struct commands *c, struct command *item, uint32_t h
         item->line_bytes--; /* ssh's own words have one */
     }
     item->line[item->line_bytes] = '\0';
-    if (c->plan.is_idle != NULL && c->plan.is_idle(item->line)) {
+    if (c->plan.is_idle != NULL && c->plan.is_idle(item->line, item->signalled)) {
         item->line_bytes = 0;
         return;
     }
@@ -383,8 +384,9 @@ int commands_descriptor(const struct commands *c)
 
 void commands_signal(struct commands *c, uint32_t host, int number)
 {
-    const struct command *item = &c->items[host];
+    struct command *item = &c->items[host];
     if (item->pid != 0 && !item->reaped) {
+        item->signalled = true;
         (void)kill(number == SIGKILL ? -item->pid : item->pid, number);
     }
 }

@@ -34,8 +34,9 @@ struct commands;
 struct commands_plan {
     uint32_t count;
     const moot_launcher_host *hosts; /* of that many; they outlive the commands */
-    /* A line on standard error that says no more than the status does; NULL: none. */
-    bool (*is_idle)(const char *line);
+    /* A line on standard error that says no more than the status does; or, of a command
+     * that was signalled from here, than that.  NULL: none. */
+    bool (*is_idle)(const char *line, bool signalled);
     /* Advice about such a line, if a command did not come to be; NULL: not known.
      */
     const char *(*advise)(const char *line);

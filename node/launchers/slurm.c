@@ -142,11 +142,19 @@ static int choose_hosts(const char *list, struct host_list *all, char *story,
 
 /* --- Opening ---------------------------------------------------------------------- */
 
-/* "srun: error: a: task 0: Exited with exit code 7" */
-static bool is_status_line(const char *line)
+static bool begins_with(const char *line, const char *words)
 {
-    return strncmp(line, "srun: error: ", 13) == 0 &&
-           strstr(line, ": task 0: ") != NULL;
+    return strncmp(line, words, strlen(words)) == 0;
+}
+
+/* "srun: error: a: task 0: Exited with exit code 7"; and of a step that is ended from
+ * here "srun: forcing job termination", "slurmstepd: error: *** STEP 7.0 ON a CANCELLED
+ * AT ...". */
+static bool is_status_line(const char *line, bool signalled)
+{
+    return (begins_with(line, "srun: error: ") && strstr(line, ": task 0: ") != NULL) ||
+           (signalled && (begins_with(line, "srun: ") ||
+                          begins_with(line, "slurmstepd: error: *** STEP ")));
 }
 
 static int fill_fleet(moot_fleet *fleet, const moot_launcher_setup *setup, char *said,

@@ -74,6 +74,11 @@ if slurm_enter_soft && slurm_make 2; then
     salloc -Q -N 1 "$moot" check-launcher --first slurm:x >"$scratch/out" 2>&1
     check "slurm" "an option is not refused" \
         grep -q "'x': this launcher has no options" "$scratch/out"
+    salloc -Q -N 3 "$moot" doctor --launcher slurm >"$scratch/out" 2>&1
+    check "doctor by slurm" "its status is $?, not 0" [ $? -eq 0 ]
+    check "doctor by slurm" "no host is told of" grep -q "c: " "$scratch/out"
+    check "doctor by slurm" "Slurm's own words of the end are told" \
+        no grep -qE "CANCELLED|srun:|slurmstepd:" "$scratch/out"
     slurm_end
 else
     echo "without Slurm: $(tail -n 1 "$scratch/why" "$scratch/hosts/why" | tail -n 1)"
