@@ -182,4 +182,24 @@ for document in README.md deploy/doc/*.md deploy/doc/*/*.md; do
     check "$document" "what it says is not so" snippets "$document"
     tail -n 1 "$scratch/out"
 done
+
+# --- What names all of its kind ---
+for page in deploy/man/*.3; do
+    page=$(basename "$page" .3)
+    check moot.3 "its list of pages lacks $page" \
+        sh -c "sed -n '/^.Sh SEE ALSO/,\$p' deploy/man/moot.3 | grep -q '^.Xr $page 3' || [ $page = moot ]"
+    check "$page.3" "it does not lead to moot(3)" \
+        sh -c "grep -q '^.Xr moot 3' deploy/man/$page.3 || [ $page = moot ]"
+done
+for page in deploy/man/*.[17]; do
+    page=$(basename "$page")
+    check moot.1 "it does not name $page" \
+        sh -c "grep -q 'Xr ${page%.*} ${page##*.}' deploy/man/moot.1 || [ $page = moot.1 ]"
+done
+for verb in run state report trace sim tune doctor faults check-transport check-launcher info; do
+    check README.md "its table of tools lacks moot $verb" grep -q "^| .*\`moot $verb\`.* |" README.md
+done
+grep '^## ' deploy/doc/USING.md | sed 's/^## //' >"$scratch/sections"
+sed -n 's/^- \[\(.*\)\](#.*/\1/p' deploy/doc/USING.md >"$scratch/contents"
+check USING.md "its contents are not its sections" cmp -s "$scratch/sections" "$scratch/contents"
 check_end
