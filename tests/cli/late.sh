@@ -2,11 +2,10 @@
 # top of the tree, behind check.sh.
 #
 # $build and $scratch are set, and MOOT_STALL is a second.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 
 # shellcheck disable=SC2016 # for the program to expand
 {
-    # shellcheck disable=SC2154 # the test sets them
     printf '#!/bin/sh\n[ "${MOOTRUN_RANK-$OMPI_COMM_WORLD_RANK}" -ne 2 ] || %s\nexec %s %s\n' \
         "sh -c 'kill -STOP \$\$; exec true'" "$build/examples/tsp" deploy/examples/burma14.tsp
 } >"$scratch/stopped"
