@@ -17,8 +17,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -329,7 +329,8 @@ static int run_once(const struct tuning *tuning, bool shown)
     const pid_t child = told ? -1 : fork();
     if (child == 0) {
         signals_give_back();
-        prctl(PR_SET_PDEATHSIG, SIGTERM); /* a tune that is killed takes its run along */
+        prctl(PR_SET_PDEATHSIG,
+              SIGTERM); /* a tune that is killed takes its run along */
         /* Or the run tells that ours is stronger. */
         if (setenv("MOOT_TRACE", tuning->directory, 1) != 0) {
             _exit(CLI_FAILED);
