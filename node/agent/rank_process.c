@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -61,11 +62,19 @@ void rank_process_leave(const char *folder, long rank)
 static bool read_process(const char *folder, size_t rank, struct process_name *name,
                          char host[RANK_HOST_BYTES])
 {
-    char line[LINE_BYTES];
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "0123456789._-";
+    char line[LINE_BYTES], *at = line;
     host[0] = '\0';
-    return read_line(folder, RANK_PROCESS, rank, line) &&
-           sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNx64 " %71[A-Za-z0-9._-]",
-                  &name->pid, &name->start_ticks, &name->space, host) >= 3;
+    if (!read_line(folder, RANK_PROCESS, rank, line)) {
+        return false;
+    }
+    name->pid = strtoull(at, &at, 10);
+    name->start_ticks = strtoull(at, &at, 10);
+    name->space = strtoull(at, &at, 16);
+    at += *at == ' ';
+    snprintf(host, RANK_HOST_BYTES, "%.*s", (int)strspn(at, letters), at);
+    return name->pid != 0;
 }
 
 /* The process that is waited for, of one that is near. */
@@ -87,15 +96,16 @@ void rank_process_find(const char *folder, size_t rank, struct rank_process *out
 {
     struct process_name name = {0};
     char line[LINE_BYTES];
-    int does = RANK_RUNS;
     *out = (struct rank_process){.pid = 0};
     if (!read_process(folder, rank, &name, out->host)) {
         return;
     }
     if (process_is_near(&name)) {
         out->does = look_at(&name);
-    } else if (read_line(folder, RANK_STILL, rank, line) &&
-               sscanf(line, "%d %" SCNu64, &does, &name.pid) == 2) {
+    } else if (read_line(folder, RANK_STILL, rank, line)) {
+        char *at = line;
+        const unsigned long does = strtoul(at, &at, 10);
+        name.pid = strtoull(at, &at, 10);
         out->does = does == RANK_STOPPED || does == RANK_IN_WAIT ? (enum rank_does)does
                                                                  : RANK_RUNS;
     }
