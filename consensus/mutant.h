@@ -191,6 +191,9 @@
     X(VIEWNUMBER, "of a message's view the number is compared, and not its members")   \
     X(GRANTPENDING, "who is to be removed by a vote that waits is granted leases")     \
     X(QUORUMCLAIM, "a rank without a quorum goes on claiming and yielding")            \
+    X(CANDIDATESMUTE,                                                                  \
+      "who hears of a once task's owner is not told its candidates before")            \
+    X(KEEPERLOST, "a keeper that is lost hides no start of a once task")               \
     X(FINDERJUDGES, "a finder judges a once task that nobody reports as if its chair") \
     X(NEVERCHOSEN, "who has said that it never will hold a task may win it")           \
     X(SHORTADOPTS, "who is short of memory adopts tasks all the same")                 \

@@ -349,14 +349,14 @@ static void hand_over_results(struct core *core, const struct rankset *staying)
 }
 
 static void hand_over_entry(struct core *core, const struct rankset *staying,
-                            const struct task_record *task,
-                            const struct message_entry *said)
+                            struct task_record *task, const struct message_entry *said)
 {
     assert(core->membership.leave.going && core->ownership.unfinished_count == 0);
+    uint32_t heir = heir_of(task, staying);
+    chair_tell_ahead(core, task, heir);
     struct message_entry *entry = out_borrow(core, sizeof(*entry));
     struct message *message =
-        entry != NULL ? out_send(core, heir_of(task, staying), MESSAGE_HANDOVER, NULL)
-                      : NULL;
+        entry != NULL ? out_send(core, heir, MESSAGE_HANDOVER, NULL) : NULL;
     if (message == NULL) {
         return;
     }
@@ -367,7 +367,7 @@ static void hand_over_entry(struct core *core, const struct rankset *staying,
 }
 
 /* The ranks that died of it: perhaps nobody who stays could learn of them. */
-static void hand_over_crashes(struct core *core, const struct task_record *task,
+static void hand_over_crashes(struct core *core, struct task_record *task,
                               const struct rankset *staying)
 {
     struct message_entry entry = {.hash = task->hash, .what = REPORT_CRASH};
@@ -386,7 +386,7 @@ static void hand_over_crashes(struct core *core, const struct task_record *task,
 /* Three things go with a leaver else: a voter's knowledge of a once task, for its next
  * chair; a chair's decision how a task ends for good, of which perhaps nobody else has
  * heard; and who has died of a task. */
-static void hand_over_known(struct core *core, const struct task_record *task,
+static void hand_over_known(struct core *core, struct task_record *task,
                             const struct rankset *staying)
 {
     bool chairs = task->chair == core->rank || task->finder;
@@ -415,7 +415,7 @@ static void hand_over_acceptances(struct core *core, const struct rankset *stayi
     }
     core->membership.leave.accepts_told = true;
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        const struct task_record *task = table_at(core, i);
+        struct task_record *task = table_at(core, i);
         if (task != NULL) {
             hand_over_known(core, task, staying);
         }

@@ -95,10 +95,9 @@ static void report_crashes(struct core *core, struct mail *mail,
     }
 }
 
-static void report_task(struct core *core, struct mail *mail,
+static void add_entries(struct core *core, struct mail *mail,
                         const struct task_record *task, bool moved)
 {
-    assert(core->membership.mail_waits && !task->returning);
     struct message_entry entry = {.hash = task->hash,
                                   .evidence = (enum evidence)task->evidence};
     bool runs = task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING;
@@ -137,6 +136,19 @@ static void report_task(struct core *core, struct mail *mail,
         entry.owner = task_ext(task)->accepted;
         entry.epoch = task_ext(task)->accepted_epoch;
         mail_to_chair(core, mail, task, entry);
+    }
+}
+
+/* The mail goes when all tasks have added to it: a chair learns the candidates before.
+ */
+static void report_task(struct core *core, struct mail *mail, struct task_record *task,
+                        bool moved)
+{
+    assert(core->membership.mail_waits && !task->returning);
+    size_t before = mail->count;
+    add_entries(core, mail, task, moved);
+    if (mail->count > before) {
+        chair_tell_ahead(core, task, task->chair);
     }
 }
 

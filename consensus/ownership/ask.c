@@ -357,7 +357,7 @@ void ask_on_refer(struct core *core, struct task_record *task,
     if (!task_learn_candidates(core, task, refer->candidates)) {
         return;
     }
-    agenda_add(core, task, AGENDA_ASK | AGENDA_CANCEL);
+    agenda_add(core, task, AGENDA_ASK | AGENDA_CANCEL | AGENDA_TEST);
 }
 
 /* --- T1a ----------------------------------------------------------------------- */

@@ -243,6 +243,26 @@ static void fail_waits(struct core *core, struct task_record *task, int32_t code
     verdict_tell_askers(core, task, &(struct message_verdict){.code = code});
 }
 
+/* --- Telling the candidates ------------------------------------------------------ */
+
+static void refer_rank(struct core *core, struct task_record *task, uint32_t to)
+{
+    assert(task->candidates != NULL);
+    struct message *message = out_send(core, to, MESSAGE_REFER, task);
+    if (message != NULL) {
+        message->u.refer.candidates = task->candidates;
+    }
+}
+
+void chair_tell_ahead(struct core *core, struct task_record *task, uint32_t to)
+{
+    bool once = hash_has(&task->hash, MOOT_HASH_ONCE);
+    if (once && task->candidates != NULL && to != core->rank &&
+        !roll_knows_holder(core, task, to) && !MUTANT(CANDIDATESMUTE)) {
+        refer_rank(core, task, to);
+    }
+}
+
 /* The candidates are known and the chair is another: send the askers there. */
 static void refer_askers(struct core *core, struct task_record *task)
 {
@@ -254,10 +274,7 @@ static void refer_askers(struct core *core, struct task_record *task)
         if (asker->rank == core->rank) {
             self = true;
         } else if (asker->want != WANT_NOTHING && !asker->holds && !MUTANT(NOREFER)) {
-            struct message *message = out_send(core, asker->rank, MESSAGE_REFER, task);
-            if (message != NULL) {
-                message->u.refer.candidates = task->candidates;
-            }
+            refer_rank(core, task, asker->rank);
         }
     }
     requests->asker_count = 0;
@@ -531,12 +548,8 @@ static bool concerns_me(struct core *core, uint32_t from, struct task_record *ta
     if (task->chair == core->rank || task->finder) {
         return true;
     }
-    struct message *message = NULL;
     if (task->candidates != NULL) {
-        message = out_send(core, from, MESSAGE_REFER, task);
-    }
-    if (message != NULL) {
-        message->u.refer.candidates = task->candidates;
+        refer_rank(core, task, from);
     } else {
         core->stats.refused++;
     }

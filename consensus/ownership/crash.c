@@ -47,13 +47,16 @@ bool crash_is_deadly(const struct core *core, const struct task_record *task)
 }
 
 /* To the chair of this view, whose reports are in already. */
-static void tell_chair(struct core *core, const struct task_record *task,
+static void tell_chair(struct core *core, struct task_record *task,
                        const struct message_entry *said)
 {
+    if (task->chair == core->rank) {
+        return;
+    }
+    chair_tell_ahead(core, task, task->chair);
     struct message_entry *entry = out_borrow(core, sizeof(*entry));
-    struct message *message = entry != NULL && task->chair != core->rank
-                                  ? out_send(core, task->chair, MESSAGE_REPORT, NULL)
-                                  : NULL;
+    struct message *message =
+        entry != NULL ? out_send(core, task->chair, MESSAGE_REPORT, NULL) : NULL;
     if (message != NULL) {
         *entry = *said;
         message->u.report = (struct message_report){.count = 1, .entry = entry};

@@ -37,9 +37,11 @@ static void ask_voters(struct core *core, struct task_record *task,
     release_touch(core, task);
     requests->balloting = true;
     for (uint32_t i = 0; i < count; i++) {
-        struct message *message = voters[i] != core->rank
-                                      ? out_send(core, voters[i], MESSAGE_ACCEPT, task)
-                                      : NULL;
+        if (voters[i] == core->rank) {
+            continue;
+        }
+        chair_tell_ahead(core, task, voters[i]);
+        struct message *message = out_send(core, voters[i], MESSAGE_ACCEPT, task);
         if (message != NULL) {
             message->u.accept = *accept;
         }

@@ -160,6 +160,9 @@ void chair_retest_passed(struct core *core); /* the lanes have blocked */
  * for. */
 enum core_lack chair_lack(const struct core *core, const struct task_record *task,
                           struct rankset *awaited);
+/* The candidates of a once task, to a rank that is about to hear of its owner and may
+ * not know them (I32). */
+void chair_tell_ahead(struct core *core, struct task_record *task, uint32_t to);
 uint64_t chair_deadline(const struct core *core);
 void chair_retest_due(struct core *core); /* whose vote timeout has passed */
 void chair_yield_all(struct core *core);  /* all is quiet: with the turns that follow */

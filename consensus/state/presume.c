@@ -50,7 +50,10 @@ static bool may_hide_a_start(const struct core *core, const struct loss *loss,
     if (may_hide_a_view(core, loss)) {
         return true;
     }
-    uint32_t chair = placement_chair(&task->hash, &loss->before, task->candidates);
+    uint32_t chair =
+        MUTANT(KEEPERLOST)
+            ? placement_chair(&task->hash, &loss->before, task->candidates)
+            : chair_or_keeper(&loss->before, &task->hash, task->candidates);
     if (chair == NOBODY || !left_since(core, loss, chair)) {
         return false;
     }
