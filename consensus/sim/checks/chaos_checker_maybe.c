@@ -5,8 +5,8 @@
 #include "hashing/placement.h"
 
 /* These are gone since a view: could they have started it then, and nobody else know?
- * Its chair with a quorum of its voters; or so many that, by certificates, they had a
- * view of their own. */
+ * Its chair, or keeper, with a quorum of its voters; or so many that, by certificates,
+ * they had a view of their own. */
 static bool could_hide_a_start(const struct storm_checker *checker,
                                const struct sim *sim, uint32_t task,
                                const struct rankset *members,
@@ -15,6 +15,9 @@ static bool could_hide_a_start(const struct storm_checker *checker,
     const struct rankset among = {.low = checker->program->tasks[task].candidates};
     uint32_t chair =
         placement_chair(sim_hash(sim, task), members, among.low != 0 ? &among : NULL);
+    if (chair == UINT32_MAX) { /* who keeps what the candidates have run */
+        chair = placement_chair(sim_hash(sim, task), members, NULL);
+    }
     uint32_t voters[LIMIT_VOTERS], lost = 0;
     uint32_t half = rankset_has(gone, rankset_next(members, 0)) ? 1 : 0;
     if (2 * rankset_count(gone) + half > rankset_count(members)) {

@@ -9,12 +9,14 @@ enum { VIEWS_MAX = 64 };
 
 /* What has been said of one task. */
 struct order_said {
-    uint32_t owner[VIEWS_MAX]; /* 1 + whom that view's reports name; 0: nobody */
-    struct rankset claimed_by; /* who runs it on their own word, whatever is old */
+    uint32_t owner[VIEWS_MAX];  /* 1 + whom that view's reports name; 0: nobody */
+    struct rankset claimed_by;  /* who runs it on their own word, whatever is old */
+    struct rankset spawned_by;  /* who has held it, and so has known the candidates */
+    struct rankset referred_to; /* who was told them, and has not forgotten since */
     struct order_search {
-        uint32_t chair; /* or finder */
+        uint32_t chair; /* or finder, or anybody who speaks of the task's owner */
         uint64_t epoch;
-        struct rankset sought, proposed; /* to whom, in that epoch */
+        struct rankset sought, proposed, referred; /* to whom, in that epoch */
         bool told; /* the candidates, by who holds it, in that epoch */
     } *searches;   /* the latest of each who made any */
     uint32_t search_count;
@@ -40,6 +42,7 @@ struct order_checker {
     uint32_t limit; /* ranks that there may be */
     struct order_said *tasks;
     struct speaker *speakers;
+    struct rankset dead;
     struct view_said views[VIEWS_MAX];
 };
 
@@ -214,16 +217,67 @@ static struct order_search *search_of(struct order_said *said, uint32_t chair,
     if (search->epoch != epoch) {
         rankset_release(&search->sought);
         rankset_release(&search->proposed);
+        rankset_release(&search->referred);
         search->told = false;
     }
     search->epoch = epoch;
     return search;
 }
 
+/* Who knows the candidates of a once task tells nobody of its owner who may not. */
+static void check_told(struct order_checker *checker, struct sim *sim,
+                       const struct sight *sight, uint32_t task)
+{
+    struct order_said *said = &checker->tasks[task];
+    const struct program_task *of_task = &checker->program->tasks[task];
+    bool knows = rankset_has(&said->spawned_by, sight->rank) ||
+                 rankset_has(&said->referred_to, sight->rank);
+    if (!of_task->once || of_task->candidates == 0 || !knows ||
+        rankset_has(&said->spawned_by, sight->peer)) {
+        return;
+    }
+    const struct order_search *search =
+        search_of(said, sight->rank, sight->message->epoch);
+    if (!rankset_has(&search->referred, sight->peer)) {
+        sim_fail(sim, "told ahead",
+                 "rank %" PRIu32 " sends rank %" PRIu32
+                 " a %s about %s, whose candidates it has not told",
+                 sight->rank, sight->peer, message_type_name(sight->message->type),
+                 name(checker, task));
+    }
+}
+
+static void check_told_of_all(struct order_checker *checker, struct sim *sim,
+                              const struct sight *sight)
+{
+    const struct message_report *report = &sight->message->u.report;
+    for (uint32_t i = 0; i < report->count; i++) {
+        uint32_t task = sim_task(sim, &report->entry[i].hash);
+        if (is_known(checker, task)) {
+            check_told(checker, sim, sight, task);
+        }
+    }
+}
+
+/* The message tells the candidates, to who has them from then on. */
+static bool tells_candidates(const struct message *message)
+{
+    return message->type == MESSAGE_REFER ||
+           (message->type == MESSAGE_MOTION && message->u.motion.candidates != NULL);
+}
+
 static void check_task_message(struct order_checker *checker, struct sim *sim,
                                const struct sight *sight)
 {
     enum message_type type = sight->message->type;
+    if (tells_candidates(sight->message)) {
+        ranks_add(
+            &search_of(&checker->tasks[sight->task], sight->rank, sight->message->epoch)
+                 ->referred,
+            sight->peer);
+    } else if (type == MESSAGE_ACCEPT) {
+        check_told(checker, sim, sight, sight->task);
+    }
     if (type != MESSAGE_SEEK && type != MESSAGE_ACCEPT) {
         return;
     }
@@ -250,6 +304,9 @@ static void check_send(struct order_checker *checker, struct sim *sim,
         return;
     }
     struct rankset *settled_by = &checker->views[message->epoch].settled_by;
+    if (message->type == MESSAGE_REPORT || message->type == MESSAGE_HANDOVER) {
+        check_told_of_all(checker, sim, sight);
+    }
     if (message->type == MESSAGE_REPORT) {
         check_report(checker, sim, sight);
         if (!is_late_word(&message->u.report)) {
@@ -326,15 +383,29 @@ static void see_note(struct order_checker *checker, struct sim *sim,
     }
 }
 
+/* (Of who is dead nothing is taken any more.) */
 static void note_candidates(struct order_checker *checker, const struct sight *sight)
 {
     const struct message *message = sight->message;
-    if (message->type == MESSAGE_MOTION && is_known(checker, sight->task) &&
-        message->u.motion.holds && message->u.motion.candidates != NULL &&
-        message->epoch == checker->speakers[sight->rank].epoch) {
-        search_of(&checker->tasks[sight->task], sight->rank, message->epoch)->told =
-            true;
+    if (!is_known(checker, sight->task) || !tells_candidates(message) ||
+        message->epoch != checker->speakers[sight->rank].epoch) {
+        return;
     }
+    struct order_said *said = &checker->tasks[sight->task];
+    if (message->type == MESSAGE_MOTION && message->u.motion.holds) {
+        search_of(said, sight->rank, message->epoch)->told = true;
+    }
+    if (!rankset_has(&checker->dead, sight->peer)) {
+        ranks_add(&said->referred_to, sight->rank);
+    }
+}
+
+static void note_forgotten(struct order_checker *checker, const struct sight *sight)
+{
+    struct order_said *said = &checker->tasks[sight->task];
+    search_of(said, sight->rank, checker->speakers[sight->rank].epoch)->told = false;
+    rankset_remove(&said->referred_to, sight->rank);
+    rankset_remove(&said->spawned_by, sight->rank);
 }
 
 /* --- Watching -------------------------------------------------------------------- */
@@ -363,15 +434,18 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     } else if (sight->type == SIGHT_RECEIVE) {
         note_received(checker, sight);
         note_candidates(checker, sight);
-    } else if (sight->type == SIGHT_FORGET && is_known(checker, sight->task)) {
-        search_of(&checker->tasks[sight->task], sight->rank,
-                  checker->speakers[sight->rank].epoch)
-            ->told = false;
+    } else if (sight->type == SIGHT_CRASH) {
+        ranks_add(&checker->dead, sight->rank);
     } else if (!is_known(checker, sight->task)) {
         return;
+    } else if (sight->type == SIGHT_FORGET) {
+        note_forgotten(checker, sight);
     } else if (sight->type ==
                SIGHT_ADOPT) { /* because of the message that comes next */
         checker->speakers[sight->rank].stale_ns = 0;
+        ranks_add(&checker->tasks[sight->task].spawned_by, sight->rank);
+    } else if (sight->type == SIGHT_SPAWN) {
+        ranks_add(&checker->tasks[sight->task].spawned_by, sight->rank);
     } else if (sight->type == SIGHT_KEEP) {
         check_keep(checker, sim, sight);
     } else if (sight->type == SIGHT_NOTE) {
@@ -415,9 +489,12 @@ static void forget_task(struct order_said *said)
     for (uint32_t i = 0; i < said->search_count; i++) {
         rankset_release(&said->searches[i].sought);
         rankset_release(&said->searches[i].proposed);
+        rankset_release(&said->searches[i].referred);
     }
     free(said->searches);
     rankset_release(&said->claimed_by);
+    rankset_release(&said->spawned_by);
+    rankset_release(&said->referred_to);
 }
 
 void order_checker_free(struct order_checker *checker)
@@ -435,6 +512,7 @@ void order_checker_free(struct order_checker *checker)
         rankset_release(&checker->speakers[rank].reported);
         rankset_release(&checker->speakers[rank].settled);
     }
+    rankset_release(&checker->dead);
     free(checker->speakers);
     free(checker->tasks);
     free(checker);

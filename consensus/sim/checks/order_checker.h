@@ -16,6 +16,8 @@
  *                 or at the first (I19)
  *   how often     per view, one report's end and one SETTLED to each member, and per
  *                 task and chair one SEEK and one ACCEPT to each (I17)
+ *   told ahead    who knows the candidates of a once task tells nobody of its owner who
+ *                 has not held it, and whom it has not told these in this view (I32)
  *   candidates    a chair that a holder has told the candidates seeks among these (I31)
  */
 #ifndef CONSENSUS_SIM_CHECKS_ORDER_CHECKER_H
