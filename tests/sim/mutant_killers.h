@@ -326,6 +326,11 @@ static const struct killer killers[] = {
     {MUTANT_GRANTPENDING, .bench = "view_rules_test"},
     {MUTANT_QUORUMCLAIM, .explored = "no-quorum"},
     {MUTANT_FINDERJUDGES, .explored = "finder"},
+    {MUTANT_CANDIDATESMUTE, .bench = "silence_test"},
+    {MUTANT_CANDIDATESMUTE,
+     {.ranks = 5, .tasks = 20, .storm = true, .leaves = true, .poison = true},
+     .seed = 1536},
+    {MUTANT_KEEPERLOST, .bench = "silence_test"},
     {MUTANT_NEVERCHOSEN, .bench = "silence_test"},
     {MUTANT_SHORTADOPTS, .bench = "core_memory_test"},
 };

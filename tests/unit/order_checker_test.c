@@ -315,6 +315,62 @@ static void whom_a_holder_told_the_candidates_seeks_nobody_else(void **state)
     expect(told, "candidates");
 }
 
+/* A word about the owner of task 5, from 0 to 1. */
+static void tell_owner(struct told *told, enum message_type type)
+{
+    struct message message = {.type = type, .epoch = 1};
+    const struct message_entry entry = {.hash = *sim_hash(&told->sim, 5),
+                                        .what = REPORT_ACCEPTED};
+    if (type == MESSAGE_ACCEPT) {
+        send(told, 0, 1, 5, message);
+    } else {
+        message.u.report = (struct message_report){.count = 1, .entry = &entry};
+        send(told, 0, 1, TASKS, message);
+    }
+}
+
+/* 0 knows the candidates, or does not; then it tells them to 1, or to another. */
+static void tell_ahead(enum message_type type, bool holds, bool heard, uint32_t to,
+                       bool good)
+{
+    const struct rankset candidates = {.low = 5};
+    const struct message refer = {
+        .type = MESSAGE_REFER, .epoch = 1, .u.refer.candidates = &candidates};
+    void *state;
+    (void)begin(&state);
+    struct told *told = state;
+    told->program->tasks[5].candidates = candidates.low;
+    told->program->tasks[5].once = true;
+    if (holds) {
+        see(told, (struct sight){.type = SIGHT_SPAWN, .rank = 0, .task = 5});
+    }
+    if (heard) {
+        pass(told, SIGHT_RECEIVE, 2, 0, 5, refer);
+    }
+    send(told, 0, to, 5, refer);
+    tell_owner(told, type);
+    if (good) {
+        expect_good(told);
+    } else {
+        expect(told, "told ahead");
+    }
+    (void)end(&state);
+}
+
+static void who_hears_of_an_owner_has_heard_the_candidates(void **state)
+{
+    static const enum message_type types[] = {MESSAGE_ACCEPT, MESSAGE_REPORT,
+                                              MESSAGE_HANDOVER};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        tell_ahead(types[i], false, false, 2, true);
+        tell_ahead(types[i], true, false, 2, false);
+        tell_ahead(types[i], false, true, 2, false);
+        tell_ahead(types[i], true, false, 1, true);
+        tell_ahead(types[i], false, true, 1, true);
+    }
+}
+
 /* To one rank, per view, and the latter two per task. */
 static void nothing_is_said_twice(void **state)
 {
@@ -361,6 +417,7 @@ int main(void)
         TOLD(a_past_starts_where_all_had_settled),
         TOLD(a_past_starts_nowhere_else),
         TOLD(whom_a_holder_told_the_candidates_seeks_nobody_else),
+        cmocka_unit_test(who_hears_of_an_owner_has_heard_the_candidates),
         cmocka_unit_test(nothing_is_said_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,18 +45,22 @@ static uint32_t chair_among(const moot_hash *hash, uint64_t members)
     return placement_chair(hash, &set, NULL);
 }
 
-static uint64_t voters_among(const moot_hash *hash, uint64_t members)
+static uint64_t voters_of(const moot_hash *hash, uint32_t chair, uint64_t members)
 {
     static const uint32_t hosts[RANKS_MAX] = {0};
     const struct rankset set = {.low = members};
     uint32_t list[8];
     uint64_t voters = 0;
-    uint32_t count =
-        placement_voters(hash, placement_chair(hash, &set, NULL), &set, hosts, 3, list);
+    uint32_t count = placement_voters(hash, chair, &set, hosts, 3, list);
     for (uint32_t i = 0; i < count; i++) {
         voters |= UINT64_C(1) << list[i];
     }
     return voters;
+}
+
+static uint64_t voters_among(const moot_hash *hash, uint64_t members)
+{
+    return voters_of(hash, chair_among(hash, members), members);
 }
 
 /* 4 starts it with 3's voice, and both die; 1 was not asked in time, and is the chair
@@ -425,6 +429,101 @@ static void but_an_heir_may_have_died(void **state)
     bench_close();
 }
 
+/* 1 and 4 may run it, and 4, which alone has spawned it, starts it with 3's voice; 2 is
+ * not asked in time.  0 waits for it, by its hash.  When 4 has died 1 is the chair, and
+ * has never heard of the task. */
+static moot_hash started_unknown_to_its_next_chair(void)
+{
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    const struct rankset among = {.low = 18}, all = {.low = 31};
+    moot_hash a = {{0}};
+    int n = 0;
+    do {
+        a = chaired_by(2, n++, MOOT_HASH_ONCE | MOOT_HASH_CANDIDATES);
+    } while (placement_chair(&a, &all, &among) != 4 || voters_of(&a, 4, 31) != 28 ||
+             voters_of(&a, 1, 15) != 14);
+    bench.hold_runs = true;
+    pass(50 * MS);
+    bench.holds[4][2] = bench.holds[2][4] = true;
+    begin_wait(0, a);
+    pass(5 * MS);
+    assert_int_equal(spawn_for(4, 1, a, &among), MOOT_OK);
+    pass(5 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    kill_rank(4);
+    pass(60 * MS);
+    assert_int_equal(bench.members[1].low, 15);
+    return a;
+}
+
+/* Then 3 dies, too, which alone knew that it was accepted. */
+static void a_chair_is_told_that_it_is_the_chair(void **state)
+{
+    (void)state;
+    const struct rankset among = {.low = 18};
+    moot_hash a = started_unknown_to_its_next_chair();
+    kill_rank(3);
+    pass(60 * MS);
+    assert_int_equal(bench.members[1].low, 7);
+    assert_int_equal(spawn_for(1, 1, a, &among), MOOT_OK);
+    begin_wait(1, a);
+    pass(60 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[1][1], MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+/* 0 knows the task by its hash and has asked 2 for it, which does not know the chair
+ * either until it hears of the task as a voter. */
+static void and_refers_those_who_asked_it_as_a_finder(void **state)
+{
+    (void)state;
+    (void)started_unknown_to_its_next_chair();
+    assert_int_equal(bench.ended[0][0], MOOT_ERR_MAYBE_RAN);
+    bench_close();
+}
+
+/* 0 and 5 may run it, and 5 is yet to join.  0 starts it and dies; 3, which accepted
+ * that, keeps it then, and tells 4, but not 2.  3 and 4 die. */
+static void a_keeper_may_have_died_with_what_it_kept(void **state)
+{
+    (void)state;
+    bench.joinable = true;
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    const struct rankset among = {.low = 33};
+    moot_hash a = {{0}};
+    int n = 0;
+    do {
+        a = chaired_by(3, n++, MOOT_HASH_ONCE | MOOT_HASH_CANDIDATES);
+    } while (voters_of(&a, 0, 31) != 13 || chair_among(&a, 30) != 3 ||
+             voters_of(&a, 3, 30) != 28);
+    bench.hold_runs = true;
+    pass(50 * MS);
+    bench.holds[0][2] = true;
+    assert_int_equal(spawn_for(0, 1, a, &among), MOOT_OK);
+    pass(5 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    kill_rank(0);
+    step_until_view(3, 2);
+    bench.holds[3][2] = true;
+    pass(60 * MS);
+    assert_int_equal(bench.members[1].low, 30);
+    kill_rank(3);
+    kill_rank(4);
+    pass(400 * MS);
+    assert_int_equal(bench.members[1].low, 6);
+    join(5);
+    pass(400 * MS);
+    assert_int_equal(bench.members[5].low, 38);
+    assert_int_equal(spawn_for(5, 1, a, &among), MOOT_OK);
+    begin_wait(5, a);
+    pass(60 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ended[5][1], MOOT_ERR_MAYBE_RAN);
+    bench_close();
+    bench.joinable = false;
+}
+
 /* 0, its chair, has told its heirs what it accepted, and waits for one of them; then it
  * gives it to 4, with the voice of 1, which is ready.  2 is not asked in time.  Both
  * leave, and nobody has heard from them that they accepted it. */
@@ -537,6 +636,9 @@ int main(void)
         cmocka_unit_test(what_an_heir_was_told_stands),
         cmocka_unit_test(who_has_refused_is_not_chosen),
         cmocka_unit_test(but_an_heir_may_have_died),
+        cmocka_unit_test(a_chair_is_told_that_it_is_the_chair),
+        cmocka_unit_test(and_refers_those_who_asked_it_as_a_finder),
+        cmocka_unit_test(a_keeper_may_have_died_with_what_it_kept),
         cmocka_unit_test(what_leavers_accepted_last_may_have_run),
         cmocka_unit_test(and_nothing_of_one_that_is_being_voted_on),
     };

@@ -408,6 +408,19 @@ static void note_forgotten(struct order_checker *checker, const struct sight *si
     rankset_remove(&said->spawned_by, sight->rank);
 }
 
+static void note_spawned(struct order_checker *checker, const struct sight *sight)
+{
+    struct rankset *spawned_by = &checker->tasks[sight->task].spawned_by;
+    if (sight->type == SIGHT_REFUSED) { /* a core keeps nothing of it */
+        rankset_remove(spawned_by, sight->rank);
+        return;
+    }
+    ranks_add(spawned_by, sight->rank);
+    if (sight->type == SIGHT_ADOPT) { /* because of the message that comes next */
+        checker->speakers[sight->rank].stale_ns = 0;
+    }
+}
+
 /* --- Watching -------------------------------------------------------------------- */
 
 static void enter_view(struct order_checker *checker, const struct sight *sight)
@@ -440,12 +453,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         return;
     } else if (sight->type == SIGHT_FORGET) {
         note_forgotten(checker, sight);
-    } else if (sight->type ==
-               SIGHT_ADOPT) { /* because of the message that comes next */
-        checker->speakers[sight->rank].stale_ns = 0;
-        ranks_add(&checker->tasks[sight->task].spawned_by, sight->rank);
-    } else if (sight->type == SIGHT_SPAWN) {
-        ranks_add(&checker->tasks[sight->task].spawned_by, sight->rank);
+    } else if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT ||
+               sight->type == SIGHT_REFUSED) {
+        note_spawned(checker, sight);
     } else if (sight->type == SIGHT_KEEP) {
         check_keep(checker, sim, sight);
     } else if (sight->type == SIGHT_NOTE) {
