@@ -9,10 +9,10 @@ enum { VIEWS_MAX = 64 };
 
 /* What has been said of one task. */
 struct order_said {
-    uint32_t owner[VIEWS_MAX];  /* 1 + whom that view's reports name; 0: nobody */
-    struct rankset claimed_by;  /* who runs it on their own word, whatever is old */
-    struct rankset spawned_by;  /* who has held it, and so has known the candidates */
-    struct rankset referred_to; /* who was told them, and has not forgotten since */
+    uint32_t owner[VIEWS_MAX]; /* 1 + whom that view's reports name; 0: nobody */
+    struct rankset claimed_by; /* who runs it on their own word, whatever is old */
+    struct rankset held_by;    /* who has ever held it, and so known the candidates */
+    struct rankset known_to; /* who has, or was told them, and has forgotten nothing */
     struct order_search {
         uint32_t chair; /* or finder, or anybody who speaks of the task's owner */
         uint64_t epoch;
@@ -230,10 +230,9 @@ static void check_told(struct order_checker *checker, struct sim *sim,
 {
     struct order_said *said = &checker->tasks[task];
     const struct program_task *of_task = &checker->program->tasks[task];
-    bool knows = rankset_has(&said->spawned_by, sight->rank) ||
-                 rankset_has(&said->referred_to, sight->rank);
-    if (!of_task->once || of_task->candidates == 0 || !knows ||
-        rankset_has(&said->spawned_by, sight->peer)) {
+    if (!of_task->once || of_task->candidates == 0 ||
+        !rankset_has(&said->known_to, sight->rank) ||
+        rankset_has(&said->held_by, sight->peer)) {
         return;
     }
     const struct order_search *search =
@@ -396,7 +395,7 @@ static void note_candidates(struct order_checker *checker, const struct sight *s
         search_of(said, sight->rank, message->epoch)->told = true;
     }
     if (!rankset_has(&checker->dead, sight->peer)) {
-        ranks_add(&said->referred_to, sight->rank);
+        ranks_add(&said->known_to, sight->rank);
     }
 }
 
@@ -404,18 +403,19 @@ static void note_forgotten(struct order_checker *checker, const struct sight *si
 {
     struct order_said *said = &checker->tasks[sight->task];
     search_of(said, sight->rank, checker->speakers[sight->rank].epoch)->told = false;
-    rankset_remove(&said->referred_to, sight->rank);
-    rankset_remove(&said->spawned_by, sight->rank);
+    rankset_remove(&said->known_to, sight->rank);
 }
 
 static void note_spawned(struct order_checker *checker, const struct sight *sight)
 {
-    struct rankset *spawned_by = &checker->tasks[sight->task].spawned_by;
+    struct order_said *said = &checker->tasks[sight->task];
     if (sight->type == SIGHT_REFUSED) { /* a core keeps nothing of it */
-        rankset_remove(spawned_by, sight->rank);
+        rankset_remove(&said->held_by, sight->rank);
+        rankset_remove(&said->known_to, sight->rank);
         return;
     }
-    ranks_add(spawned_by, sight->rank);
+    ranks_add(&said->held_by, sight->rank);
+    ranks_add(&said->known_to, sight->rank);
     if (sight->type == SIGHT_ADOPT) { /* because of the message that comes next */
         checker->speakers[sight->rank].stale_ns = 0;
     }
@@ -503,8 +503,8 @@ static void forget_task(struct order_said *said)
     }
     free(said->searches);
     rankset_release(&said->claimed_by);
-    rankset_release(&said->spawned_by);
-    rankset_release(&said->referred_to);
+    rankset_release(&said->held_by);
+    rankset_release(&said->known_to);
 }
 
 void order_checker_free(struct order_checker *checker)
