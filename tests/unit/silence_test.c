@@ -485,16 +485,35 @@ static void a_chair_is_told_that_it_is_the_chair(void **state)
     pass(60 * MS);
     assert_int_equal(bench.runs[1], 1);
     assert_int_equal(bench.ended[1][1], MOOT_ERR_MAYBE_RAN);
+    assert_int_equal(bench.ended[0][0], MOOT_ERR_MAYBE_RAN);
     bench_close();
 }
 
-/* 0 knows the task by its hash and has asked 2 for it, which does not know the chair
- * either until it hears of the task as a voter. */
-static void and_refers_those_who_asked_it_as_a_finder(void **state)
+/* 0 has asked 2, which knows the task by its hash, too, and is told the candidates as
+ * if it were to vote. */
+static void who_is_told_the_candidates_refers_its_askers(void **state)
 {
     (void)state;
-    (void)started_unknown_to_its_next_chair();
-    assert_int_equal(bench.ended[0][0], MOOT_ERR_MAYBE_RAN);
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    const struct rankset among = {.low = 2};
+    moot_hash a = chaired_by(2, 0, MOOT_HASH_ONCE | MOOT_HASH_CANDIDATES);
+    pass(50 * MS);
+    begin_wait(0, a);
+    pass(5 * MS);
+    assert_int_equal(sum_sent(MESSAGE_REFER), 0);
+    struct message refer = {.type = MESSAGE_REFER, .hash = a};
+    core_view(bench.core[1], &refer.epoch, &refer.view_id);
+    refer.u.refer.candidates = &among;
+    struct core_event event = {.type = CORE_EV_RECV};
+    event.u.recv.from = 1;
+    event.u.recv.uid = bench.uids[1];
+    event.u.recv.message = &refer;
+    assert_int_equal(step(2, &event), MOOT_OK);
+    assert_int_equal(sum_sent(MESSAGE_REFER), 1);
+    deliver_all();
+    assert_int_equal(spawn_for(1, 1, a, &among), MOOT_OK);
+    pass(20 * MS);
+    assert_int_equal(bench.ended[0][0], 1);
     bench_close();
 }
 
@@ -653,7 +672,7 @@ int main(void)
         cmocka_unit_test(who_has_refused_is_not_chosen),
         cmocka_unit_test(but_an_heir_may_have_died),
         cmocka_unit_test(a_chair_is_told_that_it_is_the_chair),
-        cmocka_unit_test(and_refers_those_who_asked_it_as_a_finder),
+        cmocka_unit_test(who_is_told_the_candidates_refers_its_askers),
         cmocka_unit_test(a_keeper_may_have_died_with_what_it_kept),
         cmocka_unit_test(what_leavers_accepted_last_may_have_run),
         cmocka_unit_test(and_nothing_of_one_that_is_being_voted_on),
