@@ -478,14 +478,16 @@ void storm_see_decided(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
     const struct message_verdict *verdict = &sight->message->u.verdict;
-    if (sight->message->type == MESSAGE_VERDICT && verdict->what == VERDICT_TASK &&
-        verdict->code == MOOT_ERR_CRASHED) {
-        checker->tasks[sight->task].excused = true;
-        storm_check_crashed(checker, sim, sight);
+    if (sight->message->type != MESSAGE_VERDICT || verdict->what != VERDICT_TASK) {
+        return;
     }
-    if (sight->message->type == MESSAGE_VERDICT && verdict->what == VERDICT_TASK &&
-        (verdict->code == MOOT_ERR_NOT_HELD || verdict->code == MOOT_ERR_RESULT_LOST)) {
-        checker->tasks[sight->task].excused = true;
+    bool lost = verdict->code == MOOT_ERR_RESULT_LOST;
+    checker->tasks[sight->task].excused |=
+        lost || verdict->code == MOOT_ERR_CRASHED || verdict->code == MOOT_ERR_NOT_HELD;
+    if (verdict->code == MOOT_ERR_CRASHED) {
+        storm_check_crashed(checker, sim, sight);
+    } else if (verdict->code == MOOT_ERR_NOT_HELD ||
+               (lost && !storm_is_deadly(checker, sim, sight->task))) {
         check_not_held(checker, sim, sight);
     }
 }
@@ -560,7 +562,8 @@ static void check_lost(struct storm_checker *checker, struct sim *sim,
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     struct rankset here = {0};
     find_keepers(checker, sight, &here);
-    if (checker->program->tasks[sight->task].varies) { /* even if somebody holds it */
+    if (checker->program->tasks[sight->task].varies ||
+        storm_is_deadly(checker, sim, sight->task)) { /* even if somebody holds it */
         note_unheld(checker, sight);
     } else {
         check_not_held(checker, sim, sight);
