@@ -212,15 +212,16 @@ static bool takes_what_is_dropped(const struct storm_checker *checker, uint32_t 
 /* An input may be forgotten with its scope, or because all have released it: of what
  * had run, and its owner may be gone, or of what a newcomer spawned before it had heard
  * that the scope was over. */
-static bool may_be_lost(const struct storm_checker *checker, uint32_t rank,
-                        uint32_t index)
+static bool may_be_lost(const struct storm_checker *checker, const struct sight *sight)
 {
-    const struct chaos_seen *seen = &checker->tasks[index];
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
     uint32_t newcomer = rankset_next(&seen->spawned_by, checker->first);
     bool ran = !rankset_empty(&seen->ended_by);
-    bool scoped = takes_from_scope(checker, index) && (ran || newcomer != UINT32_MAX);
-    bool dropped = ran && takes_what_is_dropped(checker, rank, index);
-    return (scoped || dropped) && checker->newest > 1;
+    bool scoped =
+        takes_from_scope(checker, sight->task) && (ran || newcomer != UINT32_MAX);
+    bool dropped = ran && takes_what_is_dropped(checker, sight->rank, sight->task);
+    return sight->code == MOOT_ERR_RESULT_LOST && (scoped || dropped) &&
+           checker->newest > 1;
 }
 
 static void check_result(struct storm_checker *checker, struct sim *sim,
@@ -231,8 +232,7 @@ static void check_result(struct storm_checker *checker, struct sim *sim,
     const uint8_t *bytes = program_result(checker->program, sight->task, &size);
     bool should = program_fails(checker->program, sight->task);
     bool failed = sight->code != MOOT_OK;
-    if (sight->code == MOOT_ERR_RESULT_LOST &&
-        may_be_lost(checker, sight->rank, sight->task)) {
+    if (may_be_lost(checker, sight)) {
         checker->tasks[sight->task].excused = true;
     }
     if (failed && !should && storm_may_fail(checker, sight->task)) {
@@ -627,7 +627,8 @@ static void check_waited(struct storm_checker *checker, struct sim *sim,
     } else {
         good = (program_fails(checker->program, sight->task) ||
                 storm_may_fail(checker, sight->task)) &&
-               storm_fits_poison(checker, sight->task, sight->code);
+               (may_be_lost(checker, sight) || /* poison that was never run */
+                storm_fits_poison(checker, sight->task, sight->code));
     }
     if (!good) {
         sim_fail(sim, "wait code", "rank %" PRIu32 "'s wait for %s ends with %" PRId32,
