@@ -517,6 +517,36 @@ static void who_is_told_the_candidates_refers_its_askers(void **state)
     bench_close();
 }
 
+/* 1 and 2 may run it; 1 does, and dies.  3 has the result, since it was to take it, and
+ * cannot tell that 2 is the chair then. */
+static void what_a_finder_has_all_are_told(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, HEARTBEAT_NS);
+    const struct rankset among = {.low = 6}, all = {.low = 15};
+    moot_hash a = {{0}};
+    int n = 0;
+    do {
+        a = chaired_by(0, n++, MOOT_HASH_CANDIDATES);
+    } while (placement_chair(&a, &all, &among) != 1 || chair_among(&a, 13) != 0);
+    pass(50 * MS);
+    for (uint32_t rank = 1; rank <= 2; rank++) {
+        const struct core_register reg = {.candidates = &among};
+        assert_int_equal(spawn_with(rank, 1, a, reg), MOOT_OK);
+    }
+    const struct core_register taker = {.inputs = &a, .input_count = 1};
+    assert_int_equal(spawn_with(1, 2, chaired_by(3, 0, 0), taker), MOOT_OK);
+    pass(20 * MS);
+    kill_rank(1);
+    pass(60 * MS);
+    assert_int_equal(bench.members[2].low, 13);
+    begin_wait(2, a);
+    pass(20 * MS);
+    assert_int_equal(bench.ended[2][1], 1);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
 /* 0 and 5 may run it, and 5 is yet to join.  0 starts it and dies; 3, which accepted
  * that, keeps it then, and tells 4, but not 2.  3 and 4 die. */
 static void a_keeper_may_have_died_with_what_it_kept(void **state)
@@ -673,6 +703,7 @@ int main(void)
         cmocka_unit_test(but_an_heir_may_have_died),
         cmocka_unit_test(a_chair_is_told_that_it_is_the_chair),
         cmocka_unit_test(who_is_told_the_candidates_refers_its_askers),
+        cmocka_unit_test(what_a_finder_has_all_are_told),
         cmocka_unit_test(a_keeper_may_have_died_with_what_it_kept),
         cmocka_unit_test(what_leavers_accepted_last_may_have_run),
         cmocka_unit_test(and_nothing_of_one_that_is_being_voted_on),

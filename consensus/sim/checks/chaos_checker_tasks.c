@@ -217,11 +217,10 @@ static bool may_be_lost(const struct storm_checker *checker, const struct sight 
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     uint32_t newcomer = rankset_next(&seen->spawned_by, checker->first);
     bool ran = !rankset_empty(&seen->ended_by);
-    bool scoped =
+    bool over =
         takes_from_scope(checker, sight->task) && (ran || newcomer != UINT32_MAX);
-    bool dropped = ran && takes_what_is_dropped(checker, sight->rank, sight->task);
-    return sight->code == MOOT_ERR_RESULT_LOST && (scoped || dropped) &&
-           checker->newest > 1;
+    return sight->code == MOOT_ERR_RESULT_LOST && checker->newest > 1 &&
+           (over || (ran && takes_what_is_dropped(checker, sight->rank, sight->task)));
 }
 
 static void check_result(struct storm_checker *checker, struct sim *sim,
