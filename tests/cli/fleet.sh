@@ -12,6 +12,20 @@
 # of the tree.
 set -u
 
+# A wrong call is told before there are any hosts.
+case ${1-}:$# in
+:0 | no_answer:1 | no_opening:1 | relay_killed:1 | stopped:3) ;;
+killed:[12] | cut_off:[123] | back:1 | routed:[12]) wrong=1 ;;
+killed:* | cut_off:* | back:* | routed:*) ;;
+*) wrong=1 ;;
+esac
+if [ -n "${wrong-}" ]; then
+    echo "fleet.sh: '$*' is no case; give one, with all its words: no_answer, no_opening," \
+        "stopped SECONDS run|ssh, killed MOMENT PROGRAM..., cut_off SECONDS both|from|to" \
+        "PROGRAM..., back PROGRAM..., routed ROUTE PROGRAM..., relay_killed" >&2
+    exit 2
+fi
+
 # shellcheck source=tests/cli/fleet_jobs.sh
 . tests/cli/fleet_jobs.sh
 jobs_enter "$@"
@@ -63,6 +77,9 @@ END
 }
 
 if [ $# -gt 0 ]; then
+    case $1 in
+    routed | relay_killed) wall_build b c ;;
+    esac
     try "$@"
     check_end
     exit

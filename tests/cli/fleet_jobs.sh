@@ -19,6 +19,7 @@
 # shellcheck shell=sh
 
 jobs_enter() {
+    : "${BUILD:?names the folder of the build}"
     # shellcheck source=tests/cli/fleet_hosts.sh
     . tests/cli/fleet_hosts.sh
     hosts_enter "$@"
@@ -46,8 +47,6 @@ jobs_enter() {
     evidence="$scratch/said" drawn=""
     lines="$scratch/said" # of the job that goes on
 }
-says() { grep -qE -e "$1" "$lines"; }
-no() { ! "$@"; }
 
 # told WORDS: the job says so, within some seconds
 told() {
@@ -99,7 +98,7 @@ words_of() {
 # begin_one SLOT CASE PROGRAM...: it goes on, and its ranks are there
 begin_one() {
     words_of "$@"
-    lines="$scratch/said-$slot"
+    lines="$scratch/said-$slot" evidence="$scratch/said-$slot"
     # shellcheck disable=SC2086 # words are meant to split
     env --default-signal=INT timeout -k 5 150 "$moot" run $launcher ${hosts-$three} \
         --transport $wire ${knobs-} $words >"$lines" 2>&1 </dev/null &
