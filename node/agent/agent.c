@@ -21,7 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAUSE_MS = 10, GRACE_MS = 5000, FLUSH_MS = 10000, CERTAIN_MS = 2000 };
+enum {
+    PAUSE_MS = 10,
+    GRACE_MS = 5000,
+    FLUSH_MS = 10000,
+    CERTAIN_MS = 2000,
+    FALL_MS = 500
+};
 enum { TRUNK_BYTES = 32 * 1024, WAITING_MAX = 1 << 20 };
 
 struct agent {
@@ -214,7 +220,8 @@ static void job_take(struct agent *agent, const unsigned char *bytes, size_t siz
         job_refuse(agent, story);
         return;
     }
-    char clock[24];
+    char clock[24], self[24];
+    snprintf(self, sizeof(self), "%ld", (long)getpid());
     snprintf(clock, sizeof(clock), "%lld",
              (long long)agent->orders.job->clock_ns - (long long)now_ms() * 1000000);
     const char *ends = agent_mirror_ends(agent->mirror);
@@ -222,6 +229,7 @@ static void job_take(struct agent *agent, const unsigned char *bytes, size_t siz
     if (!agent_orders_arm(&agent->orders, ends) ||
         setenv("MOOT_SUMMARY", ends, 1) != 0 || setenv(ENDING_SHEETS, ends, 1) != 0 ||
         setenv(ENDING_TRACES, trace, 1) != 0 || setenv(ENDING_CLOCK, clock, 1) != 0 ||
+        setenv(ENDING_AGENT, self, 1) != 0 ||
         (*trace && setenv("MOOT_TRACE", trace, 1) != 0)) {
         job_refuse(agent, "out of memory");
     } else if (!hub_open(agent) || !crew_open(agent)) {
@@ -251,6 +259,40 @@ static void reaped(void *context, uint32_t rank, int status)
         agent_stream_say(agent->stream, AGENT_LOST, rank, (uint32_t)WTERMSIG(status),
                          NULL, 0);
     }
+}
+
+/* --- Faults ----------------------------------------------------------------------- */
+
+static volatile sig_atomic_t falls;
+
+static void fall_ask(int number)
+{
+    (void)number;
+    falls = 1;
+}
+
+static void fall_await(void)
+{
+    struct sigaction action = {.sa_handler = fall_ask};
+    sigemptyset(&action.sa_mask);
+    sigaction(ENDING_FALL, &action, NULL);
+}
+
+/* All stand still at once.  What the job's summary and its trace tell of the plan goes
+ * out before the end. */
+static void host_fall(struct agent *agent)
+{
+    const int64_t until_ms = now_ms() + FALL_MS;
+    crew_signal(agent->crew, SIGSTOP);
+    agent_mirror_end(agent->mirror, agent->stream, NULL, NULL);
+    agent_stream_flush(agent->stream);
+    while (agent_stream_waiting(agent->stream) > 0 && now_ms() < until_ms) {
+        struct pollfd end = {.fd = STDOUT_FILENO, .events = POLLOUT};
+        (void)poll(&end, 1, PAUSE_MS);
+        agent_stream_flush(agent->stream);
+    }
+    crew_signal(agent->crew, SIGKILL);
+    kill(getpid(), SIGKILL);
 }
 
 /* --- The stream ------------------------------------------------------------------- */
@@ -378,6 +420,9 @@ static void ranks_serve(struct agent *agent, const struct crew_watch *watch)
     const struct relay_sink sink = {agent, said_room, said_put};
     while (crew_left(agent->crew) > 0 && !is_forsaken(agent)) {
         job_pause(agent);
+        if (falls) {
+            host_fall(agent);
+        }
         stream_serve(agent, 0);
         channel_pass(agent);
         input_pass(agent);
@@ -454,6 +499,7 @@ int agent_run(void)
     }
     signals_hold(&agent.mask);
     signals_take(0, &agent.mask);
+    fall_await();
     agent_stream_greet(agent.stream);
     while (!agent.orders.job && !agent_stream_is_over(agent.stream) &&
            signals_count() == 0 && now_ms() < until_ms) {

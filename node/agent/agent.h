@@ -10,6 +10,11 @@
  * ended, and says so by the channel (channel.h); other hosts take that as a
  * certificate.  That an agent is not heard of says nothing of its ranks.
  *
+ * Faults.  A fault plan may kill a whole host (node/faults/faults.h): a rank that its
+ * plan strikes asks for that by ENDING_FALL.  The agent says what is left of the host's
+ * sheets, and kills its ranks and itself: it never comes to wait for one of them, so
+ * nobody vouches for their deaths.
+ *
  * Its end.  The agent goes away with its job: where the stream ends, or nothing has
  * come by it for AGENT_PATIENCE_MS, its ranks are killed.  And where the agent is
  * killed, each `moot rank` kills its group.

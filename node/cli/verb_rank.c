@@ -60,6 +60,15 @@ static bool launcher_watch(void)
            prctl(PR_SET_PDEATHSIG, SIGPWR) == 0 && getppid() == (pid_t)launcher;
 }
 
+/* A job within a job has no agent, or one of its own. */
+static void agent_check(void)
+{
+    const char *text = getenv(ENDING_AGENT);
+    if (text && (launcher == 0 || strtol(text, NULL, 10) != launcher)) {
+        unsetenv(ENDING_AGENT);
+    }
+}
+
 static pid_t start(const char *ends, char **argv)
 {
     const pid_t parent = getpid();
@@ -91,6 +100,7 @@ static int rank_run(int argc, char **argv)
     if (!launcher_watch()) {
         return LAUNCH_NOT_FOUND;
     }
+    agent_check();
     const pid_t child = start(argv[1], argv + 2);
     if (child < 0) {
         return LAUNCH_NOT_FOUND;

@@ -19,6 +19,7 @@
 #ifndef NODE_CONFIG_ENDING_H
 #define NODE_CONFIG_ENDING_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,6 +36,11 @@ enum { ENDING_STORY_BYTES = 1024 };
  * host names others, ranks there leave their sheets, and their records, in these. */
 #define ENDING_SHEETS "MOOTRUN_SHEETS"
 #define ENDING_TRACES "MOOTRUN_TRACES"
+
+/* The process id of the agent of a rank's host, for faults of whole hosts: a rank that
+ * sends it ENDING_FALL is to die with the host, and waits for that. */
+#define ENDING_AGENT "MOOTRUN_AGENT"
+#define ENDING_FALL SIGUSR2
 
 /* Around the collective part of an open. */
 void ending_opens(void);

@@ -12,6 +12,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -153,22 +154,27 @@ static void write_fired(FILE *file, const struct moot *m, int unused)
     figures_write_hits(file, m);
 }
 
-static void die(struct moot *m)
+enum { FALL_NS = 2 * 1000 * 1000 * 1000 };
+
+/* The agent kills this rank with all others of the host; one that stands still does
+ * not, and then the rank dies alone. */
+static bool fell_with_agent(void)
 {
-    outbox_flush(m);
-    if (m->knobs.summary[0] != '\0') {
-        figures_write_file(m, "struck", write_struck, 0);
+    const char *agent = getenv(ENDING_AGENT);
+    if (agent == NULL || kill((pid_t)strtol(agent, NULL, 10), ENDING_FALL) != 0) {
+        return false;
     }
-    trace_out(m);
-    kill(getpid(), SIGKILL);
-    for (;;) {
-        pause(); /* until it arrives */
-    }
+    sleep_on(FALL_NS);
+    return true;
 }
 
-/* The other ranks of a host, if its processes can be told from others. */
-static void kill_host(const struct moot *m)
+/* The whole host: its agent does that.  Where there is none, the other ranks go from
+ * here, if their processes can be told from others. */
+static void kill_host(const struct moot *m, bool at_point)
 {
+    if (fell_with_agent() || !at_point) {
+        return;
+    }
     const struct transport_group *group = &m->group;
     for (uint32_t rank = 0; group->processes != NULL && rank < group->size; rank++) {
         const struct process_name *process = &group->processes[rank];
@@ -176,6 +182,22 @@ static void kill_host(const struct moot *m)
             process_is_near(process) && process_lives(process)) {
             kill((pid_t)process->pid, SIGKILL);
         }
+    }
+}
+
+static void die(struct moot *m, bool with_host, bool at_point)
+{
+    outbox_flush(m);
+    if (m->knobs.summary[0] != '\0') {
+        figures_write_file(m, "struck", write_struck, 0);
+    }
+    trace_out(m);
+    if (with_host) {
+        kill_host(m, at_point);
+    }
+    kill(getpid(), SIGKILL);
+    for (;;) {
+        pause(); /* until it arrives */
     }
 }
 
@@ -187,10 +209,7 @@ static void strike(struct moot *m, plan_rules rules)
         }
         const struct plan_rule *rule = &m->faults.plan->rules[i];
         if (rule->fault == PLAN_KILL) {
-            if (rule->ranks.of_hosts && rule->when == PLAN_AT_POINT) {
-                kill_host(m);
-            }
-            die(m);
+            die(m, rule->ranks.of_hosts, rule->when == PLAN_AT_POINT);
         }
         outbox_flush(m);
         if (m->knobs.summary[0] != '\0') {

@@ -76,6 +76,25 @@ for victim in 'moot agent' 'ssh -F.* b '; do
     clean "SIGKILL of $victim"
 done
 
+# A fault plan kills a host with its agent: nobody vouches for the deaths.
+judge_planned() {
+    name=$1
+    note "$((took > 60))" "it took $took s"
+    check "$1" "its status is $got, not 0" [ "$got" -eq 0 ]
+    check "$1" "its agent lives" says 'host c is lost, with ranks 4 to 5'
+    check "$1" "it is not told how often it struck" says 'kill:h2@1s: fired (once|2 times)$'
+    check "$1" "somebody vouches for a death" no says 'rank [45] died'
+    check "$1" "the others do not go on" says 'ranks 0-3 go on in view'
+}
+rm -f "$scratch/enough"
+knobs='--faults kill:h2@1s MOOT_SUSPECT=1s'
+begin '' "$build/tests/mpi/steady" 100000000 until "$scratch/enough"
+told 'ranks 0-3 go on in view'
+: >"$scratch/enough"
+end_with judge_planned "a host that its plan kills"
+clean "a host that its plan kills"
+knobs=''
+
 # --- What is wrong ----------------------------------------------------------------------
 # wrong WHY WORD...: in $most lines, within ten seconds, and nothing is left
 most=6
