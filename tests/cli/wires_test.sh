@@ -125,6 +125,14 @@ unheard listen=203.0.113.9 "opens and closes" "203.0.113.9 is no address of this
 unheard "ports=$port" "frames of all sizes" "port $port of 127.0.0.1 is in use; name others"
 unheard "ports=$port-$((port + 2))" "many frames among 4" "all 3 ports .* are in use; each rank"
 
+# A host without IPv4, where one can be made.
+if unshare -rn ip link set lo up 2>/dev/null; then
+    unshare -rn sh -c 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo &&
+        exec "$@"' - "$moot" check-transport --first tcp >"$scratch/out" 2>&1
+    evidence=$scratch/out
+    check "tcp without IPv4" "a check fails" grep -qx "12 ok, 0 failed" "$scratch/out"
+fi
+
 # Strangers by the thousand, who say something, nothing, or half of a greeting.
 cat >"$scratch/strangers.py" <<'END'
 import os, random, socket, sys, time

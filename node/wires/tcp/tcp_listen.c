@@ -218,7 +218,9 @@ static int listen_somewhere(moot_stream_end *end, const struct tcp_options *opti
         return MOOT_OK;
     }
     if (errno == EADDRNOTAVAIL) {
-        return refuse_open(story, "tcp: %s is no address of this host",
+        return refuse_open(story,
+                           "tcp: %s is no address of this host; name one that is by "
+                           "tcp:listen=ADDRESS",
                            tell_address(at, text));
     }
     if (errno == EADDRINUSE && count == 1) {
@@ -303,6 +305,18 @@ static bool has_v6(void)
         (void)close(fd);
     }
     return fd >= 0;
+}
+
+/* The host's own address for itself; one without IPv4 has that of IPv6. */
+static void read_loopback(union tcp_address *at)
+{
+    (void)read_address("127.0.0.1", at);
+    const int fd = listen_at(at);
+    if (fd >= 0) {
+        (void)close(fd);
+    } else if (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) {
+        (void)read_address("::1", at);
+    }
 }
 
 static int listen_everywhere(moot_stream_end *end, const struct tcp_options *options,
@@ -397,7 +411,7 @@ int tcp_listen(moot_stream_end *end, const moot_transport_setup *setup, char *te
         return listen_everywhere(end, &options, setup->host, story);
     }
     if (!is_number) {
-        (void)read_address("127.0.0.1", &at);
+        read_loopback(&at);
     }
     return listen_there(end, &options, &at, "", story);
 }
