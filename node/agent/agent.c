@@ -233,8 +233,8 @@ static void job_take(struct agent *agent, const unsigned char *bytes, size_t siz
         (*trace && setenv("MOOT_TRACE", trace, 1) != 0)) {
         job_refuse(agent, "out of memory");
     } else if (!hub_open(agent) || !crew_open(agent)) {
-        snprintf(story, sizeof(story), "cannot start %u ranks there: %s",
-                 agent->orders.job->count, strerror(errno));
+        snprintf(story, sizeof(story), "cannot start %u ranks there: %s%s",
+                 agent->orders.job->count, strerror(errno), launch_remedy(errno));
         job_refuse(agent, story);
     } else {
         agent->running = true;

@@ -276,7 +276,9 @@ static bool start_threads(struct moot *m, char *story)
     bool helped = !helper || progress_start_helper(m);
     bool started = helped && (!workers || workers_start(m, (uint32_t)m->knobs.threads));
     if (!started) {
-        snprintf(story, STORY_BYTES, "the system gives no thread for %s",
+        snprintf(story, STORY_BYTES,
+                 "the system gives no thread for %s; raise the limit of processes "
+                 "(ulimit -u)",
                  helped ? "a worker (MOOT_THREADS)" : "the helper");
     } else if (!m->engine.helping) {
         lookout_start(m);

@@ -103,6 +103,8 @@ static int rank_run(int argc, char **argv)
     agent_check();
     const pid_t child = start(argv[1], argv + 2);
     if (child < 0) {
+        cli_complain(&verb_run, "rank %ld cannot start %s: %s%s", rank_find(), argv[2],
+                     strerror(errno), launch_remedy(errno));
         return LAUNCH_NOT_FOUND;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

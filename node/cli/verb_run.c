@@ -229,8 +229,8 @@ static int job_start(struct job *job, char **argv, char *story, size_t story_siz
     const int status = job->local ? launch_local(argv, job->ranks, &watch, job)
                                   : launch(argv, &watch, job);
     if (status < 0) {
-        snprintf(story, story_size, "cannot start %d rank%s here: %s", job->ranks,
-                 job->ranks == 1 ? "" : "s", strerror(errno));
+        snprintf(story, story_size, "cannot start %d rank%s here: %s%s", job->ranks,
+                 job->ranks == 1 ? "" : "s", strerror(errno), launch_remedy(errno));
     }
     return status;
 }

@@ -252,6 +252,18 @@ static int await(pid_t child, const struct launch_watch *watch, void *context)
     }
 }
 
+const char *launch_remedy(int why)
+{
+    switch (why) {
+    case EAGAIN:
+        return "; raise the limit of processes (ulimit -u), or start fewer ranks";
+    case EMFILE:
+        return "; raise the limit of open files (ulimit -n), or start fewer ranks";
+    default:
+        return "";
+    }
+}
+
 int launch(char *const argv[], const struct launch_watch *watch, void *context)
 {
     sigset_t before;

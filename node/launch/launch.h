@@ -83,6 +83,10 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context);
 int launch_local(char *const argv[], int ranks, const struct launch_watch *watch,
                  void *context);
 
+/* For people, behind strerror(): what mends that a process could not be started; "":
+ * nothing that is known. */
+const char *launch_remedy(int why);
+
 /* The first of these signals that this process has had since; 0: none. */
 int launch_signal(void);
 

@@ -150,8 +150,23 @@ evidence="$scratch/limited/said"
 ) >"$evidence" 2>&1
 got=$?
 check limited "its status is $got, not 1" [ "$got" = 1 ]
-check limited "it is not said why" says 'cannot start 64 ranks here: Too many open files'
+check limited "it is not said why" says 'cannot start 64 ranks here: Too many open files; raise .*ulimit -n'
 check limited "ranks are left" there limited 0
+
+# A user with few processes, if this one may be another: each end says which limit it was.
+other="setpriv --reuid 54321 --regid 54321 --clear-groups"
+if [ "$(id -u)" -eq 0 ] && $other test -x "$build/examples/tsp" 2>/dev/null; then
+    evidence="$scratch/few"
+    for most in 1 2 4 6; do
+        # shellcheck disable=SC2016,SC2086 # for the shell there, words are meant to split
+        HOME=/tmp TMPDIR=/tmp timeout 20 $other bash -c 'ulimit -u "$1" && shift && exec "$@"' - $most \
+            "$build/moot" run -n 3 --launcher local --transport tcp "$build/examples/tsp" \
+            deploy/examples/burma14.tsp >"$evidence" 2>&1 </dev/null
+        got=$?
+        check "$most processes" "its status is $got" [ "$got" = 1 ]
+        check "$most processes" "it is not said which limit to raise" says 'raise .*ulimit -u'
+    done
+fi
 
 # --- Signals ----------------------------------------------------------------------------
 program told <<'END_OF_PROGRAM'

@@ -2,6 +2,7 @@
  * environment, and does nothing to a process beside what the wire is for.
  */
 #include "node/wires/ucx/ucx.h"
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -173,6 +174,24 @@ static int start_worker(moot_wire *wire, const ucp_config_t *config, char *story
     return MOOT_OK;
 }
 
+static void *end_at_once(void *unused) { return unused; }
+
+/* UCX ends the process where it gets no thread for connections: better not to begin. */
+static int check_threads(char *story, size_t size)
+{
+    pthread_t thread;
+    const int why = pthread_create(&thread, NULL, end_at_once, NULL);
+    if (why != 0) {
+        (void)snprintf(story, size,
+                       "ucx: the system gives no thread: %s; raise the limit of "
+                       "processes (ulimit -u)",
+                       strerror(why));
+        return MOOT_ERR_TRANSPORT;
+    }
+    (void)pthread_join(thread, NULL);
+    return MOOT_OK;
+}
+
 int ucx_settings_start(moot_wire *wire, const char *options, char *story, size_t size)
 {
     ucp_config_t *config = NULL;
@@ -193,7 +212,8 @@ int ucx_settings_start(moot_wire *wire, const char *options, char *story, size_t
             (void)ucs_global_opts_set_value("LOG_LEVEL", "warn");
         }
         ucs_log_push_handler(read_log);
-        code = start_worker(wire, config, story, size);
+        code = check_threads(story, size);
+        code = code == MOOT_OK ? start_worker(wire, config, story, size) : code;
         ucs_log_pop_handler();
         if (quiet) {
             (void)ucs_global_opts_set_value("LOG_LEVEL", "fatal");
