@@ -8,9 +8,9 @@
  *
  * A host's ranks (h2) are known where a launcher of moot's has placed them.  A host is
  * killed by its agent, which goes with it (agent.h), so that nobody vouches for the
- * deaths.  Without an agent each of its ranks strikes itself at a time; a kill at a point
- * strikes those first that the system lets it.  A part between hosts (h0/h1) loses what
- * their ranks send each other, by whatever way it would go.
+ * deaths.  Without an agent each of its ranks strikes itself at a time; a kill at a
+ * point strikes those first that the system lets it.  A part between hosts (h0/h1)
+ * loses what their ranks send each other, by whatever way it would go.
  *
  * What happens to messages is faulty_wire.h's; a slow kernel sleeps after its work, and
  * a gap holds back the progress loop.  Clocks and ranks that come back are the
