@@ -329,20 +329,20 @@ static void begin_wait(struct host *host, uint32_t lane,
     worker_fill(host);
 }
 
-enum { WORDS_BYTES = 24, WORDS_LONG = 30000, WORDS_LONG_RANKS = 16 };
+enum { WORDS_BYTES = 24, WORDS_LONG = 30000, WORDS_RANKS = 32 };
 
 /* A rank's words at a meeting, which its neighbour says, too; to each third it has
- * none, to each fifth, among few, they are so long that not all may say as much. */
+ * none, to each fifth they are so long that not all may say as much.  Among many it has
+ * none: there tests count bytes. */
 static size_t words_of(const struct host *host, char *words)
 {
     const uint64_t sum = host->rank + host->meetings;
-    const bool few = host->sim->program->rank_count <= WORDS_LONG_RANKS;
     const int used = snprintf(words, WORDS_BYTES, "%u:%" PRIu64 ";",
                               (unsigned)host->rank / 2, host->meetings);
-    if (sum % 3 == 0) {
+    if (sum % 3 == 0 || host->sim->program->rank_count > WORDS_RANKS) {
         return 0;
     }
-    if (host->meetings % 5 != 4 || !few) {
+    if (host->meetings % 5 != 4) {
         return (size_t)used;
     }
     memset(words + used, '.', (size_t)(WORDS_LONG - used));
