@@ -223,8 +223,8 @@ static inline uint64_t result_brings(const struct message_result *result)
     return part < left ? part : left;
 }
 
-/* REFER finder -> asker: the chair is drawn from these.  Likewise any -> whom it is about
- * to tell of a once task's owner. */
+/* REFER finder -> asker: the chair is drawn from these.  Likewise any -> whom it is
+ * about to tell of a once task's owner. */
 struct message_refer {
     const struct rankset *candidates;
 };

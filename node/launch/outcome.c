@@ -21,9 +21,10 @@ enum { PATH_BYTES = 4096, LINE_BYTES = ENDING_STORY_BYTES + 64, KEY_BYTES = 64 }
 static const char *refusal_cause(const struct rank_end *end)
 {
     const char *why = end->refused ? end->refused : "";
-    unsigned rank;
-    int used = 0;
-    return sscanf(why, "rank %u: %n", &rank, &used) == 1 && used > 0 ? why + used : why;
+    const char *number = strncmp(why, "rank ", 5) == 0 ? why + 5 : why;
+    const char *rest = number + strspn(number, "0123456789");
+    return number > why && rest > number && strncmp(rest, ": ", 2) == 0 ? rest + 2
+                                                                        : why;
 }
 
 static void refusal_take(struct rank_end *end, char *line)

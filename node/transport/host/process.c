@@ -98,18 +98,19 @@ bool process_lives(const struct process_name *name)
  */
 static bool only_child(const struct process_name *name, struct process_name *out)
 {
-    char path[64], state = 0;
-    uint64_t other = 0;
+    char path[64], line[64] = "", state = 0;
     snprintf(path, sizeof(path), "/proc/%" PRIu64 "/task/%" PRIu64 "/children",
              name->pid, name->pid);
     FILE *file = fopen(path, "re");
     *out = (struct process_name){.space = name->space};
-    const int read =
-        file != NULL ? fscanf(file, "%" SCNu64 " %" SCNu64, &out->pid, &other) : 0;
+    const bool read = file != NULL && fgets(line, sizeof(line), file) != NULL;
+    char *rest = line;
+    out->pid = strtoull(line, &rest, 10);
+    const bool alone = rest != line && rest[strspn(rest, " \n")] == '\0';
     if (file != NULL) {
         fclose(file);
     }
-    return read == 1 && stat_read(out->pid, &state, &out->start_ticks);
+    return read && alone && stat_read(out->pid, &state, &out->start_ticks);
 }
 
 struct process_name process_last_of(const struct process_name *name)
