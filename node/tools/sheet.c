@@ -12,8 +12,6 @@
 enum { KEY_BYTES = 64, RANKS_LISTED = 16, VOTE_KINDS = EVIDENCE_END - EVIDENCE_CLOSED };
 
 /* Fewer are a program's that just ends. */
-/* So many frames sent again, and so many in a hundred, are told. */
-enum { RESENT_LEAST = 32, RESENT_PERCENT = 5 };
 enum { LEFT_HANDLES = 1000, LEFT_BYTES = 4 << 20 };
 
 static_assert((int)VOTE_KINDS <
@@ -546,12 +544,6 @@ static void streams_print(const moot_stats *stats, FILE *to)
                 " refused, of strangers or too late, %" PRIu64 " broken\n",
                 stats->streams_refused, stats->streams_broken);
     }
-}
-
-unsigned sheet_resent_percent(uint64_t linked, uint64_t resent)
-{
-    const bool tells = resent >= RESENT_LEAST && resent * 100 > linked * RESENT_PERCENT;
-    return tells && linked > 0 ? (unsigned)(resent * 100 / linked) : 0;
 }
 
 static void resent_print(const moot_stats *stats, FILE *to)

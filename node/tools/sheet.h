@@ -63,9 +63,17 @@ bool sheets_clear(const char *directory);
 bool sheets_read(const char *directory, struct sheets *out);
 void sheets_release(struct sheets *sheets);
 
+/* So many frames sent again, and so many in a hundred, are told. */
+enum { SHEET_RESENT_LEAST = 32, SHEET_RESENT_PERCENT = 5 };
+
 /* Frames that were sent again, of those sent, in percent; 0 where they are no more than
  * a busy host alone makes them. */
-unsigned sheet_resent_percent(uint64_t linked, uint64_t resent);
+static inline unsigned sheet_resent_percent(uint64_t linked, uint64_t resent)
+{
+    const bool tells =
+        resent >= SHEET_RESENT_LEAST && resent * 100 > linked * SHEET_RESENT_PERCENT;
+    return tells && linked > 0 ? (unsigned)(resent * 100 / linked) : 0;
+}
 
 /* Tells what happened. */
 void sheets_print(const struct sheets *sheets, FILE *to);
