@@ -53,7 +53,7 @@ END
 four() {
     name=$1
     shift
-    run -n 4 "$@" "$psets"
+    run -n 4 "$@" "$psets" go
     for session in 2 3; do
         sets $session >"$scratch/now"
         check "$name" "the sets of session $session are others" same "$scratch/$session" "$scratch/now"
@@ -77,7 +77,7 @@ MOOT_THREADS=2 four "beside workers" --launcher local
 for point in view.propose#1 task.start#3 result.sent#8; do
     name="killed at $point"
     timeout -k 5 120 "$build/moot" run -n 5 --launcher local --faults "kill:r1@$point" \
-        "$psets" >"$evidence" 2>&1 </dev/null
+        "$psets" go >"$evidence" 2>&1 </dev/null
     for session in 2 3; do
         sets $session | cut -d ' ' -f 2- | sort | uniq -d >"$scratch/twice"
         check "$name" "ranks of session $session differ" \
