@@ -11,16 +11,16 @@ void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number);
 /* --- meeting_words.c ---------------------------------------------------------------
  */
 
-/* What a rank says.  Of more than a meeting's limit nothing is kept. */
+/* Adds what a rank says.  Of more than a meeting's limit nothing is kept. */
 void words_say(struct core *core, struct meeting_words *to, const void *bytes,
                size_t size);
-/* What others have said, in their frames. */
+/* Adds what others have said, in their frames. */
 void words_add(struct core *core, struct meeting_words *to, const void *bytes,
                size_t size);
 /* There are more than that. */
 void words_overflow(struct meeting_words *words);
 void words_release(struct meeting_words *words);
-/* What a meeting with these words ends with, if nothing else is wrong: LIMIT or OK. */
+/* The outcome of a meeting with these words, if nothing else is wrong: LIMIT or OK. */
 int32_t words_code(const struct meeting_words *words);
 /* Into a message or an output of this step. */
 void words_tell(struct core *core, const struct meeting_words *words,

@@ -1,7 +1,7 @@
 /* meeting_words.c - what ranks have to say at a meeting (PROTOCOL.md, M5).
  *
- * What each says stands in a frame, its length before it, one frame behind the other;
- * what several say alike is there once.  Their order is that in which the lowest
+ * A rank's words stand in a frame, their length before them, one frame behind the
+ * other; what several say alike is there once.  Their order is that in which the lowest
  * member, or each in the tree, heard of them, and is alike for all, since the outcome
  * carries them.
  */

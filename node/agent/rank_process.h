@@ -30,7 +30,7 @@ struct rank_process {
     enum rank_does does;
 };
 
-/* Of this process, which is about to become the rank's program. */
+/* Writes the mark of this process, which is about to become the rank's program. */
 void rank_process_leave(const char *folder, long rank);
 
 /* As far as the folder says, and this host. */

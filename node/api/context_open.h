@@ -23,7 +23,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
 struct pset_call {
     const char *call;
     const struct transport_ops *ops;
-    /* What moot_pset_members() finds: */
+    /* Found by moot_pset_members(): */
     moot *m;
     struct transport *transport; /* of that kind, within what may stand around it */
     uint32_t *members;           /* of the moot, ascending; free() */

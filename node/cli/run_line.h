@@ -39,8 +39,8 @@ void run_line_pause(struct run_line *line, int pause_ms, int wakes);
 /* Writes what the job has said, in the place of this process's output or error. */
 void run_line_say(struct run_line *line, bool error, const char *bytes, size_t size);
 
-/* What the line says behind its figures, or without them as long as there are none; "":
- * nothing. */
+/* A note stands behind the line's figures, or without them as long as there are none;
+ * "": nothing. */
 void run_line_note(struct run_line *line, const char *note);
 
 /* Before anything else is written to the terminal. */

@@ -13,7 +13,7 @@
  *
  * Should anybody end meanwhile, and the word to go not come within a moment, or not for
  * long, this rank says farewell to everyone, as among few, and so does who hears it.
- * Whoever knows that all is over answers that with the word to go.
+ * A rank that knows that all is over answers that with the word to go.
  *
  * Under the engine lock.
  */

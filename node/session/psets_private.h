@@ -34,8 +34,9 @@ bool psets_renew(struct moot *m, bool changed);
 /* The name of a member of the moot, which stays. */
 const char *psets_process(const struct moot *m, uint32_t member);
 
-/* What ranks wished at the end of the last session: kept until psets_take(), when the
- * next one has begun, makes sets of it.  False without memory. */
+/* Words that ranks had at the end of the last session, of what they wish: kept until
+ * psets_take(), when the next one has begun, makes sets of it.  False without memory.
+ */
 bool psets_hear(struct moot *m, const void *words, size_t size);
 void psets_take(struct moot *m);
 void psets_forget_wishes(struct moot *m);

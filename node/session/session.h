@@ -50,8 +50,8 @@ void session_pset_show(const struct moot *m, size_t index, moot_pset_info *out);
 
 /* --- pset_wishes.c ---------------------------------------------------------------- */
 
-/* What the program wishes to be from the next session on.  STATE: there is such a set,
- * or was, or another wish for it; INVALID, of a deletion: there is none of the
+/* Notes what the program wishes to be from the next session on.  STATE: there is such a
+ * set, or was, or another wish for it; INVALID, of a deletion: there is none of the
  * program's own; LIMIT; NO_MEMORY. */
 int session_pset_define(struct moot *m, const char *name,
                         const struct rankset *members);

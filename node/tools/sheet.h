@@ -63,7 +63,7 @@ bool sheets_clear(const char *directory);
 bool sheets_read(const char *directory, struct sheets *out);
 void sheets_release(struct sheets *sheets);
 
-/* So many frames sent again, and so many in a hundred, are told. */
+/* Frames sent again are told where there are so many, and so many in a hundred. */
 enum { SHEET_RESENT_LEAST = 32, SHEET_RESENT_PERCENT = 5 };
 
 /* Frames that were sent again, of those sent, in percent; 0 where they are no more than

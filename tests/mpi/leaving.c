@@ -8,7 +8,7 @@
  * that are named go as they come to that PHASE: in the middle of its spawns, with what
  * they have spawned under way.
  *
- * What must be true: every sum is right, on whatever rank it is fetched; moot_leave
+ * These must be true: every sum is right, on whatever rank it is fetched; moot_leave
  * ends well, and so does what follows it; each rank prints how many kernels it has run,
  * and together they are as many as there were tasks: nothing ran twice.
  */

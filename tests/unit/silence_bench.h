@@ -29,7 +29,7 @@ static void step_on(void)
     }
 }
 
-/* What is under way then stays so. */
+/* Messages that are under way then stay so. */
 static void step_until_view(uint32_t rank, uint64_t epoch)
 {
     for (int i = 0; i < 10000 && bench.epoch[rank] < epoch; i++) {
@@ -38,7 +38,7 @@ static void step_until_view(uint32_t rank, uint64_t epoch)
     assert_int_equal(bench.epoch[rank], epoch);
 }
 
-/* It has heard what the other reports in its view. */
+/* The rank has heard what the other reports in its view. */
 static void step_until_reported(uint32_t rank, uint32_t other)
 {
     const struct rankset *reported = &bench.core[rank]->membership.reported;

@@ -387,7 +387,7 @@ static void judge_runs(struct sessions_ledger *ledger, bool any_died)
 {
     for (uint32_t session = 1; session < SESSIONS_MAX; session++) {
         for (uint32_t task = 0; task < SESSION_TASKS; task++) {
-            /* Of session 1 a number may be that of a task that runs once, too. */
+            /* A number of session 1 may be that of a task that runs once, too. */
             const uint32_t most =
                 session == 1 && !is_once(ledger, session, task) ? 2 : 1;
             const uint32_t runs = ledger->runs[session][task];

@@ -22,7 +22,7 @@
 
 enum { SESSIONS_MAX = 5, SESSION_TASKS = 24, SESSION_RANKS = 8 };
 
-/* What all ranks of a run write to, who share one thread; zero at first. */
+/* The book to which all ranks of a run write, who share one thread; zero at first. */
 struct sessions_ledger {
     uint64_t seed;
     uint32_t ranks;

@@ -172,7 +172,7 @@ static bool says_the_same(const struct known *a, const struct known *b)
     return a->size == b->size && memcmp(a->words, b->words, a->size) == 0;
 }
 
-/* It has words that no lower rank which came has. */
+/* A speaker is the first of the ranks that came with the same words. */
 static bool is_first_to_say(struct meeting_checker *checker, const struct sight *sight,
                             uint32_t speaker)
 {

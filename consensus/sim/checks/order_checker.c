@@ -224,7 +224,7 @@ static struct order_search *search_of(struct order_said *said, uint32_t chair,
     return search;
 }
 
-/* Who knows the candidates of a once task tells nobody of its owner who may not. */
+/* A rank that knows a once task's candidates tells nobody of its owner before them. */
 static void check_told(struct order_checker *checker, struct sim *sim,
                        const struct sight *sight, uint32_t task)
 {
