@@ -79,9 +79,9 @@ static int wish_add(struct moot *m, enum wish_kind kind, const char *name,
     if (wishes == NULL || (members != NULL && !rankset_copy(&wish.members, members))) {
         return MOOT_ERR_NO_MEMORY;
     }
+    const bool fits = all_bytes(wishes) + wish_bytes(&wish) <= OWN_BYTES_MAX;
     struct wish *items =
         realloc(wishes->items, (wishes->count + 1) * sizeof(*wishes->items));
-    const bool fits = all_bytes(wishes) + wish_bytes(&wish) <= OWN_BYTES_MAX;
     wishes->items = items != NULL ? items : wishes->items;
     if (items == NULL || !fits) {
         rankset_release(&wish.members);
