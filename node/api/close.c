@@ -1,6 +1,6 @@
 /* close.c - see close.h.
  *
- * Who leaves ends its program and its service as who closes does; but it waits until
+ * A rank that leaves ends its program and service as one that closes; but it waits until
  * nothing is lost by its going, not until all have closed, and keeps its memory.
  *
  * The order matters.  First the program's other waits end (CLOSED), and their threads

@@ -15,8 +15,6 @@ export TMPDIR="$scratch"
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 evidence=$scratch/said
-says() { grep -qE -e "$1" "$evidence"; }
-no() { ! "$@"; }
 tasks=4020 # of tests/mpi/leaving: 20 phases of 200, and their sums
 
 # run NAME WORD...: moot run with these words, to its end
