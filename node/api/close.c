@@ -1,7 +1,7 @@
 /* close.c - see close.h.
  *
- * A rank that leaves ends its program and service as one that closes; but it waits until
- * nothing is lost by its going, not until all have closed, and keeps its memory.
+ * A rank that leaves ends its program and service as one that closes; but it waits
+ * until nothing is lost by its going, not until all have closed, and keeps its memory.
  *
  * The order matters.  First the program's other waits end (CLOSED), and their threads
  * leave, running to its end whatever kernel they are in; then the core is told that all
