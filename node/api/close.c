@@ -37,6 +37,8 @@
 #include "node/schedule/exec.h"
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"
+#include "node/service/dismissal.h"
+#include "node/service/sigterm.h"
 #include "node/service/status_socket.h"
 #include "node/session/session.h"
 #include "node/spawn/early_motions.h"
@@ -213,20 +215,9 @@ int close_check(struct moot *m, struct lane *lane, const char *call)
 
 int leave_check(struct moot *m, struct lane *lane, const char *call)
 {
-    if (m->knobs.divergence == CORE_STRICT) {
-        return lane_fail(lane, MOOT_ERR_UNSUPPORTED,
-                         "%s: with MOOT_DIVERGENCE=strict every rank spawns "
-                         "all that the others spawn, to the end",
-                         call);
-    }
-    if (m->group.size > 1 && !m->group.survives) {
-        return lane_fail(lane, MOOT_ERR_UNSUPPORTED,
-                         "%s: this mpirun ends the whole job when a rank ends "
-                         "before the others: start the job with `moot run`, or with "
-                         "`mpirun --enable-recovery`",
-                         call);
-    }
-    return MOOT_OK;
+    const char *stays = members_stays(m);
+    return stays == NULL ? MOOT_OK
+                         : lane_fail(lane, MOOT_ERR_UNSUPPORTED, "%s: %s", call, stays);
 }
 
 int leave_context(struct moot *m, struct lane *lane)
@@ -238,6 +229,19 @@ int leave_context(struct moot *m, struct lane *lane)
         lane_fail(lane, code, "%s", text_get(&m->engine.fatal_story));
     }
     return code;
+}
+
+void leave_as_asked(struct moot *m, struct lane *lane)
+{
+    if (lane->call != NULL || observe_is_telling(lane) || m->engine.closing) {
+        return;
+    }
+    queue_close_all(m, lane); /* whose functions may let another close first */
+    if (m->engine.closing) {
+        return;
+    }
+    dismissal_begins(m);
+    (void)leave_context(m, lane); /* the call that this is in has a story of its own */
 }
 
 int close_context(struct moot *m, struct lane *lane)
@@ -257,6 +261,7 @@ int close_context(struct moot *m, struct lane *lane)
     leave_alone(m);
     engine_unlock(m);
     usr1_leave();
+    sigterm_leave();
     context_free(m);
     return code;
 }

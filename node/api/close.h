@@ -14,6 +14,10 @@ int leave_check(struct moot *m, struct lane *lane, const char *call);
  * m->engine.ended, whatever it returns.  Called inside a public call. */
 int leave_context(struct moot *m, struct lane *lane);
 
+/* The same for a program that does not do it itself, in a call of its own (dispatch.h):
+ * nothing happens in a kernel, in a watch's function, or if this context closes. */
+void leave_as_asked(struct moot *m, struct lane *lane);
+
 /* The body of moot_close, for a lane that is allowed to: serves peers until all have
  * closed, joins threads, frees everything, `m` included.  Called inside
  * engine_enter() without its engine_leave(). */

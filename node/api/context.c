@@ -30,6 +30,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/self_end.h"
 #include "node/schedule/workers.h"
+#include "node/service/sigterm.h"
 #include "node/service/status_socket.h"
 #include "node/session/session.h"
 #include "node/spawn/spawn.h"
@@ -333,6 +334,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
         return thread_fail(error, "moot_open: %s", why);
     }
     usr1_join();
+    sigterm_join(m->knobs.grace_ns);
     lane_forget_closed();
     engine_lock(m);
     say_strangers(m);

@@ -98,12 +98,18 @@ enum moot_event_kind {
                                       that this one hears */
     /* Events of process sets (moot_session.h): `label` is the set's name; no hash,
      * rank, kernel or site. */
-    MOOT_EVENT_PSET_DEFINED = 2048, /* it is there, from this session on */
-    MOOT_EVENT_PSET_DELETED = 4096, /* it is invalid, since a program deleted it, */
-    MOOT_EVENT_PSET_INVALID = 8192, /* or since a process of it is gone: `why` */
-    MOOT_EVENT_PSET_REFUSED = 16384 /* this rank's definition does not count: `why` */
+    MOOT_EVENT_PSET_DEFINED = 2048,  /* it is there, from this session on */
+    MOOT_EVENT_PSET_DELETED = 4096,  /* it is invalid, since a program deleted it, */
+    MOOT_EVENT_PSET_INVALID = 8192,  /* or since a process of it is gone: `why` */
+    MOOT_EVENT_PSET_REFUSED = 16384, /* this rank's definition does not count: `why` */
+    /* An event of this rank, `rank`: it was asked to leave, by `moot shrink` or
+     * SIGTERM, as `why` says.  A program that watches for it leaves by itself, by
+     * moot_leave or at a session's end; for any other the library does, in the next
+     * wait. */
+    MOOT_EVENT_RANK_ASKED = 32768
 };
 #define MOOT_EVENTS_OF_TASKS 255u
+/* Without RANK_ASKED: who watches for that has something to do. */
 #define MOOT_EVENTS_OF_RANKS                                                           \
     ((unsigned)MOOT_EVENT_RANK_DIED | (unsigned)MOOT_EVENT_RANK_REMOVED |              \
      (unsigned)MOOT_EVENT_RANK_LEFT)

@@ -1,6 +1,7 @@
 /* wiring.c - see wiring.h.  The one file that knows both ends of these calls. */
 #include "node/api/wiring.h"
 
+#include "node/api/close.h"
 #include "node/compose/bulk_region.h"
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
@@ -19,6 +20,7 @@
 #include "node/schedule/task_end.h"
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"
+#include "node/service/dismissal.h"
 #include "node/service/status_socket.h"
 #include "node/session/session.h"
 #include "node/spawn/early_motions.h"
@@ -57,14 +59,14 @@ const struct engine_hooks wiring = {
             [MESSAGE_HEARTBEAT] = trace_take_heartbeat,
             [MESSAGE_GRANT] = trace_take_grant,
             [MESSAGE_FAMILY] = family_take,
-            [MESSAGE_INQUIRY] = inquiry_take,
+            [MESSAGE_INQUIRY] = dismissal_take_inquiry,
             [MESSAGE_ACCOUNT] = window_take_account,
         },
     .turn_begins = faults_begin_turn,
     .turn_ends = faults_end_turn,
     .press = window_press,
     .chores = {members_look, session_look, report_look, leaks_look, door_look,
-               trace_look, self_end_look},
+               dismissal_look, trace_look, self_end_look},
     .helped = workers_stand_in,
     .watch_is_due = observe_is_due,
     .tell_watches = observe_tell,
@@ -72,6 +74,7 @@ const struct engine_hooks wiring = {
     .settle = unnamed_settle_all,
     .end_batches = region_end_all,
     .end_batches_patiently = region_end_patiently,
+    .leaves = leave_as_asked,
     .wait_begins = report_wait_begins,
     .close_queues = queue_close_all,
     .lane_ends = {queue_abandon, groups_abandon},

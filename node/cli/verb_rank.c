@@ -72,6 +72,8 @@ static void agent_check(void)
 static pid_t start(const char *ends, char **argv)
 {
     const pid_t parent = getpid();
+    char launches[32];
+    snprintf(launches, sizeof(launches), "%ld", (long)getppid());
     const pid_t child = fork();
     if (child != 0) {
         for (int i = 0; i < PASSED_ON; i++) {
@@ -83,7 +85,8 @@ static pid_t start(const char *ends, char **argv)
     (void)signal(SIGPWR, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     rank_process_leave(ends, rank_find());
-    if (getppid() == parent && setenv(ENDING_FOLDER, ends, 1) == 0) {
+    if (getppid() == parent && setenv(ENDING_FOLDER, ends, 1) == 0 &&
+        setenv(ENDING_LAUNCHER, launches, 1) == 0) {
         execv(argv[0], argv);
         cli_complain(&verb_run, "rank %ld cannot start %s: %s", rank_find(), argv[0],
                      strerror(errno));

@@ -4,6 +4,7 @@
  * asks it, and state_text.c and state_json.c write what it answers.
  */
 #include "node/cli/cli.h"
+#include "node/cli/job_choose.h"
 #include "node/config/knobs.h"
 #include "node/tools/state_sockets.h"
 #include "proto/moot_error.h"
@@ -22,51 +23,6 @@ static void text_print(const Moot__Picture *picture)
     state_text(&text, picture);
     printf("%s", text_get(&text));
     text_release(&text);
-}
-
-/* "  moot state 3a18bb78  # tsp, 4 ranks, for 12.0 s" */
-static void job_print(const char *setting, const char *job)
-{
-    struct text text = {0};
-    Moot__Picture *picture = state_ask_one(setting, job);
-    text_add(&text, "  moot state %s", job);
-    for (size_t i = 0; picture && i < picture->n_seats; i++) {
-        const Moot__Account *account = picture->seats[i]->account;
-        if (!account || account->rank != picture->rank) {
-            continue;
-        }
-        text_add(&text, "  # ");
-        text_add_told(&text, account->program.data, account->program.len);
-        text_add(&text, ", %u rank%s, for ", account->size,
-                 account->size == 1 ? "" : "s");
-        text_add_duration(&text, account->open_ns);
-    }
-    fprintf(stderr, "%s\n", text_get(&text));
-    text_release(&text);
-    if (picture) {
-        moot__picture__free_unpacked(picture, NULL);
-    }
-}
-
-/* The job that is meant: a status. */
-static int job_choose(const char *setting, const char **job, char name[STATE_JOB_BYTES])
-{
-    static struct state_jobs jobs;
-    if (*job) {
-        return CLI_OK;
-    }
-    state_jobs_find(setting, &jobs);
-    if (jobs.count == 1) {
-        memcpy(name, jobs.names[0], STATE_JOB_BYTES);
-        *job = name;
-        return CLI_OK;
-    }
-    cli_complain(&verb_state,
-                 jobs.count == 0 ? "no job of yours runs on this host" : "which job?");
-    for (int i = 0; i < jobs.count; i++) {
-        job_print(setting, jobs.names[i]);
-    }
-    return CLI_FAILED;
 }
 
 static int state_print(const char *setting, const struct request *request)
@@ -122,7 +78,7 @@ static int state_run(int argc, char **argv)
         cli_complain(&verb_state, "%s", story);
         return CLI_USAGE;
     }
-    const int status = job_choose(knobs.state, &request.job, name);
+    const int status = job_choose(&verb_state, knobs.state, &request.job, name);
     return status == CLI_OK ? state_print(knobs.state, &request) : status;
 }
 

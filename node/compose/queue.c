@@ -313,7 +313,7 @@ int queue_open(struct moot *m, struct lane *lane, enum queue_kind kind,
 {
     int error = check_shape(lane, "moot_queue_open");
     if (error == MOOT_OK && lane->call == NULL && m->engine.closing) {
-        error = lane_fail(lane, MOOT_ERR_CLOSED, "this context is closing");
+        error = lane_fail(lane, MOOT_ERR_CLOSED, "%s", engine_closed_why(m));
     }
     if (error == MOOT_OK) {
         error = queue_inherit(m, lane);

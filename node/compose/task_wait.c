@@ -36,7 +36,7 @@ int task_wait_check(struct moot *m, struct lane *lane, const char *call,
         return lane_fail(lane, MOOT_ERR_INVALID, "%s: the timeout is negative", call);
     }
     if (m->engine.closing) {
-        return lane_fail(lane, MOOT_ERR_CLOSED, "%s: the context is closing", call);
+        return lane_fail(lane, MOOT_ERR_CLOSED, "%s: %s", call, engine_closed_why(m));
     }
     int error = lane_enrol(m, lane);
     return error == MOOT_OK ? error

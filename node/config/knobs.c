@@ -117,6 +117,10 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                     "whether ranks of one host speak to each other through memory that "
                     "they share (on), or by the wire alone (off)",
                     AT(rings)},
+    [KNOB_GRACE] = {"MOOT_GRACE", KNOB_DURATION, "auto", "auto", 0, 24 * HOUR, false,
+                    "so long a rank may take to leave once it has SIGTERM; 0s: it dies "
+                    "of that at once; auto: 30s under `moot run`, else 0s",
+                    AT(grace_ns)},
     [KNOB_STALL] = {"MOOT_STALL", KNOB_DURATION, "10s", "never", MILLISECOND, 24 * HOUR,
                     false, "after how long a wait that gets nowhere prints its report",
                     AT(stall_ns)},

@@ -50,6 +50,7 @@ enum knob {
     KNOB_SEAL,
     KNOB_ROUTE,
     KNOB_RINGS,
+    KNOB_GRACE,
     KNOB_STALL,
     KNOB_STALL_ABORT,
     KNOB_SUMMARY,
@@ -111,6 +112,7 @@ struct knobs {
     int64_t seal;
     char route[KNOB_TEXT_BYTES];
     int64_t rings;
+    int64_t grace_ns; /* or KNOB_AUTO */
     int64_t stall_ns; /* or KNOB_NEVER */
     int64_t stall_abort;
     char summary[KNOB_TEXT_BYTES]; /* "": none */

@@ -387,9 +387,13 @@ struct moot_session {
     uint32_t gone_seen;         /* members that were gone when sets were looked at */
 };
 
-/* The socket at which this rank tells what it does: written by service/. */
+/* The socket at which this rank tells what it does, and whether it is to leave: written
+ * by service/. */
 struct moot_service {
-    struct door *door; /* status_socket.c; NULL: none */
+    struct door *door;   /* status_socket.c; NULL: none */
+    uint64_t asked_ns;   /* dismissal.c: when it was asked to leave; 0: it was not */
+    bool goes;           /* it is to leave in the next call of the program that can */
+    unsigned terms_seen; /* SIGTERMs of this process that it knows of */
 };
 
 /* One rank's membership: what all rooms use, and one part for each room, which that

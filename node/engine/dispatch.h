@@ -28,7 +28,7 @@ typedef void (*engine_chore_fn)(struct moot *m, uint64_t now_ns);
 /* Ends what the room keeps of a thread. */
 typedef void (*engine_lane_fn)(struct moot *m, struct lane *lane);
 
-enum { ENGINE_CHORES_MAX = 7, ENGINE_LANES_MAX = 4 };
+enum { ENGINE_CHORES_MAX = 8, ENGINE_LANES_MAX = 4 };
 
 struct engine_hooks {
     engine_output_fn outputs[ENGINE_OUTPUTS];     /* none is NULL */
@@ -57,6 +57,10 @@ struct engine_hooks {
     void (*settle)(struct moot *m);
     void (*end_batches)(struct moot *m);
     void (*end_batches_patiently)(struct moot *m);
+
+    /* This rank is to leave (m->service.goes), and a call of the program can do it: at
+     * its beginning, or when its wait is over. */
+    void (*leaves)(struct moot *m, struct lane *lane);
 
     /* A wait of the program or of a kernel begins. */
     void (*wait_begins)(struct moot *m, uint64_t now_ns);

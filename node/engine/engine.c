@@ -36,6 +36,12 @@ void engine_begin_closing(struct moot *m)
 
 void engine_end(struct moot *m) { m->engine.ended = true; }
 
+const char *engine_closed_why(const struct moot *m)
+{
+    return m->service.asked_ns != 0 ? "this rank leaves, as it was asked to"
+                                    : "this context is closing";
+}
+
 /* --- The lock ------------------------------------------------------------------- */
 
 uint64_t engine_look_at_clock(struct moot *m)
@@ -99,6 +105,9 @@ struct lane *engine_enter(struct moot *m)
     struct lane *lane = engine_enter_unsettled(m);
     if (lane != NULL) {
         engine_end_batches_for_call(m);
+        if (m->service.goes) {
+            m->engine.hooks->leaves(m, lane);
+        }
     }
     return lane;
 }

@@ -21,8 +21,12 @@ bool engine_join(struct moot *m);
 /* The context begins to close; then, has said its last word to the others. */
 void engine_begin_closing(struct moot *m);
 void engine_end(struct moot *m);
+/* Why calls end as CLOSED. */
+const char *engine_closed_why(const struct moot *m);
 
-/* Takes the lock for a public call; NULL without memory, and then it is not held. */
+/* Takes the lock for a public call; NULL without memory, and then it is not held.  If
+ * this rank is to leave it has when this returns, or another thread sees to it, or the
+ * caller is in a kernel, or in a watch's function. */
 struct lane *engine_enter(struct moot *m);
 /* The same, but tasks that are unnamed (spawn_batch.h) stay so. */
 struct lane *engine_enter_unsettled(struct moot *m);

@@ -474,6 +474,8 @@ static void put_self(struct snapshot_draft *draft)
     account->program = borrow_text(program_invocation_short_name);
     account->open_ns = age(draft, m->opened_ns);
     account->closing_ns = m->engine.closing ? age(draft, m->engine.closing_ns) : 0;
+    account->asked_ns = m->service.asked_ns != 0 ? age(draft, m->service.asked_ns) : 0;
+    account->stays = borrow_text(members_stays(m));
     account->meetings = m->schedule.meetings.number;
     account->meeting_ns = meeting_age(draft);
     account->stalled_ns =

@@ -44,6 +44,8 @@ bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *pict
 enum { INQUIRY_OF_REST = 0 };
 /* And that of what is told unasked at a close (spawn_table.h). */
 #define INQUIRY_OF_SPAWNS UINT64_MAX
+/* And that of one which asks a rank to leave (node/service/dismissal.h). */
+#define INQUIRY_TO_LEAVE (UINT64_MAX - 1)
 
 /* INQUIRY (dispatch.h). */
 bool inquiry_take(struct moot *m, uint32_t from, const struct message *message);

@@ -1,6 +1,7 @@
 /* outcome.c - see outcome.h. */
 #include "node/launch/outcome.h"
 #include "node/config/ending.h"
+#include "node/launch/launch.h"
 #include "node/launch/outcome_private.h"
 #include "proto/error.h"
 #include <dirent.h>
@@ -49,6 +50,8 @@ static void line_take(struct rank_end *end, const char *key, uint64_t value)
     } else if (strcmp(key, "close_code") == 0) {
         end->removed =
             (int)value == MOOT_ERR_FENCED || (int)value == MOOT_ERR_NO_QUORUM;
+    } else if (strcmp(key, "dismissed") == 0) {
+        end->dismissed = value != 0;
     } else if (strcmp(key, "struck_ns") == 0) {
         end->struck_ns = value;
     } else if (strncmp(key, "fault_", 6) == 0) {
@@ -96,6 +99,7 @@ static void left_take(const char *sheets, const struct sheet_name *name,
     file_take(sheets, name->whole, &of_moot);
     end->begun |= !name->struck;
     end->removed |= of_moot.removed;
+    end->dismissed |= of_moot.dismissed;
     end->struck_ns = of_moot.struck_ns ? of_moot.struck_ns : end->struck_ns;
     end->ended_ns = end->ended_ns ? end->ended_ns : of_moot.ended_ns;
     if (!name->struck || !closed) {
@@ -165,7 +169,36 @@ static bool ended_well(const struct outcome *outcome, const struct sheets *sheet
     const struct rank_end *end = &outcome->ends[rank];
     const struct sheet *sheet = sheet_of(sheets, rank);
     const bool well = (end->known && end->status == 0) || end->let_go;
-    return well && sheet && sheet->close_code == 0;
+    return well && sheet && sheet->close_code == 0 && !end->dismissed;
+}
+
+static bool any_ended_well(const struct outcome *outcome, const struct sheets *sheets)
+{
+    bool any = false;
+    for (size_t r = 0; r < outcome->count; r++) {
+        any |= ended_well(outcome, sheets, r);
+    }
+    return any;
+}
+
+/* Signals that a process has from others; any other is of its own making. */
+static bool is_from_outside(int signal)
+{
+    static const int outside[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    bool found = false;
+    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+        found |= outside[i] == signal;
+    }
+    return found;
+}
+
+/* It left as it was asked to.  How the program took it is its own affair: a call that
+ * returned CLOSED may be an error to it, and its time may have been over. */
+static bool left_as_asked(const struct outcome *outcome, size_t rank)
+{
+    const struct rank_end *end = &outcome->ends[rank];
+    return end->dismissed && end->known &&
+           (end->signal == 0 || is_from_outside(end->signal));
 }
 
 /* The first of those that ended well and saw it go; NULL if none did. */
@@ -210,6 +243,9 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
     if (ended_well(outcome, sheets, rank)) {
         return RANK_WELL;
     }
+    if (left_as_asked(outcome, rank)) {
+        return any_ended_well(outcome, sheets) ? RANK_WELL : RANK_FAILED;
+    }
     const struct sheet_loss *loss = loss_of(outcome, sheets, rank);
     if (end->known && end->signal != 0) {
         return loss && was_out(end, loss) ? RANK_REMOVED : RANK_DIED;
@@ -226,7 +262,8 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
 /* A rank that failed, and belonged to no moot. */
 static bool failed_outside(const struct rank_end *end)
 {
-    return end->known && end->status != 0 && !end->open && !end->removed;
+    return end->known && end->status != 0 && !end->open && !end->removed &&
+           !end->dismissed;
 }
 
 size_t outcome_culprit(const struct outcome *outcome)
@@ -261,17 +298,6 @@ bool outcome_hangs_at_end(const struct outcome *outcome)
         gone += end->known && (end->status != 0 || end->open);
     }
     return gone > 0 && left > 0 && outcome->finalizing >= left;
-}
-
-/* Signals that a process has from others; any other is of its own making. */
-static bool is_from_outside(int signal)
-{
-    static const int outside[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
-    bool found = false;
-    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
-        found |= outside[i] == signal;
-    }
-    return found;
 }
 
 /* Whether the loss of that rank makes the job fail that others have brought to its
@@ -468,7 +494,12 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
 {
     const struct rank_end *end = &outcome->ends[rank];
     const struct sheet *sheet = sheet_of(sheets, rank);
-    if (!sheet && !end->begun) {
+    if (end->dismissed) {
+        fprintf(to,
+                "moot: rank %zu left as it was asked to, and no rank was left to "
+                "end the job",
+                rank);
+    } else if (!sheet && !end->begun) {
         unopened_print(end, rank, last, to);
     } else if (!sheet) {
         fprintf(to, "moot: rank %zu did not close its moot", rank);
@@ -489,15 +520,6 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
         fprintf(to, "; its exit status is %d", end->status);
     }
     fputc('\n', to);
-}
-
-static bool any_ended_well(const struct outcome *outcome, const struct sheets *sheets)
-{
-    bool any = false;
-    for (size_t r = 0; r < outcome->count; r++) {
-        any |= ended_well(outcome, sheets, r);
-    }
-    return any;
 }
 
 /* Its loss, beside others that ended well, is a row of the summary. */
@@ -537,7 +559,9 @@ static int failure_status(const struct outcome *outcome, const struct sheets *sh
 {
     const struct rank_end *end = &outcome->ends[rank];
     const enum rank_fate fate = outcome_fate(outcome, sheets, rank);
-    const int own = end->known && end->status != 0 ? end->status : EXIT_FAILURE;
+    const int failed = end->dismissed ? LAUNCH_SIGNAL + SIGTERM : EXIT_FAILURE;
+    const int own =
+        end->known && end->status != 0 && !end->dismissed ? end->status : failed;
     if (fate == RANK_WELL) {
         return EXIT_SUCCESS;
     }

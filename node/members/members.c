@@ -460,6 +460,19 @@ bool members_take_over(struct moot *m, const struct task *task)
     return true;
 }
 
+const char *members_stays(const struct moot *m)
+{
+    if (m->knobs.divergence == CORE_STRICT) {
+        return "with MOOT_DIVERGENCE=strict every rank spawns all that the others "
+               "spawn, to the end";
+    }
+    if (m->group.size > 1 && !m->group.survives) {
+        return "this mpirun ends the whole job when a rank ends before the others: "
+               "start the job with `moot run`, or with `mpirun --enable-recovery`";
+    }
+    return NULL;
+}
+
 /* --- Farewells ------------------------------------------------------------------- */
 
 /* ADJOURN of one that is no member is ignored: it ended by itself, and for itself. */

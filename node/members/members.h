@@ -49,6 +49,8 @@ bool members_take_over(struct moot *m, const struct task *task);
 bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *message);
 /* All is flushed: this rank has nothing more to say. */
 void members_say_goodbye(struct moot *m);
+/* Why this rank cannot leave the others, ever; NULL: it can. */
+const char *members_stays(const struct moot *m);
 /* Nobody is left to wait for. */
 bool members_all_left(struct moot *m);
 

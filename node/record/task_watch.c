@@ -110,8 +110,8 @@ static int add_watch(struct moot *m, struct lane *lane, const moot_watch *watch,
 
 int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out)
 {
-    const uint32_t known =
-        MOOT_EVENTS_OF_TASKS | MOOT_EVENTS_OF_RANKS | MOOT_EVENTS_OF_PSETS;
+    const uint32_t known = MOOT_EVENTS_OF_TASKS | MOOT_EVENTS_OF_RANKS |
+                           MOOT_EVENTS_OF_PSETS | MOOT_EVENT_RANK_ASKED;
     moot_watch room;
     watch = watch != NULL ? sized_watch(watch, &room) : NULL;
     if (m == NULL || watch == NULL || out == NULL || watch->fn == NULL ||
@@ -186,7 +186,7 @@ static bool wants(const struct watcher *watcher, enum moot_event_kind kind,
 {
     return watcher->id != 0 && (watcher->kinds & (uint32_t)kind) != 0 &&
            (watcher->label_prefix == NULL ||
-            ((uint32_t)kind & MOOT_EVENTS_OF_RANKS) != 0 ||
+            ((uint32_t)kind & (MOOT_EVENTS_OF_RANKS | MOOT_EVENT_RANK_ASKED)) != 0 ||
             strncmp(label, watcher->label_prefix, strlen(watcher->label_prefix)) == 0);
 }
 

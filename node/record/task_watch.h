@@ -21,7 +21,7 @@ struct core_output;
 /* `why`: a string that stays, or NULL; `rank`: -1 for none. */
 void observe_event(struct moot *m, enum moot_event_kind kind, const struct task *task,
                    int rank, const char *why);
-/* One of MOOT_EVENTS_OF_RANKS; `why`: a string that stays. */
+/* An event of a rank; `why`: a string that stays. */
 void observe_rank(struct moot *m, enum moot_event_kind kind, uint32_t rank,
                   const char *why);
 /* One of MOOT_EVENTS_OF_PSETS; `why`: in words. */

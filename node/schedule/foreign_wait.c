@@ -29,7 +29,8 @@ static bool is_over(struct foreign *foreign)
 
 static bool is_enough(struct moot *m, void *context)
 {
-    return is_over(context) || m->engine.closing || m->engine.fatal != 0;
+    return is_over(context) || m->engine.closing || m->service.goes ||
+           m->engine.fatal != 0;
 }
 
 static int check_thread(struct moot *m, struct lane *lane, const char *call)
@@ -47,7 +48,7 @@ static int check_thread(struct moot *m, struct lane *lane, const char *call)
         return lane_fail(lane, MOOT_ERR_STATE, "%s: this thread is parked", call);
     }
     if (m->engine.closing) {
-        return lane_fail(lane, MOOT_ERR_CLOSED, "%s: the context is closing", call);
+        return lane_fail(lane, MOOT_ERR_CLOSED, "%s: %s", call, engine_closed_why(m));
     }
     int error = lane_enrol(m, lane);
     return error == MOOT_OK ? error
@@ -100,8 +101,10 @@ static int tell(struct moot *m, struct lane *lane, const char *call,
     if (m->engine.fatal != 0) {
         return lane_fail(lane, m->engine.fatal, "%s", text_get(&m->engine.fatal_story));
     }
-    return lane_fail(lane, MOOT_ERR_CLOSED, "%s: another thread closes this context",
-                     call);
+    if (m->service.goes) {
+        m->engine.hooks->leaves(m, lane);
+    }
+    return lane_fail(lane, MOOT_ERR_CLOSED, "%s: %s", call, engine_closed_why(m));
 }
 
 static int wait_locked(struct moot *m, struct lane *lane, const char *call,

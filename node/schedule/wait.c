@@ -248,7 +248,7 @@ static void end_needs(struct moot *m, struct wait *wait, bool timed_out)
 
 static bool is_enough(struct moot *m, void *context)
 {
-    return wait_ended(m, context) || m->engine.closing;
+    return wait_ended(m, context) || m->engine.closing || m->service.goes;
 }
 
 /* A lane's. */
@@ -256,9 +256,8 @@ static int loop(struct moot *m, struct wait *wait)
 {
     struct idle idle = {0};
     while (!wait_ended(m, wait)) {
-        if (m->engine.closing) {
-            return lane_fail(wait->lane, MOOT_ERR_CLOSED,
-                             "another thread closes this context");
+        if (m->engine.closing || m->service.goes) {
+            return lane_fail(wait->lane, MOOT_ERR_CLOSED, "%s", engine_closed_why(m));
         }
         bool moved = progress_drive_between(m);
         if (wait_ended(m, wait)) {
@@ -383,6 +382,9 @@ int wait_run(struct moot *m, struct wait *wait)
     unlink_wait(m, wait);
     outbox_flush(m); /* the program may be gone for long */
     progress_hand_over(m);
+    if (code == MOOT_ERR_CLOSED && m->service.goes) {
+        m->engine.hooks->leaves(m, wait->lane);
+    }
     return code;
 }
 

@@ -2,6 +2,7 @@
 #include "node/service/status_socket.h"
 
 #include "node/explain/snapshot_query.h"
+#include "node/service/dismissal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 /* Who does not send its line, or take its answer, in so long is let go. */
 #define GUEST_NS UINT64_C(10000000000)
-enum { GUESTS_MAX = 4, LINE_BYTES = 8, HEAD_BYTES = 16 };
+enum { GUESTS_MAX = 4, LINE_BYTES = 24, HEAD_BYTES = 16 };
 
 struct guest {
     int fd; /* -1: the place is free */
@@ -301,6 +302,7 @@ static void hear(struct moot *m, struct guest *guest)
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
+    unsigned rank;
     guest->line_size += got > 0 ? (size_t)got : 0;
     bool whole = memchr(guest->line, '\n', guest->line_size) != NULL;
     if (whole && memcmp(guest->line, "all\n", 4) == 0) {
@@ -308,6 +310,9 @@ static void hear(struct moot *m, struct guest *guest)
         inquiry_want(m, INQUIRY_FOR_DOOR);
     } else if (whole && memcmp(guest->line, "self\n", 5) == 0) {
         answer_self(m, guest, false);
+    } else if (whole && sscanf(guest->line, "leave %u", &rank) == 1) {
+        dismissal_pass_on(m, rank);
+        answer_self(m, guest, true);
     } else if (whole && memcmp(guest->line, "brief\n", 6) == 0) {
         answer_self(m, guest, true);
     } else if (whole || got <= 0 || guest->line_size == sizeof(guest->line)) {

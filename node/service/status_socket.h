@@ -9,6 +9,7 @@
  *     self    this rank's account alone, at once
  *     brief   the same, without lanes, waits, tasks and peers: how far it has come
  *     all     every rank's: this one asks them (snapshot_query.h)
+ *     leave N the same as brief, and rank N is asked to leave (dismissal.h)
  *
  * So `moot state` needs one rank on its host, whichever, to see the whole job.
  *

@@ -3,6 +3,7 @@
 
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
+#include "node/engine/engine.h"
 #include "node/engine/lane.h"
 #include "node/record/task_watch.h"
 #include "node/session/session.h"
@@ -23,7 +24,7 @@ int spawn_judge_open(struct moot *m, struct lane *lane, const struct task *paren
         return lane_fail(lane, MOOT_ERR_STATE, "a watch's function may not spawn");
     }
     if (parent == NULL && m->engine.closing) {
-        return lane_fail(lane, MOOT_ERR_CLOSED, "this context is closing");
+        return lane_fail(lane, MOOT_ERR_CLOSED, "%s", engine_closed_why(m));
     }
     if (parent == NULL && lane->call != NULL) {
         return lane_fail(lane, MOOT_ERR_STATE,

@@ -36,6 +36,7 @@ static const struct sheet_key {
     OWN(wall_ns),
     OWN(close_code),
     OWN(departed),
+    OWN(dismissed),
     OWN(ended_ns),
     OWN(taken_over_ns),
     OWN(handles_left),
@@ -519,7 +520,8 @@ static void dropped_print(const moot_stats *stats, FILE *to)
             stats->frames_of_strangers, stats->frames_forged, stats->frames_repeated);
 }
 
-/* The ranks that went before the others, by moot_leave. */
+/* The ranks that went before the others, by moot_leave or because they were asked to.
+ */
 static void departed_print(const struct sheets *sheets, uint64_t count, FILE *to)
 {
     const char *join = ": ";
@@ -529,7 +531,8 @@ static void departed_print(const struct sheets *sheets, uint64_t count, FILE *to
     fprintf(to, "  left           %" PRIu64 " rank%s", count, count == 1 ? "" : "s");
     for (size_t r = 0; r < sheets->count && count <= RANKS_LISTED; r++) {
         if (sheets->items[r].departed != 0) {
-            fprintf(to, "%s%" PRIu64, join, sheets->items[r].rank);
+            fprintf(to, "%s%" PRIu64 "%s", join, sheets->items[r].rank,
+                    sheets->items[r].dismissed != 0 ? " (asked)" : "");
             join = ", ";
         }
     }

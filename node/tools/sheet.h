@@ -25,7 +25,8 @@ struct sheet {
     uint64_t process;   /* its number for the launcher, by which sheets are in order */
     uint64_t moots;     /* so many are added up here: the process opened several */
     int64_t close_code; /* the rank's own verdict; 0: well */
-    uint64_t departed;  /* 1: it left while the others went on */
+    uint64_t departed;  /* 1: it left while the others went on, */
+    uint64_t dismissed; /* because it was asked to */
     moot_stats stats;
     uint64_t common, partial; /* tasks that all ranks spawned, or only some; each is
                                  counted by the lowest of them */

@@ -263,6 +263,31 @@ Moot__Picture *state_ask_one(const char *setting, const char *job)
     return picture;
 }
 
+struct state_leaving {
+    char line[32];
+    bool passed_on;
+};
+
+static bool rank_ask_to_leave(void *context, const char *path, const char *name)
+{
+    struct state_leaving *leaving = context;
+    (void)name;
+    Moot__Picture *self = ask(path, leaving->line, SELF_S, NULL);
+    leaving->passed_on = self != NULL;
+    if (self) {
+        moot__picture__free_unpacked(self, NULL);
+    }
+    return leaving->passed_on;
+}
+
+bool state_ask_to_leave(const char *setting, const char *job, uint32_t rank)
+{
+    struct state_leaving leaving = {.passed_on = false};
+    snprintf(leaving.line, sizeof(leaving.line), "leave %u\n", rank);
+    each_socket(setting, job, rank_ask_to_leave, &leaving);
+    return leaving.passed_on;
+}
+
 Moot__Picture *state_ask(const char *setting, const char *job, struct text *refused)
 {
     struct state_seen asked = {.refused = refused};

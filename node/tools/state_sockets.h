@@ -32,6 +32,10 @@ Moot__Picture *state_ask(const char *setting, const char *job, struct text *refu
 /* The same of the first that answers for itself, in brief: who runs, and how long. */
 Moot__Picture *state_ask_one(const char *setting, const char *job);
 
+/* Has the first rank that answers pass it on to this one that it is to leave; false if
+ * none does. */
+bool state_ask_to_leave(const char *setting, const char *job, uint32_t rank);
+
 /* Anything may listen at a socket of this user's, and say that much is to come: no more
  * is taken of one rank, and of all of them. */
 enum {
