@@ -41,7 +41,8 @@ struct rank_end {
     bool open;    /* and not closed the last one */
     bool lost;    /* with its host: how it ended nobody will say */
     bool removed; /* it closed that, and knew that the others go on without it */
-    char *refused; /* why it could not open a moot; NULL: it did not try, or could */
+    char *refused;  /* why it could not open a moot; NULL: it did not try, or could */
+    bool dismissed; /* it left because it was asked to */
     struct plan_hits hits;
 };
 

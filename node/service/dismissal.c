@@ -41,8 +41,8 @@ void dismissal_pass_on(struct moot *m, uint32_t member)
     if (member == m->group.rank) {
         begin(m, "by moot shrink");
     } else if (member < m->group.size && members_is_here(m, member)) {
-        const struct message message = {.type = MESSAGE_INQUIRY,
-                                        .u.inquiry = {.number = INQUIRY_TO_LEAVE}};
+        struct message message = {.type = MESSAGE_INQUIRY,
+                                  .u.inquiry = {.number = INQUIRY_TO_LEAVE}};
         outbox_add_own(m, member, &message);
     }
 }
