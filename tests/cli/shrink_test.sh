@@ -1,0 +1,163 @@
+#!/bin/sh
+# shrink_test.sh - ranks that are asked to leave from outside, by `moot shrink` and by
+# SIGTERM, while the others go on: over the wires of one host and between hosts, the lowest,
+# several, one that is killed while it goes, twice, and all.
+#
+# Nothing is lost and nothing runs twice: the kernels that ranks have run are as many as there
+# were tasks.  Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+job=
+trap '[ -z "$job" ] || kill "$job" 2>/dev/null; rm -rf "$scratch"' EXIT
+unset MOOT_CONFIG MOOT_TRANSPORT MOOT_ROUTE MOOT_GRACE
+export TMPDIR="$scratch"
+export MOOT_STATE="$scratch/doors"
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence=$scratch/said
+phases=60 tasks=2460 # of 41
+
+# begin WORD...: moot run with these words, until all ranks are past their first phase
+begin() {
+    : >"$evidence"
+    timeout -k 5 120 "$build/moot" run "$@" >"$evidence" 2>&1 </dev/null &
+    job=$!
+    tries=0
+    until [ "$(grep -c 'past phase 0' "$evidence")" -ge 4 ] || [ $tries -gt 1200 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+}
+# end STATUS: it ends with that
+end() {
+    wait "$job"
+    code=$?
+    job=
+    check "$name" "its status is $code, not $1" [ $code = "$1" ]
+}
+ran() { awk '$2 == "rank" && $4 == "ran" { sum += $5 } END { print sum + 0 }' "$evidence"; }
+# whole LEFT: nothing is lost, nothing ran twice, and those left
+whole() {
+    check "$name" "kernels ran: $(ran), not $tasks" [ "$(ran)" = $tasks ]
+    check "$name" "the summary does not say who left" says "^  left +$1\$"
+    check "$name" "a rank is said to be lost" no says 'died|removed|out of reach|lost [1-9]'
+}
+# shrink STATUS WORD...: moot shrink; what it says is in $scratch/told
+shrink() {
+    wanted=$1
+    shift
+    timeout -k 5 20 "$build/moot" shrink "$@" >"$scratch/told" 2>&1
+    code=$?
+    check "$name" "moot shrink $*: status $code: $(cat "$scratch/told")" [ $code = "$wanted" ]
+}
+told() { grep -qE -e "$1" "$scratch/told"; }
+# pid RANK: of its process, as its socket is called
+pid() { find "$scratch/doors" -name "*-$1-*" | sed 's/.*-//'; }
+
+# --- By the command -----------------------------------------------------------------------
+# go NAME LEFT WORD... -- RANK...: of 4 ranks
+go() {
+    name=$1 left=$2
+    shift 2
+    words=
+    while [ "$1" != -- ]; do
+        words="$words $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # a word is a word
+    begin $words "$build/tests/mpi/asked" $phases 3
+    shrink 0 "$@"
+    end 0
+    whole "$left"
+}
+for launcher in local mpirun; do
+    go "one, $launcher" '1 rank: 2 \(asked\)' -n 4 --launcher $launcher -- r2
+    go "the lowest, $launcher" '1 rank: 0 \(asked\)' -n 4 --launcher $launcher -- r0
+    go "the highest two, $launcher" '2 ranks: 2 \(asked\), 3 \(asked\)' \
+        -n 4 --launcher $launcher -- 2
+done
+go "all but one" '3 ranks: 0 \(asked\), 2 \(asked\), 3 \(asked\)' -n 4 --launcher local -- r3 r0 r2
+go "by tcp" '1 rank: 1 \(asked\)' -n 4 --launcher local --transport tcp -- r1
+go "between hosts" '2 ranks: 0 \(asked\), 3 \(asked\)' --launcher "$build/examples/launcher_exec.so" \
+    --hosts a:2,b:2 -- r3 r0
+MOOT_THREADS=2 go "beside workers" '1 rank: 2 \(asked\)' -n 4 --launcher local -- r2
+MOOT_DIRECT_MAX=2 go "along trees" '1 rank: 1 \(asked\)' -n 4 --launcher local -- r1
+MOOT_PROGRESS=caller go "without a helper" '1 rank: 1 \(asked\)' -n 4 --launcher local -- r1
+
+# --- A program that watches ---------------------------------------------------------------
+name="a program that watches"
+begin -n 4 --launcher local "$build/tests/mpi/asked" $phases 0 watch
+shrink 0 r1
+end 0
+whole '1 rank: 1 \(asked\)'
+check "$name" "it is not told" says 'rank 1 is told: by moot shrink'
+
+# --- By SIGTERM ---------------------------------------------------------------------------
+for launcher in local mpirun; do
+    name="SIGTERM, $launcher"
+    begin -n 4 --launcher $launcher "$build/tests/mpi/asked" $phases 3
+    kill -TERM "$(pid 2)"
+    end 0
+    whole '1 rank: 2 \(asked\)'
+done
+name="SIGTERM without a grace"
+begin -n 4 --launcher local MOOT_GRACE=0s "$build/tests/mpi/asked" $phases 3
+kill -TERM "$(pid 2)"
+end 0
+check "$name" "it has not died" says 'rank 2 died .*signal 15'
+# Nobody is left who could end the job: it has not come to its end.
+name="SIGTERM to all"
+begin -n 4 --launcher local MOOT_GRACE=5s "$build/tests/mpi/asked" $phases 3
+for rank in 0 1 2 3; do
+    kill -TERM "$(pid $rank)"
+done
+end 143
+# The launcher's own SIGTERM ends the job at once, long before its ranks' grace is over.
+name="SIGTERM to the launcher"
+begin -n 4 --launcher local MOOT_GRACE=1h "$build/tests/mpi/asked" 100000 3
+pkill -TERM -P "$job" -x moot
+end 143
+check "$name" "a rank has left" no says 'asked'
+
+# --- Killed while it goes -----------------------------------------------------------------
+# Then it is a death as any other: what it had runs again, and the others end well.
+name="killed while it goes"
+begin -n 4 --launcher local "$build/tests/mpi/asked" $phases 3
+victim=$(pid 2)
+kill -TERM "$victim"
+kill -KILL "$victim"
+end 0
+check "$name" "ranks 0, 1 and 3 have not stayed" \
+    [ "$(grep -c 'rank [013] ran .*, stays$' "$evidence")" = 3 ]
+
+# --- What cannot be -----------------------------------------------------------------------
+name="refusals"
+begin -n 4 --launcher local "$build/tests/mpi/asked" 100000 3 watch
+shrink 1 0badf00d r1
+check "$name" "not of a job that is none" told 'no rank of job 0badf00d answers on this host'
+shrink 1 r7
+check "$name" "not of a rank that is none" told 'there is no rank 7: the job has ranks 0 to 3'
+shrink 1 4
+check "$name" "not of all" told 'one rank at least has to stay'
+shrink 1 r0 r1 r2 r3
+check "$name" "not of all by name" told 'one rank at least has to stay'
+shrink 1 r1 r1
+check "$name" "not of one twice" told 'rank 1 is named twice'
+shrink 2 0
+shrink 2 three
+shrink 2
+shrink 2 --all
+kill -STOP "$(pid 3)" # it does not come to leave before it is asked again
+shrink 1 r3
+check "$name" "not of one that stands still" told 'rank 3 was asked, and has not said so yet'
+kill -CONT "$(pid 3)"
+pkill -TERM -P "$job" -x moot
+wait "$job"
+job=
+name=nobody
+shrink 1 1
+check "$name" "not without a job" told 'no job of yours runs on this host'
+check_end
