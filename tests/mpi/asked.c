@@ -1,12 +1,13 @@
 /* asked.c - ranks that are asked to leave, and whose program knows nothing of it.
  *
- *     asked PHASES STATUS [watch]             a rank of the job
+ *     asked PHASES STATUS [watch|ignore]      a rank of the job
  *
  * Each phase has 40 tasks, which take a millisecond each; every rank leaves out one
  * spawn of ten, another one than its neighbours.  Each phase's last task takes all that
  * all ranks spawn alike, and is fetched and checked.  A rank whose calls return CLOSED
  * closes, and ends with STATUS.  With `watch` it is told that it was asked, and goes at
- * the end of that phase.  Once a phase has ended a rank says so, if it is the first.
+ * the end of that phase; with `ignore` it is told, and stays.  Once a phase has ended a
+ * rank says so, if it is the first.
  *
  * What must be true: every sum is right, on whatever rank it is fetched; and together
  * ranks have run as many kernels as there were tasks: nothing is lost, or runs twice.
@@ -47,9 +48,8 @@ static int add_up_slowly(moot_call *call, void *user)
 
 static void on_asked(void *user, const moot_event *event)
 {
-    (void)user;
     printf("asked: rank %d is told: %s\n", event->rank, event->why);
-    atomic_store(&asked, true);
+    atomic_store(&asked, strcmp(user, "watch") == 0);
 }
 
 static void show(moot *m, const char *how)
@@ -157,9 +157,11 @@ int main(int argc, char **argv)
          "kernel");
     if (argc > 3) {
         must(m,
-             moot_watch_add(
-                 m, &(moot_watch){.kinds = MOOT_EVENT_RANK_ASKED, .fn = on_asked},
-                 &watch),
+             moot_watch_add(m,
+                            &(moot_watch){.kinds = MOOT_EVENT_RANK_ASKED,
+                                          .fn = on_asked,
+                                          .user = argv[3]},
+                            &watch),
              "watch");
     }
     const bool stays = run(m, kernel, atoi(argv[1]));
