@@ -17,7 +17,7 @@
 
 enum { JOB_DIGITS = 8, ANSWER_MS = 8000, LOOK_MS = 50 };
 
-struct request {
+struct shrink_request {
     const char *job; /* NULL: the only one */
     uint32_t count;  /* so many; 0: `ranks` are named */
     char **ranks;    /* "r3" */
@@ -42,7 +42,7 @@ static bool number_read(const char *word, uint32_t *out)
 }
 
 /* CLI_USAGE, which is said, if they make no sense. */
-static int request_read(int argc, char **argv, struct request *request)
+static int request_read(int argc, char **argv, struct shrink_request *request)
 {
     uint32_t number;
     int at = 1;
@@ -100,7 +100,7 @@ static bool was_asked(const Moot__Picture *picture, uint32_t rank)
     return account && account->asked_ns != 0;
 }
 
-static bool is_chosen(const struct request *request, uint32_t rank)
+static bool is_chosen(const struct shrink_request *request, uint32_t rank)
 {
     bool found = false;
     for (uint32_t i = 0; i < request->chosen_count; i++) {
@@ -110,8 +110,8 @@ static bool is_chosen(const struct request *request, uint32_t rank)
 }
 
 /* False, which is said, if that one cannot be asked. */
-static bool rank_judge(const struct request *request, const Moot__Picture *picture,
-                       uint32_t rank)
+static bool rank_judge(const struct shrink_request *request,
+                       const Moot__Picture *picture, uint32_t rank)
 {
     const Moot__Account *account = account_of(picture, rank);
     if (rank >= picture->size) {
@@ -143,7 +143,7 @@ static bool can_be_asked(const Moot__Picture *picture, uint32_t rank)
 }
 
 /* The highest of those that can be asked. */
-static bool count_choose(struct request *request, const Moot__Picture *picture)
+static bool count_choose(struct shrink_request *request, const Moot__Picture *picture)
 {
     for (uint32_t rank = picture->size;
          rank-- > 0 && request->chosen_count < request->count;) {
@@ -157,7 +157,7 @@ static bool count_choose(struct request *request, const Moot__Picture *picture)
     return true;
 }
 
-static bool named_choose(struct request *request, const Moot__Picture *picture)
+static bool named_choose(struct shrink_request *request, const Moot__Picture *picture)
 {
     for (uint32_t i = 0; i < request->rank_count; i++) {
         const uint32_t rank = (uint32_t)strtoul(request->ranks[i] + 1, NULL, 10);
@@ -170,7 +170,7 @@ static bool named_choose(struct request *request, const Moot__Picture *picture)
 }
 
 /* Fills in the ranks that are to go; false, which is said, if they cannot. */
-static bool ranks_choose(struct request *request, const Moot__Picture *picture)
+static bool ranks_choose(struct shrink_request *request, const Moot__Picture *picture)
 {
     uint32_t stay = 0;
     const uint32_t most =
@@ -201,7 +201,7 @@ static int64_t now_ms(void)
 }
 
 /* The first that has not said so and is there; UINT32_MAX: none is. */
-static uint32_t find_unheard(const struct request *request,
+static uint32_t find_unheard(const struct shrink_request *request,
                              const Moot__Picture *picture)
 {
     for (uint32_t i = 0; i < request->chosen_count; i++) {
@@ -214,7 +214,7 @@ static uint32_t find_unheard(const struct request *request,
 }
 
 /* A job that has ended meanwhile has let them go, too. */
-static int answers_await(const char *setting, const struct request *request)
+static int answers_await(const char *setting, const struct shrink_request *request)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
     const int64_t until_ms = now_ms() + ANSWER_MS;
@@ -238,7 +238,7 @@ static int answers_await(const char *setting, const struct request *request)
     }
 }
 
-static int ranks_ask(const char *setting, const struct request *request)
+static int ranks_ask(const char *setting, const struct shrink_request *request)
 {
     for (uint32_t i = 0; i < request->chosen_count; i++) {
         if (!state_ask_to_leave(setting, request->job, request->chosen[i])) {
@@ -262,7 +262,7 @@ static int ranks_ask(const char *setting, const struct request *request)
     return status;
 }
 
-static int job_shrink(const char *setting, struct request *request)
+static int job_shrink(const char *setting, struct shrink_request *request)
 {
     Moot__Picture *picture = state_ask(setting, request->job, NULL);
     if (!picture) {
@@ -279,7 +279,7 @@ static int job_shrink(const char *setting, struct request *request)
 
 static int shrink_run(int argc, char **argv)
 {
-    struct request request = {.job = NULL};
+    struct shrink_request request = {.job = NULL};
     char story[1500] = "", name[STATE_JOB_BYTES];
     struct knobs knobs;
     int status = request_read(argc, argv, &request);
@@ -298,7 +298,7 @@ const struct verb verb_shrink = {
     .name = "shrink",
     .line = "asks ranks of a running job to leave",
     .usage =
-        "shrink [JOB] COUNT | rN...\n"
+        "shrink [JOB] COUNT | rN ...\n"
         "\n"
         "Asks so many ranks of a job, the highest, or those that are named, as r3 r5,\n"
         "to leave: what they have not begun goes to the others, and so do their\n"

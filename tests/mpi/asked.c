@@ -148,7 +148,9 @@ int main(int argc, char **argv)
     moot *m = NULL;
     moot_kernel_id kernel = {0};
     moot_watch_id watch;
-    if (argc < 3 || moot_open(NULL, &m) != MOOT_OK) {
+    int phases = 0, status = 0;
+    if (argc < 3 || sscanf(argv[1], "%d", &phases) != 1 ||
+        sscanf(argv[2], "%d", &status) != 1 || moot_open(NULL, &m) != MOOT_OK) {
         return 1;
     }
     must(m,
@@ -164,9 +166,9 @@ int main(int argc, char **argv)
                             &watch),
              "watch");
     }
-    const bool stays = run(m, kernel, atoi(argv[1]));
+    const bool stays = run(m, kernel, phases);
     show(m, stays ? "stays" : "goes");
     fflush(stdout);
     const int code = moot_close(m);
-    return code != MOOT_OK ? 1 : stays ? 0 : atoi(argv[2]);
+    return code != MOOT_OK ? 1 : stays ? 0 : status;
 }
