@@ -42,8 +42,8 @@ enum { ENDING_STORY_BYTES = 1024 };
 #define ENDING_AGENT "MOOTRUN_AGENT"
 #define ENDING_FALL SIGUSR2
 
-/* The process that started `moot rank`, by number: its SIGTERM ends the job, and with it
- * the rank; that of others may ask the rank to leave (node/service/sigterm.h). */
+/* The process that started `moot rank`, by number: its SIGTERM ends the job, and with
+ * it the rank; that of others may ask the rank to leave (node/service/sigterm.h). */
 #define ENDING_LAUNCHER "MOOTRUN_LAUNCHER"
 
 /* Around the collective part of an open. */

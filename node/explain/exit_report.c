@@ -17,7 +17,8 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
     struct figure figures[SUMMARY_FIGURES];
     size_t count = summary_figures(m, figures);
     fprintf(file, "close_code %d\nprocess %u\ndeparted %d\ndismissed %d\n", close_code,
-            moot_name_process(m), m->members.departed, m->members.departed && m->service.asked_ns != 0);
+            moot_name_process(m), m->members.departed,
+            m->members.departed && m->service.asked_ns != 0);
     fprintf(file, "handles_left %llu\nbytes_left %llu\n",
             (unsigned long long)m->explain.handles_left,
             (unsigned long long)m->explain.bytes_left);
