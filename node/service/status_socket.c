@@ -294,6 +294,17 @@ static void let_in(struct door *door, uint64_t now_ns)
     }
 }
 
+/* Reads "leave RANK" of a whole line. */
+static bool leave_read(const char *line, uint32_t *rank)
+{
+    const bool asks =
+        strncmp(line, "leave ", 6) == 0 && line[6] >= '0' && line[6] <= '9';
+    char *rest = NULL;
+    const unsigned long number = asks ? strtoul(line + 6, &rest, 10) : 0;
+    *rank = (uint32_t)number;
+    return asks && *rest == '\n' && number < LIMIT_RANKS;
+}
+
 /* Takes the line in; once it is whole, does what it asks. */
 static void hear(struct moot *m, struct guest *guest)
 {
@@ -302,7 +313,7 @@ static void hear(struct moot *m, struct guest *guest)
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    unsigned rank;
+    uint32_t rank;
     guest->line_size += got > 0 ? (size_t)got : 0;
     bool whole = memchr(guest->line, '\n', guest->line_size) != NULL;
     if (whole && memcmp(guest->line, "all\n", 4) == 0) {
@@ -310,7 +321,7 @@ static void hear(struct moot *m, struct guest *guest)
         inquiry_want(m, INQUIRY_FOR_DOOR);
     } else if (whole && memcmp(guest->line, "self\n", 5) == 0) {
         answer_self(m, guest, false);
-    } else if (whole && sscanf(guest->line, "leave %u", &rank) == 1) {
+    } else if (whole && leave_read(guest->line, &rank)) {
         dismissal_pass_on(m, rank);
         answer_self(m, guest, true);
     } else if (whole && memcmp(guest->line, "brief\n", 6) == 0) {
