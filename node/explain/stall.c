@@ -112,16 +112,9 @@ static void add_lane(struct text *text, const Moot__Account__Lane *lane)
 
 void stall_add_program(struct text *text, const Moot__Account *account)
 {
-    if (account->asked_ns != 0) {
-        text_add(text, "asked to leave ");
-        text_add_duration(text, account->asked_ns);
-        text_add(text, " ago%s", account->closing_ns != 0 ? ", and leaves" : "; ");
-    }
-    if (account->closing_ns != 0 && account->asked_ns == 0) {
+    if (account->closing_ns != 0) {
         text_add(text, "in moot_close() for ");
         text_add_duration(text, account->closing_ns);
-    }
-    if (account->closing_ns != 0) {
         return;
     }
     if (account->meeting_ns != 0) {

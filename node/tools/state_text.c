@@ -121,6 +121,15 @@ static void wire_add(struct text *text, const Moot__Account *account)
     }
 }
 
+static void asked_add(struct text *text, const Moot__Account *account)
+{
+    if (account->asked_ns != 0) {
+        text_add(text, "  rank %u was asked to leave ", account->rank);
+        text_add_duration(text, account->asked_ns);
+        text_add(text, " ago%s\n", account->closing_ns != 0 ? ", and leaves" : "");
+    }
+}
+
 void state_text(struct text *text, const Moot__Picture *told)
 {
     struct picture picture = {.rank = told->rank, .size = told->size};
@@ -139,6 +148,7 @@ void state_text(struct text *text, const Moot__Picture *told)
         stall_compose(text, &picture, diagnosis);
         for (uint32_t rank = 0; rank < picture.size; rank++) {
             if (picture.seats[rank].account) {
+                asked_add(text, picture.seats[rank].account);
                 timers_add(text, picture.seats[rank].account);
                 wire_add(text, picture.seats[rank].account);
             }

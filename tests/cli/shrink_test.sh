@@ -99,6 +99,7 @@ shrink 0 r1
 end 0
 whole '1 rank: 1 \(asked\)'
 check "$name" "it is not told" says 'rank 1 is told: by moot shrink'
+check "$name" "the library has left for it" no says 'this rank leaves'
 
 # --- By SIGTERM ---------------------------------------------------------------------------
 for launcher in local mpirun; do
@@ -162,7 +163,7 @@ check "$name" "not of one that was asked" told 'rank 1 was asked to leave alread
 shrink 1 3
 check "$name" "not of all that are left" told 'one rank at least has to stay'
 "$build/moot" state >"$scratch/told" 2>&1
-check "$name" "moot state does not say so" told 'rank 1.* asked to leave '
+check "$name" "moot state does not say so" told '^  rank 1 was asked to leave .* ago$'
 kill -STOP "$(pid 3)" # it does not come to leave before it is asked again
 shrink 1 r3
 check "$name" "not of one that stands still" told 'rank 3 was asked, and has not said so yet'
@@ -170,6 +171,7 @@ kill -CONT "$(pid 3)"
 pkill -TERM -P "$job" -x moot
 wait "$job"
 job=
+check "$name" "the library has left for a program that watches" no says 'this rank leaves'
 name=nobody
 shrink 1 1
 check "$name" "not without a job" told 'no job of yours runs on this host'
