@@ -1,13 +1,13 @@
 /* asked.c - ranks that are asked to leave, and whose program knows nothing of it.
  *
- *     asked PHASES STATUS [watch|ignore]      a rank of the job
+ *     asked [PHASES STATUS [watch|ignore]]    a rank of the job
  *
- * Each phase has 40 tasks, which take a millisecond each; every rank leaves out one
- * spawn of ten, another one than its neighbours.  Each phase's last task takes all that
- * all ranks spawn alike, and is fetched and checked.  A rank whose calls return CLOSED
- * closes, and ends with STATUS.  With `watch` it is told that it was asked, and goes at
- * the end of that phase; with `ignore` it is told, and stays.  Once a phase has ended a
- * rank says so, if it is the first.
+ * Each phase, of five by itself, has 40 tasks, which take a millisecond each; every
+ * rank leaves out one spawn of ten, another one than its neighbours.  Each phase's last
+ * task takes all that all ranks spawn alike, and is fetched and checked.  A rank whose
+ * calls return CLOSED closes, and ends with STATUS.  With `watch` it is told that it
+ * was asked, and goes at the end of that phase; with `ignore` it is told, and stays.
+ * Once a phase has ended a rank says so, if it is the first.
  *
  * What must be true: every sum is right, on whatever rank it is fetched; and together
  * ranks have run as many kernels as there were tasks: nothing is lost, or runs twice.
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WIDTH = 40, SKIPPED_OF = 10 };
+enum { PHASES = 5, WIDTH = 40, SKIPPED_OF = 10 };
 
 static atomic_bool asked;
 
@@ -148,9 +148,9 @@ int main(int argc, char **argv)
     moot *m = NULL;
     moot_kernel_id kernel = {0};
     moot_watch_id watch;
-    int phases = 0, status = 0;
-    if (argc < 3 || sscanf(argv[1], "%d", &phases) != 1 ||
-        sscanf(argv[2], "%d", &status) != 1 || moot_open(NULL, &m) != MOOT_OK) {
+    const int phases = argc > 1 ? (int)strtol(argv[1], NULL, 10) : PHASES;
+    const int status = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
+    if (moot_open(NULL, &m) != MOOT_OK) {
         return 1;
     }
     must(m,
