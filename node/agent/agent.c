@@ -23,6 +23,7 @@
 
 enum {
     PAUSE_MS = 10,
+    SAME_MS = 1000,
     GRACE_MS = 5000,
     FLUSH_MS = 10000,
     CERTAIN_MS = 2000,
@@ -45,8 +46,9 @@ struct agent {
     bool failed;  /* a rank has */
     size_t said;  /* bytes that were said and not taken */
     int64_t heard_ms, beat_ms;
-    unsigned signals;  /* that were handed on */
-    int64_t killed_ms; /* when the ranks will be; 0: not yet to be */
+    unsigned signals;  /* that were seen to */
+    int64_t asked_ms;  /* when the ranks were asked to leave; 0: they were not */
+    int64_t killed_ms; /* when they will be; 0: not yet to be */
 
     int input; /* to the first rank; -1: none, or not any more */
     unsigned char *pending;
@@ -396,12 +398,21 @@ static void job_pause(const struct agent *agent)
     (void)poll(ends, sizeof(ends) / sizeof(ends[0]), PAUSE_MS);
 }
 
+/* SIGTERM that is this process's own asks the ranks to leave; batch systems may send it
+ * twice at nearly the same time.  Any other ends them. */
 static void signals_pass(struct agent *agent)
 {
     const unsigned count = signals_count();
+    const bool same = agent->asked_ms != 0 && now_ms() - agent->asked_ms < SAME_MS;
+    const bool asks = agent->asked_ms == 0 && agent->killed_ms == 0;
     if (count != agent->signals) {
         agent->signals = count;
-        ranks_signal(agent, agent->killed_ms ? SIGKILL : signals_last());
+        if (signals_last() == SIGTERM && asks) {
+            agent->asked_ms = now_ms();
+            crew_ask(agent->crew);
+        } else if (signals_last() != SIGTERM || !same) {
+            ranks_signal(agent, agent->killed_ms ? SIGKILL : signals_last());
+        }
     }
     if (agent->killed_ms != 0 && now_ms() >= agent->killed_ms) {
         crew_signal(agent->crew, SIGKILL);

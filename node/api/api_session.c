@@ -92,13 +92,6 @@ static int meet_at_end(struct moot *m, struct lane *lane)
     return error;
 }
 
-static int go(struct moot *m, struct lane *lane)
-{
-    const int error = leave_context(m, lane);
-    session_leave(m);
-    return error;
-}
-
 static int stay(struct moot *m, struct lane *lane)
 {
     int error = session_end(m) ? meet(m, lane, "session of those who stay", NULL, 0)
@@ -128,7 +121,7 @@ static int next(struct moot *m, struct lane *lane, bool leaves)
     if (error != MOOT_OK) {
         return error;
     }
-    return leaves ? go(m, lane) : stay(m, lane);
+    return leaves ? leave_context(m, lane) : stay(m, lane);
 }
 
 int moot_session_next_sized(moot *m, const moot_session_options *options,

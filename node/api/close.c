@@ -224,6 +224,7 @@ int leave_context(struct moot *m, struct lane *lane)
 {
     end_program(m, lane);
     end_service(m, lane, CORE_EV_LEAVE);
+    session_leave(m);
     const int code = m->engine.fatal;
     if (code != 0) {
         lane_fail(lane, code, "%s", text_get(&m->engine.fatal_story));

@@ -7,7 +7,8 @@
  *
  * Signals that a launcher sends go to the whole process group and are the program's to
  * answer; this process only waits.  Where `moot run` itself is the launcher, and is
- * killed, the group is killed from here: the program, and what it has started.
+ * killed, the group is killed from here: the program, and what it has started.  Where
+ * that has the rank asked to leave, SIGTERM comes from here, too.
  */
 #include "node/agent/rank_process.h"
 #include "node/channel/channel.h"
@@ -36,19 +37,29 @@ static long rank_find(void)
 
 static volatile sig_atomic_t launcher; /* its process id; 0: it is not `moot run` */
 
-static void end_group(int number)
+static volatile sig_atomic_t started; /* the program has been, and this process waits */
+static volatile sig_atomic_t asked;   /* before that */
+
+/* This process ignores it. */
+static void group_ask(void) { kill(0, SIGTERM); }
+
+static void on_launcher(int number)
 {
     (void)number;
     if (launcher != 0 && getppid() != (pid_t)launcher) {
         kill(0, SIGKILL);
+    } else if (started) {
+        group_ask();
+    } else {
+        asked = 1;
     }
 }
 
-/* Nobody else has a use for SIGPWR: it comes when the launcher ends, of any kind. False
- * if that has ended already. */
+/* Nobody else has a use for SIGPWR: it comes when the launcher ends, of any kind, and
+ * as LAUNCH_ASK. False if that has ended already. */
 static bool launcher_watch(void)
 {
-    struct sigaction action = {.sa_handler = end_group, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = on_launcher, .sa_flags = SA_RESTART};
     const char *text = getenv(LAUNCH_PARENT);
     launcher = text ? (sig_atomic_t)strtol(text, NULL, 10) : 0;
     if (launcher == 0) {
@@ -78,6 +89,10 @@ static pid_t start(const char *ends, char **argv)
     if (child != 0) {
         for (int i = 0; i < PASSED_ON; i++) {
             signal(passed_on[i], SIG_IGN);
+        }
+        started = 1;
+        if (asked) {
+            group_ask();
         }
         channel_decline();
         return child;

@@ -190,6 +190,15 @@ void crew_signal(struct crew *crew, int number)
     }
 }
 
+void crew_ask(struct crew *crew)
+{
+    for (uint32_t i = 0; i < crew->started; i++) {
+        if (!crew->ranks[i].reaped) {
+            kill(crew->ranks[i].group, LAUNCH_ASK);
+        }
+    }
+}
+
 void crew_free(struct crew *crew)
 {
     if (!crew) {

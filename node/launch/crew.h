@@ -46,6 +46,10 @@ bool crew_start(struct crew *crew, char *const argv[]);
  * before. */
 void crew_signal(struct crew *crew, int number);
 
+/* Has `moot rank` ask all in its group to leave, by a SIGTERM that is not this
+ * process's.  Nothing ends with it. */
+void crew_ask(struct crew *crew);
+
 /* Waits for nobody.  That `moot rank` has ended by itself says that the program has,
  * which may have been a script that left the rank's own process behind.  If `moot rank`
  * was killed, its group is killed, too.  The certificate of the rank's death is given,

@@ -2,6 +2,7 @@
 #ifndef NODE_LAUNCH_LAUNCH_H
 #define NODE_LAUNCH_LAUNCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -67,6 +68,9 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context);
 
 /* This process's number, for the `moot rank` that launch_local() has started. */
 #define LAUNCH_PARENT "MOOTRUN_PARENT"
+
+/* By it `moot rank`, alone, is told to ask its program to leave. */
+#define LAUNCH_ASK SIGPWR
 
 /* Runs argv so many times without an MPI launcher: rank r of them has r in
  * CHANNEL_RANK_VARIABLE and a channel to this process (channel.h), and a process

@@ -24,6 +24,7 @@ static struct {
     pthread_mutex_t lock;
     unsigned contexts;
     bool ours;
+    pid_t self;     /* a process that this one forks has no timer */
     pid_t launcher; /* 0: it is not known */
     int64_t grace_ns;
     timer_t timer;
@@ -47,7 +48,7 @@ static bool ends(const siginfo_t *info)
                              info->si_pid == sigterm.launcher;
     const bool again = atomic_load(&signals) > 0 &&
                        now_ns() - atomic_load(&sigterm.first_ns) > SAME_NS;
-    return timed || by_launcher || again;
+    return timed || by_launcher || again || getpid() != sigterm.self;
 }
 
 /* Blocked while its handler runs, the signal comes when that returns. */
@@ -110,6 +111,7 @@ void sigterm_join(int64_t knob_ns)
     pthread_mutex_lock(&sigterm.lock);
     sigterm.contexts++;
     if (!sigterm.ours) {
+        sigterm.self = getpid();
         sigterm.launcher = launcher != NULL ? (pid_t)strtol(launcher, NULL, 10) : 0;
         sigterm.grace_ns = grace_of(knob_ns);
         if (sigterm.grace_ns > 0) {

@@ -101,6 +101,14 @@ whole '1 rank: 1 \(asked\)'
 check "$name" "it is not told" says 'rank 1 is told: by moot shrink'
 check "$name" "the library has left for it" no says 'this rank leaves'
 
+# --- Sessions -----------------------------------------------------------------------------
+name="sessions"
+begin -n 4 --launcher local "$build/tests/mpi/asked" $phases 3 sessions
+shrink 0 r1
+shrink 0 r3
+end 0
+whole '2 ranks: 1 \(asked\), 3 \(asked\)'
+
 # --- By SIGTERM ---------------------------------------------------------------------------
 for launcher in local mpirun; do
     name="SIGTERM, $launcher"
@@ -114,6 +122,32 @@ begin -n 4 --launcher local MOOT_GRACE=0s "$build/tests/mpi/asked" $phases 3
 kill -TERM "$(pid 2)"
 end 0
 check "$name" "it has not died" says 'rank 2 died .*signal 15'
+
+# --- By SIGTERM to an agent ---------------------------------------------------------------
+# agent RANK: of its host
+agent() { tr '\0' '\n' <"/proc/$(pid "$1")/environ" | sed -n 's/^MOOTRUN_AGENT=//p'; }
+hosts="--launcher $build/examples/launcher_exec.so --hosts a:2,b:2"
+name="SIGTERM to an agent"
+# shellcheck disable=SC2086 # a word is a word
+begin $hosts "$build/tests/mpi/asked" $phases 3
+kill -TERM "$(agent 2)"
+end 0
+whole '2 ranks: 2 \(asked\), 3 \(asked\)'
+# As it is on hosts that nobody has a use for: what does not go is ended.
+name="SIGTERM to an agent, twice"
+# shellcheck disable=SC2086
+begin $hosts MOOT_GRACE=1h "$build/tests/mpi/asked" $((5 * phases)) 3 ignore
+second=$(agent 2)
+kill -TERM "$second"
+sleep 1.5
+kill -TERM "$second"
+end 0
+check "$name" "rank 2 was not asked first" says 'rank 2 is told: by SIGTERM'
+for rank in 2 3; do
+    check "$name" "rank $rank has not died of the second" says "rank $rank died"
+done
+
+# --- By SIGTERM to all --------------------------------------------------------------------
 # Nobody is left who could end the job: it has not come to its end.
 name="SIGTERM to all"
 begin -n 4 --launcher local MOOT_GRACE=5s "$build/tests/mpi/asked" $phases 3

@@ -1,18 +1,19 @@
 /* asked.c - ranks that are asked to leave, and whose program knows nothing of it.
  *
- *     asked [PHASES STATUS [watch|ignore]]    a rank of the job
+ *     asked [PHASES STATUS [watch|ignore|sessions]]      a rank of the job
  *
  * Each phase, of five by itself, has 40 tasks, which take a millisecond each; every
  * rank leaves out one spawn of ten, another one than its neighbours.  Each phase's last
  * task takes all that all ranks spawn alike, and is fetched and checked.  A rank whose
  * calls return CLOSED closes, and ends with STATUS.  With `watch` it is told that it
- * was asked, and goes at the end of that phase; with `ignore` it is told, and stays.
- * Once a phase has ended a rank says so, if it is the first.
+ * was asked, and goes at the end of that phase; with `ignore` it is told, and stays;
+ * with `sessions` each phase is a session of its own.  Once the first phase has ended a
+ * rank says so.
  *
  * What must be true: every sum is right, on whatever rank it is fetched; and together
  * ranks have run as many kernels as there were tasks: nothing is lost, or runs twice.
  */
-#include "node/api/moot.h"
+#include "node/api/moot_session.h"
 #include "node/api/moot_watch.h"
 #include "tests/mpi/support/must.h"
 
@@ -125,7 +126,22 @@ static bool run_phase(moot *m, moot_kernel_id kernel, uint64_t phase)
     return goes_on(m, moot_task_wait_all(m, tasks, count, MOOT_FOREVER), "wait");
 }
 
-static bool run(moot *m, moot_kernel_id kernel, int phases)
+/* Where it has gone that shows. */
+static bool begin_session(moot *m, int phase)
+{
+    moot_session_info session;
+    const bool here = goes_on(m, moot_session_next(m, NULL, &session), "next");
+    must(m, moot_session_info_get(m, &session), "session");
+    if (here ? session.number != (uint64_t)phase + 2 || session.rank != moot_rank(m)
+             : session.rank != -1) {
+        fprintf(stderr, "asked: rank %d: it is not in session %d\n", moot_rank(m),
+                phase + 2);
+        exit(1);
+    }
+    return here;
+}
+
+static bool run(moot *m, moot_kernel_id kernel, int phases, bool sessions)
 {
     for (int phase = 0; phase < phases; phase++) {
         if (!run_phase(m, kernel, (uint64_t)phase)) {
@@ -134,6 +150,9 @@ static bool run(moot *m, moot_kernel_id kernel, int phases)
         if (phase == 0 || phase == 5) {
             printf("asked: rank %d is past phase %d\n", moot_rank(m), phase);
             fflush(stdout);
+        }
+        if (sessions && !begin_session(m, phase)) {
+            return false;
         }
         if (atomic_load(&asked)) {
             must(m, moot_leave(m), "leave");
@@ -157,7 +176,8 @@ int main(int argc, char **argv)
          moot_kernel_register(m, &(moot_kernel){.name = "add-up", .fn = add_up_slowly},
                               &kernel),
          "kernel");
-    if (argc > 3) {
+    const bool sessions = argc > 3 && strcmp(argv[3], "sessions") == 0;
+    if (argc > 3 && !sessions) {
         must(m,
              moot_watch_add(m,
                             &(moot_watch){.kinds = MOOT_EVENT_RANK_ASKED,
@@ -166,7 +186,7 @@ int main(int argc, char **argv)
                             &watch),
              "watch");
     }
-    const bool stays = run(m, kernel, phases);
+    const bool stays = run(m, kernel, phases, sessions);
     show(m, stays ? "stays" : "goes");
     fflush(stdout);
     const int code = moot_close(m);
