@@ -632,7 +632,7 @@ void roll_count_common(struct core *core)
 {
     assert(core->termination.adjourned);
     if (close_reduce_is_on(core)) {
-        return; /* its root has counted them all */
+        return; /* its root counts them all */
     }
     if (disseminate_is_on(core)) {
         core->stats.common = core->gossip.parent == NOBODY ? core->gossip.roll_len : 0;

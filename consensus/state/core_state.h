@@ -117,8 +117,9 @@ struct close_reduce {
         uint64_t tasks;
         struct rollsum sum;
     } child[TREE_ARITY];
-    bool told;      /* to the parent; at the root: all is done */
-    uint32_t ranks; /* below and with this one, once told */
+    bool told;                /* to the parent; at the root: all is done */
+    uint32_t ranks;           /* below and with this one, once told */
+    uint64_t common, partial; /* at the root: tasks that all hold, or only some */
     struct message_counted *items;
     uint32_t count, room;
     uint32_t *index; /* of items plus one, by hash; open addressing */

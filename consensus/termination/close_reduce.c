@@ -200,6 +200,14 @@ static void forget_entries(struct close_reduce *census)
     census->count = census->room = census->index_size = 0;
 }
 
+/* Not before: another view takes another census. */
+void close_reduce_count(struct core *core)
+{
+    assert(core->termination.adjourned);
+    core->stats.common += core->termination.close_reduce.common;
+    core->stats.partial += core->termination.close_reduce.partial;
+}
+
 /* At the root: whoever is held and not claimed is told of. */
 static void act(struct core *core)
 {
@@ -210,8 +218,8 @@ static void act(struct core *core)
         if (entry->holders == 0) {
             continue;
         }
-        core->stats.common += entry->holders == core->member_count;
-        core->stats.partial += entry->holders != core->member_count;
+        census->common += entry->holders == core->member_count;
+        census->partial += entry->holders != core->member_count;
         if (entry->claimed || MUTANT(CENSUSMUTE)) {
             continue;
         }

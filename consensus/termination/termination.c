@@ -599,6 +599,7 @@ void termination_on_adjourn(struct core *core, const struct message_adjourn *adj
     }
     core->termination.adjourned = true;
     roll_count_common(core);
+    close_reduce_count(core);
     out_note(core, CORE_POINT_CLOSE, NULL, NOBODY, EVIDENCE_NONE);
     struct core_output *output = out_add(core, CORE_OUT_ADJOURN, NULL);
     if (output != NULL) {

@@ -31,6 +31,7 @@ void close_reduce_turn(struct core *core); /* this rank has closed */
 void close_reduce_on_census(struct core *core, uint32_t from,
                             const struct message_census *census);
 void close_reduce_reset(struct core *core); /* another view, another tree */
+void close_reduce_count(struct core *core); /* at adjourn: what the root has counted */
 
 /* --- termination.c ---------------------------------------------------------------- */
 

@@ -618,6 +618,37 @@ static void it_claims_nothing_more(void **state)
     bench_close();
 }
 
+/* Where all have closed but for the leaver, who counts as closed, its census is taken
+ * twice: with it and without it. */
+static void tasks_of_many_are_counted_once_whoever_leaves(void **state)
+{
+    (void)state;
+    for (uint32_t leaver = 0; leaver < 5; leaver++) {
+        uint64_t common = 0;
+        bench.direct_max = 1;
+        bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+        for (uint32_t chair = 0; chair < 5; chair++) {
+            spawn_at_all((int)chair + 1, chaired_by(chair, 0, 0));
+        }
+        pass(1 * MS);
+        for (uint32_t rank = 0; rank < 5; rank++) {
+            if (rank != leaver) {
+                close_rank(rank);
+            }
+        }
+        leave(leaver);
+        pass(500 * MS);
+        for (uint32_t rank = 0; rank < 5; rank++) {
+            assert_true(rank == leaver || bench.adjourned[rank]);
+            common += core_stats(bench.core[rank])->common;
+            assert_int_equal(core_stats(bench.core[rank])->partial, 0);
+        }
+        assert_int_equal(common, 5);
+        bench_close();
+    }
+    bench.direct_max = 0;
+}
+
 static void strict_mode_refuses_it(void **state)
 {
     (void)state;
@@ -653,6 +684,7 @@ int main(void)
         cmocka_unit_test(the_death_of_an_heir_loses_nothing),
         cmocka_unit_test(what_arrives_in_another_view_is_handed_over_again),
         cmocka_unit_test(it_claims_nothing_more),
+        cmocka_unit_test(tasks_of_many_are_counted_once_whoever_leaves),
         cmocka_unit_test(strict_mode_refuses_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
