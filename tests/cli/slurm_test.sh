@@ -127,4 +127,39 @@ clean "scancel"
 [ "$(pgrep -c -f 'sleep 300$')" -eq 0 ]
 name=scancel note $? "ranks are left: $(pgrep -a -f 'sleep 300$')"
 
+# --- Ranks that are asked to leave ------------------------------------------------------
+# A step is an agent and its ranks; Slurm sends SIGTERM to all of them, as it does for
+# --signal and before it takes a job's place (GraceTime).  (This scancel signals a step and says that
+# there is none.)
+await_idle 3
+# begin PHASES: in an allocation of all hosts, until all ranks are past their first phase
+begin() {
+    : >"$evidence"
+    run --transport tcp "$build/tests/mpi/asked" "$1" 3 &
+    job=$!
+    begin_tries=0
+    until [ "$(grep -c 'past phase 0' "$evidence")" -ge 6 ] || [ $begin_tries -gt 400 ]; do
+        begin_tries=$((begin_tries + 1))
+        sleep 0.05
+    done
+}
+# step HOST: its number
+step() { squeue -s -h -o '%i %N' | awk -v host="$1" '$2 == host { print $1 }'; }
+name="a step is signalled"
+begin 200
+scancel --signal=TERM "$(step c)" 2>/dev/null
+wait $job
+check "$name" "its ranks have not left" says '^  left +2 ranks: 4 \(asked\), 5 \(asked\)$'
+check "$name" "the others have not stayed" [ "$(grep -c 'ran .*, stays$' "$evidence")" = 4 ]
+check "$name" "a rank is said to be lost" no says 'died|removed|out of reach|lost [1-9]'
+clean "$name"
+name="all steps are signalled"
+begin 2000
+for host in a b c; do
+    scancel --signal=TERM "$(step $host)" 2>/dev/null
+done
+wait $job
+check "$name" "it is not said how the job ended" says 'left as it was asked to, and no rank was left'
+clean "$name"
+
 check_end
