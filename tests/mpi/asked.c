@@ -1,14 +1,14 @@
 /* asked.c - ranks that are asked to leave, and whose program knows nothing of it.
  *
- *     asked [PHASES STATUS [watch|ignore|sessions]]      a rank of the job
+ *     asked [PHASES STATUS [watch|ignore|sessions|once]]      a rank of the job
  *
  * Each phase, of five by itself, has 40 tasks, which take a millisecond each; every
  * rank leaves out one spawn of ten, another one than its neighbours.  Each phase's last
  * task takes all that all ranks spawn alike, and is fetched and checked.  A rank whose
  * calls return CLOSED closes, and ends with STATUS.  With `watch` it is told that it
  * was asked, and goes at the end of that phase; with `ignore` it is told, and stays;
- * with `sessions` each phase is a session of its own.  Once the first phase has ended a
- * rank says so.
+ * with `sessions` each phase is a session of its own; with `once` tasks are once tasks.
+ * Once the first phase has ended a rank says so.
  *
  * What must be true: every sum is right, on whatever rank it is fetched; and together
  * ranks have run as many kernels as there were tasks: nothing is lost, or runs twice.
@@ -26,6 +26,7 @@
 enum { PHASES = 5, WIDTH = 40, SKIPPED_OF = 10 };
 
 static atomic_bool asked;
+static bool once;
 
 /* 31 times the sum so far, and the next: of its argument and its inputs. */
 static int add_up_slowly(moot_call *call, void *user)
@@ -76,15 +77,14 @@ static bool goes_on(moot *m, int code, const char *what)
 static bool spawn_one(moot *m, moot_kernel_id kernel, uint64_t number,
                       const moot_task *inputs, size_t count, moot_task *out)
 {
-    return goes_on(m,
-                   moot_task_spawn(m,
-                                   &(moot_task_spec){.kernel = kernel,
-                                                     .args = &number,
-                                                     .args_size = sizeof(number),
-                                                     .inputs = inputs,
-                                                     .input_count = count},
-                                   out),
-                   "spawn");
+    const moot_task_spec spec = {.kernel = kernel,
+                                 .args = &number,
+                                 .args_size = sizeof(number),
+                                 .inputs = inputs,
+                                 .input_count = count,
+                                 .key = once ? &number : NULL,
+                                 .key_size = once ? sizeof(number) : 0};
+    return goes_on(m, moot_task_spawn(m, &spec, out), "spawn");
 }
 
 static void check_sum(moot *m, const void *data, size_t bytes, uint64_t sum)
@@ -174,12 +174,12 @@ int main(int argc, char **argv)
     if (moot_open(NULL, &m) != MOOT_OK) {
         return 1;
     }
-    must(m,
-         moot_kernel_register(m, &(moot_kernel){.name = "add-up", .fn = add_up_slowly},
-                              &kernel),
-         "kernel");
-    const bool sessions = argc > 3 && strcmp(argv[3], "sessions") == 0;
-    if (argc > 3 && !sessions) {
+    const char *mode = argc > 3 ? argv[3] : "";
+    once = strcmp(mode, "once") == 0;
+    const moot_kernel add_up = {
+        .name = "add-up", .fn = add_up_slowly, .flags = once ? MOOT_KERNEL_ONCE : 0};
+    must(m, moot_kernel_register(m, &add_up, &kernel), "kernel");
+    if (strcmp(mode, "watch") == 0 || strcmp(mode, "ignore") == 0) {
         must(m,
              moot_watch_add(m,
                             &(moot_watch){.kinds = MOOT_EVENT_RANK_ASKED,
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
                             &watch),
              "watch");
     }
-    const bool stays = run(m, kernel, phases, sessions);
+    const bool stays = run(m, kernel, phases, strcmp(mode, "sessions") == 0);
     show(m, stays ? "stays" : "goes");
     fflush(stdout);
     const int code = moot_close(m);
