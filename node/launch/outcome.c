@@ -496,8 +496,8 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
     const struct sheet *sheet = sheet_of(sheets, rank);
     if (end->dismissed) {
         fprintf(to,
-                "moot: rank %zu left as it was asked to, and no rank was left to "
-                "end the job",
+                "moot: rank %zu left as it was asked to, and no other has brought the "
+                "job to its end",
                 rank);
     } else if (!sheet && !end->begun) {
         unopened_print(end, rank, last, to);

@@ -159,7 +159,7 @@ for host in a b c; do
     scancel --signal=TERM "$(step $host)" 2>/dev/null
 done
 wait $job
-check "$name" "it is not said how the job ended" says 'left as it was asked to, and no rank was left'
+check "$name" "it is not said how the job ended" says 'left as it was asked to, and no other'
 clean "$name"
 
 check_end
