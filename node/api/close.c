@@ -222,6 +222,7 @@ int leave_check(struct moot *m, struct lane *lane, const char *call)
 
 int leave_context(struct moot *m, struct lane *lane)
 {
+    dismissal_begins(m);
     end_program(m, lane);
     end_service(m, lane, CORE_EV_LEAVE);
     session_leave(m);
@@ -241,7 +242,6 @@ void leave_as_asked(struct moot *m, struct lane *lane)
     if (m->engine.closing) {
         return;
     }
-    dismissal_begins(m);
     (void)leave_context(m, lane); /* the call that this is in has a story of its own */
 }
 

@@ -392,7 +392,8 @@ struct moot_session {
 struct moot_service {
     struct door *door;   /* status_socket.c; NULL: none */
     uint64_t asked_ns;   /* dismissal.c: when it was asked to leave; 0: it was not */
-    bool goes;           /* it is to leave in the next call of the program that can */
+    bool goes;           /* it is to leave in the next call of the program that can, */
+    bool dismissed;      /* or does, or has, by itself or by the program */
     unsigned terms_seen; /* SIGTERMs of this process that it knows of */
 };
 

@@ -18,7 +18,7 @@ static void write_figures(FILE *file, const struct moot *m, int close_code)
     size_t count = summary_figures(m, figures);
     fprintf(file, "close_code %d\nprocess %u\ndeparted %d\ndismissed %d\n", close_code,
             moot_name_process(m), m->members.departed,
-            m->members.departed && m->service.asked_ns != 0);
+            m->service.dismissed && close_code == 0);
     fprintf(file, "handles_left %llu\nbytes_left %llu\n",
             (unsigned long long)m->explain.handles_left,
             (unsigned long long)m->explain.bytes_left);

@@ -34,7 +34,11 @@ static void begin(struct moot *m, const char *by)
     progress_wake(m);
 }
 
-void dismissal_begins(struct moot *m) { m->service.goes = false; }
+void dismissal_begins(struct moot *m)
+{
+    m->service.goes = false;
+    m->service.dismissed = m->service.asked_ns != 0;
+}
 
 void dismissal_pass_on(struct moot *m, uint32_t member)
 {

@@ -22,7 +22,7 @@
  * such member any more. */
 void dismissal_pass_on(struct moot *m, uint32_t member);
 
-/* The library does what the program was asked to. */
+/* This rank leaves, perhaps as it was asked to. */
 void dismissal_begins(struct moot *m);
 
 /* A chore of the loop: has SIGTERM come? */
