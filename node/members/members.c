@@ -429,6 +429,7 @@ void members_carry_fenced(struct moot *m, const struct core_output *output)
 void members_carry_left(struct moot *m, const struct core_output *output)
 {
     m->members.departed = true;
+    trace_left(m);
     if (m->group.size > 1) {
         m->transport->ops->go_alone(m->transport);
     }

@@ -394,6 +394,13 @@ static void write_text(struct moot *m, unsigned kind, int code, const char *text
     trace_write_out(m);
 }
 
+void trace_write_asked(struct moot *m, const char *by)
+{
+    write_text(m, KIND(ASKED), 0, by);
+}
+
+void trace_write_left(struct moot *m) { write_peer(m, KIND(LEFT), 0, 0); }
+
 void trace_write_stall(struct moot *m, const char *text)
 {
     write_text(m, KIND(STALL), 0, text);

@@ -65,6 +65,8 @@ void trace_write_park(struct moot *m, bool parked);
 void trace_write_stall(struct moot *m, const char *text);
 void trace_write_opened(struct moot *m);
 void trace_write_closing(struct moot *m);
+void trace_write_asked(struct moot *m, const char *by); /* to leave */
+void trace_write_left(struct moot *m);
 void trace_write_out(struct moot *m); /* what is in the buffer, now */
 /* A chore of the loop: likewise, if that was last done long ago. */
 void trace_look(struct moot *m, uint64_t now_ns);
@@ -93,6 +95,8 @@ TRACE_HOOK(park, (struct moot * m, bool parked), (m, parked))
 TRACE_HOOK(stall, (struct moot * m, const char *text), (m, text))
 TRACE_HOOK(opened, (struct moot * m), (m))
 TRACE_HOOK(closing, (struct moot * m), (m))
+TRACE_HOOK(asked, (struct moot * m, const char *by), (m, by))
+TRACE_HOOK(left, (struct moot * m), (m))
 TRACE_HOOK(out, (struct moot * m), (m))
 
 #undef TRACE_HOOK

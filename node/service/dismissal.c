@@ -6,6 +6,7 @@
 #include "node/explain/snapshot_query.h"
 #include "node/members/members.h"
 #include "node/record/task_watch.h"
+#include "node/record/trace.h"
 #include "node/service/sigterm.h"
 
 static bool is_last(const struct moot *m)
@@ -30,6 +31,7 @@ static void begin(struct moot *m, const char *by)
     const bool watched = (m->record.observed_kinds & MOOT_EVENT_RANK_ASKED) != 0;
     m->service.asked_ns = m->now_ns;
     m->service.goes = !watched;
+    trace_asked(m, by);
     observe_rank(m, MOOT_EVENT_RANK_ASKED, m->group.rank, by);
     progress_wake(m);
 }

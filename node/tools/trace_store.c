@@ -202,6 +202,8 @@ const char *trace_event_word(Moot__Record__Kind kind)
                  {MOOT__RECORD__KIND__VIEW, "enters view"},
                  {MOOT__RECORD__KIND__FATAL, "fails"},
                  {MOOT__RECORD__KIND__FAULT, "fault"},
+                 {MOOT__RECORD__KIND__ASKED, "is asked to leave"},
+                 {MOOT__RECORD__KIND__LEFT, "has left"},
                  {MOOT__RECORD__KIND__STALL, "stalls"},
                  {MOOT__RECORD__KIND__VERDICT, "gives up a wait"}};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

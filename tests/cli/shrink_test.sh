@@ -101,6 +101,13 @@ whole '1 rank: 1 \(asked\)'
 check "$name" "it is not told" says 'rank 1 is told: by moot shrink'
 check "$name" "the library has left for it" no says 'this rank leaves'
 
+# --- In traces ----------------------------------------------------------------------------
+MOOT_TRACE="$scratch/trace" go "traced" '1 rank: 2 \(asked\)' -n 4 --launcher local -- r2
+timeout -k 5 60 "$build/moot" trace export "$scratch/trace" -o "$scratch/chrome" >/dev/null 2>&1
+for what in 'is asked to leave.*"pid":2,.*by moot shrink' 'has left.*"pid":2,'; do
+    check "$name" "the trace does not tell: $what" grep -q "\"name\":\"$what" "$scratch/chrome"
+done
+
 # --- Sessions -----------------------------------------------------------------------------
 name="sessions"
 begin -n 4 --launcher local "$build/tests/mpi/asked" $phases 3 sessions
