@@ -274,6 +274,7 @@ static void free_task(void *context, struct task *task)
     if (task->seldom != NULL) {
         free(task->seldom->verdict_story);
         family_free(task);
+        payload_free(task->seldom->partial);
     }
     payload_free(task->payload); /* borrowed or not: nobody is left to read it */
 }
