@@ -86,6 +86,9 @@ for launcher in local mpirun; do
 done
 go "all but one" '3 ranks: 0 \(asked\), 2 \(asked\), 3 \(asked\)' -n 4 --launcher local -- r3 r0 r2
 go "by tcp" '1 rank: 1 \(asked\)' -n 4 --launcher local --transport tcp -- r1
+[ ! -f "$build/wires/ucx.so" ] ||
+    go "by ucx" '2 ranks: 0 \(asked\), 3 \(asked\)' -n 4 --launcher local --transport ucx \
+        MOOT_RINGS=off -- r3 r0
 go "between hosts" '2 ranks: 0 \(asked\), 3 \(asked\)' --launcher "$build/examples/launcher_exec.so" \
     --hosts a:2,b:2 -- r3 r0
 MOOT_THREADS=2 go "beside workers" '1 rank: 2 \(asked\)' -n 4 --launcher local -- r2
@@ -171,14 +174,40 @@ check "$name" "a rank has left" no says 'as it was asked'
 
 # --- Killed while it goes -----------------------------------------------------------------
 # Then it is a death as any other: what it had runs again, and the others end well.
-name="killed while it goes"
-begin -n 4 --launcher local "$build/tests/mpi/asked" $phases 3
-victim=$(pid 2)
-kill -TERM "$victim"
-kill -KILL "$victim"
+# killed STATUS RANK...
+killed() {
+    wanted=$1
+    shift
+    name="killed while they go: $*"
+    begin -n 4 --launcher local "$build/tests/mpi/asked" $phases 3
+    victims=
+    for rank in "$@"; do
+        victims="$victims $(pid "$rank")"
+    done
+    # shellcheck disable=SC2086 # a word is a word
+    kill -TERM $victims
+    sleep 0.002
+    # shellcheck disable=SC2086
+    kill -KILL $victims
+    end "$wanted"
+    check "$name" "the others have not stayed" \
+        [ "$(grep -c 'rank [0-3] ran .*, stays$' "$evidence")" = $((4 - $#)) ]
+}
+killed 0 2
+killed 0 0
+killed 0 1 3
+killed 137 0 1 2 3
+
+# --- In the close -------------------------------------------------------------------------
+# A rank that has no more to do is not asked, and SIGTERM gives it the time that it has.
+name="in the close"
+begin -n 4 --launcher local "$build/tests/mpi/asked" $phases 3 early
+shrink 1 r3
+check "$name" "it is not said why not" told 'rank 3 is at its end already, and waits for the others'
+kill -TERM "$(pid 3)"
 end 0
-check "$name" "ranks 0, 1 and 3 have not stayed" \
-    [ "$(grep -c 'rank [013] ran .*, stays$' "$evidence")" = 3 ]
+check "$name" "not all have stayed" [ "$(grep -c 'rank [0-3] ran .*, stays$' "$evidence")" = 4 ]
+check "$name" "a rank is said to have left" no says '^  left '
 
 # --- What cannot be -----------------------------------------------------------------------
 name="refusals"

@@ -1,13 +1,14 @@
 /* asked.c - ranks that are asked to leave, and whose program knows nothing of it.
  *
- *     asked [PHASES STATUS [watch|ignore|sessions|once]]      a rank of the job
+ *     asked [PHASES STATUS [watch|ignore|sessions|once|early]]      a rank of the job
  *
  * Each phase, of five by itself, has 40 tasks, which take a millisecond each; every
  * rank leaves out one spawn of ten, another one than its neighbours.  Each phase's last
  * task takes all that all ranks spawn alike, and is fetched and checked.  A rank whose
  * calls return CLOSED closes, and ends with STATUS.  With `watch` it is told that it
  * was asked, and goes at the end of that phase; with `ignore` it is told, and stays;
- * with `sessions` each phase is a session of its own; with `once` tasks are once tasks.
+ * with `sessions` each phase is a session of its own; with `once` tasks are once tasks;
+ * with `early` the last rank has one phase.
  * Once the first phase has ended a rank says so.
  *
  * What must be true: every sum is right, on whatever rank it is fetched; and together
@@ -188,7 +189,9 @@ int main(int argc, char **argv)
                             &watch),
              "watch");
     }
-    const bool stays = run(m, kernel, phases, strcmp(mode, "sessions") == 0);
+    const bool early = strcmp(mode, "early") == 0 && moot_rank(m) == moot_size(m) - 1;
+    const bool stays =
+        run(m, kernel, early ? 1 : phases, strcmp(mode, "sessions") == 0);
     show(m, stays ? "stays" : "goes");
     fflush(stdout);
     const int code = moot_close(m);
