@@ -76,6 +76,19 @@ for victim in 'moot agent' 'ssh -F.* b '; do
     clean "SIGKILL of $victim"
 done
 
+# SIGTERM to an agent asks the ranks of its host to leave.
+judge_asked() {
+    name=$1
+    check "$1" "its status is $got, not 0" [ "$got" -eq 0 ]
+    check "$1" "the ranks of a host have not left" says '^  left +2 ranks: [024] \(asked\), [135] \(asked\)$'
+    check "$1" "a rank is said to be lost" no says 'died|removed|out of reach|host [abc] is lost'
+}
+begin '' "$build/tests/mpi/asked" 300 3
+told 'past phase 0'
+kill -TERM "$(pgrep -f '^[^ ]*moot agent' | head -n 1)"
+end_with judge_asked "SIGTERM to an agent"
+clean "SIGTERM to an agent"
+
 # A fault plan kills a host with its agent: nobody vouches for the deaths.
 judge_planned() {
     name=$1
