@@ -14,7 +14,7 @@
  *     core_step(core, &event, now) -> outputs; carry them out in order; step again.
  *
  * Beside the steps stand what a host keeps behind entries (core_entry.h), looks
- * (core_view.h), and three calls that put nothing out, at the end of this file.
+ * (core_view.h), and five calls that put nothing out, at the end of this file.
  *
  * Outputs, and what they borrow, live until the next step of the same core.  The host
  * must not step the core while it carries outputs out of the previous step except after
@@ -71,6 +71,11 @@ LIMIT_PART_BYTES; alike on every rank */
                           it asks them to let it in, as this incarnation; takes
                           .joinable */
     uint32_t join_host;
+    uint32_t join_rank;  /* the number that it asks for: at least first_size, and given
+                            to no other incarnation ever (PROTOCOL.md, *Numbers*) */
+    uint32_t first_size; /* if it asks: the first view was of ranks 0..first_size-1; of
+                            those in .uids from there on, who joined since, some may be
+                            0: this rank does not know them; 0: .size */
     uint64_t drop_above; /* what all members have released is dropped while this rank
                             has records of more tasks than so many, or as core_press
                             says; 0: only with its scope.  Zero or not alike on every
@@ -407,7 +412,7 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
 /* --- Beside the steps ----------------------------------------------------------- */
 
-/* These four change what a core takes into account, and put nothing out: they cost
+/* These five change what a core takes into account, and put nothing out: they cost
  * less than a step where a host does little else.  They are not to be called within
  * one. */
 
@@ -425,6 +430,10 @@ bool core_release(struct core *core, const moot_hash *hash, void *entry,
  * however few tasks there are, in pieces of so many at most (rounded down to a power of
  * two).  One member that says so is enough.  0: they do not any more. */
 void core_press(struct core *core, uint32_t together);
+
+/* A newcomer's program begins after this meeting, which has met as some member knows:
+ * its next one is met + 1.  Only before it has come to any. */
+void core_meet_from(struct core *core, uint64_t met);
 
 /* Asserts all that must be true of a core between two steps, room by room.  Takes as
  * long as there are tasks: for tests and simulators.  core_step() itself looks at a

@@ -42,6 +42,12 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);
 
+/* The index-th of the views before the present one that not all of its members had
+ * settled when it was decided, oldest first; false: there are not so many.  The members
+ * live until the next view. */
+bool core_past(const struct core *core, uint32_t index, uint64_t *epoch,
+               const struct rankset **members);
+
 /* True if a MOTION that carries a spec should be adopted: it passes Rule E, this rank
  * chairs the task and does not hold it.  The host then registers it with
  * CORE_TASK_ADOPTED before it feeds the MOTION itself. */
@@ -207,5 +213,11 @@ const struct core_stats *core_stats(const struct core *core);
 uint64_t core_unfinished(const struct core *core);
 /* How many it was asked for as their chair, and nobody owns yet: counts them. */
 uint64_t core_undecided(const struct core *core);
+
+/* How many meetings this rank's program has come to, with those before its time
+ * (core_meet_from()). */
+uint64_t core_meetings(const struct core *core);
+/* The incarnation that has this number, as far as this rank knows; 0: nobody yet. */
+uint64_t core_incarnation(const struct core *core, uint32_t rank);
 
 #endif

@@ -82,6 +82,8 @@
     X(PARTIAL, "a chair decides frozen keys with one report missing")                  \
     X(NOHIST, "keys are compared with the view before alone")                          \
     X(NOFREEZEDEAD, "keys whose owner has left are not frozen")                        \
+    X(PASSWAIT, "a meeting waits for a newcomer that does not come to it")             \
+    X(JOINNEXT, "a newcomer is given the next number, not the one it asks for")        \
     X(JOINNOWAIT, "a chair decides keys that it has taken over at once")               \
     X(NOOWNREP, "running work is not reported")                                        \
     X(NOCONCL, "silence about a once task is always believed")                         \

@@ -501,6 +501,7 @@ struct message_fenced {
 struct message_join {
     uint64_t uid; /* not 0 */
     uint32_t host;
+    uint32_t rank; /* the number that it was started with, and nobody else ever was */
 };
 
 /* LEAVE: a member drains and goes. */
@@ -608,6 +609,7 @@ enum meet_what {
     MEET_CLOSED,  /* or is over; it knows the outcome of this one */
     MEET_MET,     /* lowest -> all, or in a new view member -> lowest: the outcome */
     MEET_ALL,     /* among many: MET, and all members of the view came */
+    MEET_PASSED,  /* newcomer -> lowest: it comes to none up to this meeting */
     MEET_END
 };
 struct message_meet {

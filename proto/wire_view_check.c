@@ -200,7 +200,11 @@ const char *wire_check_fenced(const struct message *message)
 
 const char *wire_check_join(const struct message *message)
 {
-    return message->u.join.uid != 0 ? NULL : "JOIN: a newcomer without a uid";
+    if (message->u.join.uid == 0) {
+        return "JOIN: a newcomer without a uid";
+    }
+    return message->u.join.rank < LIMIT_RANKS ? NULL
+                                              : "JOIN: a number beyond the limit";
 }
 
 const char *wire_check_tally(const struct message *message)

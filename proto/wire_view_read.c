@@ -221,6 +221,7 @@ bool wire_get_join(struct reader *reader, const Moot__Message *message,
     (void)reader;
     out->u.join.uid = message->join->uid;
     out->u.join.host = message->join->host;
+    out->u.join.rank = message->join->rank;
     return true;
 }
 

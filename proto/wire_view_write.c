@@ -195,6 +195,7 @@ void wire_put_join(struct encoder *encoder, const struct message *message)
     moot__join__init(to);
     to->uid = message->u.join.uid;
     to->host = message->u.join.host;
+    to->rank = message->u.join.rank;
 }
 
 void wire_put_tally(struct encoder *encoder, const struct message *message)

@@ -19,10 +19,17 @@ static uint32_t lowest(const struct core *core)
     return rankset_next(&core->members, 0);
 }
 
+/* A newcomer that has yet to hear that the last meeting before its time has met. */
+bool meeting_is_passing(const struct core *core)
+{
+    return core->meeting.from > core->meeting.met;
+}
+
 /* A rank whose program has ended waits no more. */
 static bool is_waiting(const struct core *core)
 {
-    return core->meeting.number > core->meeting.met && !core->step.closed;
+    return core->meeting.number > core->meeting.met &&
+           core->meeting.number > core->meeting.from && !core->step.closed;
 }
 
 static void say(struct core *core, uint32_t to, enum meet_what what, uint64_t number)
@@ -79,6 +86,7 @@ static void forget_arrivals(struct core *core)
     if (!MUTANT(WORDSKEPT)) {
         words_release(&core->meeting.said_here);
     }
+    rankset_release(&core->meeting.passed);
     core->meeting.mixed = false;
 }
 
@@ -90,25 +98,29 @@ static bool all_are_here(const struct core *core)
     FOR_MEMBERS(core, rank)
     {
         if (!rankset_has(&meeting->here, rank) &&
+            !rankset_has(&meeting->passed, rank) &&
             (!rankset_has(&meeting->closed, rank) || MUTANT(MEETCLOSED)) &&
             !MUTANT(MEETEARLY)) {
             return false;
         }
     }
-    return !rankset_empty(&meeting->here);
+    return !rankset_empty(&meeting->here) || !rankset_empty(&meeting->passed);
 }
 
 /* Tells those who came, and itself even if it has closed: there the outcome is taken as
  * anybody's. */
 static void conclude(struct core *core)
 {
-    assert(lowest(core) == core->rank && !rankset_empty(&core->meeting.here));
+    assert(lowest(core) == core->rank);
+    const struct rankset *passed = &core->meeting.passed;
     const struct meeting_words *words = &core->meeting.said_here;
     const int32_t code = core->meeting.mixed ? MOOT_ERR_STATE : words_code(words);
-    const struct rankset *came = out_copy_set(core, &core->meeting.here);
+    const struct rankset *here = &core->meeting.here;
+    const struct rankset *came = rankset_empty(here) ? NULL : out_copy_set(core, here);
     FOR_MEMBERS(core, rank)
     {
-        bool hears = came != NULL && (rankset_has(came, rank) || rank == core->rank);
+        bool hears =
+            rankset_has(here, rank) || rankset_has(passed, rank) || rank == core->rank;
         struct message *message = hears ? agenda_send(core, rank, MESSAGE_MEET) : NULL;
         if (message != NULL) {
             message->u.meet = (struct message_meet){.what = MEET_MET,
@@ -127,7 +139,7 @@ static void note_arrival(struct core *core, uint32_t from, const moot_hash *purp
                          const struct message_meet *meet)
 {
     struct core_meeting *meeting = &core->meeting;
-    if (rankset_has(&meeting->here, from)) {
+    if (rankset_has(&meeting->here, from) || rankset_has(&meeting->passed, from)) {
         core->stats.refused++; /* it says so once in a view, or it lies */
         return;
     }
@@ -155,6 +167,19 @@ static void on_arrived(struct core *core, uint32_t from, const struct message *m
         note_arrival(core, from, &message->hash, &message->u.meet);
     } else { /* the outcome of the one before would have come first, or it lies */
         core->stats.refused++;
+    }
+}
+
+/* A newcomer comes to no meeting up to this one, which has met, as some member knew
+ * (M6).  Where that one has gone before it could say so, the others meet without. */
+static void on_passed(struct core *core, uint32_t from, uint64_t number)
+{
+    if (number <= core->meeting.met) {
+        meeting_say_outcome(core, from, core->meeting.met);
+    } else if (number > core->meeting.met + 1) {
+        core->stats.refused++; /* nobody can have heard of that, or it lies */
+    } else if (!MUTANT(PASSWAIT) && !rankset_add(&core->meeting.passed, from)) {
+        core->broken = true;
     }
 }
 
@@ -194,12 +219,16 @@ static void take_outcome(struct core *core, const struct message_meet *meet)
             !MUTANT(MEETKEPT)) {
             meeting_say_outcome(core, rank, next);
         }
+        if (rankset_has(&meeting->passed, rank) && rank != core->rank) {
+            meeting_say_outcome(core, rank, meeting->met);
+        }
     }
     forget_arrivals(core);
 }
 
 static void on_met(struct core *core, uint32_t from, const struct message_meet *meet)
 {
+    const bool passing = meeting_is_passing(core);
     if (is_waiting(core) && meet->number >= core->meeting.number) {
         struct message_meet outcome = *meet;
         outcome.came = came_to(core, meet);
@@ -210,6 +239,9 @@ static void on_met(struct core *core, uint32_t from, const struct message_meet *
         meeting_tree_pass_on(core, from, meet);
     } else if (meet->number > core->meeting.met) {
         take_outcome(core, meet);
+        if (passing && !meeting_is_passing(core) && is_waiting(core)) {
+            say(core, lowest(core), MEET_ARRIVED, core->meeting.number);
+        }
     }
 }
 
@@ -241,6 +273,8 @@ void meeting_on_meet(struct core *core, uint32_t from, const struct message *mes
         core->stats.refused++;
     } else if (meet->what == MEET_ARRIVED) {
         on_arrived(core, from, message);
+    } else if (meet->what == MEET_PASSED) {
+        on_passed(core, from, meet->number);
     } else if (!rankset_add(&core->meeting.closed, from)) {
         core->broken = true;
     }
@@ -266,7 +300,7 @@ int meeting_arrive(struct core *core, const moot_hash *purpose, const void *word
     if (is_waiting(core)) {
         if (meeting_goes_by_tree(core)) {
             meeting_tree_look(core);
-        } else if (core->epoch > 0) {
+        } else if (core->epoch > 0 && !meeting_is_passing(core)) {
             say(core, lowest(core), MEET_ARRIVED, meeting->number);
         }
         return MOOT_OK;
@@ -292,6 +326,7 @@ void meeting_close(struct core *core)
 void meeting_enter_view(struct core *core)
 {
     struct core_meeting *meeting = &core->meeting;
+    meeting->from_due = false;
     if (!MUTANT(MEETSTALE)) {
         forget_arrivals(core);
     }
@@ -303,7 +338,9 @@ void meeting_enter_view(struct core *core)
     if (meeting->met > 0 && !MUTANT(MEETFORGOT)) {
         meeting_say_outcome(core, lowest(core), meeting->met);
     }
-    if (is_waiting(core) && !MUTANT(MEETUNTOLD)) {
+    if (meeting_is_passing(core)) {
+        say(core, lowest(core), MEET_PASSED, meeting->from);
+    } else if (is_waiting(core) && !MUTANT(MEETUNTOLD)) {
         say(core, lowest(core), MEET_ARRIVED, meeting->number);
     }
     if (core->step.closed && !MUTANT(MEETOPEN)) {
@@ -311,10 +348,49 @@ void meeting_enter_view(struct core *core)
     }
 }
 
+void core_meet_from(struct core *core, uint64_t met)
+{
+    struct core_meeting *meeting = &core->meeting;
+    assert(meeting->number == 0 && met <= LIMIT_MEETINGS);
+    meeting->number = meeting->from = met;
+    if (core->epoch > 0 && met > 0) {
+        meeting->from_due = true;
+    } else if (met > 0 && meeting->met < met - 1) {
+        meeting->met = met - 1; /* else nobody could have come to the last */
+    }
+}
+
+uint64_t core_meetings(const struct core *core) { return core->meeting.number; }
+
+void meeting_turn(struct core *core)
+{
+    struct core_meeting *meeting = &core->meeting;
+    if (!meeting->from_due) {
+        return;
+    }
+    meeting->from_due = false;
+    if (meeting->met + 1 < meeting->from) {
+        const struct message_meet before = {.what = MEET_MET,
+                                            .number = meeting->from - 1};
+        on_met(core, core->rank, &before);
+    }
+    if (meeting_goes_by_tree(core)) {
+        meeting_tree_look(core);
+        return;
+    }
+    if (meeting->met > 0 && lowest(core) != core->rank) {
+        meeting_say_outcome(core, lowest(core), meeting->met);
+    }
+    if (meeting_is_passing(core)) {
+        say(core, lowest(core), MEET_PASSED, meeting->from);
+    }
+}
+
 void meeting_end(struct core *core)
 {
     rankset_release(&core->meeting.here);
     rankset_release(&core->meeting.closed);
+    rankset_release(&core->meeting.passed);
     rankset_release(&core->meeting.came);
     words_release(&core->meeting.own);
     words_release(&core->meeting.told);

@@ -17,6 +17,8 @@ int meeting_arrive(struct core *core, const moot_hash *purpose, const void *word
 void meeting_close(struct core *core);
 /* The lowest member of a new view is told how far this one is. */
 void meeting_enter_view(struct core *core);
+/* A newcomer says, in the view in which it has come to know, from where it counts. */
+void meeting_turn(struct core *core);
 void meeting_on_meet(struct core *core, uint32_t from, const struct message *message);
 void meeting_end(struct core *core); /* of a core that is freed */
 

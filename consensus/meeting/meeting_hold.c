@@ -6,13 +6,18 @@
 void meeting_hold(const struct core *core)
 {
     const struct core_meeting *meeting = &core->meeting;
-    assert(meeting->number <= meeting->met + 1);
+    if (!meeting->from_due) {
+        assert(meeting->number <= meeting->met + 1 + meeting_is_passing(core));
+        assert(meeting->from <= meeting->met + 1);
+    }
+    assert(meeting->from <= meeting->number);
+    assert(!meeting->from_due || core->epoch > 0);
     assert(meeting->met > 0 || rankset_empty(&meeting->came));
     assert(meeting->said <= meeting->met + 1);
     assert(meeting->said_here.size == 0 || !rankset_empty(&meeting->here));
     for (uint32_t i = 0; i < TREE_ARITY; i++) {
         const struct meeting_below *below = &meeting->below[i];
-        assert(below->number <= meeting->met + 1);
+        assert(below->number <= meeting->met + 1 && below->passed <= meeting->met + 1);
         assert(meeting_goes_by_tree(core) || (below->number == 0 && !below->closed));
         assert(!below->all || rankset_empty(&below->came));
     }

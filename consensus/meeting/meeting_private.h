@@ -4,6 +4,8 @@
 
 #include "consensus/meeting/meeting.h"
 
+bool meeting_is_passing(const struct core *core);
+
 /* The outcome of a meeting that is over: the last one's is known, of those before
  * nobody needs it but a newcomer, which runs the program from its beginning. */
 void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number);

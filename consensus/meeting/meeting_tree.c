@@ -38,9 +38,10 @@ bool meeting_tree_is_neighbour(const struct core *core, uint32_t rank)
 
 /* Where this rank and all below it stand. */
 struct muster {
-    bool here; /* all have come to the next meeting, or are over; */
-    bool any;  /* some have come, */
-    bool all;  /* and indeed all; */
+    bool here;   /* all have come to the next meeting, or are over; */
+    bool any;    /* some have come, */
+    bool passed; /* some do not come to this one (M6), */
+    bool all;    /* and indeed all; */
     bool mixed;
     moot_hash wanted;
 };
@@ -52,19 +53,29 @@ static void count_in(struct muster *sum, const moot_hash *wanted, bool mixed)
     sum->any = true;
 }
 
+static bool has_come(const struct core *core)
+{
+    return core->meeting.number == core->meeting.met + 1 && !meeting_is_passing(core);
+}
+
 static struct muster look_below(const struct core *core)
 {
     const struct core_meeting *meeting = &core->meeting;
     const uint64_t next = meeting->met + 1;
-    const bool came = meeting->number == next;
-    struct muster sum = {.here = came || core->step.closed, .all = came};
+    const bool came = has_come(core);
+    struct muster sum = {.all = came};
+    sum.passed = meeting_is_passing(core) && !core->step.closed && !MUTANT(PASSWAIT);
+    sum.here = came || core->step.closed || sum.passed;
     if (came) {
         count_in(&sum, &meeting->purpose, false);
     }
     for (uint32_t i = 0; i < core->gossip.child_count; i++) {
         const struct meeting_below *below = &meeting->below[i];
         const bool below_came = below->number == next;
-        sum.here = sum.here && (below_came || below->closed || MUTANT(MEETBELOW));
+        const bool below_passed = below->passed == next;
+        sum.here = sum.here &&
+                   (below_came || below_passed || below->closed || MUTANT(MEETBELOW));
+        sum.passed = sum.passed || below_passed;
         sum.all = sum.all && ((below_came && below->all) || MUTANT(MEETEVERYONE));
         if (below_came) {
             count_in(&sum, &below->wanted, below->mixed);
@@ -79,7 +90,7 @@ static const struct rankset *who_came(struct core *core)
     const uint64_t next = core->meeting.met + 1;
     const uint32_t root = rankset_next(&core->members, 0);
     struct rankset came = {0};
-    bool good = core->meeting.number != next || rankset_add(&came, core->rank);
+    bool good = !has_come(core) || rankset_add(&came, core->rank);
     for (uint32_t i = 0; i < core->gossip.child_count; i++) {
         const struct meeting_below *below = &core->meeting.below[i];
         if (below->number == next && below->all) {
@@ -99,7 +110,7 @@ static const struct rankset *who_came(struct core *core)
 static void tell_words(struct core *core, struct message_meet *meet)
 {
     struct meeting_words words = {0};
-    if (core->meeting.number == meet->number) {
+    if (has_come(core)) {
         words_add(core, &words, core->meeting.own.bytes, core->meeting.own.size);
     }
     for (uint32_t i = 0; i < core->gossip.child_count && !MUTANT(WORDSLOST); i++) {
@@ -134,6 +145,9 @@ static void say_standing(struct core *core, const struct muster *sum)
         if (!sum->mixed) {
             tell_words(core, meet);
         }
+    } else if (sum->passed) { /* at the root: nobody is left who came to it */
+        meet->what = root ? MEET_MET : MEET_PASSED;
+        meet->number = next;
     }
     if (meet->what == MEET_ARRIVED) {
         message->hash = sum->wanted;
@@ -148,12 +162,12 @@ void meeting_tree_look(struct core *core)
         meeting->said_closed) {
         return;
     }
-    if (sum.any) {
+    if (sum.any || sum.passed) {
         meeting->said = meeting->met + 1;
     } else {
         meeting->said_closed = true;
     }
-    if (sum.any || core->gossip.parent != NOBODY) {
+    if (sum.any || sum.passed || core->gossip.parent != NOBODY) {
         say_standing(core, &sum);
     }
 }
@@ -171,6 +185,8 @@ void meeting_tree_on_below(struct core *core, uint32_t from,
     struct meeting_below *below = &core->meeting.below[child];
     if (meet->what == MEET_CLOSED) {
         below->closed = true;
+    } else if (meet->what == MEET_PASSED) {
+        below->passed = meet->number;
     } else { /* of a meeting that is over: the outcome is on its way there */
         below->number = meet->number;
         below->wanted = message->hash;

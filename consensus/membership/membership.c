@@ -4,12 +4,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-bool membership_begin(struct core *core)
+bool membership_begin(struct core *core, uint32_t first_size)
 {
-    assert(core->size >= 1 && core->membership.loss_count == 0);
+    assert(first_size >= 1 && first_size <= core->size &&
+           core->membership.loss_count == 0);
     struct core_membership *membership = &core->membership;
     membership->paxos.cause_since_ns = CORE_NEVER;
-    membership->first_size = core->size;
+    membership->first_size = first_size;
     membership->settled = membership->barrier.all_settled = true;
     core->member_count = rankset_count(&core->members);
     if (!rankset_copy(&membership->settled_peers, &core->members) ||

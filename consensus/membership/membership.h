@@ -18,8 +18,9 @@
 
 /* --- membership.c ----------------------------------------------------------------- */
 
-bool membership_begin(
-    struct core *core); /* members and size are set; false: no memory */
+/* Members and size are set, and so many ranks were in the first view.  False: no
+ * memory. */
+bool membership_begin(struct core *core, uint32_t first_size);
 void membership_start(struct core *core); /* with the first step */
 /* A message that was sent in another epoch is none of this one's counts. */
 void membership_heard_old(struct core *core, enum message_type type);

@@ -356,7 +356,7 @@ static bool grow_peers(struct core *core, const struct view *view)
 {
     for (uint32_t i = 0; i < view->newcomer_count; i++) {
         const struct message_newcomer *newcomer = &view->newcomers[i];
-        if (newcomer->rank < core->size && core->state.uids[newcomer->rank] != 0) {
+        if (peer_is_named(core, newcomer->rank) && core->rank != NOBODY) {
             continue;
         }
         if (!core_make_room(core, newcomer->rank + 1)) {
@@ -365,8 +365,6 @@ static bool grow_peers(struct core *core, const struct view *view)
         peer_name(core, newcomer->rank, newcomer->uid, newcomer->host);
         if (newcomer->uid == core->uid) {
             core->rank = newcomer->rank;
-            core->membership.first_size =
-                view->newcomers[0].rank; /* the view names them all */
         }
     }
     return true;
@@ -380,6 +378,9 @@ bool view_change_take_newcomers(struct core *core, const struct view *view)
 static void forget_removed(struct core *core)
 {
     for (uint32_t rank = 0; rank < core->size; rank++) {
+        if (!peer_is_named(core, rank)) {
+            continue; /* it may be let in later, and is new then */
+        }
         struct peer *peer =
             detector_watches(core) ? peer_of(core, rank) : core->state.peers[rank];
         if (peer == NULL) {

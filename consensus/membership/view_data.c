@@ -38,6 +38,7 @@ bool view_add_past(struct view *view, uint64_t epoch, const struct rankset *memb
     return rankset_copy(&view->past[view->past_count - 1].members, members);
 }
 
+/* In the order of their numbers, in which they need not come. */
 bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
 {
     assert(view->newcomer_count < LIMIT_NEWCOMERS);
@@ -47,7 +48,11 @@ bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
         return false;
     }
     view->newcomers = grown;
-    view->newcomers[view->newcomer_count++] = newcomer;
+    uint32_t place = view->newcomer_count++;
+    for (; place > 0 && grown[place - 1].rank > newcomer.rank; place--) {
+        grown[place] = grown[place - 1];
+    }
+    grown[place] = newcomer;
     return true;
 }
 
@@ -71,10 +76,12 @@ bool view_add_former_newcomers(const struct core *core, struct view *view)
     bool good = true;
     for (uint32_t rank = core->membership.first_size; good && rank < core->size;
          rank++) {
-        good = view_add_newcomer(
-            view, (struct message_newcomer){.rank = rank,
-                                            .host = core->state.hosts[rank],
-                                            .uid = core->state.uids[rank]});
+        if (peer_is_named(core, rank)) {
+            good = view_add_newcomer(
+                view, (struct message_newcomer){.rank = rank,
+                                                .host = core->state.hosts[rank],
+                                                .uid = core->state.uids[rank]});
+        }
     }
     return good;
 }
@@ -96,7 +103,7 @@ static bool are_known(const struct core *core, const struct message_view *messag
 {
     for (uint32_t rank = rankset_next(ranks, 0); rank != NOBODY;
          rank = rankset_next(ranks, rank + 1)) {
-        bool known = rank < core->size;
+        bool known = peer_is_named(core, rank);
         for (uint32_t i = 0; !known && i < message->newcomers; i++) {
             known = message->newcomer[i].rank == rank;
         }
@@ -107,9 +114,27 @@ static bool are_known(const struct core *core, const struct message_view *messag
     return true;
 }
 
+/* A number is one incarnation's for ever (N1): nobody's is given to another, and this
+ * rank has the one that it asked for. */
+static bool are_numbered_well(const struct core *core,
+                              const struct message_view *message)
+{
+    bool good = true;
+    for (uint32_t i = 0; good && i < message->newcomers; i++) {
+        const struct message_newcomer *newcomer = &message->newcomer[i];
+        good = newcomer->rank >= core->membership.first_size &&
+               (!peer_is_named(core, newcomer->rank) ||
+                peer_is(core, newcomer->rank, newcomer->uid)) &&
+               (newcomer->uid != core->uid || core->rank != NOBODY ||
+                newcomer->rank == core->options.join_rank || MUTANT(JOINNEXT));
+    }
+    return good;
+}
+
 bool view_is_known(const struct core *core, const struct message_view *message)
 {
-    bool known = are_known(core, message, message->members);
+    bool known =
+        are_numbered_well(core, message) && are_known(core, message, message->members);
     for (uint32_t i = 0; known && i < message->history; i++) {
         known = are_known(core, message, message->past[i].members);
     }

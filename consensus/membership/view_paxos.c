@@ -173,7 +173,9 @@ static bool make_proposal(struct core *core, struct view *view)
     good = good && view_add_former_newcomers(core, view) && view_add_losses(core, view);
     for (uint32_t i = 0; good && i < paxos->joiner_count; i++) {
         struct message_newcomer newcomer = paxos->joiners[i];
-        newcomer.rank = core->size + i;
+        if (MUTANT(JOINNEXT)) {
+            newcomer.rank = core->size + i;
+        }
         good = rankset_add(&view->members, newcomer.rank) &&
                view_add_newcomer(view, newcomer);
     }
@@ -551,10 +553,13 @@ static void ask_to_join(struct core *core)
     uint32_t count = core->size > JOIN_WIDTH ? JOIN_WIDTH : core->size;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = (first + i) % core->size;
-        struct message *message = out_send(core, rank, MESSAGE_JOIN, NULL);
+        bool asked = peer_is_named(core, rank) && !peer_is(core, rank, core->uid);
+        struct message *message =
+            asked ? out_send(core, rank, MESSAGE_JOIN, NULL) : NULL;
         if (message != NULL) {
             message->u.join = (struct message_join){.uid = core->uid,
-                                                    .host = core->options.join_host};
+                                                    .host = core->options.join_host,
+                                                    .rank = core->options.join_rank};
         }
     }
     core->membership.join_next = first + count;

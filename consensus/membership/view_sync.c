@@ -31,7 +31,8 @@ static void drop_joined(struct core *core, const struct view *view)
     struct paxos *paxos = &core->membership.paxos;
     for (uint32_t i = paxos->joiner_count; i-- > 0;) {
         for (uint32_t n = 0; n < view->newcomer_count; n++) {
-            if (view->newcomers[n].uid == paxos->joiners[i].uid) {
+            if (view->newcomers[n].uid == paxos->joiners[i].uid ||
+                view->newcomers[n].rank == paxos->joiners[i].rank) {
                 paxos->joiners[i] = paxos->joiners[--paxos->joiner_count];
                 break;
             }
@@ -159,14 +160,34 @@ static void refuse(struct core *core, uint64_t uid)
     }
 }
 
-/* Every view names all newcomers so far, so their number is bounded. */
+/* Every view names all newcomers so far, so how many there are is bounded. */
 static bool may_grow(const struct core *core)
 {
-    assert(core->size >= core->membership.first_size);
-    uint32_t newcomers =
-        core->size - core->membership.first_size + core->membership.paxos.joiner_count;
-    return core->options.joinable && newcomers < LIMIT_NEWCOMERS &&
-           core->size + core->membership.paxos.joiner_count < LIMIT_RANKS;
+    uint32_t newcomers = core->membership.paxos.joiner_count;
+    for (uint32_t rank = core->membership.first_size; rank < core->size; rank++) {
+        newcomers += peer_is_named(core, rank);
+    }
+    return core->options.joinable && newcomers < LIMIT_NEWCOMERS;
+}
+
+/* N1: it is a number of the first view, or another incarnation's. */
+static bool is_taken(const struct core *core, const struct message_join *join)
+{
+    return join->rank < core->membership.first_size ||
+           (peer_is_named(core, join->rank) && !peer_is(core, join->rank, join->uid));
+}
+
+/* Another may ask for the number of one that is yet to be let in.  Which of them has it
+ * is for the next view to say: the other asks again, and is refused. */
+static bool is_asked_for(const struct core *core, const struct message_join *join)
+{
+    const struct paxos *paxos = &core->membership.paxos;
+    bool asked = false;
+    for (uint32_t i = 0; i < paxos->joiner_count; i++) {
+        asked |=
+            paxos->joiners[i].uid == join->uid || paxos->joiners[i].rank == join->rank;
+    }
+    return asked;
 }
 
 static void pass_to_committee(struct core *core, const struct message_join *join)
@@ -181,32 +202,35 @@ static void pass_to_committee(struct core *core, const struct message_join *join
     }
 }
 
+static void answer_known(struct core *core, uint32_t rank)
+{
+    assert(peer_is_named(core, rank));
+    if (rankset_has(&core->members, rank)) {
+        view_tell(core, rank);
+    } else {
+        tell_removed(core, rank);
+    }
+}
+
 void view_on_join(struct core *core, const struct message_join *join)
 {
     assert(core->epoch > 0);
     struct paxos *paxos = &core->membership.paxos;
-    for (uint32_t rank = 0; rank < core->size; rank++) {
-        if (core->state.uids[rank] == join->uid) {
-            if (rankset_has(&core->members, rank)) {
-                view_tell(core, rank);
-            } else {
-                tell_removed(core, rank);
-            }
-            return;
+    if (peer_is(core, join->rank, join->uid)) {
+        if (join->rank != core->rank) {
+            answer_known(core, join->rank);
         }
-    }
-    for (uint32_t i = 0; i < paxos->joiner_count; i++) {
-        if (paxos->joiners[i].uid == join->uid) {
-            return;
-        }
-    }
-    if (!may_grow(core)) {
+    } else if (is_taken(core, join) || peer_of_uid(core, join->uid) != NOBODY ||
+               !may_grow(core)) {
+        core->stats.refused++;
         refuse(core, join->uid);
+    } else if (is_asked_for(core, join)) {
+        return;
     } else if (!committee_serves(core)) {
         pass_to_committee(core, join);
     } else if (core_grow(core, &paxos->joiners, &paxos->joiner_room,
                          paxos->joiner_count + 1, sizeof(*paxos->joiners))) {
-        paxos->joiners[paxos->joiner_count++] =
-            (struct message_newcomer){.uid = join->uid, .host = join->host};
+        paxos->joiners[paxos->joiner_count++] = (struct message_newcomer){
+            .rank = join->rank, .host = join->host, .uid = join->uid};
     }
 }

@@ -67,7 +67,7 @@ int crash_on_event(struct core *core, const struct core_event *event)
 {
     assert(event->type == CORE_EV_CRASH);
     const uint32_t rank = event->u.crash.rank;
-    if (rank >= core->size || rank == core->rank) {
+    if (!peer_is_named(core, rank) || rank == core->rank) {
         return MOOT_ERR_INVALID;
     }
     if (scope_is_dropped(core, &event->hash)) {

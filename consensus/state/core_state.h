@@ -292,7 +292,8 @@ struct meeting_words {
 /* The word of a child in the tree, of itself and all below it, in this view. */
 struct meeting_below {
     uint64_t number; /* the meeting that they have come to; 0: none, */
-    bool closed;     /* and are over, */
+    uint64_t passed; /* the last that none of them comes to; */
+    bool closed;     /* they are over, */
     bool mixed;      /* not all for the same */
     bool all;        /* all of them came, */
     moot_hash wanted;
@@ -302,6 +303,8 @@ struct meeting_below {
 
 struct core_meeting {
     uint64_t number;   /* of this rank's last: so many it has come to */
+    uint64_t from;     /* a newcomer: it came to none up to this one, which has met; */
+    bool from_due;     /* that is yet to be said in this view */
     moot_hash purpose; /* of that */
     struct meeting_words own;
     uint64_t met; /* the last of which it knows the outcome, */
@@ -310,6 +313,7 @@ struct core_meeting {
     struct meeting_words told;
     /* The lowest member: who has come to the next, what for, and who never will. */
     struct rankset here, closed;
+    struct rankset passed; /* newcomers that do not come to it */
     struct meeting_words said_here;
     moot_hash wanted;
     bool mixed; /* not all for the same */

@@ -191,6 +191,16 @@ uint32_t peer_of_uid(const struct core *core, uint64_t uid)
     return NOBODY;
 }
 
+bool peer_is_named(const struct core *core, uint32_t rank)
+{
+    return rank < core->size && core->state.uids[rank] != 0;
+}
+
+bool peer_is(const struct core *core, uint32_t rank, uint64_t uid)
+{
+    return peer_is_named(core, rank) && core->state.uids[rank] == uid;
+}
+
 void peer_name(struct core *core, uint32_t rank, uint64_t uid, uint32_t host)
 {
     assert(rank < core->size);

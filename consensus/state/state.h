@@ -262,6 +262,11 @@ void peer_heard(struct core *core, uint32_t rank); /* now */
 void peer_spoke(struct core *core, uint32_t rank); /* in this epoch */
 /* The rank that is this incarnation; NOBODY: none that is known. */
 uint32_t peer_of_uid(const struct core *core, uint64_t uid);
+/* A rank below core->size that nobody this rank knows of has as its number is nameless:
+ * numbers are given when processes start, and some come in late, or never. */
+bool peer_is_named(const struct core *core, uint32_t rank);
+/* This incarnation has that number. */
+bool peer_is(const struct core *core, uint32_t rank, uint64_t uid);
 /* The rank, below core->size, is this incarnation on this host. */
 void peer_name(struct core *core, uint32_t rank, uint64_t uid, uint32_t host);
 /* Makes one, in place of one that it supersedes; NULL without memory, or if there are

@@ -25,6 +25,17 @@ int core_refusal(const struct core *core, const moot_hash *hash,
     return forgotten ? MOOT_ERR_SCOPE_CLOSED : lost ? MOOT_ERR_RESULT_LOST : MOOT_OK;
 }
 
+bool core_past(const struct core *core, uint32_t index, uint64_t *epoch,
+               const struct rankset **members)
+{
+    if (index >= core->membership.past_count) {
+        return false;
+    }
+    *epoch = core->membership.past[index].epoch;
+    *members = &core->membership.past[index].members;
+    return true;
+}
+
 HOT bool core_is_short(const struct core *core) { return memory_is_short(core); }
 
 COLD bool core_give_spare(struct core *core) { return memory_shorten(core); }
@@ -169,6 +180,11 @@ bool core_is_ready_to_go(const struct core *core, uint32_t rank)
 {
     return rankset_has(&core->membership.leavers_ready, rank) ||
            rankset_has(&core->membership.retired, rank);
+}
+
+uint64_t core_incarnation(const struct core *core, uint32_t rank)
+{
+    return rank < core->size ? core->state.uids[rank] : 0;
 }
 
 bool core_peer_look(const struct core *core, uint32_t rank, struct core_peer_view *out)

@@ -61,7 +61,7 @@ HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
     if (message->type == MESSAGE_JOIN) {
         return core->epoch > 0 ? E_OUTSIDE : E_DROP;
     }
-    if (from >= core->size || core->state.uids[from] != uid) {
+    if (!peer_is(core, from, uid)) {
         return rule_e_for_strangers(core, uid, message);
     }
     bool dead = rankset_has(&core->membership.dead, from) && !core->options.joinable;
@@ -309,7 +309,7 @@ int receive_event(struct core *core, const struct core_event *event)
         break;
     case E_DROP:
         core->stats.refused++;
-        if (from < core->size && core->state.uids[from] == event->u.recv.uid) {
+        if (peer_is(core, from, event->u.recv.uid)) {
             answer_the_late(core, from, message);
             if (rankset_has(&core->members, from)) {
                 peer_heard(core, from);

@@ -25,6 +25,19 @@
 
 /* --- Making and freeing ---------------------------------------------------------- */
 
+static uint32_t first_size(const struct core_options *options)
+{
+    bool told = options->join_uid != 0 && options->first_size != 0;
+    return told ? options->first_size : options->size;
+}
+
+static bool asks_sanely(const struct core_options *options)
+{
+    return options->joinable && first_size(options) <= options->size &&
+           options->join_rank >= first_size(options) &&
+           options->join_rank < LIMIT_RANKS;
+}
+
 static bool options_are_sane(const struct core_options *options)
 {
     bool joins = options->join_uid != 0;
@@ -32,7 +45,8 @@ static bool options_are_sane(const struct core_options *options)
            (joins || options->rank < options->size) && options->uids != NULL &&
            (joins || options->epoch >= 1) && options->voters >= 1 &&
            options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST &&
-           (!joins || options->joinable) && options->entry_bytes >= CORE_ENTRY_BYTES &&
+           (!joins || asks_sanely(options)) &&
+           options->entry_bytes >= CORE_ENTRY_BYTES &&
            options->entry_bytes <= CORE_ENTRY_BYTES_MAX;
 }
 
@@ -43,7 +57,9 @@ static bool begin_members(struct core *core, const struct core_options *options)
         return false;
     }
     for (uint32_t rank = 0; rank < core->size; rank++) {
-        peer_name(core, rank, options->uids[rank],
+        const bool own =
+            options->uids[rank] == options->join_uid; /* not before a view */
+        peer_name(core, rank, own ? 0 : options->uids[rank],
                   options->hosts != NULL ? options->hosts[rank] : 0);
         if (options->join_uid == 0 && !rankset_add(&core->members, rank)) {
             return false;
@@ -51,7 +67,7 @@ static bool begin_members(struct core *core, const struct core_options *options)
     }
     core->options.uids = NULL; /* the caller's arrays need not outlive the call */
     core->options.hosts = NULL;
-    return membership_begin(core);
+    return membership_begin(core, first_size(options));
 }
 
 static bool begin_rooms(struct core *core, const struct core_options *options)
@@ -186,7 +202,7 @@ COLD static int on_dead(struct core *core, const struct core_event *event)
 {
     assert(event->type == CORE_EV_DEAD);
     uint32_t rank = event->u.dead.rank;
-    if (rank >= core->size || rank == core->rank) {
+    if (!peer_is_named(core, rank) || rank == core->rank) {
         return MOOT_ERR_INVALID;
     }
     if (!core->membership.large && !detector_certifies(core, rank)) {
@@ -311,6 +327,7 @@ HOT static void do_what_is_due(struct core *core)
     detector_turn(core);
     leave_if_deserted(core);
     view_turn(core);
+    meeting_turn(core);
     agenda_work_off(core);
     if (core->epoch == 0 || core->membership.fenced || core->broken) {
         return;
@@ -471,7 +488,7 @@ HOT uint64_t core_deadline(const struct core *core)
         return view_deadline(core); /* a newcomer does nothing but ask to be let in */
     }
     if (core->reclaim.scope_work || core->ownership.yields_ns != 0 ||
-        core->step.turn_due_ns <= core->now_ns) {
+        core->meeting.from_due || core->step.turn_due_ns <= core->now_ns) {
         return core->now_ns;
     }
     uint64_t due = earlier(ask_queue_deadline(core), announce_deadline(core));

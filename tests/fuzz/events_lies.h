@@ -221,7 +221,8 @@ static inline void say_of_views(struct message *message, struct message_view *vi
         message->u.fenced.epoch = draw_word();
         break;
     case MESSAGE_JOIN:
-        message->u.join = (struct message_join){1 + draw_word() % 1000, 0};
+        message->u.join = (struct message_join){1 + draw_word() % 1000, 0,
+                                                (uint32_t)(draw_word() % 16)};
         break;
     default:
         break;

@@ -401,6 +401,7 @@ static inline void host_open(uint32_t rank, const struct core_options *common)
         host->members = (UINT64_C(1) << first) - 1;
     } else {
         options.join_uid = world.uids[rank];
+        options.join_rank = rank;
     }
     host->rank = rank;
     for (uint32_t i = 0; i < LANES; i++) {

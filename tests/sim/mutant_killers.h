@@ -222,6 +222,8 @@ static const struct killer killers[] = {
     {MUTANT_NOFREEZEDEAD,
      {.ranks = 4, .tasks = 20, .storm = true, .newcomers = 1},
      .seed = 8},
+    {MUTANT_PASSWAIT, .bench = "newcomer_test"},
+    {MUTANT_JOINNEXT, .bench = "newcomer_test"},
     {MUTANT_JOINNOWAIT, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 1},
     {MUTANT_NOOWNREP,
      {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},

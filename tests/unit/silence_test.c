@@ -78,6 +78,7 @@ static void join(uint32_t rank)
                                          .batch_ns = MS / 2,
                                          .quorum_wait_ns = 30 * HEARTBEAT_NS,
                                          .join_uid = bench.uids[rank],
+                                         .join_rank = rank,
                                          .joinable = true,
                                          .entry_bytes = sizeof(struct bench_entry)};
     bench.core[rank] = core_new(&options);

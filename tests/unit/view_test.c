@@ -292,6 +292,7 @@ static struct core *newcomer(bool *refused, struct core_output *answer)
                                          .voters = 3,
                                          .heartbeat_ns = HEARTBEAT_NS,
                                          .join_uid = 77,
+                                         .join_rank = bench.size,
                                          .joinable = true,
                                          .entry_bytes = CORE_ENTRY_BYTES};
     struct core *core = core_new(&options);

@@ -365,6 +365,7 @@ static const struct {
     {"081fca01020801", "a message has not the body of its type"},
     {"0820ca0100", "FENCED: from no view"},
     {"0821d201021001", "JOIN: a newcomer without a uid"},
+    {"0821d2010f090100000000000000188080808008", "JOIN: a number beyond the limit"},
     {"0822", "a message has not the body of its type"},
     {"0822f20100", NULL},
     {"0822f201020807", "no such leave"},

@@ -304,7 +304,8 @@ static bool same_small(const struct message *a, const struct message *b)
         return a->u.leave.what == b->u.leave.what;
     }
     if (a->type == MESSAGE_JOIN) {
-        return a->u.join.uid == b->u.join.uid && a->u.join.host == b->u.join.host;
+        return a->u.join.uid == b->u.join.uid && a->u.join.host == b->u.join.host &&
+               a->u.join.rank == b->u.join.rank;
     }
     return true; /* without a body: the type and the hash say it all */
 }

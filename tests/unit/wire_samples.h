@@ -323,7 +323,8 @@ static void sample_view_message(enum message_type type, enum level level,
             sample_u64[level], {~sample_u64[level], 7},
             entries[level],    level == LEAST ? NULL : samples.counted};
     } else if (type == MESSAGE_JOIN) {
-        m->u.join = (struct message_join){sample_first[level], sample_u32[level]};
+        m->u.join = (struct message_join){sample_first[level], sample_u32[level],
+                                          (uint32_t)level * (LIMIT_RANKS - 1) / MOST};
     } else if (type == MESSAGE_MEET) {
         m->u.meet = (struct message_meet){(enum meet_what)(level * MEET_ALL / MOST),
                                           level == MOST ? LIMIT_MEETINGS : level + 1u,

@@ -148,7 +148,8 @@ static bool is_removed(const struct sim *sim, uint32_t rank, uint32_t other)
 {
     const struct host *host = &sim->hosts[rank];
     return sim->options.storm != NULL && host->epoch > 0 &&
-           other < host->numbers_known && !rankset_has(&host->members, other);
+           core_incarnation(host->core, other) != 0 &&
+           !rankset_has(&host->members, other);
 }
 
 /* A rank that has adjourned stays for its links, and for what others send by it. */

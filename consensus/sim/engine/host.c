@@ -47,12 +47,11 @@ static void set_detection(struct host *host, struct core_options *options)
     options->spare_bytes = sim->options.starves ? SPARE_BYTES : 0;
     options->size = storm->first;
     if (host->rank >= storm->first) {
-        options->size = host->rank;
         options->join_uid = sim->uids[host->rank];
         options->join_host = sim->machines[host->rank];
+        options->join_rank = host->rank;
         return;
     }
-    host->numbers_known = storm->first;
     for (uint32_t rank = storm->first; rank-- > 0;) {
         if (!rankset_add(&host->members, rank)) {
             abort();

@@ -157,16 +157,6 @@ void strike_poison(struct host *host, uint32_t task)
     crash(host, task);
 }
 
-static uint32_t highest(const struct rankset *ranks)
-{
-    uint32_t last = 0;
-    for (uint32_t rank = rankset_next(ranks, 0); rank != UINT32_MAX;
-         rank = rankset_next(ranks, rank + 1)) {
-        last = rank;
-    }
-    return last;
-}
-
 /* Before the death is certain, so that who proposes a view without it knows of this.
  * A rank that has not been let in has nobody to tell, and knows no number beyond its
  * views'. */
@@ -187,7 +177,7 @@ static void blame_each(struct host *host, uint32_t dead, uint32_t culprit)
 {
     const struct host *ran = &host->sim->hosts[dead];
     uint32_t tasks = host->sim->program->task_count;
-    if (host->epoch == 0 || dead >= host->numbers_known) {
+    if (host->epoch == 0 || core_incarnation(host->core, dead) == 0) {
         return;
     }
     if (culprit < tasks) {
@@ -475,36 +465,13 @@ uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns)
 
 /* --- Newcomers ------------------------------------------------------------------- */
 
-/* One after the other, so that each knows its number: when all that were given out have
- * been in a view.  (If one of them dies before that nobody may come any more.) */
-static void begin_next(struct sim *sim)
+/* Each start has its own number, also one that dies before it is let in. */
+void strike_join(struct sim *sim, uint32_t role)
 {
-    if (sim->asking_count == 0 || sim->numbered_count < sim->host_count) {
-        return;
-    }
-    uint32_t role = sim->asking[0], rank = sim->host_count;
-    for (uint32_t i = 1; i < sim->asking_count; i++) {
-        sim->asking[i - 1] = sim->asking[i];
-    }
-    sim->asking_count--;
+    uint32_t rank = sim->host_count;
     host_open(sim, rank, role);
     show(sim, SIGHT_BEGIN, rank, UINT32_MAX, role);
     host_step(&sim->hosts[rank], &(struct core_event){.type = CORE_EV_TICK});
-}
-
-void strike_join(struct sim *sim, uint32_t role)
-{
-    if (role != UINT32_MAX) {
-        if (sim->asking_count == sim->asking_room) {
-            sim->asking_room = 2 * sim->asking_room + 4;
-            sim->asking = realloc(sim->asking, sim->asking_room * sizeof(*sim->asking));
-            if (sim->asking == NULL) {
-                abort();
-            }
-        }
-        sim->asking[sim->asking_count++] = role;
-    }
-    begin_next(sim);
 }
 
 /* --- Views ----------------------------------------------------------------------- */
@@ -525,29 +492,18 @@ static void part(struct host *host, uint32_t rank)
     }
 }
 
-/* Who is no member is removed, unless it is a newcomer of a view that is yet to come:
- * those have numbers beyond all members, past and present. */
+/* Who is no member is removed, unless this rank's core does not know the number: it may
+ * be a newcomer's of a view that is yet to come. */
 void strike_enter_view(struct host *host, const struct rankset *members)
 {
     struct sim *sim = host->sim;
-    uint32_t last = highest(members);
-    if (last >= host->numbers_known) {
-        host->numbers_known = last + 1;
-    }
     for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         if (rank != host->rank && !rankset_has(members, rank) &&
-            (rank < last || rankset_has(&host->members, rank))) {
+            core_incarnation(host->core, rank) != 0) {
             part(host, rank);
         }
     }
     if (!rankset_copy(&host->members, members)) {
         abort();
     }
-    if (last < sim->numbered_count) {
-        return;
-    }
-    sim->numbered_count = last + 1;
-    heap_push(sim, &(struct event){.time_ns = sim->now_ns,
-                                   .kind = EVENT_JOIN,
-                                   .index = UINT32_MAX});
 }

@@ -277,9 +277,25 @@ static void carry_note(struct host *host, const struct core_output *output)
     strike_at_point(host, sight.point);
 }
 
+/* I34. */
+static void check_numbers(struct host *host, const struct core_output *output)
+{
+    const struct rankset *members = output->u.view.members;
+    for (uint32_t rank = rankset_next(members, 0); rank != UINT32_MAX;
+         rank = rankset_next(members, rank + 1)) {
+        if (core_incarnation(host->core, rank) != host->sim->uids[rank]) {
+            contract(host, output, "takes one incarnation for another");
+        }
+    }
+    if (!rankset_has(members, host->rank)) {
+        contract(host, output, "has another's number");
+    }
+}
+
 static void carry_view(struct host *host, const struct core_output *output)
 {
     struct sim *sim = host->sim;
+    check_numbers(host, output);
     host->start_due = host->epoch == 0;
     host->epoch = output->u.view.epoch;
     strike_enter_view(host, output->u.view.members);

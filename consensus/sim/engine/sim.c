@@ -434,7 +434,6 @@ static void open_world(struct sim *sim)
     carrier_open(sim);
     sim_identify(sim);
     uint32_t first = storm != NULL ? storm->first : sim->program->rank_count;
-    sim->numbered_count = first;
     for (uint32_t rank = 0; storm != NULL && storm->hosts != NULL && rank < first;
          rank++) {
         sim->machines[rank] = storm->hosts[rank];
@@ -461,7 +460,6 @@ static void close_world(struct sim *sim)
     }
     sim_forget(sim);
     wire_writer_free(sim->writer);
-    free(sim->asking);
     free(sim->lived);
     free(sim->player);
     free(sim->hosts);

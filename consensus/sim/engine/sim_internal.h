@@ -184,9 +184,8 @@ struct host {
     uint64_t paused_until_ns;
     uint64_t epoch; /* of the view that it is in; 0: not let in yet */
     struct rankset members;
-    uint32_t numbers_known; /* above those of all its views */
-    uint64_t reaps_ns;      /* when it has learnt of all deaths so far */
-    plan_rules clocked;     /* by these rules it has read its clock */
+    uint64_t reaps_ns;  /* when it has learnt of all deaths so far */
+    plan_rules clocked; /* by these rules it has read its clock */
 };
 
 /* The way from one rank to another: only what differs from rest is kept. */
@@ -232,11 +231,6 @@ struct sim {
     /* By part of the program. */
     uint32_t *player;        /* who plays it, or did last; UINT32_MAX: nobody yet */
     struct plan_rank *lived; /* NULL without a plan */
-    /* Parts that ask to be let in, in their order; the first waits for numbered_count
-     * to reach host_count. */
-    uint32_t *asking;
-    uint32_t asking_count, asking_room;
-    uint32_t numbered_count; /* 1 + the highest number that any view had */
     uint32_t comebacks;      /* restarts that came back */
     moot_hash *hashes;
     struct message_spec *specs;
@@ -409,7 +403,7 @@ void strike_starve(struct host *host);
 /* `culprit`: the task that it died of; the program's task_count: none that is known;
  * one more: any of those that it ran. */
 void strike_reap(struct host *host, uint32_t dead, uint32_t culprit);
-void strike_join(struct sim *sim, uint32_t role); /* UINT32_MAX: whose turn it is */
+void strike_join(struct sim *sim, uint32_t role);
 void strike_enter_view(struct host *host, const struct rankset *members);
 uint64_t strike_clock_ns(struct host *host);
 /* When, at the earliest, host's clock shows it. */

@@ -11,11 +11,11 @@
  * Some programs end early: the rank then drains and leaves (LEAVE of PROTOCOL.md) while
  * the others go on.
  *
- * Program ranks from `first` on are newcomers: each asks to be let in at its time, but
- * not before the one that asked earlier was let in, and runs its whole script.  Who is
- * let in gets the next number.  Numbers are never used again: a rank that a plan
- * restarts comes back under a new one, with the same part of the program to play, and
- * the plan's rules about the old rank are about it from then on.
+ * Program ranks from `first` on are newcomers: each asks to be let in at its time, and
+ * runs its whole script.  Each start has the next number, whether it is let in or dies
+ * before.  Numbers are never used again: a rank that a plan restarts comes back under a
+ * new one, with the same part of the program to play, and the plan's rules about the
+ * old rank are about it from then on.
  */
 #ifndef CONSENSUS_SIM_ENGINE_STORM_H
 #define CONSENSUS_SIM_ENGINE_STORM_H

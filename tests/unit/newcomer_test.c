@@ -1,0 +1,251 @@
+/* newcomer_test.c - newcomers ask for a number, and come to the meetings after their
+ * beginning (PROTOCOL.md, *Numbers* and M6).
+ *
+ * Numbers are given when processes start.  So one may be let in before a lower one, and
+ * a lower one may never come.
+ */
+#include "consensus/state/state.h"
+#include "tests/unit/bench.h"
+
+#define HEARTBEAT_NS (10 * (uint64_t)MS)
+
+static void open_first(uint32_t first)
+{
+    bench.joinable = true;
+    bench_open_with(first, CORE_REPAIR, HEARTBEAT_NS);
+    for (uint32_t rank = first; rank < RANKS_MAX; rank++) {
+        bench.crashed[rank] = true; /* it has not begun */
+    }
+    pass(50 * MS);
+}
+
+static void end(void)
+{
+    bench_close();
+    bench.joinable = false;
+    bench.direct_max = 0;
+}
+
+/* The newcomer knows the ranks of the first view, and those after it that have begun up
+ * to `known`. */
+static void join(uint32_t rank, uint32_t first, uint32_t known)
+{
+    uint64_t uids[RANKS_MAX] = {0};
+    bench.uids[rank] = 1000 + rank;
+    bench.size = rank < bench.size ? bench.size : rank + 1;
+    for (uint32_t other = 0; other < known; other++) {
+        uids[other] = other < first || !bench.crashed[other] ? bench.uids[other] : 0;
+    }
+    const struct core_options options = {.size = known,
+                                         .first_size = first,
+                                         .uids = uids,
+                                         .voters = 3,
+                                         .vote_timeout_ns = CORE_NEVER,
+                                         .ask_delay_ns = 1 * MS,
+                                         .gossip_period_ns = 2 * MS,
+                                         .heartbeat_ns = HEARTBEAT_NS,
+                                         .suspect_ns = 6 * HEARTBEAT_NS,
+                                         .lease_ns = 4 * HEARTBEAT_NS,
+                                         .stagger_ns = 1 * MS,
+                                         .batch_ns = MS / 2,
+                                         .quorum_wait_ns = 30 * HEARTBEAT_NS,
+                                         .join_uid = bench.uids[rank],
+                                         .join_rank = rank,
+                                         .joinable = true,
+                                         .direct_max = bench.direct_max,
+                                         .entry_bytes = sizeof(struct bench_entry)};
+    bench.core[rank] = core_new(&options);
+    assert_non_null(bench.core[rank]);
+    bench.crashed[rank] = false;
+}
+
+static void assert_members(uint64_t members)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (members >> rank & 1) {
+            assert_int_equal(bench.members[rank].low, members);
+            assert_int_equal(bench.core[rank]->rank, rank);
+            core_hold(bench.core[rank]);
+        }
+    }
+}
+
+static void a_number_may_come_before_a_lower_one(void **state)
+{
+    (void)state;
+    open_first(2);
+    join(4, 2, 2);
+    pass(200 * MS);
+    assert_members(0x13);
+    assert_int_equal(core_incarnation(bench.core[0], 3), 0);
+    assert_int_equal(core_incarnation(bench.core[0], 4), 1004);
+    join(3, 2, 5); /* it knows that 4 has begun */
+    pass(200 * MS);
+    assert_members(0x1b);
+    assert_false(peer_seen(bench.core[0], 3)->state.closed);
+    join(5, 2, 5); /* and 2 never comes */
+    pass(200 * MS);
+    assert_members(0x3b);
+    end();
+}
+
+static void two_at_once_have_their_own(void **state)
+{
+    (void)state;
+    for (uint32_t first = 2; first <= 4; first += 2) {
+        open_first(2);
+        join(first, 2, 2);
+        join(6 - first, 2, 2);
+        pass(200 * MS);
+        assert_members(0x17);
+        end();
+    }
+}
+
+static bool is_refused(uint32_t rank, uint64_t uid)
+{
+    const struct message message = {.type = MESSAGE_JOIN,
+                                    .u.join = {.uid = uid, .rank = rank}};
+    struct core_event event = {.type = CORE_EV_RECV};
+    event.u.recv.from = UINT32_MAX;
+    event.u.recv.uid = uid;
+    event.u.recv.message = &message;
+    struct core_outputs out;
+    const uint64_t before = core_stats(bench.core[0])->refused;
+    assert_int_equal(core_step(bench.core[0], &event, bench.now, &out), MOOT_OK);
+    bool told = false;
+    for (size_t i = 0; i < out.count; i++) {
+        told |=
+            out.items[i].type == CORE_OUT_REFUSE && out.items[i].u.refuse.uid == uid;
+    }
+    assert_int_equal(core_stats(bench.core[0])->refused, before + told);
+    return told;
+}
+
+static void nobody_has_anothers_number(void **state)
+{
+    (void)state;
+    open_first(2);
+    join(3, 2, 2);
+    pass(200 * MS);
+    assert_members(0xb);
+    assert_true(is_refused(1, 77));
+    assert_true(is_refused(3, 77));
+    assert_true(is_refused(2, 1003)); /* who has one asks for no other */
+    assert_false(is_refused(3, 1003));
+    bench.crashed[3] = true;
+    pass(600 * MS);
+    assert_members(0x3);
+    assert_true(is_refused(3, 77)); /* not even that of the dead */
+    assert_false(is_refused(2, 77));
+    end();
+}
+
+/* --- Meetings -----------------------------------------------------------------------
+ */
+
+static void arrive(uint32_t rank)
+{
+    struct core_event event = {.type = CORE_EV_MEET};
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+static void assert_met(uint32_t rank, uint64_t number, uint32_t came)
+{
+    assert_int_equal(bench.met[rank], number);
+    assert_int_equal(bench.met_code[rank], MOOT_OK);
+    assert_int_equal(rankset_count(&bench.came[rank]), came);
+}
+
+static void meet(uint32_t ranks, uint64_t number)
+{
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        arrive(rank);
+    }
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        assert_met(rank, number, ranks);
+    }
+}
+
+/* Whether it learns from where it counts before it is let in, or after. */
+static void a_newcomer_comes_to_the_next(void **state)
+{
+    (void)state;
+    for (int row = 0; row < 4; row++) {
+        bench.direct_max = row < 2 ? 0 : 1;
+        open_first(2);
+        meet(2, 1);
+        meet(2, 2);
+        join(2, 2, 2);
+        if (row % 2 == 0) {
+            core_meet_from(bench.core[2], 2);
+        }
+        pass(300 * MS);
+        assert_members(0x7);
+        if (row % 2 != 0) {
+            core_meet_from(bench.core[2], 2);
+        }
+        assert_int_equal(core_meetings(bench.core[2]), 2);
+        arrive(0);
+        arrive(1);
+        pass(50 * MS);
+        assert_met(0, 2, 2); /* who is a member is waited for */
+        arrive(2);
+        pass(50 * MS);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_met(rank, 3, 3);
+        }
+        end();
+    }
+}
+
+/* Rank 0 alone has heard that the first has met, and dies: the others meet again, and
+ * the newcomer comes to the second. */
+static void nobody_waits_for_whom_has_passed(void **state)
+{
+    (void)state;
+    for (uint32_t direct_max = 0; direct_max < 2; direct_max++) {
+        bench.direct_max = direct_max;
+        open_first(4);
+        for (uint32_t other = 1; other < 4; other++) {
+            arrive(other);
+            pass(5 * MS);
+            bench.holds[0][other] = true;
+        }
+        arrive(0);
+        assert_int_equal(bench.met[0], 1);
+        bench.crashed[0] = true;
+        pass(5 * MS);
+        join(4, 4, 4);
+        core_meet_from(bench.core[4], 1);
+        arrive(4);
+        pass(900 * MS);
+        assert_members(0x1e);
+        for (uint32_t rank = 1; rank < 4; rank++) {
+            assert_met(rank, 1, 3);
+            arrive(rank);
+        }
+        pass(50 * MS);
+        for (uint32_t rank = 1; rank < 5; rank++) {
+            assert_met(rank, 2, 4);
+        }
+        end();
+    }
+}
+
+int main(void)
+{
+    bench_break_a_rule();
+    if (!hashing_init()) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_may_come_before_a_lower_one),
+        cmocka_unit_test(two_at_once_have_their_own),
+        cmocka_unit_test(nobody_has_anothers_number),
+        cmocka_unit_test(a_newcomer_comes_to_the_next),
+        cmocka_unit_test(nobody_waits_for_whom_has_passed),
+    };
+    return cmocka_run_group_tests_name("newcomer", tests, NULL, NULL);
+}
