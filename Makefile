@@ -317,6 +317,9 @@ $(BUILD)/tests/unit/launchers_test: $(BUILD)/tests/unit/launchers_test.o \
 $(BUILD)/tests/unit/agent_stream_test: $(BUILD)/tests/unit/agent_stream_test.o \
   $(BUILD)/node/launch/agent_stream.o $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
+$(BUILD)/tests/unit/growth_test: $(BUILD)/tests/unit/growth_test.o \
+  $(BUILD)/node/launch/growth.o $(BUILD)/libmoot.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 $(BUILD)/tests/unit/crew_test: $(BUILD)/tests/unit/crew_test.o \
   $(BUILD)/node/launch/relay.o $(BUILD)/node/launch/signals.o $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
@@ -397,7 +400,7 @@ FUZZ_LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) consensus/sim/program
   overrun.c) \
   $(addprefix node/tools/,state_text.c state_json.c json.c) \
   $(addprefix node/transport/,exchange.c exchange_rings.c transfer.c hello.c transport.c) \
-  $(filter-out %/carrier.c %/cards.c,$(call sources,$(addprefix node/transport/,carrier shm host)))
+  $(filter-out %/carrier.c %/cards.c %/newcomers.c,$(call sources,$(addprefix node/transport/,carrier shm host)))
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \
   -fno-sanitize-recover=all -I. -I$(BUILD)/gen

@@ -9,6 +9,7 @@
 #include "node/launch/crew.h"
 #include "node/launch/launch.h"
 #include "node/launch/signals.h"
+#include "proto/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,11 +40,13 @@ struct agent {
     struct channel_hub *hub;
     int trunk; /* this end of the branch's stream to the hub above */
     struct crew *crew;
-    enum rank_does *does; /* each rank's process; NULL without memory */
+    bool joined[LIMIT_NEWCOMERS]; /* by number, behind the founders: told to start it */
+    enum rank_does *does;         /* each rank's process; NULL without memory */
     sigset_t mask;
     bool refused; /* the job, */
     bool running; /* or its ranks have been started */
     bool failed;  /* a rank has */
+    bool closes;  /* all have ended, and none is started any more */
     size_t said;  /* bytes that were said and not taken */
     int64_t heard_ms, beat_ms;
     unsigned signals;  /* that were seen to */
@@ -176,8 +179,11 @@ static bool hub_open(struct agent *agent)
         return false;
     }
     agent->trunk = ends[0];
-    agent->hub = channel_hub_new_branch(job->ranks, job->first, job->count,
-                                        job->key.data, ends[1]);
+    const struct channel_branch branch = {.size = job->ranks,
+                                          .room = job->room,
+                                          .first = job->first,
+                                          .count = job->count};
+    agent->hub = channel_hub_new_branch(&branch, job->key.data, ends[1]);
     if (!agent->hub) {
         close(ends[1]);
         errno = ENOMEM;
@@ -192,6 +198,7 @@ static bool crew_open(struct agent *agent)
     const int input = input_open(agent);
     const struct crew_setup setup = {.first = job->first,
                                      .count = job->count,
+                                     .later = job->room - job->ranks,
                                      .hub = agent->hub,
                                      .host = agent->orders.host,
                                      .name = agent->orders.name,
@@ -205,6 +212,13 @@ static bool crew_open(struct agent *agent)
     }
     errno = why;
     return started;
+}
+
+/* The ranks that may ever be here. */
+static uint32_t ranks_most(const struct agent *agent)
+{
+    const Moot__HostJob *job = agent->orders.job;
+    return job->count + (job->room - job->ranks);
 }
 
 static void job_take(struct agent *agent, const unsigned char *bytes, size_t size)
@@ -240,9 +254,46 @@ static void job_take(struct agent *agent, const unsigned char *bytes, size_t siz
         job_refuse(agent, story);
     } else {
         agent->running = true;
-        agent->does = calloc(agent->orders.job->count, sizeof(*agent->does));
+        agent->does = calloc(ranks_most(agent), sizeof(*agent->does));
         agent_stream_say(agent->stream, AGENT_UP, 0, 0, NULL, 0);
     }
+}
+
+/* A number that a newcomer may have, and has not had here. */
+static bool join_is_sound(const struct agent *agent, uint32_t rank,
+                          const struct agent_wave *wave)
+{
+    const Moot__HostJob *job = agent->orders.job;
+    return wave->first >= job->ranks && wave->first < job->room &&
+           wave->count <= job->room - wave->first && rank - wave->first < wave->count &&
+           !channel_hub_has_gone(agent->hub, rank) &&
+           agent->joined[rank - job->ranks] == false;
+}
+
+/* An order to start a rank beside the others. */
+static void join_take(struct agent *agent, const struct agent_header *header,
+                      const unsigned char *bytes)
+{
+    struct agent_wave wave;
+    const uint32_t rank = header->value;
+    const char *why = "its other ranks have ended, or are being ended";
+    if (!agent->running || header->size != sizeof(wave)) {
+        return;
+    }
+    memcpy(&wave, bytes, sizeof(wave));
+    if (!join_is_sound(agent, rank, &wave)) {
+        return;
+    }
+    agent->joined[rank - agent->orders.job->ranks] = true;
+    channel_hub_name(agent->hub, header->flag, wave.first, wave.count);
+    bool started = !agent->closes && agent->killed_ms == 0;
+    if (!started) {
+        channel_hub_dead(agent->hub, rank);
+    } else {
+        started = crew_add(agent->crew, rank, 1, agent->orders.argv);
+        why = started ? "" : strerror(errno);
+    }
+    agent_stream_say(agent->stream, AGENT_JOINED, rank, !started, why, strlen(why));
 }
 
 static void ranks_signal(struct agent *agent, int number)
@@ -308,6 +359,9 @@ static void frame_take(void *context, const struct agent_header *header,
     case AGENT_JOB:
         job_take(agent, bytes, header->size);
         break;
+    case AGENT_JOIN:
+        join_take(agent, header, bytes);
+        break;
     case AGENT_SIGNAL:
         ranks_signal(agent, (int)header->value);
         break;
@@ -331,9 +385,17 @@ static void frame_take(void *context, const struct agent_header *header,
 /* Which ranks stand still is for the mirror to tell. */
 static void processes_look(const struct agent *agent)
 {
-    if (agent->running && agent->does) {
-        rank_process_look(agent_mirror_ends(agent->mirror), agent->orders.job->first,
-                          agent->orders.job->count, agent->does);
+    const Moot__HostJob *job = agent->orders.job;
+    if (!agent->running || !agent->does) {
+        return;
+    }
+    const char *ends = agent_mirror_ends(agent->mirror);
+    rank_process_look(ends, job->first, job->count, agent->does);
+    for (uint32_t later = 0; later < job->room - job->ranks; later++) {
+        if (agent->joined[later]) {
+            rank_process_look(ends, job->ranks + later, 1,
+                              &agent->does[job->count + later]);
+        }
     }
 }
 
@@ -373,8 +435,8 @@ static void said_put(void *context, int rank, bool error, const char *bytes,
 {
     struct agent *agent = context;
     agent->said += size;
-    agent_stream_say(agent->stream, AGENT_SAID,
-                     agent->orders.job->first + (uint32_t)rank, error, bytes, size);
+    agent_stream_say(agent->stream, AGENT_SAID, crew_rank_of(agent->crew, rank), error,
+                     bytes, size);
 }
 
 /* --- The job ---------------------------------------------------------------------- */
@@ -443,6 +505,7 @@ static void ranks_serve(struct agent *agent, const struct crew_watch *watch)
         signals_pass(agent);
         crew_reap(agent->crew, watch);
     }
+    agent->closes = true;
     if (!is_forsaken(agent)) {
         relay_pass(crew_relay(agent->crew), true, &sink);
     }

@@ -2,6 +2,7 @@
 #include "node/agent/agent_orders.h"
 #include "node/channel/channel.h"
 #include "node/launch/launch.h"
+#include "proto/limits.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -82,7 +83,8 @@ bool agent_orders_take(struct agent_orders *orders, const unsigned char *bytes,
     Moot__HostJob *job = moot__host_job__unpack(NULL, size, bytes);
     *orders = (struct agent_orders){.job = job};
     if (!job || job->count == 0 || job->ranks > INT32_MAX || job->first > job->ranks ||
-        job->count > job->ranks - job->first || job->key.len != CHANNEL_KEY_BYTES) {
+        job->count > job->ranks - job->first || job->room < job->ranks ||
+        job->room - job->ranks > LIMIT_NEWCOMERS || job->key.len != CHANNEL_KEY_BYTES) {
         return refuse(story, story_size, "the agent does not understand its orders");
     }
     orders->host = text_of(&job->host);

@@ -7,6 +7,10 @@
  * and survives the death of any rank, as that of every meeting does.  What is left is
  * to wait until those who go are no members any more.  (A rank that has closed stays a
  * member until all have, and is in no session after that.)
+ *
+ * A newcomer is a member from the view on that lets it in, and comes to these meetings
+ * like all others.  If they, or the first of them, had been before it was a member, it
+ * asks the others for the session that has begun.
  */
 #include "node/api/moot_session.h"
 
@@ -22,8 +26,11 @@
 #include "node/schedule/wait.h"
 #include "node/session/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { STORY_BYTES = 512 };
 
 static const char NEXT[] = "moot_session_next";
 
@@ -41,6 +48,51 @@ static int invalid(const moot *m, const char *call, const char *what)
 static int no_memory(struct lane *lane, const char *call)
 {
     return lane_fail(lane, MOOT_ERR_NO_MEMORY, "%s: no memory", call);
+}
+
+/* --- More processes ----------------------------------------------------------------
+ */
+
+/* Without the engine lock: this rank serves its peers meanwhile. */
+static int ask_launcher(struct moot *m, uint32_t count, uint32_t *first, char *story)
+{
+    struct transport *wire = m->transport;
+    while (wire->ops->beneath != NULL) {
+        wire = wire->ops->beneath(wire);
+    }
+    if (wire->ops->grow == NULL) {
+        snprintf(story, STORY_BYTES,
+                 "no ranks join by the transport %s: start the job with `moot run "
+                 "--launcher local --max N`",
+                 wire->ops->name);
+        return MOOT_ERR_UNSUPPORTED;
+    }
+    return wire->ops->grow(wire, count, first, story, STORY_BYTES);
+}
+
+int moot_grow(moot *m, int count, const moot_grow_options *options)
+{
+    const char *call = "moot_grow";
+    char story[STORY_BYTES] = "";
+    uint32_t first;
+    if (m == NULL || count <= 0 || options != NULL) {
+        return invalid(m, call,
+                       count <= 0 ? "the count is less than 1"
+                                  : "there are no options yet: they are NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = task_wait_check(m, lane, call, MOOT_FOREVER);
+    if (error == MOOT_OK) {
+        engine_unlock(m);
+        const int code = ask_launcher(m, (uint32_t)count, &first, story);
+        engine_lock(m);
+        error = code == MOOT_OK ? code : lane_fail(lane, code, "%s: %s", call, story);
+    }
+    engine_leave(m);
+    return error;
 }
 
 /* --- The next session ------------------------------------------------------------- */
@@ -80,11 +132,12 @@ static int meet(struct moot *m, struct lane *lane, const char *purpose,
 }
 
 /* All come, and tell what they wish of process sets. */
-static int meet_at_end(struct moot *m, struct lane *lane)
+static int meet_at_end(struct moot *m, struct lane *lane,
+                       const moot_session_options *options)
 {
     void *wishes = NULL;
     size_t size = 0;
-    if (!session_wishes_pack(m, &wishes, &size)) {
+    if (!session_ending(m, options->leave != 0, options->grow, &wishes, &size)) {
         return no_memory(lane, NEXT);
     }
     const int error = meet(m, lane, "end of a session", wishes, size);
@@ -92,10 +145,50 @@ static int meet_at_end(struct moot *m, struct lane *lane)
     return error;
 }
 
+static bool has_met(const struct moot *m)
+{
+    return rankset_has(&m->schedule.meetings.came, m->group.rank);
+}
+
+/* The others' next session began, or was settled, without this rank. */
+static int catch_up(struct moot *m, struct lane *lane)
+{
+    session_ask(m);
+    return wait_until(m, lane, session_is_known, true);
+}
+
+/* The launcher starts more, and those who stay wait for this rank, and so for them: it
+ * comes to the second meeting when they are members, or have ended. */
+static int let_grow(struct moot *m, struct lane *lane)
+{
+    const uint32_t count = session_growth(m);
+    char story[STORY_BYTES] = "";
+    uint32_t first = 0;
+    if (count == 0) {
+        return MOOT_OK;
+    }
+    engine_unlock(m);
+    const int code = ask_launcher(m, count, &first, story);
+    engine_lock(m);
+    if (code != MOOT_OK) {
+        report_add(m, "moot: rank %u: the next session does not grow by %u: %s\n",
+                   m->group.rank, count, story);
+        return MOOT_OK;
+    }
+    session_await(m, first, count);
+    return wait_until(m, lane, session_has_grown, true);
+}
+
 static int stay(struct moot *m, struct lane *lane)
 {
-    int error = session_end(m) ? meet(m, lane, "session of those who stay", NULL, 0)
-                               : no_memory(lane, NEXT);
+    const bool was_there = has_met(m);
+    int error = session_end(m) ? let_grow(m, lane) : no_memory(lane, NEXT);
+    if (error == MOOT_OK) {
+        error = meet(m, lane, "session of those who stay", NULL, 0);
+    }
+    if (error == MOOT_OK && (!was_there || !has_met(m))) {
+        return catch_up(m, lane);
+    }
     /* Others may be in the next session already, and wait for what this rank is yet to
      * spawn in it: nobody is to take that for what no rank holds. */
     error = error == MOOT_OK ? wait_until(m, lane, is_among_its_own, true) : error;
@@ -105,8 +198,9 @@ static int stay(struct moot *m, struct lane *lane)
     return error;
 }
 
-static int next(struct moot *m, struct lane *lane, bool leaves)
+static int next(struct moot *m, struct lane *lane, const moot_session_options *options)
 {
+    const bool leaves = options->leave != 0;
     if (lane->call != NULL) {
         return lane_fail(lane, MOOT_ERR_STATE, "%s inside a kernel", NEXT);
     }
@@ -115,13 +209,16 @@ static int next(struct moot *m, struct lane *lane, bool leaves)
         error = close_check(m, lane, NEXT); /* its queues pass on what they hold */
     }
     error = error == MOOT_OK ? wait_until(m, lane, has_run_all, false) : error;
-    error = error == MOOT_OK ? meet_at_end(m, lane) : error;
+    error = error == MOOT_OK ? meet_at_end(m, lane, options) : error;
     /* Those who have just come may have made this rank the owner of more. */
     error = error == MOOT_OK ? wait_until(m, lane, has_run_all, false) : error;
-    if (error != MOOT_OK) {
-        return error;
+    if (error == MOOT_OK) {
+        error = leaves ? leave_context(m, lane) : stay(m, lane);
     }
-    return leaves ? leave_context(m, lane) : stay(m, lane);
+    if (error != MOOT_OK) {
+        session_goes_on(m);
+    }
+    return error;
 }
 
 int moot_session_next_sized(moot *m, const moot_session_options *options,
@@ -139,7 +236,7 @@ int moot_session_next_sized(moot *m, const moot_session_options *options,
         return MOOT_ERR_NO_MEMORY;
     }
     moot_session_info info;
-    int error = next(m, lane, options->leave != 0);
+    int error = next(m, lane, options);
     if (error == MOOT_OK && !session_show(m, &info)) {
         error = no_memory(lane, NEXT);
     }

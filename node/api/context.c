@@ -175,9 +175,15 @@ static int make_core(struct moot *m, char *story)
     bool ask_auto = knobs->ask_delay_ns == KNOB_AUTO;
     bool vote_auto = knobs->vote_timeout_ns == KNOB_AUTO;
     bool vote_set = !vote_auto && knobs->vote_timeout_ns != KNOB_NEVER;
+    const bool founds = m->group.rank < m->group.founders;
     struct core_options options = {
         .rank = m->group.rank,
-        .size = m->group.size,
+        .size = founds ? m->group.founders : transport_group_ever(&m->group),
+        .joinable = m->group.size > m->group.founders,
+        .first_size = m->group.founders,
+        .join_uid = founds ? 0 : m->group.uids[m->group.rank],
+        .join_rank = m->group.rank,
+        .join_host = m->group.hosts != NULL ? m->group.hosts[m->group.rank] : 0,
         .uids = m->group.uids,
         .hosts = m->group.hosts,
         .epoch = 1,
@@ -223,12 +229,13 @@ static int make_parts(struct moot *m, char *story)
     trace_open(m);
     const bool told = board_open(m);
     ending_when_exits(self_end_on_exit);
-    session_open(m);
+    const bool sits = session_open(m);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
     const bool lists = listing_begin(m);
-    return members_open(m) && joined && may_ask && lists && told ? MOOT_OK
-                                                                 : MOOT_ERR_NO_MEMORY;
+    return members_open(m) && joined && may_ask && lists && told && sits
+               ? MOOT_OK
+               : MOOT_ERR_NO_MEMORY;
 }
 
 static void say_caller_mode(struct moot *m)
@@ -288,6 +295,49 @@ static bool start_threads(struct moot *m, char *story)
     return started;
 }
 
+static bool is_let_in(const struct moot *m)
+{
+    return m->members.epoch > 0 || m->engine.fatal != 0;
+}
+
+static bool knows_session(const struct moot *m)
+{
+    return session_is_known(m) || m->engine.fatal != 0;
+}
+
+static void drive_until(struct moot *m, bool (*until)(const struct moot *m))
+{
+    struct idle idle = {0};
+    while (!until(m)) {
+        if (progress_drive_free(m)) {
+            idle.rounds = 0;
+        } else {
+            progress_idle(m, &idle, CORE_NEVER);
+        }
+    }
+    progress_hand_over(m);
+}
+
+/* A newcomer waits until the members let it in, and tell it where they are. */
+static int join(struct moot *m, char *story)
+{
+    if (m->group.rank < m->group.founders) {
+        return MOOT_OK;
+    }
+    engine_lock(m);
+    drive_until(m, is_let_in);
+    if (m->engine.fatal == 0) {
+        session_ask(m);
+        drive_until(m, knows_session);
+    }
+    const int error = m->engine.fatal;
+    if (error != 0) {
+        snprintf(story, STORY_BYTES, "%s", text_get(&m->engine.fatal_story));
+    }
+    engine_unlock(m);
+    return error;
+}
+
 /* Ends the threads of a context that did not get far. */
 static void give_up(struct moot *m)
 {
@@ -327,6 +377,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     if (error == MOOT_OK && !start_threads(m, story)) {
         error = MOOT_ERR_NO_MEMORY;
     }
+    error = error == MOOT_OK ? join(m, story) : error;
     if (error != MOOT_OK) {
         give_up(m);
         const char *why = story[0] != '\0' ? story : error_text(error);

@@ -8,10 +8,11 @@
  * those who stayed.
  *
  * A *process* keeps its name for good: "a_3" is the fourth that opened the moot, its
- * rank in the first session was 3.  Ranks of a session stand in the order of their
- * processes.  What a program gives and is given are ranks of its present session; only
- * what is written for people (stories, reports, `moot state`) and plans of faults call
- * a rank by its number in the first session for ever.
+ * rank in the first session was 3; "b_0" is the first of those that the launcher has
+ * started when the job first grew (moot_grow()).  Ranks of a session stand in the order
+ * of their processes.  What a program gives and is given are ranks of its present
+ * session; only what is written for people (stories, reports, `moot state`) and plans
+ * of faults call a rank by its number in the first session for ever.
  *
  * Process sets are named sets of processes, alike on all ranks of a session.  There
  * are, by index:
@@ -19,7 +20,8 @@
  *     0  mpi://WORLD    all of the present session
  *     1  mpi://SELF     this process
  *     2  moot://all_1   all of the first session; one more, moot://all_N, with each
- *                       session whose processes are others than those of the one before
+ *                       session, and whenever newcomers are let in, if the processes
+ *                       are others than those of the last such set
  *
  * Indices and names never change.  WORLD and SELF are of the session; another set stays
  * as it was defined, and is invalid once a process of it is gone.  A program defines
@@ -40,14 +42,18 @@ extern "C" {
 typedef struct moot_session_options {
     size_t size;    /* sizeof(moot_session_options), or 0 */
     uint64_t leave; /* not 0: this rank is in no further session */
+    uint64_t grow;  /* so many more processes the next session is to have, as by
+                       moot_grow(); where ranks say it differently the most counts */
 } moot_session_options;
 
 typedef struct moot_session_info {
     uint64_t number; /* of the session, from 1 */
     int rank, size;  /* in it; a rank of -1: this rank has left, and this is the session
-                        that it was in last */
-    /* Why it began: "opened"; then "unchanged", where nobody went, or "left", "lost" or
-     * "left and lost", as processes went in good order or died. */
+                        that it was in last; one of `size` or more: this rank has come
+                        since it began, and is in the next */
+    /* Why it began: "opened"; then "unchanged", where the processes are the same, or
+     * as processes went in good order, died, and came, in this order: "left", "lost",
+     * "joined", "left and lost", "left, lost and joined", ... */
     const char *why;
     const char *process; /* this process's name, "a_3" */
 } moot_session_info;
@@ -70,6 +76,23 @@ typedef struct moot_session_info {
 MOOT_API int moot_session_next_sized(moot *m, const moot_session_options *options,
                                      moot_session_info *out, size_t size);
 
+/* Asks the launcher for `count` more processes, which run the program from its
+ * beginning: moot_open() makes them members of the moot, one by one, while this session
+ * goes on.  A newcomer's rank lies behind moot_size() until the next session, in which
+ * it is one of all; MOOT_EVENT_RANK_JOINED tells the others of it.  What is done it
+ * finds, and does not run again; of meetings (moot_barrier() and all that is
+ * collective) those count for it that come behind the beginning of this session.
+ *
+ * Returns when the launcher has said whether it starts them, at most ten seconds later;
+ * that they have come is not waited for.  Any rank may call it.  `options` is NULL.
+ *
+ * Errors: INVALID; UNSUPPORTED (the job was not started with `moot run --max`, or its
+ * transport or launcher cannot); LIMIT (more than --max at a time, or more newcomers
+ * than a job takes in all its life, which is 64); TRANSPORT (the launcher does not
+ * answer); CLOSED; NO_MEMORY. */
+typedef struct moot_grow_options moot_grow_options;
+MOOT_API int moot_grow(moot *m, int count, const moot_grow_options *options);
+
 /* The present session.  Local.  Strings live until moot_close().  After this rank has
  * left: the one that it was in last, with a rank of -1.  Errors: INVALID, NO_MEMORY. */
 #define moot_session_info_get(m, out)                                                  \
@@ -84,7 +107,8 @@ typedef struct moot_pset_info {
                    not been deleted */
     const char *const *processes; /* .size names, in the order of the processes */
     const int *ranks; /* .size: theirs in the session with which the set began; -1: it
-                         was gone already */
+                         was gone already.  Of moot://all_N those which they would have
+                         in a session of their own */
     size_t size;
 } moot_pset_info;
 

@@ -106,13 +106,15 @@ enum moot_event_kind {
      * SIGTERM, as `why` says.  A program that watches for it leaves by itself, by
      * moot_leave or at a session's end; for any other the library does, in the next
      * wait. */
-    MOOT_EVENT_RANK_ASKED = 32768
+    MOOT_EVENT_RANK_ASKED = 32768,
+    MOOT_EVENT_RANK_JOINED = 65536 /* an event of ranks: a process that came later is a
+                                      member now; `why` is its name, "b_0" */
 };
 #define MOOT_EVENTS_OF_TASKS 255u
 /* Without RANK_ASKED: who watches for that has something to do. */
 #define MOOT_EVENTS_OF_RANKS                                                           \
     ((unsigned)MOOT_EVENT_RANK_DIED | (unsigned)MOOT_EVENT_RANK_REMOVED |              \
-     (unsigned)MOOT_EVENT_RANK_LEFT)
+     (unsigned)MOOT_EVENT_RANK_LEFT | (unsigned)MOOT_EVENT_RANK_JOINED)
 #define MOOT_EVENTS_OF_PSETS                                                           \
     ((unsigned)MOOT_EVENT_PSET_DEFINED | (unsigned)MOOT_EVENT_PSET_DELETED |           \
      (unsigned)MOOT_EVENT_PSET_INVALID | (unsigned)MOOT_EVENT_PSET_REFUSED)

@@ -14,6 +14,8 @@
  * A link that does not read gets what waits for it here: its welcome, one answer, and
  * the deaths, each of which is kept once for all.  One that hands in another card
  * before it can have read the answer to the last breaks the rules.
+ *
+ * Ranks that are started later stand in hub_newcomers.c.
  */
 #include "node/channel/hub_private.h"
 
@@ -26,15 +28,14 @@
 #include <unistd.h>
 
 enum { EVENTS = 64, ROUNDS_MAX = 64 };
-#define NO_LINK UINT32_MAX
 
 static void link_cut(struct channel_hub *hub, struct hub_link *link,
                      enum channel_why why);
 
 /* --- What goes out ---------------------------------------------------------------- */
 
-static void link_tell(struct channel_hub *hub, struct hub_link *link,
-                      struct hub_message *message, bool answers)
+void hub_link_tell(struct channel_hub *hub, struct hub_link *link,
+                   struct hub_message *message, bool answers)
 {
     if (link->fd < 0) {
         return;
@@ -46,8 +47,8 @@ static void link_tell(struct channel_hub *hub, struct hub_link *link,
     }
 }
 
-static struct hub_message *word_make(enum channel_kind kind, uint32_t rank,
-                                     enum channel_why why)
+struct hub_message *hub_word_make(enum channel_kind kind, uint32_t rank,
+                                  enum channel_why why)
 {
     struct channel_header header = channel_header_make(kind, 0);
     header.rank = rank;
@@ -59,10 +60,10 @@ static struct hub_message *word_make(enum channel_kind kind, uint32_t rank,
 static void death_tell(struct channel_hub *hub, uint32_t rank,
                        const struct hub_link *from)
 {
-    struct hub_message *message = word_make(CHANNEL_DEATH, rank, CHANNEL_ENDED);
+    struct hub_message *message = hub_word_make(CHANNEL_DEATH, rank, CHANNEL_ENDED);
     for (uint32_t i = 0; i < hub->link_count; i++) {
         if (&hub->links[i] != from) {
-            link_tell(hub, &hub->links[i], message, false);
+            hub_link_tell(hub, &hub->links[i], message, false);
         }
     }
     hub_message_leave(message);
@@ -70,8 +71,9 @@ static void death_tell(struct channel_hub *hub, uint32_t rank,
 
 static void gone_tell(struct channel_hub *hub, uint32_t rank)
 {
-    struct hub_message *message = word_make(CHANNEL_GONE, rank, hub->ranks[rank].why);
-    link_tell(hub, hub->trunk, message, false);
+    struct hub_message *message =
+        hub_word_make(CHANNEL_GONE, rank, hub->ranks[rank].why);
+    hub_link_tell(hub, hub->trunk, message, false);
     hub_message_leave(message);
 }
 
@@ -96,8 +98,9 @@ static void link_answer(struct channel_hub *hub, struct hub_link *link,
         of->card = NULL;
     }
     link->came = false;
-    body_drop(link);
-    link_tell(hub, link, message, true);
+    free(link->held);
+    link->held = NULL;
+    hub_link_tell(hub, link, message, true);
 }
 
 static void all_answer(struct channel_hub *hub, struct hub_message *message)
@@ -117,11 +120,11 @@ static bool is_for_good(uint32_t why)
 
 static void gathering_fail(struct channel_hub *hub, uint32_t rank, enum channel_why why)
 {
-    struct hub_message *message = word_make(CHANNEL_FAILED, rank, why);
+    struct hub_message *message = hub_word_make(CHANNEL_FAILED, rank, why);
     for (uint32_t i = 0; is_for_good((uint32_t)why) && i < hub->link_count; i++) {
         struct hub_link *link = &hub->links[i];
         if (link->kind == LINK_BRANCH && !link->came && !link->told) {
-            link_tell(hub, link, message, false);
+            hub_link_tell(hub, link, message, false);
         }
         link->told = true;
     }
@@ -153,47 +156,70 @@ static struct hub_message *cards_pack(const struct channel_hub *hub,
     return message;
 }
 
+/* Whether the gathering to which all have come is an opening: for all of them. */
+static bool all_open(const struct channel_hub *hub)
+{
+    bool opens = true;
+    for (uint32_t i = 0; opens && i < hub->link_count; i++) {
+        opens = hub->links[i].opens || !hub->links[i].came;
+    }
+    return opens;
+}
+
+/* Hands in for all ranks of a branch; without memory nobody waits for this host. */
+static void branch_hand_in(struct channel_hub *hub, struct hub_message *message)
+{
+    hub_link_tell(hub, hub->trunk, message, false);
+    hub_message_leave(message);
+    for (uint32_t rank = hub->first; rank < hub->first + hub->count; rank++) {
+        if (hub->ranks[rank].gone) {
+            gone_tell(hub, rank);
+        }
+    }
+}
+
 /* All own ranks have come. */
 static void gathering_end(struct channel_hub *hub)
 {
+    const bool opens = all_open(hub);
     uint64_t cards = 0;
     for (uint32_t i = 0; i < hub->count; i++) {
         cards += hub->ranks[hub->first + i].card_size;
     }
     hub->gatherings++;
-    if (!hub->trunk && cards > CHANNEL_GATHERED_MAX) {
-        gathering_fail(hub, 0, CHANNEL_TOO_MUCH);
+    if (hub->trunk) {
+        branch_hand_in(hub,
+                       cards_pack(hub, opens ? CHANNEL_OPEN : CHANNEL_HAND_IN, cards));
         return;
     }
-    struct hub_message *message =
-        cards_pack(hub, hub->trunk ? CHANNEL_HAND_IN : CHANNEL_CARDS, cards);
-    if (hub->trunk) { /* without memory nobody waits for this host */
-        link_tell(hub, hub->trunk, message, false);
-        hub_message_leave(message);
-        for (uint32_t rank = hub->first; rank < hub->first + hub->count; rank++) {
-            if (hub->ranks[rank].gone) {
-                gone_tell(hub, rank);
-            }
-        }
-    } else if (message) {
+    const bool fits = cards <= CHANNEL_GATHERED_MAX;
+    struct hub_message *message = fits ? cards_pack(hub, CHANNEL_CARDS, cards) : NULL;
+    const enum channel_why why = message ? 0
+                                 : fits  ? CHANNEL_NO_MEMORY
+                                         : CHANNEL_TOO_MUCH;
+    if (opens) {
+        opening_keep(hub, message, why);
+    }
+    if (message) {
         all_answer(hub, message);
     } else {
-        gathering_fail(hub, 0, CHANNEL_NO_MEMORY);
+        gathering_fail(hub, 0, why);
     }
 }
 
-/* The first that went of those that have gone and will not come: the others may have
- * gone because of it.  NULL: all may come. */
-static const struct hub_rank *missing_find(const struct channel_hub *hub)
+/* The others may have gone because of the first that went. */
+uint32_t hub_missing(const struct channel_hub *hub)
 {
     const struct hub_rank *first = NULL;
-    for (uint32_t i = 0; hub->lost > 0 && i < hub->count; i++) {
+    assert(hub->lost > 0);
+    for (uint32_t i = 0; i < hub->count; i++) {
         const struct hub_rank *rank = &hub->ranks[hub->first + i];
         if (rank->gone && !rank->came && (!first || rank->went < first->went)) {
             first = rank;
         }
     }
-    return first;
+    assert(first);
+    return (uint32_t)(first - hub->ranks);
 }
 
 /* Ends the gathering under way if there is nothing left to wait for, either way. */
@@ -203,26 +229,21 @@ static void gathering_look(struct channel_hub *hub)
         gathering_fail(hub, hub->failure.rank, (enum channel_why)hub->failure.why);
         return;
     }
-    const struct hub_rank *missing =
-        !hub->trunk && hub->came > 0 ? missing_find(hub) : NULL;
     if (hub->came == hub->count) {
         gathering_end(hub);
-    } else if (missing) {
-        gathering_fail(hub, (uint32_t)(missing - hub->ranks), missing->why);
+    } else if (!hub->trunk && hub->came > 0 && hub->lost > 0) {
+        const uint32_t missing = hub_missing(hub);
+        gathering_fail(hub, missing, hub->ranks[missing].why);
     }
+    newcomers_look(hub);
 }
 
 /* --- Ranks that go ---------------------------------------------------------------- */
 
-static void rank_lose(struct channel_hub *hub, uint32_t rank, enum channel_why why)
+/* A founder comes to no gathering any more. */
+static void founder_lose(struct channel_hub *hub, uint32_t rank)
 {
-    struct hub_rank *of = &hub->ranks[rank];
-    if (of->gone) {
-        return;
-    }
-    of->gone = true;
-    of->why = why;
-    of->went = hub->gone++;
+    const struct hub_rank *of = &hub->ranks[rank];
     hub->lost += !of->came;
     const bool held_back = of->came && hub->came < hub->count;
     if (hub->trunk && !held_back) {
@@ -231,6 +252,36 @@ static void rank_lose(struct channel_hub *hub, uint32_t rank, enum channel_why w
     if (!of->came) {
         gathering_look(hub);
     }
+}
+
+void hub_rank_lose(struct channel_hub *hub, uint32_t rank, enum channel_why why)
+{
+    struct hub_rank *of = &hub->ranks[rank];
+    if (of->gone) {
+        return;
+    }
+    of->gone = true;
+    of->why = why;
+    of->went = hub->gone++;
+    if (of->wish > 0 && !of->wish_taken) {
+        of->wish = 0;
+        hub->wishes--;
+    }
+    if (rank < hub->size) {
+        founder_lose(hub, rank);
+    } else {
+        newcomer_lose(hub, rank);
+        if (hub->trunk) {
+            gone_tell(hub, rank);
+        }
+    }
+    newcomers_look(hub);
+}
+
+bool hub_link_has(const struct channel_hub *hub, const struct hub_link *link,
+                  uint32_t rank)
+{
+    return rank < hub->room && hub->ranks[rank].link == link->index;
 }
 
 /* The stream has ended, or is not to be used any more. */
@@ -245,11 +296,11 @@ static void link_cut(struct channel_hub *hub, struct hub_link *link,
     while (link->first_letter) {
         letter_drop(link);
     }
-    if (!link->came) {
-        body_drop(link);
-    }
-    for (uint32_t rank = link->first; rank < link->first + link->count; rank++) {
-        rank_lose(hub, rank, why);
+    body_drop(link);
+    for (uint32_t rank = 0; rank < hub->room; rank++) {
+        if (hub_link_has(hub, link, rank)) {
+            hub_rank_lose(hub, rank, why);
+        }
     }
     for (uint32_t i = 0; link->kind == LINK_TRUNK && i < hub->link_count; i++) {
         link_cut(hub, &hub->links[i], CHANNEL_LOST); /* nobody answers them any more */
@@ -274,27 +325,34 @@ static bool header_is_sound(const struct channel_hub *hub, const struct hub_link
 {
     const struct channel_header *header = &link->header;
     const uint64_t lengths = (uint64_t)hub->size * sizeof(uint32_t);
-    const bool known = header->rank < hub->size && header->size == 0;
+    const bool known = header->rank < hub->room && header->size == 0;
+    const bool of_branch =
+        link->kind == LINK_BRANCH && hub_link_has(hub, link, header->rank);
+    const uint32_t speaker = link->kind == LINK_RANK ? link->first : header->rank;
     if (header->magic != CHANNEL_MAGIC || header->version != CHANNEL_VERSION) {
         return false;
     }
     switch (header->kind) {
-    case CHANNEL_HAND_IN:
+    case CHANNEL_OPEN:
+        if (speaker >= hub->size) {
+            return newcomer_word_is_sound(hub, link);
+        }
         return link->kind != LINK_TRUNK && hand_in_is_sound(link);
+    case CHANNEL_HAND_IN:
+        return link->kind != LINK_TRUNK && speaker < hub->size &&
+               hand_in_is_sound(link);
     case CHANNEL_GONE:
-        return link->kind == LINK_BRANCH && known &&
-               header->rank - link->first < link->count;
+        return known && of_branch;
     case CHANNEL_DEATH:
-        return known &&
-               (link->kind == LINK_TRUNK || (link->kind == LINK_BRANCH &&
-                                             header->rank - link->first < link->count));
+        return known && (link->kind == LINK_TRUNK || of_branch);
     case CHANNEL_CARDS:
         return link->kind == LINK_TRUNK && header->size >= lengths &&
                header->size <= lengths + CHANNEL_GATHERED_MAX;
     case CHANNEL_FAILED:
-        return link->kind == LINK_TRUNK && known;
+        return header->to == 0 ? link->kind == LINK_TRUNK && known
+                               : newcomer_word_is_sound(hub, link);
     default:
-        return false;
+        return newcomer_word_is_sound(hub, link);
     }
 }
 
@@ -329,6 +387,9 @@ static bool hand_in_take(struct channel_hub *hub, struct hub_link *link)
         rank->came = true;
     }
     link->came = true;
+    link->opens = link->header.kind == CHANNEL_OPEN;
+    link->held = link->body;
+    link->body = NULL;
     link->gatherings++;
     link->header_got = 0;
     hub->came += link->count;
@@ -367,26 +428,39 @@ static void answer_take(struct channel_hub *hub, struct hub_link *trunk)
 /* A whole message has come; false if it makes no sense. */
 static bool message_take(struct channel_hub *hub, struct hub_link *link)
 {
-    bool sound = true;
+    const uint32_t speaker = link->kind == LINK_RANK ? link->first : link->header.rank;
     switch (link->header.kind) {
     case CHANNEL_HAND_IN:
         return hand_in_take(hub, link);
+    case CHANNEL_OPEN:
+        if (speaker < hub->size) {
+            return hand_in_take(hub, link);
+        }
+        newcomer_word_take(hub, link);
+        break;
     case CHANNEL_GONE:
-        rank_lose(hub, link->header.rank, (enum channel_why)link->header.why);
+        hub_rank_lose(hub, link->header.rank, (enum channel_why)link->header.why);
         break;
     case CHANNEL_DEATH:
         hub->ranks[link->header.rank].why = CHANNEL_ENDED;
         rank_dead(hub, link->header.rank, link);
         break;
-    default:
+    case CHANNEL_CARDS:
         answer_take(hub, link);
         break;
+    case CHANNEL_FAILED:
+        if (link->header.to == 0) {
+            answer_take(hub, link);
+        } else {
+            newcomer_word_take(hub, link);
+        }
+        break;
+    default:
+        newcomer_word_take(hub, link);
+        break;
     }
-    link->header_got = 0;
-    if (!link->came) {
-        body_drop(link);
-    }
-    return sound;
+    body_drop(link);
+    return true;
 }
 
 /* A header has come: room for its bytes. */
@@ -396,14 +470,15 @@ static bool header_take(struct channel_hub *hub, struct hub_link *link)
         return false;
     }
     link->got = 0;
-    if (link->header.kind == CHANNEL_HAND_IN || link->header.size > 0) {
+    if (link->header.kind == CHANNEL_HAND_IN || link->header.kind == CHANNEL_OPEN ||
+        link->header.size > 0) {
         link->body = malloc((size_t)link->header.size + 1);
         return link->body != NULL;
     }
     return true;
 }
 
-/* Reads what there is.  Of a rank that has come nothing is to come but its end. */
+/* Reads what there is. */
 static void link_read(struct channel_hub *hub, struct hub_link *link)
 {
     while (link->fd >= 0) {
@@ -421,8 +496,8 @@ static void link_read(struct channel_hub *hub, struct hub_link *link)
             return;
         }
         *done += (size_t)got;
-        bool sound = !(link->kind == LINK_RANK && link->came);
-        if (sound && heads && *done == want) {
+        bool sound = true;
+        if (heads && *done == want) {
             sound = header_take(hub, link);
         }
         if (sound && link->header_got == sizeof(link->header) &&
@@ -435,164 +510,30 @@ static void link_read(struct channel_hub *hub, struct hub_link *link)
     }
 }
 
-/* --- The hub ---------------------------------------------------------------------- */
-
-static struct channel_hub *hub_make(uint32_t size, uint32_t first, uint32_t count)
-{
-    if (count == 0 || size > CHANNEL_RANKS_MAX || first > size ||
-        count > size - first || sodium_init() < 0) {
-        return NULL;
-    }
-    struct channel_hub *hub = calloc(1, sizeof(*hub));
-    struct hub_rank *ranks = calloc(size, sizeof(*ranks));
-    struct hub_link *links = calloc((size_t)count + 1, sizeof(*links));
-    const int events = epoll_create1(EPOLL_CLOEXEC);
-    if (!hub || !ranks || !links || events < 0) {
-        free(hub);
-        free(ranks);
-        free(links);
-        if (events >= 0) {
-            close(events);
-        }
-        return NULL;
-    }
-    *hub = (struct channel_hub){.size = size,
-                                .first = first,
-                                .count = count,
-                                .events = events,
-                                .ranks = ranks,
-                                .links = links};
-    for (uint32_t rank = 0; rank < size; rank++) {
-        ranks[rank].link = NO_LINK;
-    }
-    return hub;
-}
-
-/* Takes a stream; NULL without memory. */
-static struct hub_link *link_add(struct channel_hub *hub, enum link_kind kind,
-                                 uint32_t first, uint32_t count, int fd)
-{
-    struct hub_link *link = &hub->links[hub->link_count];
-    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT,
-                                .data.u32 = hub->link_count};
-    if (epoll_ctl(hub->events, EPOLL_CTL_ADD, fd, &event) != 0) {
-        return NULL;
-    }
-    *link = (struct hub_link){.kind = kind,
-                              .fd = fd,
-                              .index = hub->link_count++,
-                              .first = first,
-                              .count = count,
-                              .writes = true};
-    link->last_letter = &link->first_letter;
-    for (uint32_t rank = first; rank < first + count; rank++) {
-        hub->ranks[rank].link = link->index;
-    }
-    return link;
-}
-
-struct channel_hub *channel_hub_new(uint32_t size)
-{
-    struct channel_hub *hub = hub_make(size, 0, size);
-    if (hub) {
-        randombytes_buf(hub->key, sizeof(hub->key));
-    }
-    return hub;
-}
-
-const unsigned char *channel_hub_key(const struct channel_hub *hub) { return hub->key; }
-
-struct channel_hub *channel_hub_new_branch(uint32_t size, uint32_t first,
-                                           uint32_t count, const unsigned char *key,
-                                           int trunk)
-{
-    struct channel_hub *hub = hub_make(size, first, count);
-    if (!hub) {
-        return NULL;
-    }
-    memcpy(hub->key, key, sizeof(hub->key));
-    hub->trunk = link_add(hub, LINK_TRUNK, first, 0, trunk);
-    if (!hub->trunk) {
-        channel_hub_free(hub);
-        return NULL;
-    }
-    return hub;
-}
-
-void channel_hub_free(struct channel_hub *hub)
-{
-    if (!hub) {
-        return;
-    }
-    for (uint32_t i = 0; i < hub->link_count; i++) {
-        struct hub_link *link = &hub->links[i];
-        while (link->first_letter) {
-            letter_drop(link);
-        }
-        free(link->body);
-        if (link->fd >= 0) {
-            close(link->fd);
-        }
-    }
-    close(hub->events);
-    sodium_memzero(hub->key, sizeof(hub->key));
-    free(hub->ranks);
-    free(hub->links);
-    free(hub);
-}
-
-bool channel_hub_add(struct channel_hub *hub, uint32_t rank, int fd, const char *host,
-                     const char *name)
-{
-    const size_t host_bytes = strnlen(host, CHANNEL_HOST_MAX);
-    const size_t name_bytes = strnlen(name, CHANNEL_HOST_MAX);
-    struct channel_header header = channel_header_make(
-        CHANNEL_WELCOME, CHANNEL_KEY_BYTES + host_bytes + 1 + name_bytes);
-    header.rank = rank;
-    header.count = hub->size;
-    struct hub_message *welcome = hub_message_new(&header);
-    struct hub_link *link = welcome ? link_add(hub, LINK_RANK, rank, 1, fd) : NULL;
-    if (link) {
-        unsigned char *at = welcome->bytes + sizeof(header);
-        memcpy(at, hub->key, sizeof(hub->key));
-        at += sizeof(hub->key);
-        memcpy(at, host, host_bytes);
-        at[host_bytes] = '\0';
-        memcpy(at + host_bytes + 1, name, name_bytes);
-    }
-    const bool added = link && letter_add(link, welcome, false);
-    if (link && !added) {
-        (void)epoll_ctl(hub->events, EPOLL_CTL_DEL, fd, NULL);
-        hub->ranks[rank].link = NO_LINK;
-        hub->link_count--;
-    }
-    hub_message_leave(welcome);
-    return added;
-}
-
-bool channel_hub_add_branch(struct channel_hub *hub, uint32_t first, uint32_t count,
-                            int fd)
-{
-    return link_add(hub, LINK_BRANCH, first, count, fd) != NULL;
-}
+/* --- For the launcher ------------------------------------------------------------- */
 
 void channel_hub_ended(struct channel_hub *hub, uint32_t rank)
 {
     const uint32_t index = hub->ranks[rank].link;
-    if (index != NO_LINK) {
+    if (index != HUB_NO_LINK && hub->links[index].kind == LINK_RANK) {
         link_read(hub, &hub->links[index]); /* its last words */
         link_cut(hub, &hub->links[index], CHANNEL_ENDED);
     }
-    rank_lose(hub, rank, CHANNEL_ENDED); /* for one that was not added */
+    hub_rank_lose(hub, rank, CHANNEL_ENDED); /* for one that was not added */
     hub->ranks[rank].why = CHANNEL_ENDED;
 }
 
 void channel_hub_dead(struct channel_hub *hub, uint32_t rank)
 {
-    if (!hub->ranks[rank].dead) {
-        channel_hub_ended(hub, rank);
-        rank_dead(hub, rank, NULL);
+    const uint32_t index = hub->ranks[rank].link;
+    if (hub->ranks[rank].dead) {
+        return;
     }
+    if (index != HUB_NO_LINK && hub->links[index].kind == LINK_RANK) {
+        link_read(hub, &hub->links[index]); /* its last words */
+    }
+    rank_dead(hub, rank, NULL); /* before a newcomer is answered that waited for it */
+    channel_hub_ended(hub, rank);
 }
 
 void channel_hub_poll(struct channel_hub *hub, int timeout_ms)
@@ -613,10 +554,20 @@ void channel_hub_poll(struct channel_hub *hub, int timeout_ms)
     }
 }
 
+bool channel_hub_has_gone(const struct channel_hub *hub, uint32_t rank)
+{
+    assert(rank < hub->room);
+    return hub->ranks[rank].gone;
+}
+
 bool channel_hub_waits_for(const struct channel_hub *hub, uint32_t rank)
 {
-    assert(rank < hub->size);
-    return hub->came > 0 && !hub->ranks[rank].came && !hub->ranks[rank].gone;
+    assert(rank < hub->room);
+    const struct hub_rank *of = &hub->ranks[rank];
+    const struct hub_link *link =
+        of->link != HUB_NO_LINK ? &hub->links[of->link] : NULL;
+    const bool knows = !link || link->news_known == link->news;
+    return !of->gone && ((hub->came > 0 && rank < hub->size && !of->came) || !knows);
 }
 
 int channel_hub_descriptor(const struct channel_hub *hub) { return hub->events; }

@@ -2,7 +2,22 @@
 #include "node/cli/job_choose.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { JOB_DIGITS = 8 };
+
+bool job_is_named(const char *word)
+{
+    return strlen(word) == JOB_DIGITS && strspn(word, "0123456789abcdef") == JOB_DIGITS;
+}
+
+bool job_number_read(const char *word, uint32_t *out)
+{
+    const size_t length = strspn(word, "0123456789");
+    *out = (uint32_t)strtoul(word, NULL, 10);
+    return length > 0 && length < JOB_DIGITS - 1 && word[length] == '\0';
+}
 
 /* "  moot state 3a18bb78  # tsp, 4 ranks, for 12.0 s" */
 static void job_print(const struct verb *verb, const char *setting, const char *job)

@@ -13,12 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct verb *const cli_verbs[] = {
-    &verb_run,    &verb_report,          &verb_trace,
-    &verb_tune,   &verb_state,           &verb_shrink,
-    &verb_sim,    &verb_faults,          &verb_info,
-    &verb_doctor, &verb_check_transport, &verb_check_launcher,
-    &verb_hash,   &verb_completion};
+const struct verb *const cli_verbs[] = {&verb_run,
+                                        &verb_report,
+                                        &verb_trace,
+                                        &verb_tune,
+                                        &verb_state,
+                                        &verb_grow,
+                                        &verb_shrink,
+                                        &verb_sim,
+                                        &verb_faults,
+                                        &verb_info,
+                                        &verb_doctor,
+                                        &verb_check_transport,
+                                        &verb_check_launcher,
+                                        &verb_hash,
+                                        &verb_completion};
 const size_t cli_verb_count = sizeof(cli_verbs) / sizeof(*cli_verbs);
 enum { VERBS_MAX = sizeof(cli_verbs) / sizeof(*cli_verbs) + 1 }; /* with help */
 

@@ -75,6 +75,19 @@ struct run_figures *run_figures_new(const char *sheets, int ranks)
     return figures;
 }
 
+void run_figures_join(struct run_figures *figures, int ranks)
+{
+    struct source *sources =
+        realloc(figures->sources, (size_t)ranks * sizeof(*sources));
+    if (!sources) {
+        return;
+    }
+    figures->sources = sources;
+    for (; figures->count < (uint32_t)ranks; figures->count++) {
+        sources[figures->count] = (struct source){.question.fd = -1};
+    }
+}
+
 /* --- Questions -------------------------------------------------------------------- */
 
 static void question_end(struct figure_query *question)

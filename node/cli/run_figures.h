@@ -31,6 +31,8 @@ struct run_figures;
 /* Of so many ranks, whose sheets go to that folder, which stays.  NULL without memory.
  */
 struct run_figures *run_figures_new(const char *sheets, int ranks);
+/* There are so many with those that joined; without memory the last are left out. */
+void run_figures_join(struct run_figures *figures, int ranks);
 void run_figures_free(struct run_figures *figures); /* accepts NULL */
 
 /* Where ranks are on hosts that have agents: asks a rank at that path of its host, as

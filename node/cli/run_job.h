@@ -11,8 +11,11 @@
 enum { SETTINGS_MAX = 32 };
 
 struct job {
-    int ranks;
-    const char *ranks_word;                 /* as it was written */
+    int ranks;                              /* that it begins with, */
+    int started;                            /* and so many with those that joined */
+    int min, max;                           /* at a time */
+    const char *ranks_word;                 /* as it was written, */
+    const char *min_word, *max_word;        /* likewise; NULL: not */
     const char *settings[SETTINGS_MAX + 1]; /* "MOOT_NAME=value", NULL-terminated */
     int setting_count;
     char **program; /* and its arguments, NULL-terminated */
@@ -46,5 +49,14 @@ struct job {
 /* Takes options and settings off the front; the rest is the program.  CLI_USAGE, which
  * is said, if they make no sense. */
 int run_options_read(int argc, char **argv, struct job *job);
+
+/* --- run_growth.c: ranks that join ------------------------------------------------ */
+
+/* Whether the job can be one that ranks join and leave as --min and --max say, when it
+ * is known how many it begins with.  CLI_USAGE, which is said, if not. */
+int run_growth_check(struct job *job);
+
+/* As many numbers as ranks of the job may have. */
+size_t run_growth_room(const struct job *job);
 
 #endif

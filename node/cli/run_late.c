@@ -102,12 +102,13 @@ static bool is_stopped(const char *ends, size_t rank)
     return process.does == RANK_STOPPED;
 }
 
-/* The ranks that keep others from opening a moot, and for how long they have. */
+/* The ranks that keep others from opening a moot, and for how long they have.  Nobody
+ * waits for ranks that join. */
 static uint64_t missing_find(const struct run_late_job *job,
                              const struct outcome *outcome, struct rankset *missing)
 {
     uint64_t longest_ns = 0;
-    for (size_t r = 0; r < outcome->count; r++) {
+    for (size_t r = 0; r < outcome->founders; r++) {
         if (outcome->ends[r].known || (job->lost && job->lost[r])) {
             continue;
         }

@@ -96,6 +96,13 @@ static bool same_place(void)
            output.st_dev == error.st_dev && output.st_ino == error.st_ino;
 }
 
+void run_line_join(struct run_line *line, int ranks)
+{
+    if (line && line->figures) {
+        run_figures_join(line->figures, ranks);
+    }
+}
+
 struct run_line *run_line_new(const char *sheets, int ranks, bool shows, bool holds)
 {
     struct run_line *line = calloc(1, sizeof(*line));

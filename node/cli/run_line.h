@@ -23,6 +23,9 @@ struct run_line *run_line_new(const char *sheets, int ranks, bool shows, bool ho
  * back. */
 void run_line_free(struct run_line *line, bool tells);
 
+/* There are so many ranks with those that have joined the job. */
+void run_line_join(struct run_line *line, int ranks);
+
 /* Has ranks asked on their hosts (run_figures.h), and takes in the answers. */
 void run_line_call_by(struct run_line *line, run_figures_call call, void *context);
 void run_line_answer(struct run_line *line, const unsigned char *bytes, size_t size,

@@ -1,7 +1,9 @@
 /* run_options.c - the command line of `moot run`; see run_job.h. */
 #include "node/cli/cli.h"
 #include "node/cli/run_job.h"
+#include "proto/limits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int deaths_read(const char *value, enum deaths *out)
@@ -18,17 +20,31 @@ static int deaths_read(const char *value, enum deaths *out)
                      value);
 }
 
+/* The value of --min or --max. */
+static int number_read(const char *option, const char *value, int *out)
+{
+    char *end;
+    const long number = strtol(value, &end, 10);
+    if (end == value || *end != '\0' || number < 1 || number > (long)LIMIT_RANKS) {
+        return cli_usage(&verb_run, "%s is '%s', but may be 1 to %u", option, value,
+                         LIMIT_RANKS);
+    }
+    *out = (int)number;
+    return CLI_OK;
+}
+
 /* Takes the option at argv[*i], and its value, which may stand in the next word. */
 static int option_parse(int argc, char **argv, int *i, struct job *job)
 {
-    static const char *const names[] = {"-n",       "--faults",    "--trace",
-                                        "--deaths", "--transport", "--launcher",
-                                        "--hosts",  "--hostfile",  "--agent"};
-    enum { RANKS, FAULTS, TRACE, DEATHS, TRANSPORT, LAUNCHER, NAMES = 9 };
+    static const char *const names[] = {
+        "-n",      "--faults",   "--trace", "--deaths", "--transport", "--launcher",
+        "--hosts", "--hostfile", "--agent", "--min",    "--max"};
+    enum { RANKS, FAULTS, TRACE, DEATHS, TRANSPORT, LAUNCHER, MIN = 9, MAX, NAMES };
     const char **const words[] = {
         &job->ranks_word,  &job->faults,         &job->trace,
         &job->deaths_word, &job->transport,      &job->words.launcher,
-        &job->words.hosts, &job->words.hostfile, &job->words.agent};
+        &job->words.hosts, &job->words.hostfile, &job->words.agent,
+        &job->min_word,    &job->max_word};
     const char *option = argv[*i], *value = NULL;
     int name = 0, status = CLI_OK;
     if (strcmp(option, "--no-progress") == 0) {
@@ -55,11 +71,13 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
     if (name == FAULTS && *value == '\0' && *i + 1 == argc) {
         return cli_usage(&verb_run, "--faults lacks its plan");
     }
-    if (name >= TRANSPORT && *value == '\0') {
+    if (name >= TRANSPORT && name < MIN && *value == '\0') {
         return cli_usage(&verb_run, "%s names no %s", names[name], names[name] + 2);
     }
     if (name == RANKS) {
         status = cli_ranks_read(&verb_run, value, 1, &job->ranks);
+    } else if (name == MIN || name == MAX) {
+        status = number_read(names[name], value, name == MIN ? &job->min : &job->max);
     } else if (name == DEATHS) {
         status = deaths_read(value, &job->deaths);
     } else if (name == LAUNCHER) {

@@ -54,7 +54,7 @@ static void stragglers_tell(struct job *job, const struct outcome *outcome)
 /* Ranks that have not ended are ended here: for the summary. */
 static void rest_let_go(struct job *job, const struct outcome *outcome)
 {
-    job->let_go = calloc(outcome->count, sizeof(*job->let_go));
+    job->let_go = calloc(run_growth_room(job), sizeof(*job->let_go));
     for (size_t r = 0; job->let_go && r < outcome->count; r++) {
         job->let_go[r] = !outcome->ends[r].known;
     }
@@ -109,6 +109,12 @@ static bool is_outlived(struct job *job, const struct outcome *outcome)
     return outlived;
 }
 
+static bool outcome_of(const struct job *job, struct outcome *out)
+{
+    return outcome_read(job->directory, job->sheets, (size_t)job->ranks,
+                        (size_t)job->started, out);
+}
+
 /* A rank ended the job, or failed where no moot misses it, and the others had time to
  * end as well. */
 static bool is_hopeless(void *context)
@@ -116,7 +122,7 @@ static bool is_hopeless(void *context)
     struct job *job = context;
     struct outcome outcome;
     size_t culprit = OUTCOME_NOBODY;
-    if (outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome)) {
+    if (outcome_of(job, &outcome)) {
         culprit = outcome_culprit(&outcome);
         stragglers_tell(job, &outcome);
     }
@@ -172,12 +178,20 @@ static void rank_lost(void *context, int rank, int signal)
     outcome_leave(job->directory, rank, -1, LAUNCH_SIGNAL + signal, signal);
 }
 
+static void ranks_joined(void *context, int first, int count)
+{
+    struct job *job = context;
+    job->started = first + count;
+    run_line_join(job->line, job->started);
+}
+
 /* "ranks 4 to 5", or "rank 4". */
 static void host_lost(void *context, const char *host, int first, int count,
                       const char *why)
 {
     struct job *job = context;
-    job->lost = job->lost ? job->lost : calloc((size_t)job->ranks, sizeof(*job->lost));
+    job->lost =
+        job->lost ? job->lost : calloc(run_growth_room(job), sizeof(*job->lost));
     for (int rank = first; job->lost && rank < first + count; rank++) {
         job->lost[rank] = true;
     }
@@ -215,10 +229,11 @@ static bool rank_ask(void *context, uint32_t rank, const char *path,
 /* Runs it where it is to be run; -1 with the story why it could not be started. */
 static int job_start(struct job *job, char **argv, char *story, size_t story_size)
 {
-    static const struct launch_watch watch = {is_hopeless, job_become,   job_pause,
-                                              job_say,     rank_lost,    host_lost,
-                                              host_silent, host_answered};
+    static const struct launch_watch watch = {is_hopeless, job_become,  job_pause,
+                                              job_say,     rank_lost,   ranks_joined,
+                                              host_lost,   host_silent, host_answered};
     const struct fleet_job on_hosts = {
+        .max = (uint32_t)job->max,
         .agent = job->words.agent ? job->words.agent : job->self,
         .program = job->path,
         .arguments = job->program + 1,
@@ -226,8 +241,9 @@ static int job_start(struct job *job, char **argv, char *story, size_t story_siz
     if (job->fleet) {
         return launch_fleet(job->fleet, &on_hosts, &watch, job, story, story_size);
     }
-    const int status = job->local ? launch_local(argv, job->ranks, &watch, job)
-                                  : launch(argv, &watch, job);
+    const int status = job->local
+                           ? launch_local(argv, job->ranks, job->max, &watch, job)
+                           : launch(argv, &watch, job);
     if (status < 0) {
         snprintf(story, story_size, "cannot start %d rank%s here: %s%s", job->ranks,
                  job->ranks == 1 ? "" : "s", strerror(errno), launch_remedy(errno));
@@ -421,8 +437,8 @@ static int job_judge(const struct job *job, int status)
 {
     struct sheets sheets = {0};
     struct outcome outcome;
-    if (outcome_read(job->directory, job->sheets, (size_t)job->ranks, &outcome) &&
-        sheets_read(job->sheets, &sheets)) {
+    if (outcome_of(job, &outcome) && sheets_read(job->sheets, &sheets) &&
+        sheets_reach(&sheets, (size_t)job->ranks, outcome_joined(&outcome))) {
         for (size_t r = 0; job->let_go && r < outcome.count; r++) {
             outcome.ends[r].let_go = job->let_go[r];
         }
@@ -465,11 +481,12 @@ static int faults_take(struct job *job)
     }
     int code = plan_parse(text, &job->plan, &error);
     if (code == MOOT_OK) {
+        const size_t room = run_growth_room(job);
         job->places = job->fleet   ? fleet_places(job->fleet)
-                      : job->local ? calloc((size_t)job->ranks, sizeof(*job->places))
+                      : job->local ? calloc(room, sizeof(*job->places))
                                    : NULL;
         plan_place(job->plan, job->places, job->places ? (uint32_t)job->ranks : 0);
-        code = plan_check_ranks(job->plan, (uint32_t)job->ranks, &error);
+        code = plan_check_ranks(job->plan, (uint32_t)room, &error);
     }
     const bool sound = code == MOOT_OK; /* so that its means can be wrong alone */
     if (sound && strlen(text) >= KNOB_TEXT_BYTES) {
@@ -573,6 +590,9 @@ static int job_prepare(struct job *job)
     if (status == CLI_OK) {
         status = run_route_check(&job->knobs, launcher, job->fleet);
     }
+    if (status == CLI_OK) {
+        status = run_growth_check(job);
+    }
     if (status != CLI_OK) {
         return status;
     }
@@ -628,7 +648,8 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run [-n N] [--launcher NAME] [--hosts LIST | --hostfile FILE] "
+        "run [-n N] [--min N] [--max N] [--launcher NAME] [--hosts LIST | --hostfile "
+        "FILE] "
         "[--agent PATH] [--transport NAME] "
         "[--faults PLAN] [--trace DIR] "
         "[--deaths WHICH] [--label] [--no-progress] [--verbose] [--] "
@@ -648,6 +669,10 @@ const struct verb verb_run = {
         "                   --hostfile FILE has one a line\n"
         "  --agent PATH     the moot command on the hosts, if it is not where it is "
         "here\n"
+        "  --max N          ranks may join the job while it runs, up to N at a time\n"
+        "                   (`moot grow`)\n"
+        "  --min N          and may be told to leave it down to N (`moot shrink`); 1\n"
+        "                   without it\n"
         "  --transport NAME how messages go from rank to rank: mpi, or, with another\n"
         "                   launcher than mpirun, tcp, ucx or the path of a shared\n"
         "                   object\n"

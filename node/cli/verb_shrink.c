@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { JOB_DIGITS = 8, ANSWER_MS = 8000, LOOK_MS = 50 };
+enum { ANSWER_MS = 8000, LOOK_MS = 50 };
 
 struct shrink_request {
     const char *job; /* NULL: the only one */
@@ -28,19 +28,6 @@ struct shrink_request {
 
 /* --- Words ------------------------------------------------------------------------ */
 
-static bool is_job(const char *word)
-{
-    return strlen(word) == JOB_DIGITS && strspn(word, "0123456789abcdef") == JOB_DIGITS;
-}
-
-/* At most six digits, so that no number of a job is one. */
-static bool number_read(const char *word, uint32_t *out)
-{
-    const size_t length = strspn(word, "0123456789");
-    *out = (uint32_t)strtoul(word, NULL, 10);
-    return length > 0 && length < JOB_DIGITS - 1 && word[length] == '\0';
-}
-
 /* CLI_USAGE, which is said, if they make no sense. */
 static int request_read(int argc, char **argv, struct shrink_request *request)
 {
@@ -51,18 +38,18 @@ static int request_read(int argc, char **argv, struct shrink_request *request)
             return cli_no_option(&verb_shrink, argv[i]);
         }
     }
-    if (at < argc && is_job(argv[at])) {
+    if (at < argc && job_is_named(argv[at])) {
         request->job = argv[at++];
     }
     if (at == argc) {
         return cli_usage(&verb_shrink, "how many ranks are to leave, or which?");
     }
-    if (argc - at == 1 && number_read(argv[at], &request->count)) {
+    if (argc - at == 1 && job_number_read(argv[at], &request->count)) {
         return request->count > 0 ? CLI_OK
                                   : cli_usage(&verb_shrink, "0 ranks are none to ask");
     }
     for (int i = at; i < argc; i++) {
-        if (argv[i][0] != 'r' || !number_read(argv[i] + 1, &number)) {
+        if (argv[i][0] != 'r' || !job_number_read(argv[i] + 1, &number)) {
             return cli_usage(&verb_shrink,
                              "'%s' is no number of ranks, as 2, and no rank, as r3",
                              argv[i]);
@@ -172,6 +159,8 @@ static bool named_choose(struct shrink_request *request, const Moot__Picture *pi
 /* Fills in the ranks that are to go; false, which is said, if they cannot. */
 static bool ranks_choose(struct shrink_request *request, const Moot__Picture *picture)
 {
+    const Moot__Account *told = account_of(picture, picture->rank);
+    const uint32_t least = told && told->least > 1 ? told->least : 1;
     uint32_t stay = 0;
     const uint32_t most =
         picture->size > request->rank_count ? picture->size : request->rank_count;
@@ -183,6 +172,12 @@ static bool ranks_choose(struct shrink_request *request, const Moot__Picture *pi
     for (uint32_t rank = 0; rank < picture->size; rank++) {
         stay += is_member(picture, rank) && !was_asked(picture, rank) &&
                 !is_chosen(request, rank);
+    }
+    if (least > 1 && stay < least) {
+        cli_complain(&verb_shrink,
+                     "%u rank%s would stay, and the job is to have %u (--min)", stay,
+                     stay == 1 ? "" : "s", least);
+        return false;
     }
     if (stay == 0 || request->chosen_count < request->count) {
         cli_complain(&verb_shrink, "one rank at least has to stay");

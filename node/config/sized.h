@@ -59,7 +59,7 @@ SIZED_TAKE(spec, moot_task_spec, label, pset)
 SIZED_TAKE(custom, moot_queue_custom, user, user)
 SIZED_TAKE(filter, moot_task_filter, label_prefix, label_prefix)
 SIZED_TAKE(watch, moot_watch, user, user)
-SIZED_TAKE(session, moot_session_options, leave, leave)
+SIZED_TAKE(session, moot_session_options, leave, grow)
 
 /* What the call says is at least what the first release had. */
 #define SIZED_ADMITS(size, type, first) ((size) >= SIZED_END(type, first))

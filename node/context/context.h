@@ -55,7 +55,13 @@ struct later {
 };
 
 /* Members of the moot (node/members/members.h). */
-enum member_state { MEMBER_HERE, MEMBER_REMOVED, MEMBER_DEAD, MEMBER_LEFT };
+enum member_state {
+    MEMBER_HERE,
+    MEMBER_REMOVED,
+    MEMBER_DEAD,
+    MEMBER_LEFT,
+    MEMBER_YET_TO_COME
+};
 
 struct member {
     enum member_state state;
@@ -380,8 +386,17 @@ struct moot_session {
     uint32_t rank, size;
     uint32_t *members; /* size of them, per rank, ascending; NULL: rank is member */
     const char *why;
-    bool gone;                  /* this rank has left */
-    struct rankset ended;       /* members that came to the end of the last one */
+    bool gone;            /* this rank has left */
+    struct rankset been;  /* members that are, or were, in this session or one before */
+    uint64_t met;         /* so many meetings had been when it began */
+    bool ending;          /* this rank has come to its end, or was told of it so */
+    struct rankset ended; /* members that came to the end of the last one */
+    struct joinings *joinings; /* views with newcomers; NULL: there were none */
+    uint64_t ask_due_ns;       /* others are asked which session it is; 0: no */
+    uint32_t asked;            /* the last of them was the one before that */
+    struct rankset unknowing;  /* who asks likewise, as they have said in this round, */
+    uint32_t rounds_in_vain;   /* and all did in so many */
+    uint32_t awaited, awaited_count; /* numbers of those who are to be in the next */
     struct psets *psets;        /* NULL: nobody has asked yet, and this is the first */
     struct pset_wishes *wishes; /* this rank's since the last boundary; NULL: none */
     uint32_t gone_seen;         /* members that were gone when sets were looked at */
@@ -439,13 +454,24 @@ static inline uint32_t session_member(const struct moot *m, uint32_t rank)
     return m->session.members != NULL ? m->session.members[rank] : rank;
 }
 
+/* The place behind those of the session of a member that has come later; -1: it is no
+ * such member. */
+static inline int session_rank_behind(const struct moot *m, uint32_t member)
+{
+    return member < m->group.size && m->group.uids[member] != 0 &&
+                   !rankset_has(&m->session.been, member)
+               ? (int)(m->session.size + member -
+                       rankset_below(&m->session.been, member))
+               : -1;
+}
+
 /* The rank that this member has in the present session; -1: it is in it no more, or
  * there is no such member. */
 static inline int session_rank(const struct moot *m, uint32_t member)
 {
     const uint32_t *members = m->session.members;
     if (members == NULL) {
-        return member < m->session.size ? (int)member : -1;
+        return member < m->session.size ? (int)member : session_rank_behind(m, member);
     }
     uint32_t low = 0, high = m->session.size;
     while (low < high) {
@@ -456,7 +482,9 @@ static inline int session_rank(const struct moot *m, uint32_t member)
             high = middle;
         }
     }
-    return low < m->session.size && members[low] == member ? (int)low : -1;
+    return low < m->session.size && members[low] == member
+               ? (int)low
+               : session_rank_behind(m, member);
 }
 
 #endif

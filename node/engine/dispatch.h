@@ -43,6 +43,9 @@ struct engine_hooks {
     engine_chore_fn chores[ENGINE_CHORES_MAX]; /* in this order; NULL: no more */
     void (*helped)(struct moot *m);            /* the helper has driven the loop */
 
+    /* Before frames are taken in: the transport may know of ranks that come later. */
+    void (*newcomers)(struct moot *m);
+
     /* There is something to tell watches of; tells it, and lets the lock go for that.
      * Asked only if anybody has ever watched. */
     bool (*watch_is_due)(const struct moot *m);

@@ -51,8 +51,6 @@ uint64_t engine_look_at_clock(struct moot *m);
 int engine_step(struct moot *m, const struct core_event *event);
 /* CORE_OUT_ADJOURN. */
 void engine_carry_end(struct moot *m, const struct core_output *output);
-/* CORE_OUT_REFUSE: no transport brings a JOIN yet. */
-void engine_carry_nothing(struct moot *m, const struct core_output *output);
 /* An event for after the present step; at once if there is none. */
 void engine_later(struct moot *m, const struct later *later);
 

@@ -47,7 +47,7 @@ struct inbox {
     struct bulk_in *flying; /* list */
     struct uid_rank *ranks; /* sorted by uid */
     bool *reported;         /* per rank: a malformed frame was */
-    uint32_t size;
+    uint32_t size;          /* of `ranks`: those that have come */
     bool out_of_memory;
     struct wire_frame frame; /* the last that was taken, for its memory */
 };
@@ -65,7 +65,6 @@ struct inbox *inbox_new(const struct transport_group *group)
     if (inbox == NULL) {
         return NULL;
     }
-    inbox->size = group->size;
     inbox->ranks = calloc(group->size, sizeof(*inbox->ranks));
     inbox->reported = calloc(group->size, sizeof(*inbox->reported));
     if (inbox->ranks == NULL || inbox->reported == NULL) {
@@ -73,10 +72,18 @@ struct inbox *inbox_new(const struct transport_group *group)
         return NULL;
     }
     for (uint32_t rank = 0; rank < group->size; rank++) {
-        inbox->ranks[rank] = (struct uid_rank){group->uids[rank], rank};
+        if (group->uids[rank] != 0) {
+            inbox->ranks[inbox->size++] = (struct uid_rank){group->uids[rank], rank};
+        }
     }
-    qsort(inbox->ranks, group->size, sizeof(*inbox->ranks), compare_uids);
+    qsort(inbox->ranks, inbox->size, sizeof(*inbox->ranks), compare_uids);
     return inbox;
+}
+
+void inbox_name(struct inbox *inbox, uint64_t uid, uint32_t rank)
+{
+    inbox->ranks[inbox->size++] = (struct uid_rank){uid, rank};
+    qsort(inbox->ranks, inbox->size, sizeof(*inbox->ranks), compare_uids);
 }
 
 static void bulk_in_free(struct bulk_in *bulk)
@@ -404,6 +411,7 @@ bool inbox_poll(struct moot *m)
     }
     bool any = inbox->count > 0;
     if (any) {
+        m->engine.hooks->newcomers(m);
         engine_settle(m); /* while no result is being taken in */
     }
     for (size_t i = 0; i < inbox->count; i++) {

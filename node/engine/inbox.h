@@ -24,6 +24,8 @@ struct inbox *inbox_new(const struct transport_group *group); /* NULL without me
 /* After the transport is freed, which has said whether the wire is `quiet`: if not,
  * buffers of large results that were on their way stay. */
 void inbox_free(struct inbox *inbox, bool quiet);
+/* A rank has come, as this incarnation. */
+void inbox_name(struct inbox *inbox, uint64_t uid, uint32_t rank);
 
 /* Polls the transport and takes what arrived; returns whether anything did. */
 bool inbox_poll(struct moot *m);

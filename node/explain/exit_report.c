@@ -36,7 +36,7 @@ static void write_losses(FILE *file, const struct moot *m)
             (unsigned long long)ending_by_job_clock(m->members.taken_over_ns));
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
         const struct member *member = &m->members.all[rank];
-        if (member->state != MEMBER_HERE && member->state != MEMBER_LEFT) {
+        if (member->state == MEMBER_DEAD || member->state == MEMBER_REMOVED) {
             fprintf(file, "lost_%u %llu %llu %llu\n", rank,
                     (unsigned long long)ending_by_job_clock(member->ended_ns),
                     (unsigned long long)ending_by_job_clock(member->removed_ns),

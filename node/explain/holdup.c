@@ -130,7 +130,7 @@ static void say_parked(struct moot *m, uint64_t since_ns)
 {
     struct text text = {0};
     text_add(&text, "moot: rank %u of %u has been parked for ", m->group.rank,
-             m->group.size);
+             transport_group_ever(&m->group));
     text_add_duration(&text, m->now_ns - since_ns);
     text_add(&text,
              ", and nobody here serves other ranks meanwhile, since there is no helper "
@@ -148,12 +148,12 @@ static void say_endless(struct moot *m, const struct moot_call *call)
     const struct task *task = call->task;
     const char *label = task_label(task), *site = task_site(task);
     struct text text = {0};
-    text_add(&text,
-             "moot: rank %u of %u: task %.8s of kernel '%s'%s%s%s%s%s%s has run ",
-             m->group.rank, m->group.size, hash_format(&task->hash, digits),
-             task->kernel->name, label != NULL ? " '" : "", label != NULL ? label : "",
-             label != NULL ? "'" : "", site != NULL ? " (" : "",
-             site != NULL ? site : "", site != NULL ? ")" : "");
+    text_add(
+        &text, "moot: rank %u of %u: task %.8s of kernel '%s'%s%s%s%s%s%s has run ",
+        m->group.rank, transport_group_ever(&m->group),
+        hash_format(&task->hash, digits), task->kernel->name, label != NULL ? " '" : "",
+        label != NULL ? label : "", label != NULL ? "'" : "", site != NULL ? " (" : "",
+        site != NULL ? site : "", site != NULL ? ")" : "");
     text_add(&text, "for ");
     text_add_duration(&text, call_ran_ns(call, m->now_ns));
     text_add(&text,

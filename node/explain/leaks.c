@@ -151,7 +151,8 @@ static void tell(struct moot *m, struct leaks *leaks, const char *when,
     struct text text = {0};
     text_add(&text,
              "moot: rank %u of %u %s %llu handles that were not released, which keep ",
-             m->group.rank, m->group.size, when, (unsigned long long)leaks->handles);
+             m->group.rank, transport_group_ever(&m->group), when,
+             (unsigned long long)leaks->handles);
     add_bytes(&text, leaks->bytes);
     text_add(&text, ", by the lines that spawned their tasks:\n");
     add_sites(&text, leaks);

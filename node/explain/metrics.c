@@ -196,7 +196,7 @@ void metrics_write(struct moot *m, int close_code)
                                       .figures = figures,
                                       .figure_count = summary_figures(m, figures),
                                       .close_code = close_code};
-    metrics_path(&path, m->knobs.metrics, m->group.rank, m->group.size);
+    metrics_path(&path, m->knobs.metrics, m->group.rank, m->group.founders);
     int why = file_write(text_get(&path), &rank);
     if (why != 0) {
         report_add(m, "moot: rank %u cannot write its metrics to %s: %s\n",

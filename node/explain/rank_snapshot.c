@@ -7,6 +7,7 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
+#include "node/config/ending.h"
 #include "node/explain/exit_report.h"
 #include "node/explain/report.h"
 #include "node/explain/timing.h"
@@ -369,10 +370,12 @@ static void put_peers(struct snapshot_draft *draft)
     const struct moot *m = draft->m;
     Moot__Account__Peer *to =
         take_list(draft, PEERS_MAX, sizeof(*to), &draft->account.peers);
-    for (uint32_t rank = 0; to != NULL && rank < m->group.size; rank++) {
+    const uint32_t ever = transport_group_ever(&m->group);
+    for (uint32_t rank = 0; to != NULL && rank < ever; rank++) {
         struct core_peer_view view;
-        bool few = m->group.size <= PEERS_MAX;
-        if (rank == m->group.rank || draft->account.n_peers == PEERS_MAX ||
+        bool few = ever <= PEERS_MAX;
+        if (rank == m->group.rank || m->members.all[rank].state == MEMBER_YET_TO_COME ||
+            draft->account.n_peers == PEERS_MAX ||
             !core_peer_look(m->core, rank, &view) ||
             (!few && view.heard_ns == 0 && members_is_here(m, rank))) {
             continue;
@@ -467,7 +470,7 @@ static void put_self(struct snapshot_draft *draft)
     uint64_t stalled_ns = report_stalled_since(m, m->now_ns);
     moot__account__init(account);
     account->rank = m->group.rank;
-    account->size = m->group.size;
+    account->size = transport_group_ever(&m->group);
     account->pid = (uint64_t)getpid();
     account->host_name =
         borrow_text(transport_group_host(&m->group, draft->host, sizeof(draft->host)));
@@ -476,6 +479,8 @@ static void put_self(struct snapshot_draft *draft)
     account->closing_ns = m->engine.closing ? age(draft, m->engine.closing_ns) : 0;
     account->asked_ns = m->service.asked_ns != 0 ? age(draft, m->service.asked_ns) : 0;
     account->stays = borrow_text(members_stays(m));
+    const char *least = getenv(ENDING_LEAST);
+    account->least = least != NULL ? (uint32_t)strtoul(least, NULL, 10) : 0;
     account->meetings = m->schedule.meetings.number;
     account->meeting_ns = meeting_age(draft);
     account->stalled_ns =

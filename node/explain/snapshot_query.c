@@ -4,6 +4,7 @@
 #include "node/engine/outbox.h"
 #include "node/explain/query_targets.h"
 #include "node/members/members.h"
+#include "node/session/session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static void ask_round(struct moot *m)
     struct inquiry *inquiry = m->explain.inquiry;
     struct picture picture = {0};
     struct question question;
-    bool all = inquiry->rounds == 0 && m->group.size <= ASK_ALL_MAX;
+    bool all = inquiry->rounds == 0 && transport_group_ever(&m->group) <= ASK_ALL_MAX;
     inquiry->number++;
     inquiry->missing = 0;
     inquiry->due_ns = m->now_ns + ROUND_NS;
@@ -167,9 +168,10 @@ unsigned inquiry_look(struct moot *m, uint64_t now_ns)
 bool inquiry_picture(const struct moot *m, uint64_t now_ns, struct picture *picture)
 {
     const struct inquiry *inquiry = m->explain.inquiry;
-    *picture = (struct picture){.rank = m->group.rank, .size = inquiry->size};
-    picture->seats = calloc(inquiry->size, sizeof(*picture->seats));
-    for (uint32_t rank = 0; picture->seats != NULL && rank < inquiry->size; rank++) {
+    const uint32_t ever = transport_group_ever(&m->group);
+    *picture = (struct picture){.rank = m->group.rank, .size = ever};
+    picture->seats = calloc(ever, sizeof(*picture->seats));
+    for (uint32_t rank = 0; picture->seats != NULL && rank < ever; rank++) {
         const struct asked *asked = &inquiry->ranks[rank];
         picture->seats[rank] = (struct seat){
             .account = asked->account,
@@ -204,6 +206,10 @@ static void answer_inquiry(struct moot *m, uint32_t from,
 
 bool inquiry_take(struct moot *m, uint32_t from, const struct message *message)
 {
+    if (message->u.inquiry.number == INQUIRY_OF_SESSION) {
+        session_answer(m, from);
+        return false;
+    }
     if (members_is_here(m, from)) {
         answer_inquiry(m, from, &message->u.inquiry);
     }
@@ -221,7 +227,7 @@ void inquiry_on_account(struct moot *m, uint32_t from,
     Moot__Account *account = said->number == inquiry->number && asked->answered_ns == 0
                                  ? account_read(said->bytes, said->size)
                                  : NULL;
-    if (account == NULL || account->rank != from || account->size != inquiry->size) {
+    if (account == NULL || account->rank != from || account->size > inquiry->size) {
         account_free(account);
         return;
     }

@@ -240,6 +240,6 @@ void spawn_table_tell(struct moot *m)
         return;
     }
     struct text text = {0};
-    spawn_table_compose(&text, table->heard, m->group.size);
+    spawn_table_compose(&text, table->heard, transport_group_ever(&m->group));
     report_add_text(m, text);
 }

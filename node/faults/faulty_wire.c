@@ -424,6 +424,23 @@ static uint32_t faulty_next_death(struct transport *t)
     return inner->ops->next_death != NULL ? inner->ops->next_death(inner) : UINT32_MAX;
 }
 
+static uint32_t faulty_next_newcomer(struct transport *t, struct transport_group *group)
+{
+    struct faulty *f = (struct faulty *)t;
+    const uint32_t rank = f->inner->ops->next_newcomer != NULL
+                              ? f->inner->ops->next_newcomer(f->inner, group)
+                              : UINT32_MAX;
+    if (rank == UINT32_MAX) {
+        return rank;
+    }
+    f->peers[rank].uid = group->uids[rank];
+    f->peers[rank].link = link_new(&f->options);
+    if (f->peers[rank].link == NULL) {
+        f->failed = MOOT_ERR_NO_MEMORY; /* told by the next poll */
+    }
+    return rank;
+}
+
 static struct transport *faulty_beneath(struct transport *t)
 {
     return ((struct faulty *)t)->inner;
@@ -473,6 +490,7 @@ static const struct transport_ops faulty_ops = {
     .distrust = faulty_distrust,
     .go_alone = faulty_go_alone,
     .next_death = faulty_next_death,
+    .next_newcomer = faulty_next_newcomer,
     .beneath = faulty_beneath,
     .stats = faulty_stats,
     .story = faulty_story,
@@ -507,7 +525,7 @@ static bool make_peers(struct faulty *f, const struct transport_group *group)
     bool good = f->peers != NULL;
     for (uint32_t rank = 0; good && rank < group->size; rank++) {
         f->peers[rank].uid = group->uids[rank];
-        if (rank != group->rank) {
+        if (rank != group->rank && group->uids[rank] != 0) {
             f->peers[rank].link = link_new(&f->options);
             good = f->peers[rank].link != NULL;
         }

@@ -221,7 +221,7 @@ static void frames_take(struct agent_stream *stream, agent_take take, void *cont
     while (!stream->over && in->count >= sizeof(struct agent_header)) {
         struct agent_header header;
         memcpy(&header, in->at + in->first, sizeof(header));
-        if (header.kind < AGENT_JOB || header.kind > AGENT_ANSWER ||
+        if (header.kind < AGENT_JOB || header.kind > AGENT_JOINED ||
             header.size > AGENT_FRAME_MAX) {
             stream_end(stream, "it says what makes no sense");
             return;

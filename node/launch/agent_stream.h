@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AGENT_PROTOCOL = 1, AGENT_CREDIT = 256 * 1024, AGENT_PIECE = 32 * 1024 };
+enum { AGENT_PROTOCOL = 2, AGENT_CREDIT = 256 * 1024, AGENT_PIECE = 32 * 1024 };
 enum { AGENT_FRAME_MAX = 8 << 20 }; /* bytes behind a header */
 
 enum agent_kind {
@@ -44,13 +44,22 @@ enum agent_kind {
     /* To the agent: question `value`, the path of a rank's socket there, 0, and what to
      * say at it.  One at a time: it ends the one before. */
     AGENT_ASK,
-    AGENT_ANSWER /* from the agent: more of the answer; `flag`: no more comes */
+    AGENT_ANSWER, /* from the agent: more of the answer; `flag`: no more comes */
+
+    /* To the agent: start rank `value`, of wave `flag`; the bytes are struct
+     * agent_wave. */
+    AGENT_JOIN,
+    AGENT_JOINED /* from the agent: it is started, or, if `flag`, is not; why */
 };
 enum { AGENT_BEAT_MS = 2000 };
 enum agent_folder { AGENT_ENDS, AGENT_SHEETS, AGENT_TRACE, AGENT_FOLDERS };
 
 struct agent_header {
     uint32_t kind, value, flag, size;
+};
+
+struct agent_wave { /* all ranks of it, on all hosts */
+    uint32_t first, count;
 };
 
 struct agent_stream;

@@ -14,6 +14,7 @@
 enum { RANK_FILES = 3, SPARE_FILES = 64 };
 
 struct crew_rank {
+    uint32_t number;
     pid_t group;  /* that of `moot rank`, too */
     bool reaped;  /* `moot rank` has been, */
     bool emptied; /* and nobody of its group is left who could speak */
@@ -34,7 +35,8 @@ struct crew {
 /* Each rank's channel and its output are open files here. */
 static void files_raise(struct crew *crew)
 {
-    const rlim_t want = (rlim_t)crew->setup.count * RANK_FILES + SPARE_FILES;
+    const rlim_t ranks = (rlim_t)crew->setup.count + crew->setup.later;
+    const rlim_t want = ranks * RANK_FILES + SPARE_FILES;
     if (getrlimit(RLIMIT_NOFILE, &crew->files) == 0 && crew->files.rlim_cur < want) {
         struct rlimit more = crew->files;
         more.rlim_cur = want < more.rlim_max ? want : more.rlim_max;
@@ -45,8 +47,9 @@ static void files_raise(struct crew *crew)
 struct crew *crew_new(const struct crew_setup *setup)
 {
     struct crew *crew = calloc(1, sizeof(*crew));
-    struct crew_rank *ranks = calloc(setup->count, sizeof(*ranks));
-    struct relay *relay = relay_new((int)setup->count);
+    const uint32_t room = setup->count + setup->later;
+    struct crew_rank *ranks = calloc(room, sizeof(*ranks));
+    struct relay *relay = relay_new((int)room);
     if (!crew || !ranks || !relay) {
         const int why = errno;
         relay_free(relay);
@@ -57,6 +60,9 @@ struct crew *crew_new(const struct crew_setup *setup)
     }
     *crew = (struct crew){
         .setup = *setup, .ranks = ranks, .relay = relay, .self = getpid()};
+    for (uint32_t i = 0; i < setup->count; i++) {
+        ranks[i].number = setup->first + i;
+    }
     files_raise(crew);
     return crew;
 }
@@ -78,7 +84,7 @@ static void rank_become(const struct crew *crew, uint32_t index, int channel,
     char number[16], parent[16], text[CHANNEL_TEXT_BYTES];
     setpgid(0, 0);
     (void)setrlimit(RLIMIT_NOFILE, &crew->files);
-    snprintf(number, sizeof(number), "%u", crew->setup.first + index);
+    snprintf(number, sizeof(number), "%u", crew->ranks[index].number);
     snprintf(parent, sizeof(parent), "%ld", (long)crew->self);
     if (fcntl(channel, F_SETFD, 0) != 0 || !channel_describe(channel, text) ||
         setenv(CHANNEL_VARIABLE, text, 1) != 0 ||
@@ -108,7 +114,7 @@ static int channel_start(struct crew *crew, uint32_t index)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return -1;
     }
-    if (!channel_hub_add(crew->setup.hub, crew->setup.first + index, ends[0],
+    if (!channel_hub_add(crew->setup.hub, crew->ranks[index].number, ends[0],
                          crew->setup.host, crew->setup.name)) {
         errno = ENOMEM;
         ends_close(ends, 2);
@@ -176,6 +182,41 @@ bool crew_start(struct crew *crew, char *const argv[])
     return true;
 }
 
+/* Not all could be started that were to join.  The place of the one that failed is not
+ * used again: its streams may still be open. */
+static void rest_drop(struct crew *crew, uint32_t began, uint32_t first, uint32_t count)
+{
+    const int why = errno;
+    const uint32_t started = crew->started - began;
+    for (uint32_t i = began; i < crew->started; i++) {
+        kill(-crew->ranks[i].group, SIGKILL);
+    }
+    for (uint32_t i = started; i < count; i++) {
+        channel_hub_dead(crew->setup.hub, first + i);
+    }
+    if (crew->started < crew->setup.count + crew->setup.later) {
+        struct crew_rank *failed = &crew->ranks[crew->started++];
+        failed->reaped = failed->emptied = true;
+    }
+    errno = why;
+}
+
+bool crew_add(struct crew *crew, uint32_t first, uint32_t count, char *const argv[])
+{
+    const uint32_t began = crew->started;
+    bool all = count <= crew->setup.count + crew->setup.later - began;
+    errno = all ? 0 : ENOSPC;
+    fflush(NULL);
+    for (uint32_t i = 0; all && i < count; i++) {
+        crew->ranks[began + i].number = first + i;
+        all = rank_start(crew, began + i, argv);
+    }
+    if (!all) {
+        rest_drop(crew, began, first, count);
+    }
+    return all;
+}
+
 /* --- Ending ----------------------------------------------------------------------- */
 
 void crew_signal(struct crew *crew, int number)
@@ -216,7 +257,7 @@ static void rank_certify(struct crew *crew, uint32_t index)
 {
     crew->ranks[index].emptied = true;
     crew->uncertain--;
-    channel_hub_dead(crew->setup.hub, crew->setup.first + index);
+    channel_hub_dead(crew->setup.hub, crew->ranks[index].number);
 }
 
 static void rank_reaped(struct crew *crew, uint32_t index, int status,
@@ -229,9 +270,9 @@ static void rank_reaped(struct crew *crew, uint32_t index, int status,
         kill(-of->group, SIGKILL);
     }
     if (WIFEXITED(status)) {
-        channel_hub_ended(crew->setup.hub, crew->setup.first + index);
+        channel_hub_ended(crew->setup.hub, crew->ranks[index].number);
     }
-    watch->reaped(watch->context, crew->setup.first + index, status);
+    watch->reaped(watch->context, crew->ranks[index].number, status);
 }
 
 void crew_reap(struct crew *crew, const struct crew_watch *watch)
@@ -250,6 +291,13 @@ void crew_reap(struct crew *crew, const struct crew_watch *watch)
 }
 
 int crew_left(const struct crew *crew) { return (int)crew->left; }
+
+bool crew_is_ending(const struct crew *crew) { return crew->ending; }
+
+uint32_t crew_rank_of(const struct crew *crew, int relayed)
+{
+    return crew->ranks[relayed].number;
+}
 
 bool crew_is_certain(const struct crew *crew) { return crew->uncertain == 0; }
 

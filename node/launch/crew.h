@@ -16,10 +16,11 @@
 
 struct crew;
 
-/* The setup of a crew; what it points to is the caller's, and stays until all ranks are
- * started. */
+/* The setup of a crew; what it points to is the caller's, and stays until the last rank
+ * is started. */
 struct crew_setup {
-    uint32_t first, count;   /* its ranks */
+    uint32_t first, count;   /* its ranks, */
+    uint32_t later;          /* and for how many more there is room */
     struct channel_hub *hub; /* has their channels; stays as long as the crew */
     const char *host;        /* by which other hosts reach them; "": none is known */
     const char *name;        /* of this host, for people; likewise */
@@ -41,6 +42,13 @@ void crew_free(struct crew *crew);                     /* accepts NULL */
  * those are killed that were. */
 bool crew_start(struct crew *crew, char *const argv[]);
 
+/* Likewise for so many ranks more, from `first` on, which were named in the hub.  False
+ * with errno: those of them that were started are being killed. */
+bool crew_add(struct crew *crew, uint32_t first, uint32_t count, char *const argv[]);
+
+/* The number of the rank whose words the relay has for that one. */
+uint32_t crew_rank_of(const struct crew *crew, int relayed);
+
 /* Sends all groups a signal.  Each is the beginning of the end: whatever a rank leaves
  * behind in its group goes with it from then on, and with the crew if it was left
  * before. */
@@ -57,6 +65,7 @@ void crew_ask(struct crew *crew);
 void crew_reap(struct crew *crew, const struct crew_watch *watch);
 
 int crew_left(const struct crew *crew);        /* ranks that were not reaped */
+bool crew_is_ending(const struct crew *crew);  /* it was sent a signal */
 bool crew_is_certain(const struct crew *crew); /* of each there is a certificate */
 struct relay *crew_relay(struct crew *crew);   /* of their output */
 

@@ -152,6 +152,10 @@ uint32_t *fleet_places(const struct fleet *fleet)
 static struct fleet_host *host_find(const struct fleet *fleet, uint32_t rank)
 {
     uint32_t i = 0;
+    struct fleet_host *later = fleet_later_host(fleet, rank);
+    if (later) {
+        return later;
+    }
     while (i + 1 < fleet->count &&
            rank >= fleet->hosts[i].first + fleet->hosts[i].count) {
         i++;
@@ -427,7 +431,8 @@ static bool job_make(struct fleet *fleet)
         files.rlim_cur = want < files.rlim_max ? want : files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
-    fleet->hub = channel_hub_new(fleet->ranks);
+    fleet->growth = growth_make(fleet->ranks, fleet->job->max);
+    fleet->hub = channel_hub_new(fleet->ranks, fleet->growth.room);
     fleet->wakes = epoll_create1(EPOLL_CLOEXEC);
     if (!fleet->hub || fleet->wakes < 0 ||
         epoll_ctl(fleet->wakes, EPOLL_CTL_ADD, channel_hub_descriptor(fleet->hub),
@@ -462,6 +467,7 @@ int launch_fleet(struct fleet *fleet, const struct fleet_job *job,
     while (hosts_below(fleet, HOST_DONE) > 0) {
         const int64_t at_ms = fleet_now_ms();
         all_serve(fleet);
+        fleet_grow(fleet);
         signals_pass(fleet, at_ms);
         silence_end(fleet);
         opening_end(fleet, at_ms);

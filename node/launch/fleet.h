@@ -36,6 +36,8 @@ uint32_t fleet_ranks(const struct fleet *fleet);
 moot_launcher_host *fleet_hosts_used(const struct fleet *fleet, uint32_t *count);
 /* The number of the host of each rank, among those; NULL without memory.  free(). */
 uint32_t *fleet_places(const struct fleet *fleet);
+/* Why no ranks can join its job, for people; NULL: they can. */
+const char *fleet_growth_flaw(const struct fleet *fleet);
 /* The name of a rank's host. */
 const char *fleet_host_of(const struct fleet *fleet, uint32_t rank);
 
@@ -46,6 +48,7 @@ bool fleet_ask(struct fleet *fleet, uint32_t rank, const char *path,
                const char *question);
 
 struct fleet_job {
+    uint32_t max;        /* ranks at a time: up to so many join (growth.h) */
     const char *agent;   /* the moot command on the hosts: a path, or a name in PATH */
     const char *program; /* a path there */
     char *const *arguments;             /* behind that; NULL-terminated */

@@ -112,14 +112,15 @@ static void trunk_close(struct fleet_host *host)
 /* An agent holds to AGENT_CREDIT, but for the ends of lines when all is over. */
 static bool is_too_much(const struct fleet_host *host, size_t size)
 {
-    return host->said + size > AGENT_CREDIT + (size_t)host->count * AGENT_PIECE;
+    return host->said + size >
+           AGENT_CREDIT + ((size_t)host->count + host->later) * AGENT_PIECE;
 }
 
 static void words_take(struct fleet_host *host, const struct agent_header *header,
                        const unsigned char *bytes)
 {
     struct fleet *fleet = host->fleet;
-    if (header->size == 0 || header->value - host->first >= host->count ||
+    if (header->size == 0 || !fleet_host_has(host, header->value) ||
         host->state >= HOST_DONE) {
         return;
     }
@@ -172,13 +173,17 @@ static void frame_take(void *context, const struct agent_header *header,
         fleet_file_gone(host, header, bytes);
         break;
     case AGENT_LOST:
-        if (value - host->first < host->count && fleet->watch->lost) {
+        if (fleet_host_has(host, value) && fleet->watch->lost) {
             fleet->watch->lost(fleet->context, (int)value, (int)header->flag);
         }
         break;
     case AGENT_DONE:
         host->state = host->state == HOST_RUNS ? HOST_DONE : host->state;
         fleet->failed |= header->flag != 0;
+        fleet_later_end(host);
+        break;
+    case AGENT_JOINED:
+        fleet_later_joined(host, header, bytes);
         break;
     case AGENT_CHANNEL:
         channel_take(host, bytes, header->size);
@@ -227,9 +232,8 @@ void fleet_host_lose(struct fleet_host *host, const char *told)
                         "names a moot?");
     }
     trunk_close(host);
-    if (began && fleet->watch->lost_host) {
-        fleet->watch->lost_host(fleet->context, host->about.name, (int)host->first,
-                                (int)host->count, why);
+    if (began) {
+        fleet_host_tell_lost(host, why);
     }
 }
 

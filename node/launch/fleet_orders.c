@@ -87,6 +87,7 @@ void fleet_orders_give(struct fleet_host *host)
         fleet_host_lose(host, "there is no memory, or no working folder, here");
     } else {
         orders.ranks = fleet->ranks;
+        orders.room = fleet->growth.room;
         orders.first = host->first;
         orders.count = host->count;
         orders.key = bytes_of(channel_hub_key(fleet->hub), CHANNEL_KEY_BYTES);

@@ -4,6 +4,8 @@
 
 #include "node/channel/channel.h"
 #include "node/launch/fleet.h"
+#include "node/launch/growth.h"
+#include "proto/limits.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -22,9 +24,10 @@ struct fleet_host {
     uint32_t index, first, count; /* its ranks; it is not used if there are none */
     enum host_state state;
     struct agent_stream *stream;
-    int from;    /* the stream's descriptor, as long as it wakes; -1: not any more */
-    int trunk;   /* to the hub, in which it is a branch; -1: not any more */
-    size_t said; /* bytes of its ranks' words that wait */
+    int from;       /* the stream's descriptor, as long as it wakes; -1: not any more */
+    int trunk;      /* to the hub, in which it is a branch; -1: not any more */
+    uint32_t later; /* ranks that were started there later */
+    size_t said;    /* bytes of its ranks' words that wait */
     int64_t since_ms, heard_ms, over_ms; /* 0: the stream is not over */
     bool silent;                         /* and that has been said */
 
@@ -46,12 +49,20 @@ struct fleet_words {
     char bytes[];
 };
 
+/* A rank that was started later. */
+struct fleet_later {
+    struct fleet_host *host; /* NULL: there was none that could start it */
+    bool up;
+};
+
 struct fleet {
     const moot_launcher *table;
     moot_fleet *hold; /* the launcher's own */
     struct fleet_host *hosts;
     uint32_t count, ranks;
     struct channel_hub *hub;
+    struct growth growth;
+    struct fleet_later later[LIMIT_NEWCOMERS]; /* by number, behind the founders */
     const struct fleet_job *job;
     const struct launch_watch *watch;
     void *context;
@@ -84,6 +95,22 @@ void fleet_host_beat(struct fleet_host *host);
 /* The host is not reached any more; `why`: a line, or "". */
 void fleet_host_lose(struct fleet_host *host, const char *why);
 void fleet_host_release(struct fleet_host *host);
+
+/* --- fleet_growth.c: ranks that join ---------------------------------------------- */
+
+/* Answers those who asked for more. */
+void fleet_grow(struct fleet *fleet);
+/* The host of a rank that was started later; NULL: there is none. */
+struct fleet_host *fleet_later_host(const struct fleet *fleet, uint32_t rank);
+/* Whether the rank was started there, at first or later. */
+bool fleet_host_has(const struct fleet_host *host, uint32_t rank);
+/* The agent's answer to an order. */
+void fleet_later_joined(struct fleet_host *host, const struct agent_header *header,
+                        const unsigned char *bytes);
+/* No more answers come from there: what was not started will not be. */
+void fleet_later_end(struct fleet_host *host);
+/* Tells of all ranks of a host that nobody will say any more how they end. */
+void fleet_host_tell_lost(const struct fleet_host *host, const char *why);
 
 /* --- fleet_files.c: what ranks leave ---------------------------------------------- */
 

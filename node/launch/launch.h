@@ -42,6 +42,9 @@ struct launch_watch {
     /* That rank's `moot rank` has ended in a way of its own, which leaves nothing
      * behind (not by launch()). */
     void (*lost)(void *context, int rank, int signal);
+    /* These ranks have been started beside the others, to join the job (not by
+     * launch()). */
+    void (*joined)(void *context, int first, int count);
     /* Nobody says any more how these ranks of that host end, and `why`, or "": it is
      * not reached (launch_fleet() only). */
     void (*lost_host)(void *context, const char *host, int first, int count,
@@ -72,8 +75,9 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context);
 /* By it `moot rank`, alone, is told to ask its program to leave. */
 #define LAUNCH_ASK SIGPWR
 
-/* Runs argv so many times without an MPI launcher: rank r of them has r in
- * CHANNEL_RANK_VARIABLE and a channel to this process (channel.h), and a process
+/* Runs argv so many times without an MPI launcher, and, where ranks ask for it, again
+ * up to `max` at a time (growth.h; 0: never): rank r of them has r
+ * in CHANNEL_RANK_VARIABLE and a channel to this process (channel.h), and a process
  * group of its own.  Rank 0 has this process's standard input, if that is no terminal;
  * the others have none. What the ranks say comes here, line by line.  Waits for all.
  * What launch() hands on goes to all process groups; what has not ended five seconds
@@ -84,8 +88,8 @@ int launch(char *const argv[], const struct launch_watch *watch, void *context);
  * 0 if all have ended, whatever their status; 128 plus the signal's number if they did
  * for one; -1, with errno, if not all could be started: then those are killed that
  * were. */
-int launch_local(char *const argv[], int ranks, const struct launch_watch *watch,
-                 void *context);
+int launch_local(char *const argv[], int ranks, int max,
+                 const struct launch_watch *watch, void *context);
 
 /* For people, behind strerror(): what mends that a process could not be started; "":
  * nothing that is known. */
@@ -96,6 +100,7 @@ int launch_signal(void);
 
 /* Headers of this room that other rooms use, too: */
 #include "node/launch/fleet.h"
+#include "node/launch/growth.h"
 #include "node/launch/outcome.h"
 
 #endif

@@ -2,11 +2,14 @@
  */
 #include "node/channel/channel.h"
 #include "node/launch/crew.h"
+#include "node/launch/growth.h"
 #include "node/launch/launch.h"
 #include "node/launch/signals.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,6 +22,8 @@ struct local_job {
     void *context;
     struct channel_hub *hub;
     struct crew *crew;
+    struct growth growth;
+    char *const *argv;
     int wakes;         /* polls readable when one of these has something to do */
     bool failed;       /* a rank ended with another status than 0 */
     unsigned signals;  /* that were handed on */
@@ -65,15 +70,53 @@ static void reaped(void *context, uint32_t rank, int status)
     }
 }
 
+static void rank_said(void *context, int relayed, bool error, const char *bytes,
+                      size_t size)
+{
+    const struct local_job *job = context;
+    const int rank = (int)crew_rank_of(job->crew, relayed);
+    job->watch->say(job->context, rank, error, bytes, size);
+}
+
+/* --- Ranks that join -------------------------------------------------------------- */
+
+static uint32_t ranks_living(void *context)
+{
+    const struct local_job *job = context;
+    return (uint32_t)crew_left(job->crew);
+}
+
+static bool ranks_add(void *context, uint32_t first, uint32_t count, char *story,
+                      size_t story_size)
+{
+    struct local_job *job = context;
+    if (crew_is_ending(job->crew)) {
+        snprintf(story, story_size, "the job is being ended");
+        return false;
+    }
+    const bool added = crew_add(job->crew, first, count, job->argv);
+    const int why = errno;
+    job->watch->joined(job->context, (int)first, (int)count);
+    if (!added) {
+        snprintf(story, story_size, "cannot start %u rank%s more here: %s%s", count,
+                 count == 1 ? "" : "s", strerror(why), launch_remedy(why));
+    }
+    return added;
+}
+
+/* --- The job ---------------------------------------------------------------------- */
+
 static void all_await(struct local_job *job)
 {
+    const struct growth_starter starter = {job, ranks_living, ranks_add};
     const struct crew_watch watch = {job, reaped};
-    const struct relay_sink sink = {job->context, relay_room, job->watch->say};
+    const struct relay_sink sink = {job, relay_room, rank_said};
     struct relay *relay = crew_relay(job->crew);
     crew_reap(job->crew, &watch);
     while (crew_left(job->crew) > 0) {
         signals_pass(job);
         channel_hub_poll(job->hub, 0);
+        growth_serve(&job->growth, job->hub, &starter);
         /* Output that has no room now does not wake. */
         const bool flows = relay_pass(relay, false, &sink);
         job->watch->pause(job->context, PAUSE_MS,
@@ -88,8 +131,9 @@ static void all_await(struct local_job *job)
 static bool job_make(struct local_job *job, uint32_t ranks, const sigset_t *mask)
 {
     struct epoll_event event = {.events = EPOLLIN};
-    job->hub = channel_hub_new(ranks);
+    job->hub = channel_hub_new(ranks, job->growth.room);
     const struct crew_setup setup = {.count = ranks,
+                                     .later = job->growth.room - ranks,
                                      .hub = job->hub,
                                      .host = "",
                                      .name = "",
@@ -115,10 +159,14 @@ static void job_release(struct local_job *job)
     errno = why;
 }
 
-int launch_local(char *const argv[], int ranks, const struct launch_watch *watch,
-                 void *context)
+int launch_local(char *const argv[], int ranks, int max,
+                 const struct launch_watch *watch, void *context)
 {
-    struct local_job job = {.watch = watch, .context = context, .wakes = -1};
+    struct local_job job = {.watch = watch,
+                            .context = context,
+                            .growth = growth_make((uint32_t)ranks, (uint32_t)max),
+                            .argv = argv,
+                            .wakes = -1};
     sigset_t before;
     int status = -1;
     signals_hold(&before);

@@ -1,159 +1,11 @@
 /* outcome.c - see outcome.h. */
 #include "node/launch/outcome.h"
-#include "node/config/ending.h"
 #include "node/launch/launch.h"
-#include "node/launch/outcome_private.h"
 #include "proto/error.h"
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-enum { PATH_BYTES = 4096, LINE_BYTES = ENDING_STORY_BYTES + 64, KEY_BYTES = 64 };
-
-/* --- Reading --------------------------------------------------------- */
-
-/* Without the rank that it may begin with, which had said it of itself. */
-static const char *refusal_cause(const struct rank_end *end)
-{
-    const char *why = end->refused ? end->refused : "";
-    const char *number = strncmp(why, "rank ", 5) == 0 ? why + 5 : why;
-    const char *rest = number + strspn(number, "0123456789");
-    return number > why && rest > number && strncmp(rest, ": ", 2) == 0 ? rest + 2
-                                                                        : why;
-}
-
-static void refusal_take(struct rank_end *end, char *line)
-{
-    line[strcspn(line, "\n")] = '\0';
-    free(end->refused);
-    end->refused = strdup(line + sizeof(REFUSED)); /* and the blank */
-}
-
-static void line_take(struct rank_end *end, const char *key, uint64_t value)
-{
-    if (strcmp(key, "status") == 0) {
-        end->status = (int)value;
-    } else if (strcmp(key, "signal") == 0) {
-        end->signal = (int)value;
-    } else if (strcmp(key, "aborted") == 0) {
-        end->aborted = value != 0;
-    } else if (strcmp(key, "stalled") == 0) {
-        end->stalled = value != 0;
-    } else if (strcmp(key, "ended_ns") == 0 && end->ended_ns == 0) {
-        end->ended_ns = value;
-    } else if (strcmp(key, "close_code") == 0) {
-        end->removed =
-            (int)value == MOOT_ERR_FENCED || (int)value == MOOT_ERR_NO_QUORUM;
-    } else if (strcmp(key, "dismissed") == 0) {
-        end->dismissed = value != 0;
-    } else if (strcmp(key, "struck_ns") == 0) {
-        end->struck_ns = value;
-    } else if (strncmp(key, "fault_", 6) == 0) {
-        const unsigned long rule = strtoul(key + 6, NULL, 10);
-        if (rule < PLAN_RULES_MAX) {
-            end->hits.fired[rule] = value;
-        }
-    }
-}
-
-/* False if there is no such file. */
-static bool file_take(const char *directory, const char *name, struct rank_end *end)
-{
-    char path[PATH_BYTES], line[LINE_BYTES], key[KEY_BYTES], value[KEY_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", directory, name);
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        return false;
-    }
-    while (fgets(line, sizeof(line), file)) {
-        if (strncmp(line, REFUSED " ", sizeof(REFUSED)) == 0) {
-            refusal_take(end, line);
-        } else if (sscanf(line, "%63s %63s", key, value) == 2) {
-            line_take(end, key, strtoull(value, NULL, 10));
-        }
-    }
-    fclose(file);
-    return true;
-}
-
-/* The sheet of a moot that the rank closed says what the plan did there; else the file
- * that it left when the plan struck. */
-static void left_take(const char *sheets, const struct sheet_name *name,
-                      struct rank_end *end)
-{
-    char path[PATH_BYTES];
-    struct rank_end of_moot = {.known = false};
-    snprintf(path, sizeof(path), "%s/rank-%s", sheets, strchr(name->whole, '-') + 1);
-    const bool closed = access(path, F_OK) == 0;
-    if (name->unfinished) {
-        end->open |= !name->struck;
-        end->begun |= !name->struck;
-        return;
-    }
-    file_take(sheets, name->whole, &of_moot);
-    end->begun |= !name->struck;
-    end->removed |= of_moot.removed;
-    end->dismissed |= of_moot.dismissed;
-    end->struck_ns = of_moot.struck_ns ? of_moot.struck_ns : end->struck_ns;
-    end->ended_ns = end->ended_ns ? end->ended_ns : of_moot.ended_ns;
-    if (!name->struck || !closed) {
-        plan_hits_add(&end->hits, &of_moot.hits);
-    }
-}
-
-static void marks_read(const char *directory, struct outcome *out)
-{
-    static const char opens[] = ENDING_OPENS "-", finalizes[] = ENDING_FINALIZES "-",
-                      stalled[] = ENDING_STALLED "-";
-    DIR *dir = opendir(directory);
-    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
-        out->opening |= strncmp(entry->d_name, opens, sizeof(opens) - 1) == 0;
-        out->finalizing +=
-            strncmp(entry->d_name, finalizes, sizeof(finalizes) - 1) == 0;
-        out->stalled += strncmp(entry->d_name, stalled, sizeof(stalled) - 1) == 0;
-    }
-    if (dir) {
-        closedir(dir);
-    }
-}
-
-bool outcome_read(const char *ends, const char *sheets, size_t ranks,
-                  struct outcome *out)
-{
-    *out = (struct outcome){.ends = calloc(ranks, sizeof(*out->ends)), .count = ranks};
-    marks_read(ends, out);
-    for (size_t r = 0; out->ends && r < ranks; r++) {
-        char name[KEY_BYTES];
-        snprintf(name, sizeof(name), "end-%zu", r);
-        out->ends[r].known = file_take(ends, name, &out->ends[r]);
-    }
-    DIR *dir = out->ends ? opendir(sheets) : NULL;
-    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
-        struct sheet_name name;
-        if (sheet_name_read(entry->d_name, &name) && name.process < ranks) {
-            left_take(sheets, &name, &out->ends[name.process]);
-        }
-    }
-    if (dir) {
-        closedir(dir);
-    }
-    return out->ends != NULL;
-}
-
-void outcome_release(struct outcome *outcome)
-{
-    for (size_t r = 0; outcome->ends && r < outcome->count; r++) {
-        free(outcome->ends[r].refused);
-    }
-    free(outcome->ends);
-    *outcome = (struct outcome){0};
-}
 
 /* --- Judging --------------------------------------------------------------------- */
 
@@ -217,6 +69,23 @@ static const struct sheet_loss *loss_of(const struct outcome *outcome,
     return NULL;
 }
 
+/* The rank was to join, and ended before that, by no fault that a signal tells of. */
+static bool was_unjoined(const struct outcome *outcome, size_t rank)
+{
+    const struct rank_end *end = &outcome->ends[rank];
+    return rank >= outcome->founders && end->known && !end->begun &&
+           (end->signal == 0 || is_from_outside(end->signal));
+}
+
+size_t outcome_joined(const struct outcome *outcome)
+{
+    size_t joined = 0;
+    for (size_t r = outcome->founders; r < outcome->count; r++) {
+        joined += !was_unjoined(outcome, r);
+    }
+    return joined;
+}
+
 /* It outlived the view without it, or said itself at its close that it was out; then it
  * may have ended with 0. */
 static bool was_removed(const struct rank_end *end, const struct sheet *sheet,
@@ -246,6 +115,9 @@ enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *
     if (left_as_asked(outcome, rank)) {
         return any_ended_well(outcome, sheets) ? RANK_WELL : RANK_FAILED;
     }
+    if (was_unjoined(outcome, rank)) {
+        return RANK_UNJOINED;
+    }
     const struct sheet_loss *loss = loss_of(outcome, sheets, rank);
     if (end->known && end->signal != 0) {
         return loss && was_out(end, loss) ? RANK_REMOVED : RANK_DIED;
@@ -270,7 +142,8 @@ size_t outcome_culprit(const struct outcome *outcome)
 {
     for (size_t r = 0; r < outcome->count; r++) {
         const struct rank_end *end = &outcome->ends[r];
-        const bool missed = failed_outside(end) && (!end->begun || outcome->opening);
+        const bool missed = r < outcome->founders && failed_outside(end) &&
+                            (!end->begun || outcome->opening);
         if (missed || (end->known && (end->aborted || end->stalled))) {
             return r;
         }
@@ -282,7 +155,8 @@ size_t outcome_straggler(const struct outcome *outcome, size_t from)
 {
     for (size_t r = from; r < outcome->count; r++) {
         const struct rank_end *end = &outcome->ends[r];
-        if (failed_outside(end) && end->begun && !end->stalled) {
+        const bool owes_nobody = end->begun || r >= outcome->founders;
+        if (failed_outside(end) && owes_nobody && !end->stalled) {
             return r;
         }
     }
@@ -306,6 +180,9 @@ static bool loss_fails(const struct rank_end *end, enum rank_fate fate,
                        enum deaths deaths)
 {
     const bool own_fault = fate == RANK_DIED && !is_from_outside(end->signal);
+    if (fate == RANK_UNJOINED) {
+        return false;
+    }
     return deaths == DEATHS_FAIL || (deaths == DEATHS_TOLERATE && own_fault);
 }
 
@@ -316,6 +193,16 @@ static bool ended_with_job(const struct rank_end *end)
 }
 
 /* --- Telling --------------------------------------------------------------------- */
+
+/* Without the rank that it may begin with, which had said it of itself. */
+static const char *refusal_cause(const struct rank_end *end)
+{
+    const char *why = end->refused ? end->refused : "";
+    const char *number = strncmp(why, "rank ", 5) == 0 ? why + 5 : why;
+    const char *rest = number + strspn(number, "0123456789");
+    return number > why && rest > number && strncmp(rest, ": ", 2) == 0 ? rest + 2
+                                                                        : why;
+}
 
 static double ms_between(uint64_t from_ns, uint64_t to_ns)
 {
@@ -377,11 +264,36 @@ static const char *death_story_of(const struct outcome *outcome,
     return best;
 }
 
+static void end_print(const struct rank_end *end, FILE *to)
+{
+    if (end->signal != 0) {
+        fprintf(to, "died of signal %d (%s)", end->signal, strsignal(end->signal));
+    } else {
+        fprintf(to, "ended with status %d", end->status);
+    }
+}
+
+static void unjoined_print(const struct rank_end *end, size_t rank, FILE *to)
+{
+    fprintf(to, "  rank %zu did not join: ", rank);
+    if (end->refused) {
+        fputs(refusal_cause(end), to);
+    } else {
+        fputs("it ", to);
+        end_print(end, to);
+    }
+    fputc('\n', to);
+}
+
 static void loss_print(const struct outcome *outcome, const struct sheets *sheets,
                        size_t rank, enum rank_fate fate, FILE *to)
 {
     const struct rank_end *end = &outcome->ends[rank];
     const uint64_t died_ns = end->struck_ns ? end->struck_ns : end->ended_ns;
+    if (fate == RANK_UNJOINED) {
+        unjoined_print(end, rank, to);
+        return;
+    }
     if (fate == RANK_REMOVED) {
         fprintf(to, "  rank %zu was %s", rank,
                 end->lost ? "lost with its host" : "removed alive");
@@ -431,15 +343,6 @@ static void taken_over_print(const struct sheets *sheets, FILE *to)
     }
 }
 
-static void end_print(const struct rank_end *end, FILE *to)
-{
-    if (end->signal != 0) {
-        fprintf(to, "died of signal %d (%s)", end->signal, strsignal(end->signal));
-    } else {
-        fprintf(to, "ended with status %d", end->status);
-    }
-}
-
 void outcome_tell_culprit(const struct outcome *outcome, size_t culprit, FILE *to)
 {
     const struct rank_end *end = &outcome->ends[culprit];
@@ -460,7 +363,13 @@ void outcome_tell_straggler(const struct outcome *outcome, size_t rank, FILE *to
 {
     fprintf(to, "moot: rank %zu ", rank);
     end_print(&outcome->ends[rank], to);
-    fprintf(to, " after it had closed its moot; the others go on\n");
+    const struct rank_end *end = &outcome->ends[rank];
+    fprintf(to, " %s",
+            end->begun ? "after it had closed its moot" : "before it joined");
+    if (end->refused && !end->begun) {
+        fprintf(to, " (%s)", end->refused);
+    }
+    fputs("; the others go on\n", to);
 }
 
 /* Two ranks that never opened a moot, for the same reason, and ended alike. */
@@ -525,7 +434,8 @@ static void failure_print(const struct outcome *outcome, const struct sheets *sh
 /* Its loss, beside others that ended well, is a row of the summary. */
 static bool is_loss(enum rank_fate fate, bool any_well)
 {
-    return any_well && (fate == RANK_DIED || fate == RANK_REMOVED);
+    return any_well &&
+           (fate == RANK_DIED || fate == RANK_REMOVED || fate == RANK_UNJOINED);
 }
 
 /* Such as the job was ended for, or with. */

@@ -23,10 +23,11 @@ enum deaths {
 
 enum rank_fate {
     RANK_WELL,
-    RANK_DIED,    /* by a signal, while others went on */
-    RANK_REMOVED, /* voted out; whatever it said then */
-    RANK_FAILED,  /* its own verdict, or its exit status */
-    RANK_UNCLEAR  /* it never said how it ended */
+    RANK_DIED,     /* by a signal, while others went on */
+    RANK_REMOVED,  /* voted out; whatever it said then */
+    RANK_UNJOINED, /* it was to join the job, and ended before that */
+    RANK_FAILED,   /* its own verdict, or its exit status */
+    RANK_UNCLEAR   /* it never said how it ended */
 };
 
 struct rank_end {
@@ -47,32 +48,35 @@ struct rank_end {
 };
 
 struct outcome {
-    struct rank_end *ends; /* per rank */
-    size_t count;
-    bool opening;      /* a rank is about to open another moot of all */
-    size_t finalizing; /* processes in MPI_Finalize, */
-    size_t stalled;    /* and those in which a stall was to end the job */
+    struct rank_end *ends;  /* per rank */
+    size_t founders, count; /* those from rank `founders` on were to join the job */
+    bool opening;           /* a rank is about to open another moot of all */
+    size_t finalizing;      /* processes in MPI_Finalize, */
+    size_t stalled;         /* and those in which a stall was to end the job */
 };
 
 /* Leaves behind how this process's child ended, and takes away its marks (`moot rank`
  * was given the folder, and the child has it as ENDING_FOLDER). */
 void outcome_leave(const char *directory, long rank, long pid, int status, int signal);
 
-/* Reads what lies in the two folders for a job of so many ranks; false without memory.
- * Release either way. */
-bool outcome_read(const char *ends, const char *sheets, size_t ranks,
+/* Reads what lies in the two folders for a job that began with so many founders and has
+ * had so many ranks; false without memory.  Release either way. */
+bool outcome_read(const char *ends, const char *sheets, size_t founders, size_t ranks,
                   struct outcome *out);
 void outcome_release(struct outcome *outcome);
 
+/* As many ranks as have joined the job. */
+size_t outcome_joined(const struct outcome *outcome);
+
 /* The first rank for which the job should be ended: it aborted the job, or stalled
  * where that was to end it, or failed in a way that the others may wait for for ever,
- * before it opened a moot or while others open another.  OUTCOME_NOBODY if there is
- * none. */
+ * before it opened a moot or while others open another.  Nobody waits for one that was
+ * to join.  OUTCOME_NOBODY if there is none. */
 #define OUTCOME_NOBODY SIZE_MAX
 size_t outcome_culprit(const struct outcome *outcome);
 
-/* The first rank from `from` on that failed after it had closed its moot; the others
- * need not care.  OUTCOME_NOBODY if there is none. */
+/* The first rank from `from` on that failed after it had closed its moot, or before it
+ * joined the job; the others need not care.  OUTCOME_NOBODY if there is none. */
 size_t outcome_straggler(const struct outcome *outcome, size_t from);
 
 /* Whether one rank did not end well, and all that have not ended are in MPI_Finalize,
@@ -86,7 +90,8 @@ void outcome_tell_straggler(const struct outcome *outcome, size_t rank, FILE *to
 enum rank_fate outcome_fate(const struct outcome *outcome, const struct sheets *sheets,
                             size_t rank);
 
-/* Rows of the summary: deaths and removals that others outlasted, and what was taken
+/* Rows of the summary: deaths and removals that others outlasted, ranks that did not
+ * join, which makes no job fail, and what was taken
  * over.  If the job was ended for a culprit, who has been told of (OUTCOME_NOBODY: it
  * was not), that rank and those which ended with it are no news.
  */

@@ -5,6 +5,7 @@
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "node/engine/engine.h"
+#include "node/engine/inbox.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
 #include "node/members/farewell.h"
@@ -14,6 +15,7 @@
 #include "node/tasks/death.h"
 #include "proto/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define MILLISECONDS(n) (UINT64_C(1000000) * (n))
@@ -53,10 +55,55 @@ int members_options(const struct moot *m, struct core_options *options, char *st
 
 bool members_open(struct moot *m)
 {
-    m->members.epoch = 1;
+    m->members.epoch = m->group.rank < m->group.founders;
     m->members.all = calloc(m->group.size, sizeof(*m->members.all));
     m->members.watch = watch_new(&m->group);
+    for (uint32_t rank = 0; m->members.all != NULL && rank < m->group.size; rank++) {
+        if (m->group.uids[rank] == 0) {
+            m->members.all[rank].state = MEMBER_YET_TO_COME;
+        }
+    }
     return m->members.all != NULL && m->members.watch != NULL;
+}
+
+/* --- Those who come later --------------------------------------------------------- */
+
+void members_take_newcomers(struct moot *m)
+{
+    struct transport *wire = m->transport;
+    uint32_t rank;
+    while (wire->ops->next_newcomer != NULL &&
+           (rank = wire->ops->next_newcomer(wire, &m->group)) != UINT32_MAX) {
+        inbox_name(m->engine.inbox, m->group.uids[rank], rank);
+        watch_add(m->members.watch, &m->group, rank);
+    }
+}
+
+/* A view has let it in.  Its end may have been seen before. */
+static void let_in(struct moot *m, uint32_t rank)
+{
+    struct member *member = &m->members.all[rank];
+    member->state = MEMBER_HERE;
+    member->dying = member->ended_ns != 0;
+    m->members.dying += member->dying;
+}
+
+/* This rank's first view: who is not in it was gone before. */
+static void enter_first(struct moot *m, const struct rankset *members)
+{
+    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+        struct member *member = &m->members.all[rank];
+        if (rankset_has(members, rank)) {
+            let_in(m, rank);
+        } else if (member->state != MEMBER_YET_TO_COME) {
+            member->state = member->state == MEMBER_HERE ? MEMBER_LEFT : member->state;
+            member->removed_ns = m->opened_ns;
+            m->members.gone++;
+        }
+    }
+    if (m->members.gone > 0) {
+        m->transport->ops->go_alone(m->transport);
+    }
 }
 
 void members_release(struct moot *m)
@@ -78,7 +125,8 @@ static bool may_send(const struct moot *m, uint32_t to, enum message_type type)
         /* Among few the farewell says it, when all is flushed. */
         return type != MESSAGE_ADJOURN || farewell_passes_on(m);
     case MEMBER_REMOVED:
-    case MEMBER_LEFT: /* the view without it is what it waits for */
+    case MEMBER_YET_TO_COME: /* a view that lets it in, or a word that none does */
+    case MEMBER_LEFT:        /* the view without it is what it waits for */
         return type == MESSAGE_FENCED || type == MESSAGE_VIEW;
     case MEMBER_DEAD:
         break;
@@ -89,6 +137,9 @@ static bool may_send(const struct moot *m, uint32_t to, enum message_type type)
 void members_carry_send(struct moot *m, const struct core_output *output)
 {
     const struct message *message = &output->u.send.message;
+    if (m->members.all[output->u.send.to].state == MEMBER_YET_TO_COME) {
+        members_take_newcomers(m);
+    }
     if (message->type == MESSAGE_HEARTBEAT) {
         trace_suspects(m, message->u.heartbeat.suspects);
     }
@@ -160,8 +211,9 @@ static void let_go(struct moot *m, uint32_t rank)
 static bool is_left_behind(const struct moot *m)
 {
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
-        if (rank != m->group.rank && m->members.all[rank].state != MEMBER_DEAD &&
-            m->members.all[rank].state != MEMBER_LEFT) {
+        const enum member_state state = m->members.all[rank].state;
+        if (rank != m->group.rank &&
+            (state == MEMBER_HERE || state == MEMBER_REMOVED)) {
             return false;
         }
     }
@@ -300,12 +352,28 @@ static void look_at_dying(struct moot *m, uint64_t now_ns)
     }
 }
 
+/* A newcomer that is not let in yet, and nobody is left who could. */
+static void look_for_anybody(struct moot *m)
+{
+    if (m->members.epoch == 0 && is_left_behind(m)) {
+        engine_fail(m, MOOT_ERR_CLOSED,
+                    "all other ranks ended before they had let rank %u in",
+                    m->group.rank);
+    }
+}
+
 /* Its end has been seen, here or by the launcher, which may both come. */
 static void find_end(struct moot *m, uint32_t rank, uint64_t now_ns)
 {
     struct member *member = &m->members.all[rank];
     if (member->state == MEMBER_LEFT) {
         m->transport->ops->forget(m->transport, m->group.uids[rank]);
+        return;
+    }
+    if (member->state == MEMBER_YET_TO_COME || m->members.epoch == 0) {
+        member->ended_ns = now_ns; /* the core hears of it when it is a member */
+        member->state = member->state == MEMBER_HERE ? MEMBER_DEAD : member->state;
+        look_for_anybody(m);
         return;
     }
     if (member->state == MEMBER_DEAD || member->dying) {
@@ -322,6 +390,7 @@ void members_look(struct moot *m, uint64_t now_ns)
 {
     struct transport *wire = m->transport;
     uint32_t rank;
+    members_take_newcomers(m);
     if (m->members.dying > 0) {
         look_at_dying(m, now_ns);
     }
@@ -350,6 +419,34 @@ static void tell_view(struct moot *m, const struct rankset *members,
     }
 }
 
+/* "b_0", as the launcher has named it. */
+char *members_process(const struct moot *m, uint32_t rank,
+                      char text[MEMBERS_NAME_BYTES])
+{
+    const struct process_origin first = {0, rank};
+    const struct process_origin *origin =
+        m->group.origins != NULL ? &m->group.origins[rank] : &first;
+    char wave[8];
+    size_t at = sizeof(wave) - 1;
+    wave[at] = '\0';
+    for (uint32_t left = origin->wave + 1; left > 0 && at > 0; left = (left - 1) / 26) {
+        wave[--at] = (char)('a' + (left - 1) % 26);
+    }
+    snprintf(text, MEMBERS_NAME_BYTES, "%s_%u", wave + at, origin->index);
+    return text;
+}
+
+static void tell_newcomer(struct moot *m, const struct rankset *members, uint32_t rank)
+{
+    char name[MEMBERS_NAME_BYTES];
+    observe_rank(m, MOOT_EVENT_RANK_JOINED, rank, members_process(m, rank, name));
+    if (rankset_next(members, 0) == m->group.rank) {
+        report_add(m, "moot: rank %u (%s) joins in view %llu\n", rank,
+                   members_process(m, rank, name),
+                   (unsigned long long)m->members.epoch);
+    }
+}
+
 static const char OUT_OF_REACH[] = "was silent for too long or is out of reach";
 
 static void add_gone(struct text *text, const struct moot *m, uint32_t rank)
@@ -370,10 +467,19 @@ void members_carry_view(struct moot *m, const struct core_output *output)
     const struct rankset *members = output->u.view.members;
     struct text gone = {0};
     uint64_t now_ns = clock_ns();
+    members_take_newcomers(m);
+    if (m->members.epoch == 0) {
+        enter_first(m, members);
+    }
     m->members.epoch = output->u.view.epoch;
     for (uint32_t rank = 0; rank < m->group.size; rank++) {
         struct member *member = &m->members.all[rank];
-        if (rankset_has(members, rank) || member->removed_ns != 0) {
+        if (rankset_has(members, rank) && member->state == MEMBER_YET_TO_COME) {
+            let_in(m, rank);
+            tell_newcomer(m, members, rank);
+        }
+        if (rankset_has(members, rank) || member->removed_ns != 0 ||
+            member->state == MEMBER_YET_TO_COME) {
             continue;
         }
         member->removed_ns = now_ns;
@@ -418,12 +524,30 @@ void members_carry_quorum(struct moot *m, const struct core_output *output)
 void members_carry_fenced(struct moot *m, const struct core_output *output)
 {
     m->transport->ops->go_alone(m->transport);
+    if (m->members.epoch == 0) {
+        engine_fail(m, output->u.fenced.code,
+                    "the others did not let rank %u in: their moot takes no newcomers, "
+                    "or not so many",
+                    m->group.rank);
+        return;
+    }
     observe_rank(m, MOOT_EVENT_RANK_REMOVED, m->group.rank,
                  "the others did not hear it");
     engine_fail(m, output->u.fenced.code,
                 "the others removed rank %u from the moot: they had not heard it for "
                 "longer than MOOT_SUSPECT",
                 m->group.rank);
+}
+
+void members_carry_refuse(struct moot *m, const struct core_output *output)
+{
+    uint32_t rank = m->group.founders;
+    while (rank < m->group.size && m->group.uids[rank] != output->u.refuse.uid) {
+        rank++;
+    }
+    if (rank < m->group.size) {
+        outbox_add(m, rank, &output->u.refuse.message, NULL);
+    }
 }
 
 void members_carry_left(struct moot *m, const struct core_output *output)
@@ -443,14 +567,14 @@ bool members_take_over(struct moot *m, const struct task *task)
         hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
         return false; /* whose candidates only the core knows */
     }
-    for (uint32_t rank = 0; rank < m->group.size; rank++) {
+    for (uint32_t rank = 0; rank < m->group.founders; rank++) {
         if (!rankset_add(&first, rank)) {
             break;
         }
     }
     uint32_t chair = placement_chair(&task->hash, &first, NULL);
     rankset_release(&first);
-    if (chair >= m->group.size || members_is_here(m, chair) ||
+    if (chair >= m->group.founders || members_is_here(m, chair) ||
         m->members.all[chair].state == MEMBER_LEFT) {
         return false;
     }

@@ -6,6 +6,7 @@
  *     REMOVED   voted out, and perhaps alive: it is told so when it speaks, no more
  *     DEAD      its process has certainly ended; the wire has forgotten it
  *     LEFT      it went in good order, by moot_leave; what its process does is its own
+ *     YET_TO_COME   nobody has this number yet, or its process is not let in yet
  *
  * and besides may have said farewell (`left`): it said that all have closed and that it
  * has nothing more to say (farewell.h).  A farewell is the ADJOURN of the protocol,
@@ -28,6 +29,12 @@ int members_options(const struct moot *m, struct core_options *options, char *st
                     size_t story_size);
 
 bool members_open(struct moot *m); /* false without memory */
+/* Takes in what the transport has learned of ranks that come later. */
+void members_take_newcomers(struct moot *m);
+/* The name of its process, which it keeps: "a_3".  Returns text. */
+enum { MEMBERS_NAME_BYTES = 24 };
+char *members_process(const struct moot *m, uint32_t rank,
+                      char text[MEMBERS_NAME_BYTES]);
 void members_release(struct moot *m);
 
 /* Tells the core of peers that have died.  Never from within a step. */
@@ -40,6 +47,8 @@ void members_carry_view(struct moot *m, const struct core_output *output);
 void members_carry_left(struct moot *m, const struct core_output *output);
 void members_carry_quorum(struct moot *m, const struct core_output *output);
 void members_carry_fenced(struct moot *m, const struct core_output *output);
+/* CORE_OUT_REFUSE: a process that asks to be let in is told that it is not. */
+void members_carry_refuse(struct moot *m, const struct core_output *output);
 /* CORE_OUT_RUN: true, and counted, if it is run here because its first chair was lost.
  */
 bool members_take_over(struct moot *m, const struct task *task);

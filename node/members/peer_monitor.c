@@ -59,15 +59,19 @@ struct watch *watch_new(const struct transport_group *group)
     for (uint32_t rank = 0; rank < group->size; rank++) {
         watch->descriptors[rank] = NOBODY;
     }
-    const uint32_t most = group->told_of_deaths ? PEERS_WATCHED_MAX : UINT32_MAX;
     for (uint32_t step = 1; group->processes != NULL && step < group->size; step++) {
-        const uint32_t rank = (group->rank + step) % group->size;
-        if (watch->count < most) {
-            watch->names[rank] = group->processes[rank];
-            watch_peer(watch, rank);
-        }
+        watch_add(watch, group, (group->rank + step) % group->size);
     }
     return watch;
+}
+
+void watch_add(struct watch *watch, const struct transport_group *group, uint32_t rank)
+{
+    const uint32_t most = group->told_of_deaths ? PEERS_WATCHED_MAX : UINT32_MAX;
+    if (group->uids[rank] != 0 && watch->count < most) {
+        watch->names[rank] = group->processes[rank];
+        watch_peer(watch, rank);
+    }
 }
 
 void watch_free(struct watch *watch)

@@ -22,6 +22,8 @@ struct watch;
 /* Watches whom it can of the group; NULL without memory or descriptors. */
 struct watch *watch_new(const struct transport_group *group);
 void watch_free(struct watch *watch); /* accepts NULL */
+/* One of the group that has come later. */
+void watch_add(struct watch *watch, const struct transport_group *group, uint32_t rank);
 
 /* The next peer that was found to have ended, each once; UINT32_MAX: none (more). Looks
  * at the system at most once a millisecond. */

@@ -66,7 +66,7 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
     m->transport->ops->stats(m->transport, &wire);
     const struct figure figures[] = {
         {"rank", m->group.rank},
-        {"size", m->group.size},
+        {"size", transport_group_ever(&m->group)},
         {"wall_ns", clock_ns() - m->opened_ns},
         {"tasks_spawned", stats.tasks_spawned},
         {"tasks_run", stats.tasks_run},
@@ -110,7 +110,7 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"ranks_lost", stats.ranks_lost},
         {"tasks_taken_over", stats.tasks_taken_over},
         {"peers_by_ring", wire.peers_by_ring},
-        {"peers_by_wire", m->group.size - 1 - wire.peers_by_ring},
+        {"peers_by_wire", transport_group_ever(&m->group) - 1 - wire.peers_by_ring},
     };
     static_assert(sizeof(figures) <= SUMMARY_FIGURES * sizeof(figures[0]),
                   "there is room for all figures");

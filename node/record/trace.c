@@ -499,7 +499,7 @@ static void write_process(struct moot *m, struct knob_lines *lines, char *comman
     process.version = borrow(version);
     process.wire_version = WIRE_VERSION;
     process.rank = m->group.rank;
-    process.size = m->group.size;
+    process.size = transport_group_ever(&m->group);
     process.uid = m->group.uids[m->group.rank];
     process.job = m->group.uids[0];
     process.host = m->group.hosts != NULL ? m->group.hosts[m->group.rank] : 0;

@@ -106,7 +106,7 @@ static uint32_t checker_of(const moot_hash *hash, uint32_t chair,
 static bool is_checker(const struct moot *m, const struct task *task)
 {
     struct core_task_view view;
-    uint32_t size = m->group.size;
+    uint32_t size = m->group.founders;
     if (size == 1 || !core_task_look(m->core, &task->hash, &view)) {
         return size == 1;
     }

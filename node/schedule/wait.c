@@ -1,6 +1,7 @@
 /* wait.c - see wait.h. */
 #include "node/schedule/wait.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
@@ -513,10 +514,10 @@ int wait_arrive(struct moot *m, const moot_hash *purpose, const void *words,
     event.u.meet.words = words;
     event.u.meet.words_size = words_size;
     assert(!wait_is_at_meeting(m));
-    m->schedule.meetings.number++;
+    m->schedule.meetings.number = core_meetings(m->core) + 1;
     int error = engine_step(m, &event);
     if (error != MOOT_OK) {
-        m->schedule.meetings.number--;
+        m->schedule.meetings.number = core_meetings(m->core);
     }
     return error;
 }

@@ -3,6 +3,7 @@
 
 #include "node/explain/snapshot_query.h"
 #include "node/service/dismissal.h"
+#include "node/service/growing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,8 @@ struct guest {
     int fd; /* -1: the place is free */
     char line[LINE_BYTES];
     size_t line_size;
-    bool waits; /* for an inquiry's end */
+    bool waits;              /* for an inquiry's end */
+    struct growing *growing; /* the wish that it waits for; NULL: none */
     uint8_t *answer;
     size_t answer_size, sent;
     uint64_t until_ns;
@@ -153,6 +155,7 @@ static void let_go(struct guest *guest)
 {
     close(guest->fd);
     free(guest->answer);
+    growing_leave(guest->growing);
     *guest = (struct guest){.fd = -1};
 }
 
@@ -180,7 +183,7 @@ void door_close(struct moot *m)
 /* --- Answers --------------------------------------------------------------------- */
 
 static uint8_t *pack_picture(const struct door *door, const struct picture *picture,
-                             size_t *size)
+                             Moot__Picture__Grown *grown, size_t *size)
 {
     Moot__Picture told = MOOT__PICTURE__INIT;
     Moot__Picture__Seat *seats = calloc(picture->size, sizeof(*seats));
@@ -191,6 +194,7 @@ static uint8_t *pack_picture(const struct door *door, const struct picture *pict
     told.job =
         (ProtobufCBinaryData){strlen(door->job), (uint8_t *)(uintptr_t)door->job};
     told.seats = list;
+    told.grown = grown;
     for (uint32_t rank = 0; seats != NULL && list != NULL && rank < picture->size;
          rank++) {
         const struct seat *seat = &picture->seats[rank];
@@ -220,9 +224,27 @@ static uint8_t *pack_picture(const struct door *door, const struct picture *pict
     return bytes;
 }
 
+/* The launcher's answer to the guest's wish, if that is what it waits for. */
+static Moot__Picture__Grown *grown_of(const struct guest *guest,
+                                      Moot__Picture__Grown *grown)
+{
+    int code = 0;
+    const char *story = "";
+    moot__picture__grown__init(grown);
+    if (guest->growing == NULL ||
+        !growing_answer(guest->growing, &code, &grown->first, &story)) {
+        return NULL;
+    }
+    grown->code = code;
+    grown->story = (ProtobufCBinaryData){strlen(story), (uint8_t *)(uintptr_t)story};
+    return grown;
+}
+
 static void answer(struct moot *m, struct guest *guest, const struct picture *picture)
 {
-    guest->answer = pack_picture(m->service.door, picture, &guest->answer_size);
+    Moot__Picture__Grown grown;
+    guest->answer = pack_picture(m->service.door, picture, grown_of(guest, &grown),
+                                 &guest->answer_size);
     if (guest->answer == NULL) {
         let_go(guest);
     }
@@ -230,7 +252,8 @@ static void answer(struct moot *m, struct guest *guest, const struct picture *pi
 
 static void answer_self(struct moot *m, struct guest *guest, bool brief)
 {
-    struct picture picture = {.rank = m->group.rank, .size = m->group.size};
+    struct picture picture = {.rank = m->group.rank,
+                              .size = transport_group_ever(&m->group)};
     size_t size = 0;
     uint8_t *bytes =
         brief ? account_pack_brief(m, &size) : account_pack(m, NULL, 0, &size);
@@ -294,26 +317,47 @@ static void let_in(struct door *door, uint64_t now_ns)
     }
 }
 
-/* Reads "leave RANK" of a whole line. */
-static bool leave_read(const char *line, uint32_t *rank)
+/* Reads "WORD NUMBER" of a whole line. */
+static bool number_read(const char *line, const char *word, uint32_t *out)
 {
-    const bool asks =
-        strncmp(line, "leave ", 6) == 0 && line[6] >= '0' && line[6] <= '9';
+    const size_t length = strlen(word);
+    const bool asks = strncmp(line, word, length) == 0 && line[length] == ' ' &&
+                      line[length + 1] >= '0' && line[length + 1] <= '9';
     char *rest = NULL;
-    const unsigned long number = asks ? strtoul(line + 6, &rest, 10) : 0;
-    *rank = (uint32_t)number;
+    const unsigned long number = asks ? strtoul(line + length, &rest, 10) : 0;
+    *out = (uint32_t)number;
     return asks && *rest == '\n' && number < LIMIT_RANKS;
 }
 
+/* The launcher may take longer than a guest has otherwise. */
+static void grow(struct guest *guest, uint32_t count, uint64_t now_ns)
+{
+    guest->growing = growing_begin(count);
+    guest->until_ns = now_ns + 2 * GUEST_NS;
+    if (guest->growing == NULL) {
+        let_go(guest);
+    }
+}
+
+static void growing_look(struct moot *m, struct guest *guest)
+{
+    const char *story;
+    uint32_t first;
+    int code;
+    if (growing_answer(guest->growing, &code, &first, &story)) {
+        answer_self(m, guest, true);
+    }
+}
+
 /* Takes the line in; once it is whole, does what it asks. */
-static void hear(struct moot *m, struct guest *guest)
+static void hear(struct moot *m, struct guest *guest, uint64_t now_ns)
 {
     ssize_t got = recv(guest->fd, guest->line + guest->line_size,
                        sizeof(guest->line) - guest->line_size, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    uint32_t rank;
+    uint32_t number;
     guest->line_size += got > 0 ? (size_t)got : 0;
     bool whole = memchr(guest->line, '\n', guest->line_size) != NULL;
     if (whole && memcmp(guest->line, "all\n", 4) == 0) {
@@ -321,9 +365,11 @@ static void hear(struct moot *m, struct guest *guest)
         inquiry_want(m, INQUIRY_FOR_DOOR);
     } else if (whole && memcmp(guest->line, "self\n", 5) == 0) {
         answer_self(m, guest, false);
-    } else if (whole && leave_read(guest->line, &rank)) {
-        dismissal_pass_on(m, rank);
+    } else if (whole && number_read(guest->line, "leave", &number)) {
+        dismissal_pass_on(m, number);
         answer_self(m, guest, true);
+    } else if (whole && number_read(guest->line, "grow", &number)) {
+        grow(guest, number, now_ns);
     } else if (whole && memcmp(guest->line, "brief\n", 6) == 0) {
         answer_self(m, guest, true);
     } else if (whole || got <= 0 || guest->line_size == sizeof(guest->line)) {
@@ -359,8 +405,10 @@ void door_look(struct moot *m, uint64_t now_ns)
     let_in(door, now_ns);
     for (int i = 0; i < GUESTS_MAX; i++) {
         struct guest *guest = &door->guests[i];
-        if (guest->fd >= 0 && guest->answer == NULL && !guest->waits) {
-            hear(m, guest);
+        if (guest->fd >= 0 && guest->answer == NULL && guest->growing != NULL) {
+            growing_look(m, guest);
+        } else if (guest->fd >= 0 && guest->answer == NULL && !guest->waits) {
+            hear(m, guest, now_ns);
         }
         if (guest->fd >= 0 && guest->answer != NULL) {
             give(guest);

@@ -5,6 +5,10 @@
  * long the name is, the name, and for a definition how many members, and these, each
  * four bytes, the lowest first.  Frames are gone through in the order of their bytes,
  * so all ranks do the same, in every run.  Of two wishes for one name the first counts.
+ *
+ * Likewise a rank says of which views with newcomers it has made sets (joinings.c),
+ * that it goes, and how many processes more it wishes: a number stands for the name,
+ * and for the last two the rank itself for the members.
  */
 #include "node/session/psets_private.h"
 
@@ -18,7 +22,7 @@
 #include <string.h>
 
 enum { NUMBER_BYTES = 4, HEAD_BYTES = 2, OWN_BYTES_MAX = 32 << 10 };
-enum wish_kind { WISH_DEFINE = 1, WISH_DELETE };
+enum wish_kind { WISH_DEFINE = 1, WISH_DELETE, SAID_JOINING, SAID_LEAVING, WISH_GROW };
 
 struct wish {
     enum wish_kind kind;
@@ -31,6 +35,8 @@ struct pset_wishes {
     size_t count;
     unsigned char *heard; /* all ranks' */
     size_t heard_size;
+    struct rankset leaving; /* who said so, */
+    uint32_t growth;        /* and so many more are wished */
 };
 
 /* --- This rank's ------------------------------------------------------------------ */
@@ -50,7 +56,7 @@ static size_t wish_bytes(const struct wish *wish)
 {
     const size_t members = rankset_count(&wish->members);
     return HEAD_BYTES + strlen(wish->name) +
-           (wish->kind == WISH_DEFINE ? NUMBER_BYTES * (1 + members) : 0);
+           (wish->kind != WISH_DELETE ? NUMBER_BYTES * (1 + members) : 0);
 }
 
 static size_t all_bytes(const struct pset_wishes *wishes)
@@ -139,6 +145,7 @@ void psets_forget_wishes(struct moot *m)
     if (wishes != NULL) {
         free(wishes->items);
         free(wishes->heard);
+        rankset_release(&wishes->leaving);
     }
     free(wishes);
     m->session.wishes = NULL;
@@ -161,7 +168,7 @@ static unsigned char *put_wish(unsigned char *at, const struct wish *wish)
     *at++ = (unsigned char)length;
     memcpy(at, wish->name, length);
     at += length;
-    if (wish->kind == WISH_DEFINE) {
+    if (wish->kind != WISH_DELETE) {
         at = put_number(at, rankset_count(&wish->members));
     }
     for (uint32_t member = rankset_next(&wish->members, 0); member != PLACEMENT_NOBODY;
@@ -171,15 +178,75 @@ static unsigned char *put_wish(unsigned char *at, const struct wish *wish)
     return at;
 }
 
-bool session_wishes_pack(const struct moot *m, void **out, size_t *size)
+struct own_words { /* beside wishes of sets */
+    bool leaves;
+    uint64_t grow;
+    struct rankset self;
+};
+
+/* As a wish; it borrows the members. */
+static bool next_joining(const struct moot *m, size_t *at, struct wish *out)
+{
+    uint64_t epoch;
+    const struct rankset *members;
+    if (!joinings_next(m, at, true, &epoch, &members)) {
+        return false;
+    }
+    *out = (struct wish){.kind = SAID_JOINING, .members = *members};
+    snprintf(out->name, sizeof(out->name), "%llu", (unsigned long long)epoch);
+    return true;
+}
+
+/* The index-th that this rank says; it borrows the members.  False: there are no more.
+ */
+static bool next_word(const struct moot *m, const struct own_words *said, size_t *at,
+                      size_t *next, struct wish *out)
 {
     const struct pset_wishes *wishes = m->session.wishes;
-    *size = all_bytes(wishes);
-    unsigned char *at = *out = malloc(*size + 1);
-    for (size_t i = 0; at != NULL && wishes != NULL && i < wishes->count; i++) {
-        at = put_wish(at, &wishes->items[i]);
+    if (next_joining(m, next, out)) {
+        return true;
     }
-    return at != NULL;
+    const size_t index = (*at)++;
+    if (index < 2) {
+        const uint64_t number = index == 0 ? said->leaves : said->grow;
+        *out = (struct wish){.kind = index == 0 ? SAID_LEAVING : WISH_GROW,
+                             .members = said->self};
+        snprintf(out->name, sizeof(out->name), "%llu", (unsigned long long)number);
+        return true;
+    }
+    if (wishes != NULL && index - 2 < wishes->count) {
+        *out = wishes->items[index - 2];
+        return true;
+    }
+    return false;
+}
+
+/* Nothing is said of a number that is 0. */
+static bool is_word(const struct wish *word)
+{
+    return (word->kind != SAID_LEAVING && word->kind != WISH_GROW) ||
+           strcmp(word->name, "0") != 0;
+}
+
+bool session_words_pack(const struct moot *m, bool leaves, uint64_t grow, void **out,
+                        size_t *size)
+{
+    struct own_words said = {.leaves = leaves, .grow = grow};
+    struct wish word;
+    size_t at = 0, next = 0;
+    *out = NULL;
+    if (!rankset_add(&said.self, m->group.rank)) {
+        return false;
+    }
+    for (*size = 0; next_word(m, &said, &at, &next, &word);) {
+        *size += is_word(&word) ? wish_bytes(&word) : 0;
+    }
+    unsigned char *to = *out = malloc(*size + 1);
+    for (at = next = 0; to != NULL && next_word(m, &said, &at, &next, &word);) {
+        to = is_word(&word) ? put_wish(to, &word) : to;
+    }
+    rankset_release(&said.self);
+    return to != NULL;
 }
 
 static bool get_number(const struct words_frame *frame, size_t *at, uint32_t *out)
@@ -219,12 +286,12 @@ static bool get_wish(const struct moot *m, const struct words_frame *frame, size
     const size_t length = frame->bytes[*at + 1];
     *at += HEAD_BYTES;
     if (length == 0 || length > LIMIT_PSET_BYTES || length > frame->size - *at ||
-        (out->kind != WISH_DEFINE && out->kind != WISH_DELETE)) {
+        out->kind < WISH_DEFINE || out->kind > WISH_GROW) {
         return false;
     }
     memcpy(out->name, frame->bytes + *at, length);
     *at += length;
-    if (out->kind == WISH_DEFINE && !get_members(m, frame, at, &out->members)) {
+    if (out->kind != WISH_DELETE && !get_members(m, frame, at, &out->members)) {
         rankset_release(&out->members);
         return false;
     }
@@ -260,15 +327,6 @@ static int frames_compare(const void *a, const void *b)
  */
 static void starve(struct moot *m) { engine_starve(m, "no memory for a process set"); }
 
-static bool pset_has(const struct pset *set, const struct rankset *members)
-{
-    bool same = set->count == rankset_count(members);
-    for (uint32_t i = 0; same && i < set->count; i++) {
-        same = rankset_has(members, set->members[i]);
-    }
-    return same;
-}
-
 static void wish_take(struct moot *m, const struct wish *wish)
 {
     struct pset *set = psets_find(m, wish->name);
@@ -290,26 +348,24 @@ static void tell_refusals(struct moot *m)
         const struct wish *wish = &wishes->items[i];
         const struct pset *set = psets_find(m, wish->name);
         if (wish->kind == WISH_DEFINE &&
-            (set == NULL || !pset_has(set, &wish->members))) {
+            (set == NULL || !psets_has(set, &wish->members))) {
             observe_pset(m, MOOT_EVENT_PSET_REFUSED, wish->name,
                          "another rank defined it of other processes");
         }
     }
 }
 
-void psets_take(struct moot *m)
+/* Goes through all that was said.  False without memory. */
+static bool each_said(struct moot *m,
+                      void (*take)(struct moot *m, const struct wish *wish))
 {
     const struct pset_wishes *wishes = m->session.wishes;
     struct words_frame frame;
     size_t at = 0, count = 0;
-    if (wishes == NULL) {
-        return;
-    }
     struct words_frame *frames =
         calloc(wishes->heard_size / WORDS_HEAD_BYTES + 1, sizeof(*frames));
     if (frames == NULL) {
-        starve(m);
-        return;
+        return false;
     }
     while (words_next(wishes->heard, wishes->heard_size, &at, &frame)) {
         frames[count++] = frame;
@@ -319,11 +375,80 @@ void psets_take(struct moot *m)
         struct wish wish;
         size_t place = 0;
         while (get_wish(m, &frames[i], &place, &wish)) {
-            wish_take(m, &wish);
+            take(m, &wish);
             rankset_release(&wish.members);
         }
     }
     free(frames);
+    return true;
+}
+
+static void take_joining(struct moot *m, const struct wish *wish)
+{
+    if (wish->kind == SAID_JOINING) {
+        joinings_add(m, strtoull(wish->name, NULL, 10), &wish->members);
+    }
+}
+
+static void take_made(struct moot *m, const struct wish *wish)
+{
+    if (wish->kind == SAID_JOINING) {
+        joinings_make(m, strtoull(wish->name, NULL, 10));
+    }
+}
+
+/* --- Growing ---------------------------------------------------------------------- */
+
+static void take_growth(struct moot *m, const struct wish *wish)
+{
+    struct pset_wishes *wishes = m->session.wishes;
+    const uint64_t number = strtoull(wish->name, NULL, 10);
+    if (wish->kind == WISH_GROW && number > wishes->growth) {
+        wishes->growth = number < LIMIT_RANKS ? (uint32_t)number : LIMIT_RANKS;
+    }
+    if (wish->kind == SAID_LEAVING &&
+        !rankset_merge(&wishes->leaving, &wish->members)) {
+        starve(m);
+    }
+}
+
+uint32_t session_growth(struct moot *m)
+{
+    struct pset_wishes *wishes = m->session.wishes;
+    if (wishes == NULL) {
+        return 0;
+    }
+    wishes->growth = 0;
+    rankset_release(&wishes->leaving);
+    if (!each_said(m, take_growth)) {
+        starve(m);
+        return 0;
+    }
+    uint32_t member = rankset_next(&m->session.ended, 0);
+    while (member != PLACEMENT_NOBODY &&
+           (rankset_has(&wishes->leaving, member) || !members_is_here(m, member))) {
+        member = rankset_next(&m->session.ended, member + 1);
+    }
+    return member == m->group.rank ? wishes->growth : 0;
+}
+
+void psets_take_joinings(struct moot *m)
+{
+    if (m->session.wishes != NULL &&
+        (!each_said(m, take_joining) || !each_said(m, take_made))) {
+        starve(m);
+    }
+}
+
+void psets_take(struct moot *m)
+{
+    if (m->session.wishes == NULL) {
+        return;
+    }
+    if (!each_said(m, wish_take)) {
+        starve(m);
+        return;
+    }
     tell_refusals(m);
     psets_forget_wishes(m);
 }

@@ -2,22 +2,12 @@
 #include "node/session/psets_private.h"
 
 #include "hashing/placement.h"
+#include "node/members/members.h"
 #include "node/record/task_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PROCESS_BYTES = 16 };
-
-struct psets {
-    char (*names)[PROCESS_BYTES]; /* of processes, per member */
-    struct pset *sets;
-    size_t count;
-    uint32_t worlds; /* moot://all_N, so far */
-};
-
-enum { WORLD, SELF, FIRST_DEFINED };
 
 /* --- Making them ------------------------------------------------------------------ */
 
@@ -29,7 +19,7 @@ static void pset_release(struct pset *set)
     *set = (struct pset){0};
 }
 
-void psets_release(struct moot *m)
+void psets_release_list(struct moot *m)
 {
     struct psets *psets = m->session.psets;
     for (size_t i = 0; psets != NULL && psets->sets != NULL && i < psets->count; i++) {
@@ -41,6 +31,11 @@ void psets_release(struct moot *m)
     }
     free(psets);
     m->session.psets = NULL;
+}
+
+void psets_release(struct moot *m)
+{
+    psets_release_list(m);
     psets_forget_wishes(m);
 }
 
@@ -60,24 +55,33 @@ static bool pset_make(const char *name, uint32_t count, struct pset *out)
     return true;
 }
 
-static void pset_put(const struct psets *psets, struct pset *set, uint32_t at,
+const char *psets_process(const struct moot *m, uint32_t member)
+{
+    char *name = m->session.psets->names[member];
+    return *name != '\0' ? name : members_process(m, member, name);
+}
+
+static void pset_put(const struct moot *m, struct pset *set, uint32_t at,
                      uint32_t member, int rank)
 {
     set->members[at] = member;
-    set->processes[at] = psets->names[member];
+    set->processes[at] = psets_process(m, member);
     set->ranks[at] = rank;
 }
 
-/* The set of `count` ranks of the present session, from the first on. */
-static bool pset_of_ranks(const struct moot *m, const struct psets *psets,
-                          const char *name, uint32_t first, uint32_t count,
-                          struct pset *out)
+/* A set of these members, who have the ranks that they have now; or, if `anew`, in
+ * their order. */
+static bool pset_of(const struct moot *m, const char *name,
+                    const struct rankset *members, bool anew, struct pset *out)
 {
-    if (!pset_make(name, count, out)) {
+    if (!pset_make(name, rankset_count(members), out)) {
         return false;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        pset_put(psets, out, i, session_member(m, first + i), (int)(first + i));
+    uint32_t at = 0;
+    for (uint32_t member = rankset_next(members, 0); member != PLACEMENT_NOBODY;
+         member = rankset_next(members, member + 1)) {
+        pset_put(m, out, at, member, anew ? (int)at : session_rank(m, member));
+        at++;
     }
     return true;
 }
@@ -90,45 +94,131 @@ static bool has_room(struct psets *psets, size_t more)
     return sets != NULL;
 }
 
-static bool renew(struct moot *m, struct psets *psets, bool changed)
+static bool put_set(struct moot *m, const char *name, const struct rankset *members,
+                    bool own, bool anew)
+{
+    struct psets *psets = m->session.psets;
+    struct pset set;
+    if (!has_room(psets, 1) || !pset_of(m, name, members, anew, &set)) {
+        return false;
+    }
+    set.own = own;
+    psets->sets[psets->count++] = set;
+    return true;
+}
+
+bool psets_put(struct moot *m, const char *name, const struct rankset *members,
+               bool own, bool deleted, const int *ranks)
+{
+    if (!put_set(m, name, members, own, true)) {
+        return false;
+    }
+    struct pset *set = &m->session.psets->sets[m->session.psets->count - 1];
+    set->deleted = deleted;
+    memcpy(set->ranks, ranks, set->count * sizeof(*ranks));
+    return true;
+}
+
+bool psets_add(struct moot *m, const char *name, const struct rankset *members)
+{
+    const bool good = put_set(m, name, members, true, false);
+    if (good) {
+        observe_pset(m, MOOT_EVENT_PSET_DEFINED, name, "");
+    }
+    return good;
+}
+
+/* The last set that this room has defined: the processes that it has told of last. */
+static const struct pset *last_world(const struct psets *psets)
 {
     char name[LIMIT_PSET_BYTES + 1];
-    struct pset world, self, all = {0};
+    snprintf(name, sizeof(name), "moot://all_%u", psets->worlds);
+    size_t at = psets->count;
+    while (at-- > 0) {
+        if (strcmp(psets->sets[at].name, name) == 0) {
+            return &psets->sets[at];
+        }
+    }
+    return NULL;
+}
+
+bool psets_add_world(struct moot *m, const struct rankset *members)
+{
+    char name[LIMIT_PSET_BYTES + 1];
+    struct psets *psets = m->session.psets;
+    const struct pset *last = last_world(psets);
+    if (last != NULL && psets_has(last, members)) {
+        return true;
+    }
     snprintf(name, sizeof(name), "moot://all_%u", psets->worlds + 1);
-    if (!has_room(psets, 1) ||
-        !pset_of_ranks(m, psets, "mpi://WORLD", 0, m->session.size, &world)) {
+    if (!put_set(m, name, members, false, true)) {
         return false;
     }
-    if (!pset_of_ranks(m, psets, "mpi://SELF", m->session.rank, 1, &self)) {
-        pset_release(&world);
-        return false;
-    }
-    if (changed && !pset_of_ranks(m, psets, name, 0, m->session.size, &all)) {
-        pset_release(&world);
-        pset_release(&self);
-        return false;
-    }
-    pset_release(&psets->sets[WORLD]);
-    pset_release(&psets->sets[SELF]);
-    psets->sets[WORLD] = world;
-    psets->sets[SELF] = self;
-    if (changed) {
-        psets->worlds++;
-        psets->sets[psets->count++] = all;
+    psets->worlds++;
+    if (last != NULL) {
+        observe_pset(m, MOOT_EVENT_PSET_DEFINED, name, "");
     }
     return true;
 }
 
-bool psets_renew(struct moot *m, bool changed)
+bool psets_has(const struct pset *set, const struct rankset *members)
+{
+    bool same = set->count == rankset_count(members);
+    for (uint32_t i = 0; same && i < set->count; i++) {
+        same = rankset_has(members, set->members[i]);
+    }
+    return same;
+}
+
+/* The members of the present session. */
+static bool members_of_session(const struct moot *m, struct rankset *out)
+{
+    bool good = true;
+    for (uint32_t rank = 0; good && rank < m->session.size; rank++) {
+        good = rankset_add(out, session_member(m, rank));
+    }
+    return good;
+}
+
+bool psets_renew(struct moot *m)
 {
     struct psets *psets = m->session.psets;
-    if (!renew(m, psets, changed)) {
+    struct rankset here = {0}, own = {0};
+    struct pset world = {0}, self = {0};
+    bool good = members_of_session(m, &here) && rankset_add(&own, m->group.rank) &&
+                pset_of(m, "mpi://WORLD", &here, true, &world) &&
+                pset_of(m, "mpi://SELF", &own, false, &self) &&
+                psets_add_world(m, &here);
+    if (good) {
+        pset_release(&psets->sets[WORLD]);
+        pset_release(&psets->sets[SELF]);
+        psets->sets[WORLD] = world;
+        psets->sets[SELF] = self;
+    } else {
+        pset_release(&world);
+        pset_release(&self);
+    }
+    rankset_release(&here);
+    rankset_release(&own);
+    return good;
+}
+
+bool psets_begin(struct moot *m)
+{
+    struct psets *psets = calloc(1, sizeof(*psets));
+    if (psets == NULL) {
         return false;
     }
-    if (changed) {
-        const struct pset *all = &psets->sets[psets->count - 1];
-        observe_pset(m, MOOT_EVENT_PSET_DEFINED, all->name, "");
+    psets->names = calloc(m->group.size, sizeof(*psets->names));
+    psets->sets = calloc(FIRST_DEFINED, sizeof(*psets->sets));
+    if (psets->names == NULL || psets->sets == NULL) {
+        free(psets->names);
+        free(psets->sets);
+        free(psets);
+        return false;
     }
+    psets->count = FIRST_DEFINED;
+    m->session.psets = psets;
     return true;
 }
 
@@ -138,47 +228,14 @@ bool psets_make(struct moot *m)
     if (m->session.psets != NULL) {
         return true;
     }
-    struct psets *psets = m->session.psets = calloc(1, sizeof(*psets));
-    if (psets == NULL) {
+    if (!psets_begin(m)) {
         return false;
     }
-    psets->names = calloc(m->group.size, sizeof(*psets->names));
-    psets->sets = calloc(FIRST_DEFINED, sizeof(*psets->sets));
-    if (psets->names != NULL && psets->sets != NULL) {
-        psets->count = FIRST_DEFINED;
-        for (uint32_t member = 0; member < m->group.size; member++) {
-            snprintf(psets->names[member], PROCESS_BYTES, "a_%u", member);
-        }
-        if (renew(m, psets, true)) {
-            return true;
-        }
+    if (psets_renew(m)) {
+        return true;
     }
-    for (size_t i = 0; i < psets->count; i++) {
-        pset_release(&psets->sets[i]);
-    }
-    free(psets->sets);
-    free(psets->names);
-    free(psets);
-    m->session.psets = NULL;
+    psets_release_list(m);
     return false;
-}
-
-bool psets_add(struct moot *m, const char *name, const struct rankset *members)
-{
-    struct psets *psets = m->session.psets;
-    struct pset set;
-    if (!has_room(psets, 1) || !pset_make(name, rankset_count(members), &set)) {
-        return false;
-    }
-    uint32_t at = 0;
-    for (uint32_t member = rankset_next(members, 0); member != PLACEMENT_NOBODY;
-         member = rankset_next(members, member + 1)) {
-        pset_put(psets, &set, at++, member, session_rank(m, member));
-    }
-    set.own = true;
-    psets->sets[psets->count++] = set;
-    observe_pset(m, MOOT_EVENT_PSET_DEFINED, name, "");
-    return true;
 }
 
 /* --- Looking at them -------------------------------------------------------------- */
@@ -192,11 +249,6 @@ struct pset *psets_find(const struct moot *m, const char *name)
         }
     }
     return NULL;
-}
-
-const char *psets_process(const struct moot *m, uint32_t member)
-{
-    return m->session.psets->names[member];
 }
 
 /* The first process of it that is not present; count: all are. */
@@ -250,7 +302,7 @@ int session_pset_take(struct moot *m, const char *name, struct rankset *out,
 /* WORLD and SELF are never told of: they are of the session, whoever is gone. */
 void session_look(struct moot *m, uint64_t now_ns)
 {
-    (void)now_ns;
+    session_look_around(m, now_ns);
     if (m->members.gone == m->session.gone_seen || m->engine.closing ||
         !observed(m, MOOT_EVENT_PSET_INVALID) || !psets_make(m)) {
         return;
@@ -260,7 +312,7 @@ void session_look(struct moot *m, uint64_t now_ns)
         struct pset *set = &m->session.psets->sets[i];
         const uint32_t gone = set->ill ? set->count : first_gone(m, set);
         if (gone < set->count) {
-            char why[PROCESS_BYTES + 16];
+            char why[MEMBERS_NAME_BYTES + 16];
             snprintf(why, sizeof(why), "%s is gone", set->processes[gone]);
             set->ill = true;
             observe_pset(m, MOOT_EVENT_PSET_INVALID, set->name, why);

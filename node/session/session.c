@@ -7,10 +7,19 @@
 
 /* --- Sessions --------------------------------------------------------------------- */
 
-void session_open(struct moot *m)
+bool session_open(struct moot *m)
 {
     m->session = (struct moot_session){
-        .number = 1, .rank = m->group.rank, .size = m->group.size, .why = "opened"};
+        .number = 1, .rank = m->group.rank, .size = m->group.founders, .why = "opened"};
+    bool good = true;
+    for (uint32_t rank = 0; good && rank < m->group.founders; rank++) {
+        good = rankset_add(&m->session.been, rank);
+    }
+    if (m->group.rank >= m->group.founders) {
+        m->session.number = 0; /* until another rank says which it is */
+        m->session.why = "joined";
+    }
+    return good;
 }
 
 void session_release(struct moot *m)
@@ -18,8 +27,39 @@ void session_release(struct moot *m)
     psets_release(m);
     free(m->session.members);
     rankset_release(&m->session.ended);
+    rankset_release(&m->session.been);
+    rankset_release(&m->session.unknowing);
+    joinings_release(m);
     m->session.members = NULL;
 }
+
+bool session_ending(struct moot *m, bool leaves, uint64_t grow, void **words,
+                    size_t *size)
+{
+    m->session.ending = true;
+    return session_words_pack(m, leaves, grow, words, size);
+}
+
+void session_await(struct moot *m, uint32_t first, uint32_t count)
+{
+    m->session.awaited = first;
+    m->session.awaited_count = count;
+}
+
+bool session_has_grown(const struct moot *m)
+{
+    const uint32_t end = m->session.awaited + m->session.awaited_count;
+    for (uint32_t rank = m->session.awaited; rank < end && rank < m->group.size;
+         rank++) {
+        const struct member *member = &m->members.all[rank];
+        if (member->state == MEMBER_YET_TO_COME && member->ended_ns == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void session_goes_on(struct moot *m) { m->session.ending = false; }
 
 bool session_end(struct moot *m)
 {
@@ -47,55 +87,78 @@ void session_leave(struct moot *m)
     m->session.why = "left";
 }
 
-/* Why some of the last session are not in this one. */
+/* How this session's processes differ from those of the last one. */
 static const char *why_changed(const struct moot *m, const struct rankset *members)
 {
-    bool left = false, lost = false;
+    static const char *const words[] = {"unchanged",
+                                        "left",
+                                        "lost",
+                                        "left and lost",
+                                        "joined",
+                                        "left and joined",
+                                        "lost and joined",
+                                        "left, lost and joined"};
+    unsigned what = 0;
+    uint32_t stayed = 0;
     for (uint32_t rank = 0; rank < m->session.size; rank++) {
         const uint32_t member = session_member(m, rank);
         const enum member_state state = m->members.all[member].state;
         const bool is_lost = state == MEMBER_DEAD || state == MEMBER_REMOVED;
-        if (!rankset_has(members, member)) {
-            lost |= is_lost;
-            left |= !is_lost; /* or has closed */
-        }
+        const bool stays = rankset_has(members, member);
+        stayed += stays;
+        what |= stays ? 0u : is_lost ? 2u : 1u; /* or has closed */
     }
-    if (left && lost) {
-        return "left and lost";
+    return words[what | (rankset_count(members) > stayed ? 4u : 0u)];
+}
+
+/* This rank's among them; behind them, if it is none. */
+static uint32_t rank_among(const struct moot *m, const struct rankset *members)
+{
+    const uint32_t before = rankset_below(members, m->group.rank);
+    return rankset_has(members, m->group.rank)
+               ? before
+               : rankset_count(members) + m->group.rank -
+                     rankset_below(&m->session.been, m->group.rank);
+}
+
+bool session_set(struct moot *m, uint64_t number, const struct rankset *members)
+{
+    const uint32_t size = rankset_count(members);
+    uint32_t *list = calloc((size_t)size + 1, sizeof(*list));
+    if (list == NULL || !rankset_merge(&m->session.been, members)) {
+        free(list);
+        return false;
     }
-    return left ? "left" : lost ? "lost" : "unchanged";
+    uint32_t rank = 0;
+    for (uint32_t member = rankset_next(members, 0); member != PLACEMENT_NOBODY;
+         member = rankset_next(members, member + 1)) {
+        list[rank++] = member;
+    }
+    free(m->session.members);
+    m->session.members = list;
+    m->session.number = number;
+    m->session.size = size;
+    m->session.rank = rank_among(m, members);
+    return true;
 }
 
 bool session_begin(struct moot *m, const struct rankset *members)
 {
-    const uint32_t size = rankset_count(members);
-    uint32_t *list = calloc((size_t)size + 1, sizeof(*list));
-    if (list == NULL || !psets_make(m)) {
-        free(list);
+    if (!psets_make(m)) {
         return false;
     }
     session_look(m, m->now_ns); /* who is gone is told before what there is now */
-    const struct moot_session before = m->session;
-    m->session.number++;
-    m->session.why = why_changed(m, members);
-    m->session.size = 0;
-    for (uint32_t member = rankset_next(members, 0); member != PLACEMENT_NOBODY;
-         member = rankset_next(members, member + 1)) {
-        m->session.rank = member == m->group.rank ? m->session.size : m->session.rank;
-        list[m->session.size++] = member;
-    }
-    m->session.members = list;
-    if (!psets_renew(m, size != before.size)) {
-        free(list);
-        m->session.members = before.members;
-        m->session.number = before.number;
-        m->session.why = before.why;
-        m->session.rank = before.rank;
-        m->session.size = before.size;
+    psets_take_joinings(m);
+    const char *why = why_changed(m, members);
+    if (!session_set(m, m->session.number + 1, members) || !psets_renew(m)) {
         return false;
     }
-    free(before.members);
+    m->session.why = why;
+    m->session.met = m->schedule.meetings.number;
     psets_take(m);
+    m->session.ending = false;
+    joinings_make(m, UINT64_MAX);
+    joinings_forget(m);
     return true;
 }
 

@@ -17,12 +17,24 @@
 #include "node/api/moot_session.h"
 #include "node/context/context.h"
 
-void session_open(struct moot *m); /* the first */
+/* The first; of a newcomer none yet (session_is_known()).  False without memory. */
+bool session_open(struct moot *m);
 void session_release(struct moot *m);
 
+/* This rank comes to its end, and has so much to say there; it goes then, and wishes so
+ * many more.  False without memory; else free(). */
+bool session_ending(struct moot *m, bool leaves, uint64_t grow, void **words,
+                    size_t *size);
+/* That came to nothing. */
+void session_goes_on(struct moot *m);
 /* The meeting at its end is over: its members have come, and its words are what they
  * wish of sets.  False without memory. */
 bool session_end(struct moot *m);
+/* After that: for so many this rank is to ask the launcher, for all. */
+uint32_t session_growth(struct moot *m);
+/* These numbers were given out: they are members, or have ended. */
+void session_await(struct moot *m, uint32_t first, uint32_t count);
+bool session_has_grown(const struct moot *m);
 /* Nobody of them is a member any more but who is to be in the next session. */
 bool session_others_are_gone(const struct moot *m, const struct rankset *next);
 /* That begins, with these members, of which this rank is one.  False without memory:
@@ -56,7 +68,23 @@ void session_pset_show(const struct moot *m, size_t index, moot_pset_info *out);
 int session_pset_define(struct moot *m, const char *name,
                         const struct rankset *members);
 int session_pset_delete(struct moot *m, const char *name);
-/* All of it, for the other ranks.  False without memory; else free(). */
-bool session_wishes_pack(const struct moot *m, void **out, size_t *size);
+
+/* --- joinings.c ------------------------------------------------------------------- */
+
+/* CORE_OUT_VIEW: who it lets in makes a set with those who are there. */
+void session_carry_view(struct moot *m, const struct core_output *output);
+
+/* --- session_record.c: a newcomer is told which session it is --------------------- */
+
+/* Others are asked which session it is, until one says that it is a later one than this
+ * rank knows: session_is_known(). */
+void session_ask(struct moot *m);
+bool session_is_known(const struct moot *m);
+/* The number of that INQUIRY, and of the ACCOUNT that answers it with a SessionRecord
+ * of moot.proto. */
+#define INQUIRY_OF_SESSION (UINT64_MAX - 2)
+void session_answer(struct moot *m, uint32_t from);
+void session_take_record(struct moot *m, uint32_t from,
+                         const struct message_account *said);
 
 #endif

@@ -210,7 +210,7 @@ static int check_owner(struct moot *m, struct lane *lane, const moot_task_spec *
                        struct spawn *spawn)
 {
     int rank = spec->owner.rank_plus_one - 1;
-    if (rank < 0 || rank >= WORD_RANKS || (uint32_t)rank >= m->group.size ||
+    if (rank < 0 || rank >= WORD_RANKS || (uint32_t)rank >= m->session.size ||
         m->session.members != NULL) {
         return add_candidate(m, lane, spawn, "owner", rank);
     }

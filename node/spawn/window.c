@@ -13,6 +13,7 @@
 #include "node/explain/spawn_table.h"
 #include "node/members/members.h"
 #include "node/schedule/exec.h"
+#include "node/session/session.h"
 #include "node/spawn/backpressure.h"
 #include "node/spawn/spawn_batch.h"
 #include "node/tasks/task.h"
@@ -124,9 +125,9 @@ static bool can_help(const struct moot *m)
 static uint64_t peers_to_ask(const struct moot *m)
 {
     uint64_t peers = 0;
-    bool drops =
-        m->group.size <= PATIENCE_RANKS_MAX && m->knobs.divergence == CORE_REPAIR;
-    for (uint32_t rank = 0; drops && rank < m->group.size; rank++) {
+    const uint32_t ever = transport_group_ever(&m->group);
+    bool drops = ever <= PATIENCE_RANKS_MAX && m->knobs.divergence == CORE_REPAIR;
+    for (uint32_t rank = 0; drops && rank < ever; rank++) {
         bool here = members_is_here(m, rank) && !m->members.all[rank].left;
         peers |= (uint64_t)(here && rank != m->group.rank) << rank;
     }
@@ -135,7 +136,7 @@ static uint64_t peers_to_ask(const struct moot *m)
 
 static void ask(struct moot *m, uint64_t ranks)
 {
-    for (uint32_t rank = 0; rank < m->group.size && ranks >> rank != 0; rank++) {
+    for (uint32_t rank = 0; rank < PATIENCE_RANKS_MAX && ranks >> rank != 0; rank++) {
         struct message message = {.type = MESSAGE_INQUIRY};
         message.u.inquiry.number = INQUIRY_OF_REST;
         if (ranks >> rank & 1) {
@@ -166,6 +167,8 @@ bool window_take_account(struct moot *m, uint32_t from, const struct message *me
     if (members_is_here(m, from)) {
         if (said->number == INQUIRY_OF_REST) {
             hear_account(m, from, said);
+        } else if (said->number == INQUIRY_OF_SESSION) {
+            session_take_record(m, from, said);
         } else if (said->number == INQUIRY_OF_SPAWNS) {
             spawn_table_hear(m, from, said);
         } else {

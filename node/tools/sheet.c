@@ -177,7 +177,9 @@ static bool file_read(const char *path, struct sheet *out)
         }
     }
     fclose(file);
-    out->present = out->size > 0 && out->size <= LIMIT_RANKS && out->rank < out->size;
+    /* The ranks of newcomers lie behind the session's size. */
+    out->present = out->size > 0 && out->size <= LIMIT_RANKS &&
+                   out->rank < out->size + LIMIT_NEWCOMERS;
     out->process = out->process == UINT64_MAX ? out->rank : out->process;
     out->present = out->present && out->process < LIMIT_RANKS;
     if (!out->present) {
@@ -253,11 +255,8 @@ static void sheet_join(struct sheet *to, struct sheet *more)
     losses_join(to, more);
 }
 
-/* Puts a sheet in its place, making room for its moot. */
-static bool sheet_place(struct sheets *sheets, struct sheet *sheet)
+static bool sheets_extend(struct sheets *sheets, uint64_t most)
 {
-    const uint64_t most =
-        sheet->process >= sheet->size ? sheet->process + 1 : sheet->size;
     if (most > sheets->count) {
         struct sheet *items = realloc(sheets->items, (size_t)most * sizeof(*items));
         if (!items) {
@@ -267,6 +266,25 @@ static bool sheet_place(struct sheets *sheets, struct sheet *sheet)
                ((size_t)most - sheets->count) * sizeof(*items));
         sheets->items = items;
         sheets->count = (size_t)most;
+    }
+    return true;
+}
+
+bool sheets_reach(struct sheets *sheets, size_t founders, size_t joined)
+{
+    sheets->founders = founders;
+    sheets->joined = joined;
+    return sheets->count == 0 || joined == 0 ||
+           sheets_extend(sheets, founders + joined);
+}
+
+/* Puts a sheet in its place, making room for its moot. */
+static bool sheet_place(struct sheets *sheets, struct sheet *sheet)
+{
+    const uint64_t most =
+        sheet->process >= sheet->size ? sheet->process + 1 : sheet->size;
+    if (!sheets_extend(sheets, most)) {
+        return false;
     }
     struct sheet *place = &sheets->items[sheet->process];
     if (place->present) {
@@ -570,12 +588,23 @@ static uint64_t moots_most(const struct sheets *sheets)
     return most;
 }
 
+static void ranks_print(const struct sheets *sheets, FILE *to)
+{
+    const size_t count =
+        sheets->joined > 0 ? sheets->founders + sheets->joined : sheets->count;
+    fprintf(to, "moot: %zu rank%s", count, count == 1 ? "" : "s");
+    if (sheets->joined > 0) {
+        fprintf(to, " (%zu + %zu joined)", sheets->founders, sheets->joined);
+    }
+    fputs(", ", to);
+}
+
 void sheets_print(const struct sheets *sheets, FILE *to)
 {
     const struct sheet sum = sheets_sum(sheets);
     const moot_stats *stats = &sum.stats;
     char text[32];
-    fprintf(to, "moot: %zu rank%s, ", sheets->count, sheets->count == 1 ? "" : "s");
+    ranks_print(sheets, to);
     if (moots_most(sheets) > 1) {
         fprintf(to, "up to %" PRIu64 " moots each, added up, ", moots_most(sheets));
     }

@@ -42,8 +42,10 @@ struct sheet {
 /* All sheets of a directory, by process; those of one that opened several moots are
  * added up. */
 struct sheets {
-    struct sheet *items; /* one per process; not all may be present */
-    size_t count;        /* of processes; 0: nobody left anything */
+    struct sheet *items;     /* one per process; not all may be present */
+    size_t count;            /* of processes; 0: nobody left anything */
+    size_t founders, joined; /* the job began with so many, which others joined; 0: not
+                                told */
 };
 
 /* The name of what a process leaves: "rank-3", "struck-3", of its job's first moot, or
@@ -62,6 +64,9 @@ bool sheets_clear(const char *directory);
 
 /* Reads what lies in the directory; false without memory.  Release either way. */
 bool sheets_read(const char *directory, struct sheets *out);
+/* If anybody left anything: there were so many processes that the job began with, and
+ * so many that joined it, whether or not they left something.  False without memory. */
+bool sheets_reach(struct sheets *sheets, size_t founders, size_t joined);
 void sheets_release(struct sheets *sheets);
 
 /* Frames sent again are told where there are so many, and so many in a hundred. */

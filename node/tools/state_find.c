@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* A rank that moves messages answers for itself at once; for all, in some rounds. */
-enum { SELF_S = 1, ALL_S = 10 };
+enum { SELF_S = 1, ALL_S = 10, GROW_S = 25 };
 
 static const char all_line[] = "all\n";
 
@@ -286,6 +286,42 @@ bool state_ask_to_leave(const char *setting, const char *job, uint32_t rank)
     snprintf(leaving.line, sizeof(leaving.line), "leave %u\n", rank);
     each_socket(setting, job, rank_ask_to_leave, &leaving);
     return leaving.passed_on;
+}
+
+struct state_growing {
+    char line[32];
+    Moot__Picture *picture;
+};
+
+/* No second rank is asked: the first may have passed the wish on. */
+static bool rank_ask_to_grow(void *context, const char *path, const char *name)
+{
+    struct state_growing *growing = context;
+    (void)name;
+    Moot__Picture *self = ask(path, "brief\n", SELF_S, NULL);
+    if (!self) {
+        return false;
+    }
+    moot__picture__free_unpacked(self, NULL);
+    growing->picture = ask(path, growing->line, GROW_S, NULL);
+    return true;
+}
+
+bool state_ask_to_grow(const char *setting, const char *job, uint32_t count, int *code,
+                       struct text *story)
+{
+    struct state_growing growing = {.picture = NULL};
+    snprintf(growing.line, sizeof(growing.line), "grow %u\n", count);
+    each_socket(setting, job, rank_ask_to_grow, &growing);
+    const Moot__Picture__Grown *grown = growing.picture ? growing.picture->grown : NULL;
+    if (grown) {
+        *code = grown->code;
+        text_add_told(story, grown->story.data, grown->story.len);
+    }
+    if (growing.picture) {
+        moot__picture__free_unpacked(growing.picture, NULL);
+    }
+    return grown != NULL;
 }
 
 Moot__Picture *state_ask(const char *setting, const char *job, struct text *refused)

@@ -36,6 +36,12 @@ Moot__Picture *state_ask_one(const char *setting, const char *job);
  * none does. */
 bool state_ask_to_leave(const char *setting, const char *job, uint32_t rank);
 
+/* Has the first rank that answers wish for so many ranks more, and waits for what the
+ * launcher says to that: *code, as of channel_grow(), and the story.  False if none
+ * answers, or none any more. */
+bool state_ask_to_grow(const char *setting, const char *job, uint32_t count, int *code,
+                       struct text *story);
+
 /* Anything may listen at a socket of this user's, and say that much is to come: no more
  * is taken of one rank, and of all of them. */
 enum {

@@ -40,14 +40,23 @@ bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
         x->by_uid[i] = NOBODY;
     }
     for (uint32_t r = 0; r < size; r++) {
-        uint64_t place = uids[r] & x->by_uid_mask;
-        while (x->by_uid[place] != NOBODY) {
-            place = (place + 1) & x->by_uid_mask;
+        if (uids[r] != 0) {
+            exchange_add(x, r, uids[r]);
         }
-        x->by_uid[place] = r;
-        x->peers[r].uid = uids[r];
     }
     return true;
+}
+
+void exchange_add(struct exchange *x, uint32_t rank, uint64_t uid)
+{
+    assert(uid != 0 && x->peers[rank].uid == 0);
+    uint64_t place = uid & x->by_uid_mask;
+    while (x->by_uid[place] != NOBODY) {
+        place = (place + 1) & x->by_uid_mask;
+    }
+    x->by_uid[place] = rank;
+    x->peers[rank].uid = uid;
+    x->known++;
 }
 
 void exchange_release(struct exchange *x)

@@ -35,6 +35,7 @@ struct exchange {
     void (*notice)(struct exchange *x, uint32_t rank, const void *bytes, size_t size);
     struct host_rings rings;
     uint32_t rank, size;
+    uint32_t known;              /* ranks that have come, this one among them */
     struct exchange_peer *peers; /* by rank */
     uint32_t *by_uid;            /* hash table of ranks */
     uint64_t by_uid_mask;
@@ -55,9 +56,10 @@ struct exchange {
 };
 
 /* Fills in all but base.ops, post and notice; false without memory (release it anyway).
- */
+ * A rank that is yet to come has no uid, and is added when it does. */
 bool exchange_init(struct exchange *x, uint32_t rank, uint32_t size,
                    const uint64_t *uids);
+void exchange_add(struct exchange *x, uint32_t rank, uint64_t uid);
 /* Frees all transfers but those with open pieces, which are the wire's. */
 void exchange_release(struct exchange *x);
 

@@ -15,9 +15,9 @@ static bool launcher_lets_survive(void)
 
 bool hello_make(struct transport_group *group, struct hello *out)
 {
-    group->uids = malloc(group->size * sizeof(*group->uids));
-    group->hosts = malloc(group->size * sizeof(*group->hosts));
-    group->processes = malloc(group->size * sizeof(*group->processes));
+    group->uids = calloc(group->size, sizeof(*group->uids));
+    group->hosts = calloc(group->size, sizeof(*group->hosts));
+    group->processes = calloc(group->size, sizeof(*group->processes));
     group->survives = launcher_lets_survive();
     *out = (struct hello){.threads = group->threads,
                           .process = process_self(),
@@ -37,19 +37,28 @@ static bool is_oversubscribed(const struct transport_group *group,
     const struct hello *mine = &all[group->rank];
     uint64_t ranks = 0;
     for (uint32_t rank = 0; rank < group->size; rank++) {
-        ranks += all[rank].host == mine->host &&
+        ranks += all[rank].uid != 0 && all[rank].host == mine->host &&
                  all[rank].processors.set == mine->processors.set;
     }
     return !processors_suffice(mine->processors, ranks);
 }
 
+void hello_take_one(struct transport_group *group, uint32_t rank,
+                    const struct hello *hello)
+{
+    group->uids[rank] = hello->uid;
+    group->hosts[rank] = (uint32_t)hello->host;
+    group->processes[rank] = hello->process;
+    group->threads = group->threads && hello->threads != 0;
+}
+
 void hello_take(struct transport_group *group, const struct hello *all)
 {
     for (uint32_t rank = 0; rank < group->size; rank++) {
-        group->uids[rank] = all[rank].uid;
-        group->hosts[rank] = (uint32_t)all[rank].host;
-        group->processes[rank] = all[rank].process;
-        group->threads = group->threads && all[rank].threads != 0;
+        group->hosts[rank] = UINT32_MAX;
+        if (all[rank].uid != 0) {
+            hello_take_one(group, rank, &all[rank]);
+        }
     }
     group->oversubscribed = is_oversubscribed(group, all);
 }

@@ -19,7 +19,9 @@ enum { HELLO_WORDS = sizeof(struct hello) / sizeof(uint64_t) };
 bool hello_make(struct transport_group *group, struct hello *out);
 
 /* Enters what the ranks have told, in their order: with it is known, too, whether this
- * one shares its processors with others. */
+ * one shares its processors with others.  Who has not come yet has no uid. */
 void hello_take(struct transport_group *group, const struct hello *all);
+void hello_take_one(struct transport_group *group, uint32_t rank,
+                    const struct hello *hello);
 
 #endif

@@ -15,10 +15,20 @@ char *transport_group_host(const struct transport_group *group, char *text, size
     return text;
 }
 
+uint32_t transport_group_ever(const struct transport_group *group)
+{
+    uint32_t ever = group->size;
+    while (group->uids[ever - 1] == 0) {
+        ever--;
+    }
+    return ever;
+}
+
 void transport_group_release(struct transport_group *group)
 {
     free(group->uids);
     free(group->hosts);
+    free(group->origins);
     free(group->processes);
     free(group->boards);
     free(group->places);

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 struct transport;
+struct transport_group;
 
 /* Handlers for one poll.  Called on the polling thread, inside poll(). */
 struct transport_receiver {
@@ -120,6 +121,17 @@ struct transport_ops {
      */
     uint32_t (*next_death)(struct transport *t);
 
+    /* Enters into the group's tables the next rank that has come later and that all
+     * present ranks know of, each once, before anything of it is handed over; its
+     * number.  UINT32_MAX: there is none (more).  NULL: none ever comes. */
+    uint32_t (*next_newcomer)(struct transport *t, struct transport_group *group);
+
+    /* Asks the launcher to start so many more, and waits for its answer: the first of
+     * their numbers.  Errors as of moot_grow(), with a story.  Without the engine lock,
+     * any thread.  NULL: UNSUPPORTED. */
+    int (*grow)(struct transport *t, uint32_t count, uint32_t *first, char *story,
+                size_t story_size);
+
     /* The transport around which this one stands.  NULL: it stands around none. */
     struct transport *(*beneath)(struct transport *t);
 
@@ -142,11 +154,24 @@ struct transport {
 
 enum { TRANSPORT_BOARD_BYTES = 32 << 10 };
 
-/* What a transport's open tells the engine about the group it joins. */
+/* Where a process stands among all that the job's launcher has started: "b_0" is of
+ * wave 1, which came later, with index 0. */
+struct process_origin {
+    uint32_t wave, index;
+};
+
+/* What a transport's open tells the engine about the group it joins.  Tables have a
+ * place for each number that a rank may ever have.  The founders, who open the moot
+ * together, have those below `founders`; who comes later has one of the others, and is
+ * known when its uid is not 0 (next_newcomer()). */
 struct transport_group {
-    uint32_t rank, size;
+    uint32_t rank,
+        size; /* of the tables; this rank is a newcomer if it is no founder */
+    uint32_t founders;
     uint64_t *uids;                 /* per rank; owned by the caller of open, free() */
     uint32_t *hosts;                /* per rank: equal numbers share a host; free() */
+    struct process_origin *origins; /* per rank; free().  NULL: rank r is of wave 0,
+                                       with index r */
     struct process_name *processes; /* per rank, for peer_monitor.h; free().  NULL: no
                                        rank has a process of its own */
     /* Per rank, TRANSPORT_BOARD_BYTES of memory that it shares with the others of its
@@ -179,6 +204,9 @@ typedef int (*transport_open_fn)(void *arg, const void *blob, size_t blob_size,
  */
 char *transport_group_host(const struct transport_group *group, char *text,
                            size_t size);
+
+/* Numbers up to the highest that is, or was, somebody's. */
+uint32_t transport_group_ever(const struct transport_group *group);
 
 /* Frees what the group holds (not the group itself) and zeroes it. */
 void transport_group_release(struct transport_group *group);

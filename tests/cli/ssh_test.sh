@@ -29,6 +29,13 @@ check "a program that fails" "a line has not its rank, or is of another host" \
 run $three --transport $wire "$build/tests/mpi/random_programs" --seeds 1..3
 check "diverging programs" "not all ended right" says '^random_programs.*3 passed, 0 failed'
 
+# shellcheck disable=SC2086 # words are meant to split
+run $three --max 7 malleable
+check "ranks that join" "its status is $got" [ "$got" -eq 0 ]
+check "ranks that join" "none has" says '^moot: 7 ranks \(6 \+ 1 joined\), '
+check "ranks that join" "it is in no session" says 'WORLD: processes \[a_0, .*, b_0\], ranks \[0, .*, 6\]'
+clean "ranks that join"
+
 # --- Hosts that die, links that are cut -------------------------------------------------
 # Two jobs at once: what the one loses is not the other's.
 # shellcheck disable=SC2086 # words are meant to split

@@ -24,6 +24,7 @@ enum turn { RAW, REPEATED, LIE, PIECE, POST, SEND, SEND_BULK, FORGET, TURNS };
 
 static const unsigned char key[SEAL_KEY_BYTES] = "the key of a job, of 32 bytes ..";
 
+void newcomers_take(struct carrier *c) { (void)c; } /* none come */
 const unsigned char *channel_key(const struct channel *channel)
 {
     (void)channel;

@@ -174,7 +174,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "hosted: wrong words\n");
         return 2;
     }
-    struct channel_hub *hub = channel_hub_new(rank_count);
+    struct channel_hub *hub = channel_hub_new(rank_count, rank_count);
     for (uint32_t rank = 0; rank < rank_count; rank++) {
         start(hub, rank, argv + next);
     }

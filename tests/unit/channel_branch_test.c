@@ -9,7 +9,7 @@
 
 static int run_beside_lost(uint32_t rank, int fd)
 {
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)fd;
     HOLDS(channel);
     if (rank >= 2) {
@@ -38,7 +38,7 @@ static void a_host_that_is_lost_fails_what_waits_for_its_ranks(void **unused)
 
 static int run_in_short(uint32_t rank, int fd)
 {
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)rank;
     (void)fd;
     HOLDS(channel && gather_fails(channel, "rank 1 was cut off by the launcher"));
@@ -84,7 +84,7 @@ static void what_no_branch_may_say_loses_its_host(void **unused)
     };
     (void)unused;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        struct job job = {.size = 3, .hub = channel_hub_new(3)};
+        struct job job = {.size = 3, .hub = channel_hub_new(3, 3)};
         int ends[2];
         struct channel_header header =
             channel_header_make(wrong[i].kind, wrong[i].size);
@@ -120,7 +120,7 @@ static int run_beside_twice(uint32_t rank, int fd)
 {
     char story[256];
     struct channel_card *all = NULL;
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)rank, (void)fd;
     HOLDS(channel);
     sleep_ms(200);
@@ -133,7 +133,7 @@ static int run_beside_twice(uint32_t rank, int fd)
 /* A branch hands in for ranks 1 and 2, and again before rank 0 has come. */
 static void a_branch_that_comes_twice_is_cut_off(void **unused)
 {
-    struct job job = {.size = 3, .hub = channel_hub_new(3)};
+    struct job job = {.size = 3, .hub = channel_hub_new(3, 3)};
     struct channel_header header = channel_header_make(CHANNEL_HAND_IN, 8);
     const uint32_t lengths[2] = {0, 0};
     int ends[2];
@@ -157,7 +157,7 @@ static int run_too_much(uint32_t rank, int fd)
 {
     char story[256];
     struct channel_card *all = NULL;
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)rank, (void)fd;
     HOLDS(channel);
     HOLDS(channel_gather(channel, "", 0, &all, story, sizeof(story)) == MOOT_ERR_LIMIT);
@@ -178,7 +178,8 @@ static void what_was_too_much_is_not_for_good(void **unused)
     int ends[2], left = 3;
     (void)unused;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    job.hub = channel_hub_new_branch(2, 0, 1, key, ends[0]);
+    job.hub = channel_hub_new_branch(
+        &(struct channel_branch){.size = 2, .room = 2, .count = 1}, key, ends[0]);
     assert_non_null(job.hub);
     assert_true(channel_hub_add(job.hub, 0, rank_start(&job, 0, run_too_much), "", ""));
     for (int turn = 0; turn < PATIENCE_S * 100 && left > 0; turn++) {

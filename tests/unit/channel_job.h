@@ -25,9 +25,10 @@
 enum { RANKS_MAX = 64, PATIENCE_S = 20, HOST_BYTES = 5, FILES = 256 };
 
 static uint32_t branch_ranks; /* of each branch; 0: there are none */
+static uint32_t later_ranks;  /* for which a job has room */
 
 struct job {
-    uint32_t size;
+    uint32_t size, founders;
     struct channel_hub *hub;
     struct channel_hub *branches[RANKS_MAX];
     uint32_t branch_count;
@@ -38,7 +39,7 @@ struct job {
 /* A rank's part, which returns its exit status; a rank of 0 is well. */
 typedef int (*rank_main)(uint32_t rank, int fd);
 
-static void sleep_ms(long ms)
+static inline void sleep_ms(long ms)
 {
     const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     (void)nanosleep(&time, NULL);
@@ -72,29 +73,56 @@ static int rank_start(struct job *job, uint32_t rank, rank_main run)
 /* The hub that has a rank. */
 static struct channel_hub *hub_of(const struct job *job, uint32_t rank)
 {
-    return job->branch_count ? job->branches[rank / branch_ranks] : job->hub;
+    const uint32_t later = rank - job->founders;
+    return job->branch_count == 0 ? job->hub
+           : rank < job->founders ? job->branches[rank / branch_ranks]
+                                  : job->branches[later % job->branch_count];
 }
 
 static void job_make(struct job *job, uint32_t size)
 {
-    *job = (struct job){.size = size, .hub = channel_hub_new(size)};
+    const uint32_t room = size + later_ranks;
+    *job = (struct job){
+        .size = size, .founders = size, .hub = channel_hub_new(size, room)};
     assert_non_null(job->hub);
     for (uint32_t at = 0; branch_ranks && at < size; at += branch_ranks) {
         int ends[2];
         const uint32_t count = at + branch_ranks < size ? branch_ranks : size - at;
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
         assert_true(channel_hub_add_branch(job->hub, at, count, ends[0]));
+        const struct channel_branch branch = {
+            .size = size, .room = room, .first = at, .count = count};
         job->branches[job->branch_count] =
-            channel_hub_new_branch(size, at, count, channel_hub_key(job->hub), ends[1]);
+            channel_hub_new_branch(&branch, channel_hub_key(job->hub), ends[1]);
         assert_non_null(job->branches[job->branch_count++]);
     }
 }
 
-static void job_start(struct job *job, uint32_t size, rank_main run)
+static inline void job_start(struct job *job, uint32_t size, rank_main run)
 {
     job_make(job, size);
     for (uint32_t rank = 0; rank < size; rank++) {
         const int fd = rank_start(job, rank, run);
+        assert_true(channel_hub_add(hub_of(job, rank), rank, fd, "10.0.0.1", "alpha"));
+    }
+}
+
+/* Starts a wave of newcomers, one on each branch in turn. */
+static inline void job_grow(struct job *job, uint32_t wave, uint32_t count,
+                            rank_main run)
+{
+    const uint32_t first = job->size;
+    job->size += count;
+    channel_hub_name(job->hub, wave, first, count);
+    for (uint32_t i = 0; i < job->branch_count; i++) {
+        channel_hub_name(job->branches[i], wave, first, count);
+    }
+    for (uint32_t rank = first; rank < first + count; rank++) {
+        const int fd = rank_start(job, rank, run);
+        if (job->branch_count) {
+            const uint32_t branch = (rank - job->founders) % job->branch_count;
+            channel_hub_place(job->hub, rank, branch * branch_ranks);
+        }
         assert_true(channel_hub_add(hub_of(job, rank), rank, fd, "10.0.0.1", "alpha"));
     }
 }
@@ -135,7 +163,7 @@ static uint32_t job_reap(struct job *job, bool tells)
 }
 
 /* Until all have ended. */
-static void job_serve(struct job *job, bool tells)
+static inline void job_serve(struct job *job, bool tells)
 {
     const time_t until = time(NULL) + PATIENCE_S;
     while (job_reap(job, tells) > 0) {
@@ -169,7 +197,7 @@ static void assert_all_well(const struct job *job)
         }                                                                              \
     } while (0)
 
-static struct channel *channel_open(void)
+static struct channel *channel_mine(void)
 {
     char story[256] = "";
     struct channel *channel = channel_of_process(story, sizeof(story));
@@ -179,7 +207,7 @@ static struct channel *channel_open(void)
     return channel;
 }
 
-static bool gather_fails(struct channel *channel, const char *says)
+static inline bool gather_fails(struct channel *channel, const char *says)
 {
     char story[256] = "";
     struct channel_card *all = NULL;

@@ -13,7 +13,7 @@ static int run_introduction(uint32_t rank, int fd)
 {
     char story[256] = "none";
     struct channel_card *all = NULL;
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     HOLDS(channel && channel_of_process(story, sizeof(story)) == channel && !*story);
     HOLDS(channel_rank(channel) == rank && channel_size(channel) == 4);
     HOLDS(strcmp(channel_host(channel), "10.0.0.1") == 0);
@@ -48,7 +48,7 @@ static size_t card_length(uint32_t rank, uint32_t round)
 static int run_many(uint32_t rank, int fd)
 {
     char story[256];
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)fd;
     HOLDS(channel);
     for (uint32_t round = 0; round < 200; round++) {
@@ -82,7 +82,7 @@ static int run_large(uint32_t rank, int fd)
 {
     char story[256];
     struct channel_card *all = NULL;
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     unsigned char *card = malloc(CHANNEL_CARD_MAX + 1);
     (void)fd;
     HOLDS(channel && card);
@@ -127,7 +127,7 @@ static uint32_t death_wait(struct channel *channel)
 
 static int run_early_death(uint32_t rank, int fd)
 {
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)fd;
     HOLDS(channel);
     if (rank == 2) {
@@ -156,7 +156,7 @@ static int run_late_death(uint32_t rank, int fd)
 {
     char story[256];
     struct channel_card *all = NULL;
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     HOLDS(channel);
     if (rank == 1) {
         sleep_ms(300);
@@ -196,7 +196,7 @@ static void a_card_counts_though_its_rank_has_died_since(void **unused)
 
 static int run_told_of_one(uint32_t rank, int fd)
 {
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)fd;
     (void)rank;
     HOLDS(channel && gather_fails(channel, "rank 2 has ended"));
@@ -221,7 +221,7 @@ static void a_rank_that_was_never_started_can_be_told_dead(void **unused)
 
 static int run_without_launcher(uint32_t rank, int fd)
 {
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)fd;
     (void)rank;
     HOLDS(channel && gather_fails(channel, "launcher has gone"));
@@ -289,7 +289,7 @@ static int broken_way;
 
 static int run_broken(uint32_t rank, int fd)
 {
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     HOLDS(channel);
     if (rank == 1) {
         char byte;
@@ -319,7 +319,7 @@ static void ranks_that_break_the_rules_are_cut_off(void **unused)
  * also where a rank of another host comes before the last of its own. */
 static int run_twice(uint32_t rank, int fd)
 {
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     struct channel_card *all = NULL;
     char story[256];
     HOLDS(channel);
@@ -355,7 +355,7 @@ static void a_rank_that_comes_twice_is_cut_off_and_its_first_card_counts(void **
 static int run_came_and_went(uint32_t rank, int fd)
 {
     const struct channel_header header = hand_in(0);
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     HOLDS(channel);
     if (rank == 1) {
         HOLDS(write(fd, &header, sizeof(header)) == sizeof(header));
@@ -380,7 +380,7 @@ static void who_went_after_it_had_come_is_not_missed(void **unused)
 static int run_deaf(uint32_t rank, int fd)
 {
     static unsigned char card[1 << 18];
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     struct channel_card *all = NULL;
     char story[256];
     HOLDS(channel);
@@ -417,7 +417,7 @@ enum { MANY = 2000 };
 static int run_answered_late(uint32_t rank, int fd)
 {
     uint32_t deaths = 0;
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     (void)fd;
     (void)rank;
     HOLDS(channel && channel_size(channel) == MANY);
@@ -433,7 +433,7 @@ static int run_answered_late(uint32_t rank, int fd)
 
 static void deaths_behind_an_answer_break_no_rule(void **unused)
 {
-    struct job job = {.size = 1, .hub = channel_hub_new(MANY)};
+    struct job job = {.size = 1, .hub = channel_hub_new(MANY, MANY)};
     (void)unused;
     assert_true(
         channel_hub_add(job.hub, 0, rank_start(&job, 0, run_answered_late), "", ""));
@@ -453,7 +453,7 @@ static int run_forked(uint32_t rank, int fd)
 {
     char story[256];
     int status = 0;
-    struct channel *channel = channel_open();
+    struct channel *channel = channel_mine();
     HOLDS(channel);
     (void)fd;
     const pid_t child = fork();

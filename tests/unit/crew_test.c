@@ -41,7 +41,7 @@ static void who_may_not_be_signalled_may_live(void **unused)
     sigset_t mask;
     char program[] = "/bin/true";
     char *argv[] = {program, NULL};
-    struct channel_hub *hub = channel_hub_new(1);
+    struct channel_hub *hub = channel_hub_new(1, 1);
     const struct crew_setup setup = {
         .count = 1, .hub = hub, .host = "", .name = "", .input = -1, .mask = &mask};
     const struct crew_watch watch = {NULL, count_reaped};

@@ -21,6 +21,7 @@ enum { RANKS = PEERS_WATCHED_MAX + 20, SELF = 7 };
 struct crowd {
     pid_t pids[RANKS];
     struct process_name names[RANKS];
+    uint64_t uids[RANKS];
     uint32_t hosts[RANKS];
     struct transport_group group;
 };
@@ -29,11 +30,13 @@ static void crowd_begin(struct crowd *crowd, bool told)
 {
     *crowd = (struct crowd){.group = {.rank = SELF,
                                       .size = RANKS,
+                                      .uids = crowd->uids,
                                       .processes = crowd->names,
                                       .hosts = crowd->hosts,
                                       .told_of_deaths = told}};
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         int ready[2];
+        crowd->uids[rank] = 1 + rank;
         if (rank == SELF) {
             crowd->names[rank] = process_self();
             continue;

@@ -46,6 +46,7 @@ static bool oversubscribed(uint64_t count, uint64_t set, uint64_t set_beside)
     struct hello all[4];
     memset(all, 0, sizeof(all));
     for (uint64_t rank = 0; rank < 4; rank++) {
+        all[rank].uid = 1 + rank;
         all[rank].host = rank / 2;
         all[rank].processors = (struct processors){count, set};
     }

@@ -17,19 +17,6 @@
 
 #define MILLISECONDS(n) ((n)*UINT64_C(1000000))
 
-/* The card by which a rank tells the others of itself; an address, a blob, the host's
- * address and its name, and the route's text follow, of which rank 0's count. */
-struct card_head {
-    uint64_t wire_version;
-    uint64_t failed; /* a code of MOOT_ERR_*, negated; its story follows, and no more */
-    uint64_t flags;  /* of the wire */
-    uint64_t frame_max;
-    uint64_t address_size, blob_size, host_size, name_size, route_size;
-    struct hello hello;
-};
-
-enum { CARD_ADDRESS, CARD_BLOB, CARD_HOST, CARD_NAME, CARD_ROUTE, CARD_PARTS };
-
 static int refuse(const struct joining *o, int code, const char *why)
 {
     snprintf(o->story, o->story_size, "%s", why);
@@ -51,6 +38,10 @@ static int swap_cards(const struct joining *o, int code, const struct card_head 
     unsigned char *mine = malloc(sizeof(*head) + (size_t)all + o->story_size);
     struct card_head first = *head;
     size_t size = sizeof(first);
+    if (code != MOOT_OK && o->group->rank >= o->group->founders) {
+        free(mine);
+        return code; /* nobody waits for it */
+    }
     if (mine == NULL) {
         return refuse(o, MOOT_ERR_NO_MEMORY, "out of memory");
     }
@@ -67,17 +58,16 @@ static int swap_cards(const struct joining *o, int code, const struct card_head 
         }
     }
     memcpy(mine, &first, sizeof(first));
-    const int gathered = channel_gather(c->channel, mine, size, &c->cards,
-                                        code == MOOT_OK ? o->story : (char[1]){0},
-                                        code == MOOT_OK ? o->story_size : 1);
+    const int gathered = channel_open(c->channel, mine, size, &c->cards, &c->opening,
+                                      code == MOOT_OK ? o->story : (char[1]){0},
+                                      code == MOOT_OK ? o->story_size : 1);
     free(mine);
     return code != MOOT_OK ? code : gathered;
 }
 
-/* Another rank's card as it came: whether it fits, and what it refuses. */
-static int read_card(const struct joining *o, uint32_t rank, struct card_head *head)
+int card_read(const struct joining *o, uint32_t rank, const struct channel_card *card,
+              struct card_head *head)
 {
-    const struct channel_card *card = &o->c->cards[rank];
     if (card->size < sizeof(*head)) {
         return refuse(o, MOOT_ERR_PROTOCOL, "a rank's card is too short");
     }
@@ -103,12 +93,10 @@ static int read_card(const struct joining *o, uint32_t rank, struct card_head *h
         fits = fits && sizes[i] <= left;
         left -= fits ? sizes[i] : 0;
     }
-    if (!fits || left > 0) {
+    if (!fits || left > 0 || head->hello.uid == 0) {
         return refuse(o, MOOT_ERR_PROTOCOL, "a rank's card is not what it says");
     }
-    const uint64_t sealed = (uint64_t)o->c->sealed << 32;
-    if (head->flags != (o->c->table->flags | sealed) ||
-        head->frame_max != o->c->table->frame_max) {
+    if (head->flags != o->c->card_flags || head->frame_max != o->c->table->frame_max) {
         snprintf(
             o->story, o->story_size,
             "rank %u has another version of the transport '%s', or another MOOT_SEAL",
@@ -124,7 +112,7 @@ static void find_hosts(struct hello *all, uint32_t size)
 {
     for (uint32_t rank = 0; rank < size; rank++) {
         all[rank].host = rank;
-        for (uint32_t lower = 0; lower < rank; lower++) {
+        for (uint32_t lower = 0; lower < rank && all[rank].uid != 0; lower++) {
             if (all[rank].process.space != 0 &&
                 all[lower].process.space == all[rank].process.space) {
                 all[rank].host = all[lower].host;
@@ -141,8 +129,7 @@ struct texts {
     const char *route;
 };
 
-/* A text of a card's, with its end; NULL: it has none. */
-static const char *find_text(const unsigned char *bytes, uint64_t size)
+const char *card_text(const unsigned char *bytes, uint64_t size)
 {
     return size > 0 && bytes[size - 1] == '\0' ? (const char *)bytes : NULL;
 }
@@ -153,10 +140,10 @@ static int take_texts(const struct joining *o, uint32_t rank,
 {
     const unsigned char *host = rest + head->address_size + head->blob_size;
     const unsigned char *name = host + head->host_size;
-    texts->hosts[rank] = find_text(host, head->host_size);
-    texts->names[rank] = find_text(name, head->name_size);
+    texts->hosts[rank] = card_text(host, head->host_size);
+    texts->names[rank] = card_text(name, head->name_size);
     if (rank == 0) {
-        texts->route = find_text(name + head->name_size, head->route_size);
+        texts->route = card_text(name + head->name_size, head->route_size);
     }
     return texts->hosts[rank] != NULL && texts->names[rank] != NULL &&
                    texts->route != NULL
@@ -178,7 +165,8 @@ static void number_hosts(const struct transport_group *group, const struct texts
     for (uint32_t rank = 0; rank < group->size; rank++) {
         const char *address = texts->hosts[rank], *name = texts->names[rank];
         uint32_t host = out->count;
-        while (host-- > 0) {
+        out->of_rank[rank] = UINT32_MAX;
+        while (address != NULL && host-- > 0) {
             const uint32_t other = out->some_rank[host];
             const bool known = *address != '\0' || *out->addresses[host] != '\0';
             if (known ? strcmp(out->addresses[host], address) == 0 &&
@@ -186,6 +174,9 @@ static void number_hosts(const struct transport_group *group, const struct texts
                       : group->hosts[other] == group->hosts[rank]) {
                 break;
             }
+        }
+        if (address == NULL) {
+            continue; /* it has yet to come */
         }
         if (host == UINT32_MAX) {
             host = out->count++;
@@ -212,6 +203,11 @@ static int take_places(const struct joining *o, const struct texts *texts)
         code =
             hops_open(o->c, texts->route, hosts.of_rank, hosts.names, hosts.addresses,
                       hosts.count, size, o->group->rank, o->story, o->story_size);
+        if (code == MOOT_OK && o->c->hops != NULL && size > o->group->founders) {
+            code = refuse(o, MOOT_ERR_CONFIG,
+                          "MOOT_ROUTE other than mesh is for jobs that do not grow: "
+                          "start it without --max");
+        }
     } else {
         (void)refuse(o, code, "out of memory for MOOT_ROUTE");
     }
@@ -220,19 +216,32 @@ static int take_places(const struct joining *o, const struct texts *texts)
     return code;
 }
 
+/* All founders have; of the others those who came before this rank. */
+static bool has_come(const struct joining *o, uint32_t rank)
+{
+    return rank < o->group->founders || o->c->cards[rank].size > 0;
+}
+
 static int take_cards(const struct joining *o, struct texts *texts)
 {
     struct transport_group *group = o->group;
-    struct hello *all = malloc(group->size * sizeof(*all));
-    int code = all != NULL ? MOOT_OK : refuse(o, MOOT_ERR_NO_MEMORY, "out of memory");
+    struct hello *all = calloc(group->size, sizeof(*all));
+    group->origins = calloc(group->size, sizeof(*group->origins));
+    int code = all != NULL && group->origins != NULL
+                   ? MOOT_OK
+                   : refuse(o, MOOT_ERR_NO_MEMORY, "out of memory");
     for (uint32_t rank = 0; code == MOOT_OK && rank < group->size; rank++) {
         struct card_head head;
         struct channel_card *card = &o->c->cards[rank];
-        code = read_card(o, rank, &head);
+        if (!has_come(o, rank)) {
+            continue;
+        }
+        code = card_read(o, rank, card, &head);
         if (code != MOOT_OK) {
             break;
         }
         all[rank] = head.hello;
+        group->origins[rank] = head.origin;
         const unsigned char *rest = (const unsigned char *)card->bytes + sizeof(head);
         *card = (struct channel_card){rest, (size_t)head.address_size};
         code = take_texts(o, rank, &head, rest, texts);
@@ -262,7 +271,7 @@ static int all_have(const void *context, bool *have)
     const char mine = (char)*have;
     const int code = channel_gather(o->c->channel, &mine, sizeof(mine), &all, o->story,
                                     o->story_size);
-    for (uint32_t rank = 0; code == MOOT_OK && rank < o->group->size; rank++) {
+    for (uint32_t rank = 0; code == MOOT_OK && rank < o->group->founders; rank++) {
         *have = *have && all[rank].size == 1 && *(const char *)all[rank].bytes != 0;
     }
     free(all);
@@ -304,16 +313,38 @@ static bool make_parts(struct carrier *c, const struct transport_group *group)
            c->peers != NULL && c->scratch != NULL && c->opened != NULL;
 }
 
+static bool is_elsewhere(const struct texts *texts, uint32_t rank)
+{
+    const char *first = texts->hosts[0], *host = texts->hosts[rank];
+    return first != NULL && host != NULL && strcmp(host, first) != 0;
+}
+
 /* Whether the launcher knows of several hosts.  A wire that promises to be private to
  * one cannot keep that among them. */
 static bool has_several_hosts(const struct texts *texts, uint32_t size)
 {
     for (uint32_t rank = 1; rank < size; rank++) {
-        if (strcmp(texts->hosts[rank], texts->hosts[0]) != 0) {
+        if (is_elsewhere(texts, rank)) {
             return true;
         }
     }
     return false;
+}
+
+/* A wire that is private to one host stays so, also when somebody else comes. */
+static int seal_alike(const struct joining *o,
+                      const struct transport_carrier_options *options,
+                      const struct texts *texts)
+{
+    const uint32_t founders = o->group->founders, self = o->group->rank;
+    o->c->sealed |= !options->open && has_several_hosts(texts, founders);
+    if (self >= founders && !options->open && !o->c->sealed &&
+        is_elsewhere(texts, self)) {
+        return refuse(o, MOOT_ERR_CONFIG,
+                      "the job began on one host, over a transport that is private to "
+                      "it, so no rank of another host can join it");
+    }
+    return MOOT_OK;
 }
 
 /* This rank's own: its table, its end of the wire, its address. */
@@ -346,7 +377,7 @@ static int open_end(const struct joining *o, const char *word, bool open,
     }
     if (code == MOOT_OK) {
         c->sealed = !open && (c->table->flags & MOOT_TRANSPORT_PRIVATE) == 0;
-        head->flags = c->table->flags | (uint64_t)c->sealed << 32;
+        head->flags = c->card_flags = c->table->flags | (uint64_t)c->sealed << 32;
         head->frame_max = c->table->frame_max;
         head->address_size = size;
         c->reliable = (c->table->flags & MOOT_TRANSPORT_RELIABLE) != 0;
@@ -379,6 +410,7 @@ static int meet_all(const struct joining *o,
                              .blob_size = o->group->rank == 0 ? blob_size : 0,
                              .host_size = strlen(host) + 1,
                              .name_size = strlen(name) + 1};
+    channel_process(o->c->channel, &head.origin.wave, &head.origin.index);
     int code = hello_make(o->group, &head.hello)
                    ? open_end(o, options->word, options->open, &head, address)
                    : refuse(o, MOOT_ERR_NO_MEMORY, "out of memory or randomness");
@@ -405,8 +437,8 @@ int carrier_join(const struct joining *o,
     }
     texts.names = texts.hosts != NULL ? texts.hosts + size : NULL;
     code = code == MOOT_OK ? take_cards(o, &texts) : code;
+    code = code == MOOT_OK ? seal_alike(o, options, &texts) : code;
     if (code == MOOT_OK) {
-        c->sealed |= !options->open && has_several_hosts(&texts, o->group->size);
         code = take_places(o, &texts);
         made = code == MOOT_OK && make_parts(c, o->group);
         code = code == MOOT_ERR_NO_MEMORY ? MOOT_OK : code; /* which all are to learn */
@@ -417,9 +449,10 @@ int carrier_join(const struct joining *o,
     if (*name != '\0') {
         o->group->host_name = strdup(name); /* for people only */
     }
-    code = code == MOOT_OK ? all_have(o, &made) : code;
+    const bool founds = o->group->rank < o->group->founders;
+    code = code == MOOT_OK && founds ? all_have(o, &made) : code;
     if (code == MOOT_OK && !made) {
         code = refuse(o, MOOT_ERR_NO_MEMORY, "a rank is out of memory");
     }
-    return code == MOOT_OK ? open_memory(o) : code;
+    return code == MOOT_OK && founds ? open_memory(o) : code;
 }

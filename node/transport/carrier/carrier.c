@@ -24,7 +24,7 @@ enum { NEEDED_MS = 30000 }; /* but no longer than that */
  * comes there but strangers, and a look takes as long as a frame by a ring. */
 static bool is_far_due(struct carrier *c)
 {
-    return c->exchange.rings.count + 1 < c->exchange.size ||
+    return c->exchange.rings.count + 1 < c->exchange.known ||
            c->polls_near++ % POLLS_NEAR == 0;
 }
 
@@ -34,6 +34,7 @@ static int carrier_poll(struct transport *base,
     struct carrier *c = (struct carrier *)base;
     struct exchange *x = &c->exchange;
     const size_t frames = frames_max > 0 ? (size_t)frames_max : 0;
+    newcomers_take(c);
     if (!x->failed) {
         exchange_rings_poll(x, frames, receiver->lent != NULL);
     }
@@ -181,6 +182,7 @@ static bool carrier_free(struct transport *base)
     if (c->wire != NULL) {
         c->table->close(c->wire);
     }
+    newcomers_release(c);
     hops_release(c);
     host_memory_close(&c->boards);
     exchange_release(&c->exchange);
@@ -220,6 +222,8 @@ static const struct transport_ops carrier_ops = {
     .go_alone = exchange_go_alone,
     .go_plain = carrier_go_plain,
     .next_death = carrier_next_death,
+    .next_newcomer = carrier_next_newcomer,
+    .grow = carrier_grow,
     .stats = carrier_stats,
     .story = exchange_story,
     .free = carrier_free,
@@ -255,13 +259,14 @@ int transport_carrier_open(void *arg, const void *blob, size_t blob_size,
                 options->word);
         }
         code = MOOT_ERR_CONFIG;
-    } else if (channel_size(c->channel) > LIMIT_RANKS) {
+    } else if (channel_room(c->channel) > LIMIT_RANKS) {
         snprintf(story, story_size, "more ranks than LIMIT_RANKS");
         code = MOOT_ERR_LIMIT;
     } else {
         ending_awaits(channel_rank(c->channel));
         joined.rank = channel_rank(c->channel);
-        joined.size = channel_size(c->channel);
+        joined.size = channel_room(c->channel);
+        joined.founders = channel_size(c->channel);
         code = carrier_join(&o, options, blob, blob_size);
     }
     /* No mark of an opening: it waits for no rank that has ended. */

@@ -8,6 +8,7 @@
 #include "node/transport/carrier/carrier.h"
 #include "node/transport/carrier/seal.h"
 #include "node/transport/exchange.h"
+#include "node/transport/hello.h"
 
 /* The head before a piece's bytes, on rings and on the wire alike.  Ranks of a job
  * have one byte order and one library version: the opening sees to that. */
@@ -91,6 +92,7 @@ struct carrier_peer {
 };
 
 struct hops;
+struct newcomer;
 
 struct carrier {
     struct exchange exchange;
@@ -111,16 +113,35 @@ struct carrier {
     bool linked;                           /* there are links */
     uint64_t linked_before, resent_before; /* frames by links that are no more */
     bool driving;                          /* pieces are being sent: posts only queue */
-    size_t payload_max;       /* of a datagram of the wire, bytes of a piece */
-    unsigned char *scratch;   /* a datagram, as it goes */
-    unsigned char *opened;    /* one that came, opened */
-    uint32_t deaths_told;     /* of those that the launcher has told of */
-    uint64_t deaths_asked_ns; /* when it was last looked whether there are more */
+    size_t payload_max;         /* of a datagram of the wire, bytes of a piece */
+    unsigned char *scratch;     /* a datagram, as it goes */
+    unsigned char *opened;      /* one that came, opened */
+    uint64_t card_flags;        /* of the wire, as each card has to have them */
+    uint32_t opening;           /* of this process: the moot is its so-and-so-many-th */
+    uint64_t newcomers_seen;    /* of all moots, when it was looked at last */
+    uint32_t newcomers_told;    /* of this one */
+    struct newcomer *newcomers; /* list: taken in, and not handed on yet */
+    uint32_t deaths_told;       /* of those that the launcher has told of */
+    uint64_t deaths_asked_ns;   /* when it was last looked whether there are more */
 };
 
 uint64_t carrier_now_ns(void);
 
 /* --- cards.c: how ranks meet ---------------------------------------------------- */
+
+/* The card by which a rank tells the others of itself; an address, a blob, the host's
+ * address and its name, and the route's text follow, of which rank 0's count. */
+struct card_head {
+    uint64_t wire_version;
+    uint64_t failed; /* a code of MOOT_ERR_*, negated; its story follows, and no more */
+    uint64_t flags;  /* of the wire */
+    uint64_t frame_max;
+    uint64_t address_size, blob_size, host_size, name_size, route_size;
+    struct process_origin origin;
+    struct hello hello;
+};
+
+enum { CARD_ADDRESS, CARD_BLOB, CARD_HOST, CARD_NAME, CARD_ROUTE, CARD_PARTS };
 
 struct joining {
     struct carrier *c;
@@ -133,6 +154,23 @@ struct joining {
 int carrier_join(const struct joining *o,
                  const struct transport_carrier_options *options, const void *blob,
                  size_t blob_size);
+
+/* Reads the card that a rank has handed in: whether it fits, and what it refuses. */
+int card_read(const struct joining *o, uint32_t rank, const struct channel_card *card,
+              struct card_head *head);
+/* A text of a card's, with its end; NULL: it has none. */
+const char *card_text(const unsigned char *bytes, uint64_t size);
+
+/* --- newcomers.c: ranks that come later ------------------------------------------- */
+
+/* Takes in those of whom the launcher has told, so that what they send is known. */
+void newcomers_take(struct carrier *c);
+void newcomers_release(struct carrier *c);
+/* The slot next_newcomer(). */
+uint32_t carrier_next_newcomer(struct transport *base, struct transport_group *group);
+/* The slot grow(). */
+int carrier_grow(struct transport *base, uint32_t count, uint32_t *first, char *story,
+                 size_t story_size);
 
 /* --- pieces.c: from transfers to pieces, and back --------------------------------- */
 

@@ -288,7 +288,11 @@ static void far_frame(void *context, uint64_t from_uid, const void *bytes, size_
 {
     struct carrier *c = context;
     const unsigned char *plain = bytes;
-    const uint32_t rank = exchange_rank_of(&c->exchange, from_uid);
+    uint32_t rank = exchange_rank_of(&c->exchange, from_uid);
+    if (rank == UINT32_MAX) {
+        newcomers_take(c); /* its first word may come with the launcher's */
+        rank = exchange_rank_of(&c->exchange, from_uid);
+    }
     if (rank == UINT32_MAX || size > c->table->frame_max) {
         c->exchange.stats.strangers += !exchange_has_forgotten(&c->exchange, from_uid);
         return;

@@ -487,7 +487,7 @@ static bool group_fill(const struct inproc_hub *hub, uint32_t rank,
                        struct transport_group *group)
 {
     group->rank = rank;
-    group->size = hub->size;
+    group->size = group->founders = hub->size;
     group->threads = true;
     group->survives = true;
     group->oversubscribed = !processors_suffice(processors_own(), hub->size);

@@ -613,7 +613,7 @@ static int join(const struct opening *o, const void *blob, size_t blob_size)
         return refuse(o, MOOT_ERR_LIMIT, "more ranks than LIMIT_RANKS");
     }
     o->group->rank = (uint32_t)rank;
-    o->group->size = (uint32_t)size;
+    o->group->size = o->group->founders = (uint32_t)size;
     int code = check(o, MPI_Comm_dup(o->t->comm, &o->t->aside), "MPI_Comm_dup");
     if (code == MOOT_OK) {
         code = meet(o);

@@ -1,0 +1,62 @@
+/* run_growth.c - the part of `moot run` for ranks that join a running job, and leave
+ * it: --min and --max; see run_job.h.
+ */
+#include "node/cli/cli.h"
+#include "node/cli/run_job.h"
+#include "node/config/ending.h"
+#include "node/launch/growth.h"
+#include "proto/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Why no rank can join such a job; NULL: ranks can. */
+static const char *growth_flaw(const struct job *job)
+{
+    if (!job->local && !job->fleet) {
+        return "ranks that mpirun starts cannot be joined by others, since MPI fixes "
+               "their number: add --launcher local, or leave it out";
+    }
+    if (strcmp(job->knobs.route, "mesh") != 0) {
+        return "routes (MOOT_ROUTE) are fixed when the job begins, so no ranks can "
+               "join: leave one of them out";
+    }
+    if (job->knobs.divergence == CORE_STRICT) {
+        return "with MOOT_DIVERGENCE=strict all ranks spawn alike from beginning to "
+               "end, so none joins: leave one of them out";
+    }
+    return job->fleet ? fleet_growth_flaw(job->fleet) : NULL;
+}
+
+int run_growth_check(struct job *job)
+{
+    const char *flaw = job->max > 0 ? growth_flaw(job) : NULL;
+    if (job->min_word && job->min > job->ranks) {
+        return cli_usage(&verb_run,
+                         "--min %d is more than the %d rank%s that the job begins with",
+                         job->min, job->ranks, job->ranks == 1 ? "" : "s");
+    }
+    if (job->max_word && job->max < job->ranks) {
+        return cli_usage(&verb_run,
+                         "--max %d is less than the %d ranks that the job begins with",
+                         job->max, job->ranks);
+    }
+    if (job->max - job->ranks > (int)LIMIT_NEWCOMERS) {
+        return cli_usage(&verb_run,
+                         "--max %d: a job takes in %u ranks at most, and this one "
+                         "begins with %d",
+                         job->max, LIMIT_NEWCOMERS, job->ranks);
+    }
+    if (flaw) {
+        return cli_usage(&verb_run, "--max %d: %s", job->max, flaw);
+    }
+    job->started = job->ranks;
+    job->min = job->min_word ? job->min : 1;
+    return !job->min_word || setenv(ENDING_LEAST, job->min_word, 1) == 0 ? CLI_OK
+                                                                         : CLI_FAILED;
+}
+
+size_t run_growth_room(const struct job *job)
+{
+    return growth_make((uint32_t)job->ranks, (uint32_t)job->max).room;
+}
