@@ -42,6 +42,9 @@ quick|crash|-DN=5 -DHOSTS=2|22
 quick|verdict|-DN=3|20
 quick|verdict|-DN=3 -DDEATHS=2|20
 quick|lots|-DN=3|22
+quick|session|-DN=3|20
+quick|session|-DN=3 -DDEATHS=2|22
+quick|session|-DN=2 -DJ=1|22
 quick|yield|-DR=2 -DT=2|20
 quick|yield|-DR=3 -DT=2 -DAGREE|20
 quick|yield|-DR=2 -DT=3 -DAGREE|20
@@ -136,6 +139,18 @@ lots |LOTPASSED    |-DN=3
 lots |LOTHELD      |-DN=3
 lots |LOTFLYING    |-DN=3
 lots |LOTEARLY     |-DN=3
+session|MEETEARLY    |-DN=3
+session|MEETSTALE    |-DN=3
+session|MEETFORGOT   |-DN=3
+session|MEETUNTOLD   |-DN=3
+session|MEETKEPT     |-DN=4 -DLEAVERS=0
+session|VIEWLIST     |-DN=3
+session|ENDLIST      |-DN=3
+session|BESIDE       |-DN=3
+session|BOUNDARYCUT  |-DN=3
+session|MUTE         |-DN=2 -DJ=1
+session|NEWONLY      |-DN=2 -DJ=1
+session|MEETNEWUNTOLD|-DN=2 -DJ=1
 yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
 yield|NOBOUND       |-DR=2 -DT=2
 yield|NOLACK        |-DR=2 -DT=2
