@@ -533,6 +533,7 @@ int wire_open(void *arg, const void *blob, size_t blob_size,
     struct end *end = calloc(1, sizeof(*end));
     *group = (struct transport_group){.rank = options->rank,
                                       .size = ranks,
+                                      .founders = ranks,
                                       .uids = malloc(ranks * sizeof(*group->uids)),
                                       .hosts = calloc(ranks, sizeof(*group->hosts)),
                                       .boards = calloc(ranks, sizeof(*group->boards)),
