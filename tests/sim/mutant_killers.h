@@ -55,7 +55,7 @@ static const char *const benches[] = {
     "core_test",    "view_test",      "view_rules_test", "scope_test",   "leave_test",
     "drop_test",    "drop_view_test", "lost_test",       "cancel_test",  "stub_test",
     "silence_test", "deserted_test",  "keeper_test",     "verdict_test", "quiet_test",
-    "lot_test",     "crash_test",     "referral_test"};
+    "lot_test",     "crash_test",     "referral_test",   "newcomer_test"};
 
 struct killer {
     enum mutant mutant;
