@@ -89,10 +89,11 @@ run 0 -n 3 --max 6 "$growing" "$ledger" 40 a_0+3@3 a_0-@20 a_1-@21 a_2-@22
 tasks 1680
 joined 3
 check "$name" "the summary does not say who left" says '^  left +3 ranks: 0, 1, 2$'
-name="each is replaced in turn"
-run 0 -n 3 --max 4 "$growing" "$ledger" 60 a_0+1@3 a_0-@14 b_0+1@20 a_1-@30 c_0+1@36 a_2-@46
-tasks 2520
-joined 3
+name="each of eight is replaced in turn"
+run 0 -n 8 --max 9 "$growing" "$ledger" 90 a_0+1@3 a_0-@8 b_0+1@14 a_1-@20 a_2+1@24 a_2-@30 \
+    b_0+1@34 a_3-@40 b_0+1@44 a_4-@50 b_0+1@54 a_5-@60 b_0+1@64 a_6-@70 b_0+1@74 a_7-@80
+tasks 3780
+joined 8
 name="frames are lost, doubled and late"
 MOOT_FAULTS='seed:3,drop:0.02,dup:0.02,delay:2ms+-2ms' \
     run 0 -n 3 --max 5 "$growing" "$ledger" 20 a_0+1@3 a_1+1@6
