@@ -50,7 +50,7 @@ grow() {
 }
 
 # A wish for which there is no room is held for some seconds.
-phases=1200
+phases=500
 # --- Jobs -------------------------------------------------------------------------------
 begin room -n 2 --max 4 --launcher local
 grow 0 '^started: b_0 as rank 2$' 1
