@@ -144,7 +144,8 @@ MOOT_API int moot_close(moot *m);
  */
 MOOT_API int moot_leave(moot *m);
 
-/* In the present session (moot_session.h): 0 .. size-1, or MOOT_ERR_INVALID. */
+/* In the present session (moot_session.h): 0 .. size-1, or MOOT_ERR_INVALID.  The rank
+ * of a process that has come since the session began lies behind that. */
 MOOT_API int moot_rank(const moot *m);
 MOOT_API int moot_size(const moot *m);
 /* 1 while that rank belongs to the moot, 0 once it has died, left or was voted out,
