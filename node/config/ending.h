@@ -79,7 +79,8 @@ bool ending_take(const char *folder, const char *mark, long pid);
 void ending_leave(const char *folder, long pid, const struct ending *ending);
 bool ending_find(const char *folder, long pid, struct ending *out);
 
-/* So many ranks are to stay when others are asked to leave (`moot run --min`). */
+/* The number of ranks that are to stay when others are asked to leave (`moot run
+ * --min`). */
 #define ENDING_LEAST "MOOTRUN_MIN"
 
 /* A moment of this host's CLOCK_MONOTONIC by the job's clock, which is that of the host

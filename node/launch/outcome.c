@@ -44,8 +44,8 @@ static bool is_from_outside(int signal)
     return found;
 }
 
-/* It left as it was asked to.  How the program took it is its own affair: a call that
- * returned CLOSED may be an error to it, and its time may have been over. */
+/* The rank left as it was asked to.  How the program took it is its own affair: a call
+ * that returned CLOSED may be an error to it, and its time may have been over. */
 static bool left_as_asked(const struct outcome *outcome, size_t rank)
 {
     const struct rank_end *end = &outcome->ends[rank];

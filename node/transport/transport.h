@@ -160,7 +160,7 @@ struct process_origin {
     uint32_t wave, index;
 };
 
-/* What a transport's open tells the engine about the group it joins.  Tables have a
+/* The group that a transport joins, as its open tells the engine.  Tables have a
  * place for each number that a rank may ever have.  The founders, who open the moot
  * together, have those below `founders`; who comes later has one of the others, and is
  * known when its uid is not 0 (next_newcomer()). */

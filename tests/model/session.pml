@@ -109,7 +109,7 @@ inline find_lowest(v) {
   od
 }
 
-/* What comes from an earlier view is nothing (I10). */
+/* Words of an earlier view are nothing (I10). */
 inline say(from, to, word, which, who) {
   if
   :: ALIVE(to) && view[to] <= view[from] ->
@@ -376,7 +376,7 @@ end:
 #define NOBODY_BEGINS false
 #endif
 
-/* It is told it, and is behind the meeting that began it; */
+/* The newcomer is told it, and is behind the meeting that began it; */
 #define TELLS_IT(s) (TELLS(s) && (phase[s] != BEGUN || met[r] >= 2))
 /* if the list does not have it, or it was not at the end, it is told the next one, too. */
 #define BEGINS(s) (ALIVE(s) && phase[s] == BEGUN)

@@ -492,8 +492,8 @@ static void part(struct host *host, uint32_t rank)
     }
 }
 
-/* Who is no member is removed, unless this rank's core does not know the number: it may
- * be a newcomer's of a view that is yet to come. */
+/* Ranks that are no members are removed, unless this rank's core does not know the
+ * number: it may be a newcomer's of a view that is yet to come. */
 void strike_enter_view(struct host *host, const struct rankset *members)
 {
     struct sim *sim = host->sim;
