@@ -54,7 +54,8 @@ results=$scratch/results
 : >"$results"
 cores=$(nproc 2>/dev/null || echo 2)
 CALM="digests doc train bench examples install cxx"
-WAITING="documents agents deaths endings line poison routes ssh stalls"
+WAITING="agents deaths documents endings grow late late_hosts launchers_hosts line newcomers \
+poison routes shrink slurm ssh stalls"
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting
 # ranks must yield the core.
