@@ -36,8 +36,6 @@ uint32_t fleet_ranks(const struct fleet *fleet);
 moot_launcher_host *fleet_hosts_used(const struct fleet *fleet, uint32_t *count);
 /* The number of the host of each rank, among those; NULL without memory.  free(). */
 uint32_t *fleet_places(const struct fleet *fleet);
-/* Why no ranks can join its job, for people; NULL: they can. */
-const char *fleet_growth_flaw(const struct fleet *fleet);
 /* The name of a rank's host. */
 const char *fleet_host_of(const struct fleet *fleet, uint32_t rank);
 

@@ -11,14 +11,6 @@
 #include <signal.h>
 #include <string.h>
 
-const char *fleet_growth_flaw(const struct fleet *fleet)
-{
-    return strcmp(fleet->table->name, "slurm") == 0
-               ? "Slurm gives a job step its tasks when it begins, so no ranks can "
-                 "join: leave it out"
-               : NULL;
-}
-
 struct fleet_host *fleet_later_host(const struct fleet *fleet, uint32_t rank)
 {
     const uint32_t later = rank - fleet->ranks;

@@ -162,4 +162,55 @@ wait $job
 check "$name" "it is not said how the job ended" says 'left as it was asked to, and no other'
 clean "$name"
 
+# --- Ranks that join ---------------------------------------------------------------------
+# One comes to each host, the host with the fewest ranks first; its agent runs as a job step,
+# and what Slurm sends to the step is for the newcomer, too.
+await_idle 3
+export MOOT_STATE="$scratch/doors"
+name="ranks that join"
+: >"$evidence"
+run --transport tcp --max 9 "$build/tests/mpi/asked" 2000 0 &
+job=$!
+past() {
+    past_tries=0
+    until [ "$(grep -c 'past phase 0' "$evidence")" -ge "$1" ] || [ $past_tries -gt 800 ]; do
+        past_tries=$((past_tries + 1))
+        sleep 0.05
+    done
+}
+past 6
+timeout -k 5 40 "$build/moot" grow 3 >"$scratch/told" 2>&1
+check "$name" "moot grow: $(cat "$scratch/told")" \
+    grep -q '^started: b_0, b_1, b_2 as ranks 6, 7, 8$' "$scratch/told"
+past 9
+scancel --signal=TERM "$(step c)" 2>/dev/null
+past_tries=0
+until [ "$(grep -c 'rank .: .*this rank leaves' "$evidence")" -ge 3 ] || [ $past_tries -gt 200 ]; do
+    past_tries=$((past_tries + 1))
+    sleep 0.05
+done
+check "$name" "host c's ranks have not left, founders and newcomer" \
+    [ "$(sed -n 's/^asked: rank \(.\): .*this rank leaves.*/\1/p' "$evidence" | sort | tr -d '\n')" = 458 ]
+for host in a b; do
+    scancel --signal=TERM "$(step $host)" 2>/dev/null
+done
+wait $job
+check "$name" "they have not joined" says '^moot: .* ranks \(6 \+ 3 joined\)'
+check "$name" "it is not said how the job ended" says 'left as it was asked to, and no other'
+check "$name" "a rank is said to be lost" no says 'died|removed|out of reach|lost [1-9]'
+clean "$name"
+
+# The batch system takes the job's place while a newcomer is there, as by preemption.
+await_idle 3
+name="salloc is told to end with newcomers"
+: >"$evidence"
+run --transport tcp --max 7 "$build/tests/mpi/asked" 2000 0 &
+job=$!
+past 6
+timeout -k 5 40 "$build/moot" grow 1 >"$scratch/told" 2>&1
+past 7
+scancel "$(squeue -h -o %i)"
+wait $job
+clean "$name"
+
 check_end
