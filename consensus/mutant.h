@@ -62,6 +62,8 @@
     X(PRESSMUTE, "where memory is short nothing is dropped for that")                  \
     X(CUTUNTOLD,                                                                       \
       "a piece of a chunk is dropped before all have said that they cut it")           \
+    X(NEWCOMERUNTOLD, "a newcomer does not hear of the rolls before its time")         \
+    X(PUSHMOVED, "what takes a result is taken to have moved with its chair")          \
     X(ROLLUNTOLD, "in a new view a roll is not announced again")                       \
     X(STUBFED, "what takes a stub's inputs is not noted with these")                   \
     X(STUBAWAY, "who comes to run a task does not look for inputs that were stubs")    \

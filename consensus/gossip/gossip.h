@@ -66,6 +66,9 @@ bool roll_sum_of(const struct core *core, const struct lane_record *lane,
                  uint64_t first, uint32_t count, struct rollsum *sum);
 void roll_announce(struct core *core, uint32_t lane, const struct chunk *chunk);
 void roll_enter_view(struct core *core); /* all of it is announced again */
+/* Members that the view before did not have, whose members are `before`, are told all.
+ */
+void roll_tell_newcomers(struct core *core, const struct rankset *before);
 void roll_release(struct core *core);
 
 /* --- segments.c ------------------------------------------------------------------- */

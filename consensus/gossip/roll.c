@@ -300,38 +300,96 @@ static void resolve_with(struct core *core, const struct chunk *chunk)
 
 /* --- This rank's own roll -------------------------------------------------------- */
 
-/* All but its place: `what`. */
-static void announce(struct core *core, uint32_t number, struct message_roll what)
+static bool is_announcing(const struct core *core)
 {
-    assert(what.count > 0 && number < core->gossip.lane_count);
-    if (core->options.mode == CORE_TRUST || disseminate_is_on(core)) {
+    return core->options.mode != CORE_TRUST && !disseminate_is_on(core);
+}
+
+static void announce_to(struct core *core, uint32_t to, const struct message_roll *what)
+{
+    assert(to != core->rank && what->count > 0 && what->lane < core->gossip.lane_count);
+    struct message *message = out_send(core, to, MESSAGE_ROLL, NULL);
+    if (message != NULL) {
+        message->u.roll = *what;
+    }
+}
+
+static void announce(struct core *core, struct message_roll what)
+{
+    if (!is_announcing(core)) {
         return;
     }
     FOR_MEMBERS(core, rank)
     {
-        if (rank == core->rank || !rankset_has(&core->members, rank)) {
-            continue;
+        if (rank != core->rank && rankset_has(&core->members, rank)) {
+            announce_to(core, rank, &what);
         }
-        struct message *message = out_send(core, rank, MESSAGE_ROLL, NULL);
-        if (message == NULL) {
-            return;
-        }
-        message->u.roll = what;
-        message->u.roll.lane = number;
     }
 }
 
-void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk)
+static struct message_roll roll_of_chunk(const struct core *core, uint32_t number,
+                                         const struct chunk *chunk)
 {
     assert(number < core->gossip.lane_count && chunk->live > 0);
     assert(chunk->stage != CHUNK_LEAVING);
     const moot_hash *first = lane_hash(&core->gossip.lanes[number], chunk->first);
-    announce(core, number,
-             (struct message_roll){.first = chunk->first,
-                                   .count = chunk->count,
-                                   .sum = chunk->sum,
-                                   .scope = first != NULL ? hash_scope(first) : 0,
-                                   .cut = chunk->cut});
+    return (struct message_roll){.lane = number,
+                                 .first = chunk->first,
+                                 .count = chunk->count,
+                                 .sum = chunk->sum,
+                                 .scope = first != NULL ? hash_scope(first) : 0,
+                                 .cut = chunk->cut};
+}
+
+/* What there is of the last chunk. */
+static struct message_roll roll_of_open(const struct core *core, uint32_t number)
+{
+    const struct lane_record *lane = &core->gossip.lanes[number];
+    assert(lane->len >= lane->open_first);
+    return (struct message_roll){.lane = number,
+                                 .first = lane->open_first,
+                                 .count = (uint32_t)(lane->len - lane->open_first + 1),
+                                 .sum = lane->open_sum,
+                                 .scope = lane->open_scope,
+                                 .partial = true};
+}
+
+void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk)
+{
+    announce(core, roll_of_chunk(core, number, chunk));
+}
+
+/* Of what has gone in part the rest is not announced. */
+static void tell_lane(struct core *core, uint32_t to, uint32_t number)
+{
+    const struct lane_record *lane = &core->gossip.lanes[number];
+    for (uint32_t i = 0; i < lane->chunk_count; i++) {
+        const struct chunk *chunk = &lane->chunks[i];
+        if (chunk->live == chunk->count) {
+            const struct message_roll what = roll_of_chunk(core, number, chunk);
+            announce_to(core, to, &what);
+        }
+    }
+    if (lane->len >= lane->open_first) {
+        const struct message_roll what = roll_of_open(core, number);
+        announce_to(core, to, &what);
+    }
+}
+
+/* Where chunks are dropped all is announced to everybody (roll_enter_view). */
+void roll_tell_newcomers(struct core *core, const struct rankset *before)
+{
+    if (reclaim_is_on(core) || !is_announcing(core) || MUTANT(NEWCOMERUNTOLD)) {
+        return;
+    }
+    FOR_MEMBERS(core, rank)
+    {
+        const bool is_new = rank != core->rank && !rankset_has(before, rank);
+        for (uint32_t number = 0; is_new && number < core->gossip.lane_count;
+             number++) {
+            tell_lane(core, rank, number);
+        }
+    }
 }
 
 /* What is leaving all hold, and each has heard so of all. */
@@ -368,11 +426,11 @@ static void cut_chunk(struct core *core, struct lane_record *lane, uint32_t numb
                             .sum = lane->open_sum};
     roll_index_last(core, number);
     lane->chunks_dead += chunk->live == 0;
-    announce(core, number,
-             (struct message_roll){.first = chunk->first,
-                                   .count = count,
-                                   .sum = chunk->sum,
-                                   .scope = lane->open_scope});
+    announce(core, (struct message_roll){.lane = number,
+                                         .first = chunk->first,
+                                         .count = count,
+                                         .sum = chunk->sum,
+                                         .scope = lane->open_scope});
     disseminate_news(core);
     lane->announced = lane->len;
     lane->open_forgotten = 0;
@@ -464,13 +522,7 @@ void roll_tell_partial(struct core *core)
     for (uint32_t i = 0; i < core->gossip.lane_count; i++) {
         struct lane_record *lane = &core->gossip.lanes[i];
         if (lane->announced < lane->len) {
-            announce(core, i,
-                     (struct message_roll){
-                         .first = lane->open_first,
-                         .count = (uint32_t)(lane->len - lane->open_first + 1),
-                         .sum = lane->open_sum,
-                         .scope = lane->open_scope,
-                         .partial = true});
+            announce(core, roll_of_open(core, i));
             disseminate_tell_part(core, lane);
             lane->announced = lane->len;
         }

@@ -301,6 +301,37 @@ static void note_bereft(struct core *core, struct task_record *task)
     }
 }
 
+/* Of what this rank has yet to make. */
+static bool takes_of_ours(const struct task_record *task)
+{
+    for (uint32_t i = 0; i < task->input_count; i++) {
+        const struct task_record *from = task_inputs(task)[i].from;
+        if (from != NULL &&
+            (from->own == CORE_OWN_WAIT || from->own == CORE_OWN_RUNNING)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* T3a: `before` was its chair, and has it by gossip, so it has claimed it.  It stays
+ * the owner, and what it takes is pushed to it. */
+static void note_runner(struct core *core, struct task_record *task, uint32_t before)
+{
+    uint32_t runner = task_ext(task)->runner;
+    const bool undecided = task->held && task->own == CORE_OWN_NONE &&
+                           task->have == CORE_HAVE_NOTHING && before != NOBODY &&
+                           before != core->rank && before != task->chair;
+    if (runner == NOBODY && undecided && roll_knows_holder(core, task, before) &&
+        takes_of_ours(task)) {
+        runner = before;
+    }
+    runner = runner == NOBODY || left(core, runner) ? NOBODY : runner;
+    if (runner != task_ext(task)->runner) {
+        task_ext_get(core, task)->runner = runner;
+    }
+}
+
 static void enter_task(struct core *core, struct task_record *task, struct mail *mail)
 {
     assert(task->agenda == 0);
@@ -325,7 +356,9 @@ static void enter_task(struct core *core, struct task_record *task, struct mail 
     task->owner_asked = false;
     task->cancel_told = task->cancel_agreed = false;
     task->said = task->heard = 0;
+    const uint32_t before = task->rec < core->size ? task->rec : task->chair;
     task->chair = chair_or_keeper(&core->members, &task->hash, task->candidates);
+    note_runner(core, task, task->finder ? NOBODY : before);
     bool moved = view_change_moved(core, task);
     bool leaving = reclaim_is_leaving(core, task);
     if (!leaving) {
@@ -447,7 +480,10 @@ void view_change_enter(struct core *core, const struct view *view)
     bool newcomer = core->epoch == 0;
     out_note(core, CORE_POINT_VIEW_ENTER, NULL, NOBODY, EVIDENCE_NONE);
     stub_expand_all(core);
-    if (core->broken || !grow_peers(core, view) || !take_view(core, view)) {
+    struct rankset before = {0};
+    if (core->broken || !rankset_copy(&before, &core->members) ||
+        !grow_peers(core, view) || !take_view(core, view)) {
+        rankset_release(&before);
         core->broken = true;
         return;
     }
@@ -472,6 +508,8 @@ void view_change_enter(struct core *core, const struct view *view)
     core->membership.mail = (struct mail){0};
     core->membership.mail_waits = true;
     reclaim_enter_view(core);
+    roll_tell_newcomers(core, &before);
+    rankset_release(&before);
     for (size_t i = 0; i < core->state.slot_count; i++) {
         if (core->state.slots[i] != NULL) {
             enter_task(core, core->state.slots[i], &core->membership.mail);

@@ -39,6 +39,10 @@ static uint32_t runner_of(const struct core *core, const struct task_record *tas
     if (task->rec != NOBODY) {
         return task->rec < core->size ? task->rec : NOBODY;
     }
+    const uint32_t runner = MUTANT(PUSHMOVED) ? NOBODY : task_ext(task)->runner;
+    if (runner != NOBODY) {
+        return runner; /* T3a: the new chair finds that it has an owner */
+    }
     return task->finder ? NOBODY : task->chair;
 }
 

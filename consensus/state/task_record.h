@@ -130,6 +130,7 @@ struct task_ext {
     uint64_t waits;     /* that need it here (waits.h) */
     bool waits_grew;    /* since it was last asked for */
     uint32_t kept_for;  /* a finder that has asked whether it ends unheld; NOBODY */
+    uint32_t runner;    /* who had claimed it when it moved to another chair; NOBODY */
     struct task_end ends;
     struct rankset crashes; /* ranks that died of it, as far as is known here */
 };

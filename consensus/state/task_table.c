@@ -161,6 +161,7 @@ const struct task_ext task_ext_at_first = {.accepted = NOBODY,
                                            .heir = NOBODY,
                                            .canceller = NOBODY,
                                            .kept_for = NOBODY,
+                                           .runner = NOBODY,
                                            .source = NOBODY};
 
 static void seldom_release(struct task_ext *task_ext)

@@ -148,6 +148,8 @@ static const struct killer killers[] = {
     {MUTANT_ROUNDEARLY, .bench = "drop_round_test"},
     {MUTANT_PRESSMUTE, .bench = "drop_test"},
     {MUTANT_CUTUNTOLD, .bench = "drop_test"},
+    {MUTANT_NEWCOMERUNTOLD, .bench = "newcomer_test"},
+    {MUTANT_PUSHMOVED, .bench = "newcomer_test"},
     {MUTANT_ROLLUNTOLD, .bench = "drop_view_test"},
     {MUTANT_CUTLEAVING, .bench = "drop_test"},
     {MUTANT_STUBFED, {.ranks = 4, .tasks = 30, .features = 937951}, .seed = 2},

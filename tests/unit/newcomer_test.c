@@ -1,5 +1,6 @@
 /* newcomer_test.c - newcomers ask for a number, and come to the meetings after their
- * beginning (PROTOCOL.md, *Numbers* and M6).
+ * beginning (PROTOCOL.md, *Numbers* and M6); and what they are told of what came
+ * before.
  *
  * Numbers are given when processes start.  So one may be let in before a lower one, and
  * a lower one may never come.
@@ -234,6 +235,89 @@ static void nobody_waits_for_whom_has_passed(void **state)
     }
 }
 
+/* --- What was spawned before --------------------------------------------------------
+ */
+
+/* The n-th hash whose chair is that among the first two ranks, and that among three.
+ * With `ends` a chunk of a roll ends with it.
+ */
+static moot_hash chaired_then(uint32_t before, uint32_t after, int n, bool ends)
+{
+    const struct rankset two = {.low = 0x3}, three = {.low = 0x7};
+    for (uint64_t i = 0;; i++) {
+        moot_hash hash = digest_bytes(&i, sizeof(i));
+        hash.bytes[0] = !ends;
+        hash.bytes[15] &= (uint8_t) ~(uint32_t)MOOT_HASH_FACTS;
+        if (placement_chair(&hash, &two, NULL) == before &&
+            placement_chair(&hash, &three, NULL) == after && n-- == 0) {
+            return hash;
+        }
+    }
+}
+
+/* The third has whole chunks of a roll, and what there is of the last. */
+static void it_hears_of_the_rolls_before_its_time(void **state)
+{
+    (void)state;
+    enum { TASKS = 20, ENDS = 8 };
+    open_first(2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        for (int i = 0; i < TASKS; i++) {
+            spawn(rank, i,
+                  chaired_then((uint32_t)i % 2, (uint32_t)i % 2, i, i == ENDS));
+        }
+    }
+    pass(20 * MS);
+    join(2, 2, 2);
+    pass(200 * MS);
+    assert_members(0x7);
+    for (int i = 0; i < TASKS; i++) {
+        spawn(2, i, chaired_then((uint32_t)i % 2, (uint32_t)i % 2, i, i == ENDS));
+    }
+    set_lane(2, CORE_LANE_BLOCKED);
+    pass(20 * MS);
+    for (int i = 0; i < TASKS; i++) {
+        const moot_hash hash =
+            chaired_then((uint32_t)i % 2, (uint32_t)i % 2, i, i == ENDS);
+        const struct task_record *task = table_find(bench.core[2], &hash);
+        assert_true(roll_knows_holder(bench.core[2], task, 0));
+        assert_true(roll_knows_holder(bench.core[2], task, 1));
+    }
+    close_all();
+    assert_int_equal(core_stats(bench.core[2])->motions_sent, 0);
+    end();
+}
+
+/* Rank 1 has claimed the second task, and keeps it.  Its new chair is the third, which
+ * never takes what is pushed for it.
+ */
+static void what_takes_a_result_stays_with_its_owner(void **state)
+{
+    (void)state;
+    const moot_hash first = chaired_then(0, 0, 0, false);
+    const moot_hash second = chaired_then(1, 2, 0, true);
+    const struct core_register reg = {.inputs = &first, .input_count = 1};
+    open_first(2);
+    bench.hold_runs = true;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn(rank, 0, first);
+        assert_int_equal(spawn_with(rank, 1, second, reg), MOOT_OK);
+    }
+    pass(20 * MS);
+    join(2, 2, 2);
+    pass(200 * MS);
+    assert_members(0x7);
+    struct core_event done = {.type = CORE_EV_DONE, .hash = first};
+    done.u.done.size = 8;
+    assert_int_equal(step(0, &done), MOOT_OK);
+    deliver_all();
+    assert_int_equal(bench.runs[1], 1);
+    assert_int_equal(bench.ran_on[1], 1);
+    assert_int_equal(core_stats(bench.core[0])->results_pushed, 1);
+    assert_int_equal(sum_sent(MESSAGE_MOTION), 0);
+    end();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -246,6 +330,8 @@ int main(void)
         cmocka_unit_test(nobody_has_anothers_number),
         cmocka_unit_test(a_newcomer_comes_to_the_next),
         cmocka_unit_test(nobody_waits_for_whom_has_passed),
+        cmocka_unit_test(it_hears_of_the_rolls_before_its_time),
+        cmocka_unit_test(what_takes_a_result_stays_with_its_owner),
     };
     return cmocka_run_group_tests_name("newcomer", tests, NULL, NULL);
 }
