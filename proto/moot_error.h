@@ -42,7 +42,8 @@
     X(KERNEL_CODE, -31, "a kernel failed with a code of its own")                      \
     X(UNSUPPORTED, -32, "not supported by this build or transport")                    \
     X(NONDETERMINISTIC, -33, "a pure task gave other bytes when it was run again")     \
-    X(CRASHED, -34, "as many ranks died of the task as MOOT_CRASHES says")
+    X(CRASHED, -34, "as many ranks died of the task as MOOT_CRASHES says")             \
+    X(FILE, -35, "a file cannot be read, or is not of the format that its name says")
 
 enum moot_error {
     MOOT_OK = 0,

@@ -1,52 +1,48 @@
-/* verb_hash.c - `moot hash`: fingerprints of files, by the digest that names tasks.
+/* verb_hash.c - `moot hash`: fingerprints of arrays and files.
  *
  * Ranks diverge for good when they read different inputs; comparing fingerprints is the
- * quickest way to see that they do.
+ * quickest way to see that they do.  An array has the same one in whatever kind of file
+ * it is stored (deploy/doc/FINGERPRINTS.md).
  */
 #include "hashing/identity.h"
+#include "node/api/moot_fingerprint.h"
+#include "node/arrays/arrays.h"
 #include "node/cli/cli.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Piece by piece, so that a file may be larger than memory, and that a part which
- * cannot be read is an error and no signal.  False, and errno. */
-static bool stream_hash(int fd, moot_hash *out)
-{
-    static unsigned char piece[1 << 18];
-    crypto_generichash_blake2b_state state;
-    ssize_t got = 1;
-    crypto_generichash_blake2b_init(&state, NULL, 0, sizeof(out->bytes));
-    while (got > 0) {
-        got = read(fd, piece, sizeof(piece));
-        if (got > 0) {
-            crypto_generichash_blake2b_update(&state, piece, (size_t)got);
-        } else if (got < 0 && errno == EINTR) {
-            got = 1; /* nothing read: once more */
-        }
-    }
-    crypto_generichash_blake2b_final(&state, out->bytes, sizeof(out->bytes));
-    return got == 0;
-}
+enum { STORY_BYTES = 512 };
 
-static bool name_hash(const char *name)
+static bool digest_all(const char *name, moot_hash *hash, char story[STORY_BYTES])
 {
     const bool standard = strcmp(name, "-") == 0;
     const int fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
-    char text[MOOT_HASH_TEXT_BYTES];
-    moot_hash hash;
-    const bool good = fd >= 0 && stream_hash(fd, &hash);
-    const int kept = errno;
-    if (good) {
-        printf("%s  %s\n", hash_format(&hash, text), name);
+    const bool good = fd >= 0 && file_digest(fd, hash);
+    if (!good) {
+        snprintf(story, STORY_BYTES, "%s", strerror(errno));
     }
     if (fd >= 0 && !standard) {
         close(fd);
     }
-    errno = kept;
+    return good;
+}
+
+static bool name_hash(const char *name, bool bytes)
+{
+    char text[MOOT_HASH_TEXT_BYTES], story[STORY_BYTES];
+    moot_hash hash;
+    const bool good =
+        bytes || strcmp(name, "-") == 0
+            ? digest_all(name, &hash, story)
+            : moot_fingerprint_file(name, &hash, story, sizeof(story)) == MOOT_OK;
+    if (good) {
+        printf("%s  %s\n", hash_format(&hash, text), name);
+    } else {
+        cli_complain(&verb_hash, "%s: %s", name, story);
+    }
     return good;
 }
 
@@ -54,10 +50,12 @@ static int hash_run(int argc, char **argv)
 {
     static char dash[] = "-", *standard_input[] = {dash};
     int status = CLI_OK, first = 1;
-    if (argc > 1 && strcmp(argv[1], "--") == 0) {
-        first = 2;
-    } else if (argc > 1 && argv[1][0] == '-' && argv[1][1] != '\0') {
-        return cli_no_option(&verb_hash, argv[1]);
+    const bool bytes = argc > 1 && strcmp(argv[1], "--bytes") == 0;
+    first += bytes;
+    if (first < argc && strcmp(argv[first], "--") == 0) {
+        first++;
+    } else if (first < argc && argv[first][0] == '-' && argv[first][1] != '\0') {
+        return cli_no_option(&verb_hash, argv[first]);
     }
     char **names = first < argc ? argv + first : standard_input;
     const int count = first < argc ? argc - first : 1;
@@ -66,8 +64,7 @@ static int hash_run(int argc, char **argv)
         return CLI_FAILED;
     }
     for (int i = 0; i < count; i++) {
-        if (!name_hash(names[i])) {
-            cli_complain(&verb_hash, "%s: %s", names[i], strerror(errno));
+        if (!name_hash(names[i], bytes)) {
             status = CLI_FAILED;
         }
     }
@@ -76,13 +73,22 @@ static int hash_run(int argc, char **argv)
 
 const struct verb verb_hash = {
     .name = "hash",
-    .line = "prints fingerprints of files",
+    .line = "prints fingerprints of arrays and files",
     .usage =
-        "hash [--] [FILE ...]\n"
+        "hash [--bytes] [--] [FILE ...]\n"
         "\n"
-        "Prints the 16-byte fingerprint (BLAKE2b-128) of each file as 32 hexadecimal\n"
-        "digits, two spaces and its name.  Standard input, as -, if there is none.\n"
+        "Prints the 16-byte fingerprint of each file as 32 hexadecimal digits, two "
+        "spaces\n"
+        "and its name.  Of an array (.npy, .json, and .npz, as in run.npz#pressure) "
+        "it\n"
+        "covers type, shape and elements, so that an array has one fingerprint in all\n"
+        "of them.  Of another file, and of standard input, as - or if no file is "
+        "named,\n"
+        "it is the BLAKE2b-128 of its bytes.\n"
         "\n"
-        "Exit status: 0; 1 if a file cannot be read; 2 if the command line is wrong.",
+        "  --bytes       of all files their bytes\n"
+        "\n"
+        "Exit status: 0; 1 if a file cannot be read, or is no array although its name\n"
+        "says so; 2 if the command line is wrong.",
     .run = hash_run,
 };
