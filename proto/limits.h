@@ -17,9 +17,11 @@
 #define LIMIT_ARGS_BYTES (1u << 20)        /* by-value arguments of one task */
 #define LIMIT_KEY_BYTES 256u               /* a task's key */
 #define LIMIT_LABEL_BYTES 64u              /* a task's label; a longer one is cut */
-#define LIMIT_PSET_BYTES 64u               /* the name of a process set */
-#define LIMIT_SITE_BYTES 160u /* "file:line" in reports; a longer one is cut */
-#define LIMIT_INPUTS 4096u    /* inputs plus after of one task */
+#define LIMIT_PSET_BYTES 64u       /* a process set's name that a program gives */
+#define LIMIT_PSET_HOST_BYTES 128u /* a host's in that of its sets; else cut */
+#define LIMIT_PSET_NAME_BYTES 160u /* a process set's name, whoever gives it */
+#define LIMIT_SITE_BYTES 160u      /* "file:line" in reports; a longer one is cut */
+#define LIMIT_INPUTS 4096u         /* inputs plus after of one task */
 #define LIMIT_SCOPE_NAME_BYTES 128u
 #define LIMIT_SCOPE_DEPTH 32u
 #define LIMIT_GROUP_DEPTH 64u

@@ -5,7 +5,8 @@
  * Eight processes begin, a_0 to a_7.  In session B a_6 is gone.  While that goes on the
  * launcher starts another, b_0, which is a member from then on, and one of the ranks in
  * session C.  Rank 0 prints the process sets each time: a set stays as it was defined,
- * and is invalid once a process of it is gone. */
+ * and is invalid once a process of it is gone.  Sets of single hosts, moot://host/...,
+ * it leaves out, and does not count. */
 #include <err.h>
 #include <moot.h>
 #include <moot_session.h>
@@ -17,13 +18,17 @@
 static void print_sets(moot *m, const char *title)
 {
     moot_pset_info set;
+    int number = 0;
     if (moot_rank(m) != 0) {
         return;
     }
     printf("%s\n", title);
     for (size_t i = 0; i < moot_pset_count(m); i++) {
         CHECK(moot_pset_info(m, i, &set));
-        printf("  %zu %s: processes [", i, set.name);
+        if (strncmp(set.name, "moot://host/", strlen("moot://host/")) == 0) {
+            continue;
+        }
+        printf("  %d %s: processes [", number++, set.name);
         for (size_t k = 0; k < set.size; k++) {
             printf("%s%s", k > 0 ? ", " : "", set.processes[k]);
         }

@@ -22,6 +22,14 @@
  *     2  moot://all_1   all of the first session; one more, moot://all_N, with each
  *                       session, and whenever newcomers are let in, if the processes
  *                       are others than those of the last such set
+ *     3  moot://host/NAME_1   those of them that are on the host NAME: one set for each
+ *                       host, behind the first moot://all_N; with each later one a
+ *                       further set, moot://host/NAME_k, for every host on which then
+ *                       are others than in its last set
+ *
+ * NAME is what the host's processes call it: as their launcher does, or else as their
+ * system.  A space, a slash, a control character and a byte beyond ASCII stands in it
+ * as `_`, and behind 128 bytes it is cut; hosts whose names are equal then are one.
  *
  * Indices and names never change.  WORLD and SELF are of the session; another set stays
  * as it was defined, and is invalid once a process of it is gone.  A program defines
@@ -107,8 +115,8 @@ typedef struct moot_pset_info {
                    not been deleted */
     const char *const *processes; /* .size names, in the order of the processes */
     const int *ranks; /* .size: theirs in the session with which the set began; -1: it
-                         was gone already.  Of moot://all_N those which they would have
-                         in a session of their own */
+                         was gone already.  Of moot://all_N and moot://host/NAME_k those
+                         which they would have in a session of all_N's processes */
     size_t size;
 } moot_pset_info;
 

@@ -69,10 +69,11 @@ static void pset_put(const struct moot *m, struct pset *set, uint32_t at,
     set->ranks[at] = rank;
 }
 
-/* A set of these members, who have the ranks that they have now; or, if `anew`, in
- * their order. */
+/* A set of these members, who have the ranks that they have now; or that they have
+ * among `world`, if that is not NULL. */
 static bool pset_of(const struct moot *m, const char *name,
-                    const struct rankset *members, bool anew, struct pset *out)
+                    const struct rankset *members, const struct rankset *world,
+                    struct pset *out)
 {
     if (!pset_make(name, rankset_count(members), out)) {
         return false;
@@ -80,7 +81,9 @@ static bool pset_of(const struct moot *m, const char *name,
     uint32_t at = 0;
     for (uint32_t member = rankset_next(members, 0); member != PLACEMENT_NOBODY;
          member = rankset_next(members, member + 1)) {
-        pset_put(m, out, at, member, anew ? (int)at : session_rank(m, member));
+        pset_put(m, out, at, member,
+                 world != NULL ? (int)rankset_below(world, member)
+                               : session_rank(m, member));
         at++;
     }
     return true;
@@ -95,11 +98,11 @@ static bool has_room(struct psets *psets, size_t more)
 }
 
 static bool put_set(struct moot *m, const char *name, const struct rankset *members,
-                    bool own, bool anew)
+                    bool own, const struct rankset *world)
 {
     struct psets *psets = m->session.psets;
     struct pset set;
-    if (!has_room(psets, 1) || !pset_of(m, name, members, anew, &set)) {
+    if (!has_room(psets, 1) || !pset_of(m, name, members, world, &set)) {
         return false;
     }
     set.own = own;
@@ -110,7 +113,7 @@ static bool put_set(struct moot *m, const char *name, const struct rankset *memb
 bool psets_put(struct moot *m, const char *name, const struct rankset *members,
                bool own, bool deleted, const int *ranks)
 {
-    if (!put_set(m, name, members, own, true)) {
+    if (!put_set(m, name, members, own, members)) {
         return false;
     }
     struct pset *set = &m->session.psets->sets[m->session.psets->count - 1];
@@ -121,7 +124,7 @@ bool psets_put(struct moot *m, const char *name, const struct rankset *members,
 
 bool psets_add(struct moot *m, const char *name, const struct rankset *members)
 {
-    const bool good = put_set(m, name, members, true, false);
+    const bool good = put_set(m, name, members, true, NULL);
     if (good) {
         observe_pset(m, MOOT_EVENT_PSET_DEFINED, name, "");
     }
@@ -131,7 +134,7 @@ bool psets_add(struct moot *m, const char *name, const struct rankset *members)
 /* The last set that this room has defined: the processes that it has told of last. */
 static const struct pset *last_world(const struct psets *psets)
 {
-    char name[LIMIT_PSET_BYTES + 1];
+    char name[LIMIT_PSET_NAME_BYTES + 1];
     snprintf(name, sizeof(name), "moot://all_%u", psets->worlds);
     size_t at = psets->count;
     while (at-- > 0) {
@@ -142,21 +145,32 @@ static const struct pset *last_world(const struct psets *psets)
     return NULL;
 }
 
+bool psets_add_of_world(struct moot *m, const char *name, const struct rankset *members,
+                        const struct rankset *world)
+{
+    return put_set(m, name, members, false, world);
+}
+
 bool psets_add_world(struct moot *m, const struct rankset *members)
 {
-    char name[LIMIT_PSET_BYTES + 1];
+    char name[LIMIT_PSET_NAME_BYTES + 1];
     struct psets *psets = m->session.psets;
     const struct pset *last = last_world(psets);
-    if (last != NULL && psets_has(last, members)) {
+    const bool first = last == NULL;
+    if (!first && psets_has(last, members)) {
         return true;
     }
+    const size_t before = psets->count;
     snprintf(name, sizeof(name), "moot://all_%u", psets->worlds + 1);
-    if (!put_set(m, name, members, false, true)) {
+    if (!put_set(m, name, members, false, members) || !host_sets_add(m, members)) {
+        while (psets->count > before) {
+            pset_release(&psets->sets[--psets->count]);
+        }
         return false;
     }
     psets->worlds++;
-    if (last != NULL) {
-        observe_pset(m, MOOT_EVENT_PSET_DEFINED, name, "");
+    for (size_t i = before; !first && i < psets->count; i++) {
+        observe_pset(m, MOOT_EVENT_PSET_DEFINED, psets->sets[i].name, "");
     }
     return true;
 }
@@ -186,8 +200,8 @@ bool psets_renew(struct moot *m)
     struct rankset here = {0}, own = {0};
     struct pset world = {0}, self = {0};
     bool good = members_of_session(m, &here) && rankset_add(&own, m->group.rank) &&
-                pset_of(m, "mpi://WORLD", &here, true, &world) &&
-                pset_of(m, "mpi://SELF", &own, false, &self) &&
+                pset_of(m, "mpi://WORLD", &here, &here, &world) &&
+                pset_of(m, "mpi://SELF", &own, NULL, &self) &&
                 psets_add_world(m, &here);
     if (good) {
         pset_release(&psets->sets[WORLD]);

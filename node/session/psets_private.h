@@ -11,7 +11,7 @@
 #include "node/session/session.h"
 
 struct pset {
-    char name[LIMIT_PSET_BYTES + 1];
+    char name[LIMIT_PSET_NAME_BYTES + 1];
     uint32_t count;
     uint32_t *members;      /* ascending */
     const char **processes; /* their names */
@@ -43,8 +43,14 @@ struct pset *psets_find(const struct moot *m, const char *name);
 /* Adds a set of these members of the moot, with their ranks in the present session. */
 bool psets_add(struct moot *m, const char *name, const struct rankset *members);
 /* A further moot://all_N, of the members' ranks as the next session has them, if they
- * are others than of the last.  Without memory nothing changes. */
+ * are others than of the last, and sets of their hosts.  Without memory nothing
+ * changes.
+ */
 bool psets_add_world(struct moot *m, const struct rankset *members);
+/* Adds a set of some members of that world, with their ranks as it has them.  False
+ * without memory. */
+bool psets_add_of_world(struct moot *m, const char *name, const struct rankset *members,
+                        const struct rankset *world);
 /* WORLD and SELF are those of the present session, and a moot://all_N is of them. */
 bool psets_renew(struct moot *m);
 /* A list with room for WORLD and SELF, and psets_release() without this rank's wishes.
@@ -57,6 +63,12 @@ void psets_release_list(struct moot *m);
 bool psets_has(const struct pset *set, const struct rankset *members);
 /* The name of a member of the moot, which stays. */
 const char *psets_process(const struct moot *m, uint32_t member);
+
+/* --- host_sets.c ------------------------------------------------------------------ */
+
+/* Adds a moot://host/NAME_k for each host of that world's on which are others than of
+ * its last such set.  False without memory. */
+bool host_sets_add(struct moot *m, const struct rankset *world);
 
 /* --- session_record.c ------------------------------------------------------------- */
 

@@ -249,9 +249,9 @@ static bool take_list(const struct moot *m, const uint32_t *members, size_t coun
 
 static bool take_set(struct moot *m, const Moot__SessionRecord__Set *from)
 {
-    char name[LIMIT_PSET_BYTES + 1];
+    char name[LIMIT_PSET_NAME_BYTES + 1];
     struct rankset members = {0};
-    if (from->name.len > LIMIT_PSET_BYTES || from->n_members != from->n_ranks) {
+    if (from->name.len > LIMIT_PSET_NAME_BYTES || from->n_members != from->n_ranks) {
         return false;
     }
     memcpy(name, from->name.data, from->name.len);

@@ -1,5 +1,6 @@
 /* transport.c - what all transports share: releasing a group. */
 #include "node/transport/transport.h"
+#include "node/transport/host_names.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,6 +13,17 @@ char *transport_group_host(const struct transport_group *group, char *text, size
         text[0] = '\0';
     }
     text[size - 1] = '\0';
+    return text;
+}
+
+char *transport_group_host_of(const struct transport_group *group, uint32_t rank,
+                              char *text, size_t size)
+{
+    if (group->host_names == NULL) {
+        return transport_group_host(group, text, size);
+    }
+    const char *name = host_names_get(group->host_names, rank);
+    snprintf(text, size, "%s", name != NULL ? name : "");
     return text;
 }
 
@@ -34,5 +46,6 @@ void transport_group_release(struct transport_group *group)
     free(group->places);
     free(group->blob);
     free(group->host_name);
+    host_names_free(group->host_names);
     *group = (struct transport_group){0};
 }

@@ -185,6 +185,8 @@ struct transport_group {
                         order of their lowest ranks; free().  NULL: it says nothing */
     char *host_name; /* this rank's host, as its launcher calls it; free().  NULL: it
                         has no word for it */
+    struct host_names *host_names; /* of all ranks; host_names_free().  NULL: all are on
+                                      this rank's host */
     bool threads; /* on every rank any thread may call it, one at a time, beside foreign
                      MPI calls */
     bool told_of_deaths; /* next_death() comes to tell of every rank that has ended */
@@ -204,6 +206,11 @@ typedef int (*transport_open_fn)(void *arg, const void *blob, size_t blob_size,
  */
 char *transport_group_host(const struct transport_group *group, char *text,
                            size_t size);
+
+/* The name of that rank's host, alike on all ranks; "": it is not known.  Returns text.
+ */
+char *transport_group_host_of(const struct transport_group *group, uint32_t rank,
+                              char *text, size_t size);
 
 /* Numbers up to the highest that is, or was, somebody's. */
 uint32_t transport_group_ever(const struct transport_group *group);

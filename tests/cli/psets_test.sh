@@ -1,7 +1,7 @@
 #!/bin/sh
 # psets_test.sh - process sets that programs define and delete (moot_pset_define): alike on
 # all ranks of a session, over every launcher and wire, along trees, with deaths; events of
-# them; tasks whose candidates are a set; and what is refused.
+# them, by host, too; tasks whose candidates are a set; and what is refused.
 #
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
@@ -27,28 +27,67 @@ sets() { sed -n "s/^set $1 [^ ]* //p" "$evidence" | sort | uniq -c | sed 's/^ */
 events() { sed -n "s/^event $1: //p" "$evidence" | sed 's/ $//'; }
 same() { [ "$(cat "$1")" = "$(cat "$2")" ]; }
 
-cat >"$scratch/2" <<'END'
+# here HOST: the sets and events of four ranks of one host; apart: of two, a and b
+here() {
+    cat >"$scratch/2" <<END
 4 2 moot://all_1 a_0=0 a_1=1 a_2=2 a_3=3 valid
-4 3 app://even a_0=0 a_2=2 valid
-4 4 app://one a_1=1 valid
-4 5 app://both a_0=0 a_1=1 valid
+4 3 moot://host/$1_1 a_0=0 a_1=1 a_2=2 a_3=3 valid
+4 4 app://even a_0=0 a_2=2 valid
+4 5 app://one a_1=1 valid
+4 6 app://both a_0=0 a_1=1 valid
 END
-cat >"$scratch/3" <<'END'
+    cat >"$scratch/3" <<END
 3 2 moot://all_1 a_0=0 a_1=1 a_2=2 a_3=3 invalid
-3 3 app://even a_0=0 a_2=2 invalid
-3 4 app://one a_1=1 invalid
-3 5 app://both a_0=0 a_1=1 valid
-3 6 moot://all_2 a_0=0 a_1=1 a_3=2 valid
+3 3 moot://host/$1_1 a_0=0 a_1=1 a_2=2 a_3=3 invalid
+3 4 app://even a_0=0 a_2=2 invalid
+3 5 app://one a_1=1 invalid
+3 6 app://both a_0=0 a_1=1 valid
+3 7 moot://all_2 a_0=0 a_1=1 a_3=2 valid
+3 8 moot://host/$1_2 a_0=0 a_1=1 a_3=2 valid
 END
-cat >"$scratch/told" <<'END'
+    cat >"$scratch/told" <<END
 defined app://even
 defined app://one
 defined app://both
 invalid moot://all_1 a_2 is gone
+invalid moot://host/$1_1 a_2 is gone
 invalid app://even a_2 is gone
 defined moot://all_2
+defined moot://host/$1_2
 deleted app://one
 END
+}
+apart() {
+    cat >"$scratch/2" <<'END'
+4 2 moot://all_1 a_0=0 a_1=1 a_2=2 a_3=3 valid
+4 3 moot://host/a_1 a_0=0 a_1=1 valid
+4 4 moot://host/b_1 a_2=2 a_3=3 valid
+4 5 app://even a_0=0 a_2=2 valid
+4 6 app://one a_1=1 valid
+4 7 app://both a_0=0 a_1=1 valid
+END
+    cat >"$scratch/3" <<'END'
+3 2 moot://all_1 a_0=0 a_1=1 a_2=2 a_3=3 invalid
+3 3 moot://host/a_1 a_0=0 a_1=1 valid
+3 4 moot://host/b_1 a_2=2 a_3=3 invalid
+3 5 app://even a_0=0 a_2=2 invalid
+3 6 app://one a_1=1 invalid
+3 7 app://both a_0=0 a_1=1 valid
+3 8 moot://all_2 a_0=0 a_1=1 a_3=2 valid
+3 9 moot://host/b_2 a_3=2 valid
+END
+    cat >"$scratch/told" <<'END'
+defined app://even
+defined app://one
+defined app://both
+invalid moot://all_1 a_2 is gone
+invalid moot://host/b_1 a_2 is gone
+invalid app://even a_2 is gone
+defined moot://all_2
+defined moot://host/b_2
+deleted app://one
+END
+}
 # four NAME WORD...: four ranks, of which one goes
 four() {
     name=$1
@@ -66,12 +105,49 @@ four() {
         [ "$(grep -c 'refused app://both another rank' "$evidence")" = 1 ]
     check "$name" "it is not a_2" says '^event a_2: refused app://both'
 }
+here "$(uname -n)"
 four local --launcher local
 four mpirun --launcher mpirun
 four tcp --launcher local --transport tcp
-four "between hosts" --launcher "$build/examples/launcher_exec.so" --hosts a:2,b:2
 MOOT_DIRECT_MAX=2 four "along trees" --launcher local
 MOOT_THREADS=2 four "beside workers" --launcher local
+apart
+four "between hosts" --launcher "$build/examples/launcher_exec.so" --hosts a:2,b:2
+
+# One comes to host a, and one of host a goes: b's set stays, and is the same for who came.
+name="hosts, as ranks come and go"
+cat >"$scratch/1" <<'END'
+3 2 moot://all_1 a_0=0 a_1=1 a_2=2 valid
+3 3 moot://host/a_1 a_0=0 a_1=1 valid
+3 4 moot://host/b_1 a_2=2 valid
+END
+cat >"$scratch/2" <<'END'
+4 2 moot://all_1 a_0=0 a_1=1 a_2=2 valid
+4 3 moot://host/a_1 a_0=0 a_1=1 valid
+4 4 moot://host/b_1 a_2=2 valid
+4 5 moot://all_2 a_0=0 a_1=1 a_2=2 b_0=3 valid
+4 6 moot://host/a_2 a_0=0 a_1=1 b_0=3 valid
+END
+cat >"$scratch/3" <<'END'
+3 2 moot://all_1 a_0=0 a_1=1 a_2=2 invalid
+3 3 moot://host/a_1 a_0=0 a_1=1 invalid
+3 4 moot://host/b_1 a_2=2 valid
+3 5 moot://all_2 a_0=0 a_1=1 a_2=2 b_0=3 invalid
+3 6 moot://host/a_2 a_0=0 a_1=1 b_0=3 invalid
+3 7 moot://all_3 a_1=0 a_2=1 b_0=2 valid
+3 8 moot://host/a_3 a_1=0 b_0=2 valid
+END
+run --launcher "$build/examples/launcher_exec.so" --hosts a:2,b:1 --max 6 "$psets" grow
+for session in 1 2 3; do
+    sets $session >"$scratch/now"
+    check "$name" "the sets of session $session are others" same "$scratch/$session" "$scratch/now"
+done
+
+# A word for a host may be any: it is not cut to what a set's name may have by others.
+name="odd names of hosts"
+run -n 1 --launcher "$build/examples/launcher_exec.so" --hosts "rack/1_2" "$psets" grow
+check "$name" "they are otherwise: $(grep -o 'moot://host[^ ]*' "$evidence" | sort -u | tr '\n' ' ')" \
+    says '^set 1 a_0: 3 moot://host/rack_1_2_1 a_0=0 valid$'
 
 # A rank that is killed at the boundary takes its sets with it, or all have them.
 for point in view.propose#1 task.start#3 result.sent#8; do

@@ -1,13 +1,15 @@
 /* psets.c - a program with process sets of its own, in three sessions of 4 ranks or
  * more.
  *
- *     psets [go | wrong]        a rank of the job
+ *     psets [go | wrong | grow]        a rank of the job
  *
  * In the first session all define app://even alike, rank 1 alone app://one, rank 3 a
  * set that it deletes again, and ranks 0 and 2 app://both in different ways.  In the
  * second tasks have app://even for candidates, rank 2 deletes app://one, and process
  * a_2 goes if told so.  In the third app://even is invalid then, and a task for it runs
  * on a process that is left.
+ *
+ * With `grow` the second session has a rank more, and in the third a_0 is gone.
  *
  * Each rank prints its sets in each session, and the events of sets that it was told
  * of.
@@ -197,6 +199,25 @@ static void go_wrong(moot *m, moot_kernel_id kernel)
     printf("wrong: both: %s\n", moot_err_name(moot_task_spawn(m, &spec, &task)));
 }
 
+static void grow(moot *m)
+{
+    while (session.number < 3) {
+        const bool began = session.rank < session.size;
+        const moot_session_options options = {
+            .size = sizeof(options),
+            .grow = began && session.number == 1 ? 1 : 0,
+            .leave = session.number == 2 && strcmp(session.process, "a_0") == 0};
+        if (began) {
+            print_sets(m);
+        }
+        must(m, moot_session_next(m, &options, &session), "next");
+        if (options.leave) {
+            return;
+        }
+    }
+    print_sets(m);
+}
+
 int main(int argc, char **argv)
 {
     moot *m = NULL;
@@ -215,6 +236,10 @@ int main(int argc, char **argv)
     snprintf(process, sizeof(process), "%s", session.process);
     if (argc > 1 && strcmp(argv[1], "wrong") == 0) {
         go_wrong(m, kernel);
+        return moot_close(m) == MOOT_OK ? 0 : 1;
+    }
+    if (argc > 1 && strcmp(argv[1], "grow") == 0) {
+        grow(m);
         return moot_close(m) == MOOT_OK ? 0 : 1;
     }
     must(m,
