@@ -534,8 +534,8 @@ static int share_host_names(const struct opening *o)
         transport_group_host(group, mine, sizeof(mine));
         code = check(o, mpi_gather_hosts(o->t->comm, mine, all), "MPI_Allgather");
     }
-    bool have = true;
-    for (uint32_t rank = 0; code == MOOT_OK && have && rank < group->size; rank++) {
+    bool have = code == MOOT_OK;
+    for (uint32_t rank = 0; have && rank < group->size; rank++) {
         have = host_names_put(group->host_names, rank, all + rank * sizeof(mine));
     }
     free(all);
@@ -551,8 +551,7 @@ static int meet(const struct opening *o)
     int code =
         all_agree(o, hello_make(group, &mine) && all && mpi_end_watch(&o->t->end));
     if (code == MOOT_OK) {
-        code = check(o, mpi_find_host(o->t->comm, group->rank, &mine.host),
-                     "finding who shares a host");
+        code = check(o, mpi_find_host(o->t->comm, group->rank, &mine.host), "its host");
     }
     if (code == MOOT_OK) {
         code = check(o,

@@ -1,11 +1,8 @@
 /* mpi_hosts.h - which ranks share a host, and what it is called, asked of MPI: a part
- * of mpi.c.  Collective over the communicator; what they return is MPI's. */
+ * of mpi.c, after whose includes it stands.  Collective over the communicator; what the
+ * functions return is MPI's. */
 #ifndef NODE_TRANSPORT_MPI_MPI_HOSTS_H
 #define NODE_TRANSPORT_MPI_MPI_HOSTS_H
-
-#include <mpi.h>
-#include <stdint.h>
-#include <string.h>
 
 /* A host's name, with its end; a longer one is cut. */
 enum { MPI_HOST_BYTES = 128 };
