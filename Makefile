@@ -399,8 +399,8 @@ FUZZ_LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) consensus/sim/program
   $(addprefix node/explain/,snapshot_read.c job_snapshot.c diagnosis.c stall.c stall_cause.c stall_hosts.c \
   overrun.c) \
   $(wildcard node/arrays/*.c) \
-  $(addprefix node/tools/,state_text.c state_json.c json.c) \
-  $(addprefix node/transport/,exchange.c exchange_rings.c transfer.c hello.c host_names.c transport.c) \
+  $(addprefix node/tools/,state_text.c state_session.c state_json.c json.c) \
+  $(addprefix node/transport/,exchange.c exchange_rings.c transfer.c hello.c transport.c) \
   $(filter-out %/carrier.c %/cards.c %/newcomers.c,$(call sources,$(addprefix node/transport/,carrier shm host)))
 FUZZ_LIB_OBJ := $(FUZZ_LIB_SRC:%.c=$(BUILD)/fuzz/lib/%.o) $(BUILD)/fuzz/lib/gen/moot.pb-c.o
 FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address,undefined \

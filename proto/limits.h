@@ -17,11 +17,11 @@
 #define LIMIT_ARGS_BYTES (1u << 20)        /* by-value arguments of one task */
 #define LIMIT_KEY_BYTES 256u               /* a task's key */
 #define LIMIT_LABEL_BYTES 64u              /* a task's label; a longer one is cut */
-#define LIMIT_PSET_BYTES 64u       /* a process set's name that a program gives */
-#define LIMIT_PSET_HOST_BYTES 128u /* a host's in that of its sets; else cut */
-#define LIMIT_PSET_NAME_BYTES 160u /* a process set's name, whoever gives it */
-#define LIMIT_SITE_BYTES 160u      /* "file:line" in reports; a longer one is cut */
-#define LIMIT_INPUTS 4096u         /* inputs plus after of one task */
+#define LIMIT_PSET_BYTES 64u      /* a process set's name that a program gives */
+#define LIMIT_PSET_HOST_BYTES 71u /* a host's in that of its sets; else cut */
+#define LIMIT_PSET_NAME_BYTES 96u /* a process set's name, whoever gives it */
+#define LIMIT_SITE_BYTES 160u     /* "file:line" in reports; a longer one is cut */
+#define LIMIT_INPUTS 4096u        /* inputs plus after of one task */
 #define LIMIT_SCOPE_NAME_BYTES 128u
 #define LIMIT_SCOPE_DEPTH 32u
 #define LIMIT_GROUP_DEPTH 64u
@@ -55,6 +55,8 @@
 #define LIMIT_ACCOUNT_TASKS 256u
 #define LIMIT_ACCOUNT_PEERS 128u
 #define LIMIT_ACCOUNT_NUMBERS 64u      /* figures, and as many timers */
+#define LIMIT_ACCOUNT_SETS 32u         /* process sets */
+#define LIMIT_ACCOUNT_CHANGES 64u      /* members that have come or gone */
 #define LIMIT_ACCOUNT_SPAWNS 256u      /* lines and kernels, of each */
 #define LIMIT_ACCOUNT_SAMPLES 4u       /* arguments of so many tasks, */
 #define LIMIT_ACCOUNT_SAMPLE_BYTES 64u /* and none that are longer */

@@ -69,6 +69,7 @@ struct member {
     bool dying;          /* found ended, and not told yet how */
     struct death *death; /* death.h; NULL: nothing is known, */
     const char *story;   /* and its story */
+    uint64_t joined_ns;  /* when a view let it in, of a newcomer; 0: none has */
     uint64_t ended_ns;   /* when its end was found; 0: it was not */
     uint64_t removed_ns; /* when this rank entered a view without it; 0: it has not */
     uint64_t epoch;      /* of that view */
@@ -382,7 +383,8 @@ struct moot_listing {
 
 /* The present session: written by session/. */
 struct moot_session {
-    uint64_t number; /* from 1 */
+    uint64_t number;   /* from 1 */
+    uint64_t began_ns; /* 0: with the moot */
     uint32_t rank, size;
     uint32_t *members; /* size of them, per rank, ascending; NULL: rank is member */
     const char *why;

@@ -10,6 +10,7 @@
 #include "node/config/ending.h"
 #include "node/explain/exit_report.h"
 #include "node/explain/report.h"
+#include "node/explain/session_snapshot.h"
 #include "node/explain/timing.h"
 #include "node/faults/faulty_wire.h"
 #include "node/members/members.h"
@@ -410,6 +411,13 @@ static void put_numbers(struct snapshot_draft *draft)
     }
 }
 
+/* Without memory an account is none. */
+static void put_session(struct snapshot_draft *draft)
+{
+    draft->account.session = session_snapshot(draft->m);
+    draft->no_memory |= draft->account.session == NULL;
+}
+
 static void count_begun(void *context, const struct moot_call *call)
 {
     uint64_t *begun = context;
@@ -537,6 +545,7 @@ static uint8_t *draft_pack(struct snapshot_draft *draft, size_t *size)
     if (bytes != NULL) {
         moot__account__pack(&draft->account, bytes);
     }
+    session_snapshot_free(draft->account.session);
     while (draft->blocks != NULL) {
         struct snapshot_block *next = draft->blocks->next;
         free(draft->blocks);
@@ -558,6 +567,7 @@ uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_cou
     name_tasks(draft, asked, asked_count);
     put_tasks(draft);
     put_peers(draft);
+    put_session(draft);
     put_numbers(draft);
     return draft_pack(draft, size);
 }

@@ -8,6 +8,7 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
+#include "node/explain/session_snapshot.h"
 #include "node/members/members.h"
 
 #include <string.h>
@@ -55,6 +56,26 @@ static bool good_spawns(const Moot__Account__Spawns *spawns)
     return good;
 }
 
+static bool good_session(const Moot__Account *account)
+{
+    const Moot__Account__Session *session = account->session;
+    if (session == NULL) {
+        return true;
+    }
+    bool good = session->n_sets <= LIMIT_ACCOUNT_SETS &&
+                session->n_changes <= LIMIT_ACCOUNT_CHANGES &&
+                good_ranks(account, &session->members);
+    for (size_t i = 0; good && i < session->n_sets; i++) {
+        good = good_ranks(account, &session->sets[i]->members) &&
+               good_rank(account, session->sets[i]->gone);
+    }
+    for (size_t i = 0; good && i < session->n_changes; i++) {
+        good = session->changes[i]->rank < account->size &&
+               session->changes[i]->what < ACCOUNT_CHANGE_END;
+    }
+    return good;
+}
+
 /* No more than who packs one tells (rank_snapshot.c). */
 static bool good_counts(const Moot__Account *account)
 {
@@ -71,7 +92,8 @@ bool account_check(const Moot__Account *account)
 {
     bool good = account->size > 0 && account->size <= LIMIT_RANKS &&
                 account->rank < account->size && good_counts(account) &&
-                good_ranks(account, &account->members) && account->mode <= CORE_TRUST;
+                good_session(account) && good_ranks(account, &account->members) &&
+                account->mode <= CORE_TRUST;
     for (size_t i = 0; good && i < account->n_lanes; i++) {
         good = account->lanes[i]->state <= CORE_LANE_ENDED;
     }

@@ -84,6 +84,7 @@ static void let_in(struct moot *m, uint32_t rank)
 {
     struct member *member = &m->members.all[rank];
     member->state = MEMBER_HERE;
+    member->joined_ns = rank >= m->group.founders ? clock_ns() : 0;
     member->dying = member->ended_ns != 0;
     m->members.dying += member->dying;
 }

@@ -294,6 +294,23 @@ void session_pset_show(const struct moot *m, size_t index, moot_pset_info *out)
                             .size = set->count};
 }
 
+size_t session_set_count(const struct moot *m)
+{
+    return m->session.psets != NULL ? m->session.psets->count : 0;
+}
+
+void session_set_look(const struct moot *m, size_t index, struct session_set_view *out)
+{
+    const struct pset *set = &m->session.psets->sets[index];
+    const uint32_t gone = first_gone(m, set);
+    *out = (struct session_set_view){.name = set->name,
+                                     .members = set->members,
+                                     .count = set->count,
+                                     .gone = gone < set->count ? set->members[gone]
+                                                               : PLACEMENT_NOBODY,
+                                     .deleted = set->deleted};
+}
+
 int session_pset_take(struct moot *m, const char *name, struct rankset *out,
                       uint32_t *index)
 {

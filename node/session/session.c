@@ -137,6 +137,7 @@ bool session_set(struct moot *m, uint64_t number, const struct rankset *members)
     free(m->session.members);
     m->session.members = list;
     m->session.number = number;
+    m->session.began_ns = m->now_ns;
     m->session.size = size;
     m->session.rank = rank_among(m, members);
     return true;

@@ -60,6 +60,17 @@ bool session_pset_count(struct moot *m, size_t *count);
 /* index is less than the count. */
 void session_pset_show(const struct moot *m, size_t index, moot_pset_info *out);
 
+/* Those that have been made: 0 as long as nobody has asked for any. */
+size_t session_set_count(const struct moot *m);
+struct session_set_view {
+    const char *name;
+    const uint32_t *members;
+    uint32_t count;
+    uint32_t gone; /* the first member that is not present; PLACEMENT_NOBODY: all are */
+    bool deleted;
+};
+void session_set_look(const struct moot *m, size_t index, struct session_set_view *out);
+
 /* --- pset_wishes.c ---------------------------------------------------------------- */
 
 /* Notes what the program wishes to be from the next session on.  STATE: there is such a

@@ -74,6 +74,7 @@ static const struct {
     {"Task", "stage", "idle ready running resting ended"},
     {"Task", "lack", &CORE_LACKS(X)[1] /* behind its blank */},
     {"Peer", "state", "here removed dead left"},
+    {"Change", "what", "joined left died removed"},
 };
 #undef X
 /* A word for each. */

@@ -60,6 +60,8 @@ uint64_t state_head_read(const uint8_t *head);
 Moot__Picture *state_picture_read(const uint8_t *bytes, size_t size);
 /* The stall report of it, and all timers; nothing without memory. */
 void state_text(struct text *text, const Moot__Picture *picture);
+/* Its part of the session. */
+void state_session_add(struct text *text, const Moot__Picture *picture);
 
 /* Any message of protobuf-c as a JSON object. */
 void state_json(const ProtobufCMessage *message);

@@ -146,6 +146,7 @@ void state_text(struct text *text, const Moot__Picture *told)
         text_add_told(text, told->job.data, told->job.len);
         text_add(text, ", ");
         stall_compose(text, &picture, diagnosis);
+        state_session_add(text, told);
         for (uint32_t rank = 0; rank < picture.size; rank++) {
             if (picture.seats[rank].account) {
                 asked_add(text, picture.seats[rank].account);

@@ -124,6 +124,42 @@ end
 wait "$job" "$other"
 job=
 
+# Sessions: who is in it, who came and went, and its sets.
+rm -f "$scratch/end"
+timeout 60 "$build/moot" run --launcher local -n 3 --max 6 "$build/tests/mpi/psets" grow \
+    "$scratch/end" >"$scratch/job" 2>&1 </dev/null &
+job=$!
+third() { status_is 0 state && says '^  session 3, for .*, of ranks 1-3 \(left\)$'; }
+check sessions "it is not told which" within_20s third
+check sessions "it is not told who came" says '^    rank 3 \(b_0\) joined [0-9.]+ m?s ago$'
+check sessions "it is not told who left" says '^    rank 0 \(a_0\) left [0-9.]+ m?s ago$'
+check sessions "a set is otherwise" says '^    set 2 moot://all_1: ranks 0-2, invalid: rank 0 is gone$'
+check sessions "a host's set is otherwise" says '^    set 7 moot://host/.*_3: ranks 1-3, valid$'
+check sessions "it fails" status_is 0 state --json
+check sessions "the JSON is otherwise" python3 - "$scratch/out" <<'END'
+import json, sys
+told = json.load(open(sys.argv[1]))
+for seat in told["seats"]:
+    if seat["account"] is None:
+        continue
+    session = seat["account"]["session"]
+    assert session["number"] == 3 and session["why"] == "left", session
+    assert session["members"] == [1, 2, 3] and session["age_ns"] > 0, session
+    assert session["process"] == ["a_0", "a_1", "a_2", "b_0"][seat["rank"]], session
+    sets = {each["name"]: each for each in session["sets"]}
+    assert [each["index"] for each in session["sets"]] == list(range(8)), session
+    assert sets["mpi://WORLD"]["members"] == [1, 2, 3], sets
+    assert sets["moot://all_2"]["members"] == [0, 1, 2, 3], sets
+    assert sets["moot://all_2"]["gone"] == 0 and sets["moot://all_3"]["gone"] is None, sets
+    assert session["sets_untold"] == 0, session
+    changes = {(each["rank"], each["process"], each["what"]) for each in session["changes"]}
+    if seat["rank"] != 3:
+        assert changes == {(3, "b_0", "joined"), (0, "a_0", "left")}, changes
+END
+end
+check sessions "the job did not end well" wait "$job"
+job=
+
 # A rank that was killed leaves its socket, which `moot run` removes at its end;
 start dead 3 --faults kill:r1@100ms
 wait "$job"

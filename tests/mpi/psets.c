@@ -1,7 +1,7 @@
 /* psets.c - a program with process sets of its own, in three sessions of 4 ranks or
  * more.
  *
- *     psets [go | wrong | grow]        a rank of the job
+ *     psets [go | wrong | grow [FILE]]        a rank of the job
  *
  * In the first session all define app://even alike, rank 1 alone app://one, rank 3 a
  * set that it deletes again, and ranks 0 and 2 app://both in different ways.  In the
@@ -9,7 +9,8 @@
  * a_2 goes if told so.  In the third app://even is invalid then, and a task for it runs
  * on a process that is left.
  *
- * With `grow` the second session has a rank more, and in the third a_0 is gone.
+ * With `grow` the second session has a rank more, and in the third a_0 is gone; it
+ * lasts until there is a file of that name, if one is given.
  *
  * Each rank prints its sets in each session, and the events of sets that it was told
  * of.
@@ -21,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { TASKS = 12, RANKS_MAX = 64 };
 
@@ -199,7 +202,14 @@ static void go_wrong(moot *m, moot_kernel_id kernel)
     printf("wrong: both: %s\n", moot_err_name(moot_task_spawn(m, &spec, &task)));
 }
 
-static void grow(moot *m)
+static void await_file(const char *path)
+{
+    while (path != NULL && access(path, F_OK) != 0) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+}
+
+static void grow(moot *m, const char *until)
 {
     while (session.number < 3) {
         const bool began = session.rank < session.size;
@@ -216,6 +226,7 @@ static void grow(moot *m)
         }
     }
     print_sets(m);
+    await_file(until);
 }
 
 int main(int argc, char **argv)
@@ -239,7 +250,7 @@ int main(int argc, char **argv)
         return moot_close(m) == MOOT_OK ? 0 : 1;
     }
     if (argc > 1 && strcmp(argv[1], "grow") == 0) {
-        grow(m);
+        grow(m, argc > 2 ? argv[2] : NULL);
         return moot_close(m) == MOOT_OK ? 0 : 1;
     }
     must(m,

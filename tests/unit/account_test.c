@@ -8,6 +8,7 @@
  */
 #include "tests/unit/pictures.h"
 
+#include "node/explain/session_snapshot.h"
 #include "node/tools/state_sockets.h"
 
 #include <setjmp.h>
@@ -15,6 +16,48 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+
+/* A session of all three with so many sets, of which each lacks rank 1, and so many
+ * changes. */
+static Moot__Account__Session *session_make(struct kit *kit, size_t sets,
+                                            size_t changes)
+{
+    static Moot__Account__Session session;
+    static Moot__Account__Set set, *set_list[LIMIT_ACCOUNT_SETS + 1];
+    static Moot__Account__Change change, *change_list[LIMIT_ACCOUNT_CHANGES + 1];
+    moot__account__session__init(&session);
+    moot__account__set__init(&set);
+    moot__account__change__init(&change);
+    for (size_t i = 0; i < sets; i++) {
+        set_list[i] = &set;
+    }
+    for (size_t i = 0; i < changes; i++) {
+        change_list[i] = &change;
+    }
+    set = (Moot__Account__Set){.base = set.base,
+                               .index = 7,
+                               .name = kit_text("set"),
+                               .members = kit_ranks(kit, 0x7),
+                               .gone = 1};
+    change = (Moot__Account__Change){.base = change.base,
+                                     .rank = 2,
+                                     .what = ACCOUNT_CHANGE_REMOVED,
+                                     .ago_ns = 5000000000,
+                                     .process = kit_text("a_2")};
+    session = (Moot__Account__Session){.base = session.base,
+                                       .number = 4,
+                                       .why = kit_text("lost"),
+                                       .age_ns = 3000000000,
+                                       .members = kit_ranks(kit, 0x7),
+                                       .process = kit_text("a_1"),
+                                       .n_sets = sets,
+                                       .sets = set_list,
+                                       .sets_untold = 2,
+                                       .n_changes = changes,
+                                       .changes = change_list,
+                                       .changes_untold = 9};
+    return &session;
+}
 
 /* Rank 0 waits for a task that rank 1 owns; every text and every set is there. */
 static struct kit *kit_full(void)
@@ -29,6 +72,7 @@ static struct kit *kit_full(void)
     kit_peer(kit, 0, 1)->waits_for = kit_hash(kit, 0);
     kit_lose(kit, 1, 0);
     kit->ranks[1].account.plan = kit_text("drop:1");
+    kit->ranks[1].account.session = session_make(kit, 3, 1);
     return kit;
 }
 
@@ -169,6 +213,45 @@ static void short_wait(struct kit *kit)
     kit_wait(kit, 1, 0)->waiter = (ProtobufCBinaryData){3, kit->hashes[0].bytes};
 }
 
+static void no_session(struct kit *kit) { kit->ranks[1].account.session = NULL; }
+static void all_sets(struct kit *kit)
+{
+    kit->ranks[1].account.session =
+        session_make(kit, LIMIT_ACCOUNT_SETS, LIMIT_ACCOUNT_CHANGES);
+}
+static void more_sets(struct kit *kit)
+{
+    kit->ranks[1].account.session = session_make(kit, LIMIT_ACCOUNT_SETS + 1, 1);
+}
+static void more_changes(struct kit *kit)
+{
+    kit->ranks[1].account.session = session_make(kit, 1, LIMIT_ACCOUNT_CHANGES + 1);
+}
+static void session_beyond(struct kit *kit)
+{
+    kit->ranks[1].account.session->members = kit_ranks(kit, 0xf);
+}
+static void set_beyond(struct kit *kit)
+{
+    kit->ranks[1].account.session->sets[0]->members = kit_ranks(kit, 0xf);
+}
+static void gone_beyond(struct kit *kit)
+{
+    kit->ranks[1].account.session->sets[0]->gone = 3;
+}
+static void nobody_gone(struct kit *kit)
+{
+    kit->ranks[1].account.session->sets[0]->gone = PLACEMENT_NOBODY;
+}
+static void change_beyond(struct kit *kit)
+{
+    kit->ranks[1].account.session->changes[0]->rank = 3;
+}
+static void no_such_change(struct kit *kit)
+{
+    kit->ranks[1].account.session->changes[0]->what = ACCOUNT_CHANGE_END;
+}
+
 static void an_account_is_sound_or_refused(void **state)
 {
     (void)state;
@@ -183,6 +266,16 @@ static void an_account_is_sound_or_refused(void **state)
         {"spawns", more_spawns, false},
         {"samples", more_samples, false},
         {"longer sample", longer_sample, false},
+        {"no session", no_session, true},
+        {"all sets", all_sets, true},
+        {"nobody gone", nobody_gone, true},
+        {"sets", more_sets, false},
+        {"changes", more_changes, false},
+        {"session beyond", session_beyond, false},
+        {"set beyond", set_beyond, false},
+        {"gone beyond", gone_beyond, false},
+        {"change beyond", change_beyond, false},
+        {"change", no_such_change, false},
         {"no size", no_size, false},
         {"size beyond", size_beyond, false},
         {"rank beyond", rank_beyond, false},
@@ -344,6 +437,8 @@ static void a_terminal_is_shown_nothing_that_it_would_obey(void **state)
         kit->ranks[rank].number.name = told_evil;
         kit_task(kit, rank, 0)->input.len = 0;
     }
+    Moot__Account__Session *session = kit->ranks[1].account.session;
+    session->why = session->sets[2]->name = session->changes[0]->process = told_evil;
     kit_task(kit, 1, 0)->own = CORE_OWN_DONE; /* its result is lost: the plan is told */
     told_make(&told, kit);
     told.picture.job = told_evil;
@@ -356,8 +451,36 @@ static void a_terminal_is_shown_nothing_that_it_would_obey(void **state)
     for (; (shown = strstr(shown, "?[2J??31m???z?")) != NULL; shown++) {
         places++;
     }
-    assert_int_equal(places, 9); /* job, plan, kernel, label, site, lanes, 3 timers */
+    /* Job, plan, kernel, label, site, lanes, 3 timers; why the session began, one who
+     * has gone, and the name of its set. */
+    assert_int_equal(places, 12);
     assert_false(obeys(text));
+    free(text);
+    free(bytes);
+    free(kit);
+}
+
+static void a_session_is_told_once(void **state)
+{
+    (void)state;
+    struct kit *kit = kit_full();
+    struct told told;
+    size_t size;
+    Moot__Account__Session behind = *kit->ranks[1].account.session;
+    behind.number = 3;
+    kit->ranks[2].account.session = &behind;
+    told_make(&told, kit);
+    uint8_t *bytes = pack(&told, &size);
+    char *text = tell(bytes, size);
+    assert_non_null(text);
+    assert_non_null(strstr(text,
+                           "  session 4, for 3.000 s, of ranks 0-2 (lost)\n"
+                           "    rank 2 is in session 3 still\n"
+                           "    9 joined, left or died before:\n"
+                           "    rank 2 (a_2) was removed 5.000 s ago\n"
+                           "    2 older sets, and of the last ones:\n"
+                           "    set 7 set: ranks 0-2, invalid: rank 1 is gone\n"));
+    assert_null(strstr(strstr(text, "session 4") + 1, "session 4"));
     free(text);
     free(bytes);
     free(kit);
@@ -396,6 +519,7 @@ int main(void)
         cmocka_unit_test(an_account_is_sound_or_refused),
         cmocka_unit_test(a_picture_is_sound_or_refused),
         cmocka_unit_test(a_terminal_is_shown_nothing_that_it_would_obey),
+        cmocka_unit_test(a_session_is_told_once),
         cmocka_unit_test(cut_or_flipped_it_does_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
