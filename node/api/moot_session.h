@@ -29,7 +29,7 @@
  *
  * NAME is what the host's processes call it: as their launcher does, or else as their
  * system.  A space, a slash, a control character and a byte beyond ASCII stands in it
- * as `_`, and behind 128 bytes it is cut; hosts whose names are equal then are one.
+ * as `_`, and behind 71 bytes it is cut; hosts whose names are equal then are one.
  *
  * Indices and names never change.  WORLD and SELF are of the session; another set stays
  * as it was defined, and is invalid once a process of it is gone.  A program defines

@@ -5,7 +5,7 @@
  * that moot://all_k and in the order of the hosts' lowest members.  A host that nobody
  * is on any more gets none.  k counts the sets of one host, from 1.
  *
- * NAME is what the host's ranks call it (node/transport/host_names.h), which all ranks
+ * NAME is what the host's ranks call it (transport_group_host_of()), which all ranks
  * know alike, so the sets and their indices are alike, too.  A space, a slash, a
  * control character, and a byte beyond ASCII stands in it as `_`; behind
  * LIMIT_PSET_HOST_BYTES it is cut, and an empty one is `_`.  Hosts of one name are one

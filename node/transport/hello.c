@@ -2,6 +2,7 @@
 #include "node/transport/hello.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,11 +19,14 @@ bool hello_make(struct transport_group *group, struct hello *out)
     group->uids = calloc(group->size, sizeof(*group->uids));
     group->hosts = calloc(group->size, sizeof(*group->hosts));
     group->processes = calloc(group->size, sizeof(*group->processes));
+    group->host_names = calloc(group->size, sizeof(*group->host_names));
     group->survives = launcher_lets_survive();
     *out = (struct hello){.threads = group->threads,
                           .process = process_self(),
                           .processors = processors_own()};
-    if (!group->uids || !group->hosts || !group->processes || sodium_init() < 0) {
+    transport_group_host(group, out->host_name, sizeof(out->host_name));
+    if (!group->uids || !group->hosts || !group->processes || !group->host_names ||
+        sodium_init() < 0) {
         return false;
     }
     while (out->uid == 0) {
@@ -49,6 +53,8 @@ void hello_take_one(struct transport_group *group, uint32_t rank,
     group->uids[rank] = hello->uid;
     group->hosts[rank] = (uint32_t)hello->host;
     group->processes[rank] = hello->process;
+    snprintf(group->host_names[rank], sizeof(*group->host_names), "%.*s",
+             TRANSPORT_HOST_BYTES - 1, hello->host_name);
     group->threads = group->threads && hello->threads != 0;
 }
 

@@ -10,12 +10,13 @@ struct hello {
     uint64_t uid, host, threads;
     struct process_name process;
     struct processors processors;
+    char host_name[TRANSPORT_HOST_BYTES]; /* transport_group_host() */
 };
 enum { HELLO_WORDS = sizeof(struct hello) / sizeof(uint64_t) };
 
 /* This rank's, with a uid drawn at random and no host yet; and room in the group, of
- * which size and threads are known, for those of all.  False without memory, or without
- * randomness. */
+ * which size, threads and what the host is called are known, for those of all.  False
+ * without memory, or without randomness. */
 bool hello_make(struct transport_group *group, struct hello *out);
 
 /* Enters what the ranks have told, in their order: with it is known, too, whether this

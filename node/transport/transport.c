@@ -1,6 +1,5 @@
 /* transport.c - what all transports share: releasing a group. */
 #include "node/transport/transport.h"
-#include "node/transport/host_names.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,8 +21,7 @@ char *transport_group_host_of(const struct transport_group *group, uint32_t rank
     if (group->host_names == NULL) {
         return transport_group_host(group, text, size);
     }
-    const char *name = host_names_get(group->host_names, rank);
-    snprintf(text, size, "%s", name != NULL ? name : "");
+    snprintf(text, size, "%s", group->host_names[rank]);
     return text;
 }
 
@@ -46,6 +44,6 @@ void transport_group_release(struct transport_group *group)
     free(group->places);
     free(group->blob);
     free(group->host_name);
-    host_names_free(group->host_names);
+    free(group->host_names);
     *group = (struct transport_group){0};
 }

@@ -17,6 +17,7 @@
 #define NODE_TRANSPORT_H
 
 #include "node/transport/host/process.h"
+#include "proto/limits.h"
 #include "proto/moot_error.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,7 +153,10 @@ struct transport {
     const struct transport_ops *ops;
 };
 
-enum { TRANSPORT_BOARD_BYTES = 32 << 10 };
+enum {
+    TRANSPORT_BOARD_BYTES = 32 << 10,
+    TRANSPORT_HOST_BYTES = LIMIT_PSET_HOST_BYTES + 1 /* a longer name is cut */
+};
 
 /* Where a process stands among all that the job's launcher has started: "b_0" is of
  * wave 1, which came later, with index 0. */
@@ -185,8 +189,9 @@ struct transport_group {
                         order of their lowest ranks; free().  NULL: it says nothing */
     char *host_name; /* this rank's host, as its launcher calls it; free().  NULL: it
                         has no word for it */
-    struct host_names *host_names; /* of all ranks; host_names_free().  NULL: all are on
-                                      this rank's host */
+    /* Per rank, with its end, as the ranks of that host call it; "": nobody has the
+     * number.  free().  NULL: all are on this rank's host. */
+    char (*host_names)[TRANSPORT_HOST_BYTES];
     bool threads; /* on every rank any thread may call it, one at a time, beside foreign
                      MPI calls */
     bool told_of_deaths; /* next_death() comes to tell of every rank that has ended */

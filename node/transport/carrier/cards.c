@@ -7,7 +7,6 @@
 #include "node/transport/carrier/carrier_private.h"
 #include "node/transport/carrier/route_text.h"
 #include "node/transport/hello.h"
-#include "node/transport/host_names.h"
 #include "node/transport/tables.h"
 #include "proto/wire.h"
 
@@ -123,8 +122,6 @@ static void find_hosts(struct hello *all, uint32_t size)
     }
 }
 
-enum { HOST_TEXT_BYTES = 256 };
-
 /* Lines of text in the cards that came. */
 struct texts {
     /* By rank, of its host: the address, and the name for people; "": none is known. */
@@ -132,16 +129,9 @@ struct texts {
     const char *route;
 };
 
-static const char *card_text(const unsigned char *bytes, uint64_t size)
+const char *card_text(const unsigned char *bytes, uint64_t size)
 {
     return size > 0 && bytes[size - 1] == '\0' ? (const char *)bytes : NULL;
-}
-
-const char *card_host_name(const struct card_head *head, const void *rest)
-{
-    return card_text((const unsigned char *)rest + head->address_size +
-                         head->blob_size + head->host_size,
-                     head->name_size);
 }
 
 static int take_texts(const struct joining *o, uint32_t rank,
@@ -151,11 +141,7 @@ static int take_texts(const struct joining *o, uint32_t rank,
     const unsigned char *host = rest + head->address_size + head->blob_size;
     const unsigned char *name = host + head->host_size;
     texts->hosts[rank] = card_text(host, head->host_size);
-    texts->names[rank] = card_host_name(head, rest);
-    if (texts->names[rank] != NULL &&
-        !host_names_put(o->group->host_names, rank, texts->names[rank])) {
-        return refuse(o, MOOT_ERR_NO_MEMORY, "out of memory");
-    }
+    texts->names[rank] = card_text(name, head->name_size);
     if (rank == 0) {
         texts->route = card_text(name + head->name_size, head->route_size);
     }
@@ -241,8 +227,7 @@ static int take_cards(const struct joining *o, struct texts *texts)
     struct transport_group *group = o->group;
     struct hello *all = calloc(group->size, sizeof(*all));
     group->origins = calloc(group->size, sizeof(*group->origins));
-    group->host_names = host_names_new(group->size);
-    int code = all != NULL && group->origins != NULL && group->host_names != NULL
+    int code = all != NULL && group->origins != NULL
                    ? MOOT_OK
                    : refuse(o, MOOT_ERR_NO_MEMORY, "out of memory");
     for (uint32_t rank = 0; code == MOOT_OK && rank < group->size; rank++) {
@@ -430,17 +415,17 @@ static int meet_all(const struct joining *o,
 {
     unsigned char address[MOOT_TRANSPORT_ADDRESS_MAX];
     const char *host = channel_host(o->c->channel);
-    char name[HOST_TEXT_BYTES];
+    const char *name = channel_host_name(o->c->channel);
     char *route = NULL;
     struct card_head head = {.wire_version = WIRE_VERSION,
                              .blob_size = o->group->rank == 0 ? blob_size : 0,
-                             .host_size = strlen(host) + 1};
+                             .host_size = strlen(host) + 1,
+                             .name_size = strlen(name) + 1};
     channel_process(o->c->channel, &head.origin.wave, &head.origin.index);
-    int code = hello_make(o->group, &head.hello)
-                   ? name_host(o)
-                   : refuse(o, MOOT_ERR_NO_MEMORY, "out of memory or randomness");
-    transport_group_host(o->group, name, sizeof(name));
-    head.name_size = strlen(name) + 1;
+    int code = name_host(o);
+    if (code == MOOT_OK && !hello_make(o->group, &head.hello)) {
+        code = refuse(o, MOOT_ERR_NO_MEMORY, "out of memory or randomness");
+    }
     if (code == MOOT_OK) {
         code = open_end(o, options->word, options->open, &head, address);
     }

@@ -158,9 +158,8 @@ int carrier_join(const struct joining *o,
 /* Reads the card that a rank has handed in: whether it fits, and what it refuses. */
 int card_read(const struct joining *o, uint32_t rank, const struct channel_card *card,
               struct card_head *head);
-/* The name of its rank's host in a card that has been read, by what stands behind the
- * head; NULL: it has none. */
-const char *card_host_name(const struct card_head *head, const void *rest);
+/* A text of a card's, with its end; NULL: it has none. */
+const char *card_text(const unsigned char *bytes, uint64_t size);
 
 /* --- newcomers.c: ranks that come later ------------------------------------------- */
 

@@ -10,8 +10,6 @@
  */
 #include "node/transport/carrier/carrier_private.h"
 
-#include "node/transport/host_names.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +17,6 @@ struct newcomer {
     struct newcomer *next;
     uint32_t rank;
     struct card_head head;
-    const char *host_name; /* in its card, which lives as long as the channel */
 };
 
 /* One that does not fit the job has refused itself, by the cards of the others. */
@@ -35,12 +32,6 @@ static struct newcomer *newcomer_read(struct carrier *c, uint32_t rank,
     }
     made->rank = rank;
     if (card_read(&o, rank, card, &made->head) != MOOT_OK) {
-        free(made);
-        return NULL;
-    }
-    made->host_name = card_host_name(&made->head, (const unsigned char *)card->bytes +
-                                                      sizeof(made->head));
-    if (made->host_name == NULL) {
         free(made);
         return NULL;
     }
@@ -125,9 +116,6 @@ uint32_t carrier_next_newcomer(struct transport *base, struct transport_group *g
     hello_take_one(group, rank, &next->head.hello);
     group->origins[rank] = next->head.origin;
     find_host(group, rank);
-    if (!host_names_put(group->host_names, rank, next->host_name)) {
-        exchange_fail(&c->exchange, MOOT_ERR_NO_MEMORY, "out of memory for a newcomer");
-    }
     free(next);
     return rank;
 }

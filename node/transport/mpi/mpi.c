@@ -38,7 +38,6 @@
 #include "node/schedule/foreign_wait.h"
 #include "node/transport/exchange.h"
 #include "node/transport/hello.h"
-#include "node/transport/host_names.h"
 #include "node/transport/mpi/sigpipe.h"
 #include "proto/limits.h"
 #include "proto/wire.h"
@@ -51,7 +50,6 @@
 
 #include "node/transport/mpi/mpi_end.h"
 #include "node/transport/mpi/mpi_flights.h"
-#include "node/transport/mpi/mpi_hosts.h"
 #include "node/transport/mpi/mpi_wait.h"
 
 enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK, TAG_SET };
@@ -522,24 +520,20 @@ static int all_agree(const struct opening *o, bool mine)
                             : refuse(o, MOOT_ERR_NO_MEMORY, "a rank is out of memory");
 }
 
-/* The names of all ranks' hosts. */
-static int share_host_names(const struct opening *o)
+/* The lowest rank that shares memory with this one names their host. */
+static int find_host(const struct opening *o, uint64_t *host)
 {
-    struct transport_group *group = o->group;
-    char mine[MPI_HOST_BYTES];
-    group->host_names = host_names_new(group->size);
-    char *all = malloc(group->size * sizeof(mine));
-    int code = all_agree(o, all != NULL && group->host_names != NULL);
-    if (code == MOOT_OK) {
-        transport_group_host(group, mine, sizeof(mine));
-        code = check(o, mpi_gather_hosts(o->t->comm, mine, all), "MPI_Allgather");
+    MPI_Comm node = MPI_COMM_NULL;
+    *host = o->group->rank;
+    int code =
+        MPI_Comm_split_type(o->t->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    if (code == MPI_SUCCESS) {
+        code = MPI_Allreduce(MPI_IN_PLACE, host, 1, MPI_UINT64_T, MPI_MIN, node);
     }
-    bool have = code == MOOT_OK;
-    for (uint32_t rank = 0; have && rank < group->size; rank++) {
-        have = host_names_put(group->host_names, rank, all + rank * sizeof(mine));
+    if (node != MPI_COMM_NULL) {
+        MPI_Comm_free(&node);
     }
-    free(all);
-    return code == MOOT_OK ? all_agree(o, have) : code;
+    return check(o, code, "finding who shares a host");
 }
 
 /* Draws this rank's uid and learns everyone's, and their hosts. */
@@ -551,7 +545,7 @@ static int meet(const struct opening *o)
     int code =
         all_agree(o, hello_make(group, &mine) && all && mpi_end_watch(&o->t->end));
     if (code == MOOT_OK) {
-        code = check(o, mpi_find_host(o->t->comm, group->rank, &mine.host), "its host");
+        code = find_host(o, &mine.host);
     }
     if (code == MOOT_OK) {
         code = check(o,
@@ -563,7 +557,7 @@ static int meet(const struct opening *o)
         hello_take(group, all);
     }
     free(all);
-    return code == MOOT_OK ? share_host_names(o) : code;
+    return code;
 }
 
 /* Rank 0's blob becomes everyone's. */
