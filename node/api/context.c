@@ -392,6 +392,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     summary_begin(m, door_path(m));
     faults_begin(m);
     trace_opened(m);
+    trace_session(m);
     engine_unlock(m); /* gives out what was queued for the report hook */
     *out = m;
     return MOOT_OK;

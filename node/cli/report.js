@@ -391,6 +391,45 @@ const faults = () => {
   } else $("events-table").textContent = "None: nothing struck, nobody died, no wait stalled.";
 };
 
+/* --- Sessions and process sets --- */
+
+/* "0-2, 5" */
+const ranges = (ranks) => {
+  const runs = [];
+  for (const rank of ranks) {
+    const last = runs[runs.length - 1];
+    if (last && last[1] === rank - 1) last[1] = rank;
+    else runs.push([rank, rank]);
+  }
+  return runs.map(([a, b]) => a === b ? String(a) : a + "-" + b).join(", ") || "none";
+};
+
+const sessions = () => {
+  const S = D.sessions.slice().sort((a, b) => a[1] - b[1]);
+  if (S.length === 0) {
+    $("sessions").remove();
+    return;
+  }
+  const more = (n, word) => n ? " The page has no room for " + count(n, "more " + word) + "." : "";
+  $("sessions-told").textContent = count(S.length, "session") + ", " +
+    D.changes.length + " came or went, " +
+    count(D.sets.length, "process set") + "." + more(D.sessions_rest, "session") +
+    more(D.sets_rest, "set");
+  $("sessions-table").append(table(["#session", "#began", "#lasted", "why it began", "#size",
+    "ranks"], S.map(([at, n, why, ranks], i) => [n, time(at),
+    time((i + 1 < S.length ? S[i + 1][0] : END) - at), why, ranks.length, ranges(ranks)])));
+  if (D.changes.length)
+    $("changes-table").append(el("h3", {}, "Who came and went"),
+      table(["#when", "#rank", "what", ""], D.changes.slice().sort((a, b) => a[0] - b[0])
+        .map(([at, rank, word, text]) => [time(at), rank, word, text])));
+  if (D.sets.length)
+    $("sets-table").append(el("h3", {}, "Process sets"),
+      table(["#set", "name", "#defined", "ranks", "valid"], D.sets.map(
+        ([at, n, name, ranks, end]) => [n, code(name), time(at), ranges(ranks),
+          end.length === 0 ? "to the end" : "until " + time(end[0]) +
+            (end[2] < 0 ? ": " + end[1] : ": rank " + end[2] + " " + end[1])])));
+};
+
 /* --- How it was run --- */
 
 const settings = () => {
@@ -408,7 +447,8 @@ const settings = () => {
       D.knobs.map(([name, value, origin]) => [code(name), code(value), origin])));
 };
 
-for (const part of [verdict, timeline, waits, ready, path, graph, votes, faults, settings])
+for (const part of [verdict, timeline, waits, ready, path, graph, votes, faults, sessions,
+  settings])
   part();
 let resized = 0;
 window.addEventListener("resize", () => {

@@ -18,6 +18,15 @@
 
 #include "moot.pb-c.h"
 
+/* What became of a member: Change.what of moot.proto. */
+enum account_change {
+    ACCOUNT_CHANGE_JOINED,
+    ACCOUNT_CHANGE_LEFT,
+    ACCOUNT_CHANGE_DIED,
+    ACCOUNT_CHANGE_REMOVED,
+    ACCOUNT_CHANGE_END
+};
+
 /* This rank's account, with what it knows of the tasks that are asked about; malloc'd,
  * at most LIMIT_ACCOUNT_BYTES.  NULL without memory.  Under the engine lock. */
 uint8_t *account_pack(struct moot *m, const moot_hash *asked, uint32_t asked_count,

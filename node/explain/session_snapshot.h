@@ -3,18 +3,7 @@
 #ifndef NODE_EXPLAIN_SESSION_SNAPSHOT_H
 #define NODE_EXPLAIN_SESSION_SNAPSHOT_H
 
-#include "node/context/context.h"
-
-#include "moot.pb-c.h"
-
-/* What became of a member: Change.what of moot.proto. */
-enum account_change {
-    ACCOUNT_CHANGE_JOINED,
-    ACCOUNT_CHANGE_LEFT,
-    ACCOUNT_CHANGE_DIED,
-    ACCOUNT_CHANGE_REMOVED,
-    ACCOUNT_CHANGE_END
-};
+#include "node/explain/rank_snapshot.h"
 
 /* NULL without memory.  Under the engine lock. */
 Moot__Account__Session *session_snapshot(struct moot *m);

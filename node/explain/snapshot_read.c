@@ -8,7 +8,6 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
-#include "node/explain/session_snapshot.h"
 #include "node/members/members.h"
 
 #include <string.h>

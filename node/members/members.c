@@ -202,6 +202,7 @@ static void let_go(struct moot *m, uint32_t rank)
     m->members.dying -= member->dying;
     member->dying = false;
     observe_rank(m, MOOT_EVENT_RANK_LEFT, rank, "");
+    trace_parted(m, rank);
     lose(m, rank, MEMBER_LEFT);
     if (member->ended_ns != 0) {
         m->transport->ops->forget(m->transport, m->group.uids[rank]);
@@ -441,6 +442,7 @@ static void tell_newcomer(struct moot *m, const struct rankset *members, uint32_
 {
     char name[MEMBERS_NAME_BYTES];
     observe_rank(m, MOOT_EVENT_RANK_JOINED, rank, members_process(m, rank, name));
+    trace_joined(m, rank, name);
     if (rankset_next(members, 0) == m->group.rank) {
         report_add(m, "moot: rank %u (%s) joins in view %llu\n", rank,
                    members_process(m, rank, name),

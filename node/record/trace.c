@@ -330,6 +330,18 @@ void trace_write_gap(struct moot *m, uint64_t driven_ns)
     }
 }
 
+static void put_ranks(struct trace_record *record, const struct rankset *ranks)
+{
+    const uint32_t words = ranks != NULL ? rankset_words(ranks) : 0;
+    for (uint32_t i = 0; i < words; i++) {
+        uint8_t bytes[8];
+        for (unsigned j = 0; j < 8; j++) {
+            bytes[j] = (uint8_t)(rankset_word(ranks, i) >> (8 * j));
+        }
+        trace_put_fixed(record, FIELD_WORDS, bytes);
+    }
+}
+
 /* What a heartbeat that leaves says; a record if that is news. */
 void trace_write_suspects(struct moot *m, const struct rankset *suspects)
 {
@@ -345,13 +357,7 @@ void trace_write_suspects(struct moot *m, const struct rankset *suspects)
         return;
     }
     struct trace_record record = begin(m, KIND(SUSPECTS));
-    for (uint32_t i = 0; i < words; i++) {
-        uint8_t bytes[8];
-        for (unsigned j = 0; j < 8; j++) {
-            bytes[j] = (uint8_t)(rankset_word(suspects, i) >> (8 * j));
-        }
-        trace_put_fixed(&record, FIELD_WORDS, bytes);
-    }
+    put_ranks(&record, suspects);
     end(m, &record);
 }
 
@@ -367,6 +373,51 @@ void trace_write_lost(struct moot *m, uint32_t rank, bool dead)
     trace_put(&record, FIELD_PEER, rank);
     trace_put_bytes(&record, FIELD_TEXT, story, strlen(story));
     end(m, &record);
+}
+
+/* --- Sessions --------------------------------------------------------------------- */
+
+static void write_ranks(struct moot *m, unsigned kind, uint64_t value, const char *text,
+                        const struct rankset *ranks)
+{
+    struct trace_record record = begin(m, kind);
+    trace_put(&record, FIELD_VALUE, value);
+    trace_put_bytes(&record, FIELD_TEXT, text, strlen(text));
+    put_ranks(&record, ranks);
+    end(m, &record);
+}
+
+void trace_write_session(struct moot *m)
+{
+    struct rankset members = {0};
+    bool good = m->session.number > 0; /* a newcomer's are told when it knows them */
+    for (uint32_t rank = 0; good && rank < m->session.size; rank++) {
+        good = rankset_add(&members, session_member(m, rank));
+    }
+    if (good) {
+        write_ranks(m, KIND(SESSION), m->session.number, m->session.why, &members);
+    }
+    rankset_release(&members);
+}
+
+void trace_write_set(struct moot *m, size_t index, const char *name,
+                     const struct rankset *members)
+{
+    write_ranks(m, members != NULL ? KIND(SET) : KIND(SET_DELETED), index, name,
+                members);
+}
+
+void trace_write_joined(struct moot *m, uint32_t rank, const char *process)
+{
+    struct trace_record record = begin(m, KIND(JOINED));
+    trace_put(&record, FIELD_PEER, rank);
+    trace_put_bytes(&record, FIELD_TEXT, process, strlen(process));
+    end(m, &record);
+}
+
+void trace_write_parted(struct moot *m, uint32_t rank)
+{
+    write_peer(m, KIND(PARTED), rank, 0);
 }
 
 /* --- What befalls the rank -------------------------------------------------------- */

@@ -67,6 +67,12 @@ void trace_write_opened(struct moot *m);
 void trace_write_closing(struct moot *m);
 void trace_write_asked(struct moot *m, const char *by); /* to leave */
 void trace_write_left(struct moot *m);
+void trace_write_session(struct moot *m); /* the present one */
+/* A process set is defined; members of NULL: it is deleted. */
+void trace_write_set(struct moot *m, size_t index, const char *name,
+                     const struct rankset *members);
+void trace_write_joined(struct moot *m, uint32_t rank, const char *process);
+void trace_write_parted(struct moot *m, uint32_t rank);
 void trace_write_out(struct moot *m); /* what is in the buffer, now */
 /* A chore of the loop: likewise, if that was last done long ago. */
 void trace_look(struct moot *m, uint64_t now_ns);
@@ -97,6 +103,14 @@ TRACE_HOOK(opened, (struct moot * m), (m))
 TRACE_HOOK(closing, (struct moot * m), (m))
 TRACE_HOOK(asked, (struct moot * m, const char *by), (m, by))
 TRACE_HOOK(left, (struct moot * m), (m))
+TRACE_HOOK(session, (struct moot * m), (m))
+TRACE_HOOK(set,
+           (struct moot * m, size_t index, const char *name,
+            const struct rankset *members),
+           (m, index, name, members))
+TRACE_HOOK(joined, (struct moot * m, uint32_t rank, const char *process),
+           (m, rank, process))
+TRACE_HOOK(parted, (struct moot * m, uint32_t rank), (m, rank))
 TRACE_HOOK(out, (struct moot * m), (m))
 
 #undef TRACE_HOOK

@@ -15,6 +15,7 @@
 #include "hashing/placement.h"
 #include "node/engine/engine.h"
 #include "node/record/task_watch.h"
+#include "node/record/trace.h"
 #include "proto/meet_words.h"
 
 #include <stdio.h>
@@ -336,6 +337,7 @@ static void wish_take(struct moot *m, const struct wish *wish)
         }
     } else if (wish->kind == WISH_DELETE && set != NULL && set->own && !set->deleted) {
         set->deleted = true;
+        trace_set(m, (size_t)(set - m->session.psets->sets), wish->name, NULL);
         observe_pset(m, MOOT_EVENT_PSET_DELETED, wish->name, "");
     }
 }

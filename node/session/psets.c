@@ -4,6 +4,7 @@
 #include "hashing/placement.h"
 #include "node/members/members.h"
 #include "node/record/task_watch.h"
+#include "node/record/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ static bool put_set(struct moot *m, const char *name, const struct rankset *memb
         return false;
     }
     set.own = own;
+    trace_set(m, psets->count, name, members);
     psets->sets[psets->count++] = set;
     return true;
 }

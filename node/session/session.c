@@ -2,6 +2,7 @@
 #include "node/session/psets_private.h"
 
 #include "hashing/placement.h"
+#include "node/record/trace.h"
 
 #include <stdlib.h>
 
@@ -155,6 +156,7 @@ bool session_begin(struct moot *m, const struct rankset *members)
         return false;
     }
     m->session.why = why;
+    trace_session(m);
     m->session.met = m->schedule.meetings.number;
     psets_take(m);
     m->session.ending = false;

@@ -18,6 +18,7 @@
 #include "node/engine/engine.h"
 #include "node/engine/outbox.h"
 #include "node/engine/progress.h"
+#include "node/record/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -313,6 +314,7 @@ void session_take_record(struct moot *m, uint32_t from,
         if (!record_take(m, record)) {
             engine_starve(m, "no memory to take in which session it is");
         }
+        trace_session(m);
         m->session.met = record->met;
         if (!m->session.ending) {
             joinings_make(m, UINT64_MAX);

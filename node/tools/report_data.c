@@ -262,7 +262,8 @@ bool report_data_write(const struct model *model, FILE *file)
     } else {
         good = slots_write(model, file);
     }
-    good = good && report_lists_write(model, file) && report_graph_write(model, file);
+    good = good && report_lists_write(model, file) &&
+           report_sessions_write(model->trace, file) && report_graph_write(model, file);
     fputs("}\n", file);
     return good;
 }

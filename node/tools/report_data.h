@@ -25,7 +25,8 @@ enum {
     REPORT_VOTES_MAX = 4000,
     REPORT_CAUSES_MAX = 20,
     REPORT_READY_POINTS = 400,
-    REPORT_EVENTS_MAX = 1000
+    REPORT_EVENTS_MAX = 1000,
+    REPORT_SESSIONS_MAX = 200 /* sessions, and as many process sets */
 };
 
 /* False without memory. */
@@ -35,6 +36,9 @@ bool report_data_write(const struct model *model, FILE *file);
 bool report_graph_write(const struct model *model, FILE *file);
 /* report_lists.c: the members of a list each. */
 bool report_lists_write(const struct model *model, FILE *file);
+
+/* report_sessions.c: the members "sessions", "changes" and "sets". */
+bool report_sessions_write(const struct trace_job *trace, FILE *file);
 
 double report_us(int64_t ns);
 

@@ -155,7 +155,9 @@ static void event_write(const struct trace_job *trace, uint32_t rank,
 {
     char name[200] = "";
     const bool about_peer = event->kind == MOOT__RECORD__KIND__DEAD ||
-                            event->kind == MOOT__RECORD__KIND__REMOVED;
+                            event->kind == MOOT__RECORD__KIND__REMOVED ||
+                            event->kind == MOOT__RECORD__KIND__JOINED ||
+                            event->kind == MOOT__RECORD__KIND__PARTED;
     if (event->kind == MOOT__RECORD__KIND__VERDICT) {
         trace_task_name(trace, event->task, name, sizeof(name));
     }
@@ -168,6 +170,13 @@ static void event_write(const struct trace_job *trace, uint32_t rank,
     putc(']', file);
 }
 
+/* The page has lists of these. */
+static bool is_of_sessions(Moot__Record__Kind kind)
+{
+    return kind == MOOT__RECORD__KIND__SESSION || kind == MOOT__RECORD__KIND__SET ||
+           kind == MOOT__RECORD__KIND__SET_DELETED;
+}
+
 static void events_write(const struct trace_job *trace, FILE *file)
 {
     uint64_t count = 0;
@@ -175,7 +184,8 @@ static void events_write(const struct trace_job *trace, FILE *file)
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
             const struct trace_event *event = &trace->ranks[r].events[i];
-            if (trace_event_word(event->kind) == NULL || count++ >= REPORT_EVENTS_MAX) {
+            if (trace_event_word(event->kind) == NULL || is_of_sessions(event->kind) ||
+                count++ >= REPORT_EVENTS_MAX) {
                 continue;
             }
             fputs(count > 1 ? ",\n" : "", file);

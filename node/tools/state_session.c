@@ -5,7 +5,6 @@
  * knows it of those that are in the latest; ranks that are in another one are named.
  */
 #include "node/explain/rank_snapshot.h"
-#include "node/explain/session_snapshot.h"
 #include "node/tools/state_sockets.h"
 #include <inttypes.h>
 #include <stdlib.h>

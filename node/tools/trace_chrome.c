@@ -145,9 +145,12 @@ static void messages_write(const struct trace_job *trace, FILE *file)
 static char *event_name(const struct trace_event *event, char *text, size_t size)
 {
     const char *word = trace_event_word(event->kind);
-    if (event->kind == KIND(DEAD) || event->kind == KIND(REMOVED)) {
+    if (event->kind == KIND(DEAD) || event->kind == KIND(REMOVED) ||
+        event->kind == KIND(JOINED) || event->kind == KIND(PARTED)) {
         snprintf(text, size, "%s rank %u", word, event->peer);
-    } else if (event->kind == KIND(VIEW)) {
+    } else if (event->kind == KIND(SET) || event->kind == KIND(SET_DELETED)) {
+        snprintf(text, size, "%s %s", word, event->text != NULL ? event->text : "");
+    } else if (event->kind == KIND(VIEW) || event->kind == KIND(SESSION)) {
         snprintf(text, size, "%s %" PRIu64, word, event->value);
     } else if (event->kind == KIND(FAULT)) {
         snprintf(text, size, "%s of rule %" PRIu64, word, event->value + 1);

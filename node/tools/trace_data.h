@@ -54,7 +54,9 @@ struct trace_event {
     uint32_t task, peer, lane, parent; /* task, parent: of the run, or TRACE_NONE */
     uint64_t value;
     int32_t code;
-    const char *text; /* NULL: none */
+    const char *text;      /* NULL: none */
+    const uint64_t *words; /* of SESSION and SET: their members */
+    uint32_t word_count;
     /* A WAIT for several: tasks behind the first that the rank has not spawned. */
     uint32_t *found;
     uint32_t found_count;

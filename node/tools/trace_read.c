@@ -226,6 +226,20 @@ static void found_take(struct trace_reader *reader, struct trace_event *event,
     }
 }
 
+/* A session's members, or a set's; value is their number, then, and no word. */
+static void members_take(struct trace_reader *reader, struct trace_event *event,
+                         const Moot__Record *record)
+{
+    const size_t size = record->n_words * sizeof(uint64_t);
+    uint64_t *words = trace_take(reader->trace, size);
+    event->value = record->value;
+    if (words != NULL && size > 0) {
+        memcpy(words, record->words, size);
+        event->words = words;
+        event->word_count = (uint32_t)record->n_words;
+    }
+}
+
 static bool event_take(struct trace_reader *reader, const Moot__Record *record)
 {
     struct trace_event *events =
@@ -247,6 +261,10 @@ static bool event_take(struct trace_reader *reader, const Moot__Record *record)
         .text = record->text.len > 0 ? text_of(reader, &record->text) : NULL};
     if (record->kind == MOOT__RECORD__KIND__WAIT && record->n_inputs > 0) {
         found_take(reader, &events[reader->rank->event_count - 1], record);
+    }
+    if (record->kind == MOOT__RECORD__KIND__SESSION ||
+        record->kind == MOOT__RECORD__KIND__SET) {
+        members_take(reader, &events[reader->rank->event_count - 1], record);
     }
     if (record->kind == MOOT__RECORD__KIND__FIGURES) {
         reader->rank->close_code = record->code;
@@ -334,7 +352,7 @@ static const char *process_check(const struct trace_reader *reader,
         return "it is another rank's";
     }
     if (trace->rank_count > 0 &&
-        (process->size != trace->rank_count || process->job != trace->job)) {
+        (process->size > trace->rank_count || process->job != trace->job)) {
         return "it is of another run";
     }
     return NULL;
@@ -527,6 +545,22 @@ static bool is_newer(const Moot__Process *one, const Moot__Process *other)
                                           : one->rank < other->rank;
 }
 
+/* A rank that came later knows of more ranks than those that were there. */
+static void newest_take(Moot__Process *newest, const Moot__Process *process)
+{
+    const bool same = newest->wall_ns >= 0 && process->job == newest->job;
+    const uint32_t size =
+        same && newest->size > process->size ? newest->size : process->size;
+    if (is_newer(process, newest)) {
+        newest->wall_ns = process->wall_ns;
+        newest->rank = process->rank;
+        newest->job = process->job;
+        newest->size = size;
+    } else if (same) {
+        newest->size = size;
+    }
+}
+
 /* Finds the run that began last, and which ranks have a file of whatever run. */
 static bool newest_find(struct trace_job *trace, const char *directory,
                         Moot__Process *newest, struct rankset *files)
@@ -544,11 +578,8 @@ static bool newest_find(struct trace_job *trace, const char *directory,
         }
         snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
         Moot__Record *record = first_read(trace, path, number);
-        if (record != NULL && is_newer(record->process, newest)) {
-            newest->wall_ns = record->process->wall_ns;
-            newest->rank = record->process->rank;
-            newest->job = record->process->job;
-            newest->size = record->process->size;
+        if (record != NULL) {
+            newest_take(newest, record->process);
         }
         moot__record__free_unpacked(record, NULL);
     }

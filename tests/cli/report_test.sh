@@ -104,7 +104,7 @@ awk -v us="$(figure makespan "$page")" -v s="$wall_s" -v began="$began" -v ended
     'BEGIN { exit !(us / 1e6 > 0.9 * s && us / 1e6 < ended - began) }'
 note $? "the makespan is $(figure makespan "$page") us, and the summary has $wall_s s"
 sections=$(sed -n 's/^<section id="\([a-z]*\)".*/\1/p' "$page" | tr '\n' ' ')
-equal "sections" "$sections" "timeline waits ready path graph votes faults settings "
+equal "sections" "$sections" "timeline waits ready path graph votes faults sessions settings "
 ! grep -nE '@[A-Z]+@|<(script|img|iframe|link)[^>]*(src|href)="[^d]|@import|url\(|fetch\(' "$page"
 note $? "the page is not whole, or loads something"
 sed -n '/id="data"/,/<\/script>/p' "$page" | sed '1d; s,</script>.*,,' |
@@ -191,6 +191,47 @@ note $? "the rules that fired are not in the page"
 drawn "$page"
 expect chrome_of_deaths 0 "$moot" trace export "$scratch/d" -o "$scratch/chrome.json"
 for name in "fault of rule 1" "sees the end of rank 1" "goes on without rank 1" "enters view 2"; do
+    grep -q "\"ph\":\"i\".*\"name\":\"$name\"" "$scratch/chrome.json"
+    note $? "no instant '$name'"
+done
+
+# --- Sessions, sets, one who comes and one who goes ---
+
+expect sessions 0 "$moot" run -n 3 --trace "$scratch/s" --launcher "$build/examples/launcher_exec.so" \
+    --hosts a:2,b:1 --max 6 "$build/tests/mpi/psets" grow
+expect report_of_sessions 0 "$moot" report "$scratch/s" -o "$page"
+equal "what it says beside" "$(cat "$scratch/err")" ""
+equal "ranks with a trace" "$(figure whole "$page")" 4
+sed -n '/id="data"/,/<\/script>/p' "$page" | sed '1d; s,</script>.*,,' >"$scratch/data.json"
+python3 - "$scratch/data.json" <<'END'
+import json, sys
+data = json.load(open(sys.argv[1]))
+sessions = [row[1:] for row in data["sessions"]]
+assert sessions == [[1, "opened", [0, 1, 2]], [2, "joined", [0, 1, 2, 3]], [3, "left", [1, 2, 3]]], sessions
+assert [row[0] for row in data["sessions"]] == sorted(row[0] for row in data["sessions"])
+changes = sorted(row[1:] for row in data["changes"])
+assert changes == [[0, "left", ""], [3, "joined", "b_0"]], changes
+sets = [row[1:4] + row[4][1:] for row in data["sets"]]
+gone = ["left", 0]
+assert sets == [[2, "moot://all_1", [0, 1, 2]] + gone, [3, "moot://host/a_1", [0, 1]] + gone,
+    [4, "moot://host/b_1", [2]], [5, "moot://all_2", [0, 1, 2, 3]] + gone,
+    [6, "moot://host/a_2", [0, 1, 3]] + gone, [7, "moot://all_3", [1, 2, 3]],
+    [8, "moot://host/a_3", [1, 3]]], sets
+END
+note $? "the page's sessions and sets are others"
+drawn_sessions() {
+    [ -e "$scratch/browser" ] || return 0
+    timeout -k 5 90 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+        --user-data-dir="$scratch/browser" --dump-dom "file://$page" >"$scratch/dom" 2>/dev/null </dev/null
+    for mark in '3 sessions, 2 came or went, 7 process sets' 'moot://host/a_3' 'rank 0 left' 'b_0'; do
+        grep -q "$mark" "$scratch/dom"
+        note $? "not drawn: $mark"
+    done
+}
+drawn_sessions
+expect chrome_of_sessions 0 "$moot" trace export "$scratch/s" -o "$scratch/chrome.json"
+for name in "sees the coming of rank 3" "sees the going of rank 0" "is in session 3" \
+    "has set moot://host/b_1"; do
     grep -q "\"ph\":\"i\".*\"name\":\"$name\"" "$scratch/chrome.json"
     note $? "no instant '$name'"
 done

@@ -8,7 +8,6 @@
  */
 #include "tests/unit/pictures.h"
 
-#include "node/explain/session_snapshot.h"
 #include "node/tools/state_sockets.h"
 
 #include <setjmp.h>
