@@ -6,8 +6,10 @@
  * with A cut into TILES x TILES tiles, of which the lower half is kept.  A tile is
  * never overwritten: a task's inputs are the tiles that it reads and its result is the
  * new version of one tile, so the data flow alone orders the tasks and nobody names a
- * rank, a message or a barrier.  Every rank spawns the same tasks, so nobody votes; the
- * program fails if this rank had to (make it diverge, and see).
+ * rank, a message or a barrier.  Every rank spawns the same tasks, so nobody votes
+ * about them; the program fails if this rank had to (make it diverge, and see).  Votes
+ * that pass on the tasks of a rank that leaves (`moot shrink`) are no such votes; that
+ * rank closes, and the others end its work.
  *
  * With --data the same tasks are spawned through data handles: each tile has one, and a
  * task says which tiles it reads and which it changes.  Compare spawn_factorisation()
@@ -288,10 +290,13 @@ struct factorisation {
     size_t parts;
 };
 
-static void check(const moot *m, const char *what, int code)
+static void check(moot *m, const char *what, int code)
 {
     if (code == MOOT_OK) {
         return;
+    }
+    if (code == MOOT_ERR_CLOSED) { /* this rank was asked to leave */
+        exit(moot_close(m) == MOOT_OK ? EXIT_SUCCESS : EXIT_WRONG);
     }
     fprintf(stderr, "cholesky: rank %d: %s: %s\n", m == NULL ? -1 : moot_rank(m), what,
             moot_last_error(m));
@@ -452,6 +457,15 @@ static void register_kernels(struct factorisation *f)
     }
 }
 
+/* Votes but those about the tasks of a rank that leaves: it counts as closed, and
+ * hints. */
+static uint64_t votes_of_divergence(const moot_stats *stats)
+{
+    enum { CLOSED = 0, HINT = 2 }; /* in votes_by */
+
+    return stats->votes - stats->votes_by[CLOSED] - stats->votes_by[HINT];
+}
+
 /* Everything between open and close; returns the exit status. */
 static int run(struct factorisation *f)
 {
@@ -484,9 +498,9 @@ static int run(struct factorisation *f)
                 moot_rank(f->m), residual);
         return EXIT_WRONG;
     }
-    if (stats.votes != 0) {
+    if (votes_of_divergence(&stats) != 0) {
         fprintf(stderr, "cholesky: rank %d: WRONG: %llu votes among ranks that agree\n",
-                moot_rank(f->m), (unsigned long long)stats.votes);
+                moot_rank(f->m), (unsigned long long)votes_of_divergence(&stats));
         return EXIT_WRONG;
     }
     return EXIT_SUCCESS;

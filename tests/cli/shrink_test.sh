@@ -242,6 +242,20 @@ pkill -TERM -P "$job" -x moot
 wait "$job"
 job=
 check "$name" "the library has left for a program that watches" no says 'this rank leaves'
+name="a rank of an example goes"
+timeout -k 5 120 "$build/moot" run -n 4 --launcher local "$build/examples/cholesky" 24 96 \
+    >"$evidence" 2>&1 </dev/null &
+job=$!
+tries=0
+until [ -n "$(pid 3)" ] || [ $tries -gt 1200 ]; do
+    tries=$((tries + 1))
+    sleep 0.05
+done
+shrink 0 1
+end 0
+check "$name" "its votes, or its end, count as wrong" no says '^cholesky: '
+check "$name" "nothing was computed" says ' residual '
+check "$name" "nobody has left" says '^  left +1 rank'
 name=nobody
 shrink 1 1
 check "$name" "not without a job" told 'no job of yours runs on this host'
