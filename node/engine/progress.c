@@ -205,7 +205,8 @@ static void breathe(void)
  * threads that may compute, goes on spinning. */
 static bool is_alone(const struct moot *m)
 {
-    return !m->group.oversubscribed && m->engine.lanes->next == NULL;
+    const struct lane *first = m->engine.lanes; /* NULL: a newcomer asks to be let in */
+    return !m->group.oversubscribed && (first == NULL || first->next == NULL);
 }
 
 void progress_give_way(struct moot *m)

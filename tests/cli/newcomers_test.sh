@@ -99,6 +99,11 @@ MOOT_FAULTS='seed:3,drop:0.02,dup:0.02,delay:2ms+-2ms' \
     run 0 -n 3 --max 5 "$growing" "$ledger" 20 a_0+1@3 a_1+1@6
 tasks 840
 
+# Neither shares a processor with the other, where there are two.
+name="one comes to one"
+run 0 -n 1 --max 2 "$growing" "$ledger" 12 a_0+1@3
+check "$name" "it has not come" says '^moot: rank 1 \(b_0\) joins in view 2$'
+
 # --- At the end ---------------------------------------------------------------------------
 for round in 1 2 3 4; do
     name="they come at the end, $round"
