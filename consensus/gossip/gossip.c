@@ -9,6 +9,23 @@ void gossip_begin(struct core *core) { core->gossip.spread_due_ns = CORE_NEVER; 
 
 void gossip_enter_view(struct core *core) { core->gossip.knowledge_wide = true; }
 
+/* The other members have announced all that they had, and this rank has nothing yet. */
+void gossip_note_before(struct core *core)
+{
+    if (core->options.join_uid == 0 || core->gossip.before_known) {
+        return;
+    }
+    core->gossip.before_known = true;
+    for (uint32_t k = 0; k < core->state.known_count; k++) {
+        const struct peer *peer = core->state.known[k];
+        uint64_t tasks = 0;
+        for (uint32_t i = 0; i < peer->announced_count; i++) {
+            tasks += peer->announced[i].count;
+        }
+        core->gossip.before = tasks > core->gossip.before ? tasks : core->gossip.before;
+    }
+}
+
 void gossip_end(struct core *core)
 {
     free(core->gossip.children);

@@ -8,6 +8,7 @@
  */
 #include "consensus/membership/membership_private.h"
 
+#include "consensus/gossip/gossip.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
 
@@ -234,6 +235,7 @@ static void go_on(struct core *core)
 {
     assert(!core->membership.settled && core->ownership.reaccepting == 0);
     core->membership.settled = true;
+    gossip_note_before(core);
     for (size_t i = 0; i < core->state.slot_count; i++) {
         struct task_record *task = table_at(core, i);
         if (task != NULL) {

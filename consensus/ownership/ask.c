@@ -215,10 +215,13 @@ static void pull(struct core *core, struct task_record *task)
     }
 }
 
-/* T3a: what nobody can know to push. */
-static bool asks_at_once(const struct task_record *task)
+/* T3a: what nobody can know to push.  Of what was there before a newcomer all has been
+ * pushed to whom it was to be. */
+static bool asks_at_once(const struct core *core, const struct task_record *task)
 {
-    return !task->held || MUTANT(ASKANYWAY) ||
+    const bool old = task->position != 0 && task->position <= core->gossip.before &&
+                     !MUTANT(BEFOREWAITS);
+    return !task->held || old || MUTANT(ASKANYWAY) ||
            (task->flags & (CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT)) != 0;
 }
 
@@ -251,7 +254,7 @@ HOT void ask_consider(struct core *core, struct task_record *task)
         ask_oneself(core, task);
     } else if (task->asked) {
         ask_send_motion(core, task, task->chair);
-    } else if (asks_at_once(task)) {
+    } else if (asks_at_once(core, task)) {
         ask_queue_owe(core, task); /* a spawn and its wait share one motion */
     } else {
         ask_queue_add(core, task);

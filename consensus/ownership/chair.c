@@ -63,8 +63,9 @@ static enum evidence evidence_for(const struct core *core,
     if (hinted(requests)) {
         return EVIDENCE_HINT;
     }
-    if (core->step.blocked &&
-        (MUTANT(BLOCKEDONLY) || requests_bound(requests) <= core->gossip.roll_len)) {
+    const bool behind = core->gossip.roll_len < core->gossip.before && !MUTANT(BEHIND);
+    if (core->step.blocked && (MUTANT(BLOCKEDONLY) || behind ||
+                               requests_bound(requests) <= core->gossip.roll_len)) {
         return EVIDENCE_BLOCKED;
     }
     return vote_due_ns(core, requests) <= core->now_ns ? EVIDENCE_TIMEOUT

@@ -215,8 +215,10 @@ struct core_gossip {
     struct chunk_place *by_sum; /* complete chunks by sum, open addressing; roll.c */
     size_t by_sum_room, by_sum_count;
 
-    bool differs;          /* some peer's roll did, ever */
-    bool knowledge_grew;   /* gossip taught something in this step, */
+    bool differs;        /* some peer's roll did, ever */
+    bool knowledge_grew; /* gossip taught something in this step, */
+    uint64_t before;     /* newcomer: tasks on the longest roll when it came */
+    bool before_known;
     bool knowledge_wide;   /* of several, or since the view is new; else */
     uint32_t knowledge_of; /* of this rank alone */
     struct difference difference;

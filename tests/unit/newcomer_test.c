@@ -318,6 +318,44 @@ static void what_takes_a_result_stays_with_its_owner(void **state)
     end();
 }
 
+/* The others wait for what the third chairs by now and will spawn last; and it waits
+ * for the first, which has run long ago.
+ */
+static void nobody_waits_for_who_is_behind(void **state)
+{
+    (void)state;
+    enum { TASKS = 12 };
+    moot_hash tasks[TASKS];
+    open_first(2);
+    for (int i = 0; i < TASKS; i++) {
+        tasks[i] = chaired_then((uint32_t)i % 2, (uint32_t)i % 2, i, i == TASKS - 1);
+    }
+    const moot_hash later = chaired_then(0, 2, 0, true);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        for (int i = 0; i < TASKS; i++) {
+            spawn(rank, i, tasks[i]);
+        }
+    }
+    pass(20 * MS);
+    join(2, 2, 2);
+    pass(200 * MS);
+    assert_members(0x7);
+    bench.holds[0][2] = true; /* so that it goes on waiting */
+    spawn(2, 0, tasks[0]);
+    begin_wait(2, tasks[0]);
+    pass(MS / 4);
+    assert_int_equal(core_stats(bench.core[2])->motions_sent, 1); /* at once */
+    spawn(1, TASKS, later);
+    begin_wait(1, later);
+    pass(100 * MS);
+    assert_int_equal(bench.runs[TASKS], 1);
+    assert_int_equal(bench.ran_on[TASKS], 1);
+    let_go(0, 2);
+    pass(20 * MS);
+    assert_int_equal(bench.ended[2][0], 1);
+    end();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -332,6 +370,7 @@ int main(void)
         cmocka_unit_test(nobody_waits_for_whom_has_passed),
         cmocka_unit_test(it_hears_of_the_rolls_before_its_time),
         cmocka_unit_test(what_takes_a_result_stays_with_its_owner),
+        cmocka_unit_test(nobody_waits_for_who_is_behind),
     };
     return cmocka_run_group_tests_name("newcomer", tests, NULL, NULL);
 }
