@@ -7,6 +7,7 @@
 #   hosts   a broadcast to three hosts of namespaces beside MPI_Bcast; needs root
 #   attack  a job of honest ranks while strangers send frames and connect; needs root
 #   crowd   what a rank needs among 256 processes, beside 64; minutes
+#   changing  what it costs that ranks come and go, beside MPI_Comm_spawn; minutes
 #   micro   the parts: a hash, a frame, a registration; time and instructions
 #   long    a hundred million tasks on one rank, and on two: whether memory grows; minutes
 #   others  METG beside StarPU's, in one process with a worker for each core
@@ -149,6 +150,7 @@ take_rows() {
 wires() { take_rows tests/bench/wires.sh "$BUILD" "${ROUNDS:-9}"; }
 hosts() { take_rows tests/bench/hosts.sh "$BUILD" "${ROUNDS:-5}"; }
 attack() { take_rows tests/bench/attack.py "$BUILD" "${ROUNDS:-5}"; }
+changing() { take_rows tests/bench/changing.py "$BUILD" "${ROUNDS:-3}"; }
 crowd() { take_rows tests/bench/crowd.sh "$BUILD" 64 256; }
 
 # By what the library was compiled: the flags that BUILD was made with, and, since counting may
@@ -176,9 +178,9 @@ compiler=$(sed "s,^[^ ]*ccache ,,; s, .*,,; q" "$BUILD/flags" 2>/dev/null) || co
 sed 's/^/# /' "$about"
 echo "# load: $(cut -d' ' -f1 /proc/loadavg)"
 case $what in
-quick | costs | wires | hosts | attack | crowd | micro | long | others | all) "$what" ;;
+quick | costs | wires | hosts | attack | crowd | changing | micro | long | others | all) "$what" ;;
 *)
-    echo "run.sh: unknown part \"$what\": quick, costs, wires, hosts, attack, crowd, micro, long, others or all" >&2
+    echo "run.sh: unknown part \"$what\": quick, costs, wires, hosts, attack, crowd, changing, micro, long, others or all" >&2
     exit 2
     ;;
 esac
