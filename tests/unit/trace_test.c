@@ -336,6 +336,28 @@ static void a_file_of_another_run_is_left_out(void **state)
     trace_release(&trace);
 }
 
+/* Whoever comes first, or is read first, has written of fewer. */
+static void ranks_that_come_later_are_of_the_run(void **state)
+{
+    (void)state;
+    for (uint32_t rank = 0; rank < 4; rank++) { /* two, and two that came */
+        Moot__Process process = MOOT__PROCESS__INIT;
+        process.rank = rank;
+        process.job = 7;
+        process.size = rank < 2 ? 2 : rank + 1;
+        process.wall_ns = rank == 2 ? 3000 : 2000 + rank;
+        struct trace_file file = process_begin(process, 1000);
+        trace_file_close(&file);
+    }
+    struct trace_job trace = read_back();
+    assert_int_equal(trace.rank_count, 4);
+    assert_int_equal(trace.present_count, 4);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_string_equal(trace.ranks[rank].unread, "");
+    }
+    trace_release(&trace);
+}
+
 static void of_two_runs_the_last_is_read(void **state)
 {
     (void)state;
@@ -423,6 +445,7 @@ int main(void)
         TEST(times_beyond_all_clocks_are_torn),
         TEST(a_command_is_read_word_by_word),
         TEST(a_file_of_another_run_is_left_out),
+        TEST(ranks_that_come_later_are_of_the_run),
         TEST(of_two_runs_the_last_is_read),
         TEST(what_is_no_trace_is_said),
     };
