@@ -26,6 +26,7 @@
  *     strike   = "kill:" ranks moment
  *              | "restart:" ranks moment lasts
  *              | "pause:" ranks again lasts
+ *              | "leave:" ranks moment
  *     state    = "clock:" factor [ "/" ranks ] [ "@" time [ lasts ] ]
  *              | ( "slow" [ ":" chance ] ":" ( factor | spread )
  *                | "gap"  [ ":" chance ] ":" spread ) [ "/" ranks ] [ when ]
@@ -75,6 +76,7 @@
  *           whatever on it could have told so.
  * restart   it is gone, and after `lasts` comes back as a new member.
  * pause     it does nothing at all for `lasts`.
+ * leave     its program ends there: it drains, hands over, and is a member no more.
  * clock     its clock runs at `factor` times the true rate.
  * slow      its kernels take `factor` times as long, or longer by a draw.
  * gap       after a turn of its progress the next one comes later by a draw.
@@ -134,7 +136,8 @@ enum {
     X(PAUSE, "pause")                                                                  \
     X(CLOCK, "clock")                                                                  \
     X(SLOW, "slow")                                                                    \
-    X(GAP, "gap")
+    X(GAP, "gap")                                                                      \
+    X(LEAVE, "leave")
 
 enum plan_fault {
 #define X(name, text) PLAN_##name,

@@ -91,7 +91,8 @@ enum plan_group plan_group(enum message_type type)
 
 bool plan_is_strike(enum plan_fault fault)
 {
-    return fault == PLAN_KILL || fault == PLAN_RESTART || fault == PLAN_PAUSE;
+    return fault == PLAN_KILL || fault == PLAN_RESTART || fault == PLAN_PAUSE ||
+           fault == PLAN_LEAVE;
 }
 
 bool plan_is_message(enum plan_fault fault)

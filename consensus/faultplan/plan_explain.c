@@ -304,7 +304,9 @@ static void put_part(struct plan_text *text, const struct plan_rule *rule)
 static void put_strike(struct plan_text *text, const struct plan_rule *rule)
 {
     put_subject(text, &rule->ranks);
-    plan_put(text, rule->fault == PLAN_PAUSE ? " is paused" : " is killed");
+    plan_put(text, rule->fault == PLAN_PAUSE   ? " is paused"
+                   : rule->fault == PLAN_LEAVE ? " leaves"
+                                               : " is killed");
     plan_put(text, rule->ranks.of_hosts ? ", with all its ranks," : "");
     if (rule->fault == PLAN_PAUSE) {
         plan_put(text, " for ");

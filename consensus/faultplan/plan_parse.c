@@ -45,6 +45,7 @@ static const struct shape {
                       "restart:r2@3s+1s"},
     [PLAN_PAUSE] = {RANKS | MOMENT | POINT | AGAIN | LASTS, RANKS | MOMENT | LASTS,
                     "pause:r1@2s+500ms"},
+    [PLAN_LEAVE] = {RANKS | MOMENT | POINT, RANKS | MOMENT, "leave:r2@3s"},
     [PLAN_CLOCK] = {FACTOR | WHERE | MOMENT | LASTS, FACTOR, "clock:x1.01"},
     [PLAN_SLOW] = {STATES | FACTOR, FACTOR | SPREAD,
                    "slow:x10, slow:50ms, slow:exp:50ms, and with a probability "
@@ -457,6 +458,10 @@ static bool parse_lasts(struct lexer *lexer, struct plan_rule *rule)
     if (rule->fault == PLAN_KILL) {
         return lex_wrong(lexer, from, 1 + word, "restart:r2@3s+1s",
                          "a killed rank stays dead; a restart brings it back");
+    }
+    if (rule->fault == PLAN_LEAVE) {
+        return lex_wrong(lexer, from, 1 + word, "leave:r2@3s",
+                         "a rank that leaves does not come back");
     }
     if (rule->when == PLAN_ALWAYS) {
         return lex_wrong(lexer, from, 1 + word, "a moment and a duration, @0s+500ms",

@@ -41,6 +41,13 @@ static int check_means(const struct plan *plan, char *story, size_t story_size)
                      plan_fault_name(fault));
             return MOOT_ERR_CONFIG;
         }
+        if (fault == PLAN_LEAVE) {
+            snprintf(story, story_size,
+                     "MOOT_FAULTS: %s is for `moot sim`: a real rank leaves by "
+                     "moot_leave, or by `moot shrink`",
+                     plan_fault_name(fault));
+            return MOOT_ERR_CONFIG;
+        }
         if (fault == PLAN_PAUSE && plan->rules[i].ranks.of_hosts &&
             plan->rules[i].when == PLAN_AT_POINT) {
             snprintf(story, story_size,

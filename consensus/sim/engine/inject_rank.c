@@ -242,6 +242,12 @@ static void strike_one(struct host *host, const struct plan_rule *rule)
         liveness_harmed(sim, host->paused_until_ns);
         return;
     }
+    if (rule->fault == PLAN_LEAVE) { /* at a point the core is in a step */
+        heap_push(sim, &(struct event){.time_ns = sim->now_ns,
+                                       .kind = EVENT_LEAVE,
+                                       .index = host->role});
+        return;
+    }
     crash(host, sim->program->task_count);
     if (rule->fault == PLAN_RESTART) {
         come_back(host, rule->lasts_ns);
@@ -255,7 +261,7 @@ static void strike_all(struct host *struck, uint32_t index)
     struct sim *sim = struck->sim;
     const struct plan_rule *rule = &sim->options.plan->rules[index];
     const uint32_t machine = machine_of(sim, struck);
-    if (rule->fault != PLAN_PAUSE) {
+    if (rule->fault != PLAN_PAUSE && rule->fault != PLAN_LEAVE) {
         cluster_lose_host(sim, machine);
     }
     for (uint32_t i = 0; i < cluster_count(sim, machine); i++) {
