@@ -191,7 +191,7 @@ static void the_caret_stands_under_the_mistake(void **state)
               "              ^~~~~\n"
               "unknown fault \"dleay\"; did you mean \"delay\"?\n"
               "allowed: drop, dup, reorder, delay, part, kill, restart, pause, clock, "
-              "slow, gap, seed\n");
+              "slow, gap, leave, seed\n");
     static const char bytes[] = "drop\x1b[2J:1";
     assert_int_equal(plan_parse(bytes, &plan, &error), MOOT_ERR_CONFIG);
     plan_error_format(bytes, &error, text, sizeof(text));

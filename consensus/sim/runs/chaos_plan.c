@@ -230,7 +230,7 @@ static void draw_strike(struct drafter *drafter, struct plan_rule *rule)
     } else {
         set_time(drafter, rule);
     }
-    if (rule->fault == PLAN_KILL) {
+    if (rule->fault == PLAN_KILL || rule->fault == PLAN_LEAVE) {
         rule->lasts_ns = PLAN_FOREVER;
     }
     if (rule->fault == PLAN_RESTART) { /* soon enough to see something of the program */
