@@ -15,7 +15,7 @@
  * `what:argument/selector@when#nth+duration`, of which each fault takes a part:
  *
  *     plan     = [ "none" ] | entry { "," entry }
- *     entry    = "seed:" integer | message | part | strike | state
+ *     entry    = "seed:" integer | message | part | strike | join | state
  *
  *     message  = ( "drop"    [ ":" chance ]
  *                | "dup"     [ ":" chance ] [ ":" times ]
@@ -27,6 +27,7 @@
  *              | "restart:" ranks moment lasts
  *              | "pause:" ranks again lasts
  *              | "leave:" ranks moment
+ *     join     = "join" [ ":" times ] "@" time
  *     state    = "clock:" factor [ "/" ranks ] [ "@" time [ lasts ] ]
  *              | ( "slow" [ ":" chance ] ":" ( factor | spread )
  *                | "gap"  [ ":" chance ] ":" spread ) [ "/" ranks ] [ when ]
@@ -77,6 +78,7 @@
  * restart   it is gone, and after `lasts` comes back as a new member.
  * pause     it does nothing at all for `lasts`.
  * leave     its program ends there: it drains, hands over, and is a member no more.
+ * join      `times` processes more (1 unless said) ask to be let in, at once.
  * clock     its clock runs at `factor` times the true rate.
  * slow      its kernels take `factor` times as long, or longer by a draw.
  * gap       after a turn of its progress the next one comes later by a draw.
@@ -137,7 +139,8 @@ enum {
     X(CLOCK, "clock")                                                                  \
     X(SLOW, "slow")                                                                    \
     X(GAP, "gap")                                                                      \
-    X(LEAVE, "leave")
+    X(LEAVE, "leave")                                                                  \
+    X(JOIN, "join")
 
 enum plan_fault {
 #define X(name, text) PLAN_##name,
@@ -203,7 +206,7 @@ enum plan_when { PLAN_ALWAYS, PLAN_AT_TIME, PLAN_AT_POINT };
 struct plan_rule {
     enum plan_fault fault;
     uint32_t chance_ppb; /* PLAN_CERTAIN_PPB: none was given */
-    uint32_t times;      /* DUP, REORDER */
+    uint32_t times;      /* DUP, REORDER, JOIN */
     uint32_t factor_ppm; /* CLOCK, SLOW; 0: SLOW has a spread */
     struct plan_spread spread;
 
@@ -335,6 +338,9 @@ plan_rules plan_link_cuts(const struct plan *plan, const struct plan_rank *from_
 bool plan_parts_hosts(const struct plan *plan, uint32_t from_host, uint32_t to_host,
                       uint64_t since_ns, uint64_t now_ns, uint64_t *until_ns);
 
+/* How many newcomers a plan has ask.  They are numbered behind those who are there from
+ * the start, in the order of the rules. */
+uint32_t plan_newcomers(const struct plan *plan);
 /* Whether any rule touches messages: the wire may then not be declared reliable. */
 bool plan_harms_wire(const struct plan *plan);
 

@@ -103,7 +103,16 @@ bool plan_is_message(enum plan_fault fault)
 
 uint32_t plan_times_default(enum plan_fault fault)
 {
-    return fault == PLAN_DUP ? 2 : fault == PLAN_REORDER ? 1 : 0;
+    return fault == PLAN_DUP ? 2 : fault == PLAN_REORDER || fault == PLAN_JOIN ? 1 : 0;
+}
+
+uint32_t plan_newcomers(const struct plan *plan)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        count += plan->rules[i].fault == PLAN_JOIN ? plan->rules[i].times : 0;
+    }
+    return count;
 }
 
 bool plan_harms_wire(const struct plan *plan)

@@ -327,6 +327,17 @@ static void put_strike(struct plan_text *text, const struct plan_rule *rule)
     }
 }
 
+static void put_join(struct plan_text *text, const struct plan_rule *rule)
+{
+    if (rule->times == 1) {
+        plan_put(text, "A newcomer asks to be let in at ");
+    } else {
+        plan_put(text, "At once %" PRIu32 " newcomers ask to be let in at ",
+                 rule->times);
+    }
+    put_time(text, rule->at_ns);
+}
+
 static void put_state(struct plan_text *text, const struct plan_rule *rule)
 {
     const char *noun = rule->fault == PLAN_GAP ? "turn of progress" : "kernel";
@@ -371,6 +382,8 @@ static void put_rule(struct plan_text *text, const struct plan_rule *rule)
         put_part(text, rule);
     } else if (plan_is_strike(rule->fault)) {
         put_strike(text, rule);
+    } else if (rule->fault == PLAN_JOIN) {
+        put_join(text, rule);
     } else {
         put_state(text, rule);
     }

@@ -111,7 +111,8 @@ static void put_argument(struct plan_text *text, const struct plan_rule *rule)
 static void put_where(struct plan_text *text, const struct plan_rule *rule)
 {
     bool argument = plan_is_strike(rule->fault) || rule->fault == PLAN_PART;
-    if (!argument && !plan_is_message(rule->fault) && rule->ranks.all) {
+    if (rule->fault == PLAN_JOIN ||
+        (!argument && !plan_is_message(rule->fault) && rule->ranks.all)) {
         return;
     }
     if (!argument && plan_is_message(rule->fault) && rule->link == PLAN_LINK_ANY) {

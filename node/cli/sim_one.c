@@ -65,13 +65,6 @@ void sim_replay_print(const struct sim_command *command, const struct trial *tri
         fputs(" --route", to);
         print_word(trial->layout.route, to);
     }
-    if (trial->newcomers != 0) {
-        fprintf(to, " --newcomers %" PRIu32, trial->newcomers);
-    }
-    for (uint32_t i = 0; i < trial->leave_count; i++) {
-        fprintf(to, " --leave r%" PRIu32 "@%" PRIu64 "ns", trial->leaves[i].rank,
-                trial->leaves[i].time_ns);
-    }
     if (trial->steady) {
         fputs(" --steady", to);
     }
@@ -166,7 +159,7 @@ int sim_one(const struct sim_command *command)
     }
     struct sim_untested untested = {0};
     sim_untested_add(&untested, &command->trial, result);
-    uint32_t ranks = command->trial.ranks + command->trial.newcomers;
+    uint32_t ranks = trial_rank_count(&command->trial, seed);
     printf("%s: %" PRIu32 " rank%s, %" PRIu32 " task%s, seed %" PRIu64 "\n",
            !good                ? "bad"
            : untested.runs != 0 ? "untested"

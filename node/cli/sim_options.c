@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SCRIPT_BYTES_MAX = 1 << 24, TASKS_MAX = 1000000, NEWCOMERS_MAX = 8 };
+enum { SCRIPT_BYTES_MAX = 1 << 24, TASKS_MAX = 1000000 };
 
 /* --- Numbers ---------------------------------------------------------------------- */
 
@@ -75,23 +75,6 @@ static int take_route(struct sim_command *command, const char *word)
     }
     memcpy(layout->route, word, length + 1);
     return CLI_OK;
-}
-
-static int take_newcomers(struct sim_command *command, const char *word)
-{
-    if (read_count(word, 0, NEWCOMERS_MAX, &command->trial.newcomers)) {
-        return CLI_OK;
-    }
-    return bad_count("--newcomers", "ranks", 0, NEWCOMERS_MAX, word);
-}
-
-static int take_leave(struct sim_command *command, const char *word)
-{
-    struct plan_error error;
-    if (trial_leave_parse(&command->trial, word, &error)) {
-        return CLI_OK;
-    }
-    return cli_usage(&verb_sim, "--leave: \"%s\": %s", word, error.wrong);
 }
 
 static int take_tasks(struct sim_command *command, const char *word)
@@ -411,12 +394,11 @@ static const struct {
     const char *name;
     int (*take)(struct sim_command *command, const char *word);
 } options[] = {
-    {"--ranks", take_ranks},       {"--newcomers", take_newcomers},
+    {"--ranks", take_ranks},       {"--canary", take_canary},
     {"--tasks", take_tasks},       {"--jobs", take_jobs},
     {"--seed", take_seed},         {"--seeds", take_seeds},
     {"--faults", take_faults},     {"--lateness", take_lateness},
     {"--workload", take_workload}, {"--sweep", take_sweep},
-    {"--canary", take_canary},     {"--leave", take_leave},
     {"--hosts", take_hosts},       {"--route", take_route},
 };
 enum { OPTIONS = sizeof(options) / sizeof(*options) };
@@ -481,8 +463,7 @@ static int take_value(struct sim_command *command, const char **given, int argc,
     } else {
         return cli_usage(&verb_sim, "%s takes a value", name);
     }
-    const bool repeats = at < OPTIONS && options[at].take == take_leave;
-    if (!repeats && given[at] != NULL) {
+    if (given[at] != NULL) {
         return cli_once(&verb_sim, name, given[at], value);
     }
     given[at] = value;
@@ -515,12 +496,6 @@ static int check(struct sim_command *command)
     }
     if (trial->faults == TRIAL_STORM && trial->plan == NULL) {
         return cli_usage(&verb_sim, "--drawn-storm belongs to --faults PLAN");
-    }
-    if (trial->faults == TRIAL_NONE && trial->newcomers > 0) {
-        return cli_usage(&verb_sim, "--faults none fixes the members: no --newcomers");
-    }
-    if (trial->faults == TRIAL_NONE && trial->leave_count > 0) {
-        return cli_usage(&verb_sim, "--faults none fixes the members: no --leave");
     }
     if (command->trace && command->many) {
         return cli_usage(&verb_sim, "--trace tells one run: give --seed, not --seeds");

@@ -41,8 +41,6 @@ const struct verb verb_sim = {
         "  --faults PLAN       a fault plan, or none (default: each seed draws its "
         "own)\n"
         "  --drawn-storm       the plan, in a storm that the seed draws\n"
-        "  --newcomers K       K ranks more ask to join\n"
-        "  --leave rR@T        rank R drains and leaves at T; may be repeated\n"
         "  --steady            an even network (default: drawn)\n"
         "  --latency T  --local-latency T  --jitter T  --poll T  --gaps N  --gap T\n"
         "  --bandwidth RATE  --link-bandwidth RATE   such as 1GB, 10Gbit, none\n"

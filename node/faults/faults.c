@@ -48,6 +48,13 @@ static int check_means(const struct plan *plan, char *story, size_t story_size)
                      plan_fault_name(fault));
             return MOOT_ERR_CONFIG;
         }
+        if (fault == PLAN_JOIN) {
+            snprintf(story, story_size,
+                     "MOOT_FAULTS: %s is for `moot sim`: real ranks join by moot_grow, "
+                     "or by `moot grow`",
+                     plan_fault_name(fault));
+            return MOOT_ERR_CONFIG;
+        }
         if (fault == PLAN_PAUSE && plan->rules[i].ranks.of_hosts &&
             plan->rules[i].when == PLAN_AT_POINT) {
             snprintf(story, story_size,

@@ -54,7 +54,6 @@ done <<'TABLE'
 --ranks 3 --seeds 1..2 --seeds 1..3|--seeds 1..2 and --seeds 1..3 are not the same
 --ranks 3 --tasks 5 --tasks 6|--tasks 5 and --tasks 6 are not the same
 --ranks 3 --jobs 1 --jobs 2|--jobs 1 and --jobs 2 are not the same
---ranks 3 --newcomers 0 --newcomers 1|--newcomers 0 and --newcomers 1 are not the same
 --ranks 3 --faults none --faults drop:0.1|--faults none and --faults drop:0.1 are not the same
 --ranks 3 --lateness 1ms --lateness 2ms|--lateness 1ms and --lateness 2ms are not the same
 --ranks 3 --workload agree --workload skip|--workload agree and --workload skip are not the same
@@ -83,7 +82,10 @@ done <<'TABLE'
 --ranks 4 --bandwidth 1MB --suspect 100ms|--suspect 100ms: the heartbeats of 4 ranks and what else .*; at least [0-9]*us$
 --ranks 3 --faults none --divergence stric|unknown mode "stric"; did you mean "strict"
 --ranks 3 --divergence trust|--divergence trust goes with --faults none
---ranks 3 --divergence strict --leave r1@1ms|--divergence strict lets no rank leave: not with --leave
+--ranks 3 --divergence strict --faults leave:r1@1ms|--divergence strict lets no rank leave: no leave in the plan
+--ranks 3 --faults join:x9@1ms|the plan has 9 newcomers; at most 8 may join
+--ranks 62 --faults join:x3@1ms|62 ranks and 3 newcomers are more than 64
+--ranks 3 --faults leave:r3@1ms|there is no rank 3
 --ranks 3 --lateness 1ms|--lateness goes with workloads that have phases
 --ranks 3 --faults dorp|unknown fault "dorp"; did you mean "drop"
 --ranks 3 --faults kill:r3@1ms|the plan does not fit 3 ranks: there is no rank 3
@@ -101,7 +103,6 @@ done <<'TABLE'
 --ranks 65|random programs have at most 64 ranks
 --ranks 65 --faults none|random programs have at most 64 ranks
 --ranks 3 --drawn-storm|--drawn-storm belongs to --faults PLAN
---ranks 3 --faults none --newcomers 1|--faults none fixes the members: no --newcomers
 --ranks 3 --trace --seeds 1..2|--trace tells one run: give --seed, not --seeds
 --ranks 3 --hosts 2|"x" and how many ranks are on each is missing here
 --hosts 0x4|--hosts takes hosts and ranks on each, as in 8x4, or drawn, not "0x4"

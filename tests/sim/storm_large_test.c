@@ -15,21 +15,18 @@
 
 static const struct {
     const char *workload;
-    uint32_t ranks, newcomers, tasks;
+    uint32_t ranks, tasks;
     uint64_t seeds;
 } rows[] = {
-    {"skip:0.05", 128, 0, 24, 12}, {"once:0.1", 128, 0, 24, 12},
-    {"hint", 128, 0, 16, 4},       {"tree", 128, 0, 16, 4},
-    {"shuffle", 128, 0, 16, 4},    {"once:0.1", 128, 3, 16, 6},
-    {"skip:0.05", 512, 0, 12, 2},
+    {"skip:0.05", 128, 24, 12}, {"once:0.1", 128, 24, 12}, {"hint", 128, 16, 4},
+    {"tree", 128, 16, 4},       {"shuffle", 128, 16, 4},   {"once:0.1", 128, 16, 6},
+    {"skip:0.05", 512, 12, 2},
 };
 
-static struct trial trial_of(const char *workload, uint32_t ranks, uint32_t newcomers,
-                             uint32_t tasks)
+static struct trial trial_of(const char *workload, uint32_t ranks, uint32_t tasks)
 {
     struct plan_error error;
-    struct trial trial = {
-        .ranks = ranks - newcomers, .newcomers = newcomers, .tasks = tasks};
+    struct trial trial = {.ranks = ranks, .tasks = tasks};
     if (!workload_parse(workload, &trial.workload, &error)) {
         abort();
     }
@@ -47,19 +44,17 @@ static bool run(const struct trial *trial, uint64_t seed, struct tally *tally,
 static bool run_row(size_t row, struct tally *tally)
 {
     bool good = true;
-    struct trial trial = trial_of(rows[row].workload, rows[row].ranks,
-                                  rows[row].newcomers, rows[row].tasks);
+    struct trial trial = trial_of(rows[row].workload, rows[row].ranks, rows[row].tasks);
     for (uint64_t seed = 1; seed <= rows[row].seeds; seed++) {
         static struct trial_result result;
         if (run(&trial, seed, tally, &result)) {
             continue;
         }
         good = false;
-        printf("FAILED %s: %s\n  replay: moot sim --ranks %" PRIu32
-               " --newcomers %" PRIu32 " --seed %" PRIu64
+        printf("FAILED %s: %s\n  replay: moot sim --ranks %" PRIu32 " --seed %" PRIu64
                " --workload %s --tasks %" PRIu32 "\n",
-               result.report.check, result.report.why, trial.ranks, trial.newcomers,
-               seed, rows[row].workload, trial.tasks);
+               result.report.check, result.report.why, trial.ranks, seed,
+               rows[row].workload, trial.tasks);
     }
     return good;
 }
@@ -71,7 +66,7 @@ static bool canary_is_seen(enum sim_canary canary)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         static struct tally tally;
         static struct trial_result result;
-        struct trial trial = trial_of("once:0.1", 128, 0, 12);
+        struct trial trial = trial_of("once:0.1", 128, 12);
         trial.canary = canary;
         if (!run(&trial, seed, &tally, &result) &&
             strcmp(result.report.check, wanted) == 0) {

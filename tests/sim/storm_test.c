@@ -7,13 +7,15 @@
  *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
  *              [--strict] [--agree] [--hosts]
  *
- * --ranks counts newcomers, the last of the program's ranks.  --faults takes the place
- * of the plan that a seed draws; a failure prints that plan, and the line says the same
- * with and without it.  --calm runs failure detection without a fault: there must be no
- * view change.  --aims draws plans that disturb ballots (chaos_aim.c); --solo splits
- * all ranks in two under MOOT_SPLIT=solo, and sees that every wait ends.  --hosts puts
- * ranks on hosts, which die and are cut off, with relays between.  --verbose prints the
- * program and every sight; --summary what the batch's faults have done.
+ * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
+ * draw who joins and leaves into the plan; a replay's plan has them.  --faults takes
+ * the place of the plan that a seed draws; a failure prints that plan, and the line
+ * says the same with and without it.  --calm runs failure detection without a fault:
+ * there must be no view change.  --aims draws plans that disturb ballots (chaos_aim.c);
+ * --solo splits all ranks in two under MOOT_SPLIT=solo, and sees that every wait ends.
+ * --hosts puts ranks on hosts, which die and are cut off, with relays between.
+ * --verbose prints the program and every sight; --summary what the batch's faults have
+ * done.
  */
 #include "consensus/sim/runs/swarm.h"
 #include <inttypes.h>
@@ -567,6 +569,9 @@ static bool parse(int count, char **words, struct batch *batch)
             return false;
         }
         i++;
+    }
+    if (batch->job.plan != NULL) {
+        batch->job.newcomers = plan_newcomers(batch->job.plan);
     }
     return batch->job.newcomers < batch->job.ranks;
 }

@@ -114,6 +114,14 @@ static const struct {
     {"kill:r2@2s#2", 11, 2, "kill counts at a point only, as in @vote.cast#3"},
     {"kill:r2@spawn#2-3", 16, 2, "a kill strikes a rank once"},
     {"restart:r2@spawn#2-+1s", 19, 1, "a restart strikes a rank once"},
+    {"leave:r2@3s+1s", 12, 3, "a rank that leaves does not come back"},
+    {"leave:r2", 9, 1, "the moment of the leave is missing here"},
+    {"join", 5, 1, "the moment of the join is missing here"},
+    {"join@spawn", 6, 5, "a join rule begins at a time, not at a point"},
+    {"join:x0@1s", 7, 1, "join takes x1 to x1000"},
+    {"join:r4@1s", 6, 2, "an argument should stand here, not \"r4\""},
+    {"join@1s+1s", 8, 3, "a newcomer stays until a leave of its number"},
+    {"join/r4@1s", 5, 3, "join takes no selector"},
     {"restart:r2@2s", 14, 1, "how long the restart lasts is missing here"},
     {"pause:r2@2s", 12, 1, "how long the pause lasts is missing here"},
     {"pause:r2@2s+0s", 12, 3, "a duration is more than zero"},
@@ -191,7 +199,7 @@ static void the_caret_stands_under_the_mistake(void **state)
               "              ^~~~~\n"
               "unknown fault \"dleay\"; did you mean \"delay\"?\n"
               "allowed: drop, dup, reorder, delay, part, kill, restart, pause, clock, "
-              "slow, gap, leave, seed\n");
+              "slow, gap, leave, join, seed\n");
     static const char bytes[] = "drop\x1b[2J:1";
     assert_int_equal(plan_parse(bytes, &plan, &error), MOOT_ERR_CONFIG);
     plan_error_format(bytes, &error, text, sizeof(text));

@@ -134,6 +134,12 @@ static const struct {
     {"kill:r0+2@spawn", NULL},
     {"kill:r2@vote.cast#1", "kill:r2@vote.cast"},
     {"restart:r2@3s+1s", NULL},
+    {"leave:r0+2@3s", NULL},
+    {"leave:r2@view.enter#2", NULL},
+    {"leave:h1@3s", NULL},
+    {"join@3s", NULL},
+    {"join:x2@3ms", NULL},
+    {"join:x1@3ms", "join@3ms"},
     {"restart:r2@view.enter#2+1s", NULL},
     {"pause:r1@2s+500ms", NULL},
     {"pause:r1@task.start#2-+1ms", NULL},
@@ -277,6 +283,10 @@ static const struct {
     {"kill:h2@3s", "Host 2 is killed, with all its ranks, at 3 s."},
     {"kill:h0+2@close", "Each of hosts 0 and 2 is killed, with all its ranks, the 1st "
                         "time that one of these closes."},
+    {"leave:r2@3s", "Rank 2 leaves at 3 s."},
+    {"leave:r0+2@close", "Each of ranks 0 and 2 leaves the 1st time that it closes."},
+    {"join@3s", "A newcomer asks to be let in at 3 s."},
+    {"join:x2@3ms", "At once 2 newcomers ask to be let in at 3 ms."},
     {"restart:h1@3s+1s", "Host 1 is killed, with all its ranks, at 3 s and comes back "
                          "with new members in their place 1 s later."},
     {"slow:x10/h1", "On host 1 each kernel takes 10 times as long."},

@@ -9,8 +9,9 @@
 
 /* A failure that needs certain rules and sizes. */
 struct need {
-    const char *kinds; /* one letter for each: d(rop), k(ill), p(ause), u(dup) */
-    uint32_t ranks, tasks, newcomers;
+    const char *kinds; /* one letter for each: d(rop), k(ill), p(ause), u(dup),
+                          j(oin) of two, l(eave) */
+    uint32_t ranks, tasks;
     uint64_t lasts_ns; /* of the pause, at least */
     uint32_t asked;
 };
@@ -22,6 +23,8 @@ static bool has_kind(const struct plan *plan, char kind, const struct need *need
         if ((kind == 'd' && rule->fault == PLAN_DROP) ||
             (kind == 'k' && rule->fault == PLAN_KILL) ||
             (kind == 'u' && rule->fault == PLAN_DUP) ||
+            (kind == 'j' && rule->fault == PLAN_JOIN && rule->times >= 2) ||
+            (kind == 'l' && rule->fault == PLAN_LEAVE) ||
             (kind == 'p' && rule->fault == PLAN_PAUSE &&
              rule->lasts_ns >= need->lasts_ns)) {
             return true;
@@ -39,13 +42,13 @@ static bool fails(void *context, const struct trial *trial)
             return false;
         }
     }
-    return trial->ranks >= need->ranks && trial->tasks >= need->tasks &&
-           trial->newcomers >= need->newcomers;
+    return trial->ranks >= need->ranks && trial->tasks >= need->tasks;
 }
 
 static const char all[] = "drop:0.25,dup:0.5:x3,kill:r1@1234567ns,pause:r0@1ms+800ms,"
                           "drop:0.125/vote,delay:exp:5ms,gap:0.1:7ms+-2ms,"
-                          "reorder:0.3:x4,pause:r3@5ms+1ms";
+                          "reorder:0.3:x4,pause:r3@5ms+1ms,join:x4@3456us,"
+                          "leave:r2@7654321ns,join@1ms";
 
 static const struct {
     struct need need;
@@ -55,8 +58,9 @@ static const struct {
     {{.kinds = "k", .ranks = 2, .tasks = 7}, "kill:r1@1ms"},
     {{.kinds = "p", .ranks = 3, .tasks = 1, .lasts_ns = 150000000},
      "pause:r0@1ms+200ms"},
-    {{.kinds = "du", .ranks = 5, .tasks = 40, .newcomers = 2}, "drop:0.001,dup:0.001"},
-    {{.kinds = "kp", .ranks = 4, .tasks = 2, .newcomers = 1}, NULL},
+    {{.kinds = "du", .ranks = 5, .tasks = 40}, "drop:0.001,dup:0.001"},
+    {{.kinds = "kp", .ranks = 4, .tasks = 2}, NULL},
+    {{.kinds = "jl", .ranks = 4, .tasks = 2}, "join:x4@3ms,leave:r2@7ms"},
 };
 
 static void what_a_failure_needs_is_left(void **state)
@@ -66,11 +70,8 @@ static void what_a_failure_needs_is_left(void **state)
         struct need need = rows[i].need;
         struct plan *plan = NULL;
         assert_int_equal(plan_parse(all, &plan, NULL), MOOT_OK);
-        struct trial trial = {.ranks = 9,
-                              .tasks = 60,
-                              .newcomers = 2,
-                              .faults = TRIAL_STORM,
-                              .plan = plan};
+        struct trial trial = {
+            .ranks = 9, .tasks = 60, .faults = TRIAL_STORM, .plan = plan};
         struct shrink shrink = {.fails = fails, .context = &need, .tries_most = 1000};
         shrink_trial(&shrink, &trial, plan);
         assert_true(fails(&need, &trial));
@@ -78,7 +79,6 @@ static void what_a_failure_needs_is_left(void **state)
         assert_int_equal(plan->rule_count, strlen(need.kinds));
         assert_int_equal(trial.ranks, need.ranks);
         assert_int_equal(trial.tasks, need.tasks);
-        assert_int_equal(trial.newcomers, need.newcomers);
         assert_int_equal(shrink.tries + 1, need.asked);
         assert_in_range(shrink.tries, 1, 300);
         char word[256];

@@ -314,7 +314,7 @@ void storm_see_fault(struct storm_checker *checker, const struct sim *sim,
     const struct plan_rule *rule = &sim_plan(sim)->rules[sight->code];
     bool clock = rule->fault == PLAN_CLOCK && drifts_too_far(rule);
     if (rule->fault == PLAN_SLOW || rule->fault == PLAN_DUP ||
-        rule->fault == PLAN_LEAVE || (rule->fault == PLAN_CLOCK && !clock)) {
+        (rule->fault == PLAN_CLOCK && !clock)) {
         return;
     }
     checker->faulty = true;

@@ -9,6 +9,7 @@
  * that comes back does so under the next number, and the rule goes with it.
  */
 #include "consensus/sim/engine/sim_internal.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum { READ_PER_MILLE = 850 };
@@ -242,16 +243,19 @@ static void strike_one(struct host *host, const struct plan_rule *rule)
         liveness_harmed(sim, host->paused_until_ns);
         return;
     }
-    if (rule->fault == PLAN_LEAVE) { /* at a point the core is in a step */
-        heap_push(sim, &(struct event){.time_ns = sim->now_ns,
-                                       .kind = EVENT_LEAVE,
-                                       .index = host->role});
-        return;
-    }
     crash(host, sim->program->task_count);
     if (rule->fault == PLAN_RESTART) {
         come_back(host, rule->lasts_ns);
     }
+}
+
+/* At a point the core is in a step: the program ends when that is over. */
+static void ask_to_leave(const struct host *host, uint32_t index)
+{
+    heap_push(host->sim, &(struct event){.time_ns = host->sim->now_ns,
+                                         .kind = EVENT_LEAVE,
+                                         .index = host->role,
+                                         .ticket = index + 1});
 }
 
 /* The host of the rank that was struck, as a whole: it is gone before anything on it
@@ -261,7 +265,7 @@ static void strike_all(struct host *struck, uint32_t index)
     struct sim *sim = struck->sim;
     const struct plan_rule *rule = &sim->options.plan->rules[index];
     const uint32_t machine = machine_of(sim, struck);
-    if (rule->fault != PLAN_PAUSE && rule->fault != PLAN_LEAVE) {
+    if (rule->fault != PLAN_PAUSE) {
         cluster_lose_host(sim, machine);
     }
     for (uint32_t i = 0; i < cluster_count(sim, machine); i++) {
@@ -280,10 +284,14 @@ static void strike(struct host *host, plan_rules rules)
 {
     struct sim *sim = host->sim;
     for (uint32_t i = 0; i < PLAN_RULES_MAX && !host->dead; i++) {
+        const struct plan_rule *rule = &sim->options.plan->rules[i];
+        if ((rules & PLAN_RULE(i)) && rule->fault == PLAN_LEAVE) {
+            ask_to_leave(host, i); /* no chance, and counted when it leaves */
+            continue;
+        }
         if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, host->rank, UINT32_MAX)) {
             continue;
         }
-        const struct plan_rule *rule = &sim->options.plan->rules[i];
         if (rule->ranks.of_hosts && sim->cluster != NULL) {
             strike_all(host, i);
         } else {
@@ -301,21 +309,8 @@ static void schedule(struct sim *sim, uint32_t role, uint64_t from_ns)
     }
 }
 
-static void schedule_leaves(struct sim *sim)
-{
-    const struct storm *storm = storm_of(sim);
-    for (uint32_t role = 0; storm->leave_ns != NULL && role < sim->program->rank_count;
-         role++) {
-        if (storm->leave_ns[role] != CORE_NEVER) {
-            heap_push(sim, &(struct event){.time_ns = storm->leave_ns[role],
-                                           .kind = EVENT_LEAVE,
-                                           .index = role});
-        }
-    }
-}
-
 /* Whose program is over anyway has nothing to leave early. */
-void strike_leave(struct sim *sim, uint32_t role)
+void strike_leave(struct sim *sim, uint32_t role, uint64_t rule)
 {
     uint32_t rank = sim->player[role];
     struct host *host = rank != UINT32_MAX ? &sim->hosts[rank] : NULL;
@@ -325,27 +320,40 @@ void strike_leave(struct sim *sim, uint32_t role)
     if (host->paused_until_ns > sim->now_ns) {
         heap_push(sim, &(struct event){.time_ns = host->paused_until_ns,
                                        .kind = EVENT_LEAVE,
-                                       .index = role});
+                                       .index = role,
+                                       .ticket = rule});
         return;
+    }
+    if (rule > 0) {
+        sim->report->hits.fired[rule - 1]++;
     }
     show(sim, SIGHT_LEAVE, rank, UINT32_MAX, 0);
     lane_leave(host);
 }
 
+static void schedule_joins(struct sim *sim)
+{
+    const struct plan *plan = sim->options.plan;
+    uint32_t role = sim->host_count;
+    for (uint32_t i = 0; plan != NULL && i < plan->rule_count; i++) {
+        const struct plan_rule *rule = &plan->rules[i];
+        for (uint32_t k = 0; rule->fault == PLAN_JOIN && k < rule->times; k++) {
+            assert(role < sim->program->rank_count);
+            heap_push(sim, &(struct event){.time_ns = rule->at_ns,
+                                           .kind = EVENT_JOIN,
+                                           .index = role++,
+                                           .ticket = i + 1});
+        }
+    }
+}
+
 void strike_schedule(struct sim *sim)
 {
-    schedule_leaves(sim);
-    const struct storm *storm = storm_of(sim);
     uint32_t parts = sim->program->rank_count;
     for (uint32_t role = 0; sim->options.plan != NULL && role < parts; role++) {
         schedule(sim, role, 0);
     }
-    for (uint32_t role = sim->host_count; role < parts; role++) {
-        heap_push(sim, &(struct event){
-                           .time_ns = storm->join_ns != NULL ? storm->join_ns[role] : 0,
-                           .kind = EVENT_JOIN,
-                           .index = role});
-    }
+    schedule_joins(sim);
 }
 
 void strike_at_time(struct sim *sim, uint32_t role)
@@ -472,9 +480,12 @@ uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns)
 /* --- Newcomers ------------------------------------------------------------------- */
 
 /* Each start has its own number, also one that dies before it is let in. */
-void strike_join(struct sim *sim, uint32_t role)
+void strike_join(struct sim *sim, uint32_t role, uint64_t rule)
 {
     uint32_t rank = sim->host_count;
+    if (rule > 0) {
+        sim->report->hits.fired[rule - 1]++;
+    }
     host_open(sim, rank, role);
     show(sim, SIGHT_BEGIN, rank, UINT32_MAX, role);
     host_step(&sim->hosts[rank], &(struct core_event){.type = CORE_EV_TICK});

@@ -261,9 +261,9 @@ static bool handle_fate(struct sim *sim, const struct event *event)
     if (event->kind == EVENT_STRIKE) {
         strike_at_time(sim, event->index);
     } else if (event->kind == EVENT_LEAVE) {
-        strike_leave(sim, event->index);
+        strike_leave(sim, event->index, event->ticket);
     } else if (event->kind == EVENT_JOIN) {
-        strike_join(sim, event->index);
+        strike_join(sim, event->index, event->ticket);
     } else if (event->kind == EVENT_LET_GO) {
         harm_let_go(sim, event->rank, event->index, event->ticket);
     } else if (event->kind == EVENT_LAND) {

@@ -395,7 +395,8 @@ void strike_at_point(struct host *host, enum core_point point);
 void strike_after_turn(struct host *host); /* of its progress */
 /* How much longer its kernel takes, now that it took so long. */
 uint64_t strike_slow_ns(struct host *host, uint64_t took_ns);
-void strike_leave(struct sim *sim, uint32_t role);
+/* `rule`: one more than the number of the plan's, or 0: no rule says so. */
+void strike_leave(struct sim *sim, uint32_t role, uint64_t rule);
 /* The kernel of the task, the innermost of its thread, ends its rank. */
 void strike_poison(struct host *host, uint32_t task);
 /* A host without memory ends. */
@@ -403,7 +404,7 @@ void strike_starve(struct host *host);
 /* `culprit`: the task that it died of; the program's task_count: none that is known;
  * one more: any of those that it ran. */
 void strike_reap(struct host *host, uint32_t dead, uint32_t culprit);
-void strike_join(struct sim *sim, uint32_t role);
+void strike_join(struct sim *sim, uint32_t role, uint64_t rule);
 void strike_enter_view(struct host *host, const struct rankset *members);
 uint64_t strike_clock_ns(struct host *host);
 /* When, at the earliest, host's clock shows it. */

@@ -11,11 +11,11 @@
  * Some programs end early: the rank then drains and leaves (LEAVE of PROTOCOL.md) while
  * the others go on.
  *
- * Program ranks from `first` on are newcomers: each asks to be let in at its time, and
- * runs its whole script.  Each start has the next number, whether it is let in or dies
- * before.  Numbers are never used again: a rank that a plan restarts comes back under a
- * new one, with the same part of the program to play, and the plan's rules about the
- * old rank are about it from then on.
+ * Program ranks from `first` on are newcomers: each asks to be let in when the plan
+ * says so, and runs its whole script.  Each start has the next number, whether it is
+ * let in or dies before.  Numbers are never used again: a rank that a plan restarts
+ * comes back under a new one, with the same part of the program to play, and the plan's
+ * rules about the old rank are about it from then on.
  */
 #ifndef CONSENSUS_SIM_ENGINE_STORM_H
 #define CONSENSUS_SIM_ENGINE_STORM_H
@@ -40,16 +40,13 @@ struct storm {
     /* By rank of the program; whoever comes back keeps them.  NULL: all 0. */
     uint32_t *hosts;    /* on which machine */
     uint64_t *ahead_ns; /* what its clock shows at the start */
-    uint64_t *join_ns;  /* newcomers: when to ask */
-    uint64_t *leave_ns; /* when its program ends early, so that it leaves; CORE_NEVER:
-                           it does not */
 };
 
 struct storm_request {
-    uint32_t ranks;           /* of the program, newcomers included */
-    uint32_t newcomers;       /* how many of these are */
-    bool calm;                /* nothing goes wrong, and failure detection must find
-                                 nothing */
+    uint32_t ranks;     /* of the program, newcomers included */
+    uint32_t newcomers; /* how many of these are; of a given plan, plan_newcomers() */
+    bool calm;          /* nothing goes wrong, and failure detection must find
+                           nothing */
     const struct plan *given; /* NULL: draw one */
     bool aims;                /* what is drawn is aimed at ballots */
     bool solo;                /* ... is a split, under MOOT_SPLIT=solo */
@@ -67,7 +64,7 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
                 struct sim_weather *weather, struct plan *plan, struct storm *out);
 
 /* The same without chance, for a plan that somebody wrote: one machine, true clocks, no
- * certificates, newcomers that ask at once, and no time at which rules stop.  It is
+ * certificates, and no time at which rules stop.  It is
  * joinable if there are newcomers, or the plan that is given restarts anybody. */
 void storm_default(const struct storm_request *request, struct sim_weather *weather,
                    struct storm *out);

@@ -458,13 +458,21 @@ static bool run_with_leaver(const struct scene *scene, struct sim_options *optio
                             struct sim_weather *weather, struct sim_report *report)
 {
     struct storm storm;
-    const struct storm_request request = {.ranks = scene->ranks};
+    struct plan plan = {.rule_count = 1};
+    plan.rules[0] = (struct plan_rule){.fault = PLAN_LEAVE,
+                                       .chance_ppb = PLAN_CERTAIN_PPB,
+                                       .when = PLAN_AT_TIME,
+                                       .at_ns = scene->leave_ns,
+                                       .lasts_ns = PLAN_FOREVER};
+    (void)plan_ranks_add(&plan.rules[0].ranks, 1, 1);
+    const struct storm_request request = {.ranks = scene->ranks, .given = &plan};
     storm_default(&request, weather, &storm);
-    storm.leave_ns[1] = scene->leave_ns;
     options->storm = &storm;
+    options->plan = &plan;
     bool good = storm_checker_run(options, report);
     storm_release(&storm);
-    options->storm = NULL; /* it is on this stack */
+    options->storm = NULL; /* these are on this stack */
+    options->plan = NULL;
     return good;
 }
 

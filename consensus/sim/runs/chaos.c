@@ -4,6 +4,7 @@
 #include "consensus/sim/engine/storm.h"
 #include "consensus/sim/programs/ranks.h"
 #include "consensus/sim/runs/chaos_plan.h"
+#include <assert.h>
 #include <stdlib.h>
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
@@ -16,7 +17,8 @@ enum {
     STREAM_HOSTS,
     COMEBACKS_MAX = 8,
     HEARTBEATS_PER_RULE = 2000,
-    KILLS_MAX = 4
+    KILLS_MAX = 4,
+    NEWCOMERS_MAX = 8
 };
 
 /* --- Failure detection ----------------------------------------------------------- */
@@ -111,11 +113,8 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .readable = request->poison,
                           .abandon = true,
                           .hosts = by_rank(ranks, sizeof(*out->hosts)),
-                          .ahead_ns = by_rank(ranks, sizeof(*out->ahead_ns)),
-                          .join_ns = by_rank(ranks, sizeof(*out->join_ns)),
-                          .leave_ns = by_rank(ranks, sizeof(*out->leave_ns))};
+                          .ahead_ns = by_rank(ranks, sizeof(*out->ahead_ns))};
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        out->leave_ns[rank] = CORE_NEVER;
         out->hosts[rank] =
             request->cluster != NULL ? sim_cluster_host(request->cluster, rank) : 0;
     }
@@ -134,13 +133,27 @@ static void draw_places(struct random *random, const struct storm_request *reque
     }
 }
 
-static void draw_joins(struct random *random, uint32_t ranks, uint64_t horizon_ns,
-                       struct storm *storm)
+static struct plan_rule *add_rule(struct plan *plan, enum plan_fault fault,
+                                  uint64_t at_ns)
+{
+    struct plan_rule *rule = &plan->rules[plan->rule_count++];
+    *rule = (struct plan_rule){.fault = fault,
+                               .chance_ppb = PLAN_CERTAIN_PPB,
+                               .when = PLAN_AT_TIME,
+                               .at_ns = at_ns,
+                               .lasts_ns = PLAN_FOREVER};
+    return rule;
+}
+
+/* Newcomers ask one after the other, or at once. */
+static void draw_joins(struct random *random, uint32_t count, uint64_t horizon_ns,
+                       struct plan *joins)
 {
     uint64_t time_ns = 0;
-    for (uint32_t rank = storm->first; rank < ranks; rank++) {
+    assert(count <= NEWCOMERS_MAX);
+    for (uint32_t i = 0; i < count; i++) {
         time_ns += random_below(random, horizon_ns >> random_below(random, 4));
-        storm->join_ns[rank] = time_ns;
+        add_rule(joins, PLAN_JOIN, time_ns)->times = 1;
     }
 }
 
@@ -175,7 +188,7 @@ static void draw_plan(struct random *random, const struct storm_request *request
 
 /* From one rank to all of them, at once or one by one. */
 static void draw_leaves(uint64_t seed, uint32_t ranks, uint64_t horizon_ns,
-                        struct storm *storm)
+                        struct plan *plan)
 {
     struct random random = random_stream(seed, STREAM_LEAVES);
     if (!random_chance(&random, 300)) {
@@ -184,9 +197,11 @@ static void draw_leaves(uint64_t seed, uint32_t ranks, uint64_t horizon_ns,
     uint32_t per_mille = (uint32_t)random_between(&random, 1000 / ranks, 1000);
     uint64_t first_ns = random_below(&random, horizon_ns);
     uint64_t spread_ns = random_below(&random, horizon_ns >> random_below(&random, 8));
-    for (uint32_t rank = 0; rank < ranks; rank++) {
+    for (uint32_t rank = 0; rank < ranks && plan->rule_count < PLAN_RULES_MAX; rank++) {
         if (random_chance(&random, per_mille)) {
-            storm->leave_ns[rank] = first_ns + random_below(&random, spread_ns + 1);
+            uint64_t at_ns = first_ns + random_below(&random, spread_ns + 1);
+            struct plan_rule *rule = add_rule(plan, PLAN_LEAVE, at_ns);
+            (void)plan_ranks_add(&rule->ranks, rank, rank);
         }
     }
 }
@@ -231,12 +246,8 @@ static void draw_kills(struct random *random, uint32_t ranks, uint64_t horizon_n
     uint32_t count = (uint32_t)random_below(random, ranks / 2);
     *plan = (struct plan){.rule_count = 0};
     for (uint32_t i = 0; i < count && i < KILLS_MAX; i++) {
-        struct plan_rule *rule = &plan->rules[plan->rule_count++];
-        *rule = (struct plan_rule){.fault = PLAN_KILL,
-                                   .chance_ppb = PLAN_CERTAIN_PPB,
-                                   .when = PLAN_AT_TIME,
-                                   .at_ns = random_below(random, horizon_ns),
-                                   .lasts_ns = PLAN_FOREVER};
+        struct plan_rule *rule =
+            add_rule(plan, PLAN_KILL, random_below(random, horizon_ns));
         uint32_t rank = (uint32_t)random_below(random, ranks);
         (void)plan_ranks_add(&rule->ranks, rank, rank);
     }
@@ -268,7 +279,8 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     storm_default(request, weather, out);
     draw_detection(&random, weather);
     draw_places(&random, request, out);
-    draw_joins(&random, request->ranks, horizon_ns, out);
+    struct plan joins = {.rule_count = 0};
+    draw_joins(&random, request->newcomers, horizon_ns, &joins);
     out->joinable = random_chance(&random, 200);
     out->certify =
         random_chance(&random, request->cluster != NULL ? 500 : 400) && !request->calm;
@@ -290,8 +302,11 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     if (request->poison) {
         draw_poisoned(seed, request, horizon_ns, plan, out);
     }
-    if (request->leaves) {
-        draw_leaves(seed, request->ranks, horizon_ns, out);
+    for (uint32_t i = 0; request->given == NULL && i < joins.rule_count; i++) {
+        plan->rules[plan->rule_count++] = joins.rules[i];
+    }
+    if (request->leaves && request->given == NULL) {
+        draw_leaves(seed, request->ranks, horizon_ns, plan);
     }
 }
 
@@ -299,7 +314,5 @@ void storm_release(struct storm *storm)
 {
     free(storm->hosts);
     free(storm->ahead_ns);
-    free(storm->join_ns);
-    free(storm->leave_ns);
     *storm = (struct storm){0};
 }

@@ -10,7 +10,9 @@ enum {
     RULES_DRAWN_MAX = 5,
     CLOCKS_MAX = 8,
     STRETCHES_MAX = 6,
-    DRIFT_MAX_PPM = 1000 /* rho */
+    DRIFT_MAX_PPM = 1000, /* rho */
+    /* Joins and leaves, the last of the kinds, are drawn apart (chaos.c). */
+    KINDS_DRAWN = PLAN_LEAVE
 };
 
 struct drafter {
@@ -230,7 +232,7 @@ static void draw_strike(struct drafter *drafter, struct plan_rule *rule)
     } else {
         set_time(drafter, rule);
     }
-    if (rule->fault == PLAN_KILL || rule->fault == PLAN_LEAVE) {
+    if (rule->fault == PLAN_KILL) {
         rule->lasts_ns = PLAN_FOREVER;
     }
     if (rule->fault == PLAN_RESTART) { /* soon enough to see something of the program */
@@ -297,10 +299,10 @@ void storm_plan_draw(struct random *random, const struct storm_scale *scale,
         return; /* nobody to part from, and nobody left */
     }
     while ((drafter.kinds & ~(1u << PLAN_CLOCK)) == 0) {
-        drafter.kinds = (uint32_t)random_below(random, 1u << PLAN_FAULT_END);
+        drafter.kinds = (uint32_t)random_below(random, 1u << KINDS_DRAWN);
     }
     if (chance(&drafter, 500)) { /* few kinds at a time go furthest */
-        drafter.kinds &= (uint32_t)random_below(random, 1u << PLAN_FAULT_END);
+        drafter.kinds &= (uint32_t)random_below(random, 1u << KINDS_DRAWN);
     }
     if (drafter.kinds & (1u << PLAN_CLOCK)) {
         draw_clocks(&drafter);
@@ -308,7 +310,7 @@ void storm_plan_draw(struct random *random, const struct storm_scale *scale,
     uint32_t others = drafter.kinds & ~(1u << PLAN_CLOCK);
     uint64_t count = others == 0 ? 0 : 1 + random_below(random, RULES_DRAWN_MAX);
     while (count > 0) {
-        enum plan_fault fault = (enum plan_fault)random_below(random, PLAN_FAULT_END);
+        enum plan_fault fault = (enum plan_fault)random_below(random, KINDS_DRAWN);
         if (!(others >> fault & 1)) {
             continue;
         }

@@ -149,9 +149,8 @@ static bool round_chance(struct plan_rule *rule)
 
 static bool fewer_times(struct plan_rule *rule)
 {
-    uint32_t least = rule->fault == PLAN_DUP ? 2 : 1;
-    if ((rule->fault != PLAN_DUP && rule->fault != PLAN_REORDER) ||
-        rule->times <= least) {
+    uint32_t least = plan_times_default(rule->fault);
+    if (least == 0 || rule->times <= least) {
         return false;
     }
     rule->times = least;
@@ -238,8 +237,7 @@ static bool shrink_hosts(struct bench *bench)
 static bool shrink_sizes(struct bench *bench)
 {
     struct trial *best = bench->trial, *draft = &bench->draft;
-    bool smaller = shrink_number(bench, &best->newcomers, &draft->newcomers, 0);
-    smaller |= shrink_hosts(bench);
+    bool smaller = shrink_hosts(bench);
     smaller |= shrink_number(bench, &best->ranks, &draft->ranks, 1);
     if (best->workload.kind != WORKLOAD_SCRIPT) {
         smaller |= shrink_number(bench, &best->tasks, &draft->tasks, 1);

@@ -229,9 +229,6 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     if (job->cancels) {
         fprintf(to, " --cancels");
     }
-    if (job->newcomers != 0) {
-        fprintf(to, " --newcomers %" PRIu32, job->newcomers);
-    }
     if (job->aims) {
         fprintf(to, " --aims");
     }
@@ -240,9 +237,6 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->hosts) {
         fprintf(to, " --hosts");
-    }
-    if (job->leaves) {
-        fprintf(to, " --leaves");
     }
     if (job->poison) {
         fprintf(to, " --poison");

@@ -15,6 +15,8 @@
 #define RATE_MOST UINT64_C(1000000000000000) /* bytes a second */
 enum { SUSPECT_HEARTBEATS = 6, LEASE_HEARTBEATS = 2, STEP_HEARTBEATS = 100 };
 enum { STREAM_MODE = 502, STRICT_PER_MILLE = 100 };
+enum { STREAM_NEWCOMERS = 503, NEWCOMERS_PER_MILLE = 200, NEWCOMERS_DRAWN_MAX = 3 };
+enum { NEWCOMERS_MAX = 8 };
 enum { STREAM_POISONED = 501, POISON_RANKS_MIN = 3, POISONED_PER_MILLE = 125 };
 
 /* --- Settings --------------------------------------------------------------------- */
@@ -204,37 +206,6 @@ size_t trial_setting_format(enum trial_setting setting, uint64_t value, char *te
                             units[unit].name);
 }
 
-bool trial_leave_parse(struct trial *trial, const char *word, struct plan_error *error)
-{
-    struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
-    uint64_t rank, time_ns;
-    if (!lex_skip(&lexer, "r")) {
-        return lex_expected(&lexer, "a rank", "r0, r1, ...");
-    }
-    if (!lex_integer(&lexer, &rank)) {
-        return false;
-    }
-    if (!lex_skip(&lexer, "@")) {
-        return lex_expected(&lexer, "a time", "@2s");
-    }
-    if (!lex_time(&lexer, &time_ns)) {
-        return false;
-    }
-    if (lexer.at < lexer.end) {
-        return lex_wrong(&lexer, lexer.at, lexer.end - lexer.at, "",
-                         "that is too much");
-    }
-    if (trial->leave_count == TRIAL_LEAVES_MAX) {
-        return lex_wrong(&lexer, 0, lexer.end, "", "at most %d ranks leave",
-                         TRIAL_LEAVES_MAX);
-    }
-    if (rank >= LIMIT_RANKS) {
-        return lex_wrong(&lexer, 0, lexer.end, "", "there is no such rank");
-    }
-    trial->leaves[trial->leave_count++] = (struct trial_leave){(uint32_t)rank, time_ns};
-    return true;
-}
-
 static void apply_settings(const struct trial *trial, struct sim_weather *weather)
 {
     for (int i = 0; i < TRIAL_SETTING_END; i++) {
@@ -308,9 +279,31 @@ static void set_steady(struct sim_weather *out)
                                 .tree_fanout = CORE_TREE_FANOUT};
 }
 
-static uint32_t rank_count(const struct trial *trial)
+/* Programs of scripts say for each rank what it does: none comes that they do not know.
+ */
+static uint32_t draw_newcomers(const struct trial *trial, uint64_t seed)
 {
-    return trial->ranks + trial->newcomers;
+    struct random random = random_stream(seed, STREAM_NEWCOMERS);
+    const uint32_t most =
+        trial->workload.kind == WORKLOAD_RANDOM ? PROGRAM_RANKS_MAX : LIMIT_RANKS;
+    const bool some = random_chance(&random, NEWCOMERS_PER_MILLE);
+    const uint32_t count = 1 + (uint32_t)random_below(&random, NEWCOMERS_DRAWN_MAX);
+    return some && trial->workload.kind != WORKLOAD_SCRIPT &&
+                   trial->ranks + count <= most
+               ? count
+               : 0;
+}
+
+static uint32_t newcomers_of(const struct trial *trial, uint64_t seed)
+{
+    return trial->faults == TRIAL_NONE    ? 0
+           : trial->faults == TRIAL_DRAWN ? draw_newcomers(trial, seed)
+                                          : plan_newcomers(trial->plan);
+}
+
+uint32_t trial_rank_count(const struct trial *trial, uint64_t seed)
+{
+    return trial->ranks + newcomers_of(trial, seed);
 }
 
 /* Whether some of its tasks kill who runs them: of random programs in a storm that the
@@ -323,7 +316,7 @@ static bool has_poison(const struct trial *trial, uint64_t seed)
            (trial->workload.kind == WORKLOAD_SCRIPT &&
             script_has_poison(trial->workload.script)) ||
            (trial->workload.kind == WORKLOAD_RANDOM && drawn &&
-            rank_count(trial) >= POISON_RANKS_MIN &&
+            trial_rank_count(trial, seed) >= POISON_RANKS_MIN &&
             random_chance(&random, POISONED_PER_MILLE));
 }
 
@@ -365,7 +358,7 @@ static void set_weather(const struct trial *trial, uint64_t seed,
     if (trial->steady) {
         set_steady(weather);
     } else {
-        sim_weather_draw(seed, rank_count(trial), weather);
+        sim_weather_draw(seed, trial_rank_count(trial, seed), weather);
     }
     if (!trial->steady && (trial->workload.kind == WORKLOAD_RANDOM ||
                            trial->workload.kind == WORKLOAD_POISON)) {
@@ -391,9 +384,9 @@ static void set_surroundings(const struct trial *trial, uint64_t seed,
         layout_cluster(&layout, weather, &around->cluster);
     }
     const struct storm_request request = {
-        .ranks = rank_count(trial),
-        .newcomers = trial->newcomers,
-        .leaves = trial->leave_count == 0 && mode_of(trial, seed) != CORE_STRICT,
+        .ranks = trial_rank_count(trial, seed),
+        .newcomers = newcomers_of(trial, seed),
+        .leaves = mode_of(trial, seed) != CORE_STRICT,
         .poison = has_poison(trial, seed),
         .cluster = around->clustered ? &around->cluster : NULL,
         .given = trial->faults == TRIAL_PLAN || trial->faults == TRIAL_STORM
@@ -410,11 +403,8 @@ static void set_surroundings(const struct trial *trial, uint64_t seed,
     }
     apply_settings(trial, weather);
     fit_settings(trial, weather);
-    for (uint32_t i = 0; i < trial->leave_count; i++) {
-        around->storm.leave_ns[trial->leaves[i].rank] = trial->leaves[i].time_ns;
-    }
     if (around->clustered) {
-        plan_place(plan, around->storm.hosts, rank_count(trial));
+        plan_place(plan, around->storm.hosts, trial_rank_count(trial, seed));
     }
 }
 
@@ -448,10 +438,10 @@ static struct program *make_program(const struct trial *trial, uint64_t seed,
 {
     bool barriers = trial->faults == TRIAL_NONE && mode_of(trial, seed) != CORE_STRICT;
     if (trial->workload.kind != WORKLOAD_RANDOM || barriers) {
-        return workload_program(&trial->workload, seed, rank_count(trial), trial->tasks,
-                                error);
+        return workload_program(&trial->workload, seed, trial_rank_count(trial, seed),
+                                trial->tasks, error);
     }
-    return workload_survivable(seed, rank_count(trial), trial->tasks,
+    return workload_survivable(seed, trial_rank_count(trial, seed), trial->tasks,
                                has_poison(trial, seed), error);
 }
 
@@ -505,15 +495,18 @@ static uint64_t setting_of(const struct trial *trial, enum trial_setting setting
 
 /* Heartbeats that fill the wire make ranks take each other for dead, and so does a
  * suspicion that comes before they can have passed it. */
-static bool check_bandwidth(const struct trial *trial, struct script_error *error)
+static bool check_bandwidth(const struct trial *trial, uint64_t seed,
+                            struct script_error *error)
 {
     const struct sim_weather weather = {
         .bandwidth = setting_of(trial, TRIAL_BANDWIDTH),
         .link_bandwidth = setting_of(trial, TRIAL_LINK_BANDWIDTH),
         .sharers = trial->layout.hosts > 0 ? layout_sharers(&trial->layout) : 0};
     const uint64_t least[TRIAL_SETTING_END] = {
-        [TRIAL_HEARTBEAT] = sim_bandwidth_heartbeat_ns(&weather, rank_count(trial)) / 2,
-        [TRIAL_SUSPECT] = sim_bandwidth_wait_ns(&weather, rank_count(trial))};
+        [TRIAL_HEARTBEAT] =
+            sim_bandwidth_heartbeat_ns(&weather, trial_rank_count(trial, seed)) / 2,
+        [TRIAL_SUSPECT] =
+            sim_bandwidth_wait_ns(&weather, trial_rank_count(trial, seed))};
     for (int i = 0; i < TRIAL_SETTING_END && trial->faults != TRIAL_NONE; i++) {
         char value[32], bound[32];
         if (!trial->set[i] || trial->settings[i] >= least[i]) {
@@ -526,16 +519,17 @@ static bool check_bandwidth(const struct trial *trial, struct script_error *erro
             error,
             "--%s %s: the heartbeats of %u ranks and what else they say do not "
             "pass so small a bandwidth in that time; at least %s",
-            settings[i].name, value, (unsigned)rank_count(trial), bound);
+            settings[i].name, value, (unsigned)trial_rank_count(trial, seed), bound);
     }
     return true;
 }
 
 /* The ranks fill the hosts, and those that the plan names are there. */
-static bool check_places(const struct trial *trial, struct script_error *error)
+static bool check_places(const struct trial *trial, uint64_t seed,
+                         struct script_error *error)
 {
     const struct layout *layout = &trial->layout;
-    const uint32_t ranks = rank_count(trial);
+    const uint32_t ranks = trial_rank_count(trial, seed);
     struct plan_error wrong;
     if (layout_is_there(layout) && !layout_check(layout, trial->ranks, &wrong)) {
         return refuse(error, "%s", wrong.wrong);
@@ -569,10 +563,34 @@ static bool check_places(const struct trial *trial, struct script_error *error)
     return good;
 }
 
+static bool has_leave(const struct plan *plan)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        found |= plan->rules[i].fault == PLAN_LEAVE;
+    }
+    return found;
+}
+
+/* Each newcomer has a part of the program. */
+static bool check_newcomers(const struct trial *trial, struct script_error *error)
+{
+    const uint32_t count = trial->plan != NULL ? plan_newcomers(trial->plan) : 0;
+    const uint32_t room =
+        trial->workload.kind == WORKLOAD_RANDOM ? PROGRAM_RANKS_MAX : LIMIT_RANKS;
+    if (count > NEWCOMERS_MAX) {
+        return refuse(error, "the plan has %u newcomers; at most %d may join",
+                      (unsigned)count, NEWCOMERS_MAX);
+    }
+    return (count == 0 || trial->ranks + count <= room) ||
+           refuse(error, "%u ranks and %u newcomers are more than %u",
+                  (unsigned)trial->ranks, (unsigned)count, (unsigned)room);
+}
+
 bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *error)
 {
-    if (!check_detection(trial, error) || !check_places(trial, error) ||
-        !check_bandwidth(trial, error)) {
+    if (!check_detection(trial, error) || !check_newcomers(trial, error) ||
+        !check_places(trial, seed, error) || !check_bandwidth(trial, seed, error)) {
         return false;
     }
     uint64_t mode = trial->set[TRIAL_DIVERGENCE] ? trial->settings[TRIAL_DIVERGENCE]
@@ -581,8 +599,8 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
         return refuse(error, "--divergence %s goes with --faults none",
                       mode_names[mode]);
     }
-    if (mode == CORE_STRICT && trial->leave_count > 0) {
-        return refuse(error, "--divergence %s lets no rank leave: not with --leave",
+    if (mode == CORE_STRICT && trial->plan != NULL && has_leave(trial->plan)) {
+        return refuse(error, "--divergence %s lets no rank leave: no leave in the plan",
                       mode_names[mode]);
     }
     const bool always = trial->workload.kind != WORKLOAD_RANDOM; /* then, not drawn */
@@ -590,15 +608,10 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
         return refuse(error, "where ranks die somebody has to notice: not with "
                              "--faults none");
     }
-    if (always && has_poison(trial, seed) && rank_count(trial) < POISON_RANKS_MIN) {
+    if (always && has_poison(trial, seed) &&
+        trial_rank_count(trial, seed) < POISON_RANKS_MIN) {
         return refuse(error, "of %u ranks poison leaves nobody; it takes %d or more",
-                      (unsigned)rank_count(trial), POISON_RANKS_MIN);
-    }
-    for (uint32_t i = 0; i < trial->leave_count; i++) {
-        if (trial->leaves[i].rank >= rank_count(trial)) {
-            return refuse(error, "there is no rank %u to leave",
-                          (unsigned)trial->leaves[i].rank);
-        }
+                      (unsigned)trial_rank_count(trial, seed), POISON_RANKS_MIN);
     }
     struct program *program = make_program(trial, seed, error);
     if (program == NULL) {

@@ -69,30 +69,20 @@ enum trial_setting {
  * and the suspicion with six heartbeats. */
 #define TRIAL_AUTO (CORE_NEVER - 1)
 
-enum { TRIAL_LEAVES_MAX = 16 };
-
 struct trial {
     struct workload workload;
     uint32_t ranks;       /* of the first view */
-    uint32_t newcomers;   /* more, that ask to join; only with faults */
     uint32_t tasks;       /* 0: drawn, 12 to 60 */
     struct layout layout; /* hosts; their ranks are those of the first view */
     enum trial_faults faults;
     const struct plan *plan; /* PLAN, STORM; NULL: drawn */
-    struct trial_leave {
-        uint32_t rank;
-        uint64_t time_ns;
-    } leaves[TRIAL_LEAVES_MAX]; /* with faults; none: each seed draws its own */
-    uint32_t leave_count;
-    bool steady; /* an even network instead of a drawn one */
+    bool steady;             /* an even network instead of a drawn one */
     bool set[TRIAL_SETTING_END];
     uint64_t settings[TRIAL_SETTING_END]; /* where set; ns, a count, or B/s */
     enum sim_canary canary;
 };
 
 const char *trial_setting_name(enum trial_setting setting);
-/* Reads "r2@2s" into the next of trial->leaves. */
-bool trial_leave_parse(struct trial *trial, const char *word, struct plan_error *error);
 /* Reads "5ms", "3", "1GB", "never", "auto": what the setting takes.  False, and *error
  * says what. */
 bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,
@@ -120,6 +110,8 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
 bool trial_run(const struct trial *trial, uint64_t seed, FILE *story,
                struct tally *tally, struct trial_result *out);
 
+/* The ranks of the first view, and the newcomers of the plan or that the seed draws. */
+uint32_t trial_rank_count(const struct trial *trial, uint64_t seed);
 /* How many tasks the seed draws, where the trial leaves it open. */
 uint32_t trial_task_count(const struct trial *trial, uint64_t seed);
 /* The hosts that the seed draws, if they are drawn, for a replay that does not. */
