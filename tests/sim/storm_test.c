@@ -5,6 +5,7 @@
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
  *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
+ *              [--sessions]
  *              [--strict] [--agree] [--hosts]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
@@ -491,6 +492,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--hosts") == 0) {
         return batch->job.hosts = true;
+    }
+    if (strcmp(word, "--sessions") == 0) {
+        return batch->job.sessions = true;
     }
     if (strcmp(word, "--leaves") == 0) {
         return batch->job.leaves = true;

@@ -443,7 +443,9 @@ static void a_drawn_plan_can_be_written_down(void **state)
     static char text[PLAN_TEXT_BYTES_MAX];
     uint32_t kinds = 0;
     for (uint64_t seed = 1; seed <= 3000; seed++) {
-        const struct storm_request request = {.ranks = 2 + (uint32_t)(seed % 9)};
+        const struct storm_request request = {.ranks = 2 + (uint32_t)(seed % 9),
+                                              .newcomers = (uint32_t)(seed % 2),
+                                              .leaves = true};
         struct sim_weather weather;
         struct storm storm;
         struct plan plan;

@@ -471,6 +471,7 @@ static int named_by(enum program_op op)
     case PROGRAM_BARRIER:
     case PROGRAM_CANCEL:
     case PROGRAM_MEET:
+    case PROGRAM_SESSION:
     case PROGRAM_PARK:
         break;
     }

@@ -3,6 +3,7 @@
 #include "consensus/sim/checks/chaos_checker_private.h"
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/order_checker.h"
+#include "consensus/sim/checks/session_checker.h"
 #include "consensus/sim/checks/tree_checker.h"
 #include <stdlib.h>
 
@@ -222,9 +223,11 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     struct order_checker *order = order_checker_new(options->program, options->storm);
     struct meeting_checker *meetings =
         meeting_checker_new(options->program, options->storm);
+    struct session_checker *sessions =
+        session_checker_new(options->program, options->storm);
     struct tree_checker *trees = tree_checker_new(options->program);
     size_t count = options->watcher_count;
-    struct sim_watcher *watchers = zeroed(count + 5, sizeof(*watchers));
+    struct sim_watcher *watchers = zeroed(count + 6, sizeof(*watchers));
     for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];
     }
@@ -233,13 +236,15 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     watchers[count + 2] = order_checker_watcher(order);
     watchers[count + 3] = meeting_checker_watcher(meetings);
     watchers[count + 4] = tree_checker_watcher(trees);
+    watchers[count + 5] = session_checker_watcher(sessions);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = count + 5;
+    all.watcher_count = count + 6;
     bool good = sim_run(&all, report) && finish(checker, report) &&
                 strict_checker_finish(checker->strict, report);
     order_checker_free(order);
     meeting_checker_free(meetings);
+    session_checker_free(sessions);
     tree_checker_free(trees);
     checker_free(checker);
     free(watchers);

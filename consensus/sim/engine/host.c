@@ -96,6 +96,7 @@ void host_open(struct sim *sim, uint32_t rank, uint32_t role)
         set_detection(host, &options);
     }
     host->epoch = options.join_uid == 0 ? 1 : 0;
+    host->session.number = host->epoch;
     if (sim->cluster != NULL) {
         cluster_begin(sim, rank);
     }
@@ -126,6 +127,9 @@ void host_release(struct host *host)
     }
     free(host->task_uses_left);
     rankset_release(&host->members);
+    rankset_release(&host->came);
+    rankset_release(&host->session.ended);
+    rankset_release(&host->session.unknowing);
     cluster_forget(host);
     free(host->inbox);
     free(host->ready);
@@ -231,7 +235,11 @@ int host_step(struct host *host, const struct core_event *event)
     }
     if (host->start_due) {
         host->start_due = false;
-        lane_start(host);
+        if (host->sim->program->sessions > 0) {
+            boundary_ask(host);
+        } else {
+            lane_start(host);
+        }
     }
     if (host->woken && !host->dead) {
         host->woken = false;

@@ -119,6 +119,7 @@ static uint64_t draw_reaping_ns(struct sim *sim, struct host *seer)
 static void crash(struct host *host, uint32_t culprit)
 {
     struct sim *sim = host->sim;
+    sim->report->counts.boundary_deaths += boundary_is_somewhere(sim);
     host->dead = true;
     host->over_ns = sim->now_ns;
     carrier_drop(host);

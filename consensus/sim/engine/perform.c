@@ -5,6 +5,7 @@
  */
 #include "consensus/core_entry.h"
 #include "consensus/sim/engine/sim_internal.h"
+#include "consensus/sim/programs/ranks.h"
 #include "hashing/identity.h"
 #include <stdlib.h>
 #include <string.h>
@@ -308,6 +309,9 @@ static void carry_view(struct host *host, const struct core_output *output)
     sight.members = output->u.view.members;
     sim_see(sim, &sight);
     sim->report->counts.joined += host->start_due;
+    sim->report->counts.boundary_joined +=
+        host->start_due && boundary_is_somewhere(sim);
+    host->woken |= host->session.phase == SESSION_ALONE;
 }
 
 static void carry_quorum(struct host *host, const struct core_output *output)
@@ -401,6 +405,10 @@ static void carry_met(struct host *host, const struct core_output *output)
     }
     host->met = true;
     host->woken = true;
+    rankset_release(&host->came);
+    if (output->u.met.came != NULL) {
+        ranks_copy(&host->came, output->u.met.came);
+    }
     struct sight sight = host_sight(host, SIGHT_MET, host->sim->program->task_count);
     sight.meeting = output->u.met.number;
     sight.code = output->u.met.code;

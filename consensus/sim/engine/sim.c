@@ -306,6 +306,12 @@ static void handle(struct sim *sim, struct event *event)
     case EVENT_LINK:
         carrier_go_on(host, event->index, event->ticket);
         break;
+    case EVENT_ASK:
+        boundary_ask_on(host);
+        break;
+    case EVENT_TOLD:
+        boundary_told(host, event->index, event->ticket);
+        break;
     case EVENT_REAP:
         strike_reap(host, event->index, (uint32_t)event->ticket);
         break;

@@ -51,6 +51,8 @@ enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
     X(FALSE_ALARM, "false-alarm", "quorum lost")                                       \
     X(NEEDLESS_VIEW, "needless-view", "fair view")                                     \
     X(OTHER_VIEW, "other-view", "one view")                                            \
+    X(OTHER_LIST, "other-list", "one session")                                         \
+    X(EARLY_SESSION, "early-session", "gone first")                                    \
     /* Where tasks kill who runs them, and nobody knows which it was. */               \
     X(BESIDE, "beside", "alone")                                                       \
     /* Where there are hosts, and a link between two is cut. */                        \
@@ -101,11 +103,14 @@ enum sight_type {
                        peer, what it sends to that or, arriving, gets from it */
     SIGHT_LET_GO,   /* rank's program uses task no more */
     SIGHT_GIVE_UP,  /* rank gives up the bytes of task's result, which it had taken */
-    SIGHT_MEET,  /* rank comes to its next meeting, for the purpose `code`, with words:
-                    data */
-    SIGHT_MET,   /* rank learns that it is over, with code, and who came: members, with
-                    the words of all: data */
-    SIGHT_BLAME, /* rank's core is told that peer died of task by its own fault */
+    SIGHT_MEET, /* rank comes to its next meeting, for the purpose `code`, with words:
+                   data */
+    SIGHT_MET,  /* rank learns that it is over, with code, and who came: members, with
+                   the words of all: data */
+    SIGHT_SESSION, /* rank begins session `meeting`: of `members`, as the second meeting
+                      at its boundary has it, in view `epoch`; code 1: as another rank
+                      told */
+    SIGHT_BLAME,   /* rank's core is told that peer died of task by its own fault */
     SIGHT_SUSPECT, /* ... that it may have */
     SIGHT_PAUSE,   /* the kernel of task, which rank runs, begins to wait for a child */
     SIGHT_DIVERGED, /* rank is told where programs differ, in strict mode */
@@ -249,6 +254,9 @@ struct sim_options {
 
 struct sim_counts {
     uint64_t views, crashes, fenced, no_quorum, joined, departed; /* under a storm */
+    uint64_t boundaries; /* between sessions, and what they had: leavers, deaths,
+                            newcomers */
+    uint64_t boundary_left, boundary_deaths, boundary_joined;
     uint64_t poisoned; /* of the crashes: in the kernel of a task that is poison */
     uint64_t starved;  /* likewise: without memory */
     uint64_t refused_spawns; /* programs that left since memory was short */

@@ -42,6 +42,8 @@ enum event_kind {
     EVENT_WORK,   /* host's task `index` goes on; task_count: ready tasks may start */
     EVENT_REAP,   /* host learns that rank `index` is certainly dead */
     EVENT_LINK,   /* host's link to rank `index` has something to do */
+    EVENT_ASK,    /* host asks a member in which session the moot is */
+    EVENT_TOLD,   /* ... and is told: `index`, which began behind meeting `ticket` */
     /* Of no host. */
     EVENT_STRIKE, /* the plan strikes whoever plays part `index` */
     EVENT_LEAVE,  /* who plays part `index` ends its program early */
@@ -139,6 +141,26 @@ struct sim_port {
     uint64_t carried;        /* likewise, whether bytes take time or not */
 };
 
+/* Where a rank's program is at a boundary (boundary.c). */
+enum session_phase {
+    SESSION_RUNS,  /* nowhere: the session runs */
+    SESSION_ENDS,  /* at the first meeting */
+    SESSION_MEETS, /* at the second */
+    SESSION_ALONE, /* until those who go have gone */
+    SESSION_ASKS   /* until it is told a later session */
+};
+
+struct host_session {
+    enum session_phase phase;
+    uint64_t number;      /* 0: a newcomer's that is yet to be told */
+    uint64_t met;         /* meetings before it */
+    struct rankset ended; /* came to its last first meeting */
+    bool gone;            /* it has left at a boundary */
+    bool asks;            /* which session it is; nobody among `unknowing` could tell */
+    uint32_t asked, rounds;
+    struct rankset unknowing;
+};
+
 struct host {
     struct sim *sim;
     uint32_t rank, role; /* role: which rank of the program it plays */
@@ -160,6 +182,8 @@ struct host {
      * outcome is here. */
     uint64_t meetings;
     bool meets, met;
+    struct rankset came; /* to it, if that is known */
+    struct host_session session;
     uint64_t turns; /* so far: memory is short in some of them */
     uint64_t steps; /* of its core */
     struct sim_port out, in;
@@ -247,7 +271,7 @@ struct sim {
     struct random sparing; /* which bytes are given up, and when */
     struct wire_writer *writer;
     bool canary_done;
-    uint64_t newest_epoch;
+    uint64_t newest_epoch, newest_session;
 };
 
 /* sim.c */
@@ -410,7 +434,24 @@ uint64_t strike_clock_ns(struct host *host);
 /* When, at the earliest, host's clock shows it. */
 uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns);
 
+/* boundary.c */
+/* The lane comes to a meeting, or to the end of a session. */
+void boundary_begin(struct host *host, uint32_t lane, const struct program_step *step);
+bool boundary_is_over(
+    const struct host *host); /* all that the lane waits for is here */
+void boundary_go_on(struct host *host, uint32_t lane, const struct program_step *step);
+bool boundary_is_somewhere(const struct sim *sim); /* somewhere */
+void boundary_ask(struct host *host);
+void boundary_ask_on(struct host *host);                              /* EVENT_ASK */
+void boundary_told(struct host *host, uint64_t number, uint64_t met); /* EVENT_TOLD */
+
 /* thread.c */
+void lane_stands(struct host *host, uint32_t lane, enum core_lane_state state);
+/* The code that a wait ends with that begins now, whatever it waits for. */
+int32_t lane_cut_code(const struct host *host);
+void lane_next_step(struct host *host, uint32_t lane);
+/* Passes what stands before the place in the script, without doing it. */
+void lane_skip(struct host *host, uint32_t lane, uint32_t place);
 void lane_start(struct host *host);
 void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket);
 void lane_wake(struct host *host, uint32_t task); /* a wait for it ended */

@@ -6,7 +6,6 @@
  */
 #include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
-#include <inttypes.h>
 #include <string.h>
 
 static const struct program_step *current(const struct host *host, uint32_t lane)
@@ -101,7 +100,7 @@ static void begin_scopes(struct host *host)
     }
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
         const struct program_script *script = program_script(program, host->role, lane);
-        for (uint32_t i = 0; i < script->count; i++) {
+        for (uint32_t i = host->lanes[lane].pc; i < script->count; i++) {
             count_step(host, &script->steps[i], 1);
         }
     }
@@ -159,7 +158,7 @@ static void begin_uses(struct host *host)
         sim_alloc(program->task_count, sizeof(*host->task_uses_left));
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
         const struct program_script *script = program_script(program, host->role, lane);
-        for (uint32_t i = 0; i < script->count; i++) {
+        for (uint32_t i = host->lanes[lane].pc; i < script->count; i++) {
             count_task_uses(host, &script->steps[i], 1);
         }
     }
@@ -191,7 +190,8 @@ static void let_go(struct host *host, const struct program_step *step)
 
 /* --- Steps that pass -------------------------------------------------------------- */
 
-static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
+/* False: the rank is over. */
+static bool leave_step(struct host *host, uint32_t lane)
 {
     const struct program_step *step = current(host, lane);
     host->lanes[lane].pc++;
@@ -202,13 +202,30 @@ static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
         let_go(host, step);
     }
     host_spare(host);
-    if (host_is_over(host)) {
-        return;
-    }
-    schedule(host, lane, host->sim->now_ns + own_code_ns(host) + pause_ns);
+    return !host_is_over(host);
 }
 
-static void set_state(struct host *host, uint32_t lane, enum core_lane_state state)
+static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
+{
+    if (leave_step(host, lane)) {
+        schedule(host, lane, host->sim->now_ns + own_code_ns(host) + pause_ns);
+    }
+}
+
+void lane_next_step(struct host *host, uint32_t lane) { next_step(host, lane, 0); }
+
+void lane_skip(struct host *host, uint32_t lane, uint32_t place)
+{
+    bool there = true;
+    while (there && host->lanes[lane].pc < place && current(host, lane) != NULL) {
+        there = leave_step(host, lane);
+    }
+    if (there) {
+        schedule(host, lane, host->sim->now_ns + own_code_ns(host));
+    }
+}
+
+void lane_stands(struct host *host, uint32_t lane, enum core_lane_state state)
 {
     struct core_event event = {.type = CORE_EV_LANE};
     event.u.lane.lane = lane;
@@ -243,8 +260,8 @@ static bool is_over(const struct host *host, uint32_t lane,
     if (host->lanes[lane].cut != MOOT_OK) {
         return true;
     }
-    if (step->op == PROGRAM_MEET) {
-        return host->met;
+    if (step->op == PROGRAM_MEET || step->op == PROGRAM_SESSION) {
+        return boundary_is_over(host);
     }
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         ended += has_ended(host, step->tasks.items[i], want_of(step));
@@ -299,7 +316,7 @@ static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want
 }
 
 /* The code that a wait ends with that begins now, whatever it waits for. */
-static int32_t cut_code(const struct host *host)
+int32_t lane_cut_code(const struct host *host)
 {
     return host->no_quorum  ? MOOT_ERR_NO_QUORUM
            : host->diverged ? MOOT_ERR_DIVERGED
@@ -313,7 +330,7 @@ static void begin_wait(struct host *host, uint32_t lane,
     bool timed = step->op == PROGRAM_POLL;
     state->state = LANE_WAITS;
     state->wait = step->op == PROGRAM_WAIT_ANY ? 0 : ++host->waits_begun;
-    state->cut = cut_code(host);
+    state->cut = lane_cut_code(host);
     host->woken |= state->cut != MOOT_OK;
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         host->records[step->tasks.items[i]].verdict = MOOT_OK; /* of an earlier wait */
@@ -321,70 +338,12 @@ static void begin_wait(struct host *host, uint32_t lane,
         tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
     }
     if (state->state == LANE_WAITS) {
-        set_state(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
+        lane_stands(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
     }
     if (state->state == LANE_WAITS && timed) {
         schedule(host, lane, host->sim->now_ns + UINT64_C(1000) * step->pause_us);
     }
     worker_fill(host);
-}
-
-enum { WORDS_BYTES = 24, WORDS_LONG = 30000, WORDS_RANKS = 32 };
-
-/* A rank's words at a meeting, which its neighbour says, too; to each third it has
- * none, to each fifth they are so long that not all may say as much.  Among many it has
- * none: there tests count bytes. */
-static size_t words_of(const struct host *host, char *words)
-{
-    const uint64_t sum = host->rank + host->meetings;
-    const int used = snprintf(words, WORDS_BYTES, "%u:%" PRIu64 ";",
-                              (unsigned)host->rank / 2, host->meetings);
-    if (sum % 3 == 0 || host->sim->program->rank_count > WORDS_RANKS) {
-        return 0;
-    }
-    if (host->meetings % 5 != 4) {
-        return (size_t)used;
-    }
-    memset(words + used, '.', (size_t)(WORDS_LONG - used));
-    return WORDS_LONG;
-}
-
-/* A call that the rank's state ends has not met: the next one goes on waiting for the
- * outcome of the same meeting, which may have come meanwhile.  So calls that end with
- * an outcome are counted alike on all ranks. */
-static void begin_meet(struct host *host, uint32_t lane,
-                       const struct program_step *step)
-{
-    struct sim_thread *state = &host->lanes[lane];
-    state->state = LANE_WAITS;
-    state->cut = cut_code(host);
-    host->woken |= state->cut != MOOT_OK || host->met;
-    if (!host->meets && state->cut == MOOT_OK) {
-        host->meets = true;
-        host->meetings++;
-        struct sight sight =
-            host_sight(host, SIGHT_MEET, host->sim->program->task_count);
-        sight.lane = lane;
-        sight.meeting = host->meetings;
-        sight.code = (int32_t)step->purpose;
-        char words[WORDS_LONG];
-        struct core_event event = {.type = CORE_EV_MEET,
-                                   .hash = sim_purpose(step->purpose)};
-        event.u.meet.words = sight.data = words;
-        event.u.meet.words_size = sight.size = words_of(host, words);
-        sim_see(host->sim, &sight);
-        host_step(host, &event);
-    }
-    if (state->state == LANE_WAITS) {
-        set_state(host, lane, CORE_LANE_BLOCKED);
-    }
-    worker_fill(host);
-}
-
-static void end_meet(struct host *host)
-{
-    host->meets &= !host->met;
-    host->met = false;
 }
 
 static bool has_bytes(const struct host *host, const struct program_step *step)
@@ -411,11 +370,13 @@ static void end_wait(struct host *host, uint32_t lane, const struct program_step
 {
     check_bytes(host, lane, step);
     if (host->lanes[lane].state == LANE_WAITS) { /* out of time */
-        set_state(host, lane, CORE_LANE_RUNNING);
+        lane_stands(host, lane, CORE_LANE_RUNNING);
     }
     host->lanes[lane].state = LANE_RUNS;
-    if (step->op == PROGRAM_MEET) {
-        end_meet(host);
+    if (step->op == PROGRAM_MEET || step->op == PROGRAM_SESSION) {
+        sim_moved(host->sim);
+        boundary_go_on(host, lane, step);
+        return;
     }
     for (uint32_t i = 0; i < step->tasks.count; i++) {
         uint32_t task = step->tasks.items[i];
@@ -453,7 +414,7 @@ void lane_settle(struct host *host)
         }
         host->lanes[lane].state = LANE_WOKEN;
         host->lanes[lane].fetched = has_bytes(host, step);
-        set_state(host, lane, CORE_LANE_RUNNING);
+        lane_stands(host, lane, CORE_LANE_RUNNING);
         schedule(host, lane, host->sim->now_ns + own_code_ns(host));
     }
 }
@@ -489,7 +450,7 @@ uint32_t lane_idle_count(const struct host *host)
 static void park(struct host *host, uint32_t lane)
 {
     host->lanes[lane].state = LANE_PARKED;
-    set_state(host, lane, CORE_LANE_PARKED);
+    lane_stands(host, lane, CORE_LANE_PARKED);
     worker_fill(host);
 }
 
@@ -511,7 +472,7 @@ static void end_lane(struct host *host, uint32_t lane)
 {
     struct sim *sim = host->sim;
     host->lanes[lane].state = LANE_OVER;
-    set_state(host, lane, CORE_LANE_ENDED);
+    lane_stands(host, lane, CORE_LANE_ENDED);
     sim_moved(sim);
     for (uint32_t i = 0; i < sim->program->lane_count; i++) {
         if (host->lanes[i].state != LANE_OVER) {
@@ -639,7 +600,8 @@ static void take_step(struct host *host, uint32_t lane)
         enter_barrier(host, lane);
         break;
     case PROGRAM_MEET:
-        begin_meet(host, lane, step);
+    case PROGRAM_SESSION:
+        boundary_begin(host, lane, step);
         break;
     case PROGRAM_WAIT_ALL:
     case PROGRAM_WAIT_ANY:
@@ -656,7 +618,7 @@ void lane_start(struct host *host)
     begin_scopes(host);
     begin_uses(host);
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
-        set_state(host, lane, CORE_LANE_RUNNING);
+        lane_stands(host, lane, CORE_LANE_RUNNING);
         schedule(host, lane, host->sim->now_ns + own_code_ns(host));
     }
 }
@@ -672,7 +634,7 @@ void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket)
         end_wait(host, lane, step);
     } else if (state->state == LANE_PARKED) {
         state->state = LANE_RUNS;
-        set_state(host, lane, CORE_LANE_RUNNING);
+        lane_stands(host, lane, CORE_LANE_RUNNING);
         next_step(host, lane, 0);
     } else {
         take_step(host, lane);

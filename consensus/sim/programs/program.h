@@ -98,7 +98,8 @@ enum program_feature {
      * fewer than half of the ranks, kill who runs them; and lanes park. */
     PROGRAM_LATE_CANCELS = 1 << 20,
     PROGRAM_POISON = 1 << 21,
-    PROGRAM_PARKS = 1 << 22, /* lanes that park for a while, alone */
+    PROGRAM_PARKS = 1 << 22,    /* lanes that park for a while, alone */
+    PROGRAM_SESSIONS = 1 << 23, /* places at which some leave, and newcomers come in */
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
@@ -161,13 +162,15 @@ enum program_op {
     PROGRAM_BARRIER,  /* parked until lane 0 of every rank is here */
     PROGRAM_PARK,     /* parked for pause_us */
     PROGRAM_CANCEL,   /* tasks[0], whoever has spawned it or will */
-    PROGRAM_MEET      /* until all ranks have come to this meeting, or ended; lane 0 */
+    PROGRAM_MEET,     /* until all ranks have come to this meeting, or ended; lane 0 */
+    PROGRAM_SESSION /* until the next session begins; or it leaves at this one's end */
 };
 
 struct program_step {
     enum program_op op;
     uint32_t pause_us;
     uint32_t purpose; /* of a meeting: alike on all ranks, or it fails */
+    bool leaves;      /* at the end of a session */
     struct program_list tasks;
 };
 
@@ -181,7 +184,8 @@ struct program {
     uint32_t rank_count, lane_count;
     uint32_t features; /* in effect */
     bool agree;
-    bool waits_alike; /* agreeing, and every rank waits where the others wait */
+    uint32_t sessions; /* ends of these in its longest script */
+    bool waits_alike;  /* agreeing, and every rank waits where the others wait */
     /* One lane, no candidates, no meeting, at which a rank stands with a roll however
      * short, and ranks wait for nothing but what they have spawned, inputs and all:
      * whoever waits could run it, so evidence alone must decide every vote, without

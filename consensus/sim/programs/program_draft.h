@@ -21,6 +21,7 @@ enum {
 #define STREAM_IDEMPOTENT (STREAM_SCOPES - 2)
 #define STREAM_LATE_CANCELS (STREAM_SCOPES + 2)
 #define STREAM_MEETS (STREAM_SCOPES - 1)
+#define STREAM_SESSIONS (STREAM_SCOPES - 4)
 #define STREAM_LATE_PLACES (STREAM_SCOPES + 3) /* and of each rank */
 #define STREAM_POISON (STREAM_SCOPES - 3)
 #define STREAM_PARKS (UINT64_MAX / 4) /* and of each script */
@@ -44,7 +45,9 @@ struct meets {
     uint32_t count;
     uint32_t place[PROGRAM_MEETS_MAX]; /* ascending; each after what is up to there */
     uint32_t comes_to[PROGRAM_RANKS_MAX];
-    uint32_t odd_rank, odd_meet; /* PROGRAM_RANKS_MAX: none */
+    uint32_t odd_rank, odd_meet;           /* PROGRAM_RANKS_MAX: none */
+    bool ends[PROGRAM_MEETS_MAX];          /* a session, which is no meeting then */
+    uint32_t leaves_at[PROGRAM_RANKS_MAX]; /* there; PROGRAM_MEETS_MAX: nowhere */
 };
 
 struct program_draft {

@@ -100,6 +100,9 @@ static void print_step(const struct program *program, const struct program_step 
     case PROGRAM_MEET:
         fprintf(to, " @%" PRIu32, step->purpose);
         break;
+    case PROGRAM_SESSION:
+        fputs(step->leaves ? " |leaves" : " |", to);
+        break;
     default:
         break;
     }

@@ -36,7 +36,7 @@ static uint32_t draw_features(struct random *random, uint32_t mask)
         }
     }
     drawn |= PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_MEETS | PROGRAM_LATE_CANCELS |
-             PROGRAM_POISON | PROGRAM_PARKS;
+             PROGRAM_POISON | PROGRAM_PARKS | PROGRAM_SESSIONS;
     return drawn & mask;
 }
 
@@ -385,6 +385,19 @@ static void draw_varying(struct program_draft *draft)
     }
 }
 
+static void draw_places(struct random *random, const struct program *program,
+                        struct meets *meets)
+{
+    for (uint32_t i = 0; i < meets->count; i++) {
+        uint32_t place = (uint32_t)random_below(random, program->task_count);
+        uint32_t at = i;
+        for (; at > 0 && meets->place[at - 1] > place; at--) {
+            meets->place[at] = meets->place[at - 1];
+        }
+        meets->place[at] = place;
+    }
+}
+
 /* One program in four.  Ranks come to fewer meetings, or for other purposes, where they
  * may differ, and where nobody waits for them in code that is not moot's. */
 static void draw_meets(struct program_draft *draft)
@@ -398,14 +411,7 @@ static void draw_meets(struct program_draft *draft)
     }
     meets->count = (uint32_t)random_between(&random, 1, PROGRAM_MEETS_MAX);
     assert(meets->count > 0 && program->task_count > 0);
-    for (uint32_t i = 0; i < meets->count; i++) {
-        uint32_t place = (uint32_t)random_below(&random, program->task_count);
-        uint32_t at = i;
-        for (; at > 0 && meets->place[at - 1] > place; at--) {
-            meets->place[at] = meets->place[at - 1];
-        }
-        meets->place[at] = place;
-    }
+    draw_places(&random, program, meets);
     bool some_close =
         random_chance(&random, 400) && !program->agree && !has(draft, PROGRAM_BARRIERS);
     for (uint32_t rank = 0; rank < program->rank_count; rank++) {
@@ -416,6 +422,39 @@ static void draw_meets(struct program_draft *draft)
     if (random_chance(&random, 200) && !program->agree) {
         meets->odd_rank = (uint32_t)random_below(&random, program->rank_count);
         meets->odd_meet = (uint32_t)random_below(&random, meets->count);
+    }
+}
+
+/* Two programs in five, where there may be sessions: some of their meetings, or places
+ * of their own, are ends of sessions, and some ranks leave at one of them. */
+static void draw_sessions(struct program_draft *draft)
+{
+    struct program *program = draft->program;
+    struct meets *meets = &draft->meets;
+    struct random random = random_stream(program->seed, STREAM_SESSIONS);
+    if (!random_chance(&random, 400) || !has(draft, PROGRAM_SESSIONS)) {
+        return;
+    }
+    if (meets->count == 0) {
+        meets->count = (uint32_t)random_between(&random, 1, PROGRAM_MEETS_MAX);
+        draw_places(&random, program, meets);
+        for (uint32_t rank = 0; rank < program->rank_count; rank++) {
+            meets->comes_to[rank] = meets->count;
+        }
+    }
+    const uint32_t sure = (uint32_t)random_below(&random, meets->count);
+    for (uint32_t i = 0; i < meets->count; i++) {
+        meets->ends[i] = random_chance(&random, 600) || i == sure;
+        program->sessions += meets->ends[i];
+        if (meets->ends[i] && i == meets->odd_meet) {
+            meets->odd_rank = PROGRAM_RANKS_MAX; /* who ends a session comes for that */
+        }
+    }
+    const uint32_t per_mille = pick(&random, 0, 100, 200, 500);
+    for (uint32_t rank = 0; rank < program->rank_count; rank++) {
+        const bool leaves = random_chance(&random, per_mille);
+        const uint32_t at = (uint32_t)random_below(&random, meets->count);
+        meets->leaves_at[rank] = leaves ? at : PROGRAM_MEETS_MAX;
     }
 }
 
@@ -527,6 +566,7 @@ struct program *program_new(const struct program_options *options)
     draw_varying(&draft);
     draw_idempotent(&draft);
     draw_meets(&draft);
+    draw_sessions(&draft);
     draw_poison(&draft);
     draft.program->plain = (features & ~(uint32_t)PROGRAM_PLAIN) == 0 &&
                            draft.meets.count == 0 &&

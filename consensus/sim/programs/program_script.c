@@ -132,8 +132,13 @@ static void write_meet(struct scribe *scribe)
 {
     const struct meets *meets = &scribe->draft->meets;
     bool odd = scribe->rank == meets->odd_rank && scribe->next_meet == meets->odd_meet;
+    const uint32_t at = scribe->next_meet++;
+    if (meets->ends[at]) {
+        write_step(scribe, PROGRAM_SESSION, PROGRAM_NONE)->leaves =
+            meets->leaves_at[scribe->rank] == at;
+        return;
+    }
     write_step(scribe, PROGRAM_MEET, PROGRAM_NONE)->purpose = odd;
-    scribe->next_meet++;
 }
 
 /* Barriers and meetings that are due, in the same order on all ranks. */

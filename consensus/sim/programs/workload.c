@@ -351,15 +351,14 @@ struct program *workload_program(const struct workload *workload, uint64_t seed,
         return draw(seed, ranks, tasks, PROGRAM_ALL, error);
     }
     if (workload->kind == WORKLOAD_POISON) {
-        return workload_survivable(seed, ranks, tasks, true, error);
+        return workload_survivable(seed, ranks, tasks, PROGRAM_POISON, error);
     }
     return weave(workload, seed, ranks, workload_task_count(seed, tasks));
 }
 
 struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
-                                    bool poison, struct script_error *error)
+                                    uint32_t more, struct script_error *error)
 {
-    uint32_t features = (PROGRAM_ALL & ~(uint32_t)PROGRAM_BARRIERS) |
-                        (poison ? (uint32_t)PROGRAM_POISON : 0u);
+    const uint32_t features = (PROGRAM_ALL & ~(uint32_t)PROGRAM_BARRIERS) | more;
     return draw(seed, ranks, tasks, features, error);
 }

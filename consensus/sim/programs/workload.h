@@ -65,9 +65,9 @@ struct program *workload_program(const struct workload *workload, uint64_t seed,
 /* What 0 tasks come to. */
 uint32_t workload_task_count(uint64_t seed, uint32_t tasks);
 
-/* A drawn program that outlives deaths and restarts: without barriers.  With poison it
- * sees to some of these itself. */
+/* A drawn program that outlives deaths and restarts: without barriers.  `more`:
+ * features beside all.  With poison it sees to some of these itself. */
 struct program *workload_survivable(uint64_t seed, uint32_t ranks, uint32_t tasks,
-                                    bool poison, struct script_error *error);
+                                    uint32_t more, struct script_error *error);
 
 #endif

@@ -23,6 +23,9 @@ static uint32_t features_of(const struct swarm_job *job)
     if (job->parks) {
         features |= PROGRAM_PARKS;
     }
+    if (job->sessions && job->mode != CORE_STRICT) {
+        features |= PROGRAM_SESSIONS;
+    }
     bool none = job->storm || job->mode == CORE_STRICT;
     return none ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
 }
@@ -243,6 +246,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->parks) {
         fprintf(to, " --parks");
+    }
+    if (job->sessions) {
+        fprintf(to, " --sessions");
     }
     if (job->canary != SIM_CANARY_NONE) {
         fprintf(to, " --canary %s", sim_canary_name(job->canary));

@@ -33,6 +33,7 @@ struct swarm_job {
     bool leaves;             /* some seeds have ranks leave in good order */
     bool starves;            /* sim_options.starves */
     bool poison;             /* some tasks kill who runs them */
+    bool sessions;           /* some programs are cut into sessions */
     bool parks;              /* lanes park for a while, now and then */
     const struct plan *plan; /* of the storm; NULL: drawn from the seed */
     enum sim_canary canary;

@@ -443,6 +443,10 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
     case SIGHT_MET:
         say_met(narrator, sight);
         break;
+    case SIGHT_SESSION:
+        say(narrator, sight, "%s session %" PRIu64,
+            sight->code != 0 ? "is told that this is" : "begins", sight->meeting);
+        break;
     case SIGHT_LET_GO:
         say(narrator, sight, "lets \"%s\" go", name(narrator, sight->task));
         break;

@@ -441,8 +441,12 @@ static struct program *make_program(const struct trial *trial, uint64_t seed,
         return workload_program(&trial->workload, seed, trial_rank_count(trial, seed),
                                 trial->tasks, error);
     }
-    return workload_survivable(seed, trial_rank_count(trial, seed), trial->tasks,
-                               has_poison(trial, seed), error);
+    uint32_t more = has_poison(trial, seed) ? (uint32_t)PROGRAM_POISON : 0;
+    if (trial->faults != TRIAL_NONE && mode_of(trial, seed) != CORE_STRICT) {
+        more |= PROGRAM_SESSIONS;
+    }
+    return workload_survivable(seed, trial_rank_count(trial, seed), trial->tasks, more,
+                               error);
 }
 
 static bool has_barrier(const struct program *program)

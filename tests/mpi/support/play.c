@@ -343,6 +343,8 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
     case PROGRAM_MEET:
         meet(lane, step);
         break;
+    case PROGRAM_SESSION: /* of programs for the simulator */
+        break;
     }
 }
 

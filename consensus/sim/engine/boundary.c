@@ -1,0 +1,383 @@
+/* boundary.c - meetings of the program's ranks, and the boundaries of its sessions.
+ *
+ * A session ends as moot_session_next() ends it (PROTOCOL.md, M7): all come to a first
+ * meeting; then who goes leaves, and who stays comes to a second one, whose outcome is
+ * the next session's list.  A rank begins that session when all who came to the first
+ * and are not in the list are members no more.
+ *
+ * A newcomer asks one rank after the other in which session the moot is, and its
+ * program begins there, behind the meetings that were before.  A rank that was not in
+ * the first meeting, or is not in the list, has come too late: it asks, too, for the
+ * session after its own.  Questions and answers are the host's, and take as long as
+ * messages, but no link carries them.
+ *
+ * A call that the rank's state ends leaves its program out of step with the others'
+ * meetings: where there are sessions, the program ends there.
+ */
+#include "consensus/core_view.h"
+#include "consensus/sim/engine/sim_internal.h"
+#include "consensus/sim/programs/ranks.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS_BYTES = 24, WORDS_LONG = 30000, WORDS_RANKS = 32 };
+enum { PURPOSE_END = 1001, PURPOSE_LIST };
+enum { ASK_NS = 200000, ROUNDS_IN_VAIN = 3 };
+
+/* --- Meetings --------------------------------------------------------------------- */
+
+/* A rank's words at a meeting, which its neighbour says, too; to each third it has
+ * none, to each fifth they are so long that not all may say as much, but at the end of
+ * a session.  Among many it has none: there tests count bytes. */
+static size_t words_of(const struct host *host, uint32_t purpose, char *words)
+{
+    const uint64_t sum = host->rank + host->meetings;
+    const int used = snprintf(words, WORDS_BYTES, "%u:%" PRIu64 ";",
+                              (unsigned)host->rank / 2, host->meetings);
+    if (sum % 3 == 0 || host->sim->program->rank_count > WORDS_RANKS) {
+        return 0;
+    }
+    if (host->meetings % 5 != 4 || purpose >= PURPOSE_END) {
+        return (size_t)used;
+    }
+    memset(words + used, '.', (size_t)(WORDS_LONG - used));
+    return WORDS_LONG;
+}
+
+static void arrive(struct host *host, uint32_t lane, uint32_t purpose)
+{
+    host->meets = true;
+    host->meetings++;
+    struct sight sight = host_sight(host, SIGHT_MEET, host->sim->program->task_count);
+    sight.lane = lane;
+    sight.meeting = host->meetings;
+    sight.code = (int32_t)purpose;
+    char words[WORDS_LONG];
+    struct core_event event = {.type = CORE_EV_MEET, .hash = sim_purpose(purpose)};
+    event.u.meet.words = sight.data = words;
+    event.u.meet.words_size = sight.size = words_of(host, purpose, words);
+    sim_see(host->sim, &sight);
+    host_step(host, &event);
+}
+
+/* A call that the rank's state ends has not met: the next one goes on waiting for the
+ * outcome of the same meeting, which may have come meanwhile.  So calls that end with
+ * an outcome are counted alike on all ranks. */
+static void begin_meet(struct host *host, uint32_t lane, uint32_t purpose)
+{
+    struct sim_thread *state = &host->lanes[lane];
+    state->state = LANE_WAITS;
+    state->cut = lane_cut_code(host);
+    host->woken |= state->cut != MOOT_OK || host->met;
+    if (!host->meets && state->cut == MOOT_OK) {
+        arrive(host, lane, purpose);
+    }
+    if (state->state == LANE_WAITS) {
+        lane_stands(host, lane, CORE_LANE_BLOCKED);
+    }
+    worker_fill(host);
+}
+
+static void end_meet(struct host *host)
+{
+    host->meets &= !host->met;
+    host->met = false;
+}
+
+void boundary_begin(struct host *host, uint32_t lane, const struct program_step *step)
+{
+    const bool ends = step->op == PROGRAM_SESSION;
+    if (ends) {
+        host->session.phase = SESSION_ENDS;
+    }
+    begin_meet(host, lane, ends ? PURPOSE_END : step->purpose);
+}
+
+/* --- The next session ------------------------------------------------------------- */
+
+static bool others_are_gone(const struct host *host)
+{
+    FOR_RANKS(rank, &host->session.ended)
+    {
+        if (rankset_has(&host->members, rank) && !rankset_has(&host->came, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool boundary_is_over(const struct host *host)
+{
+    return host->session.phase == SESSION_ALONE  ? others_are_gone(host)
+           : host->session.phase == SESSION_ASKS ? !host->session.asks
+                                                 : host->met;
+}
+
+/* Where the session begins in this rank's script; behind it, if it does not come so
+ * far. */
+static uint32_t place_of(const struct host *host, uint64_t session)
+{
+    const struct program_script *script =
+        program_script(host->sim->program, host->role, 0);
+    uint64_t number = 1;
+    uint32_t at = 0;
+    for (; at < script->count && number < session; at++) {
+        number += script->steps[at].op == PROGRAM_SESSION;
+    }
+    return number < session ? script->count : at;
+}
+
+static void show_session(struct host *host, const struct rankset *list)
+{
+    struct sim *sim = host->sim;
+    struct sight sight = host_sight(host, SIGHT_SESSION, sim->program->task_count);
+    sight.meeting = host->session.number;
+    sight.members = list;
+    sight.code = list == NULL;
+    sight.epoch = host->epoch;
+    sim_see(sim, &sight);
+    if (list != NULL && host->session.number > sim->newest_session) {
+        sim->newest_session = host->session.number;
+        sim->report->counts.boundaries++;
+    }
+}
+
+static void begin_session(struct host *host)
+{
+    struct rankset list = {0};
+    ranks_copy(&list, &host->came);
+    if (rankset_count(&list) > 1 && sim_canary(host->sim, SIM_CANARY_OTHER_LIST)) {
+        rankset_remove(&list, rankset_at(&list, rankset_count(&list) - 1));
+    }
+    host->session.phase = SESSION_RUNS;
+    host->session.number++;
+    host->session.met = host->meetings;
+    show_session(host, &list);
+    rankset_release(&list);
+}
+
+static void wait_for(struct host *host, uint32_t lane, enum session_phase phase)
+{
+    struct sim_thread *state = &host->lanes[lane];
+    host->session.phase = phase;
+    state->state = LANE_WAITS;
+    state->cut = lane_cut_code(host);
+    host->woken |= state->cut != MOOT_OK || boundary_is_over(host);
+    lane_stands(host, lane, CORE_LANE_BLOCKED);
+}
+
+static void leave(struct host *host)
+{
+    struct sight sight = host_sight(host, SIGHT_LEAVE, host->sim->program->task_count);
+    sim_see(host->sim, &sight);
+    host->sim->report->counts.boundary_left++;
+    host->session.gone = true;
+    host->session.phase = SESSION_RUNS;
+    lane_leave(host);
+}
+
+/* The first meeting is over. */
+static void end_session(struct host *host, uint32_t lane,
+                        const struct program_step *step)
+{
+    ranks_copy(&host->session.ended, &host->came);
+    if (step->leaves) {
+        leave(host);
+        return;
+    }
+    host->session.phase = SESSION_MEETS;
+    begin_meet(host, lane, PURPOSE_LIST);
+}
+
+/* The second. */
+static void take_list(struct host *host, uint32_t lane)
+{
+    if (rankset_has(&host->session.ended, host->rank) &&
+        rankset_has(&host->came, host->rank)) {
+        if (!others_are_gone(host) && sim_canary(host->sim, SIM_CANARY_EARLY_SESSION)) {
+            rankset_release(&host->session.ended);
+        }
+        wait_for(host, lane, SESSION_ALONE);
+        return;
+    }
+    boundary_ask(host);
+    wait_for(host, lane, SESSION_ASKS);
+}
+
+/* Whether the program is out of step, or the moot without its newcomer. */
+static bool is_cut(const struct host *host, uint32_t lane)
+{
+    return host->lanes[lane].cut != MOOT_OK && host->sim->program->sessions > 0;
+}
+
+static void go_on_session(struct host *host, uint32_t lane,
+                          const struct program_step *step)
+{
+    switch (host->session.phase) {
+    case SESSION_ENDS:
+        end_meet(host);
+        end_session(host, lane, step);
+        break;
+    case SESSION_MEETS:
+        end_meet(host);
+        take_list(host, lane);
+        break;
+    case SESSION_ALONE:
+        begin_session(host);
+        lane_next_step(host, lane);
+        break;
+    case SESSION_ASKS:
+        host->session.phase = SESSION_RUNS;
+        lane_skip(host, lane, place_of(host, host->session.number));
+        break;
+    case SESSION_RUNS:
+    default:
+        abort();
+    }
+}
+
+void boundary_go_on(struct host *host, uint32_t lane, const struct program_step *step)
+{
+    if (is_cut(host, lane)) {
+        host->session.phase = SESSION_RUNS;
+        host->session.asks = false;
+        lane_skip(host, lane, UINT32_MAX);
+    } else if (step->op == PROGRAM_MEET) {
+        end_meet(host);
+        lane_next_step(host, lane);
+    } else {
+        go_on_session(host, lane, step);
+    }
+}
+
+/* --- In which session the moot is ------------------------------------------------- */
+
+bool boundary_is_somewhere(const struct sim *sim)
+{
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
+        if (host_is_there(&sim->hosts[rank]) &&
+            sim->hosts[rank].session.phase != SESSION_RUNS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void schedule(struct host *host, enum event_kind kind, uint64_t delay_ns,
+                     uint32_t number, uint64_t met)
+{
+    heap_push(host->sim, &(struct event){.time_ns = host->sim->now_ns + delay_ns,
+                                         .kind = kind,
+                                         .rank = host->rank,
+                                         .index = number,
+                                         .ticket = met});
+}
+
+void boundary_ask(struct host *host)
+{
+    host->session.asks = true;
+    host->session.rounds = 0;
+    rankset_release(&host->session.unknowing);
+    schedule(host, EVENT_ASK, host->sim->weather.latency_ns, 0, 0);
+}
+
+static bool may_know(const struct host *host, uint32_t rank)
+{
+    return rank != host->rank && rankset_has(&host->members, rank) &&
+           host_is_there(&host->sim->hosts[rank]);
+}
+
+/* Members answer one after the other. */
+static uint32_t next_to_ask(struct host *host)
+{
+    const uint32_t count = host->sim->host_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t rank = (host->session.asked + i) % count;
+        if (may_know(host, rank)) {
+            host->session.asked = rank + 1;
+            return rank;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static bool nobody_knows(const struct host *host)
+{
+    for (uint32_t rank = 0; rank < host->sim->host_count; rank++) {
+        if (may_know(host, rank) && !rankset_has(&host->session.unknowing, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The program ends without having begun, or gone on. */
+static void give_up(struct host *host)
+{
+    const bool began = host->session.number > 0;
+    host->session.asks = false;
+    host->session.phase = SESSION_RUNS;
+    for (uint32_t lane = 0; !began && lane < host->sim->program->lane_count; lane++) {
+        host->lanes[lane].pc =
+            program_script(host->sim->program, host->role, lane)->count;
+    }
+    if (began) {
+        host->lanes[0].cut = MOOT_ERR_CLOSED;
+        host->session.phase = SESSION_ASKS;
+        lane_settle(host);
+    } else {
+        lane_start(host);
+    }
+}
+
+void boundary_ask_on(struct host *host)
+{
+    struct sim *sim = host->sim;
+    const uint32_t rank = next_to_ask(host);
+    if (!host->session.asks || host->closed) {
+        return;
+    }
+    if (nobody_knows(host)) {
+        rankset_release(&host->session.unknowing);
+        if (host->session.rounds++ == ROUNDS_IN_VAIN) {
+            give_up(host);
+            return;
+        }
+    }
+    const struct host *other = rank != UINT32_MAX ? &sim->hosts[rank] : NULL;
+    const bool knows = other != NULL && other->session.number > 0 &&
+                       !other->session.asks && !other->session.gone;
+    if (knows) {
+        rankset_release(&host->session.unknowing);
+        schedule(host, EVENT_TOLD, sim->weather.latency_ns,
+                 (uint32_t)other->session.number, other->session.met);
+    } else if (other != NULL && !rankset_add(&host->session.unknowing, rank)) {
+        abort();
+    }
+    schedule(host, EVENT_ASK, ASK_NS + 2 * sim->weather.latency_ns, 0, 0);
+}
+
+void boundary_told(struct host *host, uint64_t number, uint64_t met)
+{
+    const bool begins = host->session.number == 0;
+    if (!host->session.asks || host->closed || number <= host->session.number) {
+        return;
+    }
+    host->session.asks = false;
+    host->session.number = number;
+    host->session.met = met;
+    show_session(host, NULL);
+    if (!begins) {
+        lane_settle(host);
+        return;
+    }
+    core_meet_from(host->core, met);
+    host->meetings = met;
+    host->lanes[0].pc = place_of(host, number);
+    host_step(host, &(struct core_event){.type = CORE_EV_TICK});
+    if (host_is_there(host)) {
+        lane_start(host);
+    }
+}
