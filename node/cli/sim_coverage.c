@@ -46,6 +46,8 @@ void sim_coverage_print(const struct tally *tally)
     putchar('\n');
     tally_print_met(tally, stdout);
     putchar('\n');
+    tally_print_features(tally, stdout);
+    putchar('\n');
     print_arms();
     fflush(stdout);
 }

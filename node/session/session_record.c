@@ -8,8 +8,9 @@
  * A rank that has come to the end of its session answers, too: the others may wait for
  * the newcomer there.  If it comes too late for the end, it asks again for the next.
  *
- * One that asks itself says so.  If all who are left do, over and over, those who knew
- * have died, and the moot ends for this rank.
+ * One that asks itself says so, and one whose program is over says that.  If all who
+ * are left ask, or have closed in no later session than this rank's own, over and over,
+ * those who knew more have died, and the moot ends for this rank.
  */
 #include "node/session/psets_private.h"
 
@@ -187,6 +188,7 @@ static uint8_t *record_pack(struct moot *m, size_t *size)
     record.message.number = m->session.number;
     record.message.met = m->session.met;
     record.message.ending = m->session.ending;
+    record.message.closing = m->engine.closing;
     record.message.joined_epoch = joinings_made(m);
     record.message.been = list_of(&m->session.been, &record.message.n_been);
     bool good = record.message.been != NULL && psets_make(m) && put_sets(m, &record) &&
@@ -292,6 +294,12 @@ static bool record_take(struct moot *m, const Moot__SessionRecord *record)
     return good && psets_renew(m);
 }
 
+/* Nor will it ever, as far as it has not asked itself. */
+static bool cannot_tell(const struct moot *m, const Moot__SessionRecord *record)
+{
+    return record->asks || (record->closing && record->number <= m->session.number);
+}
+
 void session_take_record(struct moot *m, uint32_t from,
                          const struct message_account *said)
 {
@@ -300,7 +308,7 @@ void session_take_record(struct moot *m, uint32_t from,
     }
     Moot__SessionRecord *record =
         moot__session_record__unpack(NULL, said->size, said->bytes);
-    if (record != NULL && record->asks) {
+    if (record != NULL && cannot_tell(m, record)) {
         (void)rankset_add(&m->session.unknowing, from);
     } else {
         rankset_release(&m->session.unknowing);

@@ -44,6 +44,7 @@ static void add_counts(struct sim_counts *sum, const struct sim_counts *counts)
     sum->no_quorum += counts->no_quorum;
     sum->joined += counts->joined;
     sum->departed += counts->departed;
+    sum->boundaries += counts->boundaries;
     sum->events += counts->events;
     sum->resent += counts->resent;
 }
@@ -62,9 +63,10 @@ static void print_counts(const struct sim_counts *counts)
 {
     printf("%" PRIu64 " events, %" PRIu64 " crashes, %" PRIu64 " views, %" PRIu64
            " false removals, %" PRIu64 " quorums lost, %" PRIu64 " joins, %" PRIu64
-           " leaves, %" PRIu64 " frames sent again\n",
+           " leaves, %" PRIu64 " boundaries, %" PRIu64 " frames sent again\n",
            counts->events, counts->crashes, counts->views, counts->fenced,
-           counts->no_quorum, counts->joined, counts->departed, counts->resent);
+           counts->no_quorum, counts->joined, counts->departed, counts->boundaries,
+           counts->resent);
 }
 
 static void print_fired(const struct tally *tally)
@@ -135,12 +137,15 @@ static void run_canaries(struct tally *tally)
         for (uint64_t seed = 1; seed <= 60 && !caught; seed++) {
             const bool deadly = canary == SIM_CANARY_BESIDE;
             const bool cut = canary == SIM_CANARY_FALSE_WITNESS;
+            const bool sessions =
+                canary == SIM_CANARY_OTHER_LIST || canary == SIM_CANARY_EARLY_SESSION;
             struct swarm_job job = {.ranks = deadly ? 6 : 4,
                                     .tasks = 40,
                                     .storm = true,
                                     .hosts = cut,
                                     .calm = !deadly && !cut,
                                     .poison = deadly,
+                                    .sessions = sessions,
                                     .canary = (enum sim_canary)canary};
             struct sim_report report;
             caught = !swarm_run(&job, seed, NULL, &report) &&
@@ -181,6 +186,24 @@ static const struct {
     {{.tasks = 20, .storm = true, .direct_max = 3, .calm = true}, 5, 4, 12},
     {{.tasks = 20, .storm = true, .calm = true, .leaves = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .newcomers = 1, .leaves = true}, 40, 2, 8},
+    {{.tasks = 20, .storm = true, .newcomers = 2, .sessions = true}, 60, 3, 8},
+    {{.tasks = 20, .storm = true, .newcomers = 1, .sessions = true, .leaves = true},
+     40,
+     2,
+     8},
+    {{.tasks = 20, .storm = true, .newcomers = 2, .sessions = true, .calm = true},
+     40,
+     3,
+     8},
+    {{.tasks = 20,
+      .storm = true,
+      .newcomers = 2,
+      .sessions = true,
+      .direct_max = 3,
+      .leaves = true},
+     40,
+     4,
+     10},
     {{.tasks = 20, .storm = true, .direct_max = 3, .leaves = true}, 30, 4, 12},
     {{.tasks = 30, .storm = true, .aims = true}, 60, 3, 8},
     {{.tasks = 20, .storm = true, .aims = true, .leaves = true, .newcomers = 1},
@@ -281,6 +304,16 @@ static const struct {
     struct swarm_job job;
     uint64_t seed;
 } kept_leaves[] = {
+    /* A newcomer came too late for the end of a session, all who began the next one
+     * left, and it asked for ever the one that had closed in its own. */
+    {{.ranks = 8,
+      .tasks = 20,
+      .storm = true,
+      .newcomers = 2,
+      .direct_max = 3,
+      .sessions = true,
+      .leaves = true},
+     17},
     /* All leave: nobody took over what a once task's owner had, which ran again. */
     {{.ranks = 5, .tasks = 20, .storm = true, .calm = true, .leaves = true}, 348},
     /* A decision that was sent before the chair heard of the return was taken for a

@@ -334,6 +334,35 @@ static void check_meeting(const struct program *program, uint32_t meeting,
     tally->odd += odd > 0;
 }
 
+/* Ends of sessions stand at the same places of all scripts that come so far. */
+static void some_programs_have_sessions(void **state)
+{
+    (void)state;
+    uint32_t with = 0, leave = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct program *program = program_new(&(struct program_options){
+            .seed = seed,
+            .ranks = 4,
+            .tasks = 30,
+            .features = PROGRAM_ALL | (uint32_t)PROGRAM_SESSIONS});
+        uint32_t most = 0;
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            const struct program_script *script = program_script(program, rank, 0);
+            uint32_t ends = 0;
+            for (uint32_t i = 0; i < script->count; i++) {
+                ends += script->steps[i].op == PROGRAM_SESSION;
+                leave += script->steps[i].leaves;
+            }
+            most = ends > most ? ends : most;
+        }
+        assert_true(most <= program->sessions);
+        with += most > 0;
+        program_free(program);
+    }
+    assert_in_range(with, SEEDS / 4, SEEDS / 2);
+    assert_true(leave > 0);
+}
+
 static void some_programs_meet(void **state)
 {
     (void)state;
@@ -536,6 +565,7 @@ int main(void)
         cmocka_unit_test(some_candidate_holds_every_task),
         cmocka_unit_test(waits_come_after_what_they_need),
         cmocka_unit_test(some_programs_meet),
+        cmocka_unit_test(some_programs_have_sessions),
         cmocka_unit_test(agreeing_ranks_spawn_alike),
         cmocka_unit_test(arguments_name_their_task),
         cmocka_unit_test(results_depend_on_every_input),

@@ -130,7 +130,7 @@ static void check_gone(struct session_checker *checker, struct sim *sim,
     const struct goer *goer = &checker->goers[sight->rank];
     FOR_RANKS(rank, &goer->before)
     {
-        if (!rankset_has(sight->members, rank) && rankset_has(&goer->view, rank)) {
+        if (!rankset_has(&goer->came, rank) && rankset_has(&goer->view, rank)) {
             sim_fail(sim, "gone first",
                      "rank %" PRIu32 " begins session %" PRIu64 " without rank %" PRIu32
                      ", which is still a member",
@@ -185,6 +185,13 @@ static void see_session(struct session_checker *checker, struct sim *sim,
             sim_fail(sim, "one session",
                      "rank %" PRIu32 " begins session %" PRIu64 " after %" PRIu64,
                      sight->rank, sight->meeting, goer->number);
+        }
+        if (!rankset_equal(&goer->came, sight->members)) {
+            sim_fail(sim, "one session",
+                     "rank %" PRIu32 " begins session %" PRIu64 " of %s, and the "
+                     "meeting had %s",
+                     sight->rank, sight->meeting, ranks_text(sight->members).text,
+                     ranks_text(&goer->came).text);
         }
         check_list(checker, sim, sight);
         check_comes(checker, sim, sight);

@@ -166,6 +166,7 @@ static void wait_for(struct host *host, uint32_t lane, enum session_phase phase)
     state->cut = lane_cut_code(host);
     host->woken |= state->cut != MOOT_OK || boundary_is_over(host);
     lane_stands(host, lane, CORE_LANE_BLOCKED);
+    worker_fill(host);
 }
 
 static void leave(struct host *host)
@@ -332,6 +333,14 @@ static void give_up(struct host *host)
     }
 }
 
+/* A rank whose program has ended begins no session after its own. */
+static bool may_tell(const struct host *host, const struct host *other)
+{
+    const bool too_old = other->closed && other->session.number <= host->session.number;
+    return other->session.number > 0 && !other->session.asks && !other->session.gone &&
+           !too_old;
+}
+
 void boundary_ask_on(struct host *host)
 {
     struct sim *sim = host->sim;
@@ -347,9 +356,7 @@ void boundary_ask_on(struct host *host)
         }
     }
     const struct host *other = rank != UINT32_MAX ? &sim->hosts[rank] : NULL;
-    const bool knows = other != NULL && other->session.number > 0 &&
-                       !other->session.asks && !other->session.gone;
-    if (knows) {
+    if (other != NULL && may_tell(host, other)) {
         rankset_release(&host->session.unknowing);
         schedule(host, EVENT_TOLD, sim->weather.latency_ns,
                  (uint32_t)other->session.number, other->session.met);

@@ -109,3 +109,20 @@ void tally_print_met(const struct tally *tally, FILE *to)
             " possible pairs of a message and its receiver's state\n",
             met, pairs);
 }
+
+void tally_print_features(const struct tally *tally, FILE *to)
+{
+    static const char *const names[TALLY_FEATURES] = {
+#define X(name, text) [TALLY_##name] = text,
+        TALLY_FEATURE_LIST(X)
+#undef X
+    };
+    for (int i = 0; i < TALLY_FEATURES; i++) {
+        if (tally->featured[i] == 0) {
+            fprintf(to, "     never  %s\n", names[i]);
+        } else {
+            fprintf(to, "%10" PRIu64 "  %s\n", tally->featured[i], names[i]);
+        }
+    }
+    fprintf(to, "of %" PRIu64 " runs\n", tally->runs);
+}

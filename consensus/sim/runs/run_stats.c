@@ -108,6 +108,11 @@ void tally_add(struct tally *to, const struct tally *more)
     to->removed += more->removed;
     to->joined += more->joined;
     to->departed += more->departed;
+    to->boundaries += more->boundaries;
+    to->boundary_left += more->boundary_left;
+    to->boundary_deaths += more->boundary_deaths;
+    to->boundary_joined += more->boundary_joined;
+    numbers_add(to->featured, more->featured, TALLY_FEATURES);
     to->quorums_lost += more->quorums_lost;
     if (share_of(&more->standstill) > share_of(&to->standstill)) {
         to->standstill = more->standstill;
@@ -416,6 +421,32 @@ static void count_votes(struct tally_watch *watch)
     }
 }
 
+static void count_members(struct tally *tally, const struct sim_counts *counts)
+{
+    tally->views = counts->views;
+    tally->deaths = counts->crashes;
+    tally->removed = counts->fenced;
+    tally->joined = counts->joined;
+    tally->departed = counts->departed;
+    tally->quorums_lost = counts->no_quorum;
+    tally->boundaries = counts->boundaries;
+    tally->boundary_left = counts->boundary_left;
+    tally->boundary_deaths = counts->boundary_deaths;
+    tally->boundary_joined = counts->boundary_joined;
+    const bool featured[TALLY_FEATURES] = {
+        [TALLY_JOIN] = counts->joined > 0,
+        [TALLY_LEAVE] = counts->departed > 0,
+        [TALLY_DEATH] = counts->crashes > 0,
+        [TALLY_BOUNDARY] = counts->boundaries > 0,
+        [TALLY_BOUNDARY_LEAVE] = counts->boundary_left > 0,
+        [TALLY_BOUNDARY_DEATH] = counts->boundary_deaths > 0,
+        [TALLY_BOUNDARY_JOIN] = counts->boundary_joined > 0,
+        [TALLY_BOUNDARIES] = counts->boundaries > 1};
+    for (int i = 0; i < TALLY_FEATURES; i++) {
+        tally->featured[i] = featured[i];
+    }
+}
+
 void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
                      const struct plan *plan, struct tally *to)
 {
@@ -425,12 +456,7 @@ void tally_watch_end(struct tally_watch *watch, const struct sim_report *report,
     tally->ranks = watch->program->rank_count;
     tally->events = report->counts.events;
     tally->time_ns = report->end_ns;
-    tally->views = report->counts.views;
-    tally->deaths = report->counts.crashes;
-    tally->removed = report->counts.fenced;
-    tally->joined = report->counts.joined;
-    tally->departed = report->counts.departed;
-    tally->quorums_lost = report->counts.no_quorum;
+    count_members(tally, &report->counts);
     tally->standstill = report->standstill;
     memcpy(tally->met, report->counts.met, sizeof(tally->met));
     tally->wire = report->wire;

@@ -27,6 +27,25 @@ enum {
     TALLY_CODES = 64 /* above all of MOOT_ERRORS */
 };
 
+/* Changes of membership, and of sessions, that a run may have.
+ * X(name, "text") */
+#define TALLY_FEATURE_LIST(X)                                                          \
+    X(JOIN, "a rank joins")                                                            \
+    X(LEAVE, "a rank leaves")                                                          \
+    X(DEATH, "a rank dies")                                                            \
+    X(BOUNDARY, "a session ends and another begins")                                   \
+    X(BOUNDARY_LEAVE, "a rank leaves at such a boundary")                              \
+    X(BOUNDARY_DEATH, "a rank dies while others are at a boundary")                    \
+    X(BOUNDARY_JOIN, "a newcomer is let in while others are at a boundary")            \
+    X(BOUNDARIES, "there are several boundaries")
+
+enum tally_feature {
+#define X(name, text) TALLY_##name,
+    TALLY_FEATURE_LIST(X)
+#undef X
+        TALLY_FEATURES
+};
+
 /* Durations, by size in steps of a sixteenth of a power of two. */
 struct tally_spread {
     uint64_t count, most_ns, sum_ns, bins[TALLY_BINS];
@@ -41,8 +60,10 @@ struct tally {
     struct sim_wire wire;             /* of the run in which a rank sent and got most */
     struct sim_links links; /* sums of all runs; the busiest are of the one in which a
                                link carried most */
-    uint64_t fired[PLAN_FAULT_END];  /* by kind */
-    uint64_t struck[PLAN_FAULT_END]; /* runs in which one of the kind fired */
+    uint64_t boundaries, boundary_left, boundary_deaths, boundary_joined;
+    uint64_t featured[TALLY_FEATURES]; /* runs that had it */
+    uint64_t fired[PLAN_FAULT_END];    /* by kind */
+    uint64_t struck[PLAN_FAULT_END];   /* runs in which one of the kind fired */
     uint64_t spawns, tasks_run;
     uint64_t votes[EVIDENCE_END], needless[EVIDENCE_END];
     uint64_t voted;                                /* tasks with a vote */
@@ -80,6 +101,8 @@ void tally_print(const struct tally *tally, FILE *to);
 /* A table of what types of messages met ranks that stood how (core_view.h), and of the
  * pairs that never came. */
 void tally_print_met(const struct tally *tally, FILE *to);
+/* A line for each change of membership: the runs that had it, or that none had. */
+void tally_print_features(const struct tally *tally, FILE *to);
 /* "1.5 ms" and the like. */
 void tally_time_format(uint64_t ns, char *text, size_t size);
 

@@ -78,6 +78,18 @@ static void print_members(const struct tally *tally, FILE *to)
     print_counted(tally->quorums_lost, "time", " without a quorum\n", to);
 }
 
+static void print_sessions(const struct tally *tally, FILE *to)
+{
+    if (tally->boundaries == 0) {
+        return;
+    }
+    fprintf(to,
+            "  sessions     %" PRIu64 " boundaries, at which %" PRIu64 " left, %" PRIu64
+            " died and %" PRIu64 " were let in\n",
+            tally->boundaries, tally->boundary_left, tally->boundary_deaths,
+            tally->boundary_joined);
+}
+
 static void print_votes(const struct tally *tally, FILE *to)
 {
     uint64_t votes = tally_total(tally->votes, EVIDENCE_END);
@@ -246,6 +258,7 @@ void tally_print(const struct tally *tally, FILE *to)
     static const char asks[] = "asks, from motion to result";
     print_faults(tally, to);
     print_members(tally, to);
+    print_sessions(tally, to);
     fprintf(to, "  tasks        %" PRIu64 " run, %" PRIu64 " spawns\n",
             tally->tasks_run, tally->spawns);
     print_votes(tally, to);
