@@ -431,8 +431,9 @@ bool core_release(struct core *core, const moot_hash *hash, void *entry,
  * two).  One member that says so is enough.  0: they do not any more. */
 void core_press(struct core *core, uint32_t together);
 
-/* A newcomer's program begins after this meeting, which has met as some member knows:
- * its next one is met + 1.  Only before it has come to any. */
+/* A newcomer's program begins, or goes on, after this meeting, which has met as some
+ * member knows: its next one is met + 1.  Not while it is at one, and only before any
+ * has met to which it came in time. */
 void core_meet_from(struct core *core, uint64_t met);
 
 /* Asserts all that must be true of a core between two steps, room by room.  Takes as

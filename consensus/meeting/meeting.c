@@ -351,7 +351,7 @@ void meeting_enter_view(struct core *core)
 void core_meet_from(struct core *core, uint64_t met)
 {
     struct core_meeting *meeting = &core->meeting;
-    assert(meeting->number == 0 && met <= LIMIT_MEETINGS);
+    assert(!is_waiting(core) && meeting->number <= met && met <= LIMIT_MEETINGS);
     meeting->number = meeting->from = met;
     if (core->epoch > 0 && met > 0) {
         meeting->from_due = true;

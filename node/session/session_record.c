@@ -14,6 +14,7 @@
  */
 #include "node/session/psets_private.h"
 
+#include "consensus/core_view.h"
 #include "hashing/placement.h"
 #include "moot.pb-c.h"
 #include "node/engine/engine.h"
@@ -315,7 +316,7 @@ void session_take_record(struct moot *m, uint32_t from,
     }
     if (record != NULL && record->number > m->session.number && record->n_members > 0) {
         m->session.ask_due_ns = 0;
-        if (m->session.number == 0) { /* its program has yet to begin */
+        if (record->met > core_meetings(m->core)) { /* it comes to none of these */
             core_meet_from(m->core, record->met);
         }
         m->session.ending = record->ending;

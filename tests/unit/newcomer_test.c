@@ -356,6 +356,37 @@ static void nobody_waits_for_who_is_behind(void **state)
     end();
 }
 
+/* It was told the first by one that knew no other, and comes to the second, which is
+ * over; then it is told the third, too. */
+static void a_newcomer_may_be_told_again(void **state)
+{
+    (void)state;
+    for (uint32_t direct_max = 0; direct_max < 2; direct_max++) {
+        bench.direct_max = direct_max;
+        open_first(2);
+        meet(2, 1);
+        meet(2, 2);
+        meet(2, 3);
+        join(2, 2, 2);
+        core_meet_from(bench.core[2], 1);
+        pass(300 * MS);
+        assert_members(0x7);
+        arrive(2);
+        pass(50 * MS);
+        assert_int_equal(bench.met[2], 2);
+        core_meet_from(bench.core[2], 3);
+        assert_int_equal(core_meetings(bench.core[2]), 3);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            arrive(rank);
+        }
+        pass(50 * MS);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_met(rank, 4, 3);
+        }
+        end();
+    }
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -371,6 +402,7 @@ int main(void)
         cmocka_unit_test(it_hears_of_the_rolls_before_its_time),
         cmocka_unit_test(what_takes_a_result_stays_with_its_owner),
         cmocka_unit_test(nobody_waits_for_who_is_behind),
+        cmocka_unit_test(a_newcomer_may_be_told_again),
     };
     return cmocka_run_group_tests_name("newcomer", tests, NULL, NULL);
 }

@@ -376,15 +376,13 @@ void boundary_told(struct host *host, uint64_t number, uint64_t met)
     host->session.number = number;
     host->session.met = met;
     show_session(host, NULL);
-    if (!begins) {
-        lane_settle(host);
-        return;
-    }
     core_meet_from(host->core, met);
     host->meetings = met;
-    host->lanes[0].pc = place_of(host, number);
+    host->lanes[0].pc = begins ? place_of(host, number) : host->lanes[0].pc;
     host_step(host, &(struct core_event){.type = CORE_EV_TICK});
-    if (host_is_there(host)) {
+    if (host_is_there(host) && begins) {
         lane_start(host);
+    } else if (host_is_there(host)) {
+        lane_settle(host);
     }
 }
