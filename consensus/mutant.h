@@ -142,6 +142,7 @@
     X(MEETEVERYONE, "those who came to a meeting of many are said to be all")          \
     X(LEAVEUNASKED, "who leaves keeps what it chairs and nobody asks for")             \
     X(COMMITTEELOST, "without heartbeats nobody sees that the committee has died")     \
+    X(RETURNGONE, "a chair takes back what it knows nobody else to hold")              \
     X(LEAVEBEHIND, "who leaves does not see out what it alone holds")                  \
     X(LEAVELOSES, "who leaves in good order counts as lost")                           \
     X(LEAVEKEEPS, "who leaves in good order is not lost with who crashes then")        \

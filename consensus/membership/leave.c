@@ -174,12 +174,29 @@ static void keep(struct core *core, struct task_record *task)
     }
 }
 
+/* At the chair: a rank that stays, and that may be told to run it. */
+static bool knows_another(const struct core *core, const struct task_record *task,
+                          uint32_t leaver)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != leaver && !rankset_has(&core->membership.leavers, rank) &&
+            chair_may_choose(core, task, rank)) {
+            return true;
+        }
+    }
+    return MUTANT(RETURNGONE);
+}
+
 /* At the chair.  Who returns it holds it, which a report may be all that has said. */
 static void take_back(struct core *core, uint32_t from, struct task_record *task,
                       bool final)
 {
     if (task->chair != core->rank || task->rec != from || MUTANT(RETURNDROP)) {
         return; /* another view has begun, which decides it anew */
+    }
+    if (!final && !knows_another(core, task, from)) {
+        return; /* it keeps it, whether anybody asks or not */
     }
     if (!reopen(core, task, from)) {
         return;

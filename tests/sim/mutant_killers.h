@@ -301,6 +301,7 @@ static const struct killer killers[] = {
     {MUTANT_LEAVECLAIM, .bench = "leave_test"},
     {MUTANT_LEAVEUNASKED, .bench = "leave_test"},
     {MUTANT_COMMITTEELOST, .bench = "rare_views_test"},
+    {MUTANT_RETURNGONE, .bench = "leave_test"},
     {MUTANT_LEAVEBEHIND, .bench = "leave_test"},
     {MUTANT_LEAVEBEHIND,
      {.ranks = 4, .tasks = 20, .storm = true, .calm = true, .leaves = true},
