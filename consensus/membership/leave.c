@@ -180,8 +180,10 @@ static bool knows_another(const struct core *core, const struct task_record *tas
 {
     FOR_MEMBERS(core, rank)
     {
-        if (rank != leaver && !rankset_has(&core->membership.leavers, rank) &&
-            chair_may_choose(core, task, rank)) {
+        const bool goes = rank == core->rank
+                              ? core->membership.leave.going
+                              : rankset_has(&core->membership.leavers, rank);
+        if (rank != leaver && !goes && chair_may_choose(core, task, rank)) {
             return true;
         }
     }

@@ -314,6 +314,9 @@ static const struct {
       .sessions = true,
       .leaves = true},
      17},
+    /* All but one left; a chair that left as well took back what it yielded to a
+       leaver. */
+    {{.ranks = 5, .tasks = 20, .storm = true, .calm = true, .leaves = true}, 12275},
     /* All leave: nobody took over what a once task's owner had, which ran again. */
     {{.ranks = 5, .tasks = 20, .storm = true, .calm = true, .leaves = true}, 348},
     /* A decision that was sent before the chair heard of the return was taken for a
