@@ -67,6 +67,10 @@ LIMIT_PART_BYTES; alike on every rank */
     bool solo;          /* suspicion counts as a certificate: unsafe if cut off */
     bool joinable; /* newcomers are let in, and certificates of death count towards no
                       quorum; alike on every rank, part of the view's id */
+    bool boundary; /* of .joinable: newcomers are let in only where all members meet for
+                      .boundary_purpose, and certificates count (PROTOCOL.md,
+                      *Boundaries*); alike on every rank, part of the view's id */
+    moot_hash boundary_purpose;
     uint64_t join_uid; /* not 0: this rank is none of the members (.rank is not used);
                           it asks them to let it in, as this incarnation; takes
                           .joinable */

@@ -88,6 +88,13 @@
     X(NOFREEZEDEAD, "keys whose owner has left are not frozen")                        \
     X(PASSWAIT, "a meeting waits for a newcomer that does not come to it")             \
     X(JOINNEXT, "a newcomer is given the next number, not the one it asks for")        \
+    X(BOUNDARYANY, "a newcomer is let in although members are not at a boundary")      \
+    X(BOUNDARYMOST, "a majority lets a newcomer in, and others go on by certificates") \
+    X(BOUNDARYKEPT, "a value with a newcomer is kept to although it cannot be decided") \
+    X(BOUNDARYOVER, "a boundary is over although somebody waits to be let in")         \
+    X(BOUNDARYUNTOLD, "the lowest is not told of who waits to be let in")              \
+    X(GONEUNTOLD, "a newcomer is not told which once tasks were dropped")              \
+    X(DOUBTNEW, "a newcomer answers for rounds before its time")                       \
     X(JOINNOWAIT, "a chair decides keys that it has taken over at once")               \
     X(NOOWNREP, "running work is not reported")                                        \
     X(NOCONCL, "silence about a once task is always believed")                         \
