@@ -108,6 +108,9 @@ bool core_task_look(struct core *core, const moot_hash *hash,
                     struct core_task_view *out);
 void core_task_view_release(struct core_task_view *view);
 
+/* One that has begun under this number waits to be let in, as this rank has heard. */
+bool core_is_asked_by(const struct core *core, uint32_t rank);
+
 /* The rank has handed over all that it had and starts nothing more: it leaves, or has
  * left. */
 bool core_is_ready_to_go(const struct core *core, uint32_t rank);

@@ -593,6 +593,7 @@ enum lot_what {
     LOT_BIND,   /* owner -> all: then let go of these; answered by a CHUNK_ANSWER that
                    has the lot's name, and followed by its CHUNK_DROP or CHUNK_KEEP */
     LOT_TELL,   /* holder -> chair: nobody has asked about these for long */
+    LOT_GONE,   /* member -> newcomer: these once tasks were dropped */
     LOT_END
 };
 struct message_lot {

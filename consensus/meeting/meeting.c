@@ -32,6 +32,12 @@ static bool is_waiting(const struct core *core)
            core->meeting.number > core->meeting.from && !core->step.closed;
 }
 
+bool meeting_is_boundary(const struct core *core, const moot_hash *purpose)
+{
+    return core->options.boundary &&
+           hash_equal(purpose, &core->options.boundary_purpose);
+}
+
 static void say(struct core *core, uint32_t to, enum meet_what what, uint64_t number)
 {
     assert(rankset_has(&core->members, to));
@@ -107,6 +113,29 @@ static bool all_are_here(const struct core *core)
     return !rankset_empty(&meeting->here) || !rankset_empty(&meeting->passed);
 }
 
+bool meeting_stands(const struct core *core)
+{
+    return core->step.closed || (is_waiting(core) && !meeting_is_passing(core) &&
+                                 meeting_is_boundary(core, &core->meeting.purpose));
+}
+
+bool meeting_admits(const struct core *core)
+{
+    const struct core_meeting *meeting = &core->meeting;
+    if (meeting_goes_by_tree(core)) {
+        return meeting_stands(core) && !core->step.closed;
+    }
+    return lowest(core) == core->rank && !rankset_empty(&meeting->here) &&
+           !meeting->mixed && meeting_is_boundary(core, &meeting->wanted) &&
+           all_are_here(core);
+}
+
+bool meeting_waits_for_newcomers(const struct core *core, const moot_hash *purpose)
+{
+    return core->membership.paxos.joiner_count > 0 &&
+           meeting_is_boundary(core, purpose) && !MUTANT(BOUNDARYOVER);
+}
+
 /* Tells those who came, and itself even if it has closed: there the outcome is taken as
  * anybody's. */
 static void conclude(struct core *core)
@@ -133,6 +162,14 @@ static void conclude(struct core *core)
         }
     }
     forget_arrivals(core);
+}
+
+/* The next view is about to, and all come to this meeting in that one. */
+static bool lets_somebody_in(const struct core *core)
+{
+    const struct core_meeting *meeting = &core->meeting;
+    return !rankset_empty(&meeting->here) && !meeting->mixed &&
+           meeting_waits_for_newcomers(core, &meeting->wanted);
 }
 
 static void note_arrival(struct core *core, uint32_t from, const moot_hash *purpose,
@@ -278,7 +315,7 @@ void meeting_on_meet(struct core *core, uint32_t from, const struct message *mes
     } else if (!rankset_add(&core->meeting.closed, from)) {
         core->broken = true;
     }
-    if (lowest(core) == core->rank && all_are_here(core)) {
+    if (lowest(core) == core->rank && all_are_here(core) && !lets_somebody_in(core)) {
         conclude(core);
     }
 }

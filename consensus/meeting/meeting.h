@@ -22,6 +22,12 @@ void meeting_turn(struct core *core);
 void meeting_on_meet(struct core *core, uint32_t from, const struct message *message);
 void meeting_end(struct core *core); /* of a core that is freed */
 
+/* Newcomers at boundaries (V4).  This rank has come to one, or has closed: it may vote
+ * to let somebody in. */
+bool meeting_stands(const struct core *core);
+/* As far as this rank knows all stand: it may propose that. */
+bool meeting_admits(const struct core *core);
+
 /* --- meeting_hold.c --------------------------------------------------------------- */
 
 /* As state_hold() and its parts. */

@@ -6,6 +6,11 @@
 
 bool meeting_is_passing(const struct core *core);
 
+/* A meeting for this is one at which newcomers are let in (V4). */
+bool meeting_is_boundary(const struct core *core, const moot_hash *purpose);
+/* And somebody waits for that. */
+bool meeting_waits_for_newcomers(const struct core *core, const moot_hash *purpose);
+
 /* The outcome of a meeting that is over: the last one's is known, of those before
  * nobody needs it but a newcomer, which runs the program from its beginning. */
 void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number);

@@ -162,6 +162,10 @@ void meeting_tree_look(struct core *core)
         meeting->said_closed) {
         return;
     }
+    if (sum.any && !sum.mixed && core->gossip.parent == NOBODY &&
+        meeting_waits_for_newcomers(core, &sum.wanted)) {
+        return; /* the next view is about to let somebody in */
+    }
     if (sum.any || sum.passed) {
         meeting->said = meeting->met + 1;
     } else {

@@ -526,6 +526,7 @@ void view_change_enter(struct core *core, const struct view *view)
             cancel_enter_view(core, core->state.slots[i]);
         }
     }
+    boundary_pass_on(core, 0); /* before it is told of arrivals */
     meeting_enter_view(core);
     if (core->membership.mail_waits) {
         reclaim_doubt(core);

@@ -236,7 +236,8 @@ void view_forget_past(struct core *core)
  * decides about the next one. */
 void core_name_view(struct core *core)
 {
-    uint64_t sum[3] = {core->epoch, 0, core->options.joinable};
+    uint64_t sum[3] = {core->epoch, 0,
+                       (uint64_t)core->options.joinable + core->options.boundary};
     FOR_MEMBERS(core, rank)
     {
         uint64_t member[2] = {rank, core->state.uids[rank]};

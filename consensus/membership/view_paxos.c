@@ -43,7 +43,7 @@ static bool is_quorum(const struct core *core, const struct rankset *set,
 {
     uint32_t count = 0, covered = 0, living = 0;
     bool certificates =
-        (!core->options.joinable && !core->membership.large) || MUTANT(CERTJOIN);
+        (!only_majorities(core) && !core->membership.large) || MUTANT(CERTJOIN);
     FOR_COMMITTEE(core, rank)
     {
         bool in = rankset_has(set, rank), gone = rankset_has(dead, rank);
@@ -60,6 +60,17 @@ static bool is_quorum(const struct core *core, const struct rankset *set,
     }
     return 2 * count + lowest > core->membership.committee_count ||
            covered == core->membership.committee_count;
+}
+
+static bool is_everyone(const struct core *core, const struct rankset *set,
+                        const struct rankset *dead)
+{
+    bool all = true;
+    FOR_MEMBERS(core, rank)
+    {
+        all = all && (rankset_has(set, rank) || rankset_has(dead, rank));
+    }
+    return all;
 }
 
 /* Could they decide a view alone, whoever else lives? */
@@ -114,8 +125,7 @@ static bool has_cause(const struct core *core)
     }
     /* Who has voted grants no lease in this view any more: only the next one heals it.
      */
-    return core->membership.paxos.joiner_count > 0 ||
-           core->membership.paxos.accepted != 0 ||
+    return boundary_may_propose(core) || core->membership.paxos.accepted != 0 ||
            (!rankset_empty(&core->membership.leavers_ready) && core->member_count > 1);
 }
 
@@ -171,7 +181,8 @@ static bool make_proposal(struct core *core, struct view *view)
         }
     }
     good = good && view_add_former_newcomers(core, view) && view_add_losses(core, view);
-    for (uint32_t i = 0; good && i < paxos->joiner_count; i++) {
+    const uint32_t joiners = boundary_may_propose(core) ? paxos->joiner_count : 0;
+    for (uint32_t i = 0; good && i < joiners; i++) {
         struct message_newcomer newcomer = paxos->joiners[i];
         if (MUTANT(JOINNEXT)) {
             newcomer.rank = core->size + i;
@@ -229,6 +240,10 @@ static void propose_value(struct core *core)
 {
     assert(core->membership.paxos.phase == PAXOS_PREPARING);
     struct paxos *paxos = &core->membership.paxos;
+    if (paxos->best != 0 && boundary_is_void(core)) {
+        view_release(&paxos->proposal);
+        paxos->best = 0;
+    }
     if (paxos->best == 0 && !make_proposal(core, &paxos->proposal)) {
         return;
     }
@@ -253,6 +268,7 @@ static void start_ballot(struct core *core)
     paxos->ballot = paxos->round << BALLOT_RANK_BITS | core->rank;
     paxos->phase = PAXOS_PREPARING;
     paxos->best = 0;
+    paxos->somebody_is_free = false;
     paxos->give_up_ns =
         add_ns(core->now_ns, 4 * core->options.stagger_ns + 2 * core->options.lease_ns);
     rankset_release(&paxos->voices);
@@ -341,6 +357,10 @@ static void vote(struct core *core)
     assert(core->membership.paxos.pending.epoch == core->epoch + 1);
     struct paxos *paxos = &core->membership.paxos;
     paxos->accepted = paxos->pending_ballot;
+    if (boundary_takes_all(core, &paxos->pending) &&
+        !rankset_add(&paxos->backed, paxos->pending_from)) {
+        core->broken = true;
+    }
     view_release(&paxos->value);
     paxos->value = paxos->pending;
     paxos->pending = (struct view){0};
@@ -410,6 +430,12 @@ void view_on_propose(struct core *core, uint32_t from,
         core->broken = true;
         return;
     }
+    if (propose->accepted == 0 && !boundary_may_vote(core, &paxos->pending)) {
+        const struct message_paxos reply = {.ballot = propose->ballot};
+        paxos->pending_ballot = 0;
+        say(core, from, MESSAGE_REJECT, &reply);
+        return;
+    }
     paxos->pending_ballot = propose->ballot;
     paxos->pending_from = from;
     paxos->pending_adopted = propose->accepted != 0 && !MUTANT(NODRIVE);
@@ -476,7 +502,14 @@ static void count_voice(struct core *core, uint32_t from, enum paxos_phase phase
         core->broken = true;
         return;
     }
-    if (!is_quorum(core, &paxos->voices, &paxos->listed) || leave_is_deserted(core)) {
+    const bool all =
+        phase == PAXOS_PROPOSING && boundary_takes_all(core, &paxos->proposal);
+    const bool enough = all ? is_everyone(core, &paxos->voices, &paxos->listed)
+                            : is_quorum(core, &paxos->voices, &paxos->listed);
+    if (!enough || leave_is_deserted(core)) {
+        return;
+    }
+    if (phase == PAXOS_PREPARING && boundary_awaits_more(core)) {
         return;
     }
     if (phase == PAXOS_PREPARING) {
@@ -522,6 +555,7 @@ void view_on_answer(struct core *core, uint32_t from, enum message_type type,
     }
     if (type == MESSAGE_PROMISE && paxos->phase == PAXOS_PREPARING) {
         bool first = MUTANT(PROMISEFIRST) && paxos->best != 0;
+        paxos->somebody_is_free |= reply->accepted == 0;
         if (reply->accepted > paxos->best && !first && reply->value != NULL &&
             view_is_known(core, reply->value)) {
             paxos->best = reply->accepted;

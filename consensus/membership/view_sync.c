@@ -20,6 +20,7 @@ static void forget_slot(struct core *core)
     view_release(&paxos->proposal);
     rankset_release(&paxos->voices);
     rankset_release(&paxos->listed);
+    rankset_release(&paxos->backed);
     paxos->promised = paxos->accepted = paxos->ballot = paxos->best = 0;
     paxos->pending_ballot = 0;
     paxos->phase = PAXOS_IDLE;
@@ -212,10 +213,25 @@ static void answer_known(struct core *core, uint32_t rank)
     }
 }
 
+static void note_joiner(struct core *core, const struct message_join *join)
+{
+    struct paxos *paxos = &core->membership.paxos;
+    if (!committee_serves(core)) {
+        pass_to_committee(core, join);
+    }
+    if ((!committee_serves(core) && !core->options.boundary) ||
+        !core_grow(core, &paxos->joiners, &paxos->joiner_room, paxos->joiner_count + 1,
+                   sizeof(*paxos->joiners))) {
+        return;
+    }
+    paxos->joiners[paxos->joiner_count++] = (struct message_newcomer){
+        .rank = join->rank, .host = join->host, .uid = join->uid};
+    boundary_pass_on(core, paxos->joiner_count - 1);
+}
+
 void view_on_join(struct core *core, const struct message_join *join)
 {
     assert(core->epoch > 0);
-    struct paxos *paxos = &core->membership.paxos;
     if (peer_is(core, join->rank, join->uid)) {
         if (join->rank != core->rank) {
             answer_known(core, join->rank);
@@ -226,11 +242,7 @@ void view_on_join(struct core *core, const struct message_join *join)
         refuse(core, join->uid);
     } else if (is_asked_for(core, join)) {
         return;
-    } else if (!committee_serves(core)) {
-        pass_to_committee(core, join);
-    } else if (core_grow(core, &paxos->joiners, &paxos->joiner_room,
-                         paxos->joiner_count + 1, sizeof(*paxos->joiners))) {
-        paxos->joiners[paxos->joiner_count++] = (struct message_newcomer){
-            .rank = join->rank, .host = join->host, .uid = join->uid};
+    } else {
+        note_joiner(core, join);
     }
 }

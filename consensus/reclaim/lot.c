@@ -363,6 +363,17 @@ static void take_told(struct core *core, uint32_t from, const struct message_lot
     }
 }
 
+/* As if this rank had dropped them itself. */
+static void take_gone(struct core *core, const struct message_lot *lot)
+{
+    for (uint32_t i = 0; i < lot->count && !core->broken; i++) {
+        const moot_hash *hash = &lot->hashes[i];
+        if (hash_has(hash, MOOT_HASH_ONCE) && !reclaim_once_is_gone(core, hash)) {
+            reclaim_note_once(core, hash);
+        }
+    }
+}
+
 void lot_on_lot(struct core *core, uint32_t from, const struct message_lot *lot)
 {
     assert(lot->marks <= lot->count && lot->count <= LIMIT_LOT_HASHES);
@@ -382,12 +393,54 @@ void lot_on_lot(struct core *core, uint32_t from, const struct message_lot *lot)
     case LOT_TELL:
         take_told(core, from, lot);
         break;
+    case LOT_GONE:
+        take_gone(core, lot);
+        break;
     case LOT_END:
         break;
     }
 }
 
 /* --- Views ----------------------------------------------------------------------- */
+
+static void tell_gone(struct core *core, uint32_t to)
+{
+    const moot_hash *hash;
+    size_t at = 0;
+    do {
+        moot_hash *hashes = out_borrow(core, LIMIT_LOT_HASHES * sizeof(*hashes));
+        uint32_t count = 0;
+        while (hashes != NULL && count < LIMIT_LOT_HASHES &&
+               (hash = reclaim_next_once(core, &at)) != NULL) {
+            hashes[count++] = *hash;
+        }
+        struct message *message =
+            count > 0 ? out_send(core, to, MESSAGE_LOT, NULL) : NULL;
+        if (message != NULL) {
+            message->u.lot = (struct message_lot){
+                .what = LOT_GONE, .hashes = hashes, .count = count};
+        }
+    } while (!core->broken && at < core->state.once_room);
+}
+
+/* Who was a member of the last view that settled has heard it in that one. */
+static bool may_not_know(const struct core *core, uint32_t rank)
+{
+    return rank != core->rank && rank >= core->membership.first_size &&
+           (core->membership.past_count == 0 ||
+            !rankset_has(&core->membership.past[0].members, rank));
+}
+
+void lots_tell_gone(struct core *core)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (core->state.once_count > 0 && may_not_know(core, rank) &&
+            !MUTANT(GONEUNTOLD)) {
+            tell_gone(core, rank);
+        }
+    }
+}
 
 void lots_doubt(struct core *core)
 {

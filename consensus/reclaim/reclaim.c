@@ -33,8 +33,8 @@
  * A member that is leaving the moot (leave.c) agrees to nothing more; it goes when it
  * has heard all outcomes.
  *
- * Where newcomers may join (they run the program from its beginning), in strict mode,
- * and among so many members that not everyone speaks with everyone, nothing is dropped
+ * Where newcomers may join at any moment (they run the program from its beginning), in
+ * strict mode, and among so many members that not everyone speaks with everyone, nothing is dropped
  * before its scope has ended.
  */
 #include "consensus/reclaim/reclaim_private.h"
@@ -555,6 +555,7 @@ void reclaim_enter_view(struct core *core)
     assert(!core->membership.settled);
     reclaim_forget_offers(core);
     lots_enter_view(core);
+    lots_tell_gone(core);
     release_forget_counts(core);
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {
         struct lane_record *lane = &core->gossip.lanes[number];

@@ -62,6 +62,8 @@ void lots_begin(struct core *core); /* ranks differ */
 /* The outcome; frees it, now or when its tasks have been reported. */
 void lot_drop(struct core *core, struct lot *lot);
 void lot_keep(struct core *core, struct lot *lot);
+/* Newcomers are told which once tasks have been dropped (V4). */
+void lots_tell_gone(struct core *core);
 void lots_doubt(struct core *core);
 void lots_release(struct core *core);
 

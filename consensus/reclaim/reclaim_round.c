@@ -251,7 +251,9 @@ static void take_answer(struct core *core, const struct message_released *said)
     }
 }
 
-/* A member has left the view before it heard what came of its answer. */
+/* A member has left the view before it heard what came of its answer.  A rank that has
+ * joined may have heard of no outcome because the round was before its time (V4): it
+ * asks all. */
 static void take_doubt(struct core *core, uint32_t from, const struct chunk_name *name)
 {
     assert(rankset_has(&core->members, from));
@@ -259,7 +261,8 @@ static void take_doubt(struct core *core, uint32_t from, const struct chunk_name
     const struct chunk *chunk = roll_find_chunk(core, name, &number);
     bool leaving = (chunk != NULL && chunk->stage == CHUNK_LEAVING) ||
                    lot_find(core, name) != NULL;
-    if (!leaving) {
+    const bool is_new = core->rank >= core->membership.first_size && !MUTANT(DOUBTNEW);
+    if (!leaving && !(is_new && !reclaim_was_recent(core, name))) {
         bool dropped = reclaim_was_recent(core, name) && !MUTANT(DROPDOUBT);
         reclaim_say(core, from, dropped ? RELEASED_CHUNK_DROP : RELEASED_CHUNK_KEEP,
                     name, (struct message_released){.round = core->reclaim.drop.round});

@@ -55,7 +55,7 @@ bool committee_serves(const struct core *core)
 bool reclaim_is_on(const struct core *core)
 {
     return core->options.drop_above > 0 && core->options.mode == CORE_REPAIR &&
-           !core->options.joinable && !disseminate_is_on(core) &&
+           !only_majorities(core) && !disseminate_is_on(core) &&
            !core->membership.large;
 }
 

@@ -45,3 +45,13 @@ void reclaim_note_once(struct core *core, const moot_hash *hash)
     state->once[once_slot(state->once, state->once_room, hash)] = *hash;
     state->once_count++;
 }
+
+const moot_hash *reclaim_next_once(const struct core *core, size_t *at)
+{
+    const struct core_state *state = &core->state;
+    assert(*at <= state->once_room);
+    while (*at < state->once_room && hash_is_zero(&state->once[*at])) {
+        (*at)++;
+    }
+    return *at < state->once_room ? &state->once[(*at)++] : NULL;
+}

@@ -40,7 +40,7 @@ static bool may_hide_a_view(const struct core *core, const struct loss *loss)
         gone += left_since(core, loss, rank);
     }
     uint32_t lowest = left_since(core, loss, rankset_next(&loss->before, 0));
-    return !core->options.joinable && members > 2 && 2 * gone + lowest > members &&
+    return !only_majorities(core) && members > 2 && 2 * gone + lowest > members &&
            !MUTANT(NOHIDDEN);
 }
 

@@ -22,6 +22,12 @@
 void state_begin(struct core *core); /* of a core that has its options, else zero */
 void state_end(struct core *core);
 
+/* Newcomers may come at any moment, so that certificates count towards no quorum. */
+static inline bool only_majorities(const struct core *core)
+{
+    return core->options.joinable && !core->options.boundary;
+}
+
 /* --- state_hold.c ----------------------------------------------------------------- */
 
 /* Asserts what must be true of the room's state between two steps: all of it, which
@@ -404,6 +410,8 @@ void scope_release_all(struct core *core);
 /* A once task that was dropped; what comes about it is late. */
 bool reclaim_once_is_gone(const struct core *core, const moot_hash *hash);
 void reclaim_note_once(struct core *core, const moot_hash *hash); /* and now it is */
+/* All of them, from *at == 0 on; NULL: no more. */
+const moot_hash *reclaim_next_once(const struct core *core, size_t *at);
 
 /* --- release_count.c -------------------------------------------------------------- */
 

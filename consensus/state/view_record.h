@@ -56,7 +56,7 @@ struct paxos {
     enum paxos_phase phase; /* as proposer */
     uint64_t round, ballot;
     uint64_t best; /* ballot of the proposal if it is an accepted value; 0: our own */
-    uint64_t chosen; /* the last ballot whose value this rank was free to choose */
+    struct rankset backed; /* whose proposals of somebody new this rank has accepted */
     bool somebody_is_free; /* a promise of this ballot says that nothing was accepted */
     struct view proposal;
     struct rankset voices; /* promises or votes */

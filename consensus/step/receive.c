@@ -64,7 +64,7 @@ HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
     if (!peer_is(core, from, uid)) {
         return rule_e_for_strangers(core, uid, message);
     }
-    bool dead = rankset_has(&core->membership.dead, from) && !core->options.joinable;
+    bool dead = rankset_has(&core->membership.dead, from) && !only_majorities(core);
     if (from == core->rank || dead) {
         return E_DROP;
     }

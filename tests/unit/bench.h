@@ -64,7 +64,7 @@ static struct bench {
     bool hurried;                      /* the last step its host */
     bool hold_runs;
     bool stub[RANKS_MAX][64]; /* the rank keeps a stub of it (stub_test.c) */
-    bool joinable;            /* set before it is opened, and kept */
+    bool joinable, boundary;  /* set before it is opened, and kept */
     uint32_t direct_max;      /* core_options; outlives bench_open */
     uint32_t tree_fanout;     /* core_options; likewise */
     bool drops;               /* all released is dropped, in small chunks; likewise */
@@ -371,7 +371,7 @@ static inline void settle(void) { settle_until(bench.now + 1000 * MS); }
 static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                    uint64_t heartbeat_ns)
 {
-    bool joinable = bench.joinable;
+    bool joinable = bench.joinable, boundary = bench.boundary;
     uint32_t direct_max = bench.direct_max, tree_fanout = bench.tree_fanout;
     bool drops = bench.drops;
     uint64_t drop_above = bench.drop_above > 0 ? bench.drop_above : 1;
@@ -380,6 +380,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     uint32_t adapt = bench.adapt, voters = bench.voters;
     memset(&bench, 0, sizeof(bench));
     bench.joinable = joinable;
+    bench.boundary = boundary;
     bench.direct_max = direct_max;
     bench.tree_fanout = tree_fanout;
     bench.drops = drops;
@@ -413,6 +414,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                              .adapt = adapt,
                                              .spare_bytes = spare_bytes,
                                              .joinable = joinable,
+                                             .boundary = boundary,
                                              .direct_max = direct_max,
                                              .tree_fanout = tree_fanout,
                                              .drop_above = drops ? drop_above : 0,

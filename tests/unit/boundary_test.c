@@ -1,0 +1,399 @@
+/* boundary_test.c - newcomers are let in where all members meet, and certificates of
+ * death count (PROTOCOL.md, *Boundaries*).
+ */
+#include "consensus/state/state.h"
+#include "tests/unit/bench.h"
+
+#define HEARTBEAT_NS (10 * (uint64_t)MS)
+
+static void open_first(uint32_t first)
+{
+    bench.joinable = bench.boundary = true;
+    bench_open_with(first, CORE_REPAIR, HEARTBEAT_NS);
+    for (uint32_t rank = first; rank < RANKS_MAX; rank++) {
+        bench.crashed[rank] = true; /* it has not begun */
+    }
+    pass(50 * MS);
+}
+
+static void end(void)
+{
+    bench_close();
+    bench.joinable = bench.boundary = bench.drops = false;
+    bench.direct_max = 0;
+}
+
+/* The newcomer knows those before it that have begun. */
+static void join(uint32_t rank, uint32_t first)
+{
+    uint64_t uids[RANKS_MAX] = {0};
+    bench.uids[rank] = 1000 + rank;
+    bench.size = rank < bench.size ? bench.size : rank + 1;
+    for (uint32_t other = 0; other < rank; other++) {
+        uids[other] = other < first || !bench.crashed[other] ? bench.uids[other] : 0;
+    }
+    const struct core_options options = {.size = rank,
+                                         .first_size = first,
+                                         .uids = uids,
+                                         .voters = 3,
+                                         .vote_timeout_ns = CORE_NEVER,
+                                         .ask_delay_ns = 1 * MS,
+                                         .gossip_period_ns = 2 * MS,
+                                         .heartbeat_ns = HEARTBEAT_NS,
+                                         .suspect_ns = 6 * HEARTBEAT_NS,
+                                         .lease_ns = 4 * HEARTBEAT_NS,
+                                         .stagger_ns = 1 * MS,
+                                         .batch_ns = MS / 2,
+                                         .quorum_wait_ns = 30 * HEARTBEAT_NS,
+                                         .join_uid = bench.uids[rank],
+                                         .join_rank = rank,
+                                         .joinable = true,
+                                         .boundary = true,
+                                         .direct_max = bench.direct_max,
+                                         .drop_above = bench.drops ? 1 : 0,
+                                         .chunk_mask = bench.drops ? 7 : 0,
+                                         .entry_bytes = sizeof(struct bench_entry)};
+    bench.core[rank] = core_new(&options);
+    assert_non_null(bench.core[rank]);
+    bench.crashed[rank] = false;
+}
+
+static void assert_members(uint64_t members)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (members >> rank & 1) {
+            assert_int_equal(bench.members[rank].low, members);
+            core_hold(bench.core[rank]);
+        }
+    }
+}
+
+static bool is_in(uint32_t rank) { return bench.epoch[rank] > 0; }
+
+static void arrive_for(uint32_t rank, unsigned char purpose)
+{
+    struct core_event event = {.type = CORE_EV_MEET, .hash = {{purpose}}};
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+static void arrive(uint32_t rank) { arrive_for(rank, 0); }
+
+static void assert_met(uint64_t ranks, uint64_t number)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (ranks >> rank & 1) {
+            assert_int_equal(bench.met[rank], number);
+            assert_int_equal(bench.met_code[rank], MOOT_OK);
+            assert_int_equal(bench.came[rank].low, ranks);
+        }
+    }
+}
+
+static void certify_everywhere(uint32_t dead)
+{
+    bench.crashed[dead] = true;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (!bench.crashed[rank] && bench.core[rank]->epoch > 0) {
+            certify_at(rank, dead);
+        }
+    }
+}
+
+/* --- When ---------------------------------------------------------------------------
+ */
+
+static void it_waits_until_all_stand(void **state)
+{
+    (void)state;
+    for (uint32_t direct_max = 0; direct_max < 2; direct_max++) {
+        bench.direct_max = direct_max;
+        open_first(3);
+        join(3, 3);
+        pass(300 * MS);
+        assert_false(is_in(3));
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            arrive_for(rank, 7); /* that is no boundary */
+        }
+        pass(100 * MS);
+        assert_false(is_in(3));
+        assert_met(0x7, 1);
+        arrive(0);
+        arrive(2);
+        pass(100 * MS);
+        assert_true(direct_max == 1 || !is_in(3));
+        arrive(1);
+        pass(200 * MS);
+        assert_members(0xf);
+        assert_int_equal(bench.met[1], 1); /* it is a member, and has to come */
+        core_meet_from(bench.core[3], 1);
+        arrive(3);
+        pass(50 * MS);
+        assert_met(0xf, 2);
+        end();
+    }
+}
+
+static void who_has_closed_stands(void **state)
+{
+    (void)state;
+    open_first(2);
+    struct core_event close = {.type = CORE_EV_CLOSE};
+    set_lane(0, CORE_LANE_ENDED);
+    assert_int_equal(step(0, &close), MOOT_OK);
+    join(2, 2);
+    pass(200 * MS);
+    assert_false(is_in(2));
+    arrive(1);
+    pass(200 * MS);
+    assert_members(0x7);
+    end();
+}
+
+/* It reaches one that is not the lowest. */
+static void the_lowest_is_told_who_waits(void **state)
+{
+    (void)state;
+    open_first(2);
+    join(2, 2);
+    bench.holds[2][0] = true;
+    pass(50 * MS);
+    assert_true(core_is_asked_by(bench.core[0], 2));
+    assert_false(core_is_asked_by(bench.core[0], 3));
+    arrive(1);
+    arrive(0);
+    pass(20 * MS);
+    let_go(2, 0);
+    pass(200 * MS);
+    assert_members(0x7);
+    assert_false(core_is_asked_by(bench.core[0], 2));
+    end();
+}
+
+/* --- Certificates
+ * ---------------------------------------------------------------------
+ */
+
+static void of_two_the_last_goes_on_by_certificate(void **state)
+{
+    (void)state;
+    for (int row = 0; row < 2; row++) {
+        open_first(2);
+        join(2, 2);
+        pass(50 * MS);
+        if (row == 1) {
+            arrive(1);
+            pass(20 * MS);
+        }
+        certify_everywhere(0);
+        pass(400 * MS);
+        assert_members(row == 1 ? 0x6 : 0x2);
+        assert_int_equal(is_in(2), row);
+        end();
+    }
+}
+
+/* 0 and 1 are a majority.  If they let 3 in and die, 2 goes on by their certificates.
+ */
+static void a_majority_lets_nobody_in(void **state)
+{
+    (void)state;
+    open_first(3);
+    join(3, 3);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        arrive(rank);
+    }
+    bench.holds[0][2] = bench.holds[1][2] = true;
+    pass(20 * MS);
+    assert_false(is_in(3));
+    assert_int_equal(bench.epoch[0], 0);
+    let_go(0, 2);
+    let_go(1, 2);
+    pass(300 * MS);
+    assert_members(0xf);
+    end();
+}
+
+/* All have voted for 3; 0 alone has decided so, and dies before it tells 1 and 2: they
+ * find the value. */
+static void who_survives_finds_what_was_decided(void **state)
+{
+    (void)state;
+    open_first(3);
+    join(3, 3);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        arrive(rank);
+    }
+    for (int i = 0; i < 4000 && bench.core[0]->epoch == 1; i++) {
+        bench.now += MS / 4;
+        for (uint32_t rank = 0; rank < 4; rank++) {
+            struct core_event tick = {.type = CORE_EV_TICK};
+            assert_int_equal(step(rank, &tick), MOOT_OK);
+        }
+        while (bench.head < bench.tail && bench.core[0]->epoch == 1) {
+            deliver_one();
+        }
+    }
+    assert_int_equal(bench.core[0]->epoch, 2);
+    assert_int_equal(bench.core[1]->epoch, 1);
+    bench.holds[0][1] = bench.holds[0][2] = true;
+    deliver_all();
+    assert_true(is_in(3));
+    bench.crashed[0] = true;
+    certify_at(1, 0);
+    certify_at(2, 0);
+    pass(600 * MS);
+    assert_members(0xe);
+    end();
+}
+
+/* --- Values that cannot be decided
+ * ----------------------------------------------------
+ */
+
+/* 2 falls silent before it can vote, and nobody vouches for its death. */
+static void its_own_value_binds_no_proposer(void **state)
+{
+    (void)state;
+    open_first(3);
+    join(3, 3);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        arrive(rank);
+    }
+    bench.crashed[2] = true;
+    pass(900 * MS);
+    assert_members(0xb);
+    end();
+}
+
+/* 0 proposes, and falls silent when 1 has voted, and before 2 has heard of it. */
+static void a_value_that_not_all_have_goes(void **state)
+{
+    (void)state;
+    open_first(3);
+    join(3, 3);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        arrive(rank);
+    }
+    bench.holds[0][2] = true;
+    pass(5 * MS);
+    bench.crashed[0] = true;
+    pass(900 * MS);
+    assert_members(0xe);
+    end();
+}
+
+/* --- What was forgotten
+ * ---------------------------------------------------------------
+ */
+
+/* A once task that is a chunk of its own, and that 2 chairs when it is in. */
+static moot_hash once_task(void)
+{
+    const struct rankset members = {.low = 7};
+    for (uint64_t i = 0;; i++) {
+        moot_hash hash = digest_bytes(&i, sizeof(i));
+        hash.bytes[0] &= 0xf8;
+        hash.bytes[15] =
+            (uint8_t)((hash.bytes[15] & ~(uint32_t)MOOT_HASH_FACTS) | MOOT_HASH_ONCE);
+        if (placement_chair(&hash, &members, NULL) == 2) {
+            return hash;
+        }
+    }
+}
+
+static void a_once_task_that_was_dropped_does_not_start_again(void **state)
+{
+    (void)state;
+    bench.drops = true;
+    open_first(2);
+    const moot_hash once = once_task(), another = {{8}};
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn(rank, 1, once);
+        spawn(rank, 2, another);
+    }
+    pass(100 * MS);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        core_let_go(bench.core[rank], &once, NULL);
+        core_let_go(bench.core[rank], &another, NULL);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(300 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_true(core_lost(bench.core[rank], &once));
+    }
+    join(2, 2);
+    pass(50 * MS);
+    arrive(0);
+    arrive(1);
+    pass(200 * MS);
+    assert_members(0x7);
+    arrive(2);
+    pass(50 * MS);
+    assert_met(0x7, 1);
+    assert_int_equal(
+        spawn_with(2, 1, once, (struct core_register){.flags = CORE_TASK_ONCE}),
+        MOOT_ERR_RESULT_LOST);
+    pass(100 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    end();
+}
+
+static uint64_t released_by(uint32_t rank)
+{
+    return core_stats(bench.core[rank])->sent[MESSAGE_RELEASED];
+}
+
+/* The lowest has joined: of rounds before its time it knows nothing, and asks. */
+static void a_newcomer_does_not_answer_for_rounds_before_its_time(void **state)
+{
+    (void)state;
+    bench.drops = true;
+    open_first(2);
+    join(2, 2);
+    join(3, 2);
+    pass(50 * MS);
+    arrive(0);
+    arrive(1);
+    pass(300 * MS);
+    assert_members(0xf);
+    certify_everywhere(0);
+    certify_everywhere(1);
+    pass(300 * MS);
+    assert_members(0xc);
+    const struct message doubt = {
+        .type = MESSAGE_RELEASED,
+        .epoch = bench.core[3]->epoch,
+        .view_id = bench.core[3]->view_id,
+        .u.released = {.what = RELEASED_CHUNK_DOUBT, .count = 1, .sum = {7, 7}}};
+    const uint64_t before = released_by(3);
+    post(3, 2, &doubt);
+    pass(50 * MS);
+    assert_int_equal(released_by(3), before + 1); /* it is asked, and answers */
+    end();
+}
+
+int main(void)
+{
+    bench_break_a_rule();
+    if (!hashing_init()) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_waits_until_all_stand),
+        cmocka_unit_test(who_has_closed_stands),
+        cmocka_unit_test(the_lowest_is_told_who_waits),
+        cmocka_unit_test(of_two_the_last_goes_on_by_certificate),
+        cmocka_unit_test(a_majority_lets_nobody_in),
+        cmocka_unit_test(who_survives_finds_what_was_decided),
+        cmocka_unit_test(its_own_value_binds_no_proposer),
+        cmocka_unit_test(a_value_that_not_all_have_goes),
+        cmocka_unit_test(a_once_task_that_was_dropped_does_not_start_again),
+        cmocka_unit_test(a_newcomer_does_not_answer_for_rounds_before_its_time),
+    };
+    return cmocka_run_group_tests_name("boundary", tests, NULL, NULL);
+}
