@@ -5,8 +5,7 @@
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
  *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
- *              [--sessions]
- *              [--strict] [--agree] [--hosts]
+ *              [--sessions] [--strict] [--agree] [--hosts] [--boundary]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
  * draw who joins and leaves into the plan; a replay's plan has them.  --faults takes
@@ -15,6 +14,7 @@
  * there must be no view change.  --aims draws plans that disturb ballots (chaos_aim.c);
  * --solo splits all ranks in two under MOOT_SPLIT=solo, and sees that every wait ends.
  * --hosts puts ranks on hosts, which die and are cut off, with relays between.
+ * --boundary lets newcomers in at meetings alone.
  * --verbose prints the program and every sight; --summary what the batch's faults have
  * done.
  */
@@ -519,6 +519,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--calm") == 0) {
         return batch->job.calm = true;
+    }
+    if (strcmp(word, "--boundary") == 0) {
+        return batch->job.boundary = true;
     }
     if (strcmp(word, "--aims") == 0) {
         return batch->job.aims = true;

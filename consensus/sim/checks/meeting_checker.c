@@ -37,6 +37,8 @@ struct meeting_checker {
     struct attender *attenders;
     uint64_t newest; /* epoch that any rank has entered, */
     struct rankset members;
+    bool boundary;       /* newcomers are let in at meetings alone */
+    struct rankset gone; /* dead, or no part of it any more */
 };
 
 static void *grown(void *items, size_t count, size_t size)
@@ -83,6 +85,7 @@ struct meeting_checker *meeting_checker_new(const struct program *program,
         abort();
     }
     checker->newest = 1;
+    checker->boundary = storm != NULL && storm->boundary;
     ranks_fill(&checker->members, checker->first);
     return checker;
 }
@@ -106,6 +109,7 @@ void meeting_checker_free(struct meeting_checker *checker)
         free(attender->views);
     }
     rankset_release(&checker->members);
+    rankset_release(&checker->gone);
     free(checker->attenders);
     free(checker);
 }
@@ -348,8 +352,49 @@ static void see_outcome(struct meeting_checker *checker, struct sim *sim,
     }
 }
 
-static void enter_view(struct meeting_checker *checker, const struct sight *sight)
+/* --- At a boundary somebody is let in ----------------------------------------------
+ */
+
+static bool stands(const struct meeting_checker *checker, uint32_t rank)
 {
+    const struct attender *attender = &checker->attenders[rank];
+    bool waits = false;
+    for (uint64_t i = 0; i < attender->count; i++) {
+        const struct known *known = &attender->meetings[i];
+        waits = waits || (known->came && !known->told && known->purpose == 0);
+    }
+    return waits || attender->closed || rankset_has(&checker->gone, rank);
+}
+
+/* The first rank that enters a view with somebody new. */
+static void check_let_in(struct meeting_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    bool anybody = false;
+    FOR_RANKS(rank, sight->members)
+    {
+        anybody = anybody ||
+                  (rank >= checker->first && checker->attenders[rank].view_count == 0 &&
+                   !rankset_has(&checker->members, rank));
+    }
+    FOR_RANKS(rank, &checker->members)
+    {
+        if (anybody && !stands(checker, rank)) {
+            sim_fail(sim, "let in",
+                     "rank %" PRIu32 " is at no meeting when view %" PRIu64
+                     " lets somebody in",
+                     rank, sight->epoch);
+        }
+    }
+}
+
+static void enter_view(struct meeting_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    if (checker->boundary && sight->epoch == checker->newest + 1 &&
+        rankset_count(&checker->members) <= sim_direct_max(sim)) {
+        check_let_in(checker, sim, sight);
+    }
     add_view(&checker->attenders[sight->rank], sight->members);
     if (sight->epoch > checker->newest) {
         checker->newest = sight->epoch;
@@ -376,7 +421,12 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     } else if (sight->type == SIGHT_SEND && sight->message->type == MESSAGE_MEET) {
         see_word(checker, sim, sight);
     } else if (sight->type == SIGHT_VIEW) {
-        enter_view(checker, sight);
+        enter_view(checker, sim, sight);
+    } else if (sight->type == SIGHT_CRASH || sight->type == SIGHT_FENCED ||
+               sight->type == SIGHT_LEFT || sight->type == SIGHT_DEPARTED) {
+        if (!rankset_add(&checker->gone, sight->rank)) {
+            abort();
+        }
     }
 }
 

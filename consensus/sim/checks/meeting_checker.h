@@ -13,6 +13,9 @@
  *                different purposes, or if their words are too long, and no other; who
  *                began with the moot is told who came
  *   words        they are told the words of each who came, once, and the same (I33)
+ *   let in       where newcomers are let in at meetings alone, each member of a small
+ * view that lives is at one, or has ended its program, when the first rank enters a
+ * view with somebody new (I37)
  *
  * That a meeting ends at all is the quiescence of sim.c.
  */

@@ -43,6 +43,8 @@ static void set_detection(struct host *host, struct core_options *options)
     options->quorum_wait_ns = weather->quorum_wait_ns;
     options->notes = CORE_NOTES_ALL;
     options->joinable = storm->joinable;
+    options->boundary = storm->boundary;
+    options->boundary_purpose = sim_purpose(0);
     options->solo = storm->solo;
     options->spare_bytes = sim->options.starves ? SPARE_BYTES : 0;
     options->size = storm->first;

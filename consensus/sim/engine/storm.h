@@ -32,6 +32,7 @@ struct storm {
                            clocks, and pauses and gaps are over; CORE_NEVER: rules end
                            as they say */
     bool joinable;      /* newcomers are let in; certificates count towards no quorum */
+    bool boundary;      /* of joinable: only where all meet; certificates count */
     bool solo;          /* MOOT_SPLIT=solo: each side of a split goes on by itself */
     bool certify;       /* whoever shares a machine with the dead is told */
     bool readable;      /* ... always of what it died, too, and not just mostly */
@@ -51,6 +52,7 @@ struct storm_request {
     bool aims;                /* what is drawn is aimed at ballots */
     bool solo;                /* ... is a split, under MOOT_SPLIT=solo */
     bool leaves;              /* some seeds have ranks leave */
+    bool boundary;            /* newcomers are let in at meetings alone */
     bool poison;              /* some tasks kill who runs them: some can see of what */
     /* Hosts, which machines then are, and which faults befall, too; NULL: there are
      * none. Deaths are certified by agents: always without chance, and in half of the

@@ -108,6 +108,7 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .solo = job->solo,
                                           .leaves =
                                               job->leaves && job->mode != CORE_STRICT,
+                                          .boundary = job->boundary,
                                           .poison = job->poison};
     storm_draw(seed, &request, weather, plan, storm);
     if (job->hosts) {
@@ -231,6 +232,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->cancels) {
         fprintf(to, " --cancels");
+    }
+    if (job->boundary) {
+        fprintf(to, " --boundary");
     }
     if (job->aims) {
         fprintf(to, " --aims");

@@ -26,6 +26,7 @@ struct swarm_job {
     bool storm;
     uint32_t newcomers;
     bool cancels;            /* any rank cancels any task, at any moment */
+    bool boundary;           /* newcomers are let in at meetings alone */
     bool aims;               /* the storm is aimed at ballots (chaos_aim.c) */
     bool solo;               /* it is a split, under MOOT_SPLIT=solo: nothing of what is
                                 promised otherwise holds, but that every wait ends */
