@@ -25,6 +25,7 @@
 #include "node/engine/engine.h"
 #include "node/schedule/wait.h"
 #include "node/session/session.h"
+#include "proto/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,14 +122,19 @@ static int wait_until(struct moot *m, struct lane *lane,
     return error;
 }
 
-static int meet(struct moot *m, struct lane *lane, const char *purpose,
+static int meet(struct moot *m, struct lane *lane, const moot_hash *purpose,
                 const void *words, size_t words_size)
 {
     uint64_t number;
-    const moot_hash hash = digest_bytes(purpose, strlen(purpose));
     const struct meet_wait wait = {
-        .purpose = &hash, .words = words, .words_size = words_size};
+        .purpose = purpose, .words = words, .words_size = words_size};
     return meet_wait_run(m, lane, NEXT, &wait, &number);
+}
+
+static int meet_to_stay(struct moot *m, struct lane *lane)
+{
+    const moot_hash purpose = session_stay_purpose();
+    return meet(m, lane, &purpose, NULL, 0);
 }
 
 /* All come, and tell what they wish of process sets. */
@@ -140,7 +146,9 @@ static int meet_at_end(struct moot *m, struct lane *lane,
     if (!session_ending(m, options->leave != 0, options->grow, &wishes, &size)) {
         return no_memory(lane, NEXT);
     }
-    const int error = meet(m, lane, "end of a session", wishes, size);
+    static const char end[] = "end of a session";
+    const moot_hash purpose = digest_bytes(end, sizeof(end) - 1);
+    const int error = meet(m, lane, &purpose, wishes, size);
     free(wishes);
     return error;
 }
@@ -184,7 +192,7 @@ static int stay(struct moot *m, struct lane *lane)
     const bool was_there = has_met(m);
     int error = session_end(m) ? let_grow(m, lane) : no_memory(lane, NEXT);
     if (error == MOOT_OK) {
-        error = meet(m, lane, "session of those who stay", NULL, 0);
+        error = meet_to_stay(m, lane);
     }
     if (error == MOOT_OK && (!was_there || !has_met(m))) {
         return catch_up(m, lane);
@@ -195,6 +203,24 @@ static int stay(struct moot *m, struct lane *lane)
     if (error == MOOT_OK && !session_begin(m, &m->schedule.meetings.came)) {
         error = no_memory(lane, NEXT);
     }
+    return error;
+}
+
+int moot_session_come_in(moot *m, char *story, size_t story_size)
+{
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        snprintf(story, story_size, "no memory to come to the next session");
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = meet_to_stay(m, lane);
+    error = error == MOOT_OK ? catch_up(m, lane) : error;
+    if (error != MOOT_OK) {
+        snprintf(story, story_size, "%s",
+                 m->engine.fatal != 0 ? text_get(&m->engine.fatal_story)
+                                      : error_text(error));
+    }
+    engine_leave(m);
     return error;
 }
 

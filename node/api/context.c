@@ -180,6 +180,8 @@ static int make_core(struct moot *m, char *story)
         .rank = m->group.rank,
         .size = founds ? m->group.founders : transport_group_ever(&m->group),
         .joinable = m->group.size > m->group.founders,
+        .boundary = session_admits(m),
+        .boundary_purpose = session_stay_purpose(),
         .first_size = m->group.founders,
         .join_uid = founds ? 0 : m->group.uids[m->group.rank],
         .join_rank = m->group.rank,
@@ -330,6 +332,15 @@ static int join(struct moot *m, char *story)
         session_ask(m);
         drive_until(m, knows_session);
     }
+    const bool at_boundary =
+        m->engine.fatal == 0 && m->session.ending && session_admits(m);
+    engine_unlock(m);
+    const int stays =
+        at_boundary ? moot_session_come_in(m, story, STORY_BYTES) : MOOT_OK;
+    if (stays != MOOT_OK) {
+        return stays;
+    }
+    engine_lock(m);
     const int error = m->engine.fatal;
     if (error != 0) {
         snprintf(story, STORY_BYTES, "%s", text_get(&m->engine.fatal_story));

@@ -18,6 +18,10 @@
 int moot_open_transport(const moot_options *options, transport_open_fn open, void *arg,
                         moot **out);
 
+/* A newcomer that was let in between two sessions comes to the one that begins.  On
+ * failure the story says why. */
+int moot_session_come_in(moot *m, char *story, size_t story_size);
+
 /* A public call of the processes of a set, of this name, where a transport of this kind
  * carries the moot. */
 struct pset_call {

@@ -23,9 +23,29 @@ static const char *growth_flaw(const struct job *job)
     }
     if (job->knobs.divergence == CORE_STRICT) {
         return "with MOOT_DIVERGENCE=strict all ranks spawn alike from beginning to "
-               "end, so none joins: leave one of them out";
+               "end, so none joins, between sessions neither: leave one of them out";
     }
     return NULL;
+}
+
+/* The ranks learn it as the knob. */
+static int joins_choose(struct job *job)
+{
+    if (job->joins == NULL) {
+        return CLI_OK;
+    }
+    if (strcmp(job->joins, "live") != 0 && strcmp(job->joins, "session") != 0) {
+        return cli_usage(&verb_run, "--joins is '%s', but may be live or session",
+                         job->joins);
+    }
+    if (job->max == 0) {
+        return cli_usage(&verb_run,
+                         "--joins %s says when ranks join: it takes --max, by which "
+                         "some may",
+                         job->joins);
+    }
+    return setenv(knob_table[KNOB_JOINS].name, job->joins, 1) == 0 ? CLI_OK
+                                                                   : CLI_FAILED;
 }
 
 int run_growth_check(struct job *job)
@@ -49,6 +69,10 @@ int run_growth_check(struct job *job)
     }
     if (flaw) {
         return cli_usage(&verb_run, "--max %d: %s", job->max, flaw);
+    }
+    const int status = joins_choose(job);
+    if (status != CLI_OK) {
+        return status;
     }
     job->started = job->ranks;
     job->min = job->min_word ? job->min : 1;

@@ -37,6 +37,7 @@ struct job {
     const char *deaths_word; /* as it was written */
     enum deaths deaths;
     const char *transport; /* as it was written; NULL: not */
+    const char *joins;     /* likewise */
     struct run_hosts words;
     struct fleet *fleet; /* the hosts; NULL: it is no job on several */
     bool *lost;          /* by rank: with its host; NULL: none was */

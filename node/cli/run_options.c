@@ -38,13 +38,24 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
 {
     static const char *const names[] = {
         "-n",      "--faults",   "--trace", "--deaths", "--transport", "--launcher",
-        "--hosts", "--hostfile", "--agent", "--min",    "--max"};
-    enum { RANKS, FAULTS, TRACE, DEATHS, TRANSPORT, LAUNCHER, MIN = 9, MAX, NAMES };
+        "--hosts", "--hostfile", "--agent", "--min",    "--max",       "--joins"};
+    enum {
+        RANKS,
+        FAULTS,
+        TRACE,
+        DEATHS,
+        TRANSPORT,
+        LAUNCHER,
+        MIN = 9,
+        MAX,
+        JOINS,
+        NAMES
+    };
     const char **const words[] = {
         &job->ranks_word,  &job->faults,         &job->trace,
         &job->deaths_word, &job->transport,      &job->words.launcher,
         &job->words.hosts, &job->words.hostfile, &job->words.agent,
-        &job->min_word,    &job->max_word};
+        &job->min_word,    &job->max_word,       &job->joins};
     const char *option = argv[*i], *value = NULL;
     int name = 0, status = CLI_OK;
     if (strcmp(option, "--no-progress") == 0) {

@@ -578,7 +578,8 @@ static int job_prepare(struct job *job)
     }
     if (!given_once(job, "--trace", job->trace, KNOB_TRACE) ||
         !given_once(job, "--faults", job->faults, KNOB_FAULTS) ||
-        !given_once(job, "--transport", job->transport, KNOB_TRANSPORT)) {
+        !given_once(job, "--transport", job->transport, KNOB_TRANSPORT) ||
+        !given_once(job, "--joins", job->joins, KNOB_JOINS)) {
         return CLI_USAGE;
     }
     const bool fleet = run_fleet_is_meant(job->words.launcher);
@@ -648,7 +649,8 @@ const struct verb verb_run = {
     .name = "run",
     .line = "starts an SPMD program on N ranks and sums up its run",
     .usage =
-        "run [-n N] [--min N] [--max N] [--launcher NAME] [--hosts LIST | --hostfile "
+        "run [-n N] [--min N] [--max N] [--joins WHEN] [--launcher NAME] [--hosts LIST "
+        "| --hostfile "
         "FILE] "
         "[--agent PATH] [--transport NAME] "
         "[--faults PLAN] [--trace DIR] "
@@ -671,6 +673,8 @@ const struct verb verb_run = {
         "here\n"
         "  --max N          ranks may join the job while it runs, up to N at a time\n"
         "                   (`moot grow`)\n"
+        "  --joins WHEN     they are let in at once (live, the default), or between\n"
+        "                   sessions (session), which costs nothing while they wait\n"
         "  --min N          and may be told to leave it down to N (`moot shrink`); 1\n"
         "                   without it\n"
         "  --transport NAME how messages go from rank to rank: mpi, or, with another\n"

@@ -72,6 +72,11 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                     "majority or, of two halves, the lowest rank (majority), or every "
                     "side for itself, which is unsafe (solo)",
                     AT(split)},
+    [KNOB_JOINS] = {"MOOT_JOINS", KNOB_CHOICE, "live", "live session", 0, 0, false,
+                    "when ranks that join are let in (--max): at once, for which ranks "
+                    "give up certificates of death and forgetting (live), or between "
+                    "two sessions (session)",
+                    AT(joins)},
     [KNOB_WINDOW] = {"MOOT_WINDOW", KNOB_INTEGER, "65536", NULL, 0, 1 << 28, false,
                      "how many tasks a rank remembers, roughly; beyond that it forgets "
                      "those that all ranks have released; 0 keeps them all",

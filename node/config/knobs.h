@@ -40,6 +40,7 @@ enum knob {
     KNOB_SUSPECT,
     KNOB_LEASE,
     KNOB_SPLIT,
+    KNOB_JOINS,
     KNOB_THREADS,
     KNOB_VERIFY,
     KNOB_CRASHES,
@@ -67,10 +68,11 @@ enum knob {
 
 enum { KNOB_TEXT_BYTES = 512, KNOBS_BLOB_BYTES = 8192 };
 
-/* Values of MOOT_DIVERGENCE (in the order of enum core_mode), MOOT_SPLIT, MOOT_PROGRESS
- * and MOOT_RINGS. */
+/* Values of MOOT_DIVERGENCE (in the order of enum core_mode), MOOT_SPLIT, MOOT_JOINS,
+ * MOOT_PROGRESS and MOOT_RINGS. */
 enum { KNOB_DIVERGENCE_REPAIR, KNOB_DIVERGENCE_STRICT, KNOB_DIVERGENCE_TRUST };
 enum { KNOB_SPLIT_MAJORITY, KNOB_SPLIT_SOLO };
+enum { KNOB_JOINS_LIVE, KNOB_JOINS_SESSION };
 enum { KNOB_PROGRESS_AUTO, KNOB_PROGRESS_THREAD, KNOB_PROGRESS_CALLER };
 enum { KNOB_RINGS_ON, KNOB_RINGS_OFF };
 enum { KNOB_SEAL_AUTO, KNOB_SEAL_OFF };
@@ -102,6 +104,7 @@ struct knobs {
     int64_t suspect_ns;   /* or KNOB_AUTO */
     int64_t lease_ns;     /* or KNOB_AUTO */
     int64_t split;
+    int64_t joins;
     int64_t window; /* tasks; 0: none */
     int64_t threads;
     int64_t verify_ppm;

@@ -1,6 +1,8 @@
 /* session.c - see session.h. */
 #include "node/session/psets_private.h"
 
+#include "consensus/core_view.h"
+#include "hashing/identity.h"
 #include "hashing/placement.h"
 #include "node/record/trace.h"
 
@@ -21,6 +23,17 @@ bool session_open(struct moot *m)
         m->session.why = "joined";
     }
     return good;
+}
+
+bool session_admits(const struct moot *m)
+{
+    return m->group.size > m->group.founders && m->knobs.joins == KNOB_JOINS_SESSION;
+}
+
+moot_hash session_stay_purpose(void)
+{
+    static const char purpose[] = "session of those who stay";
+    return digest_bytes(purpose, sizeof(purpose) - 1);
 }
 
 void session_release(struct moot *m)
@@ -53,7 +66,8 @@ bool session_has_grown(const struct moot *m)
     for (uint32_t rank = m->session.awaited; rank < end && rank < m->group.size;
          rank++) {
         const struct member *member = &m->members.all[rank];
-        if (member->state == MEMBER_YET_TO_COME && member->ended_ns == 0) {
+        const bool waits = session_admits(m) && core_is_asked_by(m->core, rank);
+        if (member->state == MEMBER_YET_TO_COME && member->ended_ns == 0 && !waits) {
             return false;
         }
     }

@@ -21,6 +21,10 @@
 bool session_open(struct moot *m);
 void session_release(struct moot *m);
 
+/* Newcomers are let in between two sessions alone (MOOT_JOINS). */
+bool session_admits(const struct moot *m);
+/* What the meeting is for to which those come that stay: newcomers are let in there. */
+moot_hash session_stay_purpose(void);
 /* This rank comes to its end, and has so much to say there; it goes then, and wishes so
  * many more.  False without memory; else free(). */
 bool session_ending(struct moot *m, bool leaves, uint64_t grow, void **words,
@@ -32,7 +36,8 @@ void session_goes_on(struct moot *m);
 bool session_end(struct moot *m);
 /* After that: for so many this rank is to ask the launcher, for all. */
 uint32_t session_growth(struct moot *m);
-/* These numbers were given out: they are members, or have ended. */
+/* These numbers were given out: they are members, or ask to be let in at the boundary,
+ * or have ended. */
 void session_await(struct moot *m, uint32_t first, uint32_t count);
 bool session_has_grown(const struct moot *m);
 /* Nobody of them is a member any more but who is to be in the next session. */

@@ -181,13 +181,21 @@ static bool put_joinings(const struct moot *m, struct session_draft *record)
     return good;
 }
 
+/* The program of who is let in at a boundary comes to the meetings behind that at the
+ * end of the session: the first is the one that has this rank, too. */
+static uint64_t counts_from(const struct moot *m)
+{
+    return m->session.ending && session_admits(m) ? core_meetings(m->core) - 1
+                                                  : m->session.met;
+}
+
 static uint8_t *record_pack(struct moot *m, size_t *size)
 {
     struct session_draft record = {.sets = NULL};
     uint8_t *bytes = NULL;
     moot__session_record__init(&record.message);
     record.message.number = m->session.number;
-    record.message.met = m->session.met;
+    record.message.met = counts_from(m);
     record.message.ending = m->session.ending;
     record.message.closing = m->engine.closing;
     record.message.joined_epoch = joinings_made(m);
@@ -295,10 +303,18 @@ static bool record_take(struct moot *m, const Moot__SessionRecord *record)
     return good && psets_renew(m);
 }
 
+/* The others let this rank in as they end a session, in which that one has closed. */
+static bool is_beside(const struct moot *m, const Moot__SessionRecord *record)
+{
+    return session_admits(m) && m->session.number == 0 && record->closing &&
+           !record->ending;
+}
+
 /* Nor will it ever, as far as it has not asked itself. */
 static bool cannot_tell(const struct moot *m, const Moot__SessionRecord *record)
 {
-    return record->asks || (record->closing && record->number <= m->session.number);
+    return record->asks || is_beside(m, record) ||
+           (record->closing && record->number <= m->session.number);
 }
 
 void session_take_record(struct moot *m, uint32_t from,
@@ -309,12 +325,14 @@ void session_take_record(struct moot *m, uint32_t from,
     }
     Moot__SessionRecord *record =
         moot__session_record__unpack(NULL, said->size, said->bytes);
-    if (record != NULL && cannot_tell(m, record)) {
+    const bool none = record != NULL && cannot_tell(m, record);
+    if (none) {
         (void)rankset_add(&m->session.unknowing, from);
     } else {
         rankset_release(&m->session.unknowing);
     }
-    if (record != NULL && record->number > m->session.number && record->n_members > 0) {
+    if (record != NULL && !none && record->number > m->session.number &&
+        record->n_members > 0) {
         m->session.ask_due_ns = 0;
         if (record->met > core_meetings(m->core)) { /* it comes to none of these */
             core_meet_from(m->core, record->met);
