@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STORY_BYTES = 1024 };
 
@@ -16,6 +17,7 @@ struct growing {
     atomic_uint users; /* who asked, and the thread */
     atomic_bool answered;
     uint32_t count, first;
+    bool at_boundary; /* they are let in when the session ends */
     int code;
     char story[STORY_BYTES];
 };
@@ -39,12 +41,17 @@ static void *ask_launcher(void *argument)
         snprintf(growing->story, sizeof(growing->story),
                  "no ranks join this job: its launcher is none of moot's own");
     }
+    const size_t length = strlen(growing->story);
+    if (growing->at_boundary && growing->code == MOOT_OK) {
+        snprintf(growing->story + length, sizeof(growing->story) - length,
+                 "; let in when all ranks end their session");
+    }
     atomic_store(&growing->answered, true);
     growing_leave(growing);
     return NULL;
 }
 
-struct growing *growing_begin(uint32_t count)
+struct growing *growing_begin(uint32_t count, bool at_boundary)
 {
     struct growing *growing = calloc(1, sizeof(*growing));
     pthread_t thread;
@@ -52,6 +59,7 @@ struct growing *growing_begin(uint32_t count)
         return NULL;
     }
     growing->count = count;
+    growing->at_boundary = at_boundary;
     growing->code = MOOT_ERR_UNSUPPORTED;
     atomic_init(&growing->users, 2);
     atomic_init(&growing->answered, false);

@@ -13,8 +13,9 @@
 
 struct growing;
 
-/* Wishes for so many; NULL without memory, or a thread. */
-struct growing *growing_begin(uint32_t count);
+/* Wishes for so many, which, if the job is of that kind, are let in where its ranks end
+ * a session; NULL without memory, or a thread. */
+struct growing *growing_begin(uint32_t count, bool at_boundary);
 
 /* The answer, as of channel_grow(); false: it has not come yet.  *story stays until
  * growing_leave(). */

@@ -4,6 +4,7 @@
 #include "node/explain/snapshot_query.h"
 #include "node/service/dismissal.h"
 #include "node/service/growing.h"
+#include "node/session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -330,9 +331,9 @@ static bool number_read(const char *line, const char *word, uint32_t *out)
 }
 
 /* The launcher may take longer than a guest has otherwise. */
-static void grow(struct guest *guest, uint32_t count, uint64_t now_ns)
+static void grow(struct moot *m, struct guest *guest, uint32_t count, uint64_t now_ns)
 {
-    guest->growing = growing_begin(count);
+    guest->growing = growing_begin(count, session_admits(m));
     guest->until_ns = now_ns + 2 * GUEST_NS;
     if (guest->growing == NULL) {
         let_go(guest);
@@ -369,7 +370,7 @@ static void hear(struct moot *m, struct guest *guest, uint64_t now_ns)
         dismissal_pass_on(m, number);
         answer_self(m, guest, true);
     } else if (whole && number_read(guest->line, "grow", &number)) {
-        grow(guest, number, now_ns);
+        grow(m, guest, number, now_ns);
     } else if (whole && memcmp(guest->line, "brief\n", 6) == 0) {
         answer_self(m, guest, true);
     } else if (whole || got <= 0 || guest->line_size == sizeof(guest->line)) {
