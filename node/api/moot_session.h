@@ -90,6 +90,8 @@ MOOT_API int moot_session_next_sized(moot *m, const moot_session_options *option
  * it is one of all; MOOT_EVENT_RANK_JOINED tells the others of it.  What is done it
  * finds, and does not run again; of meetings (moot_barrier() and all that is
  * collective) those count for it that come behind the beginning of this session.
+ * Where the job was started with `moot run --joins session` a newcomer waits in
+ * moot_open() until all ranks end this session, and is in the next one from there on.
  *
  * Returns when the launcher has said whether it starts them, at most ten seconds later;
  * that they have come is not waited for.  Any rank may call it.  `options` is NULL.

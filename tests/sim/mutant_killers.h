@@ -55,7 +55,8 @@ static const char *const benches[] = {
     "core_test",    "view_test",      "view_rules_test", "scope_test",   "leave_test",
     "drop_test",    "drop_view_test", "lost_test",       "cancel_test",  "stub_test",
     "silence_test", "deserted_test",  "keeper_test",     "verdict_test", "quiet_test",
-    "lot_test",     "crash_test",     "referral_test",   "newcomer_test"};
+    "lot_test",     "crash_test",     "referral_test",   "newcomer_test",
+    "boundary_test"};
 
 struct killer {
     enum mutant mutant;
@@ -228,6 +229,16 @@ static const struct killer killers[] = {
      .seed = 8},
     {MUTANT_PASSWAIT, .bench = "newcomer_test"},
     {MUTANT_JOINNEXT, .bench = "newcomer_test"},
+    {MUTANT_BOUNDARYANY, .bench = "boundary_test"},
+    {MUTANT_BOUNDARYANY,
+     {.ranks = 3, .tasks = 20, .storm = true, .newcomers = 1, .boundary = true},
+     .seed = 1},
+    {MUTANT_BOUNDARYMOST, .bench = "boundary_test"},
+    {MUTANT_BOUNDARYKEPT, .bench = "boundary_test"},
+    {MUTANT_BOUNDARYOVER, .bench = "boundary_test"},
+    {MUTANT_BOUNDARYUNTOLD, .bench = "boundary_test"},
+    {MUTANT_GONEUNTOLD, .bench = "boundary_test"},
+    {MUTANT_DOUBTNEW, .bench = "boundary_test"},
     {MUTANT_JOINNOWAIT, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 1},
     {MUTANT_NOOWNREP,
      {.ranks = 9, .tasks = 20, .storm = true, .direct_max = 3},
