@@ -32,6 +32,8 @@
 #include <string.h>
 
 enum { STORY_BYTES = 512 };
+#define NEWCOMERS_NS UINT64_C(60000000000) /* so long may newcomers take to be let in  \
+                                            */
 
 static const char NEXT[] = "moot_session_next";
 
@@ -57,15 +59,15 @@ static int no_memory(struct lane *lane, const char *call)
 /* Without the engine lock: this rank serves its peers meanwhile. */
 static int ask_launcher(struct moot *m, uint32_t count, uint32_t *first, char *story)
 {
-    struct transport *wire = m->transport;
-    while (wire->ops->beneath != NULL) {
-        wire = wire->ops->beneath(wire);
-    }
+    struct transport *wire = session_wire(m);
     if (wire->ops->grow == NULL) {
         snprintf(story, STORY_BYTES,
-                 "no ranks join by the transport %s: start the job with `moot run "
+                 "no ranks join by the transport %s%s: start the job with `moot run "
                  "--launcher local --max N`",
-                 wire->ops->name);
+                 wire->ops->name,
+                 wire->ops->grow_together != NULL
+                     ? " but with the next session (moot_session_next with .grow)"
+                     : "");
         return MOOT_ERR_UNSUPPORTED;
     }
     return wire->ops->grow(wire, count, first, story, STORY_BYTES);
@@ -165,26 +167,73 @@ static int catch_up(struct moot *m, struct lane *lane)
     return wait_until(m, lane, session_is_known, true);
 }
 
+static int tell_not_grown(struct moot *m, uint32_t count, const char *story)
+{
+    report_add(m, "moot: rank %u: the next session does not grow by %u: %s\n",
+               m->group.rank, count, story);
+    return MOOT_OK;
+}
+
+static int await_newcomers(struct moot *m, struct lane *lane, uint32_t first,
+                           uint32_t count, uint64_t until_ns)
+{
+    session_await(m, first, count, until_ns);
+    return wait_until(m, lane, session_has_grown, true);
+}
+
 /* The launcher starts more, and those who stay wait for this rank, and so for them: it
  * comes to the second meeting when they are members, or have ended. */
-static int let_grow(struct moot *m, struct lane *lane)
+static int grow_by_launcher(struct moot *m, struct lane *lane, uint32_t count)
 {
-    const uint32_t count = session_growth(m);
     char story[STORY_BYTES] = "";
     uint32_t first = 0;
-    if (count == 0) {
-        return MOOT_OK;
-    }
     engine_unlock(m);
     const int code = ask_launcher(m, count, &first, story);
     engine_lock(m);
-    if (code != MOOT_OK) {
-        report_add(m, "moot: rank %u: the next session does not grow by %u: %s\n",
-                   m->group.rank, count, story);
+    return code == MOOT_OK ? await_newcomers(m, lane, first, count, CORE_NEVER)
+                           : tell_not_grown(m, count, story);
+}
+
+/* All who stay bring newcomers in.  The first of them waits for these, as for those of
+ * a launcher, but not for ever: nobody tells it of a death on another host. */
+static int grow_together(struct moot *m, struct lane *lane, uint32_t count,
+                         const struct rankset *stay)
+{
+    const bool asks = rankset_next(stay, 0) == m->group.rank;
+    const char *story = session_grow_together(m, stay, count);
+    uint32_t first = 0;
+    int error = MOOT_OK;
+    if (!asks) {
         return MOOT_OK;
     }
-    session_await(m, first, count);
-    return wait_until(m, lane, session_has_grown, true);
+    if (story == NULL) {
+        error = wait_until(m, lane, session_is_answered, true);
+        story = session_growth_answer(m, &first);
+    }
+    if (error != MOOT_OK || story != NULL) {
+        return error != MOOT_OK ? error : tell_not_grown(m, count, story);
+    }
+    return await_newcomers(m, lane, first, count, clock_ns() + NEWCOMERS_NS);
+}
+
+/* More processes, if anybody wishes some. */
+static int let_grow(struct moot *m, struct lane *lane)
+{
+    struct rankset stay = {0};
+    const uint32_t count = session_growth(m, &stay);
+    uint32_t asker = rankset_next(&stay, 0);
+    int error = MOOT_OK;
+    while (asker != PLACEMENT_NOBODY && !members_is_here(m, asker)) {
+        asker = rankset_next(&stay, asker + 1);
+    }
+    if (count > 0 && session_wire(m)->ops->grow_together != NULL) {
+        error = rankset_has(&stay, m->group.rank) ? grow_together(m, lane, count, &stay)
+                                                  : MOOT_OK;
+    } else if (count > 0 && asker == m->group.rank) {
+        error = grow_by_launcher(m, lane, count);
+    }
+    rankset_release(&stay);
+    return error;
 }
 
 static int stay(struct moot *m, struct lane *lane)

@@ -149,6 +149,11 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                     "folder of the sockets that `moot state` asks, instead of the "
                     "usual places; off: no socket",
                     AT(state)},
+    [KNOB_MAX] =
+        {"MOOT_MAX", KNOB_INTEGER, "0", NULL, 0, LIMIT_RANKS, true,
+         "over MPI: how many ranks the moot may have at a time, with those that "
+         "join at the boundary of a session; 0: none join",
+         AT(most_ranks)},
 };
 
 /* Units, a longer one before its suffix ("ms" before "s" before "m"). */

@@ -59,6 +59,7 @@ enum knob {
     KNOB_TRACE,
     KNOB_METRICS,
     KNOB_STATE,
+    KNOB_MAX,
     KNOB_COUNT
 };
 
@@ -123,6 +124,7 @@ struct knobs {
     char trace[KNOB_TEXT_BYTES];   /* "": none */
     char metrics[KNOB_TEXT_BYTES]; /* "": none */
     char state[KNOB_TEXT_BYTES];   /* "": the usual places; "off": none */
+    int64_t most_ranks;            /* 0: none join */
     struct knob_origin origins[KNOB_COUNT];
 };
 

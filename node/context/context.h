@@ -398,6 +398,8 @@ struct moot_session {
     uint32_t asked;            /* the last of them was the one before that */
     struct rankset unknowing;  /* who asks likewise, as they have said in this round, */
     uint32_t rounds_in_vain;   /* and all did in so many */
+    struct growth_wait *growth; /* NULL: nobody has wished any together */
+    uint64_t await_until_ns;
     uint32_t awaited, awaited_count; /* numbers of those who are to be in the next */
     struct psets *psets;        /* NULL: nobody has asked yet, and this is the first */
     struct pset_wishes *wishes; /* this rank's since the last boundary; NULL: none */

@@ -202,11 +202,12 @@ static void breathe(void)
 
 /* A yield gives what runs beside this rank, be it only for a moment, a whole slice of
  * some milliseconds, once in each wait: who has a processor to itself, and no other
- * threads that may compute, goes on spinning. */
+ * threads that may compute, goes on spinning.  A newcomer that is being let in has no
+ * lane yet. */
 static bool is_alone(const struct moot *m)
 {
-    const struct lane *first = m->engine.lanes; /* NULL: a newcomer asks to be let in */
-    return !m->group.oversubscribed && (first == NULL || first->next == NULL);
+    const struct lane *lanes = m->engine.lanes;
+    return !m->group.oversubscribed && (lanes == NULL || lanes->next == NULL);
 }
 
 void progress_give_way(struct moot *m)

@@ -414,9 +414,10 @@ static void take_growth(struct moot *m, const struct wish *wish)
     }
 }
 
-uint32_t session_growth(struct moot *m)
+uint32_t session_growth(struct moot *m, struct rankset *stay)
 {
     struct pset_wishes *wishes = m->session.wishes;
+    rankset_release(stay);
     if (wishes == NULL) {
         return 0;
     }
@@ -426,12 +427,15 @@ uint32_t session_growth(struct moot *m)
         starve(m);
         return 0;
     }
-    uint32_t member = rankset_next(&m->session.ended, 0);
-    while (member != PLACEMENT_NOBODY &&
-           (rankset_has(&wishes->leaving, member) || !members_is_here(m, member))) {
-        member = rankset_next(&m->session.ended, member + 1);
+    const struct rankset *ended = &m->session.ended;
+    for (uint32_t member = rankset_next(ended, 0); member != PLACEMENT_NOBODY;
+         member = rankset_next(ended, member + 1)) {
+        if (!rankset_has(&wishes->leaving, member) && !rankset_add(stay, member)) {
+            starve(m);
+            return 0;
+        }
     }
-    return member == m->group.rank ? wishes->growth : 0;
+    return wishes->growth;
 }
 
 void psets_take_joinings(struct moot *m)

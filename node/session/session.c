@@ -40,6 +40,8 @@ void session_release(struct moot *m)
 {
     psets_release(m);
     free(m->session.members);
+    free(m->session.growth);
+    m->session.growth = NULL;
     rankset_release(&m->session.ended);
     rankset_release(&m->session.been);
     rankset_release(&m->session.unknowing);
@@ -54,8 +56,9 @@ bool session_ending(struct moot *m, bool leaves, uint64_t grow, void **words,
     return session_words_pack(m, leaves, grow, words, size);
 }
 
-void session_await(struct moot *m, uint32_t first, uint32_t count)
+void session_await(struct moot *m, uint32_t first, uint32_t count, uint64_t until_ns)
 {
+    m->session.await_until_ns = until_ns;
     m->session.awaited = first;
     m->session.awaited_count = count;
 }
@@ -63,6 +66,9 @@ void session_await(struct moot *m, uint32_t first, uint32_t count)
 bool session_has_grown(const struct moot *m)
 {
     const uint32_t end = m->session.awaited + m->session.awaited_count;
+    if (m->now_ns >= m->session.await_until_ns) {
+        return true;
+    }
     for (uint32_t rank = m->session.awaited; rank < end && rank < m->group.size;
          rank++) {
         const struct member *member = &m->members.all[rank];

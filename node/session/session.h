@@ -34,12 +34,28 @@ void session_goes_on(struct moot *m);
 /* The meeting at its end is over: its members have come, and its words are what they
  * wish of sets.  False without memory. */
 bool session_end(struct moot *m);
-/* After that: for so many this rank is to ask the launcher, for all. */
-uint32_t session_growth(struct moot *m);
+/* After that, alike on all ranks: so many are to come, and these members stay.  The
+ * first of them that is here asks the launcher, for all. */
+uint32_t session_growth(struct moot *m, struct rankset *stay);
 /* These numbers were given out: they are members, or ask to be let in at the boundary,
- * or have ended. */
-void session_await(struct moot *m, uint32_t first, uint32_t count);
+ * or have ended, or it is that time. */
+void session_await(struct moot *m, uint32_t first, uint32_t count, uint64_t until_ns);
 bool session_has_grown(const struct moot *m);
+
+/* --- session_growth.c: where all who stay bring newcomers in ------------------------
+ */
+
+/* The transport beneath all that stand around it. */
+struct transport *session_wire(const struct moot *m);
+/* Begins it, of one who stays; the first of them waits then until there is an answer:
+ * the first number, or why none come.  Both return why, for people; NULL: they come. */
+const char *session_grow_together(struct moot *m, const struct rankset *stay,
+                                  uint32_t count);
+bool session_is_answered(const struct moot *m);
+const char *session_growth_answer(struct moot *m, uint32_t *first);
+
+/* --- session.c -------------------------------------------------------------------- */
+
 /* Nobody of them is a member any more but who is to be in the next session. */
 bool session_others_are_gone(const struct moot *m, const struct rankset *next);
 /* That begins, with these members, of which this rank is one.  False without memory:

@@ -58,6 +58,14 @@ struct transport_stats {
     uint32_t peers_by_ring; /* to whom short frames go through memory that both share */
 };
 
+enum { TRANSPORT_GROWS = 1 };
+
+/* So many are to join these ranks, whose numbers are ascending. */
+struct transport_growth {
+    const uint32_t *members;
+    uint32_t count, newcomers;
+};
+
 struct transport_ops {
     const char *name; /* "mpi", "inproc" */
 
@@ -132,6 +140,17 @@ struct transport_ops {
      * any thread.  NULL: UNSUPPORTED. */
     int (*grow)(struct transport *t, uint32_t count, uint32_t *first, char *story,
                 size_t story_size);
+
+    /* Newcomers are brought in by all ranks that are at a boundary of sessions: each of
+     * these calls it, with the same wish, and newcomers come by next_newcomer().  Does
+     * not wait for them.  UNSUPPORTED, with a story, where they cannot join, alike on
+     * all; NO_MEMORY.  NULL: a launcher starts them (grow()). */
+    int (*grow_together)(struct transport *t, const struct transport_growth *wish,
+                         char *story, size_t story_size);
+    /* Of the first of them, after that, until it gets an answer: the newcomers' first
+     * number; why none come, with a story (LIMIT, TRANSPORT, PROTOCOL, NO_MEMORY);
+     * TRANSPORT_GROWS: it is not known yet. */
+    int (*grown)(struct transport *t, uint32_t *first, char *story, size_t story_size);
 
     /* The transport around which this one stands.  NULL: it stands around none. */
     struct transport *(*beneath)(struct transport *t);

@@ -41,18 +41,21 @@
 #include "node/transport/mpi/sigpipe.h"
 #include "proto/limits.h"
 #include "proto/wire.h"
+#include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "node/transport/mpi/mpi_end.h"
 #include "node/transport/mpi/mpi_flights.h"
 #include "node/transport/mpi/mpi_wait.h"
 
-enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK, TAG_SET };
+enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK, TAG_GROWTH, TAG_SET };
 /* What MPI sends without asking the receiver first, over shared memory. */
 enum { SHORT_FRAME_BYTES = 4000 };
 enum { LEAVE_SECONDS = 15 }; /* how long free() waits for the other ranks */
@@ -60,23 +63,25 @@ enum { LEAVE_SECONDS = 15 }; /* how long free() waits for the other ranks */
  * MPI, too: it may have taken what it has not delivered. */
 enum { SELDOM_POLLS = 64 };
 
+#include "node/transport/mpi/mpi_lines.h"
+#include "node/transport/mpi/mpi_roster.h"
+
 /* --- The transport --------------------------------------------------------------- */
 
 struct mpi_transport {
     struct exchange exchange;
-    MPI_Comm comm;  /* short frames and notices */
-    MPI_Comm aside; /* what a notice or a frame has announced */
+    struct line *lines; /* the newest first */
+    struct way *ways;   /* by number */
     bool owns_mpi;
-    bool far;        /* there are ranks to which there is no ring */
+    bool far;        /* some line is */
     bool goes_alone; /* a peer that is forgotten from then on is lost, not gone */
     struct host_memory boards;
     struct mpi_end end;
     struct flights flights;
-    bool came; /* a frame, in the last poll */
-    int next;  /* standing receive to end */
+    struct mpi_roster roster;
+    struct mpi_growth *growth; /* newcomers that are on their way in */
     uint32_t polls;
     struct mpi_transport *next_left;
-    unsigned char short_frames[STANDING_COUNT][SHORT_FRAME_BYTES];
 };
 
 /* The bracket around MPI calls; false, with the transport failed, if MPI is gone. */
@@ -158,9 +163,9 @@ static bool send_notice(struct mpi_transport *t, const struct piece *frame)
         return false;
     }
     const struct piece notice = exchange_split(&t->exchange, frame);
-    const int code =
-        MPI_Isend(notice.bytes, (int)notice.size, MPI_BYTE, (int)frame->transfer->rank,
-                  TAG_NOTICE, t->comm, request);
+    const struct way *way = &t->ways[frame->transfer->rank];
+    const int code = MPI_Isend(notice.bytes, (int)notice.size, MPI_BYTE, way->rank,
+                               TAG_NOTICE, way->line->comm, request);
     if (!succeeded(t, code, "announcing a frame")) {
         return false;
     }
@@ -172,18 +177,21 @@ static int piece_call(const struct mpi_transport *t, const struct piece *piece,
                       MPI_Request *request)
 {
     const enum transfer_kind kind = piece->transfer->kind;
-    const int bytes = (int)piece->size, peer = (int)piece->transfer->rank;
+    const struct way *way = &t->ways[piece->transfer->rank];
+    const int bytes = (int)piece->size;
     const bool frame = kind == TRANSFER_FRAME_OUT || kind == TRANSFER_FRAME_IN;
     if (kind == TRANSFER_FRAME_OUT && piece->size <= SHORT_FRAME_BYTES &&
         !host_rings_near(&t->exchange.rings, piece->transfer->rank)) {
-        return MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, TAG_FRAME, t->comm,
-                         request);
+        return MPI_Isend(piece->bytes, bytes, MPI_BYTE, way->rank, TAG_FRAME,
+                         way->line->comm, request);
     }
     const int tag = frame ? TAG_LONG_FRAME : TAG_BULK;
     if (kind == TRANSFER_FRAME_OUT || kind == TRANSFER_BULK_OUT) {
-        return MPI_Isend(piece->bytes, bytes, MPI_BYTE, peer, tag, t->aside, request);
+        return MPI_Isend(piece->bytes, bytes, MPI_BYTE, way->rank, tag,
+                         way->line->aside, request);
     }
-    return MPI_Irecv(piece->bytes, bytes, MPI_BYTE, peer, tag, t->aside, request);
+    return MPI_Irecv(piece->bytes, bytes, MPI_BYTE, way->rank, tag, way->line->aside,
+                     request);
 }
 
 static void piece_start(struct mpi_transport *t, const struct piece *piece)
@@ -205,6 +213,12 @@ static void piece_start(struct mpi_transport *t, const struct piece *piece)
 static void piece_post(struct exchange *x, const struct piece *piece)
 {
     struct mpi_transport *t = (struct mpi_transport *)x;
+    if (t->ways[piece->transfer->rank].line == NULL) {
+        if (!is_receive(piece)) {
+            exchange_land(x, piece, 0); /* it had gone before this rank came */
+        }
+        return;
+    }
     if (!enter(t)) {
         return;
     }
@@ -248,6 +262,18 @@ static void flights_test(struct mpi_transport *t)
 
 /* --- The slots that are MPI's own ------------------------------------------------- */
 
+static void line_poll(struct mpi_transport *t, struct line *line, size_t frames_max,
+                      bool lends)
+{
+    int all = 0;
+    if (line->entered != MPI_REQUEST_NULL) {
+        succeeded(t, MPI_Test(&line->entered, &all, MPI_STATUS_IGNORE), "a barrier");
+    }
+    if (line->far) {
+        frames_take(t, line, frames_max, lends);
+    }
+}
+
 /* What MPI has to do with it. */
 static void poll_mpi(struct mpi_transport *t, size_t frames_max, bool lends)
 {
@@ -255,17 +281,21 @@ static void poll_mpi(struct mpi_transport *t, size_t frames_max, bool lends)
     if (!enter(t)) {
         return;
     }
-    if (t->far && t->came) {
-        standing_post(t);
+    for (struct line *line = t->lines; line != NULL; line = line->older) {
+        if (line->far && line->came) {
+            standing_post(t, line);
+        }
     }
     flights_test(t);
     if (t->far) {
-        frames_take(t, frames_max, lends);
+        for (struct line *line = t->lines; line != NULL; line = line->older) {
+            line_poll(t, line, frames_max, lends);
+        }
     } else if (t->flights.count == 0) {
-        succeeded(
-            t,
-            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, t->comm, &came, MPI_STATUS_IGNORE),
-            "looking at the wire");
+        succeeded(t,
+                  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, t->lines->comm, &came,
+                             MPI_STATUS_IGNORE),
+                  "looking at the wire");
     }
     mpi_end_leave(&t->end);
 }
@@ -304,9 +334,9 @@ static void mpi_go_plain(struct transport *base)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
     host_rings_close(&t->exchange.rings);
-    t->far = t->exchange.size > 1;
+    t->lines->far = t->far = t->lines->count > 1; /* the only one */
     if (t->far && enter(t)) {
-        standing_post(t);
+        standing_post(t, t->lines);
         mpi_end_leave(&t->end);
     }
 }
@@ -355,8 +385,8 @@ static bool leave_together(struct mpi_transport *t)
         return false;
     }
     mpi_end_leave(&t->end);
-    if (t->exchange.failed || t->exchange.alone ||
-        MPI_Ibarrier(t->comm, &barrier) != MPI_SUCCESS) {
+    if (t->exchange.failed || t->exchange.alone || t->growth != NULL ||
+        MPI_Ibarrier(t->lines->comm, &barrier) != MPI_SUCCESS) {
         return false;
     }
     do {
@@ -391,30 +421,35 @@ static void leave_behind(struct mpi_transport *t)
 static bool mpi_free(struct transport *base)
 {
     struct mpi_transport *t = (struct mpi_transport *)base;
-    const bool together = t->comm != MPI_COMM_NULL && leave_together(t);
+    const bool together = t->lines != NULL && t->lines->comm != MPI_COMM_NULL &&
+                          t->lines->aside != MPI_COMM_NULL && leave_together(t);
     const bool open = mpi_end_unwatch(&t->end);
     bool ended = open ? flights_end(&t->flights, &t->exchange) : t->flights.count == 0;
     if (open && together) {
         for (int i = 0; i < t->flights.count; i++) {
             MPI_Request_free(&t->flights.requests[i]);
         }
-        MPI_Comm_free(&t->aside);
-        MPI_Comm_free(&t->comm);
+        lines_free_comms(t->lines);
         if (t->owns_mpi) {
             ended = MPI_Finalize() == MPI_SUCCESS || ended;
         }
     }
-    sigpipe_end(together);
+    sigpipe_end(together && !t->roster.grown);
     host_memory_close(&t->boards);
     exchange_release(&t->exchange);
-    if (!ended) {
+    if (!ended || t->growth != NULL) {
         leave_behind(t);
-        return false;
+        return ended;
     }
+    lines_release(t->lines);
+    roster_release(&t->roster);
     flights_release(&t->flights);
+    free(t->ways);
     free(t);
     return true;
 }
+
+#include "node/transport/mpi/mpi_growth.h"
 
 static const struct transport_ops mpi_ops = {
     .name = "mpi",
@@ -429,250 +464,15 @@ static const struct transport_ops mpi_ops = {
     .forget = mpi_forget,
     .go_alone = mpi_go_alone,
     .go_plain = mpi_go_plain,
+    .next_newcomer = mpi_next_newcomer,
+    .grow_together = mpi_grow_together,
+    .grown = mpi_grown,
     .stats = exchange_stats,
     .story = exchange_story,
     .free = mpi_free,
 };
 
-/* --- Opening ---------------------------------------------------------------------- */
-
-struct opening {
-    struct mpi_transport *t;
-    struct transport_group *group;
-    char *story;
-    size_t story_size;
-};
-
-static int refuse(const struct opening *o, int code, const char *why)
-{
-    snprintf(o->story, o->story_size, "%s", why);
-    return code;
-}
-
-static int check(const struct opening *o, int mpi_code, const char *what)
-{
-    if (mpi_code == MPI_SUCCESS) {
-        return MOOT_OK;
-    }
-    describe(mpi_code, what, o->story, o->story_size);
-    return MOOT_ERR_TRANSPORT;
-}
-
-/* Sees to it that MPI is there, and that `comm` can be used. */
-static int enter_mpi(const struct opening *o, const MPI_Comm *comm)
-{
-    int initialized = 0, finalized = 0, inter = 0, level = MPI_THREAD_SINGLE;
-    MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    if (finalized) {
-        return refuse(o, MOOT_ERR_TRANSPORT, "MPI is finalised already");
-    }
-    if (atomic_load(&without_all) && !comm) {
-        return refuse(o, MOOT_ERR_TRANSPORT,
-                      "a rank was lost in an earlier moot of this process, and MPI "
-                      "opens none without it");
-    }
-    if (!initialized && comm) {
-        return refuse(o, MOOT_ERR_INVALID,
-                      "a communicator, but MPI is not initialised");
-    }
-    if (!initialized) {
-        const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
-        o->t->owns_mpi = code == MPI_SUCCESS;
-        if (code != MPI_SUCCESS) {
-            return check(o, code, "MPI_Init_thread");
-        }
-    }
-    MPI_Query_thread(&level);
-    o->group->threads = level == MPI_THREAD_MULTIPLE;
-    if (comm && *comm == MPI_COMM_NULL) {
-        return refuse(o, MOOT_ERR_INVALID, "the communicator is MPI_COMM_NULL");
-    }
-    const MPI_Comm from = comm ? *comm : MPI_COMM_WORLD;
-    MPI_Comm_test_inter(from, &inter);
-    if (inter) {
-        return refuse(o, MOOT_ERR_INVALID, "the communicator is an intercommunicator");
-    }
-    const int code = MPI_Comm_dup(from, &o->t->comm);
-    if (code == MPI_SUCCESS) {
-        MPI_Comm_set_errhandler(o->t->comm, MPI_ERRORS_RETURN);
-    }
-    return check(o, code, "MPI_Comm_dup");
-}
-
-/* Every rank learns whether all could do their part: a rank must not go on into a
- * collective that another has given up. */
-static int all_agree(const struct opening *o, bool mine)
-{
-    int64_t least[3] = {mine, WIRE_VERSION, -WIRE_VERSION};
-    const int code = check(
-        o, MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_INT64_T, MPI_MIN, o->t->comm),
-        "MPI_Allreduce");
-    if (code != MOOT_OK) {
-        return code;
-    }
-    if (least[1] != -least[2]) {
-        snprintf(o->story, o->story_size, "ranks speak versions %d to %d of the wire",
-                 (int)least[1], (int)-least[2]);
-        return MOOT_ERR_PROTOCOL;
-    }
-    return mine && least[0] ? MOOT_OK
-                            : refuse(o, MOOT_ERR_NO_MEMORY, "a rank is out of memory");
-}
-
-/* The lowest rank that shares memory with this one names their host. */
-static int find_host(const struct opening *o, uint64_t *host)
-{
-    MPI_Comm node = MPI_COMM_NULL;
-    *host = o->group->rank;
-    int code =
-        MPI_Comm_split_type(o->t->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    if (code == MPI_SUCCESS) {
-        code = MPI_Allreduce(MPI_IN_PLACE, host, 1, MPI_UINT64_T, MPI_MIN, node);
-    }
-    if (node != MPI_COMM_NULL) {
-        MPI_Comm_free(&node);
-    }
-    return check(o, code, "finding who shares a host");
-}
-
-/* Draws this rank's uid and learns everyone's, and their hosts. */
-static int meet(const struct opening *o)
-{
-    struct transport_group *group = o->group;
-    struct hello mine;
-    struct hello *all = malloc(group->size * sizeof(*all));
-    int code =
-        all_agree(o, hello_make(group, &mine) && all && mpi_end_watch(&o->t->end));
-    if (code == MOOT_OK) {
-        code = find_host(o, &mine.host);
-    }
-    if (code == MOOT_OK) {
-        code = check(o,
-                     MPI_Allgather(&mine, HELLO_WORDS, MPI_UINT64_T, all, HELLO_WORDS,
-                                   MPI_UINT64_T, o->t->comm),
-                     "MPI_Allgather");
-    }
-    if (code == MOOT_OK) {
-        hello_take(group, all);
-    }
-    free(all);
-    return code;
-}
-
-/* Rank 0's blob becomes everyone's. */
-static int share_blob(const struct opening *o, const void *blob, size_t blob_size)
-{
-    struct transport_group *group = o->group;
-    uint64_t size = blob_size;
-    int code = check(o, MPI_Bcast(&size, 1, MPI_UINT64_T, 0, o->t->comm), "MPI_Bcast");
-    if (code != MOOT_OK) {
-        return code;
-    }
-    const bool fits = size <= LIMIT_FRAME_BYTES;
-    group->blob_size = (size_t)size;
-    group->blob = fits ? malloc(size ? (size_t)size : 1) : NULL;
-    code = all_agree(o, group->blob != NULL);
-    if (code != MOOT_OK) {
-        return code;
-    }
-    if (group->rank == 0 && size) {
-        memcpy(group->blob, blob, (size_t)size);
-    }
-    return check(o, MPI_Bcast(group->blob, (int)size, MPI_BYTE, 0, o->t->comm),
-                 "MPI_Bcast");
-}
-
-static int all_have(const void *context, bool *have)
-{
-    const struct opening *o = context;
-    int least = *have;
-    const int code =
-        check(o, MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, o->t->comm),
-              "MPI_Allreduce");
-    *have = code == MOOT_OK && least != 0;
-    return code;
-}
-
-/* Memory of this host: rings and boards. */
-static int open_memory(const struct opening *o)
-{
-    struct mpi_transport *self = o->t;
-    const int code =
-        host_share(&self->exchange.rings, &self->boards, o->group, all_have, o);
-    self->far = self->exchange.rings.count + 1 < o->group->size;
-    return code;
-}
-
-static int join(const struct opening *o, const void *blob, size_t blob_size)
-{
-    int rank = 0, size = 0;
-    MPI_Comm_rank(o->t->comm, &rank);
-    MPI_Comm_size(o->t->comm, &size);
-    if ((unsigned)size > LIMIT_RANKS) {
-        return refuse(o, MOOT_ERR_LIMIT, "more ranks than LIMIT_RANKS");
-    }
-    o->group->rank = (uint32_t)rank;
-    o->group->size = o->group->founders = (uint32_t)size;
-    int code = check(o, MPI_Comm_dup(o->t->comm, &o->t->aside), "MPI_Comm_dup");
-    if (code == MOOT_OK) {
-        code = meet(o);
-    }
-    if (code == MOOT_OK) {
-        code = share_blob(o, blob, blob_size);
-    }
-    if (code == MOOT_OK) {
-        code = all_agree(o, exchange_init(&o->t->exchange, o->group->rank,
-                                          o->group->size, o->group->uids) &&
-                                standing_make(o->t) == MPI_SUCCESS);
-    }
-    if (code == MOOT_OK) {
-        code = open_memory(o);
-    }
-    if (code == MOOT_OK && o->t->far) {
-        standing_post(o->t);
-    }
-    return code;
-}
-
-int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
-                       struct transport_group *group, struct transport **out,
-                       char *story, size_t story_size)
-{
-    const struct transport_mpi_options *options = arg;
-    struct transport_group joined = {0};
-    struct mpi_transport *t = calloc(1, sizeof(*t));
-    const struct opening o = {t, &joined, story, story_size};
-    uint32_t told;
-    if (!t) {
-        return refuse(&o, MOOT_ERR_NO_MEMORY, "out of memory");
-    }
-    t->exchange.base.ops = &mpi_ops;
-    t->exchange.post = piece_post;
-    t->exchange.notice = mpi_notice;
-    t->comm = t->aside = MPI_COMM_NULL;
-    sigpipe_ignore();
-    ending_opens();
-    if (!(options && options->comm) && channel_told_rank(&told)) {
-        ending_awaits(told);
-    }
-    int code = enter_mpi(&o, options ? options->comm : NULL);
-    if (code == MOOT_OK) {
-        code = join(&o, blob, blob_size);
-    }
-    ending_opened();
-    if (code == MOOT_OK) {
-        mpi_end_mark();
-    }
-    if (code != MOOT_OK) {
-        transport_group_release(&joined);
-        mpi_free(&t->exchange.base);
-        return code;
-    }
-    *group = joined;
-    *out = &t->exchange.base;
-    return MOOT_OK;
-}
+#include "node/transport/mpi/mpi_open.h"
 
 char *transport_mpi_version(char *text, size_t size)
 {

@@ -10,7 +10,8 @@
 #define NODE_TRANSPORT_MPI_MPI_COMM_H
 
 struct comm_wait {
-    struct mpi_transport *t;
+    MPI_Comm aside; /* of a line that has all of the set */
+    int *ranks;     /* theirs in it */
     const struct pset_call *set;
     int tag;
     uint32_t round;
@@ -31,27 +32,26 @@ static int round_begin(struct comm_wait *wait)
 {
     const struct pset_call *set = wait->set;
     const uint32_t step = UINT32_C(1) << wait->round;
-    const int to = (int)set->members[(set->self + step) % set->count];
-    const int from = (int)set->members[(set->self + set->count - step) % set->count];
+    const int to = wait->ranks[(set->self + step) % set->count];
+    const int from = wait->ranks[(set->self + set->count - step) % set->count];
     const int code =
-        MPI_Irecv(NULL, 0, MPI_BYTE, from, wait->tag, wait->t->aside, &wait->tokens[0]);
+        MPI_Irecv(NULL, 0, MPI_BYTE, from, wait->tag, wait->aside, &wait->tokens[0]);
     wait->under_way = code == MPI_SUCCESS;
     return code != MPI_SUCCESS ? code
                                : MPI_Isend(NULL, 0, MPI_BYTE, to, wait->tag,
-                                           wait->t->aside, &wait->tokens[1]);
+                                           wait->aside, &wait->tokens[1]);
 }
 
 static int comm_make(const struct comm_wait *wait)
 {
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
-    int code = MPI_Comm_group(wait->t->aside, &all);
+    int code = MPI_Comm_group(wait->aside, &all);
     if (code == MPI_SUCCESS) {
-        code = MPI_Group_incl(all, (int)wait->set->count, (int *)wait->set->members,
-                              &some);
+        code = MPI_Group_incl(all, (int)wait->set->count, wait->ranks, &some);
         MPI_Group_free(&all);
     }
     if (code == MPI_SUCCESS) {
-        code = MPI_Comm_create_group(wait->t->aside, some, wait->tag, wait->out);
+        code = MPI_Comm_create_group(wait->aside, some, wait->tag, wait->out);
         MPI_Group_free(&some);
     }
     return code == MPI_SUCCESS
@@ -69,9 +69,42 @@ static int comm_give_up(struct comm_wait *wait, struct text *story)
     return MOOT_ERR_TRANSPORT;
 }
 
+/* The oldest line that has all of them: the same for each of them. */
+static int comm_line(struct comm_wait *wait, struct text *story)
+{
+    const struct pset_call *set = wait->set;
+    const struct mpi_transport *t = (const struct mpi_transport *)set->transport;
+    wait->ranks = calloc((size_t)set->count + 1, sizeof(*wait->ranks));
+    if (wait->ranks == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    bool found = false;
+    for (const struct line *line = t->lines; line != NULL; line = line->older) {
+        uint32_t i = 0;
+        while (i < set->count && line_rank(line, set->members[i]) >= 0) {
+            i++;
+        }
+        found |= i == set->count;
+        wait->aside = i == set->count ? line->aside : wait->aside;
+        for (uint32_t k = 0; i == set->count && k < set->count; k++) {
+            wait->ranks[k] = line_rank(line, set->members[k]);
+        }
+    }
+    if (!found) {
+        text_add(story, "a process of the set had gone before another one came");
+    }
+    return found ? FOREIGN_GOES_ON : MOOT_ERR_TRANSPORT;
+}
+
 static int comm_test(void *arg, struct text *story)
 {
     struct comm_wait *wait = arg;
+    if (wait->ranks == NULL) {
+        const int found = comm_line(wait, story);
+        if (found != FOREIGN_GOES_ON) {
+            return found;
+        }
+    }
     while (wait->set->count > UINT32_C(1) << wait->round) {
         int ended = 0;
         int code = wait->under_way ? MPI_SUCCESS : round_begin(wait);
@@ -99,12 +132,12 @@ int moot_pset_comm(moot *m, const char *name, MPI_Comm *out)
     struct pset_call set = {.call = "moot_pset_comm", .ops = &mpi_ops};
     int error = moot_pset_members(m, out != NULL ? name : NULL, &set);
     if (error == MOOT_OK) {
-        struct comm_wait wait = {.t = (struct mpi_transport *)set.transport,
-                                 .set = &set,
+        struct comm_wait wait = {.set = &set,
                                  .tag = TAG_SET + (int)set.index,
                                  .tokens = {MPI_REQUEST_NULL, MPI_REQUEST_NULL},
                                  .out = out};
         error = foreign_wait(m, set.call, comm_test, &wait);
+        free(wait.ranks);
     }
     free(set.members);
     return error;

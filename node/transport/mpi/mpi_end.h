@@ -12,13 +12,19 @@
 
 enum { STANDING_COUNT = 8 };
 
-struct mpi_end {
-    pthread_mutex_t lock;
-    uint32_t depth; /* of brackets, nested; the transport's alone */
+/* Receives that are taken back before MPI ends. */
+struct standings {
+    struct standings *next;
     struct standing {
         MPI_Request request; /* persistent */
         bool posted;
-    } standing[STANDING_COUNT]; /* receives that are taken back before MPI ends */
+    } all[STANDING_COUNT];
+};
+
+struct mpi_end {
+    pthread_mutex_t lock;
+    uint32_t depth; /* of brackets, nested; the transport's alone */
+    struct standings *standings;
     int keyval;
     bool has_lock, has_keyval, has_attribute;
     atomic_bool came; /* set under the lock */
@@ -43,21 +49,20 @@ static int on_finalize(MPI_Comm comm, int keyval, void *attribute, void *extra)
     (void)comm, (void)keyval, (void)extra;
     pthread_mutex_lock(&end->lock);
     end->came = true;
-    for (int i = 0; i < STANDING_COUNT; i++) {
-        take_back(&end->standing[i]);
+    for (struct standings *some = end->standings; some != NULL; some = some->next) {
+        for (int i = 0; i < STANDING_COUNT; i++) {
+            take_back(&some->all[i]);
+        }
     }
     pthread_mutex_unlock(&end->lock);
     return MPI_SUCCESS;
 }
 
-/* Starts the watch; `end` is zero and stays where it is, and its
- * standing receives are taken back when MPI ends or the watch does.  False if it cannot
+/* Starts the watch; `end` is zero but for its standing receives, stays where it is, and
+ * takes these back when MPI ends or the watch does.  False if it cannot
  * be (call mpi_end_unwatch anyway). */
 static bool mpi_end_watch(struct mpi_end *end)
 {
-    for (int i = 0; i < STANDING_COUNT; i++) {
-        end->standing[i] = (struct standing){MPI_REQUEST_NULL, false};
-    }
     end->has_lock = pthread_mutex_init(&end->lock, NULL) == 0;
     end->has_keyval =
         end->has_lock && MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize,

@@ -7,23 +7,23 @@
 #ifndef NODE_TRANSPORT_MPI_MPI_STANDING_H
 #define NODE_TRANSPORT_MPI_MPI_STANDING_H
 
-static int standing_make(struct mpi_transport *t)
+static int standing_make(struct line *line)
 {
     int code = MPI_SUCCESS;
     for (int i = 0; i < STANDING_COUNT && code == MPI_SUCCESS; i++) {
-        code = MPI_Recv_init(t->short_frames[i], SHORT_FRAME_BYTES, MPI_BYTE,
-                             MPI_ANY_SOURCE, MPI_ANY_TAG, t->comm,
-                             &t->end.standing[i].request);
+        code = MPI_Recv_init(line->short_frames[i], SHORT_FRAME_BYTES, MPI_BYTE,
+                             MPI_ANY_SOURCE, MPI_ANY_TAG, line->comm,
+                             &line->standings.all[i].request);
     }
     return code;
 }
 
 /* Posts those that have ended, those that ended first first. */
-static void standing_post(struct mpi_transport *t)
+static void standing_post(struct mpi_transport *t, struct line *line)
 {
     for (int k = 0; k < STANDING_COUNT; k++) {
-        const int i = (t->next + k) % STANDING_COUNT;
-        struct standing *standing = &t->end.standing[i];
+        const int i = (line->next + k) % STANDING_COUNT;
+        struct standing *standing = &line->standings.all[i];
         if (standing->posted) {
             continue;
         }
@@ -48,41 +48,42 @@ static void take_notice(struct mpi_transport *t, uint32_t from,
 /* Takes the frame, or the notice, that has come, if one has.  A frame that overtakes
  * none is lent to who is told of it, where it is; there is no other way on which it
  * could be late. */
-static bool frame_take(struct mpi_transport *t, bool lends)
+static bool frame_take(struct mpi_transport *t, struct line *line, bool lends)
 {
     int came = 0, size = 0;
     MPI_Status status;
-    struct standing *standing = &t->end.standing[t->next];
+    struct standing *standing = &line->standings.all[line->next];
     const int code =
         standing->posted ? MPI_Test(&standing->request, &came, &status) : MPI_SUCCESS;
     if (!succeeded(t, code, "receiving a frame") || !came) {
         return false;
     }
     MPI_Get_count(&status, MPI_BYTE, &size);
-    const uint32_t from = (uint32_t)status.MPI_SOURCE;
-    const unsigned char *bytes = t->short_frames[t->next];
+    const uint32_t from = line->numbers[status.MPI_SOURCE];
+    const unsigned char *bytes = line->short_frames[line->next];
     if (status.MPI_TAG == TAG_NOTICE) {
         take_notice(t, from, bytes, (size_t)size);
     } else {
         exchange_bring(&t->exchange, from, bytes, (size_t)size, lends);
     }
     standing->posted = false;
-    t->next = (t->next + 1) % STANDING_COUNT;
+    line->next = (line->next + 1) % STANDING_COUNT;
     return true;
 }
 
 /* Where frames come one by one, to look for another costs as much as to take one, and
  * whoever waits for the first waits for that, too: it is looked for if the poll before
  * found any. */
-static void frames_take(struct mpi_transport *t, size_t frames_max, bool lends)
+static void frames_take(struct mpi_transport *t, struct line *line, size_t frames_max,
+                        bool lends)
 {
     size_t taken = 0;
-    const size_t most = t->came ? STANDING_COUNT : 1;
+    const size_t most = line->came ? STANDING_COUNT : 1;
     while (taken < most && exchange_waiting(&t->exchange) < frames_max &&
-           frame_take(t, lends)) {
+           frame_take(t, line, lends)) {
         taken++;
     }
-    t->came = taken > 0;
+    line->came = taken > 0;
 }
 
 #endif
