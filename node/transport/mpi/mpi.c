@@ -41,6 +41,7 @@
 #include "node/transport/mpi/sigpipe.h"
 #include "proto/limits.h"
 #include "proto/wire.h"
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -53,6 +54,7 @@
 
 #include "node/transport/mpi/mpi_end.h"
 #include "node/transport/mpi/mpi_flights.h"
+#include "node/transport/mpi/mpi_guard.h"
 #include "node/transport/mpi/mpi_wait.h"
 
 enum { TAG_FRAME = 1, TAG_NOTICE, TAG_LONG_FRAME, TAG_BULK, TAG_GROWTH, TAG_SET };

@@ -24,11 +24,8 @@
 #ifndef NODE_TRANSPORT_MPI_MPI_GROWTH_H
 #define NODE_TRANSPORT_MPI_MPI_GROWTH_H
 
-enum { GROWTH_SECONDS = 60, GROWTH_STORY_BYTES = 256, SPAWN_WORDS_MAX = 4096 };
+enum { GROWTH_STORY_BYTES = 256, SPAWN_WORDS_MAX = 4096 };
 enum growth_state { GROWTH_UNDER_WAY, GROWTH_CONNECTED, GROWTH_REFUSED };
-
-/* Set in a newcomer's environment. */
-static const char NEWCOMER_VARIABLE[] = "MOOTRUN_JOINS";
 
 /* The first that is said to newcomers; alike in all versions. */
 struct growth_hail {
@@ -144,15 +141,17 @@ static char **split_words(char *words, size_t size)
     return argv;
 }
 
-/* Where the newcomers run, and how they know that they are some. */
+/* Where the newcomers run, and how they know that they are some, and of whom. */
 static MPI_Info spawn_info(void)
 {
     MPI_Info info = MPI_INFO_NULL;
-    char folder[PATH_MAX], mark[sizeof(NEWCOMER_VARIABLE) + 2];
+    const struct process_name self = process_self();
+    char folder[PATH_MAX], mark[sizeof(NEWCOMER_VARIABLE) + 64];
     if (MPI_Info_create(&info) != MPI_SUCCESS) {
         return MPI_INFO_NULL;
     }
-    snprintf(mark, sizeof(mark), "%s=1", NEWCOMER_VARIABLE);
+    snprintf(mark, sizeof(mark), "%s=%" PRIx64 ".%" PRIx64 ".%" PRIx64,
+             NEWCOMER_VARIABLE, self.pid, self.start_ticks, self.space);
     MPI_Info_set(info, "env", mark);
     if (getcwd(folder, sizeof(folder)) != NULL && strlen(folder) < MPI_MAX_INFO_VAL) {
         MPI_Info_set(info, "wdir", folder);
@@ -466,18 +465,6 @@ static struct mpi_growth *growth_new(const struct mpi_transport *t,
         return NULL;
     }
     return growth;
-}
-
-/* In a thread of its own, which takes no signals. */
-static bool thread_begin(void *(*run)(void *), void *argument)
-{
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool begun = pthread_create(&thread, NULL, run, argument) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return begun && pthread_detach(thread) == 0;
 }
 
 static int growth_refuse(char *story, size_t story_size, int code, const char *why)

@@ -217,6 +217,7 @@ static int join_later(const struct opening *o)
         newcomer_run(call);
     }
     const int code = await_members(o, call);
+    guard_end();
     if (code == MOOT_OK) {
         ending_awaits(o->group->rank);
     }
