@@ -54,8 +54,12 @@ static bool oversubscribed(uint64_t count, uint64_t set, uint64_t set_beside)
     uint64_t uids[4];
     uint32_t hosts[4];
     struct process_name processes[4];
-    struct transport_group group = {
-        .size = 4, .uids = uids, .hosts = hosts, .processes = processes};
+    char host_names[4][TRANSPORT_HOST_BYTES];
+    struct transport_group group = {.size = 4,
+                                    .uids = uids,
+                                    .hosts = hosts,
+                                    .processes = processes,
+                                    .host_names = host_names};
     hello_take(&group, all);
     return group.oversubscribed;
 }
