@@ -462,7 +462,9 @@ static bool choose_told(const struct core *core, const struct view *view,
         }
     }
     for (uint32_t i = 0; good && i < view->newcomer_count; i++) {
-        good = rankset_add(out, view->newcomers[i].rank);
+        const uint32_t rank = view->newcomers[i].rank; /* it may have gone since */
+        good = !(rankset_has(&view->members, rank) || MUTANT(TOLDGONE)) ||
+               rankset_add(out, rank);
     }
     return good;
 }

@@ -46,7 +46,9 @@ def told(text):
 
 
 def moot(build, ranks, rounds, mode, *more):
+    """Silence means nothing where many ranks share few processors: it is waited for long."""
     return run([f"{build}/moot", "run", "--launcher", "local", "-n", str(ranks), "--max", str(ranks + 2),
+                "MOOT_HEARTBEAT=2s", "MOOT_SUSPECT=100s",
                 f"{build}/tests/bench/changing", mode, str(rounds), *more])
 
 

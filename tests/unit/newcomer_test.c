@@ -387,6 +387,30 @@ static void a_newcomer_may_be_told_again(void **state)
     }
 }
 
+/* Who has left, or died, is sent nothing: its host knows no way to it. */
+static void who_has_gone_hears_no_more(void **state)
+{
+    (void)state;
+    bench.direct_max = 1;
+    open_first(3);
+    join(3, 3, 3);
+    pass(300 * MS);
+    assert_members(0xf);
+    struct core_event leave = {.type = CORE_EV_LEAVE};
+    assert_int_equal(step(3, &leave), MOOT_OK);
+    pass(300 * MS);
+    assert_members(0x7);
+    bench.crashed[3] = true;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        bench.holds[rank][3] = true;
+    }
+    join(4, 3, 3);
+    pass(300 * MS);
+    assert_members(0x17);
+    assert_int_equal(bench.held_count, 0);
+    end();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -403,6 +427,7 @@ int main(void)
         cmocka_unit_test(what_takes_a_result_stays_with_its_owner),
         cmocka_unit_test(nobody_waits_for_who_is_behind),
         cmocka_unit_test(a_newcomer_may_be_told_again),
+        cmocka_unit_test(who_has_gone_hears_no_more),
     };
     return cmocka_run_group_tests_name("newcomer", tests, NULL, NULL);
 }
