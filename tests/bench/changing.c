@@ -280,7 +280,7 @@ static void open_all(void)
 int main(int argc, char **argv)
 {
     self.began_s = now_s();
-    self.rounds = argc > 2 ? atoi(argv[2]) : 0;
+    self.rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
     if (self.rounds < 1) {
         errx(2, "usage: changing grow|sessions|busy ROUNDS [spin|sleep FILE]");
     }

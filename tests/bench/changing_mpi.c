@@ -52,7 +52,7 @@ static void spawn_one(const char *program, int rank, int round)
 int main(int argc, char **argv)
 {
     const double began_s = bench_now_s();
-    const int rounds = argc > 1 ? atoi(argv[1]) : 1;
+    const int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 1;
     int rank;
     MPI_Comm parent;
     MPI_Init(&argc, &argv);
