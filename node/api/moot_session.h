@@ -51,7 +51,9 @@ typedef struct moot_session_options {
     size_t size;    /* sizeof(moot_session_options), or 0 */
     uint64_t leave; /* not 0: this rank is in no further session */
     uint64_t grow;  /* so many more processes the next session is to have, as by
-                       moot_grow(); where ranks say it differently the most counts */
+                       moot_grow(); where ranks say it differently the most counts.
+                       Over MPI all who stay start them, where MOOT_MAX has room and no
+                       rank has died (moot_session(3)) */
 } moot_session_options;
 
 typedef struct moot_session_info {
@@ -97,9 +99,9 @@ MOOT_API int moot_session_next_sized(moot *m, const moot_session_options *option
  * that they have come is not waited for.  Any rank may call it.  `options` is NULL.
  *
  * Errors: INVALID; UNSUPPORTED (the job was not started with `moot run --max`, or its
- * transport or launcher cannot); LIMIT (more than --max at a time, or more newcomers
- * than a job takes in all its life, which is 64); TRANSPORT (the launcher does not
- * answer); CLOSED; NO_MEMORY. */
+ * transport or launcher cannot; over MPI ranks join with the next session only); LIMIT
+ * (more than --max at a time, or more newcomers than a job takes in all its life, which
+ * is 64); TRANSPORT (the launcher does not answer); CLOSED; NO_MEMORY. */
 typedef struct moot_grow_options moot_grow_options;
 MOOT_API int moot_grow(moot *m, int count, const moot_grow_options *options);
 

@@ -14,8 +14,9 @@
 static const char *growth_flaw(const struct job *job)
 {
     if (!job->local && !job->fleet) {
-        return "ranks that mpirun starts cannot be joined by others, since MPI fixes "
-               "their number: add --launcher local, or leave it out";
+        return "over MPI ranks join only where a session ends: set MOOT_MAX instead, "
+               "or "
+               "add --launcher local";
     }
     if (strcmp(job->knobs.route, "mesh") != 0) {
         return "routes (MOOT_ROUTE) are fixed when the job begins, so no ranks can "

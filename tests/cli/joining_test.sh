@@ -117,8 +117,8 @@ refused 'min 3 is more than the 2' -n 2 --min 3 --launcher local
 refused "max is '4x'" -n 2 --max 4x --launcher local
 refused "min is '0'" -n 2 --min 0 --launcher local
 refused 'max 67: a job takes in 64 ranks' -n 2 --max 67 --launcher local
-refused 'max 3: .*MPI fixes' -n 2 --max 3
-refused 'max 3: .*MPI fixes' -n 2 --max 3 --transport mpi
+refused 'max 3: over MPI .*MOOT_MAX' -n 2 --max 3
+refused 'max 3: over MPI .*MOOT_MAX' -n 2 --max 3 --transport mpi
 refused 'max 3: routes' -n 2 --max 3 --launcher local MOOT_ROUTE=tree:2
 refused 'max 3 and --max 4' -n 2 --max 3 --max 4 --launcher local
 

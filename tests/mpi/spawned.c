@@ -60,12 +60,11 @@ static int fill(moot_call *call, void *user)
 }
 
 static moot_task spawn(moot *m, moot_kernel_id kernel, uint64_t number,
-                       const moot_task *inputs, size_t count, moot_place owner)
+                       const moot_task *inputs, size_t count)
 {
     const moot_task_spec spec = {.kernel = kernel,
                                  .args = &number,
                                  .args_size = sizeof(number),
-                                 .owner = owner,
                                  .inputs = inputs,
                                  .input_count = count};
     moot_task task = {0};
@@ -84,8 +83,18 @@ static void pass_large(moot *m, moot_kernel_id kernel, uint64_t number)
 {
     const void *bytes = NULL;
     size_t size = 0;
-    moot_task task = spawn(m, kernel, number, NULL, 0, MOOT_ON(moot_size(m) - 1));
-    must(m, moot_task_fetch(m, task, MOOT_FOREVER, &bytes, &size), "fetch");
+    moot_task task = {0};
+    const moot_task_spec spec = {.kernel = kernel,
+                                 .args = &number,
+                                 .args_size = sizeof(number),
+                                 .owner = MOOT_ON(moot_size(m) - 1)};
+    int code = moot_task_spawn(m, &spec, &task);
+    code =
+        code == MOOT_OK ? moot_task_fetch(m, task, MOOT_FOREVER, &bytes, &size) : code;
+    if (code == MOOT_ERR_NO_CANDIDATE) {
+        return; /* it has died */
+    }
+    must(m, code, "a large result");
     const unsigned char *at = bytes;
     if (size != LARGE || at[0] != (unsigned char)number ||
         at[LARGE - 1] != (unsigned char)number) {
@@ -106,15 +115,15 @@ static void run_session(moot *m, const moot_kernel_id kernels[2], uint64_t sessi
         if (partial && (i / SKIPPED_OF + rank) % 4 == 0) {
             continue;
         }
-        tasks[count] = spawn(m, kernels[0], number, NULL, 0, (moot_place){0});
+        tasks[count] = spawn(m, kernels[0], number, NULL, 0);
         if (!partial) {
             shared[shared_count++] = tasks[count];
             sum = sum * 31 + number;
         }
         count++;
     }
-    const moot_task total = spawn(m, kernels[0], session * EACH + WIDTH, shared,
-                                  shared_count, (moot_place){0});
+    const moot_task total =
+        spawn(m, kernels[0], session * EACH + WIDTH, shared, shared_count);
     must(m, moot_task_fetch_into(m, total, MOOT_FOREVER, &word, sizeof(word), NULL),
          "fetch");
     if (word != sum) {

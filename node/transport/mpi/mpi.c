@@ -72,8 +72,8 @@ enum { SELDOM_POLLS = 64 };
 
 struct mpi_transport {
     struct exchange exchange;
-    struct line *lines; /* the newest first */
-    struct way *ways;   /* by number */
+    struct line *lines;   /* the newest first */
+    struct mpi_way *ways; /* by number */
     bool owns_mpi;
     bool far;        /* some line is */
     bool goes_alone; /* a peer that is forgotten from then on is lost, not gone */
@@ -165,7 +165,7 @@ static bool send_notice(struct mpi_transport *t, const struct piece *frame)
         return false;
     }
     const struct piece notice = exchange_split(&t->exchange, frame);
-    const struct way *way = &t->ways[frame->transfer->rank];
+    const struct mpi_way *way = &t->ways[frame->transfer->rank];
     const int code = MPI_Isend(notice.bytes, (int)notice.size, MPI_BYTE, way->rank,
                                TAG_NOTICE, way->line->comm, request);
     if (!succeeded(t, code, "announcing a frame")) {
@@ -179,7 +179,7 @@ static int piece_call(const struct mpi_transport *t, const struct piece *piece,
                       MPI_Request *request)
 {
     const enum transfer_kind kind = piece->transfer->kind;
-    const struct way *way = &t->ways[piece->transfer->rank];
+    const struct mpi_way *way = &t->ways[piece->transfer->rank];
     const int bytes = (int)piece->size;
     const bool frame = kind == TRANSFER_FRAME_OUT || kind == TRANSFER_FRAME_IN;
     if (kind == TRANSFER_FRAME_OUT && piece->size <= SHORT_FRAME_BYTES &&
@@ -293,7 +293,7 @@ static void poll_mpi(struct mpi_transport *t, size_t frames_max, bool lends)
         for (struct line *line = t->lines; line != NULL; line = line->older) {
             line_poll(t, line, frames_max, lends);
         }
-    } else if (t->flights.count == 0) {
+    } else if (t->flights.count == 0 && t->lines != NULL) {
         succeeded(t,
                   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, t->lines->comm, &came,
                              MPI_STATUS_IGNORE),

@@ -535,9 +535,9 @@ static void line_add(struct mpi_transport *t, struct line *line)
     t->lines = line;
     t->far = true;
     for (uint32_t rank = 0; rank < line->count; rank++) {
-        struct way *way = &t->ways[line->numbers[rank]];
+        struct mpi_way *way = &t->ways[line->numbers[rank]];
         if (way->line == NULL) {
-            *way = (struct way){line, (int)rank};
+            *way = (struct mpi_way){line, (int)rank};
         }
     }
     standing_post(t, line);

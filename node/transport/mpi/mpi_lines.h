@@ -26,7 +26,7 @@ struct line {
 };
 
 /* The way to a peer. */
-struct way {
+struct mpi_way {
     struct line *line; /* NULL: this rank has never been in one line with it */
     int rank;          /* in the line */
 };

@@ -197,7 +197,7 @@ static bool make_ways(struct mpi_transport *t, uint32_t size)
 {
     t->ways = calloc((size_t)size + 1, sizeof(*t->ways));
     for (uint32_t rank = 0; t->ways != NULL && rank < t->lines->count; rank++) {
-        t->ways[t->lines->numbers[rank]] = (struct way){t->lines, (int)rank};
+        t->ways[t->lines->numbers[rank]] = (struct mpi_way){t->lines, (int)rank};
     }
     return t->ways != NULL;
 }
