@@ -227,6 +227,10 @@ row meeting 3 0 absent <<'END'
 keeps ranks 0,2 waiting
 where all ranks meet \(number 1\)
 END
+row session 3 0 absent <<'END'
+\[absent\]: rank 1 has not come to .*moot_session_next\(\) number 1
+keeps ranks 0,2 waiting
+END
 row trust 3 1 undecided MOOT_DIVERGENCE=trust MOOT_STALL_ABORT=1 <<'END'
 \[undecided\]: .*its chair \(default owner\), rank 0, has not spawned it, and outside of repair mode nobody votes
 MOOT_DIVERGENCE=repair would vote

@@ -8,7 +8,7 @@
  * is gone; and `none`, without an argument, is ranks that wait for nothing long, so
  * that nothing may be reported.
  */
-#include "node/api/moot.h"
+#include "node/api/moot_session.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -466,6 +466,15 @@ static void late_meeting(struct scene *scene)
     MUST(moot_barrier(scene->m), MOOT_OK);
 }
 
+/* One rank comes late to the end of the session. */
+static void late_session(struct scene *scene)
+{
+    if (scene->rank == 1) {
+        stand_still(scene);
+    }
+    MUST(moot_session_next(scene->m, NULL, NULL), MOOT_OK);
+}
+
 /* Three tasks in a row, at three ranks; the first is undecided. */
 static void chain(struct scene *scene)
 {
@@ -564,6 +573,7 @@ static const struct {
     {"away", away, MOOT_OK},
     {"close", late_close, MOOT_OK},
     {"meeting", late_meeting, MOOT_OK},
+    {"session", late_session, MOOT_OK},
     {"chain", chain, MOOT_OK},
     {"two", two_causes, MOOT_OK},
     {"voters", voters, MOOT_OK},

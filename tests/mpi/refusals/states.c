@@ -1,4 +1,5 @@
 /* states.c - refusals of calls at the wrong time, and orders that contradict. */
+#include "node/api/moot_session.h"
 #include "node/api/moot_watch.h"
 #include "tests/mpi/refusals/rows.h"
 
@@ -186,6 +187,39 @@ static void closed_twice(void)
     refusals_go_on(scene_open(NULL));
 }
 
+/* The story, which is this thread's: the kernel runs in a wait of it. */
+static int next_session_inside(moot_call *call, void *user)
+{
+    const struct scene *scene = user;
+    size_t size = 0;
+    (void)moot_call_args(call, &size);
+    REFUSED(scene, moot_session_next(scene->m, NULL, NULL), MOOT_ERR_STATE);
+    STORY_HAS(scene, "moot_session_next inside a kernel");
+    REFUSED(scene,
+            moot_session_next(scene->m, &(moot_session_options){.grow = 1}, NULL),
+            MOOT_ERR_STATE);
+    return moot_call_output(call, 1) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+static void session_inside_a_kernel(void)
+{
+    struct scene *scene = scene_open(NULL);
+    moot_kernel_id id = {0};
+    moot_task task = {0};
+    const moot_kernel kernel = {
+        .name = "next-session", .fn = next_session_inside, .user = scene};
+    const uint64_t key = (uint64_t)scene->rank;
+    CHECK_OK(moot_kernel_register(scene->m, &kernel, &id));
+    const moot_task_spec spec = {.kernel = id,
+                                 .args = &key,
+                                 .args_size = sizeof(key),
+                                 .owner = MOOT_ON(scene->rank)};
+    CHECK_OK(moot_task_spawn(scene->m, &spec, &task));
+    CHECK_OK(moot_task_wait(scene->m, task, MOOT_FOREVER));
+    CHECK_OK(moot_task_release(scene->m, task));
+    refusals_go_on(scene);
+}
+
 const struct refusal_row refusals_of_states[] = {
     {"a once task without a key", once_without_key, 1},
     {"spawned after a decline, declined after a spawn", declined_then_spawned, 1},
@@ -193,5 +227,6 @@ const struct refusal_row refusals_of_states[] = {
     {"`after` declared in opposite orders", contradicting_orders, 2},
     {"closed while threads wait", close_with_waiters, 1},
     {"closed while another thread closes", closed_twice, 2},
+    {"the next session inside a kernel", session_inside_a_kernel, 1},
     {0},
 };
