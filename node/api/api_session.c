@@ -32,8 +32,9 @@
 #include <string.h>
 
 enum { STORY_BYTES = 512 };
-#define NEWCOMERS_NS UINT64_C(60000000000) /* so long may newcomers take to be let in  \
-                                            */
+#define NEWCOMERS_NS                                                                   \
+    UINT64_C(60000000000) /* so long may newcomers take to be let in                   \
+                           */
 
 static const char NEXT[] = "moot_session_next";
 

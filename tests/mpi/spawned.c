@@ -262,7 +262,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "spawned: %s\n", moot_last_error(NULL));
         return 1;
     }
-    const moot_kernel adds = {.name = "add-up", .fn = add_up};
+    const char *how = getenv("SPAWNED_DIES");
+    const bool drifts = how != NULL && strcmp(how, "drifts") == 0;
+    const moot_kernel adds = {.name = "add-up",
+                              .version =
+                                  drifts && getenv("MOOTRUN_JOINS") != NULL ? 2 : 1,
+                              .fn = add_up};
     const moot_kernel fills = {.name = "fill", .fn = fill};
     must(m, moot_kernel_register(m, &adds, &kernels[0]), "kernel");
     must(m, moot_kernel_register(m, &fills, &kernels[1]), "kernel");
