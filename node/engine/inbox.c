@@ -216,6 +216,22 @@ static void take_bulk(struct moot *m, struct bulk_in *bulk)
     bulk_in_free(bulk);
 }
 
+/* A newcomer's registration counts for nothing with ranks that were there before it:
+ * where theirs is another one it is told theirs, and is the one that errs. */
+static bool refuse_kernel(struct moot *m, uint32_t of,
+                          const struct message_kernel *said)
+{
+    struct kernel *own = kernel_find(&m->tasks.kernels, said->name);
+    if (of < m->group.founders || of < m->group.rank ||
+        (own != NULL && own->version == said->version && own->flags == said->flags)) {
+        return false;
+    }
+    if (own != NULL) {
+        outbox_add_kernel(m, of, own);
+    }
+    return true;
+}
+
 bool inbox_take_kernel(struct moot *m, uint32_t from, const struct message *message)
 {
     const struct message_kernel *said = &message->u.kernel;
@@ -223,6 +239,9 @@ bool inbox_take_kernel(struct moot *m, uint32_t from, const struct message *mess
     bool news = false;
     const uint32_t named = said->rank_plus_one - 1; /* 0: UINT32_MAX */
     const uint32_t of = named < m->group.size ? named : from;
+    if (refuse_kernel(m, of, said)) {
+        return false;
+    }
     struct kernel *kernel = kernel_hear(&m->tasks.kernels, of, said, &news);
     if (news && core_tree_look(m->core, &tree)) {
         outbox_pass_kernel(m, from, of, said);

@@ -5,7 +5,8 @@
  * registration as in conflict, and tells the sender of its own, so that both know,
  * whichever used it first.  A KERNEL that comes before the local registration is kept
  * and compared then.  Spawns of a kernel in conflict are refused and open waits on its
- * tasks end, with MOOT_ERR_KERNEL_MISMATCH.
+ * tasks end, with MOOT_ERR_KERNEL_MISMATCH.  What a newcomer registers puts nobody into
+ * conflict who was there before it (node/engine/inbox.c).
  *
  * Kernels are never unregistered; pointers stay good.  Under the engine lock.
  */

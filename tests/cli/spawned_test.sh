@@ -85,6 +85,14 @@ for who in a_0 a_1; do
     moot_run 0 -n 3 "$spawned" 3 a_0+1@1 "$who~@1"
     check "$name" "the others do not go on" says '^spawned: a_2 ends'
 done
+name="a newcomer has another version of a kernel"
+SPAWNED_DIES=drifts timeout -k 5 100 "$build/moot" run --launcher mpirun -n 3 "$spawned" 3 a_0+1@1 \
+    >"$evidence" 2>&1 </dev/null
+check "$name" "the newcomer is not told why" \
+    says "^spawned: rank 3: .*'add-up' is registered differently: rank 3 has version 2.* has version 1"
+check "$name" "the founders do not go on" \
+    [ "$(grep -c '^spawned: session 3: a_.* of 3, lost$' "$evidence")" = 3 ]
+
 # For a minute it is not known that it does not come.
 name="a newcomer dies before it has come"
 SPAWNED_DIES=late timeout -k 5 100 "$build/moot" run --launcher mpirun -n 3 "$spawned" 2 a_0+1@1 \
