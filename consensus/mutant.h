@@ -91,7 +91,8 @@
     X(JOINNEXT, "a newcomer is given the next number, not the one it asks for")        \
     X(BOUNDARYANY, "a newcomer is let in although members are not at a boundary")      \
     X(BOUNDARYMOST, "a majority lets a newcomer in, and others go on by certificates") \
-    X(BOUNDARYKEPT, "a value with a newcomer is kept to although it cannot be decided") \
+    X(BOUNDARYKEPT,                                                                    \
+      "a value with a newcomer is kept to although it cannot be decided")              \
     X(BOUNDARYOVER, "a boundary is over although somebody waits to be let in")         \
     X(BOUNDARYUNTOLD, "the lowest is not told of who waits to be let in")              \
     X(GONEUNTOLD, "a newcomer is not told which once tasks were dropped")              \
