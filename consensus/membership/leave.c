@@ -64,8 +64,6 @@ static void say_to_committee(struct core *core, enum leave_what what)
     }
 }
 
-/* --- Who can run it instead ------------------------------------------------------ */
-
 /* --- Returning ------------------------------------------------------------------- */
 
 /* The chair's record is empty again, and all askers are to hear of the next owner.

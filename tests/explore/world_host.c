@@ -144,6 +144,10 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
         break;
     case CORE_OUT_MET:
         host->meets = false;
+        if (output->u.met.number <= WORLD_MEETINGS) {
+            host->came[output->u.met.number - 1] =
+                output->u.met.came != NULL ? output->u.met.came->low : 0;
+        }
         break;
     case CORE_OUT_FENCED:
     case CORE_OUT_LEFT:

@@ -52,11 +52,12 @@ static const struct swarm_job storms[] = {
 
 /* Tests that drive a few cores by hand (tests/unit/). */
 static const char *const benches[] = {
-    "core_test",    "view_test",      "view_rules_test", "scope_test",   "leave_test",
-    "drop_test",    "drop_view_test", "lost_test",       "cancel_test",  "stub_test",
-    "silence_test", "deserted_test",  "keeper_test",     "verdict_test", "quiet_test",
-    "lot_test",     "crash_test",     "referral_test",   "newcomer_test",
-    "boundary_test"};
+    "core_test",       "view_test",     "view_rules_test", "scope_test",
+    "leave_test",      "drop_test",     "drop_view_test",  "lost_test",
+    "cancel_test",     "stub_test",     "silence_test",    "deserted_test",
+    "keeper_test",     "verdict_test",  "quiet_test",      "lot_test",
+    "crash_test",      "referral_test", "newcomer_test",   "boundary_test",
+    "last_holder_test"};
 
 struct killer {
     enum mutant mutant;
@@ -313,7 +314,7 @@ static const struct killer killers[] = {
     {MUTANT_LEAVECLAIM, .bench = "leave_test"},
     {MUTANT_LEAVEUNASKED, .bench = "leave_test"},
     {MUTANT_COMMITTEELOST, .bench = "rare_views_test"},
-    {MUTANT_RETURNGONE, .bench = "leave_test"},
+    {MUTANT_RETURNGONE, .bench = "last_holder_test"},
     {MUTANT_LEAVEBEHIND, .bench = "leave_test"},
     {MUTANT_LEAVEBEHIND,
      {.ranks = 4, .tasks = 20, .storm = true, .calm = true, .leaves = true},

@@ -451,40 +451,6 @@ static void what_nobody_has_asked_for_is_seen_out(void **state)
     bench_close();
 }
 
-/* Who asked for it waits no more when it is returned, and its chair does not hold it.
- */
-static void what_nobody_asks_for_any_more_is_kept(void **state)
-{
-    (void)state;
-    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
-    moot_hash b = chaired_by(2, 0, 0), a = chaired_by(0, 0, 0);
-    const struct core_register reg = {.inputs = &b, .input_count = 1};
-    bench.hold_runs = true;
-    spawn(2, 1, b);
-    spawn(1, 1, b);
-    assert_int_equal(spawn_with(1, 2, a, reg), MOOT_OK);
-    begin_wait(2, a);
-    set_lane(0, CORE_LANE_BLOCKED);
-    pass(50 * MS);
-    assert_true(owns(1, a));
-    end_wait(2, a);
-    leave(1);
-    pass(50 * MS);
-    assert_int_equal(core_stats(bench.core[1])->returned, 1);
-    assert_false(bench.left[1]);
-    finish_run(2, b);
-    pass(50 * MS);
-    assert_int_equal(bench.ran_on[2], 1);
-    finish_run(1, a);
-    pass(50 * MS);
-    assert_true(bench.left[1]);
-    begin_wait(2, a);
-    pass(50 * MS);
-    assert_int_equal(bench.ended[2][0], 1);
-    assert_int_equal(bench.runs[2], 1);
-    bench_close();
-}
-
 static void a_once_task_is_not_lost_with_its_voters(void **state)
 {
     (void)state;
@@ -695,7 +661,6 @@ static void strict_mode_refuses_it(void **state)
 int main(void)
 {
     bench_break_a_rule();
-    bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_rank_leaves_in_no_time),
         cmocka_unit_test(it_takes_no_failure_detection),
@@ -712,7 +677,6 @@ int main(void)
         cmocka_unit_test(what_an_older_view_went_by_is_no_evidence),
         cmocka_unit_test(what_nobody_else_holds_it_runs_itself),
         cmocka_unit_test(what_nobody_has_asked_for_is_seen_out),
-        cmocka_unit_test(what_nobody_asks_for_any_more_is_kept),
         cmocka_unit_test(a_once_task_is_not_lost_with_its_voters),
         cmocka_unit_test(what_voters_accepted_stays_known),
         cmocka_unit_test(a_death_in_the_drain_is_a_death),

@@ -1,0 +1,64 @@
+/* last_holder_test.c - a task that nobody but a leaver holds (PROTOCOL.md, "Leaving"),
+ * on the bench. */
+#include "tests/unit/bench.h"
+
+#define HEARTBEAT_NS (10 * (uint64_t)MS)
+
+static void finish_run(uint32_t rank, moot_hash hash)
+{
+    struct core_event event = {.type = CORE_EV_DONE, .hash = hash};
+    event.u.done.size = 8;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
+static bool owns(uint32_t rank, moot_hash hash)
+{
+    struct core_task_view view;
+    assert_true(core_task_look(bench.core[rank], &hash, &view));
+    bool owner = view.own != CORE_OWN_NONE;
+    core_task_view_release(&view);
+    return owner;
+}
+
+/* Who asked for it waits no more when it is returned, and its chair does not hold it.
+ */
+static void what_nobody_asks_for_any_more_is_kept(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash b = chaired_by(2, 0, 0), a = chaired_by(0, 0, 0);
+    const struct core_register reg = {.inputs = &b, .input_count = 1};
+    bench.hold_runs = true;
+    spawn(2, 1, b);
+    spawn(1, 1, b);
+    assert_int_equal(spawn_with(1, 2, a, reg), MOOT_OK);
+    begin_wait(2, a);
+    set_lane(0, CORE_LANE_BLOCKED);
+    pass(50 * MS);
+    assert_true(owns(1, a));
+    end_wait(2, a);
+    struct core_event event = {.type = CORE_EV_LEAVE};
+    assert_int_equal(step(1, &event), MOOT_OK);
+    pass(50 * MS);
+    assert_int_equal(core_stats(bench.core[1])->returned, 1);
+    assert_false(bench.left[1]);
+    finish_run(2, b);
+    pass(50 * MS);
+    finish_run(1, a);
+    pass(50 * MS);
+    assert_true(bench.left[1]);
+    begin_wait(2, a);
+    pass(50 * MS);
+    assert_int_equal(bench.ended[2][0], 1);
+    assert_int_equal(bench.runs[2], 1);
+    bench_close();
+}
+
+int main(void)
+{
+    bench_break_a_rule();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_nobody_asks_for_any_more_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
