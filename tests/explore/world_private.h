@@ -30,7 +30,8 @@ enum {
     US = 1000,
     MS = 1000000,
     RESULT_BYTES = 8,
-    NO_TASK = WORLD_TASKS
+    NO_TASK = WORLD_TASKS,
+    WORLD_MEETINGS = 4 /* that are looked at */
 };
 
 /* Numbers: messages by sender and receiver, then what concerns a rank, then time. */
@@ -77,6 +78,7 @@ struct host {
     uint64_t decided;   /* claims and yields, when it had a quorum last */
     uint32_t certified; /* deaths that it has been told */
     uint64_t epoch, members;
+    uint64_t came[WORLD_MEETINGS]; /* to each; 0: it does not know */
     uint32_t running[WORLD_TASKS]; /* oldest first */
     uint32_t running_count;
     struct {

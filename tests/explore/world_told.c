@@ -106,12 +106,30 @@ static void check_views(struct world *world)
     }
 }
 
+/* Members of one view know the same of who came to a meeting: the second of two that
+ * end a session says who is in the next. */
+static void check_meetings(struct world *world)
+{
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            const struct host *a = &world->hosts[i], *b = &world->hosts[j];
+            bool together = host_is_live(a) && host_is_live(b) && a->epoch == b->epoch;
+            for (int k = 0; together && k < WORLD_MEETINGS; k++) {
+                if (a->came[k] != 0 && b->came[k] != 0 && a->came[k] != b->came[k]) {
+                    world_fault(world, "I36: two lists of one meeting");
+                }
+            }
+        }
+    }
+}
+
 void world_check(struct world *world)
 {
     if (world->scene->ballots > 0) {
         ballots_check(world);
     }
     check_views(world);
+    check_meetings(world);
     uint64_t counting = counting_ranks(world);
     for (uint32_t task = 0; task < world->scene->task_count; task++) {
         check_task(world, task, counting);
