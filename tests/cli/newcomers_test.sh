@@ -110,7 +110,7 @@ for round in 1 2 3 4; do
     run 0 -n 3 --max 6 "$growing" "$ledger" 8 a_0+2@8 a_1+1@7
     tasks 336
     check "$name" "they have neither come nor been told that all is over" \
-        [ "$(grep -cE 'joins in view|ended before they had let|there will be no|it was to join have gone' "$evidence")" -ge 3 ]
+        [ "$(grep -cE 'joins in view|ended before they had let|there will be no|to join have gone' "$evidence")" -ge 3 ]
 done
 
 # --- Deaths -------------------------------------------------------------------------------
