@@ -45,6 +45,7 @@ quick|lots|-DN=3|22
 quick|session|-DN=3|20
 quick|session|-DN=3 -DDEATHS=2|22
 quick|session|-DN=2 -DJ=1|22
+quick|session|-DN=2 -DJ=1 -DBOUNDARY|22
 quick|yield|-DR=2 -DT=2|20
 quick|yield|-DR=3 -DT=2 -DAGREE|20
 quick|yield|-DR=2 -DT=3 -DAGREE|20
@@ -151,6 +152,7 @@ session|BOUNDARYCUT  |-DN=3
 session|MUTE         |-DN=2 -DJ=1
 session|NEWONLY      |-DN=2 -DJ=1
 session|MEETNEWUNTOLD|-DN=2 -DJ=1
+session|BOUNDARYANY  |-DN=2 -DJ=1 -DBOUNDARY -DLEAVERS=0
 yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
 yield|NOBOUND       |-DR=2 -DT=2
 yield|NOLACK        |-DR=2 -DT=2

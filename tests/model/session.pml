@@ -11,6 +11,9 @@
  * any moment: also between the acceptance of a view's value and its decision, and while some
  * are in the new view and others are not.
  *
+ * With BOUNDARY newcomers are let in at a boundary alone (V4): when all who live have come to
+ * the second meeting or leave, and by the votes of all, so that certificates count.
+ *
  * What is abstracted, and why that is sound.
  *   - A view has one value (view.pml).  It is accepted while a quorum is in the last view,
  *     and is that view without some of those who have died or may go, and with some who
@@ -40,6 +43,7 @@
  * members of the view in which a rank hears the outcome), ENDLIST (those of the first
  * meeting that are members yet), BESIDE (who leaves is not waited for), BOUNDARYCUT (the
  * list of who hears an outcome is without those who have died since),
+ * BOUNDARYANY (with BOUNDARY) as in the code;
  * MUTE (a newcomer is told the session by others, or by nobody), NEWONLY (the last outcome is
  * told to those alone whom the lowest's view lets in).
  */
@@ -235,10 +239,17 @@ inline hear_arrived(x, from) {
 #define ALL_ARE_HERE(x) (here[x] != 0 && (members[view[x]] & ~(here[x] | shut[x])) == 0)
 #endif
 
+/* At a boundary nobody hears an outcome while a view is about to let somebody in (V4). */
+#ifdef BOUNDARY
+#define LETS_IN (met[low] == 1 && (value & ~members[LAST]) != 0)
+#else
+#define LETS_IN false
+#endif
+
 inline conclude(x) {
   find_lowest(view[x]);
   if
-  :: low == x && ALL_ARE_HERE(x) ->
+  :: low == x && ALL_ARE_HERE(x) && !LETS_IN ->
      it = 0;
      do
      :: it < R ->
@@ -318,21 +329,35 @@ inline begin(x) {
   ((IN(members[LAST], x) && (IN(dead, x) || CLOSING(x))) || (ALIVE(x) && phase[x] == ASKS))
 #define ANY(p) (p(0) || p(1) || p(2) || p(3))
 #define COUNT(p) ((p(0) -> 1 : 0) + (p(1) -> 1 : 0) + (p(2) -> 1 : 0) + (p(3) -> 1 : 0))
-#if J > 0
+#if J > 0 && !defined(BOUNDARY)
 #define QUORUM (2 * COUNT(IS_HERE) + (ANY(IS_LOWEST) -> 1 : 0) > POP(members[LAST]))
 #else
 #define QUORUM ANY(IS_HERE) /* by certificates */
 #endif
 
+/* V4: who is new is let in when all who live stand, and by the votes of all. */
+#ifdef BOUNDARY
+#define STRAYS(x) (ALIVE(x) && IN(members[LAST], x) && \
+  (view[x] != LAST || (phase[x] != STAYS && phase[x] != GOES)))
+#ifndef BOUNDARYANY
+#define MAY_ADD (!ANY(STRAYS) && ALIVE(low) && met[low] == 1)
+#else
+#define MAY_ADD true
+#endif
+#else
+#define MAY_ADD true
+#endif
+
 /* Some of what a quorum of the last view may change, or all; 0: nothing. */
 inline accept() {
+  find_lowest(LAST);
   value = members[LAST];
   it = 0;
   do
   :: it < R ->
      if
      :: IN(dead, it) || CLOSING(it) -> value = value & ~BIT(it)
-     :: !IN(dead, it) && phase[it] == ASKS -> value = value | BIT(it)
+     :: !IN(dead, it) && phase[it] == ASKS && MAY_ADD -> value = value | BIT(it)
      :: true
      fi;
      it++
@@ -445,7 +470,13 @@ end:
        ONE_OF(TELLS_IT);
        if
        :: phase[of_rank] == BEGUN -> number[r] = 2; list[r] = list[of_rank]; begin(r)
+#ifdef BOUNDARY
+       :: else -> /* all have heard that the first meeting is over */
+          if :: met[r] == 0 -> met[r] = 1 :: else fi;
+          number[r] = 1; phase[r] = STAYS; come(r)
+#else
        :: else -> phase[r] = RUNS
+#endif
        fi
      }
   :: atomic {
