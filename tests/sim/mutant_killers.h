@@ -234,7 +234,7 @@ static const struct killer killers[] = {
     {MUTANT_BOUNDARYANY, .bench = "boundary_test"},
     {MUTANT_BOUNDARYANY,
      {.ranks = 3, .tasks = 20, .storm = true, .newcomers = 1, .boundary = true},
-     .seed = 1},
+     .seed = 7},
     {MUTANT_BOUNDARYMOST, .bench = "boundary_test"},
     {MUTANT_BOUNDARYKEPT, .bench = "boundary_test"},
     {MUTANT_BOUNDARYOVER, .bench = "boundary_test"},
