@@ -16,7 +16,8 @@
 
 void gossip_begin(struct core *core); /* of a core that is all zero */
 void gossip_enter_view(struct core *core);
-/* A newcomer's first view has been reported: how long the rolls were before its time. */
+/* A newcomer's first view has been reported: how long the rolls were before its time.
+ */
 void gossip_note_before(struct core *core);
 void gossip_end(struct core *core);
 void gossip_end_lanes(struct core *core); /* no lane spawns any more */

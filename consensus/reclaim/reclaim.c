@@ -34,8 +34,8 @@
  * has heard all outcomes.
  *
  * Where newcomers may join at any moment (they run the program from its beginning), in
- * strict mode, and among so many members that not everyone speaks with everyone, nothing is dropped
- * before its scope has ended.
+ * strict mode, and among so many members that not everyone speaks with everyone,
+ * nothing is dropped before its scope has ended.
  */
 #include "consensus/reclaim/reclaim_private.h"
 

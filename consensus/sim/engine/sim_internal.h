@@ -141,7 +141,7 @@ struct sim_port {
     uint64_t carried;        /* likewise, whether bytes take time or not */
 };
 
-/* Where a rank's program is at a boundary (boundary.c). */
+/* Where a rank's program is at a boundary (session_boundary.c). */
 enum session_phase {
     SESSION_RUNS,  /* nowhere: the session runs */
     SESSION_ENDS,  /* at the first meeting */
@@ -434,7 +434,7 @@ uint64_t strike_clock_ns(struct host *host);
 /* When, at the earliest, host's clock shows it. */
 uint64_t strike_when_ns(const struct host *host, uint64_t clock_ns);
 
-/* boundary.c */
+/* session_boundary.c */
 /* The lane comes to a meeting, or to the end of a session. */
 void boundary_begin(struct host *host, uint32_t lane, const struct program_step *step);
 bool boundary_is_over(

@@ -1,4 +1,5 @@
-/* boundary.c - meetings of the program's ranks, and the boundaries of its sessions.
+/* session_boundary.c - meetings of the program's ranks, and the boundaries of its
+ * sessions.
  *
  * A session ends as moot_session_next() ends it (PROTOCOL.md, M7): all come to a first
  * meeting; then who goes leaves, and who stays comes to a second one, whose outcome is
