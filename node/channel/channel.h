@@ -43,7 +43,7 @@
  * MPI says: a rank that initialises that, too, is number 0 there. */
 #define CHANNEL_RANK_VARIABLE "MOOTRUN_RANK"
 
-enum { CHANNEL_VERSION = 2, CHANNEL_KEY_BYTES = 32, CHANNEL_CARD_MAX = 1 << 20 };
+enum { CHANNEL_VERSION = 3, CHANNEL_KEY_BYTES = 32, CHANNEL_CARD_MAX = 1 << 20 };
 
 /* The name of a process of a job: its wave as letters, and its number in that: "a_3" of
  * the founders, "b_0" of those that came first after them. */
@@ -108,6 +108,10 @@ int channel_gather(struct channel *channel, const void *bytes, size_t size,
 int channel_open(struct channel *channel, const void *bytes, size_t size,
                  struct channel_card **all, uint32_t *opening, char *story,
                  size_t story_size);
+
+/* This process is in that opening no more: newcomers do not wait for it, nor for the
+ * others when all have closed.  Does not block; any thread, once an opening. */
+void channel_close(struct channel *channel, uint32_t opening);
 
 /* The next newcomer of an opening that this process is in and that was told of since:
  * its number, and its card, whose bytes live as long as the channel.  Each comes once

@@ -37,7 +37,8 @@ enum channel_kind {
     CHANNEL_GROW, /* from `rank`: the wish for `count` ranks more */
     /* The answer to rank `to`: `why` is an enum channel_grown, `rank` the first of
      * these, and the bytes are a story. */
-    CHANNEL_GROWN
+    CHANNEL_GROWN,
+    CHANNEL_CLOSES /* from `rank`: it is in opening `count` no more */
 };
 
 #define CHANNEL_NOBODY UINT32_MAX

@@ -3,8 +3,9 @@
  * The hub that is no branch keeps the cards of each opening, and lets newcomers into
  * openings one at a time, in the order in which they ask.  All links that are in the
  * opening are told of the newcomer's card; when all have answered that they know it, or
- * have gone, it gets the cards of the opening, its own among them.  One that goes
- * meanwhile leaves its card: those who were told of it hear that it is dead.
+ * have gone, or have closed that opening, it gets the cards of the opening, its own
+ * among them.  One that goes meanwhile leaves its card: those who were told of it hear
+ * that it is dead.  An opening that all have closed, or gone from, is over.
  *
  * A branch passes on what its newcomers say, and what is said to them.  Of a newcomer
  * it tells its own ranks, and answers when these have.
@@ -70,17 +71,23 @@ static void opening_release(struct hub_opening *opening)
     free(opening->later);
 }
 
-/* Whether one that is in the opening, but for that rank, has not gone. */
-static bool opening_lives(const struct channel_hub *hub,
-                          const struct hub_opening *opening, uint32_t but)
+static bool rank_is_in(const struct channel_hub *hub, uint32_t rank, uint32_t opening)
 {
+    return !hub->ranks[rank].gone &&
+           !opening_set_has(&hub->ranks[rank].closed, opening);
+}
+
+/* Whether one that has come to that opening, but for that rank, is in it still. */
+static bool opening_lives(const struct channel_hub *hub, uint32_t number, uint32_t but)
+{
+    const struct hub_opening *opening = &hub->openings[number];
     bool lives = false;
     for (uint32_t rank = 0; !lives && rank < hub->size; rank++) {
-        lives = !hub->ranks[rank].gone;
+        lives = rank_is_in(hub, rank, number);
     }
     for (uint32_t i = 0; !lives && i < opening->later_count; i++) {
         const uint32_t rank = opening->later[i].rank;
-        lives = rank != but && !hub->ranks[rank].gone;
+        lives = rank != but && rank_is_in(hub, rank, number);
     }
     return lives;
 }
@@ -177,8 +184,10 @@ static bool link_is_in(const struct channel_hub *hub, const struct hub_link *lin
                        uint32_t opening)
 {
     return link->fd >= 0 && link->kind != LINK_TRUNK &&
-           (link->kind == LINK_BRANCH || link->first < hub->size ||
-            newcomer_of(hub, link->first)->opened > opening);
+           (link->kind == LINK_BRANCH ||
+            (rank_is_in(hub, link->first, opening) &&
+             (link->first < hub->size ||
+              newcomer_of(hub, link->first)->opened > opening)));
 }
 
 /* Tells of a newcomer's card, by the word of that header. */
@@ -190,6 +199,7 @@ static void newcomer_tell(struct channel_hub *hub, const struct channel_header *
         memcpy(message->bytes + sizeof(*header), card, (size_t)header->size);
     }
     hub->news = header->why;
+    hub->news_opening = header->count;
     for (uint32_t i = 0; i < hub->link_count; i++) {
         struct hub_link *link = &hub->links[i];
         if (link_is_in(hub, link, header->count)) {
@@ -244,7 +254,7 @@ static void joining_begin(struct channel_hub *hub, uint32_t rank)
     struct hub_opening *opening = &hub->openings[number];
     if (opening->why != 0) {
         newcomer_fail(hub, rank, opening->why, 0);
-    } else if (!opening_lives(hub, opening, rank)) {
+    } else if (!opening_lives(hub, number, rank)) {
         newcomer_fail(hub, rank, CHANNEL_OVER, 0);
     } else if (!opening_add(hub, opening, rank)) {
         newcomer_fail(hub, rank, CHANNEL_TOO_MUCH, 0);
@@ -263,13 +273,13 @@ static void joining_begin(struct channel_hub *hub, uint32_t rank)
 static void joining_end(struct channel_hub *hub)
 {
     const uint32_t rank = hub->joining;
-    const struct hub_opening *opening = &hub->openings[newcomer_of(hub, rank)->opened];
+    const uint32_t number = newcomer_of(hub, rank)->opened;
     hub->joining = 0;
-    if (!opening_lives(hub, opening, rank)) {
+    if (!opening_lives(hub, number, rank)) {
         newcomer_fail(hub, rank, CHANNEL_OVER, 0);
         return;
     }
-    struct hub_message *message = opened_pack(hub, opening, rank);
+    struct hub_message *message = opened_pack(hub, &hub->openings[number], rank);
     if (message) {
         newcomer_answer(hub, rank, message);
     } else {
@@ -351,6 +361,8 @@ bool newcomer_word_is_sound(const struct channel_hub *hub, const struct hub_link
     case CHANNEL_GROW:
         return speaks && header->size == 0 && header->count > 0 &&
                header->count <= LIMIT_NEWCOMERS && hub->ranks[speaker].wish == 0;
+    case CHANNEL_CLOSES:
+        return speaks && header->size == 0;
     case CHANNEL_NEWCOMER:
         return is_from && header->rank >= hub->size && header->rank < hub->room &&
                header->size <= CHANNEL_CARD_MAX && header->why == hub->news + 1;
@@ -410,6 +422,19 @@ static void wish_take(struct channel_hub *hub, const struct hub_link *link)
     }
 }
 
+/* A rank that has closed the opening of a newcomer answers no word of it any more. */
+static void closing_take(struct channel_hub *hub, struct hub_link *link)
+{
+    opening_set_add(&hub->ranks[speaker_of(link)].closed, link->header.count);
+    if (link->kind == LINK_RANK && link->header.count == hub->news_opening) {
+        link->news_known = link->news;
+    }
+    if (hub->trunk) {
+        word_pass_up(hub, link);
+    }
+    newcomers_look(hub);
+}
+
 /* The answer from above to a wish of a rank here. */
 static void grant_pass_down(struct channel_hub *hub, const struct hub_link *trunk)
 {
@@ -434,6 +459,9 @@ void newcomer_word_take(struct channel_hub *hub, struct hub_link *link)
         break;
     case CHANNEL_GROW:
         wish_take(hub, link);
+        break;
+    case CHANNEL_CLOSES:
+        closing_take(hub, link);
         break;
     case CHANNEL_NEWCOMER:
         newcomer_tell(hub, &link->header, link->body);

@@ -3,6 +3,7 @@
 #define NODE_CHANNEL_HUB_PRIVATE_H
 
 #include "node/channel/channel_wire.h"
+#include "node/channel/opening_set.h"
 #include "proto/limits.h"
 
 #define HUB_NO_LINK UINT32_MAX
@@ -57,6 +58,7 @@ struct hub_rank {
     bool came;            /* to the gathering under way, with this card: */
     const unsigned char *card;
     uint32_t card_size;
+    struct opening_set closed;
     uint32_t wish; /* for so many ranks more, not answered; 0: none */
     bool wish_taken;
 };
@@ -109,6 +111,7 @@ struct channel_hub {
     uint32_t turns;
     uint32_t joining; /* the newcomer of which all are told; 0: there is none */
     uint32_t news, news_known; /* words of newcomers, and, of a branch, answered ones */
+    uint32_t news_opening;     /* the opening of the last of them */
     bool looks;                /* newcomers_look() is under way */
     uint32_t wishes;           /* that the launcher has not taken */
 };

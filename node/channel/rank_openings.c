@@ -122,6 +122,9 @@ static int card_hand_in(struct channel *channel, struct rank_word *card,
     channel->gathers = false;
     channel->card = NULL;
     const int code = answer_take(channel, all, story, story_size);
+    if (opening && code != MOOT_OK) {
+        opening_set_add(&channel->closed, *opening);
+    }
     pthread_mutex_unlock(&channel->lock);
     pthread_mutex_unlock(&channel->turn);
     return code;
@@ -155,6 +158,17 @@ int channel_open(struct channel *channel, const void *bytes, size_t size,
     struct rank_word card = {.header = channel_header_make(CHANNEL_OPEN, size),
                              .bytes = bytes};
     return card_hand_in(channel, &card, all, opening, story, story_size);
+}
+
+void channel_close(struct channel *channel, uint32_t opening)
+{
+    if (channel->owner != getpid() || channel->welcome.room == channel->size) {
+        return;
+    }
+    pthread_mutex_lock(&channel->lock);
+    opening_set_add(&channel->closed, opening);
+    (void)rank_send(channel); /* one that hands in a card sends it with that */
+    pthread_mutex_unlock(&channel->lock);
 }
 
 /* --- Newcomers -------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #define NODE_CHANNEL_RANK_PRIVATE_H
 
 #include "node/channel/channel_wire.h"
+#include "node/channel/opening_set.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,6 +40,8 @@ struct channel {
     bool gone; /* the launcher's end is closed, or said what makes no sense */
     bool welcomed, answered;
     uint32_t gatherings, openings;
+    struct opening_set closed, closed_told; /* openings, and such as the launcher has
+                                               been told of */
 
     /* The message that comes: its header, and its bytes behind `before` others. */
     struct channel_header header;

@@ -134,7 +134,9 @@ static bool newcomer_take(struct channel *channel)
         .opening = channel->header.count,
         .card = {.bytes = channel->block, .size = (size_t)channel->header.size}};
     channel->block = NULL;
-    channel->told = channel->header.why;
+    if (!opening_set_has(&channel->closed, channel->header.count)) {
+        channel->told = channel->header.why;
+    }
     atomic_store(&channel->newcomer_count, count + 1);
     return true;
 }
@@ -225,14 +227,32 @@ void rank_read(struct channel *channel)
 
 /* --- What goes -------------------------------------------------------------------- */
 
+/* An opening that was closed, and of which the launcher has yet to hear. */
+static bool closing_find(const struct channel *channel, uint32_t *opening)
+{
+    const uint32_t first = channel->closed_told.below;
+    for (*opening = first; *opening - first < 64; ++*opening) {
+        if (opening_set_has(&channel->closed, *opening) &&
+            !opening_set_has(&channel->closed_told, *opening)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The next word, when the one before is whole.  The others wait for what this rank
- * knows, so that goes first. */
+ * knows, so that goes first, and what it closes after that. */
 static bool word_begin(struct channel *channel)
 {
     struct rank_word *word = &channel->word;
+    uint32_t opening;
     if (channel->known != channel->told) {
         *word = (struct rank_word){.header = channel_header_make(CHANNEL_KNOWN, 0)};
         word->header.count = channel->known = channel->told;
+    } else if (closing_find(channel, &opening)) {
+        *word = (struct rank_word){.header = channel_header_make(CHANNEL_CLOSES, 0)};
+        word->header.count = opening;
+        opening_set_add(&channel->closed_told, opening);
     } else if (channel->wishes) {
         *word = (struct rank_word){.header = channel_header_make(CHANNEL_GROW, 0)};
         word->header.count = channel->wish;

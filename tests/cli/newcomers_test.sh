@@ -113,6 +113,15 @@ for round in 1 2 3 4; do
         [ "$(grep -cE 'joins in view|ended before they had let|there will be no|to join have gone' "$evidence")" -ge 3 ]
 done
 
+# Founders that have closed look at nothing any more, and live on.  A newcomer that comes
+# after that is told at once, and not when they end.
+name="founders that have closed"
+run 0 -n 2 --max 3 "$build/tests/mpi/closed_early" 6
+check "$name" "no rank was started" says '^grow: no error'
+check "$name" "the newcomer is not told why" says '^open: .*(too late|ended before they had let)'
+check "$name" "it is told when they have ended" \
+    [ "$(grep -E '^open: .*too late|^a founder ends' "$evidence" | sed -n '2,$p' | grep -c 'too late')" = 0 ]
+
 # --- Deaths -------------------------------------------------------------------------------
 # dies NAME WHO WORD...: 24 rounds are right, and nothing that is once runs twice
 dies() {

@@ -120,7 +120,7 @@ static size_t message_say(const struct play *play, int who, const unsigned char 
         return size;
     }
     struct channel_header header = channel_header_make(
-        (enum channel_kind)(data[0] % (CHANNEL_GROWN + 2)), data[5] % 8);
+        (enum channel_kind)(data[0] % (CHANNEL_CLOSES + 2)), data[5] % 8);
     header.rank = data[1] % (RANKS + 1);
     header.count = data[2] % 8;
     header.why = data[3] % 8;

@@ -102,12 +102,13 @@ enum { FOUNDERS = 3, NEWCOMERS = 2, ALL = FOUNDERS + NEWCOMERS };
 /* Openings, answers and wishes, and what is nearly one, in pieces. */
 static void any_word_send(int fd, uint64_t *seed)
 {
-    static const enum channel_kind kinds[] = {CHANNEL_OPEN, CHANNEL_KNOWN, CHANNEL_GROW,
+    static const enum channel_kind kinds[] = {CHANNEL_OPEN,   CHANNEL_KNOWN,
+                                              CHANNEL_GROW,   CHANNEL_CLOSES,
                                               CHANNEL_OPENED, CHANNEL_HAND_IN};
     for (uint32_t i = draw(seed, 4); i > 0; i--) {
         unsigned char bytes[64] = {0};
         struct channel_header header =
-            channel_header_make(kinds[draw(seed, 5)], draw(seed, 4) * draw(seed, 8));
+            channel_header_make(kinds[draw(seed, 6)], draw(seed, 4) * draw(seed, 8));
         header.rank = draw(seed, ALL + 1);
         header.count = draw(seed, 3);
         header.to = draw(seed, 2) * draw(seed, ALL + 1);

@@ -418,6 +418,89 @@ static void a_newcomer_after_all_others_is_told_so(void **unused)
     assert_all_well(&job);
 }
 
+/* Has closed its opening, and computes on without a look at its channel. */
+static int run_founder_closes(uint32_t rank, int fd)
+{
+    struct channel *channel = channel_mine();
+    (void)fd;
+    (void)rank;
+    HOLDS(channel && opens_with(channel, 0, 0x3));
+    channel_close(channel, 0);
+    atomic_fetch_add(&board->opened, 1);
+    while (!atomic_load(&board->ends)) {
+        sleep_ms(1);
+    }
+    return 0;
+}
+
+static int run_late_by_word(uint32_t rank, int fd)
+{
+    struct channel *channel = channel_mine();
+    (void)fd;
+    (void)rank;
+    HOLDS(channel && open_fails(channel, "has come too late"));
+    HOLDS(!knows_death(channel, 0) && !knows_death(channel, 1));
+    atomic_store(&board->ends, 1);
+    return 0;
+}
+
+static void a_newcomer_of_what_all_have_closed_is_told_so(void **unused)
+{
+    struct job job;
+    (void)unused;
+    job_start(&job, 2, run_founder_closes);
+    job_until(&job, &board->opened, 2);
+    job_grow(&job, 1, 1, run_late_by_word);
+    job_serve(&job, true);
+    assert_all_well(&job);
+}
+
+/* The first has two openings, and closes one as the newcomer waits for its answer,
+ * which it never gives; in the other it answers. */
+static int run_founder_closes_one(uint32_t rank, int fd)
+{
+    struct channel *channel = channel_mine();
+    (void)fd;
+    HOLDS(channel && opens_with(channel, 0, 0x3) && opens_with(channel, 1, 0x3));
+    atomic_fetch_add(&board->opened, 1);
+    if (rank == 0) {
+        while (!atomic_load(&board->asked)) {
+            sleep_ms(1);
+        }
+        sleep_ms(50);
+        HOLDS(atomic_load(&board->answered) == 0);
+        channel_close(channel, 0);
+    }
+    HOLDS(is_told_of(channel, 1, 0x4));
+    serve_until_ends(channel);
+    return 0;
+}
+
+static int run_newcomer_of_two(uint32_t rank, int fd)
+{
+    struct channel *channel = channel_mine();
+    (void)fd;
+    (void)rank;
+    HOLDS(channel);
+    atomic_store(&board->asked, 1);
+    HOLDS(opens_with(channel, 0, 0x7));
+    atomic_store(&board->answered, 1);
+    HOLDS(opens_with(channel, 1, 0x7));
+    atomic_store(&board->ends, 1);
+    return 0;
+}
+
+static void who_closes_keeps_no_newcomer(void **unused)
+{
+    struct job job;
+    (void)unused;
+    job_start(&job, 2, run_founder_closes_one);
+    job_until(&job, &board->opened, 2);
+    job_grow(&job, 1, 1, run_newcomer_of_two);
+    job_serve(&job, true);
+    assert_all_well(&job);
+}
+
 static int run_newcomer_of_none(uint32_t rank, int fd)
 {
     struct channel *channel = channel_mine();
@@ -488,6 +571,8 @@ int main(void)
         TEST(a_founder_that_never_answers_keeps_newcomers_until_it_dies),
         TEST(of_a_founder_that_has_gone_the_card_and_the_death_are_told),
         TEST(a_newcomer_after_all_others_is_told_so),
+        TEST(a_newcomer_of_what_all_have_closed_is_told_so),
+        TEST(who_closes_keeps_no_newcomer),
         TEST(where_there_is_no_opening_any_more_newcomers_are_told),
         TEST(a_launcher_that_goes_fails_newcomers),
     };

@@ -170,6 +170,9 @@ static void leave_together(struct carrier *c)
 static bool carrier_free(struct transport *base)
 {
     struct carrier *c = (struct carrier *)base;
+    if (c->cards != NULL) {
+        channel_close(c->channel, c->opening);
+    }
     if (c->wire != NULL && c->peers != NULL && !c->exchange.failed) {
         leave_together(c);
     }

@@ -1,0 +1,42 @@
+/* closed_early.c - founders that close their moot as a newcomer is on its way, and
+ * compute on.
+ *
+ *   moot run -n 2 --max 3 --launcher local closed_early SECONDS
+ *
+ * Rank 0 asks for one more, and all close.  The founders then look at nothing of moot's
+ * for so many seconds; a newcomer that comes too late says so.  Without arguments
+ * nobody is asked for.
+ */
+#include "node/api/moot.h"
+#include "node/api/moot_session.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int main(int argc, char **argv)
+{
+    const int seconds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
+    const struct timespec pause = {.tv_sec = seconds};
+    moot *m = NULL;
+    const int code = moot_open(NULL, &m);
+    if (code != MOOT_OK) {
+        printf("open: %s\n", moot_last_error(NULL));
+        return 0;
+    }
+    moot_session_info info = {.rank = 0};
+    (void)moot_session_info_get(m, &info);
+    const bool founds = strncmp(info.process, "a_", 2) == 0;
+    if (founds && info.rank == 0 && seconds > 0) {
+        printf("grow: %s\n", moot_strerror(moot_grow(m, 1, NULL)));
+    }
+    if (moot_close(m) != MOOT_OK) {
+        return 1;
+    }
+    if (founds && nanosleep(&pause, NULL) == 0) {
+        printf("a founder ends\n");
+    }
+    return 0;
+}
