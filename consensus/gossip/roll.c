@@ -341,7 +341,7 @@ static struct message_roll roll_of_chunk(const struct core *core, uint32_t numbe
                                  .cut = chunk->cut};
 }
 
-/* What there is of the last chunk. */
+/* The last chunk, as far as there is of it. */
 static struct message_roll roll_of_open(const struct core *core, uint32_t number)
 {
     const struct lane_record *lane = &core->gossip.lanes[number];
@@ -359,7 +359,7 @@ void roll_announce(struct core *core, uint32_t number, const struct chunk *chunk
     announce(core, roll_of_chunk(core, number, chunk));
 }
 
-/* Of what has gone in part the rest is not announced. */
+/* A chunk of which some has gone is not announced. */
 static void tell_lane(struct core *core, uint32_t to, uint32_t number)
 {
     const struct lane_record *lane = &core->gossip.lanes[number];

@@ -35,7 +35,7 @@ bool boundary_takes_all(const struct core *core, const struct view *view)
     return is_on(core) && boundary_lets_in(core, view) && !MUTANT(BOUNDARYMOST);
 }
 
-/* Of one that is silent and not certified dead there would be no vote. */
+/* A member that is silent and not certified dead would give no vote. */
 static bool all_may_vote(const struct core *core)
 {
     bool all = true;

@@ -53,9 +53,9 @@ bool view_is_last(const struct core *core); /* none may follow until it is settl
 /* --- boundary.c (V4) ----------------------------------------------------------------
  */
 
-/* It names somebody whom no view has named yet. */
+/* The value names somebody whom no view has named yet. */
 bool boundary_lets_in(const struct core *core, const struct view *view);
-/* It is decided when all have accepted it that are not certified dead. */
+/* The value is decided when all have accepted it that are not certified dead. */
 bool boundary_takes_all(const struct core *core, const struct view *view);
 /* Somebody waits to be let in, and this rank may propose so. */
 bool boundary_may_propose(const struct core *core);
@@ -63,7 +63,8 @@ bool boundary_may_propose(const struct core *core);
 bool boundary_may_vote(const struct core *core, const struct view *view);
 /* The value that this proposer has found cannot have been decided, and need not be. */
 bool boundary_is_void(const struct core *core);
-/* It may have been, so that it takes all; some have yet to promise who may. */
+/* The value may have been decided, so that it takes all; some have yet to promise who
+ * may. */
 bool boundary_awaits_more(const struct core *core);
 /* The lowest member is told who waits, from the `from`th on. */
 void boundary_pass_on(struct core *core, uint32_t from);

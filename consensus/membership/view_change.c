@@ -301,7 +301,7 @@ static void note_bereft(struct core *core, struct task_record *task)
     }
 }
 
-/* Of what this rank has yet to make. */
+/* The task takes a result that this rank has yet to make. */
 static bool takes_of_ours(const struct task_record *task)
 {
     for (uint32_t i = 0; i < task->input_count; i++) {

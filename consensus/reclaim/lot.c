@@ -423,7 +423,7 @@ static void tell_gone(struct core *core, uint32_t to)
     } while (!core->broken && at < core->state.once_room);
 }
 
-/* Who was a member of the last view that settled has heard it in that one. */
+/* A member of the last view that settled has heard it in that one. */
 static bool may_not_know(const struct core *core, uint32_t rank)
 {
     return rank != core->rank && rank >= core->membership.first_size &&

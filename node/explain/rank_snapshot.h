@@ -18,7 +18,7 @@
 
 #include "moot.pb-c.h"
 
-/* What became of a member: Change.what of moot.proto. */
+/* A member's fate: Change.what of moot.proto. */
 enum account_change {
     ACCOUNT_CHANGE_JOINED,
     ACCOUNT_CHANGE_LEFT,

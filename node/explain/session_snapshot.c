@@ -1,11 +1,11 @@
 /* session_snapshot.c - what a rank tells of its session: who is in it, who has come and
  * gone, and the process sets that it has.
  *
- * Of many sets mpi://WORLD, mpi://SELF and the last ones are told, of many comings and
- * goings the last ones, and how many more there are.  A program that has never asked
- * for a set has none to tell of: making an account makes none.
+ * If sets are many, mpi://WORLD, mpi://SELF and the last ones are told; if comings and
+ * goings are, the last ones; and how many more there are.  A program that has never
+ * asked for a set has none to tell of: making an account makes none.
  *
- * What is made here is freed by protobuf-c.
+ * Messages that are made here are freed by protobuf-c.
  */
 #include "node/explain/session_snapshot.h"
 
@@ -94,7 +94,7 @@ static int changes_compare(const void *a, const void *b)
                                 : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* What has become of that rank, in out[0] and out[1]; how many that are. */
+/* The rank's changes, in out[0] and out[1]; how many they are. */
 static size_t changes_of(const struct moot *m, uint32_t rank, struct member_change *out)
 {
     const struct member *member = &m->members.all[rank];

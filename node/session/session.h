@@ -23,7 +23,8 @@ void session_release(struct moot *m);
 
 /* Newcomers are let in between two sessions alone (MOOT_JOINS). */
 bool session_admits(const struct moot *m);
-/* What the meeting is for to which those come that stay: newcomers are let in there. */
+/* The purpose of the meeting to which those come that stay: newcomers are let in there.
+ */
 moot_hash session_stay_purpose(void);
 /* This rank comes to its end, and has so much to say there; it goes then, and wishes so
  * many more.  False without memory; else free(). */

@@ -310,7 +310,7 @@ static bool is_beside(const struct moot *m, const Moot__SessionRecord *record)
            !record->ending;
 }
 
-/* Nor will it ever, as far as it has not asked itself. */
+/* That rank knows no later session, and will not, as far as it has not asked itself. */
 static bool cannot_tell(const struct moot *m, const Moot__SessionRecord *record)
 {
     return record->asks || is_beside(m, record) ||

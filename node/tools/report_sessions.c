@@ -12,7 +12,7 @@
 
 enum { NUMBERS = REPORT_SESSIONS_MAX + 1 };
 
-/* Of each the first record in time; NULL: there is none. */
+/* The first record in time of each; NULL: there is none. */
 struct session_firsts {
     const struct trace_event *sessions[NUMBERS], *sets[NUMBERS], *deleted[NUMBERS];
     uint64_t sessions_rest, sets_rest; /* the highest number that has no room */

@@ -60,7 +60,7 @@ struct transport_stats {
 
 enum { TRANSPORT_GROWS = 1 };
 
-/* So many are to join these ranks, whose numbers are ascending. */
+/* A wish for so many newcomers to join these ranks, whose numbers are ascending. */
 struct transport_growth {
     const uint32_t *members;
     uint32_t count, newcomers;
@@ -147,7 +147,7 @@ struct transport_ops {
      * all; NO_MEMORY.  NULL: a launcher starts them (grow()). */
     int (*grow_together)(struct transport *t, const struct transport_growth *wish,
                          char *story, size_t story_size);
-    /* Of the first of them, after that, until it gets an answer: the newcomers' first
+    /* The answer, for which the first of them asks after that: the newcomers' first
      * number; why none come, with a story (LIMIT, TRANSPORT, PROTOCOL, NO_MEMORY);
      * TRANSPORT_GROWS: it is not known yet. */
     int (*grown)(struct transport *t, uint32_t *first, char *story, size_t story_size);

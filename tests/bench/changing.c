@@ -137,7 +137,7 @@ static void wish(int round)
     check("grow", moot_grow(self.m, 1, NULL));
 }
 
-/* Whoever does not wish waits for the end, as a rank of a program would that has
+/* A rank that does not wish waits for the end, as a rank of a program would that has
  * nothing to do: for a task of rank 0, which that one spawns when all is over. */
 static void grow(void)
 {

@@ -150,7 +150,7 @@ static void meet_by_mpi(moot *m)
     MPI_Comm_free(&comm);
 }
 
-/* What the plan has for this process at the end of that session. */
+/* The plan's items for this process at the end of that session. */
 static moot_session_options plan_for(char **plan, const char *process, uint64_t session,
                                      bool *dies)
 {

@@ -149,7 +149,7 @@ static void who_has_closed_stands(void **state)
     end();
 }
 
-/* It reaches one that is not the lowest. */
+/* The word reaches one that is not the lowest. */
 static void the_lowest_is_told_who_waits(void **state)
 {
     (void)state;

@@ -20,8 +20,8 @@ static bool owns(uint32_t rank, moot_hash hash)
     return owner;
 }
 
-/* Who asked for it waits no more when it is returned, and its chair does not hold it.
- */
+/* The rank that asked for the task waits no more when it is returned, and its chair
+ * does not hold it. */
 static void what_nobody_asks_for_any_more_is_kept(void **state)
 {
     (void)state;

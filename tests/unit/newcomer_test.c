@@ -356,8 +356,8 @@ static void nobody_waits_for_who_is_behind(void **state)
     end();
 }
 
-/* It was told the first by one that knew no other, and comes to the second, which is
- * over; then it is told the third, too. */
+/* The newcomer was told the first by one that knew no other, and comes to the second,
+ * which is over; then it is told the third, too. */
 static void a_newcomer_may_be_told_again(void **state)
 {
     (void)state;
@@ -387,7 +387,7 @@ static void a_newcomer_may_be_told_again(void **state)
     }
 }
 
-/* Who has left, or died, is sent nothing: its host knows no way to it. */
+/* A rank that has left, or died, is sent nothing: its host knows no way to it. */
 static void who_has_gone_hears_no_more(void **state)
 {
     (void)state;

@@ -336,7 +336,7 @@ static void a_file_of_another_run_is_left_out(void **state)
     trace_release(&trace);
 }
 
-/* Whoever comes first, or is read first, has written of fewer. */
+/* The rank that comes first, or is read first, has written of fewer. */
 static void ranks_that_come_later_are_of_the_run(void **state)
 {
     (void)state;

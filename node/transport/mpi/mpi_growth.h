@@ -32,7 +32,7 @@ struct growth_hail {
     uint64_t wire_version, intro_bytes;
 };
 
-/* What newcomers, and the others who are there, are told by who asks. */
+/* Words of the rank that asks, to newcomers and to the others who are there. */
 struct growth_intro {
     int64_t code; /* other than MOOT_OK: none come, and this is why */
     uint64_t blob_size;
@@ -282,8 +282,8 @@ static MPI_Comm start_newcomers(struct mpi_growth *growth)
 
 /* --- The line --------------------------------------------------------------------- */
 
-/* Of both sides: these, by `here`, and the others, of whom the first has that rank in
- * `pair`.  Numbers are ascending, newcomers last. */
+/* Both sides connect: these, by `here`, and the others, of whom the first has that rank
+ * in `pair`.  Numbers are ascending, newcomers last. */
 static bool line_connect(struct growth_intro *intro, struct line *line, MPI_Comm here,
                          MPI_Comm pair, int first, bool comes)
 {

@@ -66,7 +66,7 @@ __attribute__((constructor)) static void guard_begin(void)
     }
 }
 
-/* It has come, or says itself why not. */
+/* The newcomer has come, or says itself why not. */
 static void guard_end(void) { atomic_store(&guard_is_over, true); }
 
 #endif

@@ -156,7 +156,7 @@ static bool take_group(const struct opening *o, struct newcomer_call *call)
     return true;
 }
 
-/* Who had gone before this rank came has no way. */
+/* A rank that had gone before this one came has no way. */
 static bool take_line(const struct opening *o, struct newcomer_call *call)
 {
     struct mpi_transport *t = o->t;
