@@ -96,6 +96,19 @@ static inline bool is_blocked(const struct party *party)
     return true;
 }
 
+/* A newcomer whose roll is not as long yet as that of another (G1): a bound, since it
+ * compares with what the others had when it came. */
+static inline bool is_behind(const struct trace *trace, uint32_t rank)
+{
+    uint32_t longest = 0;
+    for (uint32_t other = 0; other < trace->ranks; other++) {
+        const uint32_t length = trace->parties[other].roll_length;
+        longest = length > longest ? length : longest;
+    }
+    return !HAS(members_of(trace, 1), rank) &&
+           trace->parties[rank].roll_length < longest;
+}
+
 /* The grounds on which the chair may yield now, as a set of enum evidence.  A vote
  * timeout may have passed at any time, and quiet.pml says when all is quiet. */
 static inline uint32_t grounds_of(const struct trace *trace, uint32_t rank,
@@ -113,7 +126,8 @@ static inline uint32_t grounds_of(const struct trace *trace, uint32_t rank,
     grounds |= (uint32_t)place->declined << EVIDENCE_DECLINED;
     grounds |= (uint32_t)party->closed << EVIDENCE_CLOSED;
     grounds |= (uint32_t)place->hinted << EVIDENCE_HINT;
-    grounds |= (uint32_t)(is_blocked(party) && need <= party->roll_length)
+    grounds |= (uint32_t)(is_blocked(party) &&
+                          (need <= party->roll_length || is_behind(trace, rank)))
                << EVIDENCE_BLOCKED;
     return grounds;
 }
