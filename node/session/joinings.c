@@ -7,11 +7,13 @@
  * end of its session makes no set of a view any more before the next one has begun.
  * When it came it said which sets of this session's views it has made; what one of all
  * ranks has made so they all make before anything of the next session.  What is left is
- * of views that all of them entered behind the end.
+ * of views that all of them entered behind the end.  If the session that begins has all
+ * of such a view its own set is the first that they are in, and the view makes none.
  */
 #include "node/session/psets_private.h"
 
 #include "consensus/core_view.h"
+#include "hashing/placement.h"
 #include "node/engine/engine.h"
 
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 struct view_joined {
     uint64_t epoch;
     struct rankset members;
-    bool made; /* there is a set of it */
+    bool made; /* there is a set of it, or will be none */
 };
 
 struct joinings {
@@ -96,6 +98,16 @@ void joinings_add(struct moot *m, uint64_t epoch, const struct rankset *members)
     items[at] = made;
 }
 
+/* All of them have been in a session. */
+static bool are_known(const struct moot *m, const struct rankset *members)
+{
+    uint32_t member = rankset_next(members, 0);
+    while (member != PLACEMENT_NOBODY && rankset_has(&m->session.been, member)) {
+        member = rankset_next(members, member + 1);
+    }
+    return member == PLACEMENT_NOBODY;
+}
+
 void joinings_make(struct moot *m, uint64_t up_to_epoch)
 {
     struct joinings *joinings = m->session.joinings;
@@ -104,7 +116,8 @@ void joinings_make(struct moot *m, uint64_t up_to_epoch)
         if (item->made || item->epoch > up_to_epoch) {
             continue;
         }
-        if (!psets_make(m) || !psets_add_world(m, &item->members)) {
+        if (!psets_make(m) ||
+            (!are_known(m, &item->members) && !psets_add_world(m, &item->members))) {
             starve(m);
             return;
         }

@@ -196,7 +196,9 @@ static bool members_of_session(const struct moot *m, struct rankset *out)
     return good;
 }
 
-bool psets_renew(struct moot *m)
+/* WORLD and SELF; `defines`: another moot://all_N, if these are others than the last.
+ */
+static bool renew(struct moot *m, bool defines)
 {
     struct psets *psets = m->session.psets;
     struct rankset here = {0}, own = {0};
@@ -204,7 +206,7 @@ bool psets_renew(struct moot *m)
     bool good = members_of_session(m, &here) && rankset_add(&own, m->group.rank) &&
                 pset_of(m, "mpi://WORLD", &here, &here, &world) &&
                 pset_of(m, "mpi://SELF", &own, NULL, &self) &&
-                psets_add_world(m, &here);
+                (!defines || psets_add_world(m, &here));
     if (good) {
         pset_release(&psets->sets[WORLD]);
         pset_release(&psets->sets[SELF]);
@@ -218,6 +220,10 @@ bool psets_renew(struct moot *m)
     rankset_release(&own);
     return good;
 }
+
+bool psets_renew(struct moot *m) { return renew(m, true); }
+
+bool psets_take_session(struct moot *m) { return renew(m, false); }
 
 bool psets_begin(struct moot *m)
 {

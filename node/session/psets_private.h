@@ -53,6 +53,8 @@ bool psets_add_of_world(struct moot *m, const char *name, const struct rankset *
                         const struct rankset *world);
 /* WORLD and SELF are those of the present session, and a moot://all_N is of them. */
 bool psets_renew(struct moot *m);
+/* WORLD and SELF alone: the others are as this rank was told of them. */
+bool psets_take_session(struct moot *m);
 /* A list with room for WORLD and SELF, and psets_release() without this rank's wishes.
  */
 bool psets_begin(struct moot *m);

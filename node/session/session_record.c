@@ -300,7 +300,7 @@ static bool record_take(struct moot *m, const Moot__SessionRecord *record)
         }
         rankset_release(&members);
     }
-    return good && psets_renew(m);
+    return good && psets_take_session(m);
 }
 
 /* The others let this rank in as they end a session, in which that one has closed. */

@@ -113,6 +113,21 @@ for round in 1 2 3 4; do
         [ "$(grep -cE 'joins in view|ended before they had let|there will be no|to join have gone' "$evidence")" -ge 3 ]
 done
 
+# --- Sets ---------------------------------------------------------------------------------
+# All ranks of a session have the same list, newcomers as well.
+for how in live session; do
+    for count in 1 2; do
+        name="sets of $count who come, $how"
+        run 0 -n 3 --max 6 "$build/tests/mpi/joined_sets" "$how" "$count"
+        check "$name" "not all ranks have said theirs" \
+            [ "$(grep -c '^sets of ' "$evidence")" = $((3 + count)) ]
+        check "$name" "the lists are others: $(sed -n 's/^sets of//p' "$evidence")" \
+            [ "$(sed -n 's/^sets of [^:]*//p' "$evidence" | sort -u | grep -c .)" = 1 ]
+        check "$name" "the last set is not of all" says \
+            "^sets of a_0: .* moot://all_$([ $how = live ] && echo $((1 + count)) || echo 2)=[ab_0-9,]* [0-9]* moot://host/[^ ]*=[ab_0-9,]*\$"
+    done
+done
+
 # Founders that have closed look at nothing any more, and live on.  A newcomer that comes
 # after that is told at once, and not when they end.
 name="founders that have closed"
