@@ -5,8 +5,9 @@
  * who goes leaves instead, as by moot_leave(), and leaving counts as closing.  So the
  * outcome of the second names the processes of the next session, alike for all of them,
  * and survives the death of any rank, as that of every meeting does.  What is left is
- * to wait until those who go are no members any more.  (A rank that has closed stays a
- * member until all have, and is in no session after that.)
+ * to wait until those who said at the first that they go are no members any more.  (A
+ * rank that has closed stays a member until all have, is in no session after that, and
+ * nobody waits for it.)
  *
  * A newcomer is a member from the view on that lets it in, and comes to these meetings
  * like all others.  If they, or the first of them, had been before it was a member, it

@@ -2,6 +2,7 @@
  *
  * A rank that leaves ends its program and service as one that closes; but it waits
  * until nothing is lost by its going, not until all have closed, and keeps its memory.
+ * One that has said at the end of a session that it goes, and is closed instead, leaves.
  *
  * The order matters.  First the program's other waits end (CLOSED), and their threads
  * leave, running to its end whatever kernel they are in; then the core is told that all
@@ -247,7 +248,9 @@ void leave_as_asked(struct moot *m, struct lane *lane)
 
 int close_context(struct moot *m, struct lane *lane)
 {
-    if (!m->engine.ended) {
+    if (!m->engine.ended && m->session.goes) {
+        (void)leave_context(m, lane); /* others wait until it is no member (M7) */
+    } else if (!m->engine.ended) {
         end_program(m, lane);
         end_service(m, lane, CORE_EV_CLOSE);
     }

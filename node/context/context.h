@@ -388,6 +388,7 @@ struct moot_session {
     uint32_t rank, size;
     uint32_t *members; /* size of them, per rank, ascending; NULL: rank is member */
     const char *why;
+    bool goes;            /* this rank has said at its end that it leaves, or meant to */
     bool gone;            /* this rank has left */
     struct rankset been;  /* members that are, or were, in this session or one before */
     uint64_t met;         /* so many meetings had been when it began */

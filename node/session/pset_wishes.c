@@ -438,6 +438,11 @@ uint32_t session_growth(struct moot *m, struct rankset *stay)
     return wishes->growth;
 }
 
+const struct rankset *psets_leaving(const struct moot *m)
+{
+    return m->session.wishes != NULL ? &m->session.wishes->leaving : NULL;
+}
+
 void psets_take_joinings(struct moot *m)
 {
     if (m->session.wishes != NULL &&

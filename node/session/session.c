@@ -53,6 +53,7 @@ bool session_ending(struct moot *m, bool leaves, uint64_t grow, void **words,
                     size_t *size)
 {
     m->session.ending = true;
+    m->session.goes |= leaves; /* it stays said if the call comes to nothing */
     return session_words_pack(m, leaves, grow, words, size);
 }
 
@@ -92,14 +93,13 @@ bool session_end(struct moot *m)
 
 bool session_others_are_gone(const struct moot *m, const struct rankset *next)
 {
-    const struct rankset *ended = &m->session.ended;
-    for (uint32_t member = rankset_next(ended, 0); member != PLACEMENT_NOBODY;
-         member = rankset_next(ended, member + 1)) {
-        if (members_is_here(m, member) && !rankset_has(next, member)) {
-            return false;
-        }
+    const struct rankset *leaving = psets_leaving(m);
+    uint32_t member = leaving != NULL ? rankset_next(leaving, 0) : PLACEMENT_NOBODY;
+    while (member != PLACEMENT_NOBODY &&
+           (!members_is_here(m, member) || rankset_has(next, member))) {
+        member = rankset_next(leaving, member + 1);
     }
-    return true;
+    return member == PLACEMENT_NOBODY;
 }
 
 void session_leave(struct moot *m)
@@ -158,6 +158,7 @@ bool session_set(struct moot *m, uint64_t number, const struct rankset *members)
     free(m->session.members);
     m->session.members = list;
     m->session.number = number;
+    m->session.goes = false;
     m->session.began_ns = m->now_ns;
     m->session.size = size;
     m->session.rank = rank_among(m, members);

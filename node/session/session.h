@@ -57,7 +57,8 @@ const char *session_growth_answer(struct moot *m, uint32_t *first);
 
 /* --- session.c -------------------------------------------------------------------- */
 
-/* Nobody of them is a member any more but who is to be in the next session. */
+/* Of those who said at the end that they go nobody is a member any more, but who is to
+ * be in the next session.  Others that are not in it have closed, and stay members. */
 bool session_others_are_gone(const struct moot *m, const struct rankset *next);
 /* That begins, with these members, of which this rank is one.  False without memory:
  * then nothing has changed. */

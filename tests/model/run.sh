@@ -44,6 +44,7 @@ quick|verdict|-DN=3 -DDEATHS=2|20
 quick|lots|-DN=3|22
 quick|session|-DN=3|20
 quick|session|-DN=3 -DDEATHS=2|22
+quick|session|-DN=3 -DCLOSERS=1|22
 quick|session|-DN=2 -DJ=1|22
 quick|session|-DN=2 -DJ=1 -DBOUNDARY|22
 quick|yield|-DR=2 -DT=2|20
@@ -148,6 +149,8 @@ session|MEETKEPT     |-DN=4 -DLEAVERS=0
 session|VIEWLIST     |-DN=3
 session|ENDLIST      |-DN=3
 session|BESIDE       |-DN=3
+session|CLOSEDKEPT   |-DN=3 -DCLOSERS=1 -DLEAVERS=0
+session|GOERCLOSES   |-DN=3 -DCLOSERS=1
 session|BOUNDARYCUT  |-DN=3
 session|MUTE         |-DN=2 -DJ=1
 session|NEWONLY      |-DN=2 -DJ=1

@@ -1,9 +1,11 @@
 /* session.pml - the boundary of two sessions, and a death in it (PROTOCOL.md, *Meetings*).
  *
- * What is modelled.  N founders end their session: they come to one meeting, those who
- * leave then close, the others come to a second one, and its outcome is the list of the
- * next session, which a rank begins when all who were at the first and are not in the
- * list are no members any more.  Up to LEAVERS of them leave.  J newcomers ask to be let
+ * What is modelled.  N founders end their session: they come to one meeting, and those who
+ * are to go say so there.  These leave then, the others come to a second one, and its
+ * outcome is the list of the next session, which a rank begins when all who said that they
+ * go, and are not in the list, are no members any more.  Up to LEAVERS of them leave.  Up to
+ * CLOSERS of them have a call end for nothing after they came to a meeting, and their program
+ * closes: they stay members, but who has said that it goes leaves, too.  J newcomers ask to be let
  * in at any moment.  Such a one is let in by the next view, is told by any member in which
  * session that is, and comes to the same meetings behind the one that began it; one that was
  * not at the end, or is not in the list, is told the session once more.  Where nobody is left
@@ -33,15 +35,17 @@
  *   EARLY    who hears of a meeting's outcome, of that one founder each living member of
  *            its view has come to it or has closed (I20).
  *   LEFT     when a rank begins, who came to the end and is not in the list is in its view
- *            no more.
+ *            no more, or has closed.
  *   REFUSED  the lowest hears nothing that it would not expect (M3).
  *   WAIT     nobody waits for ever: while a quorum lives, each living rank begins the next
- *            session or has left.
+ *            session, has left, or has closed.
  *
  * Mutants: MEETEARLY, MEETSTALE, MEETFORGOT, MEETUNTOLD and MEETKEPT as in the code;
  * MEETNEWUNTOLD (the lowest tells no newcomer the last outcome), VIEWLIST (the list is the
  * members of the view in which a rank hears the outcome), ENDLIST (those of the first
- * meeting that are members yet), BESIDE (who leaves is not waited for), BOUNDARYCUT (the
+ * meeting that are members yet), BESIDE (who leaves is not waited for), CLOSEDKEPT (who
+ * came to the end and has closed is waited for), GOERCLOSES (who has said that it goes
+ * closes, if its call ends for nothing), BOUNDARYCUT (the
  * list of who hears an outcome is without those who have died since),
  * BOUNDARYANY (with BOUNDARY) as in the code;
  * MUTE (a newcomer is told the session by others, or by nobody), NEWONLY (the last outcome is
@@ -56,6 +60,9 @@
 #ifndef LEAVERS
 #define LEAVERS 1
 #endif
+#ifndef CLOSERS
+#define CLOSERS 0
+#endif
 #ifndef DEATHS
 #define DEATHS 1
 #endif
@@ -66,7 +73,7 @@
 #define IN(those, x) ((those) & BIT(x))
 #define POP(s) (((s) & 1) + (((s) >> 1) & 1) + (((s) >> 2) & 1) + (((s) >> 3) & 1))
 
-mtype = { OUT, ASKS, COMES, RUNS, ENDS, ENDED, GOES, STAYS, WAITS, CATCHES, BEGUN, GONE };
+mtype = { OUT, ASKS, COMES, RUNS, ENDS, ENDED, GOES, STAYS, WAITS, CATCHES, BEGUN, GONE, SHUT };
 mtype = { ARRIVED, CLOSED, MET };
 
 hidden byte LIST, EARLY, LEFT, REFUSED, WAIT; /* for SPIN's message when an assertion fails */
@@ -76,7 +83,8 @@ bool calm;              /* nobody dies or asks any more */
 byte members[VIEWS];    /* of each view that was decided, */
 byte views = 1;         /* so many, */
 byte value;             /* and what is accepted of the next; 0: nothing */
-byte leavers;
+byte leavers, closers;
+byte goes;              /* who has said at the first meeting that it goes */
 
 mtype phase[M];
 byte view[M];           /* in which it is */
@@ -95,7 +103,9 @@ hidden mtype what;
 #define CLOSING(x) (phase[x] == GOES || phase[x] == GONE)
 #define WAITING(x) (phase[x] == ENDS || phase[x] == STAYS)
 #define LAST (views - 1)
-#define HANGS(x) (ALIVE(x) && phase[x] != BEGUN && phase[x] != OUT)
+#define HANGS(x) (ALIVE(x) && phase[x] != BEGUN && phase[x] != OUT && phase[x] != SHUT)
+#define SHUT_BIT(x) (phase[x] == SHUT -> BIT(x) : 0)
+#define ALL_SHUT (SHUT_BIT(0) | SHUT_BIT(1) | SHUT_BIT(2) | SHUT_BIT(3))
 
 inline pick(x) {
   x = 0;
@@ -129,7 +139,7 @@ inline put_out(x, which, who) {
   do
   :: it < N ->
      assert(EARLY || number[x] > which || !IN(members[view[x]], it) || !ALIVE(it) ||
-            number[it] >= number[x] || CLOSING(it));
+            number[it] >= number[x] || CLOSING(it) || phase[it] == SHUT);
      it++
   :: else -> break
   od;
@@ -300,14 +310,16 @@ inline enter(x, v) {
 #ifndef MEETUNTOLD
   if :: WAITING(x) -> say(x, low, ARRIVED, number[x], 0) :: else fi;
 #endif
-  if :: phase[x] == GOES -> say(x, low, CLOSED, met[x], 0) :: else fi;
+  if :: phase[x] == GOES || phase[x] == SHUT -> say(x, low, CLOSED, met[x], 0) :: else fi;
   if :: phase[x] == ASKS -> phase[x] = COMES :: else fi
 }
 
-#ifndef BESIDE
+#if defined(BESIDE)
+#define MAY_BEGIN(x) true
+#elif defined(CLOSEDKEPT)
 #define MAY_BEGIN(x) ((ended[x] & members[view[x]] & ~list[x]) == 0)
 #else
-#define MAY_BEGIN(x) true
+#define MAY_BEGIN(x) ((ended[x] & goes & members[view[x]] & ~list[x]) == 0)
 #endif
 
 inline begin(x) {
@@ -338,7 +350,7 @@ inline begin(x) {
 /* V4: who is new is let in when all who live stand, and by the votes of all. */
 #ifdef BOUNDARY
 #define STRAYS(x) (ALIVE(x) && IN(members[LAST], x) && \
-  (view[x] != LAST || (phase[x] != STAYS && phase[x] != GOES)))
+  (view[x] != LAST || (phase[x] != STAYS && phase[x] != GOES && phase[x] != SHUT)))
 #ifndef BOUNDARYANY
 #define MAY_ADD (!ANY(STRAYS) && ALIVE(low) && met[low] == 1)
 #else
@@ -387,7 +399,8 @@ end:
 }
 
 #define IS_BEHIND(v) (view[r] < (v) && (v) < views && IN(members[v], r))
-#define TELLS(s) (ALIVE(s) && KNOWS_VIEW(s) && phase[s] != COMES && phase[s] != GOES)
+#define TELLS(s) (ALIVE(s) && KNOWS_VIEW(s) && phase[s] != COMES && phase[s] != GOES && \
+  phase[s] != SHUT)
 #define STAYS_ON(x) (ALIVE(x) && IN(members[LAST], x) && phase[x] != GOES)
 
 #define COMES_FROM(s) wire[s * M + r]?[eval(view[r]), what, nth, those]
@@ -413,14 +426,30 @@ proctype rank(byte r) {
 end:
   do
   :: atomic { /* a program comes to the end of its session, */
-       ALIVE(r) && phase[r] == RUNS -> phase[r] = ENDS; come(r)
+       ALIVE(r) && phase[r] == RUNS ->
+       if
+       :: r < N && leavers < LEAVERS -> leavers++; goes = goes | BIT(r) /* to leave, */
+       :: true
+       fi;
+       phase[r] = ENDS; come(r)
      }
   :: atomic { /* and stays, */
-       ALIVE(r) && phase[r] == ENDED -> phase[r] = STAYS; come(r)
+       ALIVE(r) && phase[r] == ENDED && !IN(goes, r) -> phase[r] = STAYS; come(r)
      }
-  :: atomic { /* or goes */
-       ALIVE(r) && phase[r] == ENDED && r < N && leavers < LEAVERS ->
-       leavers++; phase[r] = GOES;
+  :: atomic { /* or goes, */
+       ALIVE(r) && phase[r] == ENDED && IN(goes, r) -> phase[r] = GOES;
+       find_lowest(view[r]);
+       say(r, low, CLOSED, met[r], 0)
+     }
+  :: atomic { /* or its call ends for nothing, and its program with it */
+       ALIVE(r) && r < N && closers < CLOSERS &&
+       (phase[r] == ENDS || phase[r] == ENDED || phase[r] == STAYS) ->
+       closers++;
+#ifdef GOERCLOSES
+       phase[r] = SHUT;
+#else
+       if :: IN(goes, r) -> phase[r] = GOES :: else -> phase[r] = SHUT fi;
+#endif
        find_lowest(view[r]);
        say(r, low, CLOSED, met[r], 0)
      }
@@ -430,7 +459,7 @@ end:
      }
   :: atomic { /* the next session begins */
        ALIVE(r) && phase[r] == WAITS && MAY_BEGIN(r) ->
-       assert(LEFT || (ended[r] & members[view[r]] & ~list[r]) == 0);
+       assert(LEFT || (ended[r] & members[view[r]] & ~list[r] & ~ALL_SHUT) == 0);
        begin(r)
      }
   :: atomic { /* one of a later view waits, one of an earlier is nothing */

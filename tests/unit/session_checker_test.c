@@ -169,6 +169,36 @@ static void who_goes_is_gone_first(void **state)
     expect(told, "gone first");
 }
 
+static void come_to_go(struct told *told, uint32_t rank, uint64_t meeting)
+{
+    struct sim_watcher watcher = session_checker_watcher(told->checker);
+    const struct sight sight = {
+        .type = SIGHT_MEET, .rank = rank, .meeting = meeting, .goes = true};
+    watcher.see(watcher.context, &told->sim, &sight);
+}
+
+static void nobody_waits_for_who_has_closed(void **state)
+{
+    struct told *told = *state;
+    meet(told, 1, 7);
+    see(told, SIGHT_CLOSE, 2, 0, 0);
+    meet(told, 2, 3);
+    begin_session(told, 0, 2, 3);
+    begin_session(told, 1, 2, 3);
+    expect_good(told);
+}
+
+static void who_said_that_it_goes_is_gone_first_though_it_closed(void **state)
+{
+    struct told *told = *state;
+    come_to_go(told, 2, 1);
+    meet(told, 1, 7);
+    see(told, SIGHT_CLOSE, 2, 0, 0);
+    meet(told, 2, 3);
+    begin_session(told, 0, 2, 3);
+    expect(told, "gone first");
+}
+
 static void all_of_a_list_came(void **state)
 {
     struct told *told = *state;
@@ -225,6 +255,8 @@ int main(void)
         TEST(who_was_removed_may_have_another),
         TEST(none_is_left_out),
         TEST(who_goes_is_gone_first),
+        TEST(nobody_waits_for_who_has_closed),
+        TEST(who_said_that_it_goes_is_gone_first_though_it_closed),
         TEST(all_of_a_list_came),
         TEST(who_has_gone_is_in_no_list_again),
         TEST(nobody_is_told_of_what_has_not_begun),

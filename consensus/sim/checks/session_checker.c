@@ -18,6 +18,7 @@ struct goer {
     uint64_t count;              /* numbers below are in sessions[] */
     struct rankset came, before; /* as its last two meetings ended */
     uint64_t last_meeting;       /* to which it came */
+    bool goes, closed;           /* it has said so at the end of its session; has closed, or leaves */
     struct rankset view;
 };
 
@@ -130,7 +131,10 @@ static void check_gone(struct session_checker *checker, struct sim *sim,
     const struct goer *goer = &checker->goers[sight->rank];
     FOR_RANKS(rank, &goer->before)
     {
-        if (!rankset_has(&goer->came, rank) && rankset_has(&goer->view, rank)) {
+        const bool stays_closed =
+            checker->goers[rank].closed && !checker->goers[rank].goes;
+        if (!rankset_has(&goer->came, rank) && rankset_has(&goer->view, rank) &&
+            !stays_closed) {
             sim_fail(sim, "gone first",
                      "rank %" PRIu32 " begins session %" PRIu64 " without rank %" PRIu32
                      ", which is still a member",
@@ -233,6 +237,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     struct session_checker *checker = context;
     if (sight->type == SIGHT_MEET) {
         checker->goers[sight->rank].last_meeting = sight->meeting;
+        checker->goers[sight->rank].goes |= sight->goes;
+    } else if (sight->type == SIGHT_CLOSE || sight->type == SIGHT_LEAVE) {
+        checker->goers[sight->rank].closed = true;
     } else if (sight->type == SIGHT_MET) {
         see_outcome(&checker->goers[sight->rank], sight);
     } else if (sight->type == SIGHT_VIEW) {

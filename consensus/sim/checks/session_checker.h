@@ -9,7 +9,8 @@
  *                list; a rank begins them one after the other
  *   comes        each rank of a list has come to the meeting that made it
  *   gone first   when a rank begins a session, none that came to the end of the last
- *                one and did not stay is a member of its view
+ *                one and did not stay is a member of its view, but who had said
+ *                there that it stays, and has closed or leaves
  *   not again    a rank that was in a list, and not in the one after it, is in no
  *                list any more
  *   told         a rank is told of no session that nobody has begun, nor of one

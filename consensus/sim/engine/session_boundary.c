@@ -3,8 +3,9 @@
  *
  * A session ends as moot_session_next() ends it (PROTOCOL.md, M7): all come to a first
  * meeting; then who goes leaves, and who stays comes to a second one, whose outcome is
- * the next session's list.  A rank begins that session when all who came to the first
- * and are not in the list are members no more.
+ * the next session's list.  A rank begins that session when all who said at the first
+ * that they go are members no more.  Who says so is looked up in the host, where the
+ * ranks of a node say it in words.
  *
  * A newcomer asks one rank after the other in which session the moot is, and its
  * program begins there, behind the meetings that were before.  A rank that was not in
@@ -13,7 +14,7 @@
  * messages, but no link carries them.
  *
  * A call that the rank's state ends leaves its program out of step with the others'
- * meetings: where there are sessions, the program ends there.
+ * meetings: where there are sessions, the program ends there.  Who was to go leaves.
  */
 #include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
@@ -55,6 +56,7 @@ static void arrive(struct host *host, uint32_t lane, uint32_t purpose)
     sight.lane = lane;
     sight.meeting = host->meetings;
     sight.code = (int32_t)purpose;
+    sight.goes = purpose == PURPOSE_END && host->session.goes;
     char words[WORDS_LONG];
     struct core_event event = {.type = CORE_EV_MEET, .hash = sim_purpose(purpose)};
     event.u.meet.words = sight.data = words;
@@ -92,6 +94,7 @@ void boundary_begin(struct host *host, uint32_t lane, const struct program_step 
     const bool ends = step->op == PROGRAM_SESSION;
     if (ends) {
         host->session.phase = SESSION_ENDS;
+        host->session.goes = step->leaves;
     }
     begin_meet(host, lane, ends ? PURPOSE_END : step->purpose);
 }
@@ -102,7 +105,9 @@ static bool others_are_gone(const struct host *host)
 {
     FOR_RANKS(rank, &host->session.ended)
     {
-        if (rankset_has(&host->members, rank) && !rankset_has(&host->came, rank)) {
+        const bool goes = host->sim->hosts[rank].session.goes;
+        if (goes && rankset_has(&host->members, rank) &&
+            !rankset_has(&host->came, rank)) {
             return false;
         }
     }
@@ -242,7 +247,9 @@ static void go_on_session(struct host *host, uint32_t lane,
 
 void boundary_go_on(struct host *host, uint32_t lane, const struct program_step *step)
 {
-    if (is_cut(host, lane)) {
+    if (is_cut(host, lane) && step->op == PROGRAM_SESSION && step->leaves) {
+        leave(host);
+    } else if (is_cut(host, lane)) {
         host->session.phase = SESSION_RUNS;
         host->session.asks = false;
         lane_skip(host, lane, UINT32_MAX);

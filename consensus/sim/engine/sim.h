@@ -136,6 +136,7 @@ struct sight {
     uint64_t epoch; /* VIEW */
     const struct rankset *members;
     uint64_t meeting;                        /* MEET, MET: its number */
+    bool goes; /* MEET: it says that it leaves after this one */
     const struct message_diverged *diverged; /* DIVERGED */
 };
 

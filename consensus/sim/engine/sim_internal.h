@@ -155,7 +155,8 @@ struct host_session {
     uint64_t number;      /* 0: a newcomer's that is yet to be told */
     uint64_t met;         /* meetings before it */
     struct rankset ended; /* came to its last first meeting */
-    bool gone;            /* it has left at a boundary */
+    bool goes;            /* it has said there that it leaves, */
+    bool gone;            /* and has */
     bool asks;            /* which session it is; nobody among `unknowing` could tell */
     uint32_t asked, rounds;
     struct rankset unknowing;
