@@ -2,7 +2,8 @@
  *
  * A rank that leaves ends its program and service as one that closes; but it waits
  * until nothing is lost by its going, not until all have closed, and keeps its memory.
- * One that has said at the end of a session that it goes, and is closed instead, leaves.
+ * One that has said at the end of a session that it goes, and is closed instead,
+ * leaves.
  *
  * The order matters.  First the program's other waits end (CLOSED), and their threads
  * leave, running to its end whatever kernel they are in; then the core is told that all

@@ -388,12 +388,12 @@ struct moot_session {
     uint32_t rank, size;
     uint32_t *members; /* size of them, per rank, ascending; NULL: rank is member */
     const char *why;
-    bool goes;            /* this rank has said at its end that it leaves, or meant to */
-    bool gone;            /* this rank has left */
-    struct rankset been;  /* members that are, or were, in this session or one before */
-    uint64_t met;         /* so many meetings had been when it began */
-    bool ending;          /* this rank has come to its end, or was told of it so */
-    struct rankset ended; /* members that came to the end of the last one */
+    bool goes;           /* this rank has said at its end that it leaves, or meant to */
+    bool gone;           /* this rank has left */
+    struct rankset been; /* members that are, or were, in this session or one before */
+    uint64_t met;        /* so many meetings had been when it began */
+    bool ending;         /* this rank has come to its end, or was told of it so */
+    struct rankset ended;      /* members that came to the end of the last one */
     struct joinings *joinings; /* views with newcomers; NULL: there were none */
     uint64_t ask_due_ns;       /* others are asked which session it is; 0: no */
     uint32_t asked;            /* the last of them was the one before that */

@@ -111,6 +111,11 @@ odd "in a kernel" "$build/tests/mpi/boundaries" kernel
 check "$name" "it is not refused" says 'in a kernel: MOOT_ERR_STATE moot_session_next inside'
 odd "closed before" "$build/tests/mpi/boundaries" closed
 check "$name" "the others have not gone on" [ "$(grep -c 'session 2 of 2: left$' "$evidence")" = 2 ]
+for how in cut cut-leave; do
+    odd "closed in the call, $how" "$build/tests/mpi/boundaries" $how
+    check "$name" "its call is not cut" says 'boundaries: cut: MOOT_ERR_CLOSED'
+    check "$name" "the others have not gone on" [ "$(grep -c 'session 2 of 2: left$' "$evidence")" = 2 ]
+done
 odd absent MOOT_STALL=1s "$build/tests/mpi/boundaries" absent
 check "$name" "the stall report does not name it" \
     says 'rank 1 has not come to .*moot_session_next\(\) number 1'

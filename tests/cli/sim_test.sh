@@ -131,6 +131,9 @@ expect another_seed 0 --ranks 5 --seed 18
 [ "$(digest)" != "$first" ]
 note $? "the digest is the same"
 
+# A rank is cut off where a session ends, and closes; the quorum comes back.
+expect nobody_waits_for_who_has_closed 0 --ranks 6 --seed 100842
+
 # The tour shows a run as the command prints it, digest and all.
 tour=deploy/doc/SIMULATOR.md
 # shellcheck disable=SC2046 # words are meant to split

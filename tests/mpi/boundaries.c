@@ -1,16 +1,20 @@
 /* boundaries.c - ranks that do something else where the others end a session.
  *
- *     boundaries barrier|kernel|absent|closed|leave|wrong      a rank of the job
+ *     boundaries barrier|kernel|absent|closed|cut|cut-leave|leave|wrong  a rank of a
+ * job
  *
  * barrier: rank 1 is at a barrier, and all are told so.  kernel: one calls it inside a
  * kernel.  absent: rank 1 sleeps for 3 s and then comes; the stall report names it.
- * closed: rank 1 has closed, and is in no further session.  leave: it leaves, or, where
+ * closed: rank 1 has closed, and is in no further session.  cut: it comes to the end of
+ * the session, and another of its threads closes while the others are yet to come.
+ * cut-leave: likewise, and it was to go.  leave: it leaves, or, where
  * that is refused, does not.  wrong: calls that are refused.  Each rank prints what it
  * was told.
  */
 #include "node/api/moot_session.h"
 #include "tests/mpi/support/must.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +62,35 @@ static void be_wrong(moot *m)
            moot_pset_count(m), moot_pset_count(NULL));
 }
 
+static void *come_to_end(void *context)
+{
+    moot *m = context;
+    const int code = moot_session_next(m, NULL, NULL);
+    printf("boundaries: cut: %s\n", moot_err_name(code));
+    return NULL;
+}
+
+static void *come_to_go(void *context)
+{
+    moot *m = context;
+    const int code = moot_session_next(m, &(moot_session_options){.leave = true}, NULL);
+    printf("boundaries: cut: %s\n", moot_err_name(code));
+    return NULL;
+}
+
+/* The others come a second later, when this rank's call has long been cut. */
+static int be_cut(moot *m, bool leaves)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, leaves ? come_to_go : come_to_end, m) != 0) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    usleep(300000);
+    const int code = moot_close(m);
+    (void)pthread_join(thread, NULL);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     moot *m = NULL;
@@ -66,6 +99,12 @@ int main(int argc, char **argv)
         return 1;
     }
     const bool odd = moot_rank(m) == 1;
+    if (odd && strncmp(how, "cut", 3) == 0) {
+        return be_cut(m, strcmp(how, "cut-leave") == 0) == MOOT_OK ? 0 : 1;
+    }
+    if (strncmp(how, "cut", 3) == 0) {
+        sleep(1);
+    }
     if (strcmp(how, "kernel") == 0) {
         run_kernel(m);
     } else if (strcmp(how, "wrong") == 0) {

@@ -18,7 +18,8 @@ struct goer {
     uint64_t count;              /* numbers below are in sessions[] */
     struct rankset came, before; /* as its last two meetings ended */
     uint64_t last_meeting;       /* to which it came */
-    bool goes, closed;           /* it has said so at the end of its session; has closed, or leaves */
+    bool goes,
+        closed; /* it has said so at the end of its session; has closed, or leaves */
     struct rankset view;
 };
 

@@ -135,8 +135,8 @@ struct sight {
     uint32_t chain_count;
     uint64_t epoch; /* VIEW */
     const struct rankset *members;
-    uint64_t meeting;                        /* MEET, MET: its number */
-    bool goes; /* MEET: it says that it leaves after this one */
+    uint64_t meeting; /* MEET, MET: its number */
+    bool goes;        /* MEET: it says that it leaves after this one */
     const struct message_diverged *diverged; /* DIVERGED */
 };
 
