@@ -25,9 +25,17 @@ bool session_open(struct moot *m)
     return good;
 }
 
+/* All who are at a boundary bring newcomers in, and so none come anywhere else. */
+static bool comes_together(const struct moot *m)
+{
+    const struct transport_ops *wire = session_wire(m)->ops;
+    return wire->grow == NULL && wire->grow_together != NULL;
+}
+
 bool session_admits(const struct moot *m)
 {
-    return m->group.size > m->group.founders && m->knobs.joins == KNOB_JOINS_SESSION;
+    return m->group.size > m->group.founders &&
+           (m->knobs.joins == KNOB_JOINS_SESSION || comes_together(m));
 }
 
 moot_hash session_stay_purpose(void)

@@ -21,7 +21,8 @@
 bool session_open(struct moot *m);
 void session_release(struct moot *m);
 
-/* Newcomers are let in between two sessions alone (MOOT_JOINS). */
+/* Newcomers are let in between two sessions alone: MOOT_JOINS says so, or they come by
+ * a transport that brings them nowhere else. */
 bool session_admits(const struct moot *m);
 /* The purpose of the meeting to which those come that stay: newcomers are let in there.
  */

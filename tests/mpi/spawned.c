@@ -7,7 +7,7 @@
  * ten, another one than its neighbours.  A large result goes from the highest to all.
  * WHO is a process: at the end of that session it wishes so many more, leaves, is
  * killed, or is killed as soon as it has come there with the others.  A process that
- * comes later begins in the session that ends.  SPAWNED_DIES=MOMENT: a newcomer is
+ * comes later begins in the next one.  SPAWNED_DIES=MOMENT: a newcomer is
  * killed before MPI_Init (`early`) or before it opens a moot (`late`); `never`: it
  * opens none, and sleeps; `single`: MPI is initialised with MPI_THREAD_SINGLE.
  *
@@ -225,9 +225,8 @@ static void run_all(moot *m, const moot_kernel_id kernels[2], uint64_t sessions,
 {
     moot_session_info info;
     must(m, moot_session_info_get(m, &info), "session");
-    bool comes = info.number > 1 || info.rank >= info.size;
     for (bool here = true; here && info.number <= sessions;) {
-        if (!comes) { /* it is in the session, and not before it yet */
+        if (info.rank < info.size) { /* it is in the session, and not before it yet */
             run_session(m, kernels, info.number);
             pass_large(m, kernels[1], info.number);
             printf("spawned: session %llu: %s is rank %d of %d, %s\n",
@@ -237,7 +236,6 @@ static void run_all(moot *m, const moot_kernel_id kernels[2], uint64_t sessions,
                 break;
             }
         }
-        comes = false;
         here = go_on(m, plan, &info);
     }
     moot_stats stats;
