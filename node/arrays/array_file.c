@@ -1,6 +1,7 @@
 /* array_file.c - which reader a name asks for, and its bytes (arrays.h). */
 #include "node/arrays/arrays.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,12 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A story quotes files, and terminals obey control characters. */
 bool array_refuse(const struct array_story *story, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    vsnprintf(story->text, story->size, format, values);
+    const int length = vsnprintf(story->text, story->size, format, values);
     va_end(values);
+    for (char *at = story->text; length > 0 && *at != '\0'; at++) {
+        if (iscntrl((unsigned char)*at)) {
+            *at = '?';
+        }
+    }
     return false;
 }
 
@@ -64,24 +71,41 @@ static bool read_opened(const char *name,
 static bool read_archive(const char *name, size_t path_size, const char *member,
                          const struct array_sink *sink, const struct array_story *story)
 {
+    struct stat facts;
     char *path = strndup(name, path_size);
     if (path == NULL) {
         return array_refuse(story, "no memory");
     }
-    const bool good = npz_read(path, member, sink, story);
+    const bool good =
+        stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)
+            ? array_refuse(story, "an archive has to be a regular file; this is none")
+            : npz_read(path, member, sink, story);
     free(path);
     return good;
+}
+
+/* The last # that stands behind an archive's name, NULL: there is none.  A member's
+ * name may have more. */
+static const char *find_mark(const char *name)
+{
+    const char *found = NULL;
+    for (const char *at = strchr(name, '#'); at != NULL; at = strchr(at + 1, '#')) {
+        if (ends_with(name, (size_t)(at - name), ".npz")) {
+            found = at;
+        }
+    }
+    return found;
 }
 
 enum array_end array_file_read(const char *name, const struct array_sink *sink,
                                const struct array_story *story)
 {
     const size_t size = strlen(name);
-    const char *mark = strrchr(name, '#');
+    const char *mark = find_mark(name);
     bool good;
     if (ends_with(name, size, ".npz")) {
         good = read_archive(name, size, NULL, sink, story);
-    } else if (mark != NULL && ends_with(name, (size_t)(mark - name), ".npz")) {
+    } else if (mark != NULL) {
         good = read_archive(name, (size_t)(mark - name), mark + 1, sink, story);
     } else if (ends_with(name, size, ".npy")) {
         good = read_opened(name, read_npy, sink, story);

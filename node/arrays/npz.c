@@ -38,6 +38,14 @@ static int64_t find_member(zip_t *archive, const char *member,
     return found;
 }
 
+/* The bytes of a member's name without its .npy. */
+static int array_name_size(const char *member)
+{
+    const size_t size = strlen(member), end = strlen(".npy");
+    const bool array = size > end && strcmp(member + size - end, ".npy") == 0;
+    return (int)(array ? size - end : size);
+}
+
 static int64_t only_member(zip_t *archive, const struct array_story *story)
 {
     const int64_t count = zip_get_num_entries(archive, 0);
@@ -45,7 +53,7 @@ static int64_t only_member(zip_t *archive, const struct array_story *story)
         const char *first = count > 0 ? zip_get_name(archive, 0, 0) : NULL;
         array_refuse(story, "%lld arrays are in it: name one behind a #%s%.*s",
                      (long long)count, first != NULL ? ", as in #" : "",
-                     first != NULL ? (int)strcspn(first, ".") : 0,
+                     first != NULL ? array_name_size(first) : 0,
                      first != NULL ? first : "");
         return -1;
     }

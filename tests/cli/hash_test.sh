@@ -129,6 +129,10 @@ printf 'hello, world' >"$scratch/world.npy"
 refused world.npy 'byte 0: the magic string'
 mkdir "$scratch/folder.npy"
 refused folder.npy 'Is a directory'
+mkdir "$scratch/folder.npz"
+refused folder.npz 'an archive has to be a regular file'
+npy "{'descr': '$(printf '\033')[31m', 'fortran_order': False, 'shape': (3,), }" >"$scratch/colour.npy"
+refused colour.npy "descr '[?]\[31m' is no type"
 refused missing.npy 'No such file'
 refused missing.npz 'No such file'
 printf 'hello, world' >"$scratch/world.npz"
@@ -144,6 +148,10 @@ for python in python3 /usr/bin/python3; do
         refused two.npz#three "no array 'three' in it"
         check "of an archive" "another than of JSON" \
             [ "$(hash_of "$scratch/two.npz#two")" = "$(json '[2]')" ]
+        "$python" -c "import numpy, sys; numpy.savez(sys.argv[1], **{'a.b#c': [2], 'd': 1})" "$scratch/odd.npz"
+        refused odd.npz '2 arrays are in it: name one behind a #, as in #a.b#c'
+        check "of a name with a dot and a #" "another than of JSON" \
+            [ "$(hash_of "$scratch/odd.npz#a.b#c")" = "$(json '[2]')" ]
         "$python" -c "import sys; a = bytearray(open(sys.argv[1], 'rb').read()); a[a.index(10) + 1] ^= 1; open(sys.argv[2], 'wb').write(a)" \
             "$scratch/two.npz" "$scratch/flip.npz"
         refused flip.npz#one '[Cc][Rr][Cc]|[Cc]hecksum'
