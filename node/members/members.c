@@ -354,10 +354,12 @@ static void look_at_dying(struct moot *m, uint64_t now_ns)
     }
 }
 
-/* A newcomer that is not let in yet, and nobody is left who could. */
+/* A newcomer that is not let in yet, and nobody is left who could.  Others that waited
+ * as it did learn it by its end, and so it must not wait for theirs. */
 static void look_for_anybody(struct moot *m)
 {
     if (m->members.epoch == 0 && is_left_behind(m)) {
+        m->transport->ops->go_alone(m->transport);
         engine_fail(m, MOOT_ERR_CLOSED,
                     "all other ranks ended before they had let rank %u in",
                     m->group.rank);
