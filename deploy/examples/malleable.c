@@ -4,9 +4,10 @@
  *
  * Eight processes begin, a_0 to a_7.  In session B a_6 is gone.  While that goes on the
  * launcher starts another, b_0, which is a member from then on, and one of the ranks in
- * session C.  Rank 0 prints the process sets each time: a set stays as it was defined,
- * and is invalid once a process of it is gone.  Sets of single hosts, moot://host/...,
- * it leaves out, and does not count. */
+ * session C.  That takes newcomers that are let in at once: with --joins session rank 0
+ * would wait for ever.  Rank 0 prints the process sets each time: a set stays as it was
+ * defined, and is invalid once a process of it is gone.  Sets of single hosts,
+ * moot://host/..., it leaves out, and does not count. */
 #include <err.h>
 #include <moot.h>
 #include <moot_session.h>

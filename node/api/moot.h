@@ -277,7 +277,8 @@ typedef struct moot_task_spec {
     uint32_t flags;
     const char *label; /* for people; up to 64 bytes, the rest is cut; copied */
     const char *pset;  /* in place of candidates: the processes of this set
-                          (moot_session.h).  The hash covers these, not the name */
+                          (moot_session.h).  The hash covers these, not the name.
+                          Came later: it counts only where .size is said */
 } moot_task_spec;
 
 /* Spawns a task.  Equal specs in one scope are one task: the same handle value is not
