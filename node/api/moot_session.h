@@ -81,8 +81,8 @@ typedef struct moot_session_info {
  * Errors: INVALID; STATE as moot_barrier(), also where another rank is in another
  * collective call; with leave UNSUPPORTED as moot_leave(), and nothing was done;
  * CLOSED; NO_MEMORY; and what ends every wait, such as NO_QUORUM and FENCED. */
-#define moot_session_next(m, options, out)                                             \
-    moot_session_next_sized((m), (options), (out), sizeof(moot_session_info))
+#define moot_session_next(m, ...)                                                      \
+    moot_session_next_sized((m), __VA_ARGS__, sizeof(moot_session_info))
 MOOT_API int moot_session_next_sized(moot *m, const moot_session_options *options,
                                      moot_session_info *out, size_t size);
 

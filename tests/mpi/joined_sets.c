@@ -77,11 +77,11 @@ int main(int argc, char **argv)
         sets_wait(m, count);
     }
     if (error == MOOT_OK && (founds || info.rank >= info.size)) {
-        const moot_session_options options = {
-            .size = sizeof(options),
-
-            .grow = !live && founds && info.rank == 0 ? (uint64_t)count : 0};
-        error = moot_session_next(m, &options, &info);
+        const uint64_t more = !live && founds && info.rank == 0 ? (uint64_t)count : 0;
+        error = moot_session_next(
+            m,
+            &(moot_session_options){.size = sizeof(moot_session_options), .grow = more},
+            &info);
     }
     if (error != MOOT_OK) {
         printf("error: %s: %s\n", moot_strerror(error), moot_last_error(m));
