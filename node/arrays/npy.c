@@ -118,8 +118,9 @@ static bool read_shape(struct npy_cursor *cursor, struct npy *npy)
             return false;
         }
         npy->dimensions++;
-        if (!pass(cursor, ',') && *cursor->at != ')') {
-            return refuse_header(cursor, "',' or ')'");
+        const bool comma = pass(cursor, ',');
+        if (!comma && (*cursor->at != ')' || npy->dimensions == 1)) {
+            return refuse_header(cursor, npy->dimensions == 1 ? "','" : "',' or ')'");
         }
     }
     return true;

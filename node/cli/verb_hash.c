@@ -50,8 +50,10 @@ static int hash_run(int argc, char **argv)
 {
     static char dash[] = "-", *standard_input[] = {dash};
     int status = CLI_OK, first = 1;
-    const bool bytes = argc > 1 && strcmp(argv[1], "--bytes") == 0;
-    first += bytes;
+    while (first < argc && strcmp(argv[first], "--bytes") == 0) {
+        first++;
+    }
+    const bool bytes = first > 1;
     if (first < argc && strcmp(argv[first], "--") == 0) {
         first++;
     } else if (first < argc && argv[first][0] == '-' && argv[first][1] != '\0') {

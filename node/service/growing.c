@@ -38,8 +38,10 @@ static void *ask_launcher(void *argument)
         growing->code = channel_grow(channel, growing->count, &growing->first,
                                      growing->story, sizeof(growing->story));
     } else if (growing->story[0] == '\0') {
-        snprintf(growing->story, sizeof(growing->story),
-                 "no ranks join this job: its launcher is none of moot's own");
+        snprintf(
+            growing->story, sizeof(growing->story),
+            "no ranks join this job: its launcher is none of moot's own; over MPI the "
+            "program lets them join, by .grow of moot_session_next and MOOT_MAX");
     }
     const size_t length = strlen(growing->story);
     if (growing->at_boundary && growing->code == MOOT_OK) {

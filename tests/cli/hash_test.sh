@@ -117,6 +117,8 @@ npy "{'descr': '<i8', 'shape': (3,), }" >"$scratch/lacks.npy"
 refused lacks.npy 'the header lacks one of'
 npy "{'descr': '<i8', 'fortran_order': Maybe, 'shape': (3,), }" >"$scratch/maybe.npy"
 refused maybe.npy "character 34 of the header: True or False expected, not 'Maybe"
+npy "{'descr': '<i8', 'fortran_order': False, 'shape': (3), }" >"$scratch/number.npy"
+refused number.npy "character 52 of the header: ',' expected, not '), }"
 npy "{'descr': '<i8', 'fortran_order': False, 'shape': (99999999999999999999,), }" >"$scratch/huge.npy"
 refused huge.npy 'a length below 2\^64 expected'
 npy "{'descr': '<i8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }" >"$scratch/vast.npy"
