@@ -54,8 +54,7 @@ results=$scratch/results
 : >"$results"
 cores=$(nproc 2>/dev/null || echo 2)
 CALM="digests doc train bench examples install cxx"
-WAITING="agents deaths documents endings grow late late_hosts launchers_hosts line newcomers \
-poison routes shrink slurm ssh stalls"
+WAITING="agents deaths documents endings line newcomers poison routes ssh stalls"
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting
 # ranks must yield the core.
