@@ -100,7 +100,8 @@ void joinings_forget(struct moot *m);
  * psets_take(), when the next one has begun, makes sets of it.  False without memory.
  */
 bool psets_hear(struct moot *m, const void *words, size_t size);
-/* Who has said there that it goes, as session_growth() has found it; NULL: nobody. */
+/* Members that have said there that they go, as session_growth() has found it; NULL:
+ * nobody. */
 const struct rankset *psets_leaving(const struct moot *m);
 /* First those of views, of which some rank has made a set. */
 void psets_take_joinings(struct moot *m);

@@ -58,7 +58,7 @@ const char *session_growth_answer(struct moot *m, uint32_t *first);
 
 /* --- session.c -------------------------------------------------------------------- */
 
-/* Of those who said at the end that they go nobody is a member any more, but who is to
+/* Those who said at the end that they go are members no more, but for who is to
  * be in the next session.  Others that are not in it have closed, and stay members. */
 bool session_others_are_gone(const struct moot *m, const struct rankset *next);
 /* That begins, with these members, of which this rank is one.  False without memory:

@@ -31,7 +31,7 @@ EACH = 1 if "WAYS_QUICK" in os.environ else 2  # changes in a job
 
 
 def run(words):
-    """What it prints; the end if it fails."""
+    """The output of a command; the end if it fails."""
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode != 0:
         sys.stderr.write(done.stdout[-2000:] + done.stderr[-2000:])
@@ -65,7 +65,7 @@ def row(name, values, target, unit, remark=""):
 
 
 def changes(lines, ranks):
-    """Of each change: what it was, when it was wished for, when a newcomer's main() ran, and when the
+    """Each change: what it was, when it was wished for, when a newcomer's main() ran, and when the
     last of the others had the view, in seconds."""
     begins = [line for line in lines if line[0] in ("wish", "leave")]
     ends = [line[3] for line in begins[1:]] + [float("inf")]
@@ -108,7 +108,7 @@ def boundary(build, ranks, rounds):
 
 
 def share(kernels, ranks, begin, end):
-    """Of their time that these ranks have spent in kernels."""
+    """The share of their time that these ranks have spent in kernels."""
     inside = sum(min(at + took, end) - max(at, begin)
                  for rank in range(ranks) for at, took in kernels[rank] if at < end and at + took > begin)
     return inside / (ranks * (end - begin))

@@ -32,7 +32,7 @@ def blake(data, personal):
 
 
 def fingerprint(kind, shape, content):
-    """Of elements that are canonical bytes already."""
+    """The fingerprint of elements that are canonical bytes already."""
     root = struct.pack("<II", CODES[kind], len(shape))
     root += b"".join(struct.pack("<Q", n) for n in shape)
     for at in range(0, len(content), LEAF):
