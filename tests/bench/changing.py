@@ -134,10 +134,10 @@ def others(build, ranks, rounds, how):
 
 def simulate(build, ranks):
     """A join, and a leave, of a program that agrees."""
-    for name, change, begin in (("join", ["--newcomers", "1"], r"asks to be let in"),
-                                ("leave", ["--leave", f"r{ranks // 3}@5us"], "ends its program early, to leave")):
+    for name, change, begin in (("join", "join@5us", r"asks to be let in"),
+                                ("leave", f"leave:r{ranks // 3}@5us", "ends its program early, to leave")):
         text = run([f"{build}/moot", "sim", "--seed", "1", "--ranks", str(ranks), "--workload", "agree", "--tasks", "16",
-                    "--steady", "--faults", "dup:0/vote", "--trace", *change])
+                    "--steady", "--faults", change, "--trace"])
         begun = re.search(rf"^ *([\d.]+) ms .*(?:{begin})", text, re.M)
         views = re.findall(r"^ *([\d.]+) ms  rank \d+ enters view 2 ", text, re.M)
         counts = dict(re.findall(r"([A-Z]+) (\d+)", re.search(r"^  by type .*$", text, re.M).group()))
