@@ -34,6 +34,7 @@ int core_refusal(const struct core *core, const moot_hash *hash,
 bool core_is_leaving(const struct core *core, const moot_hash *hash);
 bool core_entry_is_leaving(const struct core *core, const void *entry);
 bool core_any_leaving(const struct core *core); /* some task is */
+bool core_reclaims(const struct core *core); /* drops tasks whose scope has not ended */
 /* The task at a position, from 1, of a lane of this rank's, and its call site (NULL:
  * not known), which stays while the core knows the task; false where the lane has none,
  * or it is forgotten. */

@@ -48,6 +48,8 @@ HOT bool core_takes_any(const struct core *core, uint32_t owner_plus_one)
            !core->step.any_declined && !forget_ever_has(core) && !memory_is_short(core);
 }
 
+bool core_reclaims(const struct core *core) { return reclaim_is_on(core); }
+
 bool core_any_leaving(const struct core *core)
 {
     return core->reclaim.drop.leaving > 0;

@@ -126,7 +126,7 @@ static uint64_t peers_to_ask(const struct moot *m)
 {
     uint64_t peers = 0;
     const uint32_t ever = transport_group_ever(&m->group);
-    bool drops = ever <= PATIENCE_RANKS_MAX && m->knobs.divergence == CORE_REPAIR;
+    bool drops = ever <= PATIENCE_RANKS_MAX && core_reclaims(m->core);
     for (uint32_t rank = 0; drops && rank < ever; rank++) {
         bool here = members_is_here(m, rank) && !m->members.all[rank].left;
         peers |= (uint64_t)(here && rank != m->group.rank) << rank;
