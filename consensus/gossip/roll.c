@@ -691,8 +691,9 @@ void roll_count_common(struct core *core)
         return;
     }
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        if (core->state.slots[i] != NULL) {
-            roll_count_chaired(core, core->state.slots[i]);
+        void *known = table_ahead(core, i);
+        if (known != NULL) {
+            roll_count_chaired(core, known);
         }
     }
 }

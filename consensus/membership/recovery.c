@@ -173,7 +173,7 @@ static void decide_frozen(struct core *core)
 {
     assert(!core->membership.settled);
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         if (task == NULL || !task->frozen) {
             continue;
         }
@@ -208,7 +208,7 @@ static void accept_again(struct core *core)
 {
     assert(!core->membership.settled);
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         if (task != NULL && hash_has(&task->hash, MOOT_HASH_ONCE) &&
             task->chair == core->rank && !task->finder && task->rec != NOBODY &&
             task->rec != REC_LOST && /* which voters need not know */
@@ -237,7 +237,7 @@ static void go_on(struct core *core)
     core->membership.settled = true;
     gossip_note_before(core);
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         if (task != NULL) {
             task->frozen = false;
         }
@@ -254,7 +254,7 @@ static void go_on(struct core *core)
 void recovery_take_up(struct core *core)
 {
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         if (task != NULL && task->chair == core->rank && !is_over(core, task)) {
             chair_claim(core, task);
             chair_retest(core, task);

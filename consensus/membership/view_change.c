@@ -511,8 +511,9 @@ void view_change_enter(struct core *core, const struct view *view)
     roll_tell_newcomers(core, &before);
     rankset_release(&before);
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        if (core->state.slots[i] != NULL) {
-            enter_task(core, core->state.slots[i], &core->membership.mail);
+        struct task_record *task = table_pass(core, i);
+        if (task != NULL) {
+            enter_task(core, task, &core->membership.mail);
         }
     }
     core->membership.mail_waits = core->reclaim.drop.leaving > 0;
@@ -520,10 +521,11 @@ void view_change_enter(struct core *core, const struct view *view)
         send_mail(core, &core->membership.mail);
     }
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        if (core->state.slots[i] != NULL) {
-            ask_again(core, core->state.slots[i]);
-            notify_decide_again(core, core->state.slots[i]);
-            cancel_enter_view(core, core->state.slots[i]);
+        struct task_record *task = table_pass(core, i);
+        if (task != NULL) {
+            ask_again(core, task);
+            notify_decide_again(core, task);
+            cancel_enter_view(core, task);
         }
     }
     boundary_pass_on(core, 0); /* before it is told of arrivals */

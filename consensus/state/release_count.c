@@ -152,8 +152,9 @@ void release_take_back(struct core *core, struct task_record *task)
 void release_forget_counts(struct core *core)
 {
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        if (core->state.slots[i] != NULL) {
-            core->state.slots[i]->counted = false;
+        struct task_record *task = table_pass(core, i);
+        if (task != NULL) {
+            task->counted = false;
         }
     }
     for (uint32_t number = 0; number < core->gossip.lane_count; number++) {

@@ -168,6 +168,20 @@ static inline struct task_record *table_at(struct core *core, size_t slot)
 {
     return stub_seen(core, core->state.slots[slot]);
 }
+/* For who goes through all slots: records stand anywhere, so those that are looked at
+ * next are fetched meanwhile.  A record, a stub or NULL. */
+static inline void *table_ahead(const struct core *core, size_t slot)
+{
+    enum { AHEAD = 12, LOOKED_AT = 128 };
+    if (slot + AHEAD < core->state.slot_count) {
+        fetch_ahead(core->state.slots[slot + AHEAD], LOOKED_AT);
+    }
+    return core->state.slots[slot];
+}
+static inline struct task_record *table_pass(struct core *core, size_t slot)
+{
+    return stub_seen(core, table_ahead(core, slot));
+}
 /* Where a hash that is not in it is to be put, before anything else is.  False: it is
  * in it, or there is no memory, and the core is broken. */
 bool table_finds_room(struct core *core, const moot_hash *hash, size_t *slot);

@@ -98,7 +98,8 @@ void core_each_entry(struct core *core, bool (*see)(void *context, void *entry),
 {
     stub_expand_all(core); /* it may ask for its inputs */
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        if (table_at(core, i) != NULL && !see(context, table_at(core, i))) {
+        struct task_record *task = table_pass(core, i);
+        if (task != NULL && !see(context, task)) {
             return;
         }
     }
