@@ -4,8 +4,8 @@
  * It watches the members and grants leases (failure_detector.c), agrees on the next
  * view (view_paxos.c, view_data.c, view_sync.c), enters it (view_change.c), decides the
  * keys that moved (recovery.c, losses.c), and lets ranks leave in good order
- * (leave.c).  Where members are many a few of them decide (committee.c), and counts go
- * along the tree (view_barrier.c).
+ * (leave.c, handover.c).  Where members are many a few of them decide (committee.c),
+ * and counts go along the tree (view_barrier.c).
  *
  * Writes core->membership and the plain fields of the view: core->epoch, ->view_id,
  * ->members, and a newcomer's ->rank.  Called within a step, on its thread; calls all
@@ -88,14 +88,17 @@ void leave_on_leave(struct core *core, uint32_t from, const struct message *mess
 /* This rank has accepted an owner as a voter, or learnt of what another died: it is to
  * hand that over, too. */
 void leave_on_accept(struct core *core);
-void leave_on_handover(struct core *core, uint32_t from,
-                       const struct message_report *handover);
-/* A result came with the word that its sender leaves. */
-void leave_on_result(struct core *core, uint32_t from, struct task_record *task);
 /* The decision is for who would rather not, or has returned the task: true. */
 bool leave_declines(struct core *core, uint32_t from, struct task_record *task,
                     enum evidence evidence);
 void leave_if_deserted(struct core *core);
+
+/* --- handover.c ------------------------------------------------------------------- */
+
+void handover_on_handover(struct core *core, uint32_t from,
+                          const struct message_report *handover);
+/* A result came with the word that its sender leaves. */
+void handover_on_result(struct core *core, uint32_t from, struct task_record *task);
 
 /* --- view_change.c ---------------------------------------------------------------- */
 

@@ -80,6 +80,15 @@ const struct message_view *view_present(struct core *core);
 void leave_enter_view(struct core *core);
 bool leave_is_deserted(const struct core *core);
 void leave_done(struct core *core);
+void leave_say(struct core *core, uint32_t to, enum leave_what what,
+               struct task_record *task);
+void leave_note_going(struct core *core, uint32_t from);
+
+/* --- handover.c ------------------------------------------------------------------- */
+
+/* To those who stay, of whom there are some; each once. */
+void handover_give_results(struct core *core, const struct rankset *staying);
+void handover_give_known(struct core *core, const struct rankset *staying);
 
 /* --- view_change.c ---------------------------------------------------------------- */
 

@@ -146,7 +146,7 @@ static void on_result(struct core *core, uint32_t from, struct task_record *task
     assert(hash_equal(&task->hash, &message->hash));
     enum graph_taken taken = graph_on_result(core, from, task, message);
     if (taken != GRAPH_REFUSED && message->u.result.handover) {
-        leave_on_result(core, from, task);
+        handover_on_result(core, from, task);
     }
     if (taken == GRAPH_TAKEN) {
         graph_result_taken(core, task);
@@ -203,7 +203,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(RELEASED, scope_on_released(core, from, message))                                \
     X(TALLY, barrier_on_tally(core, from, &message->u.tally))                          \
     X(CENSUS, close_reduce_on_census(core, from, &message->u.census))                  \
-    X(HANDOVER, leave_on_handover(core, from, &message->u.report))                     \
+    X(HANDOVER, handover_on_handover(core, from, &message->u.report))                  \
     X(MEET, meeting_on_meet(core, from, message))                                      \
     X(LOT, lot_on_lot(core, from, &message->u.lot))                                    \
     X(FAMILY, refuse(core))                                                            \
