@@ -147,6 +147,9 @@ enum core_event_type {
     CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
     CORE_EV_LEAVE, /* no wait of a lane is open; like CLOSE, but go as soon as nothing
                       is lost by it; UNSUPPORTED in strict mode */
+    CORE_EV_UNSTARTED, /* after LEAVE: a task that CORE_OUT_RUN gave to the host, which
+                          has not begun it; another gets it, or CORE_OUT_RUN gives it
+                          again */
     CORE_EV_CRASH, /* a rank died of its own fault in the kernel of this task, or may
                       have; before DEAD is said of it */
     CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed.

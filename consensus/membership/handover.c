@@ -41,7 +41,7 @@ void handover_give_results(struct core *core, const struct rankset *staying)
 {
     assert(core->ownership.unfinished_count == 0);
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         if (task == NULL || !is_to_hand_over(task, staying)) {
             continue;
         }
@@ -119,7 +119,7 @@ void handover_give_known(struct core *core, const struct rankset *staying)
     }
     core->membership.leave.accepts_told = true;
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         if (task != NULL) {
             hand_over_known(core, task, staying);
         }

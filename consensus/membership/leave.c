@@ -117,6 +117,15 @@ static void give_back(struct core *core, struct task_record *task)
     }
 }
 
+/* If another may run it. */
+static void offer_back(struct core *core, struct task_record *task)
+{
+    if (task->own == CORE_OWN_WAIT && !is_nested(task) && !is_needed_here(task) &&
+        !MUTANT(LEAVECLAIM)) {
+        give_back(core, task);
+    }
+}
+
 /* Not before the view has settled: chairs are yet to decide by the reports, which say
  * that this rank owns them, and none would know that it has given them back. */
 static bool give_all_back(struct core *core)
@@ -129,12 +138,22 @@ static bool give_all_back(struct core *core)
     struct task_record *task = core->ownership.unfinished.at.next;
     while (task != &core->ownership.unfinished) {
         struct task_record *following = task->at.next;
-        if (task->own == CORE_OWN_WAIT && !is_nested(task) && !is_needed_here(task)) {
-            give_back(core, task);
-        }
+        offer_back(core, task);
+        graph_start(core, task); /* what the host has not started, and keeps */
         task = following;
     }
     return true;
+}
+
+void leave_on_unstarted(struct core *core, struct task_record *task)
+{
+    assert(core->membership.leave.going);
+    graph_unstart(core, task);
+    if (core->membership.leave.returned ||
+        MUTANT(LEAVECLAIM)) { /* else all are, later */
+        offer_back(core, task);
+        graph_start(core, task);
+    }
 }
 
 /* While the chair has not answered a return, a decision may be of the time before it:
@@ -245,7 +264,7 @@ void leave_enter_view(struct core *core)
     }
     *leave = (struct leave){.going = true, .returned = leave->returned};
     for (size_t i = 0; i < core->state.slot_count; i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         if (task != NULL) {
             if (task->handing) { /* nobody answers from one view into the next */
                 task_ext_get(core, task)->heir = NOBODY;
@@ -298,7 +317,7 @@ static bool sees_any_out(struct core *core)
 {
     bool any = false;
     for (size_t i = 0; i < core->state.slot_count && !core->broken; i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         any = (task != NULL && sees_out(core, task)) || any;
     }
     return any;
@@ -405,7 +424,7 @@ static void on_ready(struct core *core, uint32_t from)
     }
     for (size_t i = 0; core->membership.leave.going && i < core->state.slot_count;
          i++) {
-        struct task_record *task = table_at(core, i);
+        struct task_record *task = table_pass(core, i);
         if (task != NULL && task_ext(task)->heir == from && task->handing) {
             giving_end(core, task);
             task_ext_get(core, task)->heir = NOBODY;

@@ -82,6 +82,8 @@ void view_fence(struct core *core, uint64_t epoch, bool refused);
 /* --- leave.c ---------------------------------------------------------------------- */
 
 int leave_begin(struct core *core);
+/* The host of a leaver has not begun it: it goes to another, or starts. */
+void leave_on_unstarted(struct core *core, struct task_record *task);
 /* Looks whether this rank has drained, and hands over what it has. */
 void leave_turn(struct core *core);
 void leave_on_leave(struct core *core, uint32_t from, const struct message *message);

@@ -341,6 +341,20 @@ HOT static void run(struct core *core, struct task_record *task, uint32_t by)
     }
 }
 
+void graph_start(struct core *core, struct task_record *task)
+{
+    if (task->own == CORE_OWN_WAIT && task->missing == 0) {
+        run(core, task, NOBODY);
+    }
+}
+
+void graph_unstart(struct core *core, struct task_record *task)
+{
+    assert(task->own == CORE_OWN_RUNNING && core->ownership.running > 0);
+    core->ownership.running--;
+    task->own = CORE_OWN_WAIT;
+}
+
 void graph_start_leased(struct core *core)
 {
     if (!core->ownership.deferred) {
@@ -350,9 +364,7 @@ void graph_start_leased(struct core *core)
     struct task_record *task = core->ownership.unfinished.at.next;
     while (task != &core->ownership.unfinished) {
         struct task_record *following = task->at.next;
-        if (task->own == CORE_OWN_WAIT && task->missing == 0) {
-            run(core, task, NOBODY);
-        }
+        graph_start(core, task);
         task = following;
     }
 }

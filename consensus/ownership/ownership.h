@@ -62,7 +62,10 @@ void graph_push_to_holders(struct core *core, uint32_t rank);
 void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
                        enum want want);
 /* Once tasks that were ready while this rank held no lease (V3). */
+void graph_start(struct core *core, struct task_record *task); /* if it can */
 void graph_start_leased(struct core *core);
+/* The host has not begun it: it waits again, for nothing. */
+void graph_unstart(struct core *core, struct task_record *task);
 void graph_disown(struct core *core, struct task_record *task); /* not started */
 void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir);
 bool task_satisfied(const struct task_record *task);

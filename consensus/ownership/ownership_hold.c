@@ -61,8 +61,10 @@ static void hold_missing(const struct core *core, const struct task_record *task
     }
     assert(task->missing == waiting);
     assert(waiting == 0 || task->own == CORE_OWN_WAIT);
+    const struct leave *leave = &core->membership.leave;
     assert(task->own != CORE_OWN_WAIT || waiting > 0 ||
-           (core->ownership.deferred && (task->flags & CORE_TASK_ONCE) != 0));
+           (core->ownership.deferred && (task->flags & CORE_TASK_ONCE) != 0) ||
+           (leave->going && !leave->returned)); /* it is to be offered to its chair */
 }
 
 /* Its needs are those of lanes and of what takes its result here. */

@@ -170,6 +170,18 @@ COLD static int on_leave(struct core *core, const struct core_event *event)
     return error == MOOT_OK ? on_close(core, event) : error;
 }
 
+COLD static int on_unstarted(struct core *core, const struct core_event *event)
+{
+    assert(event->type == CORE_EV_UNSTARTED);
+    struct task_record *task = event_find(core, event);
+    if (task == NULL || task->own != CORE_OWN_RUNNING ||
+        !core->membership.leave.going) {
+        return MOOT_ERR_STATE;
+    }
+    leave_on_unstarted(core, task);
+    return MOOT_OK;
+}
+
 COLD static int on_decline(struct core *core, const struct core_event *event)
 {
     assert(event->type == CORE_EV_DECLINE);
@@ -265,6 +277,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return on_close(core, event);
     case CORE_EV_LEAVE:
         return on_leave(core, event);
+    case CORE_EV_UNSTARTED:
+        return on_unstarted(core, event);
     case CORE_EV_CRASH:
         leave_on_accept(core); /* if it leaves, it hands that on, too */
         return crash_on_event(core, event);

@@ -37,6 +37,7 @@
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/unstarted.h"
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"
 #include "node/service/dismissal.h"
@@ -180,7 +181,9 @@ static void end_service(struct moot *m, struct lane *lane, enum core_event_type 
 {
     if (m->engine.fatal == 0) {
         spawn_table_send(m); /* before the word that this rank has closed */
-        (void)end_core(m, how);
+        if (end_core(m, how) == MOOT_OK && how == CORE_EV_LEAVE) {
+            unstarted_give_back(m);
+        }
         serve_until(m, lane, is_over, CORE_NEVER);
     }
     if (m->engine.fatal == 0 && how == CORE_EV_CLOSE) {

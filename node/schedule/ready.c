@@ -189,6 +189,18 @@ const struct task *ready_first(const struct ready *ready)
     return heap_is_next(ready) ? ready->items[0].task : *line_at(ready, 0);
 }
 
+size_t ready_list(const struct ready *ready, struct task **out, size_t room)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ready->line_count && count < room; i++) {
+        out[count++] = *line_at(ready, i);
+    }
+    for (size_t i = 0; i < ready->count && count < room; i++) {
+        out[count++] = ready->items[i].task;
+    }
+    return count;
+}
+
 struct task *ready_take_spent(struct ready *ready)
 {
     struct task *task = ready->spent;

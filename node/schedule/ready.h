@@ -22,6 +22,9 @@ const struct task *ready_first(const struct ready *ready);
 /* Its priority has risen: it gets another item, and the first is passed over; of as
  * many as can be counted one takes the new priority. */
 void ready_raise(struct ready *ready, struct task *task);
+/* All that stand in it, ready or not, some twice: as many as there is room for, and how
+ * many that are. */
+size_t ready_list(const struct ready *ready, struct task **out, size_t room);
 /* One of those whose records may go now, or NULL. */
 struct task *ready_take_spent(struct ready *ready);
 void ready_release(struct ready *ready);

@@ -56,6 +56,12 @@ leave "between hosts" '2 ranks: 0, 3' --launcher "$build/examples/launcher_exec.
     --hosts a:2,b:2 -- 3@4 0@9
 MOOT_THREADS=2 leave "beside workers" '1 rank: 2' -n 4 --launcher local -- 2@5
 
+# Its queue is full: the other gets that, and it goes at once.
+run "a full queue" -n 2 --launcher local "$build/tests/mpi/leaving" full
+check "a full queue" "kernels ran: $(ran), not 302" [ "$(ran)" = 302 ]
+check "a full queue" "who goes worked it off" \
+    [ "$(awk '$3 == 1 && $4 == "ran" { print $5 + 0 }' "$evidence")" -lt 100 ]
+
 # --- Killed while it goes -----------------------------------------------------------------
 # Then it is a death as any other: what it had runs again, and the others end well.
 for point in result.sent#200 report.sent#1 view.propose#1; do

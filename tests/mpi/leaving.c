@@ -1,6 +1,7 @@
 /* leaving.c - ranks that go in good order while the others go on.
  *
  *     leaving RANK@PHASE...                   a rank of the job
+ *     leaving full                            of two: rank 1 goes with a full queue
  *
  * Twenty phases of 200 tasks.  A rank leaves out one spawn of ten, another one than its
  * neighbours, so that some tasks of each phase are voted to others.  Each phase's last
@@ -11,6 +12,9 @@
  * These must be true: every sum is right, on whatever rank it is fetched; moot_leave
  * ends well, and so does what follows it; each rank prints how many kernels it has run,
  * and together they are as many as there were tasks: nothing ran twice.
+ *
+ * `full`: both spawn QUEUED tasks that take a while, and when both have (each fetches
+ * what the other makes) rank 1 goes.  It does not work off its half of them first.
  */
 #include "node/api/moot.h"
 #include "tests/mpi/support/sums.h"
@@ -18,8 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { PHASES = 20, WIDTH = 200, SKIPPED_OF = 10 };
+enum { PHASES = 20, WIDTH = 200, SKIPPED_OF = 10, QUEUED = 300, WHILE_NS = 5000000 };
 
 static bool goes(int argc, char **argv, int rank, int phase)
 {
@@ -80,10 +85,52 @@ static bool run_phase(moot *m, moot_kernel_id kernel, uint64_t phase, bool last)
     return true;
 }
 
+static int take_a_while(moot_call *call, void *user)
+{
+    (void)user;
+    nanosleep(&(struct timespec){.tv_nsec = WHILE_NS}, NULL);
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+/* False: this rank has gone. */
+static bool run_full(moot *m, moot_kernel_id kernel)
+{
+    moot_kernel_id slow = {0};
+    moot_task tasks[QUEUED], shown[2];
+    const int rank = moot_rank(m);
+    must(m,
+         moot_kernel_register(
+             m, &(moot_kernel){.name = "take-a-while", .fn = take_a_while}, &slow),
+         "kernel");
+    for (uint64_t i = 0; i < QUEUED; i++) {
+        const moot_task_spec spec = {
+            .kernel = slow, .args = &i, .args_size = sizeof(i)};
+        must(m, moot_task_spawn(m, &spec, &tasks[i]), "spawn");
+    }
+    for (uint64_t i = 0; i < 2; i++) { /* each is made by the rank that it names */
+        const int maker = (int)i;
+        const moot_task_spec spec = {.kernel = kernel,
+                                     .args = &i,
+                                     .args_size = sizeof(i),
+                                     .candidates = {.ranks = &maker, .count = 1},
+                                     .priority = 1};
+        must(m, moot_task_spawn(m, &spec, &shown[i]), "spawn");
+    }
+    must(m, moot_task_wait(m, shown[1 - rank], MOOT_FOREVER), "wait");
+    if (rank == 1) {
+        must(m, moot_leave(m), "leave");
+        show(m, "goes");
+        return false;
+    }
+    must(m, moot_task_wait_all(m, tasks, QUEUED, MOOT_FOREVER), "wait");
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     moot *m = NULL;
     moot_kernel_id kernel = {0};
+    const bool full = argc > 1 && strcmp(argv[1], "full") == 0;
     bool here = true;
     if (moot_open(NULL, &m) != MOOT_OK) {
         return 1;
@@ -92,7 +139,10 @@ int main(int argc, char **argv)
          moot_kernel_register(m, &(moot_kernel){.name = "add-up", .fn = add_up},
                               &kernel),
          "kernel");
-    for (int phase = 0; phase < PHASES && here; phase++) {
+    if (full) {
+        here = run_full(m, kernel);
+    }
+    for (int phase = 0; phase < PHASES && here && !full; phase++) {
         here = run_phase(m, kernel, (uint64_t)phase,
                          goes(argc, argv, moot_rank(m), phase));
     }

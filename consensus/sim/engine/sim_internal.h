@@ -463,6 +463,7 @@ uint32_t lane_idle_count(const struct host *host);
 
 /* worker.c */
 void worker_offer(struct host *host, uint32_t task); /* CORE_OUT_RUN */
+void worker_give_back(struct host *host); /* it leaves: what it has not started */
 void worker_fill(struct host *host); /* has ready tasks started if there are slots */
 /* EVENT_WORK */
 void worker_go_on(struct host *host, uint32_t task);

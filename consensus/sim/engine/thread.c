@@ -506,6 +506,7 @@ void lane_leave(struct host *host)
     host->closed = true;
     sim_moved(host->sim);
     host_step(host, &(struct core_event){.type = CORE_EV_LEAVE});
+    worker_give_back(host);
     worker_fill(host);
 }
 

@@ -374,6 +374,28 @@ void worker_offer(struct host *host, uint32_t task)
     worker_fill(host);
 }
 
+void worker_give_back(struct host *host)
+{
+    uint32_t count = host->ready_count;
+    uint32_t *tasks = sim_alloc(count, sizeof(*tasks));
+    for (uint32_t i = 0; i < count; i++) {
+        tasks[i] = host->ready[i];
+    }
+    host->ready_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct record *record = &host->records[tasks[i]];
+        if (record->cancelled || record->lost) {
+            worker_offer(host, tasks[i]);
+            continue;
+        }
+        record->run = false;
+        host_step(host, &(struct core_event){.type = CORE_EV_UNSTARTED,
+                                             .hash = host->sim->hashes[tasks[i]],
+                                             .entry = record->entry});
+    }
+    free(tasks);
+}
+
 void worker_cancel(struct host *host, uint32_t task)
 {
     host->records[task].cancelled = true;
