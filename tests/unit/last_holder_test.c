@@ -1,8 +1,11 @@
 /* last_holder_test.c - a task that nobody but a leaver holds (PROTOCOL.md, "Leaving"),
  * on the bench. */
+#include "consensus/state/state.h"
 #include "tests/unit/bench.h"
 
 #define HEARTBEAT_NS (10 * (uint64_t)MS)
+
+enum { A = 1, LONG };
 
 static void finish_run(uint32_t rank, moot_hash hash)
 {
@@ -54,11 +57,51 @@ static void what_nobody_asks_for_any_more_is_kept(void **state)
     bench_close();
 }
 
+static bool is_ready(const struct core *core, const moot_hash *hash)
+{
+    (void)hash;
+    return core->membership.leave.ready;
+}
+
+/* 1 leaves and has a kernel to end.  It alone holds a, which it comes to chair when 2
+ * is gone, and for which 0 waits when 1 is ready. */
+static void who_is_ready_claims_nothing(void **state)
+{
+    (void)state;
+    const struct rankset others = {.low = 3};
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash long_run = chaired_by(1, 0, 0), a = chaired_by(2, 0, 0);
+    for (int n = 1; placement_chair(&a, &others, NULL) != 1; n++) {
+        a = chaired_by(2, n, 0);
+    }
+    bench.hold_runs = true;
+    pass(50 * MS);
+    spawn(1, LONG, long_run);
+    spawn(1, A, a);
+    struct core_event leave = {.type = CORE_EV_LEAVE};
+    assert_int_equal(step(1, &leave), MOOT_OK);
+    bench.crashed[2] = true;
+    certify_at(0, 2);
+    certify_at(1, 2);
+    pass(20 * MS);
+    assert_int_equal(bench.members[1].low, 3);
+    finish_run(1, long_run);
+    pass_until(is_ready, 1, &a);
+    enter(0, A, a);
+    begin_wait(0, a);
+    pass(50 * MS);
+    assert_true(bench.left[1]);
+    assert_int_equal(bench.runs[A], 0);
+    assert_int_equal(bench.ended[0][A], MOOT_ERR_NOT_HELD);
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_nobody_asks_for_any_more_is_kept),
+        cmocka_unit_test(who_is_ready_claims_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -532,7 +532,7 @@ static void who_asked_for_what_is_returned_is_answered(void **state)
 
 /* 1 chairs a, for which 0 waits, and has given it to 2, which lacks b and returns it
  * when 1 is ready to go. */
-static void who_is_ready_claims_nothing(void **state)
+static void what_comes_back_to_who_is_ready_stays_given(void **state)
 {
     (void)state;
     bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
@@ -667,7 +667,7 @@ int main(void)
         cmocka_unit_test(what_crossed_a_view_holds_no_scope_up),
         cmocka_unit_test(a_scope_stays_while_its_takers_bytes_may_be_lost),
         cmocka_unit_test(who_asked_for_what_is_returned_is_answered),
-        cmocka_unit_test(who_is_ready_claims_nothing),
+        cmocka_unit_test(what_comes_back_to_who_is_ready_stays_given),
         cmocka_unit_test(the_only_holder_gets_back_what_it_returns),
         cmocka_unit_test(what_is_handed_over_is_not_let_go),
         cmocka_unit_test(who_leaves_takes_no_spec),
