@@ -140,6 +140,7 @@
     X(MEETKEPT, "an outcome that others bring is not passed on")                       \
     X(MEETLATE, "who comes to a meeting that is over is not told so")                  \
     X(MEETMIXED, "nobody looks at what the others came for")                           \
+    X(MEETLAST, "who comes last to a meeting is not among those who came")             \
     X(WORDSLOST, "the words of others who come to a meeting are not passed on")        \
     X(WORDSTWICE, "words that several say are told as often")                          \
     X(WORDSKEPT, "words of an arrival in an older view count again")                   \

@@ -184,10 +184,12 @@ static void note_arrival(struct core *core, uint32_t from, const moot_hash *purp
         meeting->wanted = *purpose;
     }
     meeting->mixed |= !hash_equal(&meeting->wanted, purpose) && !MUTANT(MEETMIXED);
-    if (!rankset_add(&meeting->here, from)) {
+    const bool unnamed =
+        MUTANT(MEETLAST) && rankset_count(&meeting->here) + 1 == core->member_count;
+    if (!rankset_add(unnamed ? &meeting->passed : &meeting->here, from)) {
         core->broken = true;
     }
-    if (!MUTANT(WORDSLOST)) {
+    if (!unnamed && !MUTANT(WORDSLOST)) {
         words_add(core, &meeting->said_here, meet->words, meet->words_size);
     }
 }

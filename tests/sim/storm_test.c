@@ -137,8 +137,9 @@ static void run_canaries(struct tally *tally)
         for (uint64_t seed = 1; seed <= 60 && !caught; seed++) {
             const bool deadly = canary == SIM_CANARY_BESIDE;
             const bool cut = canary == SIM_CANARY_FALSE_WITNESS;
-            const bool sessions =
-                canary == SIM_CANARY_OTHER_LIST || canary == SIM_CANARY_EARLY_SESSION;
+            const bool asks = canary == SIM_CANARY_LATER_SESSION;
+            const bool sessions = asks || canary == SIM_CANARY_OTHER_LIST ||
+                                  canary == SIM_CANARY_EARLY_SESSION;
             struct swarm_job job = {.ranks = deadly ? 6 : 4,
                                     .tasks = 40,
                                     .storm = true,
@@ -146,6 +147,7 @@ static void run_canaries(struct tally *tally)
                                     .calm = !deadly && !cut,
                                     .poison = deadly,
                                     .sessions = sessions,
+                                    .newcomers = asks,
                                     .canary = (enum sim_canary)canary};
             struct sim_report report;
             caught = !swarm_run(&job, seed, NULL, &report) &&

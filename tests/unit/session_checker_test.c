@@ -199,16 +199,6 @@ static void who_said_that_it_goes_is_gone_first_though_it_closed(void **state)
     expect(told, "gone first");
 }
 
-static void all_of_a_list_came(void **state)
-{
-    struct told *told = *state;
-    meet(told, 1, 7);
-    see(told, SIGHT_MEET, 0, 2, 0);
-    see(told, SIGHT_MET, 0, 2, 7);
-    begin_session(told, 0, 2, 7);
-    expect(told, "comes");
-}
-
 static void who_has_gone_is_in_no_list_again(void **state)
 {
     struct told *told = *state;
@@ -257,7 +247,6 @@ int main(void)
         TEST(who_goes_is_gone_first),
         TEST(nobody_waits_for_who_has_closed),
         TEST(who_said_that_it_goes_is_gone_first_though_it_closed),
-        TEST(all_of_a_list_came),
         TEST(who_has_gone_is_in_no_list_again),
         TEST(nobody_is_told_of_what_has_not_begun),
         TEST(nobody_is_told_of_what_is_over),

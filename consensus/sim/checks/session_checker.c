@@ -17,7 +17,6 @@ struct goer {
     struct begun *sessions;
     uint64_t count;              /* numbers below are in sessions[] */
     struct rankset came, before; /* as its last two meetings ended */
-    uint64_t last_meeting;       /* to which it came */
     bool goes,
         closed; /* it has said so at the end of its session; has closed, or leaves */
     struct rankset view;
@@ -111,21 +110,6 @@ static void check_list(struct session_checker *checker, struct sim *sim,
     }
 }
 
-static void check_comes(struct session_checker *checker, struct sim *sim,
-                        const struct sight *sight)
-{
-    const uint64_t meeting = checker->goers[sight->rank].last_meeting;
-    FOR_RANKS(rank, sight->members)
-    {
-        if (checker->goers[rank].last_meeting < meeting) {
-            sim_fail(sim, "comes",
-                     "rank %" PRIu32 " begins session %" PRIu64 " with rank %" PRIu32
-                     ", which did not come to meeting %" PRIu64,
-                     sight->rank, sight->meeting, rank, meeting);
-        }
-    }
-}
-
 static void check_gone(struct session_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
@@ -199,7 +183,6 @@ static void see_session(struct session_checker *checker, struct sim *sim,
                      ranks_text(&goer->came).text);
         }
         check_list(checker, sim, sight);
-        check_comes(checker, sim, sight);
         check_gone(checker, sim, sight);
         check_again(checker, sim, sight);
     }
@@ -237,7 +220,6 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct session_checker *checker = context;
     if (sight->type == SIGHT_MEET) {
-        checker->goers[sight->rank].last_meeting = sight->meeting;
         checker->goers[sight->rank].goes |= sight->goes;
     } else if (sight->type == SIGHT_CLOSE || sight->type == SIGHT_LEAVE) {
         checker->goers[sight->rank].closed = true;

@@ -7,14 +7,16 @@
  *   one session  a list is the outcome of the second meeting as it is; members of
  *                the newest view that have begun a session by its list have the same
  *                list; a rank begins them one after the other
- *   comes        each rank of a list has come to the meeting that made it
  *   gone first   when a rank begins a session, none that came to the end of the last
  *                one and did not stay is a member of its view, but who had said
  *                there that it stays, and has closed or leaves
  *   not again    a rank that was in a list, and not in the one after it, is in no
  *                list any more
  *   told         a rank is told of no session that nobody has begun, nor of one
- *                before its own
+ *                before its own: the host's own work, with which the core has nothing
+ *                to do, so a canary trips it, and no mutant
+ *
+ * That each rank of a list has come to the meeting is meeting_checker.h's: *all came*.
  */
 #ifndef CONSENSUS_SIM_CHECKS_SESSION_CHECKER_H
 #define CONSENSUS_SIM_CHECKS_SESSION_CHECKER_H

@@ -365,9 +365,10 @@ void boundary_ask_on(struct host *host)
     }
     const struct host *other = rank != UINT32_MAX ? &sim->hosts[rank] : NULL;
     if (other != NULL && may_tell(host, other)) {
+        const uint64_t beyond = sim_canary(sim, SIM_CANARY_LATER_SESSION);
         rankset_release(&host->session.unknowing);
         schedule(host, EVENT_TOLD, sim->weather.latency_ns,
-                 (uint32_t)other->session.number, other->session.met);
+                 (uint32_t)(other->session.number + beyond), other->session.met);
     } else if (other != NULL && !rankset_add(&host->session.unknowing, rank)) {
         abort();
     }

@@ -53,6 +53,7 @@ enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
     X(OTHER_VIEW, "other-view", "one view")                                            \
     X(OTHER_LIST, "other-list", "one session")                                         \
     X(EARLY_SESSION, "early-session", "gone first")                                    \
+    X(LATER_SESSION, "later-session", "told")                                          \
     /* Where tasks kill who runs them, and nobody knows which it was. */               \
     X(BESIDE, "beside", "alone")                                                       \
     /* Where there are hosts, and a link between two is cut. */                        \
