@@ -74,6 +74,7 @@ static struct bench {
     size_t spare_bytes;             /* core_options; likewise */
     uint32_t voters;                /* core_options; 0: three; likewise */
     uint64_t result_bytes;          /* of each task; 0: 8 */
+    uint64_t heartbeat_ns;          /* 0: membership is fixed */
 } bench;
 
 /* A task's entry. */
@@ -368,6 +369,36 @@ static inline void settle_until(uint64_t until)
 /* Lets time pass until nothing is due within a second of it. */
 static inline void settle(void) { settle_until(bench.now + 1000 * MS); }
 
+/* As all ranks have them; who is who is left open. */
+static inline struct core_options options_of(uint32_t rank)
+{
+    const uint64_t heartbeat_ns = bench.heartbeat_ns;
+    return (struct core_options){.voters = bench.voters > 0 ? bench.voters : 3,
+                                 .crashes = 2,
+                                 .vote_timeout_ns = CORE_NEVER,
+                                 .ask_delay_ns = 1 * MS,
+                                 .gossip_period_ns = 2 * MS,
+                                 .heartbeat_ns = heartbeat_ns,
+                                 .suspect_ns = 6 * heartbeat_ns,
+                                 .lease_ns = 4 * heartbeat_ns,
+                                 .stagger_ns = 1 * MS,
+                                 .batch_ns = MS / 2,
+                                 .quorum_wait_ns = 30 * heartbeat_ns,
+                                 .adapt = bench.adapt,
+                                 .spare_bytes = bench.spare_bytes,
+                                 .joinable = bench.joinable,
+                                 .boundary = bench.boundary,
+                                 .direct_max = bench.direct_max,
+                                 .tree_fanout = bench.tree_fanout,
+                                 .drop_above = bench.drops ? bench.drop_above : 0,
+                                 .lot_after = bench.drops ? bench.lot_after : 0,
+                                 .pass_after = bench.drops ? bench.pass_after : 0,
+                                 .chunk_mask = bench.drops ? 7 : 0,
+                                 .entry_bytes = sizeof(struct bench_entry),
+                                 .expand = expand,
+                                 .expand_context = bench.stub[rank]};
+}
+
 static inline void bench_open_with(uint32_t size, enum core_mode mode,
                                    uint64_t heartbeat_ns)
 {
@@ -391,39 +422,17 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     bench.spare_bytes = spare_bytes;
     bench.voters = voters;
     bench.size = size;
+    bench.heartbeat_ns = heartbeat_ns;
     for (uint32_t rank = 0; rank < size; rank++) {
         bench.uids[rank] = 1000 + rank;
     }
     for (uint32_t rank = 0; rank < size; rank++) {
-        const struct core_options options = {.rank = rank,
-                                             .size = size,
-                                             .uids = bench.uids,
-                                             .epoch = 1,
-                                             .mode = mode,
-                                             .voters = voters > 0 ? voters : 3,
-                                             .crashes = 2,
-                                             .vote_timeout_ns = CORE_NEVER,
-                                             .ask_delay_ns = 1 * MS,
-                                             .gossip_period_ns = 2 * MS,
-                                             .heartbeat_ns = heartbeat_ns,
-                                             .suspect_ns = 6 * heartbeat_ns,
-                                             .lease_ns = 4 * heartbeat_ns,
-                                             .stagger_ns = 1 * MS,
-                                             .batch_ns = MS / 2,
-                                             .quorum_wait_ns = 30 * heartbeat_ns,
-                                             .adapt = adapt,
-                                             .spare_bytes = spare_bytes,
-                                             .joinable = joinable,
-                                             .boundary = boundary,
-                                             .direct_max = direct_max,
-                                             .tree_fanout = tree_fanout,
-                                             .drop_above = drops ? drop_above : 0,
-                                             .lot_after = drops ? lot_after : 0,
-                                             .pass_after = drops ? pass_after : 0,
-                                             .chunk_mask = drops ? 7 : 0,
-                                             .entry_bytes = sizeof(struct bench_entry),
-                                             .expand = expand,
-                                             .expand_context = bench.stub[rank]};
+        struct core_options options = options_of(rank);
+        options.rank = rank;
+        options.size = size;
+        options.uids = bench.uids;
+        options.epoch = 1;
+        options.mode = mode;
         bench.core[rank] = core_new(&options);
         assert_non_null(bench.core[rank]);
     }

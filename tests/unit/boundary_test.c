@@ -2,60 +2,12 @@
  * death count (PROTOCOL.md, *Boundaries*).
  */
 #include "consensus/state/state.h"
-#include "tests/unit/bench.h"
+#include "tests/unit/newcomer_bench.h"
 
-#define HEARTBEAT_NS (10 * (uint64_t)MS)
-
-static void open_first(uint32_t first)
+static void open_at_boundaries(uint32_t first)
 {
-    bench.joinable = bench.boundary = true;
-    bench_open_with(first, CORE_REPAIR, HEARTBEAT_NS);
-    for (uint32_t rank = first; rank < RANKS_MAX; rank++) {
-        bench.crashed[rank] = true; /* it has not begun */
-    }
-    pass(50 * MS);
-}
-
-static void end(void)
-{
-    bench_close();
-    bench.joinable = bench.boundary = bench.drops = false;
-    bench.direct_max = 0;
-}
-
-/* The newcomer knows those before it that have begun. */
-static void join(uint32_t rank, uint32_t first)
-{
-    uint64_t uids[RANKS_MAX] = {0};
-    bench.uids[rank] = 1000 + rank;
-    bench.size = rank < bench.size ? bench.size : rank + 1;
-    for (uint32_t other = 0; other < rank; other++) {
-        uids[other] = other < first || !bench.crashed[other] ? bench.uids[other] : 0;
-    }
-    const struct core_options options = {.size = rank,
-                                         .first_size = first,
-                                         .uids = uids,
-                                         .voters = 3,
-                                         .vote_timeout_ns = CORE_NEVER,
-                                         .ask_delay_ns = 1 * MS,
-                                         .gossip_period_ns = 2 * MS,
-                                         .heartbeat_ns = HEARTBEAT_NS,
-                                         .suspect_ns = 6 * HEARTBEAT_NS,
-                                         .lease_ns = 4 * HEARTBEAT_NS,
-                                         .stagger_ns = 1 * MS,
-                                         .batch_ns = MS / 2,
-                                         .quorum_wait_ns = 30 * HEARTBEAT_NS,
-                                         .join_uid = bench.uids[rank],
-                                         .join_rank = rank,
-                                         .joinable = true,
-                                         .boundary = true,
-                                         .direct_max = bench.direct_max,
-                                         .drop_above = bench.drops ? 1 : 0,
-                                         .chunk_mask = bench.drops ? 7 : 0,
-                                         .entry_bytes = sizeof(struct bench_entry)};
-    bench.core[rank] = core_new(&options);
-    assert_non_null(bench.core[rank]);
-    bench.crashed[rank] = false;
+    bench.boundary = true;
+    open_first(first);
 }
 
 static void assert_members(uint64_t members)
@@ -107,8 +59,8 @@ static void it_waits_until_all_stand(void **state)
     (void)state;
     for (uint32_t direct_max = 0; direct_max < 2; direct_max++) {
         bench.direct_max = direct_max;
-        open_first(3);
-        join(3, 3);
+        open_at_boundaries(3);
+        join(3, 3, 3);
         pass(300 * MS);
         assert_false(is_in(3));
         for (uint32_t rank = 0; rank < 3; rank++) {
@@ -129,32 +81,32 @@ static void it_waits_until_all_stand(void **state)
         arrive(3);
         pass(50 * MS);
         assert_met(0xf, 2);
-        end();
+        end_joinable();
     }
 }
 
 static void who_has_closed_stands(void **state)
 {
     (void)state;
-    open_first(2);
+    open_at_boundaries(2);
     struct core_event close = {.type = CORE_EV_CLOSE};
     set_lane(0, CORE_LANE_ENDED);
     assert_int_equal(step(0, &close), MOOT_OK);
-    join(2, 2);
+    join(2, 2, 2);
     pass(200 * MS);
     assert_false(is_in(2));
     arrive(1);
     pass(200 * MS);
     assert_members(0x7);
-    end();
+    end_joinable();
 }
 
 /* The word reaches one that is not the lowest. */
 static void the_lowest_is_told_who_waits(void **state)
 {
     (void)state;
-    open_first(2);
-    join(2, 2);
+    open_at_boundaries(2);
+    join(2, 2, 2);
     bench.holds[2][0] = true;
     pass(50 * MS);
     assert_true(core_is_asked_by(bench.core[0], 2));
@@ -166,7 +118,7 @@ static void the_lowest_is_told_who_waits(void **state)
     pass(200 * MS);
     assert_members(0x7);
     assert_false(core_is_asked_by(bench.core[0], 2));
-    end();
+    end_joinable();
 }
 
 /* --- Certificates
@@ -177,8 +129,8 @@ static void of_two_the_last_goes_on_by_certificate(void **state)
 {
     (void)state;
     for (int row = 0; row < 2; row++) {
-        open_first(2);
-        join(2, 2);
+        open_at_boundaries(2);
+        join(2, 2, 2);
         pass(50 * MS);
         if (row == 1) {
             arrive(1);
@@ -188,7 +140,7 @@ static void of_two_the_last_goes_on_by_certificate(void **state)
         pass(400 * MS);
         assert_members(row == 1 ? 0x6 : 0x2);
         assert_int_equal(is_in(2), row);
-        end();
+        end_joinable();
     }
 }
 
@@ -197,8 +149,8 @@ static void of_two_the_last_goes_on_by_certificate(void **state)
 static void a_majority_lets_nobody_in(void **state)
 {
     (void)state;
-    open_first(3);
-    join(3, 3);
+    open_at_boundaries(3);
+    join(3, 3, 3);
     pass(50 * MS);
     for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(rank);
@@ -211,7 +163,7 @@ static void a_majority_lets_nobody_in(void **state)
     let_go(1, 2);
     pass(300 * MS);
     assert_members(0xf);
-    end();
+    end_joinable();
 }
 
 /* All have voted for 3; 0 alone has decided so, and dies before it tells 1 and 2: they
@@ -219,8 +171,8 @@ static void a_majority_lets_nobody_in(void **state)
 static void who_survives_finds_what_was_decided(void **state)
 {
     (void)state;
-    open_first(3);
-    join(3, 3);
+    open_at_boundaries(3);
+    join(3, 3, 3);
     pass(50 * MS);
     for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(rank);
@@ -245,7 +197,7 @@ static void who_survives_finds_what_was_decided(void **state)
     certify_at(2, 0);
     pass(600 * MS);
     assert_members(0xe);
-    end();
+    end_joinable();
 }
 
 /* --- Values that cannot be decided
@@ -256,8 +208,8 @@ static void who_survives_finds_what_was_decided(void **state)
 static void its_own_value_binds_no_proposer(void **state)
 {
     (void)state;
-    open_first(3);
-    join(3, 3);
+    open_at_boundaries(3);
+    join(3, 3, 3);
     pass(50 * MS);
     for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(rank);
@@ -265,15 +217,15 @@ static void its_own_value_binds_no_proposer(void **state)
     bench.crashed[2] = true;
     pass(900 * MS);
     assert_members(0xb);
-    end();
+    end_joinable();
 }
 
 /* 0 proposes, and falls silent when 1 has voted, and before 2 has heard of it. */
 static void a_value_that_not_all_have_goes(void **state)
 {
     (void)state;
-    open_first(3);
-    join(3, 3);
+    open_at_boundaries(3);
+    join(3, 3, 3);
     pass(50 * MS);
     for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(rank);
@@ -283,7 +235,7 @@ static void a_value_that_not_all_have_goes(void **state)
     bench.crashed[0] = true;
     pass(900 * MS);
     assert_members(0xe);
-    end();
+    end_joinable();
 }
 
 /* --- What was forgotten
@@ -309,7 +261,7 @@ static void a_once_task_that_was_dropped_does_not_start_again(void **state)
 {
     (void)state;
     bench.drops = true;
-    open_first(2);
+    open_at_boundaries(2);
     const moot_hash once = once_task(), another = {{8}};
     for (uint32_t rank = 0; rank < 2; rank++) {
         spawn(rank, 1, once);
@@ -326,7 +278,7 @@ static void a_once_task_that_was_dropped_does_not_start_again(void **state)
     for (uint32_t rank = 0; rank < 2; rank++) {
         assert_true(core_lost(bench.core[rank], &once));
     }
-    join(2, 2);
+    join(2, 2, 2);
     pass(50 * MS);
     arrive(0);
     arrive(1);
@@ -340,7 +292,7 @@ static void a_once_task_that_was_dropped_does_not_start_again(void **state)
         MOOT_ERR_RESULT_LOST);
     pass(100 * MS);
     assert_int_equal(bench.runs[1], 1);
-    end();
+    end_joinable();
 }
 
 static uint64_t released_by(uint32_t rank)
@@ -353,9 +305,9 @@ static void a_newcomer_does_not_answer_for_rounds_before_its_time(void **state)
 {
     (void)state;
     bench.drops = true;
-    open_first(2);
-    join(2, 2);
-    join(3, 2);
+    open_at_boundaries(2);
+    join(2, 2, 2);
+    join(3, 2, 3);
     pass(50 * MS);
     arrive(0);
     arrive(1);
@@ -374,7 +326,7 @@ static void a_newcomer_does_not_answer_for_rounds_before_its_time(void **state)
     post(3, 2, &doubt);
     pass(50 * MS);
     assert_int_equal(released_by(3), before + 1); /* it is asked, and answers */
-    end();
+    end_joinable();
 }
 
 int main(void)

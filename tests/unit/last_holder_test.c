@@ -1,18 +1,7 @@
 /* last_holder_test.c - a task that nobody but a leaver holds (PROTOCOL.md, "Leaving"),
  * on the bench. */
 #include "consensus/state/state.h"
-#include "tests/unit/bench.h"
-
-#define HEARTBEAT_NS (10 * (uint64_t)MS)
-
-enum { A = 1, LONG };
-
-static void finish_run(uint32_t rank, moot_hash hash)
-{
-    struct core_event event = {.type = CORE_EV_DONE, .hash = hash};
-    event.u.done.size = 8;
-    assert_int_equal(step(rank, &event), MOOT_OK);
-}
+#include "tests/unit/rare_bench.h"
 
 static bool owns(uint32_t rank, moot_hash hash)
 {
@@ -40,8 +29,7 @@ static void what_nobody_asks_for_any_more_is_kept(void **state)
     pass(50 * MS);
     assert_true(owns(1, a));
     end_wait(2, a);
-    struct core_event event = {.type = CORE_EV_LEAVE};
-    assert_int_equal(step(1, &event), MOOT_OK);
+    leave(1);
     pass(50 * MS);
     assert_int_equal(core_stats(bench.core[1])->returned, 1);
     assert_false(bench.left[1]);
@@ -78,11 +66,8 @@ static void who_is_ready_claims_nothing(void **state)
     pass(50 * MS);
     spawn(1, LONG, long_run);
     spawn(1, A, a);
-    struct core_event leave = {.type = CORE_EV_LEAVE};
-    assert_int_equal(step(1, &leave), MOOT_OK);
-    bench.crashed[2] = true;
-    certify_at(0, 2);
-    certify_at(1, 2);
+    leave(1);
+    kill_rank(2);
     pass(20 * MS);
     assert_int_equal(bench.members[1].low, 3);
     finish_run(1, long_run);

@@ -6,59 +6,7 @@
  * a lower one may never come.
  */
 #include "consensus/state/state.h"
-#include "tests/unit/bench.h"
-
-#define HEARTBEAT_NS (10 * (uint64_t)MS)
-
-static void open_first(uint32_t first)
-{
-    bench.joinable = true;
-    bench_open_with(first, CORE_REPAIR, HEARTBEAT_NS);
-    for (uint32_t rank = first; rank < RANKS_MAX; rank++) {
-        bench.crashed[rank] = true; /* it has not begun */
-    }
-    pass(50 * MS);
-}
-
-static void end(void)
-{
-    bench_close();
-    bench.joinable = false;
-    bench.direct_max = 0;
-}
-
-/* The newcomer knows the ranks of the first view, and those after it that have begun up
- * to `known`. */
-static void join(uint32_t rank, uint32_t first, uint32_t known)
-{
-    uint64_t uids[RANKS_MAX] = {0};
-    bench.uids[rank] = 1000 + rank;
-    bench.size = rank < bench.size ? bench.size : rank + 1;
-    for (uint32_t other = 0; other < known; other++) {
-        uids[other] = other < first || !bench.crashed[other] ? bench.uids[other] : 0;
-    }
-    const struct core_options options = {.size = known,
-                                         .first_size = first,
-                                         .uids = uids,
-                                         .voters = 3,
-                                         .vote_timeout_ns = CORE_NEVER,
-                                         .ask_delay_ns = 1 * MS,
-                                         .gossip_period_ns = 2 * MS,
-                                         .heartbeat_ns = HEARTBEAT_NS,
-                                         .suspect_ns = 6 * HEARTBEAT_NS,
-                                         .lease_ns = 4 * HEARTBEAT_NS,
-                                         .stagger_ns = 1 * MS,
-                                         .batch_ns = MS / 2,
-                                         .quorum_wait_ns = 30 * HEARTBEAT_NS,
-                                         .join_uid = bench.uids[rank],
-                                         .join_rank = rank,
-                                         .joinable = true,
-                                         .direct_max = bench.direct_max,
-                                         .entry_bytes = sizeof(struct bench_entry)};
-    bench.core[rank] = core_new(&options);
-    assert_non_null(bench.core[rank]);
-    bench.crashed[rank] = false;
-}
+#include "tests/unit/newcomer_bench.h"
 
 static void assert_members(uint64_t members)
 {
@@ -87,7 +35,7 @@ static void a_number_may_come_before_a_lower_one(void **state)
     join(5, 2, 5); /* and 2 never comes */
     pass(200 * MS);
     assert_members(0x3b);
-    end();
+    end_joinable();
 }
 
 static void two_at_once_have_their_own(void **state)
@@ -99,7 +47,7 @@ static void two_at_once_have_their_own(void **state)
         join(6 - first, 2, 2);
         pass(200 * MS);
         assert_members(0x17);
-        end();
+        end_joinable();
     }
 }
 
@@ -139,7 +87,7 @@ static void nobody_has_anothers_number(void **state)
     assert_members(0x3);
     assert_true(is_refused(3, 77)); /* not even that of the dead */
     assert_false(is_refused(2, 77));
-    end();
+    end_joinable();
 }
 
 /* --- Meetings -----------------------------------------------------------------------
@@ -197,7 +145,7 @@ static void a_newcomer_comes_to_the_next(void **state)
         for (uint32_t rank = 0; rank < 3; rank++) {
             assert_met(rank, 3, 3);
         }
-        end();
+        end_joinable();
     }
 }
 
@@ -231,7 +179,7 @@ static void nobody_waits_for_whom_has_passed(void **state)
         for (uint32_t rank = 1; rank < 5; rank++) {
             assert_met(rank, 2, 4);
         }
-        end();
+        end_joinable();
     }
 }
 
@@ -285,7 +233,7 @@ static void it_hears_of_the_rolls_before_its_time(void **state)
     }
     close_all();
     assert_int_equal(core_stats(bench.core[2])->motions_sent, 0);
-    end();
+    end_joinable();
 }
 
 /* Rank 1 has claimed the second task, and keeps it.  Its new chair is the third, which
@@ -315,7 +263,7 @@ static void what_takes_a_result_stays_with_its_owner(void **state)
     assert_int_equal(bench.ran_on[1], 1);
     assert_int_equal(core_stats(bench.core[0])->results_pushed, 1);
     assert_int_equal(sum_sent(MESSAGE_MOTION), 0);
-    end();
+    end_joinable();
 }
 
 /* The others wait for what the third chairs by now and will spawn last; and it waits
@@ -353,7 +301,7 @@ static void nobody_waits_for_who_is_behind(void **state)
     let_go(0, 2);
     pass(20 * MS);
     assert_int_equal(bench.ended[2][0], 1);
-    end();
+    end_joinable();
 }
 
 /* The newcomer was told the first by one that knew no other, and comes to the second,
@@ -383,7 +331,7 @@ static void a_newcomer_may_be_told_again(void **state)
         for (uint32_t rank = 0; rank < 3; rank++) {
             assert_met(rank, 4, 3);
         }
-        end();
+        end_joinable();
     }
 }
 
@@ -408,7 +356,7 @@ static void who_has_gone_hears_no_more(void **state)
     pass(300 * MS);
     assert_members(0x17);
     assert_int_equal(bench.held_count, 0);
-    end();
+    end_joinable();
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 /* silence_test.c - what a chair makes of a once task that nobody knows the owner of. */
+#include "tests/unit/newcomer_bench.h"
 #include "tests/unit/silence_bench.h"
 
 /* 4 starts it with 3's voice, and both die; 1 was not asked in time, and is the chair
@@ -60,31 +61,6 @@ static void what_may_be_run_again_is(void **state)
     bench_close();
 }
 
-/* One more rank asks the others to let it in. */
-static void join(uint32_t rank)
-{
-    bench.uids[rank] = 1000 + rank;
-    bench.size = rank + 1;
-    const struct core_options options = {.size = rank,
-                                         .uids = bench.uids,
-                                         .voters = 3,
-                                         .vote_timeout_ns = CORE_NEVER,
-                                         .ask_delay_ns = 1 * MS,
-                                         .gossip_period_ns = 2 * MS,
-                                         .heartbeat_ns = HEARTBEAT_NS,
-                                         .suspect_ns = 6 * HEARTBEAT_NS,
-                                         .lease_ns = 4 * HEARTBEAT_NS,
-                                         .stagger_ns = 1 * MS,
-                                         .batch_ns = MS / 2,
-                                         .quorum_wait_ns = 30 * HEARTBEAT_NS,
-                                         .join_uid = bench.uids[rank],
-                                         .join_rank = rank,
-                                         .joinable = true,
-                                         .entry_bytes = sizeof(struct bench_entry)};
-    bench.core[rank] = core_new(&options);
-    assert_non_null(bench.core[rank]);
-}
-
 /* 4 has started a with 3's voice, and both die; then 5 joins, and chairs a, and b,
  * which nobody can have started: its chair was always there. */
 static void a_newcomer_is_told_who_is_lost(void **state)
@@ -110,7 +86,7 @@ static void a_newcomer_is_told_who_is_lost(void **state)
     kill_rank(3);
     pass(400 * MS);
     assert_int_equal(bench.members[0].low, 7);
-    join(5);
+    join(5, 5, 5);
     pass(400 * MS);
     assert_int_equal(bench.members[5].low, 39);
     spawn(5, 1, a);
@@ -134,7 +110,7 @@ static void who_does_not_know_all_losses_says_so(void **state)
     for (uint32_t rank = 0; rank < 3; rank++) {
         bench.core[rank]->membership.losses_unknown = true;
     }
-    join(3);
+    join(3, 3, 3);
     pass(100 * MS);
     assert_int_equal(bench.members[3].low, 15);
     assert_true(bench.core[3]->membership.losses_unknown);
@@ -150,7 +126,7 @@ static void a_newcomer_reminds_who_missed_its_view(void **state)
     bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
     pass(50 * MS);
     bench.deaf[1] = true;
-    join(2);
+    join(2, 2, 2);
     for (int i = 0; i < 400 && bench.members[2].low != 7; i++) {
         pass(MS);
     }
@@ -190,7 +166,7 @@ static void nor_is_what_has_ended_new_to_it(void **state)
     kill_rank(2);
     pass(400 * MS);
     assert_int_equal(bench.members[0].low, 3);
-    join(3);
+    join(3, 3, 3);
     pass(400 * MS);
     assert_int_equal(bench.members[3].low, 11);
     assert_true(core_forgotten(bench.core[3], &a));
@@ -501,7 +477,7 @@ static void a_keeper_may_have_died_with_what_it_kept(void **state)
     bench.crashed[3] = bench.crashed[4] = true; /* which is seen by their silence */
     pass(400 * MS);
     assert_int_equal(bench.members[1].low, 6);
-    join(5);
+    join(5, 5, 5);
     pass(400 * MS);
     assert_int_equal(bench.members[5].low, 38);
     assert_int_equal(spawn_for(5, 1, a, &among), MOOT_OK);
