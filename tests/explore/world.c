@@ -13,10 +13,15 @@ bool world_sleeps(const struct world *world, uint32_t rank)
     return (world->scene->asleep >> rank & 1) && others;
 }
 
+uint32_t world_first_ranks(const struct world *world)
+{
+    return world->scene->ranks - world->scene->newcomers;
+}
+
 bool host_may_go_on(const struct host *host)
 {
-    return host_is_live(host) && !host->at_end && host->waits_for == NO_TASK &&
-           !host->meets;
+    return host_is_live(host) && host->epoch > 0 && !host->at_end &&
+           host->waits_for == NO_TASK && !host->meets;
 }
 
 uint64_t world_next_deadline(const struct world *world)
@@ -31,12 +36,20 @@ uint64_t world_next_deadline(const struct world *world)
     return next;
 }
 
+/* A newcomer that has not been let in is nobody to this rank, and all are to it. */
+static bool is_known(const struct world *world, uint32_t rank, uint32_t other)
+{
+    const struct host *host = &world->hosts[rank];
+    return host->epoch > 0 &&
+           (other < world_first_ranks(world) || (host->members >> other & 1) != 0);
+}
+
 /* The lowest of those whose end the rank has not heard of; UINT32_MAX: there is none.
  */
 uint32_t world_uncertified(const struct world *world, uint32_t rank)
 {
     for (uint32_t other = 0; other < world->scene->ranks; other++) {
-        if (!host_is_live(&world->hosts[other]) &&
+        if (!host_is_live(&world->hosts[other]) && is_known(world, rank, other) &&
             !((world->hosts[rank].certified | world->scene->uncertain) >> other & 1)) {
             return other;
         }
@@ -268,6 +281,21 @@ static void kill_host(struct world *world, uint32_t rank)
     host_deafen(world, rank);
 }
 
+/* Who asks to be let in gives up when nobody is left who could hear it. */
+static void end_askers(struct world *world)
+{
+    bool anybody = false;
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        const struct host *host = &world->hosts[i];
+        anybody |= host_is_live(host) && host->epoch > 0;
+    }
+    for (uint32_t i = world_first_ranks(world); i < world->scene->ranks; i++) {
+        if (!anybody && host_is_live(&world->hosts[i])) {
+            world_end_host(world, i);
+        }
+    }
+}
+
 void world_play(struct world *world, world_move move)
 {
     uint32_t rank = world_rank_of(move);
@@ -296,6 +324,7 @@ void world_play(struct world *world, world_move move)
     if (move != MOVE_TIME) {
         host_tick(world, rank);
     }
+    end_askers(world);
     for (uint32_t i = 0; i < world->scene->ranks; i++) {
         if (rank == i || move == MOVE_TIME) {
             core_hold(world->hosts[i].core);
@@ -338,7 +367,7 @@ static bool is_drawn(const struct scene *scene, uint32_t task, const moot_hash *
 static void name_tasks(struct world *world)
 {
     const struct scene *scene = world->scene;
-    struct rankset members = {.low = (UINT64_C(1) << scene->ranks) - 1};
+    struct rankset members = {.low = (UINT64_C(1) << world_first_ranks(world)) - 1};
     uint64_t number = 0;
     for (uint32_t task = 0; task < scene->task_count; task++) {
         moot_hash *hash = &world->hashes[task];
@@ -363,10 +392,11 @@ static void name_tasks(struct world *world)
 static void open_host(struct world *world, uint32_t rank)
 {
     const struct scene *scene = world->scene;
+    const uint32_t first = world_first_ranks(world);
     struct host *host = &world->hosts[rank];
     struct core_options options = {
         .rank = rank,
-        .size = scene->ranks,
+        .size = first,
         .uids = world->uids,
         .epoch = 1,
         .mode = CORE_REPAIR,
@@ -382,7 +412,8 @@ static void open_host(struct world *world, uint32_t rank)
         .batch_ns = MS / 2,
         .quorum_wait_ns = 10000 * (uint64_t)MS,
         .solo = scene->solo,
-        .joinable = scene->joinable,
+        .joinable = scene->joinable || scene->newcomers > 0,
+        .boundary = scene->newcomers > 0,
         .drop_above = scene->drop_above,
         .lot_after = scene->lot_after,
         .pass_after = scene->pass_after,
@@ -394,8 +425,14 @@ static void open_host(struct world *world, uint32_t rank)
     }
     host->now_ns = world->now_ns;
     host->waits_for = NO_TASK;
-    host->epoch = 1;
-    host->members = (UINT64_C(1) << scene->ranks) - 1;
+    if (rank >= first) {
+        options.join_uid = world->uids[rank];
+        options.join_rank = rank;
+        options.first_size = first;
+    } else {
+        host->epoch = 1;
+        host->members = (UINT64_C(1) << first) - 1;
+    }
     host->core = core_new(&options);
     host_set_lane(world, rank, CORE_LANE_RUNNING);
 }
@@ -449,6 +486,10 @@ static void play_opening(struct world *world)
             }
             continue;
         }
+        if (step->what == OPENING_SETTLES) {
+            world_settle(world);
+            continue;
+        }
         if (step->what == OPENING_RESTS) {
             resting |= move_bit(MOVE_PROGRAM + step->rank);
             resting |= move_bit(MOVE_END + step->rank);
@@ -463,6 +504,15 @@ static void play_opening(struct world *world)
             }
             world_play(world, moves != 0 ? world_first(world, moves) : MOVE_TIME);
         }
+    }
+}
+
+static void begin_hosts(struct world *world, uint32_t from, uint32_t to)
+{
+    struct core_event event = {.type = CORE_EV_TICK};
+    for (uint32_t rank = from; rank < to; rank++) {
+        (void)host_step(world, rank, &event);
+        host_tick(world, rank);
     }
 }
 
@@ -482,16 +532,13 @@ struct world *world_open(const struct scene *scene, uint32_t holds)
     for (uint32_t rank = 0; rank < scene->ranks; rank++) {
         open_host(world, rank);
     }
-    struct core_event event = {.type = CORE_EV_TICK};
-    for (uint32_t rank = 0; rank < scene->ranks; rank++) {
-        (void)host_step(world, rank, &event);
-        host_tick(world, rank);
-    }
+    begin_hosts(world, 0, world_first_ranks(world));
     if (scene->ballots > 0) {
         ballots_open(world);
         return world;
     }
     world_settle(world);
+    begin_hosts(world, world_first_ranks(world), scene->ranks);
     for (uint32_t line = 0; line < scene->started; line++) {
         for (uint32_t rank = 0; rank < scene->ranks; rank++) {
             if (host_may_go_on(&world->hosts[rank])) {

@@ -42,11 +42,13 @@
  *   I12  ranks that live are in one view of each number
  *   I15  no rank that counts has NOT_HELD of a task that another, or itself, has had
  * the end of
+ *   I20  who came to a meeting is among those who came, as it is told
  *   I23  CRASHED is said of what so many ranks died of, and does not start then
+ *   I36  ranks that live, in one view, know one list of who came to a meeting
+ *   I37  nobody is let in while a member that lives is at no boundary
  *   V3   a rank without a quorum claims and yields nothing
- *   --   no core has counted a violation, refused its host, or broken what core_hold()
- * asserts I16  when nothing may happen any more each program has come to its end
- * (world_is_over)
+ *   --   no core has counted a violation, refused its host, or failed core_hold()
+ *   I16  when nothing may happen any more each program has ended (world_unfinished)
  *
  * A rank counts while it is live and a member of the newest view that any rank has
  * entered.
@@ -80,7 +82,8 @@ enum line_what {
     LINE_FREE, /* the program uses it no more */
     LINE_DECLINE,
     LINE_CANCEL,
-    LINE_MEET,
+    LINE_MEET, /* for a purpose, a number; 0: a boundary */
+    LINE_PASS, /* a newcomer's, told by its host: so many meetings were before */
     LINE_LEAVE /* and ends */
 };
 struct line {
@@ -91,15 +94,16 @@ struct line {
 /* The first steps of a scene are always the same; the search begins behind them. */
 enum opening_what {
     OPENING_END,
-    OPENING_STARTS, /* goes on, in the order of a scene with holds, until the rank has
-                       started the task, */
-    OPENING_TAKES,  /* or taken the message */
-    OPENING_STOPS,  /* nothing of the rank arrives at the other, until it has died */
-    OPENING_LACKS,  /* or has lost its quorum */
-    OPENING_PARTS,  /* nothing arrives any more, of anybody at anybody, */
-    OPENING_HEALS,  /* or all does again, that was sent meanwhile, too */
-    OPENING_RESTS,  /* the rank's program and kernels stand still for the rest of it */
-    OPENING_DIES    /* the rank dies */
+    OPENING_STARTS,  /* goes on, in the order of a scene with holds, until the rank has
+                        started the task, */
+    OPENING_TAKES,   /* or taken the message */
+    OPENING_STOPS,   /* nothing of the rank arrives at the other, until it has died */
+    OPENING_LACKS,   /* or has lost its quorum */
+    OPENING_PARTS,   /* nothing arrives any more, of anybody at anybody, */
+    OPENING_HEALS,   /* or all does again, that was sent meanwhile, too */
+    OPENING_SETTLES, /* all that was sent arrives, in one order */
+    OPENING_RESTS,   /* the rank's program and kernels stand still for the rest of it */
+    OPENING_DIES     /* the rank dies */
 };
 struct opening {
     enum opening_what what;
@@ -139,6 +143,9 @@ struct scene {
     uint32_t times;      /* so often time passes while messages are under way */
     bool detection; /* heartbeats and leases, without which nobody is ever removed */
     bool solo, joinable;
+    uint32_t newcomers; /* so many of the ranks, the last, ask to be let in at a
+                           boundary; their programs begin when they are */
+    bool in_time;       /* none of them that lives is left out */
     uint32_t voters;
     uint64_t drop_above;
     uint64_t lot_after, pass_after; /* core_options; with the first of these a chunk of

@@ -98,6 +98,25 @@ void world_end_host(struct world *world, uint32_t rank)
     host_deafen(world, rank);
 }
 
+/* The first rank that enters a view with somebody new in it. */
+static void check_let_in(struct world *world, uint32_t rank,
+                         const struct core_output *output)
+{
+    const struct host *host = &world->hosts[rank];
+    bool first = host->epoch > 0 && (output->u.view.members->low & ~host->members) != 0;
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        first = first && world->hosts[i].epoch < output->u.view.epoch;
+    }
+    for (uint32_t i = 0; first && i < world->scene->ranks; i++) {
+        const struct host *other = &world->hosts[i];
+        if ((host->members >> i & 1) != 0 && host_is_live(other) && !other->at_end &&
+            !other->meets) {
+            world_fault(world,
+                        "I37: somebody is let in while a rank is at no boundary");
+        }
+    }
+}
+
 static void carry(struct world *world, uint32_t rank, const struct core_output *output)
 {
     struct host *host = &world->hosts[rank];
@@ -139,6 +158,7 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
         }
         break;
     case CORE_OUT_VIEW:
+        check_let_in(world, rank, output);
         host->epoch = output->u.view.epoch;
         host->members = output->u.view.members->low;
         break;
@@ -147,6 +167,9 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
         if (output->u.met.number <= WORLD_MEETINGS) {
             host->came[output->u.met.number - 1] =
                 output->u.met.came != NULL ? output->u.met.came->low : 0;
+        }
+        if (output->u.met.came != NULL && !rankset_has(output->u.met.came, rank)) {
+            world_fault(world, "I20: a rank is not among those who came");
         }
         break;
     case CORE_OUT_FENCED:
@@ -318,12 +341,16 @@ void host_play_line(struct world *world, uint32_t rank)
         break;
     case LINE_MEET:
         event.type = CORE_EV_MEET;
-        memset(&event.hash, 0, sizeof(event.hash));
+        event.hash = (moot_hash){{(unsigned char)line->task}};
         host->meets = true;
         require(world, host_step(world, rank, &event) == MOOT_OK);
         if (host_is_live(host) && host->meets) {
             host_set_lane(world, rank, CORE_LANE_BLOCKED);
         }
+        break;
+    case LINE_PASS:
+        core_meet_from(host->core, line->task);
+        host->digest = (struct digest128){0};
         break;
     case LINE_LEAVE:
         end_program(world, rank, CORE_EV_LEAVE);

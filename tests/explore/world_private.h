@@ -126,7 +126,8 @@ bool ballots_carry(struct world *world, uint32_t from, uint32_t to,
 void ballots_check(struct world *world);
 void ballots_tell(const struct world *world, world_move move, FILE *out);
 
-uint64_t world_decided(const struct core *core); /* its claims and yields */
+uint64_t world_decided(const struct core *core);       /* its claims and yields */
+uint32_t world_first_ranks(const struct world *world); /* of the first view */
 /* The oldest message of a link, taken out of it. */
 struct message *world_take_first(struct world *world, uint32_t from, uint32_t to);
 void world_deliver(struct world *world, uint32_t from, uint32_t to);

@@ -147,8 +147,21 @@ const char *world_wrong(const struct world *world)
     return world->wrong[0] != '\0' ? world->wrong : NULL;
 }
 
+static bool is_left_out(const struct world *world)
+{
+    bool out = false, anybody = false;
+    for (uint32_t i = 0; i < world->scene->ranks; i++) {
+        out |= !world->hosts[i].dead && world->hosts[i].epoch == 0;
+        anybody |= !world->hosts[i].dead && world->hosts[i].epoch > 0;
+    }
+    return out && anybody;
+}
+
 const char *world_unfinished(const struct world *world)
 {
+    if (world->scene->in_time && is_left_out(world)) {
+        return "I37: who asked before the boundary is not let in there";
+    }
     for (uint32_t i = 0; world->scene->ballots == 0 && i < world->scene->ranks; i++) {
         const struct host *host = &world->hosts[i];
         if (!host->dead && !host->over) {
@@ -167,10 +180,10 @@ static char letter(uint32_t task) { return task < NO_TASK ? (char)('a' + task) :
 static void tell_line(const struct line *line, FILE *out)
 {
     static const char *const words[] = {
-        "closes",   "spawns",  "spawns with a hint", "waits for", "lets go of",
-        "declines", "cancels", "comes to a meeting", "leaves"};
+        "closes",   "spawns",  "spawns with a hint", "waits for",        "lets go of",
+        "declines", "cancels", "comes to a meeting", "passes a meeting", "leaves"};
     fprintf(out, "%s", words[line->what]);
-    if (line->what != LINE_END && line->what != LINE_MEET && line->what != LINE_LEAVE) {
+    if (line->what != LINE_END && line->what < LINE_MEET) {
         fprintf(out, " %c", letter(line->task));
     }
 }
