@@ -24,7 +24,5 @@ bool leave_forbids_claim(const struct core *core, const struct task_record *task
     if (!core->membership.leave.going || MUTANT(LEAVECLAIM)) {
         return false;
     }
-    bool wanted = task->requests != NULL && requests_is_wanted(task->requests);
-    return core->membership.leave.ready || leave_another_may_run(core, task) ||
-           !(wanted || hash_has(&task->hash, MOOT_HASH_NESTED));
+    return core->membership.leave.ready || leave_another_may_run(core, task);
 }

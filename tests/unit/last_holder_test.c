@@ -45,15 +45,21 @@ static void what_nobody_asks_for_any_more_is_kept(void **state)
     bench_close();
 }
 
+static void give_back_unstarted(uint32_t rank, moot_hash hash)
+{
+    struct core_event event = {.type = CORE_EV_UNSTARTED, .hash = hash};
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
 static bool is_ready(const struct core *core, const moot_hash *hash)
 {
     (void)hash;
     return core->membership.leave.ready;
 }
 
-/* 1 leaves and has a kernel to end.  It alone holds a, which it comes to chair when 2
- * is gone, and for which 0 waits when 1 is ready. */
-static void who_is_ready_claims_nothing(void **state)
+/* 1 leaves, has a kernel to end, and alone holds a, which it comes to chair when 2 is
+ * gone: nobody has asked for it by then. */
+static void what_it_comes_to_chair_alone_it_runs(void **state)
 {
     (void)state;
     const struct rankset others = {.low = 3};
@@ -71,13 +77,53 @@ static void who_is_ready_claims_nothing(void **state)
     pass(20 * MS);
     assert_int_equal(bench.members[1].low, 3);
     finish_run(1, long_run);
-    pass_until(is_ready, 1, &a);
+    pass(50 * MS);
+    assert_int_equal(bench.ran_on[A], 1);
+    assert_false(bench.left[1]);
+    finish_run(1, a);
+    pass(50 * MS);
+    assert_true(bench.left[1]);
     enter(0, A, a);
     begin_wait(0, a);
     pass(50 * MS);
-    assert_true(bench.left[1]);
-    assert_int_equal(bench.runs[A], 0);
-    assert_int_equal(bench.ended[0][A], MOOT_ERR_NOT_HELD);
+    assert_int_equal(bench.ended[0][A], 1);
+    assert_int_equal(bench.runs[A], 1);
+    bench_close();
+}
+
+/* 1 and 2 hold a.  1, its chair, goes and gives it to 2, which is ready to go before it
+ * hears of that, and refuses when 1 is ready, too. */
+static void who_is_ready_claims_nothing(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    moot_hash long_run = chaired_by(1, 0, 0), a = chaired_by(1, 1, 0);
+    bench.hold_runs = true;
+    for (uint32_t rank = 1; rank < 3; rank++) {
+        spawn(rank, LONG, long_run);
+        spawn(rank, A, a);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(50 * MS);
+    assert_true(owns(1, a));
+    leave(1);
+    bench.holds[1][2] = bench.holds[2][0] = true;
+    give_back_unstarted(1, a);
+    leave(2);
+    pass_until(is_ready, 2, &a);
+    finish_run(1, long_run);
+    pass_until(is_ready, 1, &a);
+    assert_false(owns(1, a));
+    bench.holds[1][0] = true;
+    let_go(1, 2);
+    pass(5 * MS);
+    assert_false(owns(2, a));
+    assert_false(owns(1, a));
+    assert_int_equal(bench.runs[A], 1);
+    let_go(1, 0);
+    let_go(2, 0);
+    pass(100 * MS);
+    assert_true(bench.left[1] && bench.left[2]);
     bench_close();
 }
 
@@ -86,6 +132,7 @@ int main(void)
     bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_nobody_asks_for_any_more_is_kept),
+        cmocka_unit_test(what_it_comes_to_chair_alone_it_runs),
         cmocka_unit_test(who_is_ready_claims_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
