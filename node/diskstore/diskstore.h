@@ -1,0 +1,143 @@
+/* diskstore.h - the room of the store of checkpoints: records by task hash, on disk.
+ *
+ * A folder holds *environments*, one for each process that ever wrote there.  A process
+ * writes to its own environment alone, which is made at its first record.  It reads the
+ * environments that it finds finished, which means that their writer has closed them or
+ * is dead.  So no process ever waits for another, be that stopped or killed.
+ *
+ * A process has one store for each folder, whatever its moots: opening the folder again
+ * gives the same store, and the last close ends it.
+ *
+ * Each record carries a digest over all of it.  A record that does not have its digest
+ * is dropped, counted, and never given out.  A full disk ends no job: what cannot be
+ * written is counted and told once.
+ *
+ * Safe at any moment under SIGKILL of any process, or all.  Safe under loss of power
+ * with `sync`; without it such a loss may cost records, and never gives a wrong one.
+ *
+ * All functions may be called by any thread.  Only those that say so block, and then
+ * without any lock of the caller's being needed by them.  A child of fork() must not
+ * use a store.
+ *
+ * Files: diskstore.c (open, find), disk_writer.c (the thread that writes behind),
+ * disk_record.c (the format), disk_table.h (what stands below: disk_lmdb.c),
+ * disk_scan.c (all records of a folder, for the command), disk_prune.c.
+ */
+#ifndef NODE_DISKSTORE_DISKSTORE_H
+#define NODE_DISKSTORE_DISKSTORE_H
+
+#include "hashing/moot_hash.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct diskstore;
+struct text; /* node/config/text.h */
+
+enum diskstore_kind {
+    DISKSTORE_RESULT = 1,   /* the task ended: status and bytes; ends its PROGRESS */
+    DISKSTORE_ACCEPTED = 2, /* a once task is about to start */
+    DISKSTORE_PROGRESS = 3  /* a kernel's own half-done state; the newest counts */
+};
+
+enum { DISKSTORE_BUILD_BYTES = 32, DISKSTORE_NAME_BYTES = 256 };
+
+struct diskstore_record {
+    moot_hash hash;
+    enum diskstore_kind kind;
+    int32_t status;     /* MOOT_OK, or the task's error */
+    const char *kernel; /* its name; NULL: "".  Cut at DISKSTORE_NAME_BYTES - 1 */
+    const char *label;  /* likewise */
+    const void *build;  /* build id of the object that has the kernel; NULL: unknown; */
+    size_t build_size;  /* at most DISKSTORE_BUILD_BYTES count */
+    uint32_t version;   /* the kernel's */
+    uint64_t made_ns;   /* since 1970; 0: now */
+    uint64_t took_ns;   /* the run */
+    const void *data;
+    uint64_t size; /* bytes of data */
+};
+
+/* Zero is the default of each. */
+struct diskstore_options {
+    bool sync;            /* commits outlive a loss of power */
+    uint64_t large_bytes; /* results above have files of their own; 0: 256 KiB */
+    uint64_t
+        queue_bytes;     /* may wait to be written; 0: 64 MiB.  One record always may */
+    uint64_t bytes_max;  /* the folder as it was, and what this process adds; 0: any */
+    uint64_t age_max_ns; /* older records are not found; 0: any */
+    /* Told once for each kind of trouble, by the thread that writes, or by the opener.
+     * The first opener's count, as do its other options. */
+    void (*say)(void *context, const char *line);
+    void *context;
+};
+
+/* Opens the folder, which is made if it is not there (its parent must be).  Blocks for
+ * the time that the environments take to be opened, and not longer.
+ * Errors: FILE (and a story in `why`): it cannot be made or read, it is being pruned,
+ * or it lies on a file system whose memory maps and locks are not to be trusted;
+ * NO_MEMORY. */
+int diskstore_open(const char *folder, const struct diskstore_options *options,
+                   struct text *why, struct diskstore **out);
+/* Writes what waits, and ends the store if no other opener has it.  Blocks.  NULL is
+ * nothing. */
+void diskstore_close(struct diskstore *store);
+
+/* Queues the record; never blocks.  Names and build id are copied.  With `done` the
+ * data are not: they must stay until done(context, stored) is called, which the thread
+ * that writes does (or this call, if it refuses after all).  Without it they are
+ * copied. False: the queue is full, or memory is; nothing happened, and `done` is not
+ * called. */
+bool diskstore_put(struct diskstore *store, const struct diskstore_record *record,
+                   void (*done)(void *context, bool stored), void *context);
+/* Waits until the queue has room for `size` bytes: back-pressure.  Blocks. */
+void diskstore_wait_room(struct diskstore *store, uint64_t size);
+/* The record is written when it returns, as safe as `sync` makes it.  What was put
+ * before is, too.  Blocks.  False: it could not be. */
+bool diskstore_put_now(struct diskstore *store, const struct diskstore_record *record);
+/* What was put before is written, or has failed.  Blocks. */
+void diskstore_flush(struct diskstore *store);
+
+/* A record that was found and has its digest. */
+struct diskstore_found {
+    moot_hash hash;
+    enum diskstore_kind kind;
+    int32_t status;
+    uint32_t version,
+        library; /* the kernel's; moot's: major << 16 | minor << 8 | patch */
+    uint64_t made_ns, took_ns, size;
+    char kernel[DISKSTORE_NAME_BYTES], label[DISKSTORE_NAME_BYTES];
+    unsigned char build[DISKSTORE_BUILD_BYTES];
+    size_t build_size;
+    void *data; /* malloc'ed, aligned as malloc does, and one zero byte behind; the
+                   caller's: free() */
+};
+
+/* Whether the store has such a record.  It reads the disk's cache, or the disk.  A
+ * record that was put is found as soon as it has been written.  `found` may be NULL:
+ * only the answer is wanted; then nothing is verified. */
+bool diskstore_find(struct diskstore *store, const moot_hash *hash,
+                    enum diskstore_kind kind, struct diskstore_found *found);
+
+/* Opens what has been finished since the open, or since this was called last: the
+ * environments of processes that have died.  Blocks as the open does.  How many. */
+size_t diskstore_look_again(struct diskstore *store);
+
+/* What storing so many bytes takes the thread that writes, as measured lately. */
+uint64_t diskstore_cost_ns(struct diskstore *store, uint64_t size);
+
+struct diskstore_counts {
+    uint64_t environments;           /* finished ones, that are read */
+    uint64_t records;                /* in them, as they say */
+    uint64_t asked, found;           /* of diskstore_find() */
+    uint64_t stored, stored_bytes;   /* records; their data */
+    uint64_t waiting, waiting_bytes; /* in the queue now */
+    uint64_t damaged;  /* records, or whole environments, that were dropped */
+    uint64_t old;      /* not given, for `age_max_ns` */
+    uint64_t failed;   /* not written: the disk is full, or fails */
+    uint64_t over;     /* not written, for `bytes_max` */
+    uint64_t bytes;    /* of the folder: as it was, and what was added */
+    uint64_t write_ns; /* the thread's time of writing */
+};
+void diskstore_counts(struct diskstore *store, struct diskstore_counts *out);
+
+#endif
