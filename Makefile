@@ -82,7 +82,7 @@ LDFLAGS_ALL = -pthread $(COUNTING) $(if $(COVERAGE),--coverage) $(if $(SANITIZE)
 # -isystem: MPI's and protobuf-c's headers are not ours to warn about.
 MPI_CFLAGS = $(subst -I,-isystem ,$(shell mpicc --showme:compile 2>/dev/null || mpicc -compile-info 2>/dev/null | cut -d' ' -f2-))
 MPI_LIBS = $(shell mpicc --showme:link 2>/dev/null || mpicc -link-info 2>/dev/null | cut -d' ' -f2-)
-LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lzip -ljansson -lm
+LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lzip -ljansson -llmdb -lm
 
 # --- What there is ------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ BASE_ROOMS := hashing/base hashing/blake2b hashing hashing/fingerprint proto
 CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim termination meeting \
   membership step link route)
 NODE_ROOMS := $(addprefix node/,config context channel wires/stream wires/tcp transport transport/carrier transport/mpi transport/shm transport/inproc \
-  transport/host arrays store tasks engine record members session faults schedule explain spawn compose service api)
+  transport/host arrays diskstore store tasks engine record members session faults schedule explain spawn compose service api)
 WIRE_ROOMS := node/wires/ucx
 SIM_ROOMS := $(addprefix consensus/sim/,engine programs checks runs)
 TOOL_ROOMS := node/tools
@@ -398,7 +398,7 @@ FUZZ_LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) consensus/sim/program
   $(wildcard node/config/*.c) \
   $(addprefix node/explain/,snapshot_read.c job_snapshot.c diagnosis.c stall.c stall_cause.c stall_hosts.c \
   overrun.c) \
-  $(wildcard node/arrays/*.c) \
+  $(wildcard node/arrays/*.c node/diskstore/*.c) \
   $(addprefix node/tools/,state_text.c state_session.c state_json.c json.c) \
   $(addprefix node/transport/,exchange.c exchange_rings.c transfer.c hello.c transport.c) \
   $(filter-out %/carrier.c %/cards.c %/newcomers.c,$(call sources,$(addprefix node/transport/,carrier shm host)))
@@ -419,7 +419,7 @@ $(BUILD)/fuzz/libfuzzed.a: $(FUZZ_LIB_OBJ)
 	ar rcs $@ $^
 
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/lib/tests/fuzz/%.o $(BUILD)/fuzz/libfuzzed.a
-	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c -lsodium -lzip -ljansson -lm
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c -lsodium -lzip -ljansson -llmdb -lm
 
 # The same stories without a fuzzer, for a build that counts.
 $(BUILD)/tests/fuzz/stories: $(BUILD)/tests/fuzz/stories.o $(BUILD)/tests/fuzz/events_fuzz.o \
@@ -434,7 +434,7 @@ AGAIN = $(MAKE) --no-print-directory -j$(JOBS)
 
 # Debian 12's names.  A second make then sees what the packages brought.
 PACKAGES := gcc make libopenmpi-dev openmpi-bin libsodium-dev protobuf-compiler \
-  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev libucx-dev libzmq3-dev libzip-dev libjansson-dev pkg-config
+  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev libucx-dev libzmq3-dev libzip-dev libjansson-dev liblmdb-dev pkg-config
 PACKAGES_CHECK := g++ clang clang-format-15 clang-tidy libclang-rt-14-dev shellcheck mandoc binutils \
   python3 python3-numpy iproute2 nftables openssh-client openssh-server munge slurm-wlm
 

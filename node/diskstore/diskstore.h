@@ -19,9 +19,10 @@
  * without any lock of the caller's being needed by them.  A child of fork() must not
  * use a store.
  *
- * Files: diskstore.c (open, find), disk_writer.c (the thread that writes behind),
- * disk_record.c (the format), disk_table.h (what stands below: disk_lmdb.c),
- * disk_scan.c (all records of a folder, for the command), disk_prune.c.
+ * Files: diskstore.c (open, put, find), disk_writer.c (the thread that writes behind),
+ * disk_record.c (the format), disk_folder.c (environments and locks), disk_large.c
+ * (large data), disk_table.h (the table of functions below), disk_lmdb.c (which LMDB
+ * fills), disk_pages.c (reads its files and survives damage).
  */
 #ifndef NODE_DISKSTORE_DISKSTORE_H
 #define NODE_DISKSTORE_DISKSTORE_H

@@ -1,0 +1,63 @@
+/* disk_folder.h - the folder of a store: whose environments it has, and who is alive.
+ *
+ *     FOLDER/lock                  read-locked by each process that has the store open;
+ *                                  write-locked while it is pruned
+ *     FOLDER/HOST-PID-RANDOM/      an environment
+ *         owner                    write-locked by its writer for as long as that lives
+ *         data.mdb lock.mdb        LMDB's
+ *         large/NUMBER             disk_large.h
+ *     FOLDER/.HOST-PID-RANDOM/     one that is being made, or rubbish
+ *
+ * Locks are fcntl()'s: the kernel ends them with their process, and no child inherits
+ * them.  They are a process's, not a descriptor's, and closing any descriptor of a file
+ * ends them; so a process opens these files once.  A name that begins with a dot
+ * belongs to nobody until its maker renames it, by then with the lock.
+ */
+#ifndef NODE_DISKSTORE_DISK_FOLDER_H
+#define NODE_DISKSTORE_DISK_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct text;
+
+enum { DISK_PATH_BYTES = 4096, DISK_NAME_BYTES = 128 };
+
+/* The name of a file system whose locks or memory maps are not to be trusted, by the
+ * f_type of statfs(); NULL: it is trusted. */
+const char *disk_file_system_refused(long type);
+/* Likewise, the one that the folder lies on. */
+const char *disk_folder_refused(const char *folder);
+
+/* READ is a store's, which makes the file; LOOK reads without making it, so that
+ * looking at a folder leaves no trace; WRITE is prune's. */
+enum disk_lock { DISK_LOCK_READ, DISK_LOCK_LOOK, DISK_LOCK_WRITE };
+/* Takes FOLDER/lock; the descriptor holds it.  -1: errno, which is ENOENT where no
+ * store was ever open, and with EAGAIN *holder is a process that has it (0: one of
+ * another container). */
+int disk_folder_lock(const char *folder, enum disk_lock way, pid_t *holder);
+
+/* Makes an environment's folder, with the owner's lock.  `path` is then its path; a
+ * name that begins with a dot until disk_env_show().  The descriptor holds the lock;
+ * -1: errno. */
+int disk_env_make(const char *folder, bool sync, char path[DISK_PATH_BYTES]);
+/* Gives it its own name.  False: errno. */
+bool disk_env_show(const char *folder, bool sync, char path[DISK_PATH_BYTES]);
+
+/* An environment of the folder. */
+struct disk_env_name {
+    char name[DISK_NAME_BYTES];
+    bool readable; /* its owner's file says this version */
+    bool alive;    /* its writer is */
+    pid_t writer;  /* of one alive; 0: not known */
+};
+/* All of the folder but `own` (NULL: none is), in order of their last change, the
+ * newest first.  NULL and *count 0: there are none; free(). */
+struct disk_env_name *disk_env_list(const char *folder, const char *own, size_t *count);
+
+/* Removes environments that were never shown.  Under the lock to write. */
+void disk_folder_sweep(const char *folder);
+
+#endif

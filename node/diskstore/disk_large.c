@@ -1,0 +1,184 @@
+/* disk_large.c - see disk_large.h. */
+#include "node/diskstore/disk_large.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096, FILE_DIGITS = 16 };
+static const char sub_folder[] = "large";
+
+static void large_path(char path[PATH_BYTES], const char *folder, uint64_t number,
+                       const char *ending)
+{
+    snprintf(path, PATH_BYTES, "%s/%s/%0*" PRIx64 "%s", folder, sub_folder, FILE_DIGITS,
+             number, ending);
+}
+
+static bool write_all(int fd, const unsigned char *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t more = write(fd, data + done, size - done);
+        if (more < 0 && errno != EINTR) {
+            return false;
+        }
+        done += more > 0 ? (size_t)more : 0;
+    }
+    return true;
+}
+
+/* Makes what the folder says of its files outlive a loss of power. */
+static bool sync_folder(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool good = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return good;
+}
+
+static int create_part(const char *folder, const char *part)
+{
+    char path[PATH_BYTES];
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    int fd = open(part, flags, 0644);
+    if (fd < 0 && errno == ENOENT) {
+        snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
+        fd = mkdir(path, 0755) == 0 || errno == EEXIST ? open(part, flags, 0644) : -1;
+    }
+    return fd;
+}
+
+bool disk_large_write(const char *folder, uint64_t number, const void *data,
+                      size_t size, bool sync)
+{
+    char part[PATH_BYTES], path[PATH_BYTES], parent[PATH_BYTES];
+    large_path(part, folder, number, ".part");
+    large_path(path, folder, number, "");
+    snprintf(parent, sizeof(parent), "%s/%s", folder, sub_folder);
+    const int fd = create_part(folder, part);
+    if (fd < 0) {
+        return false;
+    }
+    bool good = write_all(fd, data, size) && (!sync || fdatasync(fd) == 0);
+    good = close(fd) == 0 && good;
+    good = good && rename(part, path) == 0 && (!sync || sync_folder(parent));
+    if (!good) {
+        const int cause = errno;
+        unlink(part);
+        unlink(path);
+        errno = cause;
+    }
+    return good;
+}
+
+static bool read_all(int fd, unsigned char *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t more = read(fd, data + done, size - done);
+        if (more == 0 || (more < 0 && errno != EINTR)) {
+            return false;
+        }
+        done += more > 0 ? (size_t)more : 0;
+    }
+    return true;
+}
+
+void *disk_large_read(const char *folder, uint64_t number, size_t size,
+                      const unsigned char digest[DISK_DIGEST_BYTES])
+{
+    char path[PATH_BYTES];
+    unsigned char seen[DISK_DIGEST_BYTES], *data = NULL;
+    struct stat stat;
+    large_path(path, folder, number, "");
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (fstat(fd, &stat) == 0 && (uint64_t)stat.st_size == size) {
+        data = malloc(size + 1);
+    }
+    if (data != NULL && read_all(fd, data, size)) {
+        disk_digest(data, size, seen);
+        data[size] = 0;
+    } else {
+        memset(seen, 0, sizeof(seen));
+    }
+    close(fd);
+    if (data != NULL && memcmp(seen, digest, sizeof(seen)) != 0) {
+        free(data);
+        data = NULL;
+    }
+    return data;
+}
+
+void disk_large_remove(const char *folder, uint64_t number)
+{
+    char path[PATH_BYTES];
+    large_path(path, folder, number, "");
+    unlink(path);
+}
+
+/* --- Folders ------------------------------------------------------------------------
+ */
+
+/* Calls `visit` for each file of the folder, and of `large` below it. */
+static void visit_files(const char *folder,
+                        void (*visit)(void *context, const char *path), void *context)
+{
+    char path[PATH_BYTES];
+    DIR *files = opendir(folder);
+    if (files == NULL) {
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, sub_folder) != 0) {
+            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+            visit(context, path);
+        }
+    }
+    closedir(files);
+}
+
+static void add_bytes(void *context, const char *path)
+{
+    uint64_t *bytes = context;
+    struct stat stat;
+    if (lstat(path, &stat) == 0 && S_ISREG(stat.st_mode)) {
+        *bytes += (uint64_t)stat.st_blocks * 512;
+    }
+}
+
+static void remove_file(void *context, const char *path)
+{
+    (void)context;
+    unlink(path);
+}
+
+uint64_t disk_folder_bytes(const char *folder)
+{
+    char path[PATH_BYTES];
+    uint64_t bytes = 0;
+    snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
+    visit_files(folder, add_bytes, &bytes);
+    visit_files(path, add_bytes, &bytes);
+    return bytes;
+}
+
+void disk_folder_remove(const char *folder)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
+    visit_files(path, remove_file, NULL);
+    rmdir(path);
+    visit_files(folder, remove_file, NULL);
+    rmdir(folder);
+}

@@ -1,0 +1,26 @@
+/* disk_large.h - the data of large records, each in a file of its own.
+ *
+ * LARGE/NUMBER stands in the environment's folder.  A file is written under another
+ * name and renamed; the record that names it is written after that.  So a record's file
+ * is whole, or damage took it, and a file that no record names is rubbish.
+ */
+#ifndef NODE_DISKSTORE_DISK_LARGE_H
+#define NODE_DISKSTORE_DISK_LARGE_H
+
+#include "node/diskstore/disk_record.h"
+
+/* False: errno, and there is no such file.  `sync`: it outlives a loss of power. */
+bool disk_large_write(const char *folder, uint64_t number, const void *data,
+                      size_t size, bool sync);
+/* The file's bytes, malloc'ed with one zero behind, if they are `size` with this
+ * digest; NULL: they are not, or memory is short. */
+void *disk_large_read(const char *folder, uint64_t number, size_t size,
+                      const unsigned char digest[DISK_DIGEST_BYTES]);
+void disk_large_remove(const char *folder, uint64_t number);
+
+/* Bytes of the folder's large files together, and of the folder's own. */
+uint64_t disk_folder_bytes(const char *folder);
+/* Removes an environment's folder with all that a store put there. */
+void disk_folder_remove(const char *folder);
+
+#endif

@@ -1,0 +1,438 @@
+/* disk_pages.c - see disk_pages.h.
+ *
+ * A file has two meta pages; the one with the higher number of transaction counts.
+ * Where its tree is damaged, that of the other is tried: its pages may have been used
+ * again since, which the digests of records show.
+ */
+#include "node/diskstore/disk_pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PAGE_HEAD = 16,
+    NODE_HEAD = 8,
+    META_BYTES = 136,
+    PAGE_MIN = 512,
+    PAGE_MAX = 65536,
+    DEPTH_MAX = 32,
+    FLAG_BRANCH = 1,
+    FLAG_LEAF = 2,
+    FLAG_OVERFLOW = 4,
+    NODE_BIG = 1, /* the value stands on pages of its own */
+    CACHED_MAX = 4096
+};
+
+/* A tree of the file. */
+struct pages_root {
+    uint64_t transaction, root, entries, last;
+};
+
+/* Branch pages that were checked and are kept. */
+struct kept_page {
+    uint64_t number;
+    unsigned char *bytes;
+};
+
+struct disk_pages {
+    int fd;
+    size_t page_bytes;
+    uint64_t pages; /* of the file */
+    struct pages_root roots[2];
+    int root_count;
+    pthread_mutex_t lock;
+    struct kept_page kept[CACHED_MAX]; /* by number, modulo */
+};
+
+static uint64_t get_number(const unsigned char *at, int bytes)
+{
+    uint64_t value = 0;
+    for (int i = bytes; i-- > 0;) {
+        value = value << 8 | at[i];
+    }
+    return value;
+}
+
+static bool read_at(const struct disk_pages *pages, uint64_t at, void *bytes,
+                    size_t size)
+{
+    size_t got = 0;
+    while (got < size) {
+        const ssize_t more = pread(pages->fd, (unsigned char *)bytes + got, size - got,
+                                   (off_t)(at + got));
+        if (more == 0 || (more < 0 && errno != EINTR)) {
+            return false;
+        }
+        got += more > 0 ? (size_t)more : 0;
+    }
+    return true;
+}
+
+/* --- Meta pages ---------------------------------------------------------------------
+ */
+
+/* Reads the meta page whose head stands in `bytes`; returns the size of pages, 0: it is
+ * none. */
+static size_t read_meta(const unsigned char *bytes, uint64_t number,
+                        struct pages_root *out)
+{
+    const unsigned char *meta = bytes + PAGE_HEAD, *main = meta + 24 + 48;
+    const uint64_t page_bytes = get_number(meta + 24, 4);
+    if (get_number(bytes, 8) != number || get_number(meta, 4) != 0xBEEFC0DE ||
+        get_number(meta + 4, 4) != 1 || page_bytes < PAGE_MIN ||
+        page_bytes > PAGE_MAX || (page_bytes & (page_bytes - 1)) != 0) {
+        return 0;
+    }
+    out->entries = get_number(main + 32, 8);
+    out->root = get_number(main + 40, 8);
+    out->last = get_number(meta + 120, 8);
+    out->transaction = get_number(meta + 128, 8);
+    return (size_t)page_bytes;
+}
+
+/* Finds the trees; false, and why, if the file is none of LMDB's. */
+static bool read_metas(struct disk_pages *pages, uint64_t size, const char **why)
+{
+    unsigned char bytes[PAGE_HEAD + META_BYTES];
+    struct pages_root first, second;
+    if (size == 0) {
+        return true;
+    }
+    const bool one = read_at(pages, 0, bytes, sizeof(bytes));
+    size_t page_bytes = one ? read_meta(bytes, 0, &first) : 0;
+    if (page_bytes != 0) {
+        pages->roots[pages->root_count++] = first;
+    }
+    /* Without the first page the second is sought where this machine's would be. */
+    const size_t place = page_bytes != 0 ? page_bytes : (size_t)sysconf(_SC_PAGESIZE);
+    const size_t other =
+        read_at(pages, place, bytes, sizeof(bytes)) ? read_meta(bytes, 1, &second) : 0;
+    if (other == place) {
+        const bool newer =
+            pages->root_count > 0 && second.transaction > first.transaction;
+        pages->roots[pages->root_count++] = second;
+        if (newer) {
+            pages->roots[0] = second;
+            pages->roots[1] = first;
+        }
+        page_bytes = other;
+    }
+    pages->page_bytes = page_bytes;
+    pages->pages = page_bytes != 0 ? (size + page_bytes - 1) / page_bytes : 0;
+    *why = "it is no file of LMDB's, or both its meta pages are damaged";
+    return pages->root_count > 0;
+}
+
+struct disk_pages *disk_pages_open(const char *path, const char **why)
+{
+    struct disk_pages *pages = calloc(1, sizeof(*pages));
+    struct stat stat;
+    if (pages == NULL) {
+        *why = strerror(ENOMEM);
+        return NULL;
+    }
+    pages->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (pages->fd < 0 || fstat(pages->fd, &stat) != 0) {
+        *why = strerror(errno);
+    } else if (read_metas(pages, (uint64_t)stat.st_size, why)) {
+        pthread_mutex_init(&pages->lock, NULL);
+        return pages;
+    }
+    if (pages->fd >= 0) {
+        close(pages->fd);
+    }
+    free(pages);
+    return NULL;
+}
+
+void disk_pages_close(struct disk_pages *pages)
+{
+    for (int i = 0; i < CACHED_MAX; i++) {
+        free(pages->kept[i].bytes);
+    }
+    pthread_mutex_destroy(&pages->lock);
+    close(pages->fd);
+    free(pages);
+}
+
+uint64_t disk_pages_entries(const struct disk_pages *pages)
+{
+    return pages->root_count > 0 ? pages->roots[0].entries : 0;
+}
+
+/* --- Pages ---------------------------------------------------------------------------
+ */
+
+/* Whether the bytes are a branch or a leaf with that number, all of whose nodes lie
+ * within it. */
+static bool check_page(const struct disk_pages *pages, const unsigned char *page,
+                       uint64_t number)
+{
+    const uint64_t flags = get_number(page + 10, 2), lower = get_number(page + 12, 2);
+    const uint64_t upper = get_number(page + 14, 2);
+    if (get_number(page, 8) != number || (flags != FLAG_BRANCH && flags != FLAG_LEAF) ||
+        lower < PAGE_HEAD || lower % 2 != 0 || lower > upper ||
+        upper > pages->page_bytes) {
+        return false;
+    }
+    for (uint64_t at = PAGE_HEAD; at < lower; at += 2) {
+        const uint64_t node = get_number(page + at, 2);
+        if (node < upper || node + NODE_HEAD > pages->page_bytes ||
+            node + NODE_HEAD + get_number(page + node + 6, 2) > pages->page_bytes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads the page into `page` and checks it. */
+static bool read_page(const struct disk_pages *pages, uint64_t number,
+                      unsigned char *page)
+{
+    return number >= 2 && number < pages->pages &&
+           read_at(pages, number * pages->page_bytes, page, pages->page_bytes) &&
+           check_page(pages, page, number);
+}
+
+static bool is_branch(const unsigned char *page)
+{
+    return get_number(page + 10, 2) == FLAG_BRANCH;
+}
+
+/* As read_page; a branch is kept for the next time. */
+static bool read_page_kept(struct disk_pages *pages, uint64_t number,
+                           unsigned char *page)
+{
+    struct kept_page *kept = &pages->kept[number % CACHED_MAX];
+    pthread_mutex_lock(&pages->lock);
+    const bool here = kept->bytes != NULL && kept->number == number;
+    if (here) {
+        memcpy(page, kept->bytes, pages->page_bytes);
+    }
+    pthread_mutex_unlock(&pages->lock);
+    if (here) {
+        return true;
+    }
+    if (!read_page(pages, number, page)) {
+        return false;
+    }
+    if (is_branch(page)) {
+        pthread_mutex_lock(&pages->lock);
+        if (kept->bytes == NULL) {
+            kept->bytes = malloc(pages->page_bytes);
+        }
+        if (kept->bytes != NULL) {
+            memcpy(kept->bytes, page, pages->page_bytes);
+            kept->number = number;
+        }
+        pthread_mutex_unlock(&pages->lock);
+    }
+    return true;
+}
+
+static size_t node_count(const unsigned char *page)
+{
+    return (size_t)(get_number(page + 12, 2) - PAGE_HEAD) / 2;
+}
+
+static const unsigned char *node_at(const unsigned char *page, size_t i)
+{
+    return page + get_number(page + PAGE_HEAD + 2 * i, 2);
+}
+
+/* As LMDB orders keys: by bytes, and a shorter one before its continuations. */
+static int compare_key(const struct disk_key *key, const unsigned char *node)
+{
+    const size_t size = (size_t)get_number(node + 6, 2);
+    const size_t common = size < DISK_KEY_BYTES ? size : DISK_KEY_BYTES;
+    const int order = memcmp(key->bytes, node + NODE_HEAD, common);
+    return order != 0 ? order : (DISK_KEY_BYTES > size) - (DISK_KEY_BYTES < size);
+}
+
+/* How many nodes from `first` on have keys up to `key`, which is how many come before
+ * the place where it would be put. */
+static size_t nodes_up_to(const unsigned char *page, size_t first,
+                          const struct disk_key *key)
+{
+    size_t low = first, high = node_count(page);
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare_key(key, node_at(page, middle)) < 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+static uint64_t node_child(const unsigned char *node) { return get_number(node, 6); }
+
+/* --- Values
+ * --------------------------------------------------------------------------- */
+
+/* Reads a value that stands on pages of its own, from the number that stands at `at`.
+ */
+static enum disk_end read_big(const struct disk_pages *pages, const unsigned char *at,
+                              size_t size, struct disk_value *value)
+{
+    unsigned char head[PAGE_HEAD];
+    const uint64_t first = get_number(at, 8);
+    const uint64_t needed =
+        (PAGE_HEAD + size + pages->page_bytes - 1) / pages->page_bytes;
+    if (first < 2 || first >= pages->pages || needed > pages->pages - first ||
+        !read_at(pages, first * pages->page_bytes, head, sizeof(head)) ||
+        get_number(head, 8) != first || get_number(head + 10, 2) != FLAG_OVERFLOW ||
+        get_number(head + 12, 4) < needed) {
+        return DISK_DAMAGED;
+    }
+    value->bytes = malloc(size + 1);
+    value->size = size;
+    if (value->bytes == NULL) {
+        return DISK_FAILED;
+    }
+    if (!read_at(pages, first * pages->page_bytes + PAGE_HEAD, value->bytes, size)) {
+        free(value->bytes);
+        return DISK_DAMAGED;
+    }
+    return DISK_OK;
+}
+
+/* The value of a leaf's node. */
+static enum disk_end read_value(const struct disk_pages *pages,
+                                const unsigned char *page, const unsigned char *node,
+                                struct disk_value *value)
+{
+    const size_t size = (size_t)get_number(node, 4);
+    const uint64_t flags = get_number(node + 4, 2);
+    const unsigned char *at = node + NODE_HEAD + get_number(node + 6, 2);
+    const size_t here = flags == NODE_BIG ? 8 : size;
+    if ((flags != 0 && flags != NODE_BIG) ||
+        here > (size_t)(page + pages->page_bytes - at)) {
+        return DISK_DAMAGED;
+    }
+    if (flags == NODE_BIG) {
+        return read_big(pages, at, size, value);
+    }
+    value->bytes = malloc(size + 1);
+    value->size = size;
+    if (value->bytes == NULL) {
+        return DISK_FAILED;
+    }
+    memcpy(value->bytes, at, size);
+    return DISK_OK;
+}
+
+static enum disk_end get_from(struct disk_pages *pages, const struct pages_root *root,
+                              const struct disk_key *key, unsigned char *page,
+                              struct disk_value *value)
+{
+    uint64_t number = root->root;
+    if (number == UINT64_MAX) {
+        return DISK_NONE;
+    }
+    for (int depth = 0; depth < DEPTH_MAX; depth++) {
+        if (!read_page_kept(pages, number, page)) {
+            return DISK_DAMAGED;
+        }
+        if (!is_branch(page)) {
+            const size_t before = nodes_up_to(page, 0, key);
+            const unsigned char *node = before > 0 ? node_at(page, before - 1) : NULL;
+            if (node == NULL || compare_key(key, node) != 0) {
+                return DISK_NONE;
+            }
+            return value != NULL ? read_value(pages, page, node, value) : DISK_OK;
+        }
+        if (node_count(page) == 0) {
+            return DISK_DAMAGED;
+        }
+        /* A branch's first node has no key: it is before all. */
+        number = node_child(node_at(page, nodes_up_to(page, 1, key) - 1));
+    }
+    return DISK_DAMAGED;
+}
+
+enum disk_end disk_pages_get(struct disk_pages *pages, const struct disk_key *key,
+                             struct disk_value *value)
+{
+    enum disk_end end = pages->root_count > 0 ? DISK_DAMAGED : DISK_NONE;
+    unsigned char *page = malloc(pages->page_bytes + 1);
+    if (page == NULL) {
+        return DISK_FAILED;
+    }
+    for (int i = 0; end == DISK_DAMAGED && i < pages->root_count; i++) {
+        end = get_from(pages, &pages->roots[i], key, page, value);
+    }
+    free(page);
+    return end;
+}
+
+/* --- All of them
+ * ---------------------------------------------------------------------- */
+
+struct pages_walk {
+    struct disk_pages *pages;
+    bool (*visit)(void *context, const struct disk_key *key,
+                  const struct disk_value *value);
+    void *context;
+    uint64_t budget; /* pages that may still be read: a damaged tree may have circles */
+    bool stopped, damaged;
+};
+
+static void walk_node(struct pages_walk *walk, const unsigned char *page,
+                      const unsigned char *node)
+{
+    struct disk_key key;
+    struct disk_value value = {NULL, 0};
+    if (get_number(node + 6, 2) != DISK_KEY_BYTES) {
+        walk->damaged = true;
+        return;
+    }
+    memcpy(key.bytes, node + NODE_HEAD, sizeof(key.bytes));
+    if (read_value(walk->pages, page, node, &value) != DISK_OK) {
+        walk->damaged = true;
+        return;
+    }
+    walk->stopped = !walk->visit(walk->context, &key, &value);
+    free(value.bytes);
+}
+
+/* Each page of the way down has its bytes in a block of its own. */
+static void walk_page(struct pages_walk *walk, uint64_t number, int depth)
+{
+    unsigned char *page = malloc(walk->pages->page_bytes);
+    if (page == NULL || depth >= DEPTH_MAX || walk->budget == 0 ||
+        !read_page(walk->pages, number, page)) {
+        walk->damaged = true;
+        free(page);
+        return;
+    }
+    walk->budget--;
+    const size_t count = node_count(page);
+    for (size_t i = 0; i < count && !walk->stopped; i++) {
+        if (is_branch(page)) {
+            walk_page(walk, node_child(node_at(page, i)), depth + 1);
+        } else {
+            walk_node(walk, page, node_at(page, i));
+        }
+    }
+    free(page);
+}
+
+enum disk_end disk_pages_each(struct disk_pages *pages,
+                              bool (*visit)(void *context, const struct disk_key *key,
+                                            const struct disk_value *value),
+                              void *context)
+{
+    struct pages_walk walk = {
+        .pages = pages, .visit = visit, .context = context, .budget = pages->pages};
+    if (pages->root_count > 0 && pages->roots[0].root != UINT64_MAX) {
+        walk_page(&walk, pages->roots[0].root, 0);
+    }
+    return walk.damaged ? DISK_DAMAGED : DISK_OK;
+}

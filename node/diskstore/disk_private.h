@@ -1,0 +1,97 @@
+/* disk_private.h - a store: what the files of this room share.
+ *
+ * `lock` guards the queue and the counts; no call to the disk is made under it.  The
+ * thread that writes owns the number of the last large file, and makes `own` and
+ * `own_path`, which others read once `own` is there, or under `opening`.  `finished` is
+ * a list that only grows, under `opening` as well.
+ */
+#ifndef NODE_DISKSTORE_DISK_PRIVATE_H
+#define NODE_DISKSTORE_DISK_PRIVATE_H
+
+#include "node/diskstore/disk_folder.h"
+#include "node/diskstore/disk_table.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* How the writing of a record ended; OVER: `bytes_max` leaves no room for it. */
+enum disk_waiting_end { DISK_LOST, DISK_STORED, DISK_OVER, DISK_ENDS };
+
+/* A record that waits to be written. */
+struct disk_waiting {
+    struct disk_waiting *next;
+    struct diskstore_record record; /* its names, and perhaps data, stand behind */
+    void (*done)(void *context, bool stored);
+    void *context;
+    bool *stored; /* of one whose maker waits; NULL: nobody does */
+    enum disk_waiting_end end;
+};
+
+/* A finished environment. */
+struct disk_finished {
+    struct disk_finished *next;
+    struct disk_env *env;
+    char name[DISK_NAME_BYTES];
+    char path[]; /* its folder's */
+};
+
+/* Kinds of trouble, each told once. */
+enum disk_trouble {
+    DISK_TROUBLE_WRITE = 1,
+    DISK_TROUBLE_FULL = 2,
+    DISK_TROUBLE_DAMAGE = 4,
+    DISK_TROUBLE_OPEN = 8,
+    DISK_TROUBLE_OTHER = 16
+};
+
+struct diskstore {
+    struct diskstore *next; /* in the process */
+    unsigned openers;
+    char *folder; /* real path */
+    int folder_lock;
+    const struct disk_table *table;
+    struct diskstore_options options;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work, room, written;
+    struct disk_waiting *first, **last;
+    uint64_t put_number, done_number; /* records put, and finished with */
+    unsigned hurried;                 /* callers wait for what they put */
+    bool ending;
+    pthread_t thread;
+    struct disk_batch *batch; /* the thread's */
+    struct diskstore_counts counts;
+    double record_ns, byte_ns; /* measured cost */
+    unsigned told;             /* enum disk_trouble */
+
+    _Atomic(struct disk_env *) own;
+    char own_path[DISK_PATH_BYTES];
+    int own_lock;
+    uint64_t last_large;
+    _Atomic(struct disk_finished *) finished;
+    pthread_mutex_t opening;
+};
+
+/* Tells, if this kind was not told before. */
+void disk_tell(struct diskstore *store, enum disk_trouble trouble, const char *format,
+               ...) __attribute__((format(printf, 3, 4)));
+
+struct disk_batch *disk_batch_new(void); /* NULL without memory; free() */
+/* The thread that writes: until `ending`, and the queue is empty. */
+void *disk_writer_run(void *store);
+
+/* As diskstore_open(), on another table. */
+int disk_open_on(const struct disk_table *table, const char *folder,
+                 const struct diskstore_options *options, struct text *why,
+                 struct diskstore **out);
+
+/* The data of a record that was read from an environment in the folder: reads large
+ * ones, and makes the value's block the data's for the others.  Takes the value. False:
+ * it is damaged. */
+bool disk_take_data(const char *folder, struct disk_value *value,
+                    const struct disk_place *place, struct diskstore_found *found);
+
+uint64_t disk_now_ns(void);   /* since 1970 */
+uint64_t disk_clock_ns(void); /* since some moment, and never back */
+
+#endif

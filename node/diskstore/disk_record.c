@@ -1,0 +1,180 @@
+/* disk_record.c - see disk_record.h. */
+#include "node/diskstore/disk_record.h"
+#include "hashing/base/byte_order.h"
+#include "node/api/moot.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <string.h>
+
+enum { RECORD_VERSION = 1, DIGEST_AT = 64 };
+static const unsigned char mark[4] = "moot";
+
+static const uint32_t library_version =
+    MOOT_VERSION_MAJOR << 16 | MOOT_VERSION_MINOR << 8 | MOOT_VERSION_PATCH;
+
+static void put_small(unsigned char *at, uint32_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++) {
+        at[i] = (unsigned char)(value >> 8 * i);
+    }
+}
+
+static uint32_t get_small(const unsigned char *at, int bytes)
+{
+    uint32_t value = 0;
+    for (int i = bytes; i-- > 0;) {
+        value = value << 8 | at[i];
+    }
+    return value;
+}
+
+struct disk_key disk_key(const moot_hash *hash, enum diskstore_kind kind)
+{
+    struct disk_key key;
+    memcpy(key.bytes, hash->bytes, MOOT_HASH_BYTES);
+    key.bytes[MOOT_HASH_BYTES] = (unsigned char)kind;
+    return key;
+}
+
+void disk_digest(const void *data, size_t size, unsigned char out[DISK_DIGEST_BYTES])
+{
+    crypto_generichash_blake2b(out, DISK_DIGEST_BYTES, data, size, NULL, 0);
+}
+
+/* The digest of a record: of its key, the fields before the digest, and all behind it.
+ */
+static void digest_record(const struct disk_key *key, const unsigned char *head,
+                          size_t head_size, const void *tail, size_t tail_size,
+                          unsigned char out[DISK_DIGEST_BYTES])
+{
+    crypto_generichash_blake2b_state state;
+    crypto_generichash_blake2b_init(&state, NULL, 0, DISK_DIGEST_BYTES);
+    crypto_generichash_blake2b_update(&state, key->bytes, sizeof(key->bytes));
+    crypto_generichash_blake2b_update(&state, head, DIGEST_AT);
+    crypto_generichash_blake2b_update(&state, head + DISK_HEAD_BYTES,
+                                      head_size - DISK_HEAD_BYTES);
+    crypto_generichash_blake2b_update(&state, tail, tail_size);
+    crypto_generichash_blake2b_final(&state, out, DISK_DIGEST_BYTES);
+}
+
+static size_t name_length(const char *name)
+{
+    return name == NULL ? 0 : strnlen(name, DISKSTORE_NAME_BYTES - 1);
+}
+
+static size_t append(unsigned char *head, size_t at, const void *bytes, size_t size)
+{
+    if (size > 0) {
+        memcpy(head + at, bytes, size);
+    }
+    return at + size;
+}
+
+void disk_record_write(const struct diskstore_record *record, uint64_t large,
+                       struct disk_image *out)
+{
+    unsigned char *head = out->head;
+    const size_t kernel = name_length(record->kernel);
+    const size_t label = name_length(record->label);
+    const size_t build = record->build == NULL ? 0
+                         : record->build_size < DISKSTORE_BUILD_BYTES
+                             ? record->build_size
+                             : DISKSTORE_BUILD_BYTES;
+    memset(head, 0, DISK_HEAD_BYTES);
+    memcpy(head, mark, sizeof(mark));
+    head[4] = RECORD_VERSION;
+    head[5] = (unsigned char)record->kind;
+    put_small(head + 8, (uint32_t)record->status, 4);
+    put_small(head + 12, record->version, 4);
+    put_small(head + 16, library_version, 4);
+    put_word(head + 20, record->made_ns);
+    put_word(head + 28, record->took_ns);
+    put_word(head + 36, record->size);
+    put_word(head + 44, large);
+    put_small(head + 52, (uint32_t)kernel, 2);
+    put_small(head + 54, (uint32_t)label, 2);
+    head[56] = (unsigned char)build;
+    out->head_size = append(head, DISK_HEAD_BYTES, record->kernel, kernel);
+    out->head_size = append(head, out->head_size, record->label, label);
+    out->head_size = append(head, out->head_size, record->build, build);
+    assert(out->head_size <= sizeof(out->head));
+    out->tail = record->data;
+    out->tail_size = record->size;
+    if (large != 0) {
+        disk_digest(record->data, record->size, out->digest);
+        out->tail = out->digest;
+        out->tail_size = sizeof(out->digest);
+    }
+    const struct disk_key key = disk_key(&record->hash, record->kind);
+    digest_record(&key, head, out->head_size, out->tail, out->tail_size,
+                  head + DIGEST_AT);
+}
+
+/* Sizes of the parts behind the head. */
+struct parts {
+    size_t kernel, label, build;
+};
+
+/* Whether the fields before the digest can be those of a value of that size. */
+static bool read_parts(const struct disk_key *key, const unsigned char *bytes,
+                       size_t size, struct parts *out)
+{
+    if (size < DISK_HEAD_BYTES || memcmp(bytes, mark, sizeof(mark)) != 0 ||
+        bytes[4] != RECORD_VERSION || bytes[5] != key->bytes[MOOT_HASH_BYTES]) {
+        return false;
+    }
+    out->kernel = get_small(bytes + 52, 2);
+    out->label = get_small(bytes + 54, 2);
+    out->build = bytes[56];
+    const size_t names = out->kernel + out->label + out->build;
+    const size_t rest = size - DISK_HEAD_BYTES;
+    const uint64_t large = get_word(bytes + 44), data = get_word(bytes + 36);
+    return out->kernel < DISKSTORE_NAME_BYTES && out->label < DISKSTORE_NAME_BYTES &&
+           out->build <= DISKSTORE_BUILD_BYTES && names <= rest &&
+           rest - names == (large != 0 ? DISK_DIGEST_BYTES : data);
+}
+
+bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
+                      size_t size, struct diskstore_found *found,
+                      struct disk_place *place)
+{
+    struct parts parts;
+    unsigned char digest[DISK_DIGEST_BYTES];
+    if (!read_parts(key, bytes, size, &parts)) {
+        return false;
+    }
+    digest_record(key, bytes, DISK_HEAD_BYTES, bytes + DISK_HEAD_BYTES,
+                  size - DISK_HEAD_BYTES, digest);
+    if (memcmp(digest, bytes + DIGEST_AT, sizeof(digest)) != 0) {
+        return false;
+    }
+    const unsigned char *at = bytes + DISK_HEAD_BYTES;
+    memcpy(found->hash.bytes, key->bytes, MOOT_HASH_BYTES);
+    found->kind = (enum diskstore_kind)bytes[5];
+    found->status = (int32_t)get_small(bytes + 8, 4);
+    found->version = get_small(bytes + 12, 4);
+    found->library = get_small(bytes + 16, 4);
+    found->made_ns = get_word(bytes + 20);
+    found->took_ns = get_word(bytes + 28);
+    found->size = get_word(bytes + 36);
+    memcpy(found->kernel, at, parts.kernel);
+    found->kernel[parts.kernel] = '\0';
+    memcpy(found->label, at + parts.kernel, parts.label);
+    found->label[parts.label] = '\0';
+    memcpy(found->build, at + parts.kernel + parts.label, parts.build);
+    found->build_size = parts.build;
+    place->large = get_word(bytes + 44);
+    place->at = DISK_HEAD_BYTES + parts.kernel + parts.label + parts.build;
+    if (place->large != 0) {
+        memcpy(place->digest, bytes + place->at, sizeof(place->digest));
+    }
+    return true;
+}
+
+uint64_t disk_record_large(const unsigned char *bytes, size_t size)
+{
+    return size >= DISK_HEAD_BYTES && memcmp(bytes, mark, sizeof(mark)) == 0
+               ? get_word(bytes + 44)
+               : 0;
+}

@@ -1,0 +1,70 @@
+/* disk_record.h - the format of a record: key and value, and the digest over both.
+ *
+ * A key is a task's hash and the kind.  A value is a head of fixed fields, the names,
+ * and the data; or, for a large record, the digest of the file that has the data.  All
+ * numbers have their lowest byte first:
+ *
+ *      0  4  "moot"            44  8  number of the large file; 0: data are here
+ *      4  1  version, 1        52  2  bytes of the kernel's name
+ *      5  1  kind              54  2  bytes of the label
+ *      6  2  0                 56  1  bytes of the build id
+ *      8  4  status            57  7  0
+ *     12  4  kernel's version  64 32  BLAKE2b-256 of the key and of all else
+ *     16  4  moot's version    96     name, label, build id
+ *     20  8  made                     data, or BLAKE2b-256 of the large file
+ *     28  8  took
+ *     36  8  bytes of data
+ *
+ * A digest covers the key too, so that a record under another's key is damaged.
+ */
+#ifndef NODE_DISKSTORE_DISK_RECORD_H
+#define NODE_DISKSTORE_DISK_RECORD_H
+
+#include "node/diskstore/diskstore.h"
+
+enum {
+    DISK_KEY_BYTES = MOOT_HASH_BYTES + 1,
+    DISK_DIGEST_BYTES = 32,
+    DISK_HEAD_BYTES = 96,
+    DISK_HEAD_MAX = DISK_HEAD_BYTES + 2 * DISKSTORE_NAME_BYTES + DISKSTORE_BUILD_BYTES
+};
+
+struct disk_key {
+    unsigned char bytes[DISK_KEY_BYTES];
+};
+
+/* A value in two parts, one behind the other. */
+struct disk_image {
+    unsigned char head[DISK_HEAD_MAX];
+    size_t head_size;
+    const void *tail; /* the record's data, or `digest` */
+    size_t tail_size;
+    unsigned char digest[DISK_DIGEST_BYTES]; /* of the large file */
+};
+
+struct disk_key disk_key(const moot_hash *hash, enum diskstore_kind kind);
+
+/* Makes the record's value.  `large`: the number of the file that has its data; 0: the
+ * value itself has them.  The record's `made_ns` counts as it is.  The image points
+ * into itself and the record. */
+void disk_record_write(const struct diskstore_record *record, uint64_t large,
+                       struct disk_image *out);
+
+/* Where a record's data are. */
+struct disk_place {
+    uint64_t large;                          /* the file's number; or 0: */
+    size_t at;                               /* the place in the value */
+    unsigned char digest[DISK_DIGEST_BYTES]; /* of the large file */
+};
+/* Reads any bytes as a value under the key.  False: it is damaged; `found` and `place`
+ * are then unsaid.  Does not touch found->data. */
+bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
+                      size_t size, struct diskstore_found *found,
+                      struct disk_place *place);
+
+/* The number of its large file, without a look at the digest; 0: none, or no record. */
+uint64_t disk_record_large(const unsigned char *bytes, size_t size);
+
+void disk_digest(const void *data, size_t size, unsigned char out[DISK_DIGEST_BYTES]);
+
+#endif

@@ -1,0 +1,344 @@
+/* disk_writer.c - the thread that writes what was put, behind the program's back.
+ *
+ * It takes all that waits and commits it as one batch, because a commit costs much more
+ * than a record.  For the same reason it lets records gather for a moment, unless a
+ * caller waits for them.  A record that fails does not take others with it, except
+ * where the environment itself cannot commit; then the whole batch has failed.  The
+ * next batch is tried anew: a full disk may have room by then.
+ */
+#include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_private.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    GATHER_NS = 10000000,   /* how long records gather, */
+    GATHER_BYTES = 1 << 20, /* and up to how many of their bytes */
+    BATCH_BYTES = 32 << 20,
+    BATCH_RECORDS = 8192,
+    OVERHEAD_BYTES = 256 /* of a record beside its data, about */
+};
+
+/* The new environment is made at the first record, so that a process that stores
+ * nothing leaves nothing. */
+static struct disk_env *make_own_env(struct diskstore *store)
+{
+    const char *why = NULL;
+    store->own_lock =
+        disk_env_make(store->folder, store->options.sync, store->own_path);
+    if (store->own_lock < 0) {
+        disk_tell(store, DISK_TROUBLE_WRITE, "%s: no results are stored: %s",
+                  store->folder, strerror(errno));
+        return NULL;
+    }
+    struct disk_env *env =
+        store->table->open_writer(store->own_path, store->options.sync, &why);
+    if (env == NULL ||
+        !disk_env_show(store->folder, store->options.sync, store->own_path)) {
+        disk_tell(store, DISK_TROUBLE_WRITE, "%s: no results are stored: %s",
+                  store->own_path, env == NULL ? why : strerror(errno));
+        if (env != NULL) {
+            store->table->close(env);
+        }
+        disk_folder_remove(store->own_path);
+        close(store->own_lock);
+        store->own_lock = -1;
+        store->own_path[0] = '\0';
+        return NULL;
+    }
+    return env;
+}
+
+static struct disk_env *own_env(struct diskstore *store)
+{
+    struct disk_env *env = atomic_load_explicit(&store->own, memory_order_acquire);
+    if (env == NULL) {
+        pthread_mutex_lock(&store->opening);
+        env = make_own_env(store);
+        pthread_mutex_unlock(&store->opening);
+        atomic_store_explicit(&store->own, env, memory_order_release);
+    }
+    return env;
+}
+
+/* --- One batch ----------------------------------------------------------------------
+ */
+
+/* Numbers of large files. */
+struct batch_files {
+    uint64_t numbers[2 * BATCH_RECORDS];
+    size_t count;
+};
+
+struct disk_batch {
+    struct disk_env *env;
+    struct disk_waiting *first;
+    struct batch_files made; /* to be removed if the batch fails */
+    struct batch_files left; /* named by no record once it is committed */
+    const char *why;         /* it failed as a whole */
+    uint64_t bytes, large_bytes, records;
+};
+
+struct disk_batch *disk_batch_new(void) { return calloc(1, sizeof(struct disk_batch)); }
+
+static void note_file(struct batch_files *files, uint64_t number)
+{
+    assert(files->count < sizeof(files->numbers) / sizeof(*files->numbers));
+    if (number != 0) {
+        files->numbers[files->count++] = number;
+    }
+}
+
+static void remove_files(const struct diskstore *store, const struct batch_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        disk_large_remove(store->own_path, files->numbers[i]);
+    }
+}
+
+/* Writes the data of a large record; 0: it is none, UINT64_MAX: it could not be. */
+static uint64_t write_large(struct diskstore *store, struct disk_batch *batch,
+                            const struct diskstore_record *record)
+{
+    if (record->size <= store->options.large_bytes) {
+        return 0;
+    }
+    const uint64_t number = ++store->last_large;
+    if (!disk_large_write(store->own_path, number, record->data, record->size,
+                          store->options.sync)) {
+        disk_tell(store, DISK_TROUBLE_WRITE,
+                  "%s: a result of %llu bytes could not be stored: %s", store->folder,
+                  (unsigned long long)record->size, strerror(errno));
+        return UINT64_MAX;
+    }
+    note_file(&batch->made, number);
+    batch->large_bytes += record->size;
+    return number;
+}
+
+/* A result ends its task's half-done state. */
+static void erase_progress(struct diskstore *store, struct disk_batch *batch,
+                           const struct diskstore_record *record)
+{
+    if (record->kind == DISKSTORE_RESULT) {
+        const struct disk_key key = disk_key(&record->hash, DISKSTORE_PROGRESS);
+        note_file(&batch->left, store->table->large(batch->env, &key));
+        store->table->erase(batch->env, &key);
+    }
+}
+
+/* Puts the record into the batch; false: the batch is to be given up. */
+static bool put_record(struct diskstore *store, struct disk_batch *batch,
+                       struct disk_waiting *waiting)
+{
+    const struct diskstore_record *record = &waiting->record;
+    const uint64_t large = write_large(store, batch, record);
+    if (large == UINT64_MAX) {
+        return true;
+    }
+    struct disk_image image;
+    const struct disk_key key = disk_key(&record->hash, record->kind);
+    disk_record_write(record, large, &image);
+    const uint64_t before = store->table->large(batch->env, &key);
+    if (store->table->put(batch->env, &key, &image, &batch->why) != DISK_OK) {
+        return false;
+    }
+    note_file(&batch->left, before);
+    erase_progress(store, batch, record);
+    waiting->end = DISK_STORED;
+    batch->records++;
+    batch->bytes += record->size;
+    return true;
+}
+
+/* Whether the folder has room for the record by `bytes_max`. */
+static bool fits(struct diskstore *store, const struct disk_waiting *waiting)
+{
+    pthread_mutex_lock(&store->lock);
+    const uint64_t bytes = waiting->record.size + OVERHEAD_BYTES;
+    const uint64_t most = store->options.bytes_max;
+    const bool good = most == 0 || (store->counts.bytes <= most &&
+                                    bytes <= most - store->counts.bytes);
+    if (good) {
+        store->counts.bytes += bytes;
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (!good) {
+        disk_tell(
+            store, DISK_TROUBLE_FULL,
+            "%s: results are no longer stored: the folder has %llu bytes, as many as "
+            "it may have",
+            store->folder, (unsigned long long)most);
+    }
+    return good;
+}
+
+static bool write_records(struct diskstore *store, struct disk_batch *batch)
+{
+    bool good = store->table->begin(batch->env, &batch->why) == DISK_OK;
+    for (struct disk_waiting *each = batch->first; good && each != NULL;
+         each = each->next) {
+        if (fits(store, each)) {
+            good = put_record(store, batch, each);
+        } else {
+            each->end = DISK_OVER;
+        }
+    }
+    if (!good) {
+        store->table->abort(batch->env);
+        return false;
+    }
+    return store->table->commit(batch->env, &batch->why) == DISK_OK;
+}
+
+static void lose_batch(struct diskstore *store, struct disk_batch *batch)
+{
+    for (struct disk_waiting *each = batch->first; each != NULL; each = each->next) {
+        each->end = DISK_LOST;
+    }
+    if (batch->env != NULL) {
+        remove_files(store, &batch->made);
+        disk_tell(store, DISK_TROUBLE_WRITE, "%s: results could not be stored: %s",
+                  store->folder, batch->why);
+    }
+}
+
+static void learn_cost(struct diskstore *store, const struct disk_batch *batch,
+                       uint64_t ns)
+{
+    if (batch->large_bytes > 0) {
+        store->byte_ns +=
+            ((double)ns / (double)batch->large_bytes - store->byte_ns) / 8;
+    } else if (batch->records > 0) {
+        store->record_ns +=
+            ((double)ns / (double)batch->records - store->record_ns) / 8;
+    }
+}
+
+/* Tells its maker how the record ended. */
+static void tell_maker(const struct disk_waiting *waiting)
+{
+    const bool stored = waiting->end == DISK_STORED;
+    if (waiting->done != NULL) {
+        waiting->done(waiting->context, stored);
+    }
+    if (waiting->stored != NULL) {
+        *waiting->stored = stored;
+    }
+}
+
+/* Counts, tells makers, frees. */
+static void finish_batch(struct diskstore *store, const struct disk_batch *batch,
+                         uint64_t ns)
+{
+    uint64_t ends[DISK_ENDS] = {0}, bytes = 0;
+    for (struct disk_waiting *each = batch->first, *next; each != NULL; each = next) {
+        next = each->next;
+        ends[each->end]++;
+        bytes += each->record.size;
+        tell_maker(each);
+        free(each);
+    }
+    const uint64_t finished = ends[DISK_STORED] + ends[DISK_LOST] + ends[DISK_OVER];
+    pthread_mutex_lock(&store->lock);
+    store->counts.waiting -= finished;
+    store->counts.waiting_bytes -= bytes;
+    store->counts.stored += ends[DISK_STORED];
+    store->counts.failed += ends[DISK_LOST];
+    store->counts.over += ends[DISK_OVER];
+    store->counts.write_ns += ns;
+    if (ends[DISK_STORED] > 0) {
+        store->counts.stored_bytes += batch->bytes;
+        learn_cost(store, batch, ns);
+    }
+    store->done_number += finished;
+    pthread_cond_broadcast(&store->room);
+    pthread_cond_broadcast(&store->written);
+    pthread_mutex_unlock(&store->lock);
+}
+
+static void write_batch(struct diskstore *store, struct disk_waiting *first)
+{
+    const uint64_t start = disk_clock_ns();
+    struct disk_batch *batch = store->batch;
+    batch->first = first;
+    batch->made.count = batch->left.count = 0;
+    batch->bytes = batch->large_bytes = batch->records = 0;
+    batch->env = own_env(store);
+    if (batch->env != NULL && write_records(store, batch)) {
+        remove_files(store, &batch->left);
+    } else {
+        lose_batch(store, batch);
+    }
+    finish_batch(store, batch, disk_clock_ns() - start);
+}
+
+/* --- The thread
+ * ------------------------------------------------------------------------ */
+
+/* Lets records gather until there are enough, a caller waits, or a moment has passed.
+ * Under the lock. */
+static void let_gather(struct diskstore *store)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += GATHER_NS;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    int end = 0;
+    while (end == 0 && store->hurried == 0 && !store->ending &&
+           store->counts.waiting_bytes < GATHER_BYTES &&
+           store->counts.waiting < BATCH_RECORDS) {
+        end = pthread_cond_timedwait(&store->work, &store->lock, &until);
+    }
+}
+
+/* Takes as much of the queue as one batch may have.  Under the lock. */
+static struct disk_waiting *take_batch(struct diskstore *store)
+{
+    struct disk_waiting *first = store->first, **end = &store->first;
+    uint64_t bytes = 0;
+    for (size_t count = 0; *end != NULL && count < BATCH_RECORDS && bytes < BATCH_BYTES;
+         count++) {
+        bytes += (*end)->record.size;
+        end = &(*end)->next;
+    }
+    store->first = *end;
+    *end = NULL;
+    if (store->first == NULL) {
+        store->last = &store->first;
+    }
+    return first;
+}
+
+void *disk_writer_run(void *context)
+{
+    struct diskstore *store = context;
+    sigset_t all;
+    sigfillset(&all); /* SIGXFSZ among them: then the write says EFBIG */
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    pthread_mutex_lock(&store->lock);
+    for (;;) {
+        while (store->first == NULL && !store->ending) {
+            pthread_cond_wait(&store->work, &store->lock);
+        }
+        if (store->first == NULL) {
+            break;
+        }
+        let_gather(store);
+        struct disk_waiting *batch = take_batch(store);
+        pthread_mutex_unlock(&store->lock);
+        write_batch(store, batch);
+        pthread_mutex_lock(&store->lock);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return NULL;
+}

@@ -1,0 +1,616 @@
+/* diskstore.c - opens stores, takes records, finds them (diskstore.h).
+ *
+ * The stores of the process stand in a list, by the real path of their folder: LMDB
+ * must not have an environment open twice in one process, and two moots of a process
+ * are to see each other's records.
+ */
+#include "node/diskstore/diskstore.h"
+#include "hashing/identity.h"
+#include "node/api/moot.h"
+#include "node/config/text.h"
+#include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_private.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LARGE_DEFAULT = 256 << 10, LARGE_MAX = 16 << 20, QUEUE_DEFAULT = 64 << 20 };
+
+static pthread_mutex_t stores_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct diskstore *stores;
+
+uint64_t disk_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t disk_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void disk_tell(struct diskstore *store, enum disk_trouble trouble, const char *format,
+               ...)
+{
+    pthread_mutex_lock(&store->lock);
+    const bool told = (store->told & (unsigned)trouble) != 0;
+    store->told |= (unsigned)trouble;
+    pthread_mutex_unlock(&store->lock);
+    if (!told && store->options.say != NULL) {
+        struct text text = {0};
+        va_list args;
+        va_start(args, format);
+        text_add_args(&text, format, args);
+        va_end(args);
+        store->options.say(store->options.context, text_get(&text));
+        text_release(&text);
+    }
+}
+
+/* --- Environments that are read
+ * ------------------------------------------------------- */
+
+static bool is_open(struct diskstore *store, const char *name)
+{
+    for (const struct disk_finished *each = atomic_load(&store->finished); each != NULL;
+         each = each->next) {
+        if (strcmp(each->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool open_finished(struct diskstore *store, const struct disk_env_name *name)
+{
+    const size_t size = strlen(store->folder) + 1 + strlen(name->name) + 1;
+    struct disk_finished *finished = calloc(1, sizeof(*finished) + size);
+    const char *why = strerror(ENOMEM);
+    if (finished != NULL) {
+        snprintf(finished->path, size, "%s/%s", store->folder, name->name);
+        memcpy(finished->name, name->name, strlen(name->name) + 1);
+        finished->env = store->table->open_reader(finished->path, &why);
+    }
+    if (finished == NULL || finished->env == NULL) {
+        disk_tell(
+            store, DISK_TROUBLE_OPEN,
+            "%s/%s: its results are not read: %s; `moot checkpoint verify` looks at "
+            "all",
+            store->folder, name->name, why);
+        pthread_mutex_lock(&store->lock);
+        store->counts.damaged++;
+        pthread_mutex_unlock(&store->lock);
+        free(finished);
+        return false;
+    }
+    const uint64_t records = store->table->entries(finished->env);
+    finished->next = atomic_load(&store->finished);
+    atomic_store(&store->finished, finished);
+    pthread_mutex_lock(&store->lock);
+    store->counts.environments++;
+    store->counts.records += records;
+    pthread_mutex_unlock(&store->lock);
+    return true;
+}
+
+/* The last opened is asked first, so the oldest is opened first. */
+size_t diskstore_look_again(struct diskstore *store)
+{
+    size_t count, opened = 0;
+    pthread_mutex_lock(&store->opening);
+    const char *own = strrchr(store->own_path, '/');
+    struct disk_env_name *all =
+        disk_env_list(store->folder, own != NULL ? own + 1 : NULL, &count);
+    for (size_t i = count; i-- > 0;) {
+        if (!all[i].readable) {
+            disk_tell(
+                store, DISK_TROUBLE_OTHER,
+                "%s/%s: its results are not read: another version of moot wrote them",
+                store->folder, all[i].name);
+        } else if (!all[i].alive && !is_open(store, all[i].name)) {
+            opened += open_finished(store, &all[i]);
+        }
+    }
+    free(all);
+    pthread_mutex_unlock(&store->opening);
+    return opened;
+}
+
+static uint64_t folder_bytes(const struct diskstore *store)
+{
+    char path[DISK_PATH_BYTES];
+    size_t count;
+    uint64_t bytes = 0;
+    struct disk_env_name *all = disk_env_list(store->folder, NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "%s/%s", store->folder, all[i].name);
+        bytes += disk_folder_bytes(path);
+    }
+    free(all);
+    return bytes;
+}
+
+/* --- Opening -------------------------------------------------------------------------
+ */
+
+static int refuse_open(struct text *why, const char *folder, const char *cause)
+{
+    text_add(why, "checkpoints cannot be kept in %s: %s", folder, cause);
+    return MOOT_ERR_FILE;
+}
+
+/* The folder's real path, malloc'ed; NULL, and why. */
+static char *make_folder(const char *folder, struct text *why)
+{
+    const bool made = mkdir(folder, 0755) == 0 || errno == EEXIST;
+    char *path = made ? realpath(folder, NULL) : NULL;
+    if (path == NULL) {
+        refuse_open(why, folder, strerror(errno));
+        return NULL;
+    }
+    const char *system = disk_folder_refused(path);
+    if (strlen(path) + 2 * DISK_NAME_BYTES > DISK_PATH_BYTES) {
+        refuse_open(why, folder, "its path is too long");
+    } else if (system != NULL) {
+        text_add(
+            why,
+            "checkpoints cannot be kept in %s: it lies on %s, whose locks and memory "
+            "maps are not to be trusted; name a folder on a disk of each host, and "
+            "copy it where it is to be kept when the job has ended",
+            folder, system);
+    } else {
+        return path;
+    }
+    free(path);
+    return NULL;
+}
+
+static void take_options(struct diskstore *store,
+                         const struct diskstore_options *options)
+{
+    if (options != NULL) {
+        store->options = *options;
+    }
+    if (store->options.large_bytes == 0) {
+        store->options.large_bytes = LARGE_DEFAULT;
+    }
+    if (store->options.large_bytes > LARGE_MAX) {
+        store->options.large_bytes = LARGE_MAX;
+    }
+    if (store->options.queue_bytes == 0) {
+        store->options.queue_bytes = QUEUE_DEFAULT;
+    }
+}
+
+static struct diskstore *new_store(const struct disk_table *table, char *path,
+                                   const struct diskstore_options *options)
+{
+    struct diskstore *store = calloc(1, sizeof(*store));
+    if (store == NULL) {
+        return NULL;
+    }
+    store->table = table;
+    store->folder = path;
+    store->openers = 1;
+    store->last = &store->first;
+    store->own_lock = -1;
+    store->record_ns = 20000;
+    store->byte_ns = 1;
+    take_options(store, options);
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_mutex_init(&store->opening, NULL);
+    pthread_cond_init(&store->work, NULL);
+    pthread_cond_init(&store->room, NULL);
+    pthread_cond_init(&store->written, NULL);
+    return store;
+}
+
+static void free_store(struct diskstore *store)
+{
+    struct disk_env *own = atomic_load(&store->own);
+    for (struct disk_finished *each = atomic_load(&store->finished), *next;
+         each != NULL; each = next) {
+        next = each->next;
+        store->table->close(each->env);
+        free(each);
+    }
+    if (own != NULL) {
+        store->table->close(own);
+    }
+    if (store->own_lock >= 0) {
+        close(store->own_lock);
+    }
+    if (store->folder_lock >= 0) {
+        close(store->folder_lock);
+    }
+    pthread_cond_destroy(&store->written);
+    pthread_cond_destroy(&store->room);
+    pthread_cond_destroy(&store->work);
+    pthread_mutex_destroy(&store->opening);
+    pthread_mutex_destroy(&store->lock);
+    free(store->batch);
+    free(store->folder);
+    free(store);
+}
+
+/* Under the lock of the list.  Takes the path. */
+static int open_new(const struct disk_table *table, char *path,
+                    const struct diskstore_options *options, struct text *why,
+                    struct diskstore **out)
+{
+    pid_t holder;
+    struct diskstore *store = new_store(table, path, options);
+    if (store == NULL) {
+        free(path);
+        return MOOT_ERR_NO_MEMORY;
+    }
+    store->folder_lock = disk_folder_lock(path, DISK_LOCK_READ, &holder);
+    if (store->folder_lock < 0) {
+        if (errno == EAGAIN) {
+            text_add(why, "checkpoints cannot be kept in %s: process %ld prunes it",
+                     path, (long)holder);
+        } else {
+            refuse_open(why, path, strerror(errno));
+        }
+        free_store(store);
+        return MOOT_ERR_FILE;
+    }
+    diskstore_look_again(store);
+    store->counts.bytes = store->options.bytes_max != 0 ? folder_bytes(store) : 0;
+    store->batch = disk_batch_new();
+    if (store->batch == NULL ||
+        pthread_create(&store->thread, NULL, disk_writer_run, store) != 0) {
+        text_add(why, "the store of checkpoints got no thread");
+        free_store(store);
+        return MOOT_ERR_NO_MEMORY;
+    }
+    store->next = stores;
+    stores = store;
+    *out = store;
+    return MOOT_OK;
+}
+
+int disk_open_on(const struct disk_table *table, const char *folder,
+                 const struct diskstore_options *options, struct text *why,
+                 struct diskstore **out)
+{
+    if (!hashing_init()) {
+        text_add(why, "libsodium does not start");
+        return MOOT_ERR_NO_MEMORY;
+    }
+    char *path = make_folder(folder, why);
+    if (path == NULL) {
+        return MOOT_ERR_FILE;
+    }
+    int end = MOOT_OK;
+    pthread_mutex_lock(&stores_lock);
+    struct diskstore *store = stores;
+    while (store != NULL && strcmp(store->folder, path) != 0) {
+        store = store->next;
+    }
+    if (store != NULL) {
+        store->openers++;
+        *out = store;
+        free(path);
+    } else {
+        end = open_new(table, path, options, why, out);
+    }
+    pthread_mutex_unlock(&stores_lock);
+    return end;
+}
+
+int diskstore_open(const char *folder, const struct diskstore_options *options,
+                   struct text *why, struct diskstore **out)
+{
+    return disk_open_on(&disk_lmdb, folder, options, why, out);
+}
+
+static void unlist(struct diskstore *store)
+{
+    struct diskstore **at = &stores;
+    while (*at != store) {
+        at = &(*at)->next;
+    }
+    *at = store->next;
+}
+
+/* The list stays locked until all is closed: whoever opens the folder at that moment
+ * finds the environment finished. */
+void diskstore_close(struct diskstore *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    diskstore_flush(store);
+    pthread_mutex_lock(&stores_lock);
+    assert(store->openers > 0);
+    if (--store->openers == 0) {
+        unlist(store);
+        pthread_mutex_lock(&store->lock);
+        store->ending = true;
+        pthread_cond_signal(&store->work);
+        pthread_mutex_unlock(&store->lock);
+        pthread_join(store->thread, NULL);
+        free_store(store);
+    }
+    pthread_mutex_unlock(&stores_lock);
+}
+
+/* --- Putting
+ * -------------------------------------------------------------------------- */
+
+static void *copy_behind(unsigned char **at, const void *bytes, size_t size)
+{
+    void *copy = *at;
+    if (size > 0) {
+        memcpy(copy, bytes, size);
+    }
+    *at += size;
+    return copy;
+}
+
+/* The record with its names and build id, and its data unless `keep`, in one block. */
+static struct disk_waiting *copy_record(const struct diskstore_record *record,
+                                        bool keep)
+{
+    const char *kernel = record->kernel != NULL ? record->kernel : "";
+    const char *label = record->label != NULL ? record->label : "";
+    const size_t kernel_size = strnlen(kernel, DISKSTORE_NAME_BYTES - 1);
+    const size_t label_size = strnlen(label, DISKSTORE_NAME_BYTES - 1);
+    const size_t build_size = record->build != NULL ? record->build_size : 0;
+    const size_t data_size = keep ? 0 : record->size;
+    struct disk_waiting *waiting = malloc(sizeof(*waiting) + kernel_size + label_size +
+                                          2 + build_size + data_size);
+    if (waiting == NULL) {
+        return NULL;
+    }
+    unsigned char *at = (unsigned char *)(waiting + 1);
+    *waiting = (struct disk_waiting){.record = *record};
+    if (!keep) {
+        waiting->record.data = copy_behind(&at, record->data, data_size);
+    }
+    waiting->record.build = copy_behind(&at, record->build, build_size);
+    waiting->record.build_size = build_size;
+    waiting->record.kernel = copy_behind(&at, kernel, kernel_size);
+    *at++ = '\0';
+    waiting->record.label = copy_behind(&at, label, label_size);
+    *at = '\0';
+    if (record->made_ns == 0) {
+        waiting->record.made_ns = disk_now_ns();
+    }
+    return waiting;
+}
+
+/* Under the lock. */
+static bool has_room(const struct diskstore *store, uint64_t size)
+{
+    return store->counts.waiting == 0 ||
+           (store->counts.waiting_bytes <= store->options.queue_bytes &&
+            size <= store->options.queue_bytes - store->counts.waiting_bytes);
+}
+
+/* Under the lock. */
+static void append_waiting(struct diskstore *store, struct disk_waiting *waiting)
+{
+    *store->last = waiting;
+    store->last = &waiting->next;
+    store->counts.waiting++;
+    store->counts.waiting_bytes += waiting->record.size;
+    store->put_number++;
+    pthread_cond_signal(&store->work);
+}
+
+bool diskstore_put(struct diskstore *store, const struct diskstore_record *record,
+                   void (*done)(void *context, bool stored), void *context)
+{
+    struct disk_waiting *waiting = copy_record(record, done != NULL);
+    if (waiting == NULL) {
+        return false;
+    }
+    waiting->done = done;
+    waiting->context = context;
+    pthread_mutex_lock(&store->lock);
+    const bool room = has_room(store, record->size);
+    if (room) {
+        append_waiting(store, waiting);
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (!room) {
+        free(waiting);
+    }
+    return room;
+}
+
+void diskstore_wait_room(struct diskstore *store, uint64_t size)
+{
+    pthread_mutex_lock(&store->lock);
+    while (!has_room(store, size)) {
+        pthread_cond_wait(&store->room, &store->lock);
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+/* Waits until all that was put so far is finished with.  Under the lock. */
+static void wait_written(struct diskstore *store)
+{
+    const uint64_t number = store->put_number;
+    store->hurried++;
+    pthread_cond_signal(&store->work);
+    while (store->done_number < number) {
+        pthread_cond_wait(&store->written, &store->lock);
+    }
+    store->hurried--;
+}
+
+bool diskstore_put_now(struct diskstore *store, const struct diskstore_record *record)
+{
+    bool stored = false;
+    struct disk_waiting *waiting = copy_record(record, true);
+    if (waiting == NULL) {
+        return false;
+    }
+    waiting->stored = &stored;
+    pthread_mutex_lock(&store->lock);
+    append_waiting(store, waiting);
+    wait_written(store);
+    pthread_mutex_unlock(&store->lock);
+    return stored;
+}
+
+void diskstore_flush(struct diskstore *store)
+{
+    pthread_mutex_lock(&store->lock);
+    wait_written(store);
+    pthread_mutex_unlock(&store->lock);
+}
+
+/* --- Finding
+ * -------------------------------------------------------------------------- */
+
+bool disk_take_data(const char *folder, struct disk_value *value,
+                    const struct disk_place *place, struct diskstore_found *found)
+{
+    if (place->large != 0) {
+        free(value->bytes);
+        value->bytes = NULL;
+        found->data = disk_large_read(folder, place->large, found->size, place->digest);
+        return found->data != NULL;
+    }
+    memmove(value->bytes, value->bytes + place->at, found->size);
+    value->bytes[found->size] = 0;
+    found->data = value->bytes;
+    return true;
+}
+
+/* An environment's record, verified; NONE where it is damaged or old, which is counted.
+ */
+static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
+                                 const char *folder, const struct disk_key *key,
+                                 struct diskstore_found *found)
+{
+    struct disk_value value;
+    struct disk_place place;
+    bool damaged = false, old = false;
+    const enum disk_end end = store->table->get(env, key, &value);
+    if (end == DISK_OK) {
+        damaged = !disk_record_read(key, value.bytes, value.size, found, &place);
+        const uint64_t age = store->options.age_max_ns,
+                       now = age != 0 ? disk_now_ns() : 0;
+        old =
+            !damaged && age != 0 && found->made_ns < now && now - found->made_ns > age;
+        if (damaged || old) {
+            free(value.bytes);
+        } else {
+            damaged = !disk_take_data(folder, &value, &place, found);
+        }
+    }
+    damaged = damaged || end == DISK_DAMAGED;
+    if (damaged || old) {
+        pthread_mutex_lock(&store->lock);
+        store->counts.damaged += damaged;
+        store->counts.old += old;
+        pthread_mutex_unlock(&store->lock);
+    }
+    if (damaged) {
+        disk_tell(
+            store, DISK_TROUBLE_DAMAGE,
+            "%s: a damaged record was dropped; `moot checkpoint verify` finds all",
+            folder);
+    }
+    return end == DISK_OK && !damaged && !old ? DISK_OK : DISK_NONE;
+}
+
+/* Asks one environment; what it has takes the place of `found`, if that is older. */
+static bool ask_env(struct diskstore *store, struct disk_env *env, const char *folder,
+                    const struct disk_key *key, struct diskstore_found *found, bool has)
+{
+    struct diskstore_found other;
+    if (read_record(store, env, folder, key, &other) != DISK_OK) {
+        return has;
+    }
+    if (has && found->made_ns >= other.made_ns) {
+        free(other.data);
+        return true;
+    }
+    if (has) {
+        free(found->data);
+    }
+    *found = other;
+    return true;
+}
+
+static bool find_record(struct diskstore *store, const struct disk_key *key,
+                        struct diskstore_found *found, bool all)
+{
+    bool has = false;
+    struct disk_env *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    if (own != NULL) {
+        has = ask_env(store, own, store->own_path, key, found, has);
+    }
+    for (const struct disk_finished *each = atomic_load(&store->finished);
+         each != NULL && (all || !has); each = each->next) {
+        has = ask_env(store, each->env, each->path, key, found, has);
+    }
+    return has;
+}
+
+static bool has_record(struct diskstore *store, const struct disk_key *key)
+{
+    struct disk_env *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    if (own != NULL && store->table->get(own, key, NULL) == DISK_OK) {
+        return true;
+    }
+    for (const struct disk_finished *each = atomic_load(&store->finished); each != NULL;
+         each = each->next) {
+        if (store->table->get(each->env, key, NULL) == DISK_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool diskstore_find(struct diskstore *store, const moot_hash *hash,
+                    enum diskstore_kind kind, struct diskstore_found *found)
+{
+    const struct disk_key key = disk_key(hash, kind);
+    const bool has = found != NULL
+                         ? find_record(store, &key, found, kind == DISKSTORE_PROGRESS)
+                         : has_record(store, &key);
+    pthread_mutex_lock(&store->lock);
+    store->counts.asked++;
+    store->counts.found += has;
+    pthread_mutex_unlock(&store->lock);
+    return has;
+}
+
+/* --- Figures
+ * -------------------------------------------------------------------------- */
+
+uint64_t diskstore_cost_ns(struct diskstore *store, uint64_t size)
+{
+    pthread_mutex_lock(&store->lock);
+    const double ns = size > store->options.large_bytes
+                          ? store->record_ns + store->byte_ns * (double)size
+                          : store->record_ns;
+    pthread_mutex_unlock(&store->lock);
+    return (uint64_t)ns;
+}
+
+void diskstore_counts(struct diskstore *store, struct diskstore_counts *out)
+{
+    pthread_mutex_lock(&store->lock);
+    *out = store->counts;
+    pthread_mutex_unlock(&store->lock);
+}

@@ -1,0 +1,224 @@
+/* disk_damage_test.c - flipped bits, torn and mixed files: a damaged record is dropped
+ * and counted, never given out, and no damage ends the process. */
+#include "disk_bench.h"
+
+#include "node/diskstore/disk_pages.h"
+#include "node/diskstore/disk_record.h"
+
+#include <fcntl.h>
+
+enum { RECORDS = 120, FLIPS = 3000, TEARS = 400 };
+
+static void read_file(const char *path, unsigned char **bytes, size_t *size)
+{
+    struct stat stat;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0 && fstat(fd, &stat) == 0);
+    *size = (size_t)stat.st_size;
+    *bytes = malloc(*size + 1);
+    assert_non_null(*bytes);
+    assert_int_equal(read(fd, *bytes, *size), stat.st_size);
+    close(fd);
+}
+
+static void write_file(const char *path, const unsigned char *bytes, size_t size)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+    close(fd);
+}
+
+/* A folder with records in one environment, whose path and file it gives. */
+static void make_records(struct folder_bench *bench, char path[BENCH_PATH],
+                         unsigned char **bytes, size_t *size)
+{
+    char env[BENCH_PATH];
+    struct diskstore *store = bench_open(bench, NULL);
+    for (uint64_t number = 0; number < RECORDS; number++) {
+        const struct diskstore_record record = bench_record(bench, number);
+        assert_true(diskstore_put(store, &record, NULL, NULL));
+        if (number % 40 == 0) {
+            diskstore_flush(store);
+        }
+    }
+    diskstore_close(store);
+    bench_env(bench, env);
+    snprintf(path, BENCH_PATH, "%.4000s/data.mdb", env);
+    read_file(path, bytes, size);
+}
+
+static bool count_shown(void *context, const struct disk_key *key,
+                        const struct disk_value *value)
+{
+    struct diskstore_found found;
+    struct disk_place place;
+    unsigned *shown = context;
+    *shown += disk_record_read(key, value->bytes, value->size, &found, &place);
+    return true;
+}
+
+/* Opens what the file is now; returns how many records are found, all of them right. */
+static uint64_t count_found(struct folder_bench *bench, const char *path,
+                            uint64_t *damaged)
+{
+    uint64_t found = 0;
+    unsigned shown = 0;
+    const char *why;
+    struct diskstore_counts counts;
+    struct diskstore *store = bench_open(bench, NULL);
+    for (uint64_t number = 0; number < RECORDS; number++) {
+        found += bench_find(bench, store, number);
+    }
+    diskstore_counts(store, &counts);
+    *damaged = counts.damaged;
+    diskstore_close(store);
+    struct disk_pages *pages = disk_pages_open(path, &why);
+    if (pages != NULL) {
+        disk_pages_each(pages, count_shown, &shown);
+        disk_pages_close(pages);
+    }
+    assert_in_range(shown, 0, RECORDS);
+    return found;
+}
+
+static void flipped_bits_cost_records_and_nothing_else(void **state)
+{
+    struct folder_bench *bench = *state;
+    char path[BENCH_PATH];
+    unsigned char *bytes;
+    size_t size;
+    uint64_t seed = 11, lost = 0, counted = 0, damaged;
+    make_records(bench, path, &bytes, &size);
+    assert_int_equal(count_found(bench, path, &damaged), RECORDS);
+    for (unsigned i = 0; i < FLIPS; i++) {
+        /* Heads of pages, where their nodes are told, get half of them. */
+        const size_t page = (size_t)bench_draw(&seed, size / 4096) * 4096;
+        const size_t at = page + (size_t)bench_draw(&seed, i % 2 == 0 ? 4096 : 64);
+        const unsigned char before = bytes[at];
+        bytes[at] ^= (unsigned char)(1 << bench_draw(&seed, 8));
+        if (i % 16 == 0) {
+            bytes[at] = (unsigned char)bench_draw(&seed, 256);
+        }
+        const int fd = open(path, O_WRONLY | O_CLOEXEC);
+        assert_int_equal(pwrite(fd, bytes + at, 1, (off_t)at), 1);
+        const uint64_t found = count_found(bench, path, &damaged);
+        assert_true(found <= RECORDS);
+        lost += RECORDS - found;
+        counted += damaged > 0;
+        bytes[at] = before;
+        assert_int_equal(pwrite(fd, bytes + at, 1, (off_t)at), 1);
+        close(fd);
+    }
+    assert_true(lost > 0 && counted > 0);
+    assert_int_equal(count_found(bench, path, &damaged), RECORDS);
+    assert_int_equal(damaged, 0);
+    free(bytes);
+}
+
+static void torn_files_cost_records_and_nothing_else(void **state)
+{
+    struct folder_bench *bench = *state;
+    char path[BENCH_PATH];
+    unsigned char *bytes;
+    size_t size;
+    uint64_t seed = 12, lost = 0, damaged;
+    make_records(bench, path, &bytes, &size);
+    unsigned char *torn = malloc(size);
+    assert_non_null(torn);
+    for (unsigned i = 0; i < TEARS; i++) {
+        size_t left = (size_t)bench_draw(&seed, size + 1);
+        memcpy(torn, bytes, size);
+        if (i % 2 == 0) { /* sectors that were never written, or come from elsewhere */
+            const size_t sectors = size / 512, count = 1 + (size_t)bench_draw(&seed, 8);
+            for (size_t j = 0; j < count; j++) {
+                const size_t to = (size_t)bench_draw(&seed, sectors) * 512;
+                const size_t from = (size_t)bench_draw(&seed, sectors) * 512;
+                if (j % 2 == 0) {
+                    memset(torn + to, 0, 512);
+                } else {
+                    memcpy(torn + to, bytes + from, 512);
+                }
+            }
+            left = size;
+        }
+        write_file(path, torn, left);
+        lost += RECORDS - count_found(bench, path, &damaged);
+    }
+    assert_true(lost > 0);
+    free(torn);
+    free(bytes);
+}
+
+static void a_large_file_that_is_not_as_it_was_is_dropped(void **state)
+{
+    struct folder_bench *bench = *state;
+    static unsigned char data[300000];
+    char env[BENCH_PATH], path[BENCH_PATH];
+    unsigned char *bytes;
+    size_t size;
+    struct diskstore_found found;
+    struct diskstore *store = bench_open(bench, NULL);
+    const struct diskstore_record record = {.hash = bench_hash(1),
+                                            .kind = DISKSTORE_RESULT,
+                                            .data = data,
+                                            .size = sizeof(data)};
+    assert_true(diskstore_put_now(store, &record));
+    bench_env(bench, env);
+    snprintf(path, sizeof(path), "%.4000s/large/0000000000000001", env);
+    read_file(path, &bytes, &size);
+    assert_int_equal(size, sizeof(data));
+    assert_true(diskstore_find(store, &record.hash, DISKSTORE_RESULT, &found));
+    free(found.data);
+    bytes[200000] ^= 4;
+    write_file(path, bytes, size);
+    assert_false(diskstore_find(store, &record.hash, DISKSTORE_RESULT, &found));
+    bytes[200000] ^= 4;
+    write_file(path, bytes, size - 1);
+    assert_false(diskstore_find(store, &record.hash, DISKSTORE_RESULT, &found));
+    unlink(path);
+    assert_false(diskstore_find(store, &record.hash, DISKSTORE_RESULT, &found));
+    write_file(path, bytes, size);
+    assert_true(diskstore_find(store, &record.hash, DISKSTORE_RESULT, &found));
+    free(found.data);
+    diskstore_close(store);
+    free(bytes);
+}
+
+static void a_record_under_anothers_key_is_damaged(void **state)
+{
+    (void)state;
+    struct disk_image image;
+    struct diskstore_found found;
+    struct disk_place place;
+    const struct diskstore_record record = {
+        .hash = bench_hash(1), .kind = DISKSTORE_RESULT, .data = "bytes", .size = 5};
+    unsigned char bytes[DISK_HEAD_MAX + 5];
+    disk_record_write(&record, 0, &image);
+    memcpy(bytes, image.head, image.head_size);
+    memcpy(bytes + image.head_size, image.tail, image.tail_size);
+    const size_t size = image.head_size + image.tail_size;
+    struct disk_key key = disk_key(&record.hash, DISKSTORE_RESULT);
+    assert_true(disk_record_read(&key, bytes, size, &found, &place));
+    for (size_t i = 0; i < 8 * size; i++) {
+        bytes[i / 8] ^= (unsigned char)(1 << i % 8);
+        assert_false(disk_record_read(&key, bytes, size, &found, &place));
+        bytes[i / 8] ^= (unsigned char)(1 << i % 8);
+    }
+    for (size_t less = 0; less < size; less++) {
+        assert_false(disk_record_read(&key, bytes, less, &found, &place));
+    }
+    key.bytes[3] ^= 1;
+    assert_false(disk_record_read(&key, bytes, size, &found, &place));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BENCH_TEST(flipped_bits_cost_records_and_nothing_else),
+        BENCH_TEST(torn_files_cost_records_and_nothing_else),
+        BENCH_TEST(a_large_file_that_is_not_as_it_was_is_dropped),
+        BENCH_TEST(a_record_under_anothers_key_is_damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
