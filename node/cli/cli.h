@@ -24,7 +24,8 @@ struct verb {
 
 extern const struct verb verb_run, verb_sim, verb_info, verb_hash, verb_faults,
     verb_trace, verb_report, verb_tune, verb_state, verb_grow, verb_shrink,
-    verb_completion, verb_check_launcher, verb_check_transport, verb_doctor;
+    verb_completion, verb_checkpoint, verb_check_launcher, verb_check_transport,
+    verb_doctor;
 /* For `moot run` alone: not in the list. */
 extern const struct verb verb_rank, verb_agent;
 

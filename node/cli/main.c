@@ -26,6 +26,7 @@ const struct verb *const cli_verbs[] = {&verb_run,
                                         &verb_doctor,
                                         &verb_check_transport,
                                         &verb_check_launcher,
+                                        &verb_checkpoint,
                                         &verb_hash,
                                         &verb_completion};
 const size_t cli_verb_count = sizeof(cli_verbs) / sizeof(*cli_verbs);

@@ -240,15 +240,30 @@ struct disk_env_name *disk_env_list(const char *folder, const char *own, size_t 
     return names;
 }
 
-/* Whether a hidden folder is an environment that was being made. */
-static bool is_unshown(const char *folder, const char *name)
+/* Whether the name is that of a hidden environment, ".HOST-PID-RANDOM". */
+static bool is_hidden_env(const char *name)
 {
-    struct found_folder one = {0};
-    if (name[0] != '.' || strlen(name) >= sizeof(one.env.name)) {
+    static const char digits[] = "0123456789";
+    const char *random = strrchr(name, '-');
+    const char *pid = random;
+    if (name[0] != '.' || random == NULL) {
         return false;
     }
-    memcpy(one.env.name, name, strlen(name) + 1);
-    return look_at_owner(folder, &one) && one.env.readable && !one.env.alive;
+    while (pid > name && strchr(digits, pid[-1]) != NULL) {
+        pid--;
+    }
+    return pid < random && pid > name + 1 && pid[-1] == '-' &&
+           strspn(random + 1, "0123456789abcdef") == 8 && random[9] == '\0';
+}
+
+void disk_env_remove(const char *folder, const char *name)
+{
+    char path[DISK_PATH_BYTES], hidden[DISK_PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(hidden, sizeof(hidden), "%s/.%s", folder, name);
+    if (rename(path, hidden) == 0) {
+        disk_folder_remove(hidden);
+    }
 }
 
 void disk_folder_sweep(const char *folder)
@@ -259,7 +274,7 @@ void disk_folder_sweep(const char *folder)
         return;
     }
     for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
-        if (is_unshown(folder, entry->d_name)) {
+        if (is_hidden_env(entry->d_name)) {
             snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
             disk_folder_remove(path);
         }

@@ -57,7 +57,11 @@ struct disk_env_name {
  * newest first.  NULL and *count 0: there are none; free(). */
 struct disk_env_name *disk_env_list(const char *folder, const char *own, size_t *count);
 
-/* Removes environments that were never shown.  Under the lock to write. */
+/* Removes an environment.  It is hidden first, so that half of one is never seen. Under
+ * the lock to write. */
+void disk_env_remove(const char *folder, const char *name);
+/* Removes hidden environments: those whose making, or removal, was cut short.  Under
+ * the lock to write. */
 void disk_folder_sweep(const char *folder);
 
 #endif

@@ -44,14 +44,20 @@ static bool sync_folder(const char *path)
     return good;
 }
 
-static int create_part(const char *folder, const char *part)
+/* The folder of large files is made with the first. */
+static bool make_sub_folder(const char *folder)
 {
     char path[PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
+    return mkdir(path, 0755) == 0 || errno == EEXIST;
+}
+
+static int create_part(const char *folder, const char *part)
+{
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
     int fd = open(part, flags, 0644);
-    if (fd < 0 && errno == ENOENT) {
-        snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
-        fd = mkdir(path, 0755) == 0 || errno == EEXIST ? open(part, flags, 0644) : -1;
+    if (fd < 0 && errno == ENOENT && make_sub_folder(folder)) {
+        fd = open(part, flags, 0644);
     }
     return fd;
 }
@@ -119,6 +125,16 @@ void *disk_large_read(const char *folder, uint64_t number, size_t size,
     return data;
 }
 
+bool disk_large_link(const char *from, uint64_t number, const char *to,
+                     uint64_t to_number)
+{
+    char old[PATH_BYTES], new[PATH_BYTES], parent[PATH_BYTES];
+    large_path(old, from, number, "");
+    large_path(new, to, to_number, "");
+    snprintf(parent, sizeof(parent), "%s/%s", to, sub_folder);
+    return make_sub_folder(to) && link(old, new) == 0 && sync_folder(parent);
+}
+
 void disk_large_remove(const char *folder, uint64_t number)
 {
     char path[PATH_BYTES];
@@ -173,12 +189,17 @@ uint64_t disk_folder_bytes(const char *folder)
     return bytes;
 }
 
+/* The owner's file goes last: until then the folder tells whose it is. */
 void disk_folder_remove(const char *folder)
 {
+    static const char *const names[] = {"data.mdb", "lock.mdb", "owner"};
     char path[PATH_BYTES];
     snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
     visit_files(path, remove_file, NULL);
     rmdir(path);
-    visit_files(folder, remove_file, NULL);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        unlink(path);
+    }
     rmdir(folder);
 }

@@ -16,11 +16,15 @@ bool disk_large_write(const char *folder, uint64_t number, const void *data,
  * digest; NULL: they are not, or memory is short. */
 void *disk_large_read(const char *folder, uint64_t number, size_t size,
                       const unsigned char digest[DISK_DIGEST_BYTES]);
+/* Gives a file a second name in another environment, on the disk; false: errno. */
+bool disk_large_link(const char *from, uint64_t number, const char *to,
+                     uint64_t to_number);
 void disk_large_remove(const char *folder, uint64_t number);
 
 /* Bytes of the folder's large files together, and of the folder's own. */
 uint64_t disk_folder_bytes(const char *folder);
-/* Removes an environment's folder with all that a store put there. */
+/* Removes an environment's folder with all that a store puts there, and nothing else.
+ */
 void disk_folder_remove(const char *folder);
 
 #endif

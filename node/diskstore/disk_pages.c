@@ -99,7 +99,7 @@ static size_t read_meta(const unsigned char *bytes, uint64_t number,
 static bool read_metas(struct disk_pages *pages, uint64_t size, const char **why)
 {
     unsigned char bytes[PAGE_HEAD + META_BYTES];
-    struct pages_root first, second;
+    struct pages_root first = {0}, second = {0};
     if (size == 0) {
         return true;
     }
@@ -429,10 +429,12 @@ enum disk_end disk_pages_each(struct disk_pages *pages,
                                             const struct disk_value *value),
                               void *context)
 {
-    struct pages_walk walk = {
-        .pages = pages, .visit = visit, .context = context, .budget = pages->pages};
-    if (pages->root_count > 0 && pages->roots[0].root != UINT64_MAX) {
-        walk_page(&walk, pages->roots[0].root, 0);
+    struct pages_walk walk = {.pages = pages, .visit = visit, .context = context};
+    for (int i = 0; i < pages->root_count && (i == 0 || walk.damaged); i++) {
+        walk.budget = pages->pages;
+        if (pages->roots[i].root != UINT64_MAX && !walk.stopped) {
+            walk_page(&walk, pages->roots[i].root, 0);
+        }
     }
     return walk.damaged ? DISK_DAMAGED : DISK_OK;
 }

@@ -74,6 +74,12 @@ static size_t append(unsigned char *head, size_t at, const void *bytes, size_t s
 void disk_record_write(const struct diskstore_record *record, uint64_t large,
                        struct disk_image *out)
 {
+    disk_record_write_as(record, large, library_version, out);
+}
+
+void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
+                          uint32_t library, struct disk_image *out)
+{
     unsigned char *head = out->head;
     const size_t kernel = name_length(record->kernel);
     const size_t label = name_length(record->label);
@@ -87,7 +93,7 @@ void disk_record_write(const struct diskstore_record *record, uint64_t large,
     head[5] = (unsigned char)record->kind;
     put_small(head + 8, (uint32_t)record->status, 4);
     put_small(head + 12, record->version, 4);
-    put_small(head + 16, library_version, 4);
+    put_small(head + 16, library, 4);
     put_word(head + 20, record->made_ns);
     put_word(head + 28, record->took_ns);
     put_word(head + 36, record->size);

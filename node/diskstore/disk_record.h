@@ -50,6 +50,10 @@ struct disk_key disk_key(const moot_hash *hash, enum diskstore_kind kind);
 void disk_record_write(const struct diskstore_record *record, uint64_t large,
                        struct disk_image *out);
 
+/* Likewise, as another version of moot made it. */
+void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
+                          uint32_t library, struct disk_image *out);
+
 /* Where a record's data are. */
 struct disk_place {
     uint64_t large;                          /* the file's number; or 0: */

@@ -41,7 +41,7 @@ struct disk_table {
     enum disk_end (*get)(struct disk_env *env, const struct disk_key *key,
                          struct disk_value *value);
     /* Shows every record of a reader's environment, in order, until `visit` says false.
-     * DAMAGED: some could not be reached. */
+     * DAMAGED: some could not be reached, and others may have come twice. */
     enum disk_end (*each)(struct disk_env *env,
                           bool (*visit)(void *context, const struct disk_key *key,
                                         const struct disk_value *value),

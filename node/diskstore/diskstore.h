@@ -22,7 +22,8 @@
  * Files: diskstore.c (open, put, find), disk_writer.c (the thread that writes behind),
  * disk_record.c (the format), disk_folder.c (environments and locks), disk_large.c
  * (large data), disk_table.h (the table of functions below), disk_lmdb.c (which LMDB
- * fills), disk_pages.c (reads its files and survives damage).
+ * fills), disk_pages.c (reads its files and survives damage), disk_scan.c and
+ * disk_prune.c (for the command).
  */
 #ifndef NODE_DISKSTORE_DISKSTORE_H
 #define NODE_DISKSTORE_DISKSTORE_H

@@ -1,0 +1,388 @@
+/* checkpoint_print.c - see checkpoint_print.h.
+ *
+ * Nothing of a record is trusted but what its digest covers, and names in it may have
+ * been written by anybody: what a terminal would obey is printed as a question mark.
+ */
+#include "node/cli/checkpoint_print.h"
+#include "hashing/identity.h"
+#include "node/api/moot.h"
+#include "node/config/text.h"
+#include "node/diskstore/disk_scan.h"
+#include "node/tools/json.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WHEN_BYTES = 32, NAME_SHOWN = 40, KERNELS_MAX = 1000 };
+
+/* The figures of one kernel. */
+struct kernel_sum {
+    char name[DISKSTORE_NAME_BYTES];
+    uint64_t records, bytes, took_ns;
+};
+
+struct print {
+    const struct checkpoint_query *query;
+    uint64_t records, bytes, damaged, envs;
+    uint64_t env_records; /* of the environment that is shown */
+    struct kernel_sum *kernels;
+    size_t kernel_count;
+};
+
+/* --- Words
+ * ----------------------------------------------------------------------------- */
+
+static const char *when_made(uint64_t ns, char text[WHEN_BYTES])
+{
+    const time_t seconds = (time_t)(ns / 1000000000);
+    struct tm when;
+    if (gmtime_r(&seconds, &when) == NULL ||
+        strftime(text, WHEN_BYTES, "%Y-%m-%dT%H:%M:%SZ", &when) == 0) {
+        snprintf(text, WHEN_BYTES, "-");
+    }
+    return text;
+}
+
+static const char *status_name(int32_t status)
+{
+    const char *name = moot_err_name(status);
+    return strncmp(name, "MOOT_ERR_", 9) == 0 ? name + 9
+           : strncmp(name, "MOOT_", 5) == 0   ? name + 5
+                                              : name;
+}
+
+static void print_name(const char *name)
+{
+    struct text text = {0};
+    text_add_told(&text, name, strlen(name));
+    printf("%s", text_get(&text)[0] != '\0' ? text_get(&text) : "-");
+    text_release(&text);
+}
+
+static void print_duration(uint64_t ns, int width)
+{
+    struct text text = {0};
+    text_add_duration(&text, ns);
+    printf("%*s", width, text_get(&text));
+    text_release(&text);
+}
+
+/* Where the folder cannot be shown, says so. */
+static int scan(const struct checkpoint_query *query,
+                const struct disk_scan_visitor *visitor)
+{
+    struct text why = {0};
+    const int code = disk_scan(query->folder, visitor, &why);
+    if (code != MOOT_OK) {
+        cli_complain(&verb_checkpoint, "%s", text_get(&why));
+    }
+    text_release(&why);
+    return code == MOOT_OK ? CLI_OK : CLI_FAILED;
+}
+
+static void pass_env(void *context, const struct disk_scan_env *env)
+{
+    struct print *print = context;
+    print->envs++;
+    if (env->why != NULL) {
+        cli_complain(&verb_checkpoint, "%s: %s", env->path, env->why);
+    }
+}
+
+static void count_damage(void *context, const struct disk_scan_env *env,
+                         const struct disk_key *key)
+{
+    struct print *print = context;
+    (void)env;
+    (void)key;
+    print->damaged++;
+}
+
+/* What was left out for damage is said, but on standard error. */
+static int tell_damage(const struct print *print, int status)
+{
+    if (print->damaged > 0) {
+        cli_complain(&verb_checkpoint,
+                     "%" PRIu64
+                     " damaged are left out; `moot checkpoint verify` names them",
+                     print->damaged);
+    }
+    return status;
+}
+
+/* --- ls
+ * ---------------------------------------------------------------------------------- */
+
+static void list_record(void *context, const struct disk_scan_env *env,
+                        const struct diskstore_found *found)
+{
+    struct print *print = context;
+    char hash[MOOT_HASH_TEXT_BYTES], when[WHEN_BYTES];
+    (void)env;
+    print->records++;
+    printf("%s  %-8s  %-12s %12" PRIu64 " ", hash_format(&found->hash, hash),
+           disk_kind_name(found->kind), status_name(found->status), found->size);
+    print_duration(found->took_ns, 10);
+    printf("  %s  ", when_made(found->made_ns, when));
+    print_name(found->kernel);
+    printf("  ");
+    print_name(found->label);
+    printf("\n");
+}
+
+int checkpoint_list(const struct checkpoint_query *query)
+{
+    struct print print = {.query = query};
+    const struct disk_scan_visitor visitor = {.context = &print,
+                                              .env = pass_env,
+                                              .record = list_record,
+                                              .damaged = count_damage};
+    return tell_damage(&print, scan(query, &visitor));
+}
+
+/* --- show
+ * -------------------------------------------------------------------------------- */
+
+static void add_kernel(struct print *print, const struct diskstore_found *found)
+{
+    size_t i = 0;
+    while (i < print->kernel_count &&
+           strcmp(print->kernels[i].name, found->kernel) != 0) {
+        i++;
+    }
+    if (i == print->kernel_count) {
+        struct kernel_sum *more =
+            i < KERNELS_MAX ? realloc(print->kernels, (i + 1) * sizeof(*more)) : NULL;
+        if (more == NULL) {
+            return;
+        }
+        print->kernels = more;
+        more[i] = (struct kernel_sum){.records = 0};
+        memcpy(more[i].name, found->kernel, sizeof(more[i].name));
+        print->kernel_count++;
+    }
+    print->kernels[i].records++;
+    print->kernels[i].bytes += found->size;
+    print->kernels[i].took_ns += found->took_ns;
+}
+
+static void sum_env(void *context, const struct disk_scan_env *env)
+{
+    struct print *print = context;
+    print->envs++;
+    printf("  %s  %" PRIu64 " bytes on disk", env->name, env->bytes);
+    if (env->alive && env->writer != 0) {
+        printf(", process %ld writes it", (long)env->writer);
+    } else if (env->alive) {
+        printf(", is being written");
+    }
+    if (env->why != NULL) {
+        printf(", not read: %s", env->why);
+    }
+    printf("\n");
+}
+
+static void sum_record(void *context, const struct disk_scan_env *env,
+                       const struct diskstore_found *found)
+{
+    struct print *print = context;
+    (void)env;
+    print->records++;
+    print->bytes += found->size;
+    if (found->kind == DISKSTORE_RESULT) {
+        add_kernel(print, found);
+    }
+}
+
+static int show_all(const struct checkpoint_query *query)
+{
+    struct print print = {.query = query};
+    const struct disk_scan_visitor visitor = {.context = &print,
+                                              .env = sum_env,
+                                              .record = sum_record,
+                                              .damaged = count_damage};
+    const int status = scan(query, &visitor);
+    if (status == CLI_OK) {
+        printf("%s: %" PRIu64 " records of %" PRIu64 " bytes, left by %" PRIu64
+               " processes\n",
+               query->folder, print.records, print.bytes, print.envs);
+    }
+    for (size_t i = 0; i < print.kernel_count; i++) {
+        const struct kernel_sum *sum = &print.kernels[i];
+        printf("  ");
+        print_name(sum->name);
+        printf("  %" PRIu64 " results, %" PRIu64 " bytes, took ", sum->records,
+               sum->bytes);
+        print_duration(sum->took_ns, 0);
+        printf("\n");
+    }
+    free(print.kernels);
+    return tell_damage(&print, status);
+}
+
+static void print_bytes(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        printf("%02x", bytes[i]);
+    }
+}
+
+static void show_record(void *context, const struct disk_scan_env *env,
+                        const struct diskstore_found *found)
+{
+    struct print *print = context;
+    char hash[MOOT_HASH_TEXT_BYTES], when[WHEN_BYTES];
+    hash_format(&found->hash, hash);
+    if (strncmp(hash, print->query->hash, strlen(print->query->hash)) != 0) {
+        return;
+    }
+    print->records++;
+    printf("hash         %s\nkind         %s\nstatus       %s\nkernel       ", hash,
+           disk_kind_name(found->kind), status_name(found->status));
+    print_name(found->kernel);
+    printf(", version %" PRIu32 "\nlabel        ", found->version);
+    print_name(found->label);
+    printf("\nbuild        ");
+    print_bytes(found->build, found->build_size);
+    printf("%s\nbytes        %" PRIu64 "\nrun          ",
+           found->build_size == 0 ? "-" : "", found->size);
+    print_duration(found->took_ns, 0);
+    printf("\nmade         %s\nmoot         %" PRIu32 ".%" PRIu32 ".%" PRIu32
+           "\nenvironment  %s\n\n",
+           when_made(found->made_ns, when), found->library >> 16,
+           found->library >> 8 & 255, found->library & 255, env->name);
+}
+
+int checkpoint_show(const struct checkpoint_query *query)
+{
+    struct print print = {.query = query};
+    const struct disk_scan_visitor visitor = {.context = &print,
+                                              .env = pass_env,
+                                              .record = show_record,
+                                              .damaged = count_damage};
+    if (query->hash == NULL) {
+        return show_all(query);
+    }
+    int status = scan(query, &visitor);
+    if (status == CLI_OK && print.records == 0) {
+        cli_complain(&verb_checkpoint, "%s: no record has a hash that begins with %s",
+                     query->folder, query->hash);
+        status = CLI_FAILED;
+    }
+    return tell_damage(&print, status);
+}
+
+/* --- verify
+ * ------------------------------------------------------------------------------ */
+
+static void count_good(void *context, const struct disk_scan_env *env,
+                       const struct diskstore_found *found)
+{
+    struct print *print = context;
+    (void)env;
+    print->records++;
+    print->bytes += found->size;
+}
+
+static void verify_env(void *context, const struct disk_scan_env *env)
+{
+    struct print *print = context;
+    print->envs++;
+    if (env->alive) {
+        printf("%s: is being written; what cannot be read of it is not counted\n",
+               env->name);
+    } else if (env->why != NULL) {
+        printf("%s: not read: %s\n", env->name, env->why);
+    }
+}
+
+static void name_damage(void *context, const struct disk_scan_env *env,
+                        const struct disk_key *key)
+{
+    struct print *print = context;
+    moot_hash hash;
+    char text[MOOT_HASH_TEXT_BYTES];
+    print->damaged++;
+    if (key == NULL) {
+        printf("%s: damaged: not all of its records can be reached\n", env->name);
+        return;
+    }
+    memcpy(hash.bytes, key->bytes, MOOT_HASH_BYTES);
+    printf("%s: damaged: %s %s\n", env->name, hash_format(&hash, text),
+           disk_kind_name((enum diskstore_kind)key->bytes[MOOT_HASH_BYTES]));
+}
+
+int checkpoint_verify(const struct checkpoint_query *query)
+{
+    struct print print = {.query = query};
+    const struct disk_scan_visitor visitor = {.context = &print,
+                                              .data = true,
+                                              .env = verify_env,
+                                              .record = count_good,
+                                              .damaged = name_damage};
+    const int status = scan(query, &visitor);
+    if (status == CLI_OK) {
+        printf("%s: %" PRIu64 " records of %" PRIu64 " bytes are good, %" PRIu64
+               " damaged\n",
+               query->folder, print.records, print.bytes, print.damaged);
+    }
+    return status == CLI_OK && print.damaged > 0 ? CLI_FAILED : status;
+}
+
+/* --- export
+ * ------------------------------------------------------------------------------ */
+
+static void export_data(const struct diskstore_found *found)
+{
+    const size_t room =
+        sodium_base64_encoded_len((size_t)found->size, sodium_base64_VARIANT_ORIGINAL);
+    char *text = malloc(room);
+    if (text != NULL) {
+        sodium_bin2base64(text, room, found->data, (size_t)found->size,
+                          sodium_base64_VARIANT_ORIGINAL);
+        printf(", \"data\": \"%s\"", text);
+        free(text);
+    }
+}
+
+static void export_record(void *context, const struct disk_scan_env *env,
+                          const struct diskstore_found *found)
+{
+    struct print *print = context;
+    char hash[MOOT_HASH_TEXT_BYTES], when[WHEN_BYTES];
+    print->records++;
+    printf("{\"hash\": \"%s\", \"kind\": \"%s\", \"status\": \"%s\", ",
+           hash_format(&found->hash, hash), disk_kind_name(found->kind),
+           status_name(found->status));
+    json_pair(stdout, "kernel", found->kernel);
+    printf(", \"version\": %" PRIu32 ", ", found->version);
+    json_pair(stdout, "label", found->label);
+    printf(", \"build\": \"");
+    print_bytes(found->build, found->build_size);
+    printf("\", \"made\": \"%s\", \"made_ns\": %" PRIu64 ", \"took_ns\": %" PRIu64
+           ", \"moot\": \"%" PRIu32 ".%" PRIu32 ".%" PRIu32 "\", ",
+           when_made(found->made_ns, when), found->made_ns, found->took_ns,
+           found->library >> 16, found->library >> 8 & 255, found->library & 255);
+    json_pair(stdout, "environment", env->name);
+    printf(", \"size\": %" PRIu64, found->size);
+    if (print->query->data) {
+        export_data(found);
+    }
+    printf("}\n");
+}
+
+int checkpoint_export(const struct checkpoint_query *query)
+{
+    struct print print = {.query = query};
+    const struct disk_scan_visitor visitor = {.context = &print,
+                                              .data = query->data,
+                                              .env = pass_env,
+                                              .record = export_record,
+                                              .damaged = count_damage};
+    return tell_damage(&print, scan(query, &visitor));
+}

@@ -1,0 +1,239 @@
+/* verb_checkpoint.c - `moot checkpoint`: what a folder of checkpoints holds.
+ *
+ * The words of the command line are read here; each subverb prints in its own way what
+ * disk_scan() shows (checkpoint_print.c), or prunes.
+ */
+#include "hashing/identity.h"
+#include "node/cli/checkpoint_print.h"
+#include "node/config/text.h"
+#include "node/diskstore/disk_prune.h"
+#include "node/diskstore/disk_scan.h"
+#include "proto/moot_error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct checkpoint_request {
+    const char *subverb, *folder, *hash;
+    const char *age, *bytes; /* as they were said */
+    bool data, dry;
+    struct disk_prune_options prune;
+};
+
+/* --- Words
+ * ---------------------------------------------------------------------------- */
+
+/* A number and one of the letters, each of which stands for a factor; false: it is
+ * none. */
+static bool read_amount(const char *word, const char *letters, const uint64_t *factors,
+                        uint64_t *out)
+{
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long number = strtoull(word, &end, 10);
+    if (!isdigit((unsigned char)word[0]) || errno != 0) {
+        return false;
+    }
+    const char *letter = *end != '\0' ? strchr(letters, *end) : NULL;
+    const uint64_t factor = letter != NULL ? factors[letter - letters] : 1;
+    if ((*end != '\0' && (letter == NULL || end[1] != '\0')) ||
+        number > UINT64_MAX / factor) {
+        return false;
+    }
+    *out = number * factor;
+    return *end != '\0' || letters[0] == 'K';
+}
+
+static int read_bounds(struct checkpoint_request *request)
+{
+    static const uint64_t second = 1000000000;
+    static const uint64_t ages[] = {second, 60 * second, 3600 * second, 86400 * second};
+    static const uint64_t sizes[] = {1 << 10, 1 << 20, 1 << 30, (uint64_t)1 << 40};
+    if (request->age != NULL &&
+        (!read_amount(request->age, "smhd", ages, &request->prune.age_max_ns) ||
+         request->prune.age_max_ns == 0)) {
+        return cli_usage(&verb_checkpoint,
+                         "--older '%s' is no age, as 90s, 30m, 12h or 7d",
+                         request->age);
+    }
+    if (request->bytes != NULL &&
+        (!read_amount(request->bytes, "KMGT", sizes, &request->prune.bytes_max) ||
+         request->prune.bytes_max == 0)) {
+        return cli_usage(&verb_checkpoint, "--bytes '%s' is no size, as 500M or 10G",
+                         request->bytes);
+    }
+    return CLI_OK;
+}
+
+/* The option at argv[*i]; CLI_USAGE, which is said, if there is none such. */
+static int read_option(int argc, char **argv, int *i,
+                       struct checkpoint_request *request)
+{
+    const char *const word = argv[*i];
+    const char *value;
+    if ((value = cli_option(argc, argv, i, "--older")) != NULL) {
+        const int code = cli_once(&verb_checkpoint, "--older", request->age, value);
+        request->age = value;
+        return code;
+    }
+    if ((value = cli_option(argc, argv, i, "--bytes")) != NULL) {
+        const int code = cli_once(&verb_checkpoint, "--bytes", request->bytes, value);
+        request->bytes = value;
+        return code;
+    }
+    if (strcmp(word, "--data") == 0) {
+        request->data = true;
+    } else if (strcmp(word, "--dry-run") == 0) {
+        request->dry = true;
+    } else {
+        return cli_no_option(&verb_checkpoint, word);
+    }
+    return CLI_OK;
+}
+
+/* Options of one subverb with another are refused. */
+static int check_options(const struct checkpoint_request *request)
+{
+    const bool prune = strcmp(request->subverb, "prune") == 0;
+    if ((request->age != NULL || request->bytes != NULL || request->dry) && !prune) {
+        return cli_usage(&verb_checkpoint,
+                         "--older, --bytes and --dry-run are for prune");
+    }
+    if (request->data && strcmp(request->subverb, "export") != 0) {
+        return cli_usage(&verb_checkpoint, "--data is for export");
+    }
+    if (request->hash != NULL && strcmp(request->subverb, "show") != 0) {
+        return cli_usage(&verb_checkpoint, "one folder, not '%s' too", request->hash);
+    }
+    if (request->folder == NULL) {
+        return cli_usage(&verb_checkpoint, "which folder?");
+    }
+    return CLI_OK;
+}
+
+static int read_request(int argc, char **argv, struct checkpoint_request *request)
+{
+    int code = CLI_OK;
+    request->subverb = argc > 1 ? argv[1] : "";
+    for (int i = 2; i < argc && code == CLI_OK; i++) {
+        if (argv[i][0] == '-') {
+            code = read_option(argc, argv, &i, request);
+        } else if (request->folder == NULL) {
+            request->folder = argv[i];
+        } else if (request->hash == NULL) {
+            request->hash = argv[i];
+        } else {
+            code = cli_usage(&verb_checkpoint, "'%s' is too much", argv[i]);
+        }
+    }
+    if (code == CLI_OK) {
+        code = check_options(request);
+    }
+    return code == CLI_OK ? read_bounds(request) : code;
+}
+
+/* --- Subverbs
+ * ---------------------------------------------------------------------------- */
+
+static int prune_run(const struct checkpoint_request *request)
+{
+    struct disk_prune_counts counts;
+    struct disk_prune_options options = request->prune;
+    struct text why = {0};
+    options.dry = request->dry;
+    if (disk_prune(request->folder, &options, &counts, &why) != MOOT_OK) {
+        cli_complain(&verb_checkpoint, "%s", text_get(&why));
+        text_release(&why);
+        return CLI_FAILED;
+    }
+    printf("%s: %" PRIu64 " records of %" PRIu64 " bytes %s\n", request->folder,
+           counts.kept, counts.kept_bytes, request->dry ? "would stay" : "stay");
+    const struct {
+        uint64_t count;
+        const char *what;
+    } rows[] = {{counts.damaged, "damaged"},
+                {counts.old, "too old"},
+                {counts.over, "over the size"},
+                {counts.twice, "there twice"},
+                {counts.ended, "of tasks that have a result"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (rows[i].count > 0) {
+            printf("  %" PRIu64 " %s\n", rows[i].count, rows[i].what);
+        }
+    }
+    if (counts.foreign > 0) {
+        printf("  %" PRIu64 " environments of another version of moot are left alone\n",
+               counts.foreign);
+    }
+    return CLI_OK;
+}
+
+static int checkpoint_run(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*print)(const struct checkpoint_query *query);
+    } prints[] = {{"ls", checkpoint_list},
+                  {"show", checkpoint_show},
+                  {"verify", checkpoint_verify},
+                  {"export", checkpoint_export}};
+    struct checkpoint_request request = {0};
+    const int code = read_request(argc, argv, &request);
+    if (code != CLI_OK) {
+        return code;
+    }
+    if (!hashing_init()) {
+        cli_complain(&verb_checkpoint, "libsodium does not start");
+        return CLI_FAILED;
+    }
+    const struct checkpoint_query query = {request.folder, request.hash, request.data};
+    for (size_t i = 0; i < sizeof(prints) / sizeof(*prints); i++) {
+        if (strcmp(request.subverb, prints[i].name) == 0) {
+            return prints[i].print(&query);
+        }
+    }
+    if (strcmp(request.subverb, "prune") == 0) {
+        return prune_run(&request);
+    }
+    return cli_usage(&verb_checkpoint, "ls, show, verify, prune or export, not '%s'",
+                     request.subverb);
+}
+
+const struct verb verb_checkpoint = {
+    .name = "checkpoint",
+    .line = "looks at, checks and prunes a folder of checkpoints",
+    .usage =
+        "checkpoint ls|show|verify|prune|export [--older AGE] [--bytes SIZE]\n"
+        "            [--dry-run] [--data] DIR [HASH]\n"
+        "\n"
+        "A folder of checkpoints holds results of tasks, by the tasks' hashes, so that "
+        "a\n"
+        "job that is run again does not run them again.\n"
+        "\n"
+        "  ls      prints a line for each record: hash, kind, status, bytes, time of "
+        "the\n"
+        "          run, when it was made, kernel and label\n"
+        "  show    prints what there is by process and by kernel; with a HASH, or its\n"
+        "          beginning, all about the records of that task\n"
+        "  verify  reads everything and names what is damaged\n"
+        "  prune   makes one environment of all that jobs have left, without damaged,\n"
+        "          superseded and unfinished ones; not while a job uses the folder\n"
+        "  export  prints a line of JSON for each record\n"
+        "\n"
+        "  --older AGE    prune: drops what is older, as 90s, 30m, 12h or 7d\n"
+        "  --bytes SIZE   prune: drops the oldest until the rest has so many, as 10G\n"
+        "  --dry-run      prune: says what it would do\n"
+        "  --data         export: results too, in base64\n"
+        "\n"
+        "Records that a job writes at that moment are shown as far as they can be "
+        "read.\n"
+        "\n"
+        "Exit status: 0; 1 if there is no such folder, record, or verify finds damage; "
+        "2\n"
+        "if the command line is wrong.",
+    .run = checkpoint_run,
+};

@@ -1,0 +1,419 @@
+/* disk_prune.c - see disk_prune.h.
+ *
+ * One pass reads and verifies everything and lists what there is.  The list is sorted
+ * by key, the newest first, and marked.  A second pass writes what is kept, and makes
+ * each record anew, because its large file gets another number; the file itself is
+ * linked.
+ */
+#include "node/diskstore/disk_prune.h"
+#include "node/api/moot.h"
+#include "node/config/text.h"
+#include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_private.h"
+#include "node/diskstore/disk_scan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BATCH_RECORDS = 4096, BATCH_BYTES = 32 << 20 };
+
+/* A good record of the folder. */
+struct prune_entry {
+    struct disk_key key;
+    bool kept;
+    uint32_t env;
+    uint64_t made_ns, bytes;
+};
+
+struct prune {
+    const char *folder;
+    const struct disk_prune_options *options;
+    struct disk_prune_counts *counts;
+    struct disk_env_name *envs;
+    size_t env_count;
+    struct prune_entry *entries;
+    size_t count, room;
+    uint32_t env; /* that is read */
+    bool no_memory;
+    const char *why;
+};
+
+static void env_path(const struct prune *prune, size_t env, char path[DISK_PATH_BYTES])
+{
+    snprintf(path, DISK_PATH_BYTES, "%s/%s", prune->folder, prune->envs[env].name);
+}
+
+/* --- What there is
+ * -------------------------------------------------------------------- */
+
+static void note_env(void *context, const struct disk_scan_env *env)
+{
+    (void)context;
+    (void)env;
+}
+
+static void note_damage(void *context, const struct disk_scan_env *env,
+                        const struct disk_key *key)
+{
+    struct prune *prune = context;
+    (void)env;
+    (void)key;
+    prune->counts->damaged++;
+}
+
+static void note_record(void *context, const struct disk_scan_env *env,
+                        const struct diskstore_found *found)
+{
+    struct prune *prune = context;
+    (void)env;
+    if (prune->count == prune->room) {
+        const size_t room = prune->room != 0 ? 2 * prune->room : 1024;
+        struct prune_entry *more = realloc(prune->entries, room * sizeof(*more));
+        if (more == NULL) {
+            prune->no_memory = true;
+            return;
+        }
+        prune->entries = more;
+        prune->room = room;
+    }
+    prune->entries[prune->count++] =
+        (struct prune_entry){.key = disk_key(&found->hash, found->kind),
+                             .env = prune->env,
+                             .made_ns = found->made_ns,
+                             .bytes = found->size};
+}
+
+static void read_all(struct prune *prune)
+{
+    const struct disk_scan_visitor visitor = {
+        .context = prune,
+        .data = true,
+        .env = note_env,
+        .record = note_record,
+        .damaged = note_damage,
+    };
+    for (prune->env = 0; prune->env < prune->env_count; prune->env++) {
+        char path[DISK_PATH_BYTES];
+        const struct disk_env_name *name = &prune->envs[prune->env];
+        env_path(prune, prune->env, path);
+        const struct disk_scan_env env = {
+            .name = name->name, .path = path, .readable = name->readable};
+        if (name->readable) {
+            disk_scan_one(&env, &visitor);
+        }
+        prune->counts->environments += name->readable;
+        prune->counts->foreign += !name->readable;
+    }
+}
+
+/* --- What is kept
+ * ----------------------------------------------------------------------- */
+
+/* By task, then kind (a result is the first), the newest first. */
+static int compare_entries(const void *left, const void *right)
+{
+    const struct prune_entry *a = left, *b = right;
+    const int order = memcmp(a->key.bytes, b->key.bytes, sizeof(a->key.bytes));
+    return order != 0 ? order : (a->made_ns < b->made_ns) - (a->made_ns > b->made_ns);
+}
+
+static bool is_old(const struct prune *prune, const struct prune_entry *entry,
+                   uint64_t now)
+{
+    const uint64_t most = prune->options->age_max_ns;
+    return most != 0 && entry->made_ns < now && now - entry->made_ns > most;
+}
+
+static int compare_age(const void *left, const void *right)
+{
+    const struct prune_entry *const *a = left, *const *b = right;
+    return ((*a)->made_ns < (*b)->made_ns) - ((*a)->made_ns > (*b)->made_ns);
+}
+
+/* Drops the oldest of those that are kept until the others have `bytes_max`. */
+static void bound_bytes(struct prune *prune)
+{
+    struct disk_prune_counts *counts = prune->counts;
+    const uint64_t most = prune->options->bytes_max;
+    if (most == 0 || counts->kept_bytes <= most) {
+        return;
+    }
+    struct prune_entry **order = calloc(prune->count + 1, sizeof(struct prune_entry *));
+    size_t kept = 0;
+    if (order == NULL) {
+        prune->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < prune->count; i++) {
+        if (prune->entries[i].kept) {
+            order[kept++] = &prune->entries[i];
+        }
+    }
+    qsort(order, kept, sizeof(struct prune_entry *), compare_age);
+    while (kept > 0 && counts->kept_bytes > most) {
+        order[--kept]->kept = false;
+        counts->kept_bytes -= order[kept]->bytes;
+        counts->kept--;
+        counts->over++;
+    }
+    free(order);
+}
+
+static void mark_kept(struct prune *prune)
+{
+    const uint64_t now = disk_now_ns();
+    const struct prune_entry *result = NULL, *before = NULL;
+    if (prune->count > 0) {
+        qsort(prune->entries, prune->count, sizeof(*prune->entries), compare_entries);
+    }
+    for (size_t i = 0; i < prune->count; i++) {
+        struct prune_entry *entry = &prune->entries[i];
+        const int kind = entry->key.bytes[MOOT_HASH_BYTES];
+        if (before != NULL &&
+            memcmp(&before->key, &entry->key, sizeof(entry->key)) == 0) {
+            prune->counts->twice++;
+            continue;
+        }
+        before = entry;
+        const bool ended =
+            kind != DISKSTORE_RESULT && result != NULL &&
+            memcmp(result->key.bytes, entry->key.bytes, MOOT_HASH_BYTES) == 0;
+        if (kind == DISKSTORE_RESULT) {
+            result = entry;
+        }
+        const bool old = is_old(prune, entry, now);
+        prune->counts->ended += ended;
+        prune->counts->old += old && !ended;
+        entry->kept = !ended && !old;
+        prune->counts->kept += entry->kept;
+        prune->counts->kept_bytes += entry->kept ? entry->bytes : 0;
+    }
+    bound_bytes(prune);
+}
+
+/* --- Writing it
+ * -------------------------------------------------------------------------- */
+
+struct prune_target {
+    struct prune *prune;
+    struct disk_env *env, **sources;
+    char path[DISK_PATH_BYTES];
+    uint64_t large, bytes; /* the last file's number; bytes of the batch */
+    size_t records;
+};
+
+/* Gives the large file another number in the new environment, by a second name, or by a
+ * copy where the file system has no such. */
+static bool take_large(struct prune_target *target, const char *from, uint64_t number,
+                       const struct diskstore_found *found)
+{
+    return disk_large_link(from, number, target->path, target->large) ||
+           disk_large_write(target->path, target->large, found->data, found->size,
+                            true);
+}
+
+/* Writes the record as it was, but for the number of its file. */
+static bool put_again(struct prune_target *target, const char *from,
+                      const struct disk_place *place,
+                      const struct diskstore_found *found)
+{
+    struct disk_image image;
+    const struct diskstore_record record = {.hash = found->hash,
+                                            .kind = found->kind,
+                                            .status = found->status,
+                                            .kernel = found->kernel,
+                                            .label = found->label,
+                                            .build = found->build,
+                                            .build_size = found->build_size,
+                                            .version = found->version,
+                                            .made_ns = found->made_ns,
+                                            .took_ns = found->took_ns,
+                                            .data = found->data,
+                                            .size = found->size};
+    const struct disk_key key = disk_key(&found->hash, found->kind);
+    uint64_t number = 0;
+    if (place->large != 0) {
+        number = ++target->large;
+        if (!take_large(target, from, place->large, found)) {
+            target->prune->why = strerror(errno);
+            return false;
+        }
+    }
+    disk_record_write_as(&record, number, found->library, &image);
+    return disk_lmdb.put(target->env, &key, &image, &target->prune->why) == DISK_OK;
+}
+
+/* A record that can no longer be read as it was a moment ago is dropped as damaged. */
+static bool copy_entry(struct prune_target *target, const struct prune_entry *entry)
+{
+    struct prune *prune = target->prune;
+    char from[DISK_PATH_BYTES];
+    struct disk_value value;
+    struct disk_place place;
+    struct diskstore_found found;
+    env_path(prune, entry->env, from);
+    bool good =
+        disk_lmdb.get(target->sources[entry->env], &entry->key, &value) == DISK_OK;
+    if (good &&
+        !disk_record_read(&entry->key, value.bytes, value.size, &found, &place)) {
+        free(value.bytes);
+        good = false;
+    }
+    if (!good || !disk_take_data(from, &value, &place, &found)) {
+        prune->counts->damaged++;
+        prune->counts->kept--;
+        return true;
+    }
+    good = put_again(target, from, &place, &found);
+    target->bytes += found.size;
+    target->records++;
+    free(found.data);
+    return good;
+}
+
+static bool copy_entries(struct prune_target *target)
+{
+    struct prune *prune = target->prune;
+    bool good = disk_lmdb.begin(target->env, &prune->why) == DISK_OK;
+    for (size_t i = 0; good && i < prune->count; i++) {
+        good = !prune->entries[i].kept || copy_entry(target, &prune->entries[i]);
+        if (good && (target->records == BATCH_RECORDS || target->bytes > BATCH_BYTES)) {
+            target->records = 0;
+            target->bytes = 0;
+            good = disk_lmdb.commit(target->env, &prune->why) == DISK_OK &&
+                   disk_lmdb.begin(target->env, &prune->why) == DISK_OK;
+        }
+    }
+    if (!good) {
+        disk_lmdb.abort(target->env);
+        return false;
+    }
+    return disk_lmdb.commit(target->env, &prune->why) == DISK_OK;
+}
+
+static bool open_sources(struct prune_target *target)
+{
+    struct prune *prune = target->prune;
+    bool good = true;
+    target->sources = calloc(prune->env_count + 1, sizeof(struct disk_env *));
+    prune->no_memory = target->sources == NULL;
+    for (size_t i = 0; target->sources != NULL && i < prune->count && good; i++) {
+        const struct prune_entry *entry = &prune->entries[i];
+        if (entry->kept && target->sources[entry->env] == NULL) {
+            char path[DISK_PATH_BYTES];
+            env_path(prune, entry->env, path);
+            target->sources[entry->env] = disk_lmdb.open_reader(path, &prune->why);
+            good = target->sources[entry->env] != NULL;
+        }
+    }
+    return good && !prune->no_memory;
+}
+
+static void close_target(struct prune_target *target)
+{
+    for (size_t i = 0; target->sources != NULL && i < target->prune->env_count; i++) {
+        if (target->sources[i] != NULL) {
+            disk_lmdb.close(target->sources[i]);
+        }
+    }
+    free(target->sources);
+    if (target->env != NULL) {
+        disk_lmdb.close(target->env);
+    }
+}
+
+/* Makes the new environment; false, and why: nothing has changed. */
+static bool write_kept(struct prune *prune)
+{
+    struct prune_target target = {.prune = prune};
+    const int lock = disk_env_make(prune->folder, true, target.path);
+    bool good = lock >= 0;
+    if (!good) {
+        prune->why = strerror(errno);
+        return false;
+    }
+    good = open_sources(&target);
+    if (good) {
+        target.env = disk_lmdb.open_writer(target.path, true, &prune->why);
+        good = target.env != NULL && copy_entries(&target);
+    }
+    close_target(&target);
+    if (good && !disk_env_show(prune->folder, true, target.path)) {
+        prune->why = strerror(errno);
+        good = false;
+    }
+    if (!good) {
+        disk_folder_remove(target.path);
+    }
+    close(lock);
+    return good;
+}
+
+static void remove_old(const struct prune *prune)
+{
+    for (size_t i = 0; i < prune->env_count; i++) {
+        if (prune->envs[i].readable) {
+            disk_env_remove(prune->folder, prune->envs[i].name);
+        }
+    }
+}
+
+/* Whether anything is gained: one environment of good records stays as it is. */
+static bool is_worth_it(const struct prune *prune)
+{
+    const struct disk_prune_counts *counts = prune->counts;
+    return counts->environments > 1 ||
+           counts->damaged + counts->old + counts->over > 0 ||
+           counts->twice + counts->ended > 0 ||
+           (counts->environments > 0 && counts->kept == 0);
+}
+
+static int prune_locked(struct prune *prune, struct text *why)
+{
+    read_all(prune);
+    mark_kept(prune);
+    bool good = !prune->no_memory;
+    if (good && !prune->options->dry) {
+        disk_folder_sweep(prune->folder);
+        if (is_worth_it(prune)) {
+            good = prune->counts->kept == 0 || write_kept(prune);
+            if (good) {
+                remove_old(prune);
+            }
+        }
+    }
+    if (!good) {
+        text_add(why, "%s is as it was: %s", prune->folder,
+                 prune->no_memory ? strerror(ENOMEM) : prune->why);
+    }
+    return good ? MOOT_OK : prune->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_FILE;
+}
+
+int disk_prune(const char *folder, const struct disk_prune_options *options,
+               struct disk_prune_counts *counts, struct text *why)
+{
+    pid_t holder;
+    struct prune prune = {.folder = folder, .options = options, .counts = counts};
+    *counts = (struct disk_prune_counts){0};
+    const int lock = disk_folder_lock(folder, DISK_LOCK_WRITE, &holder);
+    if (lock < 0 && errno == EAGAIN) {
+        text_add(why, "%s is used by process %ld; prune it when that has ended", folder,
+                 (long)holder);
+        return MOOT_ERR_FILE;
+    }
+    if (lock < 0) {
+        text_add(why, "%s: %s", folder,
+                 errno == ENOENT ? "there is no such folder of checkpoints"
+                                 : strerror(errno));
+        return MOOT_ERR_FILE;
+    }
+    prune.envs = disk_env_list(folder, NULL, &prune.env_count);
+    const int code = prune_locked(&prune, why);
+    free(prune.entries);
+    free(prune.envs);
+    close(lock);
+    return code;
+}

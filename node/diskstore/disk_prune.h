@@ -1,0 +1,35 @@
+/* disk_prune.h - makes one environment of all that a folder has, without what is old,
+ * damaged, or done with.
+ *
+ * The new environment is complete and on the disk before the old ones go, so a kill at
+ * any moment loses nothing: at worst some records are there twice.
+ */
+#ifndef NODE_DISKSTORE_DISK_PRUNE_H
+#define NODE_DISKSTORE_DISK_PRUNE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct text;
+
+struct disk_prune_options {
+    uint64_t age_max_ns; /* older records go; 0: none does */
+    uint64_t bytes_max;  /* the oldest go until the rest has so many; 0: any */
+    bool dry;            /* counts, and changes nothing */
+};
+
+struct disk_prune_counts {
+    uint64_t environments; /* there were, that this version reads */
+    uint64_t foreign;      /* left alone: another version's */
+    uint64_t kept, kept_bytes;
+    uint64_t damaged, old, over;
+    uint64_t twice; /* others of the same task and kind are newer */
+    uint64_t ended; /* acceptances and half-done states of tasks with a result */
+};
+
+/* Errors: FILE, and a story: it is no folder of checkpoints, is used by a process, or
+ * cannot be written; NO_MEMORY. */
+int disk_prune(const char *folder, const struct disk_prune_options *options,
+               struct disk_prune_counts *counts, struct text *why);
+
+#endif

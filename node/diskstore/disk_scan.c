@@ -1,0 +1,133 @@
+/* disk_scan.c - see disk_scan.h. */
+#include "node/diskstore/disk_scan.h"
+#include "node/api/moot.h"
+#include "node/config/text.h"
+#include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *disk_kind_name(enum diskstore_kind kind)
+{
+    switch (kind) {
+    case DISKSTORE_RESULT:
+        return "result";
+    case DISKSTORE_ACCEPTED:
+        return "accepted";
+    case DISKSTORE_PROGRESS:
+        return "progress";
+    }
+    return "unknown";
+}
+
+struct scan_step {
+    const struct disk_scan_env *env;
+    const struct disk_scan_visitor *visitor;
+};
+
+static void tell_damage(const struct scan_step *step, const struct disk_key *key)
+{
+    if (!step->env->alive) {
+        step->visitor->damaged(step->visitor->context, step->env, key);
+    }
+}
+
+/* Verifies the record; its data are given where they stand in the value, or are read.
+ */
+static bool show_record(void *context, const struct disk_key *key,
+                        const struct disk_value *value)
+{
+    const struct scan_step *step = context;
+    struct diskstore_found found;
+    struct disk_place place;
+    if (!disk_record_read(key, value->bytes, value->size, &found, &place)) {
+        tell_damage(step, key);
+        return true;
+    }
+    const bool large = place.large != 0;
+    found.data = large ? NULL : value->bytes + place.at;
+    if (large && step->visitor->data) {
+        found.data =
+            disk_large_read(step->env->path, place.large, found.size, place.digest);
+        if (found.data == NULL) {
+            tell_damage(step, key);
+            return true;
+        }
+    }
+    step->visitor->record(step->visitor->context, step->env, &found);
+    if (large) {
+        free(found.data);
+    }
+    return true;
+}
+
+void disk_scan_one(const struct disk_scan_env *env,
+                   const struct disk_scan_visitor *visitor)
+{
+    struct disk_scan_env shown = *env;
+    struct scan_step step = {&shown, visitor};
+    struct disk_env *open = NULL;
+    shown.why = "another version of moot wrote it";
+    if (shown.readable) {
+        open = disk_lmdb.open_reader(shown.path, &shown.why);
+    }
+    if (open == NULL) {
+        visitor->env(visitor->context, &shown);
+        if (shown.readable) {
+            tell_damage(&step, NULL);
+        }
+        return;
+    }
+    shown.why = NULL;
+    visitor->env(visitor->context, &shown);
+    if (disk_lmdb.each(open, show_record, &step) == DISK_DAMAGED) {
+        tell_damage(&step, NULL);
+    }
+    disk_lmdb.close(open);
+}
+
+/* Locks the folder; -1, and the end in *code. */
+static int lock_to_look(const char *folder, struct text *why, int *code)
+{
+    pid_t holder;
+    const int lock = disk_folder_lock(folder, DISK_LOCK_LOOK, &holder);
+    *code = lock >= 0 ? MOOT_OK : MOOT_ERR_FILE;
+    if (lock < 0 && errno == ENOENT) {
+        text_add(why, "%s: there is no such folder of checkpoints", folder);
+    } else if (lock < 0 && errno == EAGAIN) {
+        text_add(why, "%s: process %ld prunes it", folder, (long)holder);
+    } else if (lock < 0) {
+        text_add(why, "%s: %s", folder, strerror(errno));
+    }
+    return lock;
+}
+
+int disk_scan(const char *folder, const struct disk_scan_visitor *visitor,
+              struct text *why)
+{
+    char path[DISK_PATH_BYTES];
+    size_t count;
+    int code;
+    const int lock = lock_to_look(folder, why, &code);
+    if (lock < 0) {
+        return code;
+    }
+    struct disk_env_name *all = disk_env_list(folder, NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, all[i].name);
+        const struct disk_scan_env env = {.name = all[i].name,
+                                          .path = path,
+                                          .readable = all[i].readable,
+                                          .alive = all[i].alive,
+                                          .writer = all[i].writer,
+                                          .bytes = disk_folder_bytes(path)};
+        disk_scan_one(&env, visitor);
+    }
+    free(all);
+    close(lock);
+    return MOOT_OK;
+}

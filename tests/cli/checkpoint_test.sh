@@ -1,0 +1,98 @@
+#!/bin/sh
+# checkpoint_test.sh - `moot checkpoint`: a folder of records is listed, shown, verified,
+# exported and pruned, and what is wrong with it is said.
+#
+# Finds the build in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence=$scratch/said
+folder=$scratch/c
+
+# run STATUS WORDS...: `moot checkpoint WORDS` ends so; it is said in the evidence
+run() {
+    wanted=$1
+    shift
+    "$build/moot" checkpoint "$@" >"$evidence" 2>&1
+    status=$?
+    check "$*" "status $status, not $wanted" [ $status -eq "$wanted" ]
+}
+lines() { [ "$(grep -cE -e "$2" "$evidence")" -eq "$1" ]; }
+
+"$build/tests/unit/disk_prune_test" --make "$folder" || exit 1
+
+# --- What there is ------------------------------------------------------------------------
+run 0 ls "$folder"
+check ls "not 102 records" lines 102 '^[0-9a-f]{32}  (result|accepted)  '
+check ls "not one acceptance" lines 1 '^[0-9a-f]{32}  accepted  +OK +0 '
+check ls "no failed result" says ' result +KERNEL_CODE .* potrf  '
+hash=$(sed -n 's/^\([0-9a-f]*\)  result  *OK .*gemm.*/\1/p' "$evidence" | head -1)
+run 0 show "$folder"
+check show "not four processes" says ': 102 records of [0-9]+ bytes, left by 4 processes$'
+check show "no sum of a kernel" says '^  potrf  50 results, [0-9]+ bytes, took '
+run 0 show "$folder" "$(echo "$hash" | cut -c 1-12)"
+check "show HASH" "not that hash" says "^hash         $hash\$"
+check "show HASH" "no kernel" says '^kernel       gemm, version [0-9]+$'
+check "show HASH" "no build" says '^build        (-|[0-9a-f]{40})$'
+run 1 show "$folder" ffffffffffffffffffffffffffffffff
+check "show HASH" "it is not said that there is none" says 'no record has a hash that begins with f'
+run 0 verify "$folder"
+check verify "not all are good" says ': 102 records of [0-9]+ bytes are good, 0 damaged$'
+run 0 export "$folder"
+cp "$evidence" "$scratch/lines"
+check export "not lines of JSON" python3 -c '
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert len(rows) == 102 and all(len(row["hash"]) == 32 for row in rows)
+assert not any("data" in row for row in rows)' "$scratch/lines"
+"$build/moot" checkpoint export --data "$folder" >"$scratch/lines"
+check "export --data" "not its bytes" python3 -c '
+import base64, json, sys
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    assert len(base64.b64decode(row["data"], validate=True)) == row["size"]' "$scratch/lines"
+
+# --- Damage ---------------------------------------------------------------------------------
+large=$(find "$folder" -path '*/large/*' | sort | head -1)
+truncate -s 5 "$large"
+run 1 verify "$folder"
+check verify "the damaged record is not named" lines 1 ': damaged: [0-9a-f]{32} result$'
+check verify "it is not counted" says ' 1 damaged$'
+
+# --- Prune -----------------------------------------------------------------------------------
+run 0 prune --dry-run "$folder"
+check "prune --dry-run" "not said what stays" says ': 100 records of [0-9]+ bytes would stay$'
+check "prune --dry-run" "environments are gone" [ "$(find "$folder" -name owner | wc -l)" -eq 4 ]
+run 0 prune "$folder"
+check prune "no damage is told" says '^  1 damaged$'
+check prune "not what was twice" says '^  1 there twice$'
+check prune "not one environment" [ "$(find "$folder" -name owner | wc -l)" -eq 1 ]
+run 0 verify "$folder"
+check verify "damage is left" says ': 100 records of [0-9]+ bytes are good, 0 damaged$'
+run 0 prune --bytes 100K "$folder"
+check "prune --bytes" "no bound" says 'over the size$'
+run 0 prune --older 1s "$folder"
+check "prune --older" "old ones stay" says 'too old$'
+
+# --- Mistakes ----------------------------------------------------------------------------------
+run 1 ls "$scratch"
+check "no store" "it is not said" says 'there is no such folder of checkpoints$'
+check "no store" "a trace is left" [ ! -e "$scratch/lock" ]
+run 1 prune "$scratch/nowhere"
+run 2 ls
+run 2 look "$folder"
+check "no subverb" "they are not named" says 'ls, show, verify, prune or export'
+run 2 prune --older 7 "$folder"
+run 2 prune --older 7w "$folder"
+run 2 prune --bytes -1 "$folder"
+run 2 prune --bytes 99999999999G "$folder"
+run 2 ls --bytes 1G "$folder"
+run 2 prune --data "$folder"
+run 2 ls "$folder" more
+run 2 ls --al "$folder"
+
+check_end

@@ -1,0 +1,252 @@
+/* disk_prune_test.c - pruning keeps what is wanted, each once, and a kill in its midst
+ * loses nothing.
+ *
+ * With `--make DIR` it fills the folder for tests of the command instead: records 0 to
+ * 99 by two processes, of which record 7 is twice, and one acceptance.
+ */
+#include "disk_bench.h"
+
+#include "node/diskstore/disk_folder.h"
+#include "node/diskstore/disk_prune.h"
+#include "node/diskstore/disk_scan.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static void put_records(struct folder_bench *bench, uint64_t from, uint64_t to)
+{
+    struct diskstore *store = bench_open(bench, NULL);
+    for (uint64_t number = from; number < to; number++) {
+        const struct diskstore_record record = bench_record(bench, number);
+        assert_true(diskstore_put(store, &record, NULL, NULL));
+    }
+    diskstore_close(store);
+}
+
+static void put_kind(struct folder_bench *bench, uint64_t number,
+                     enum diskstore_kind kind, uint64_t made_ns, const char *data)
+{
+    struct diskstore *store = bench_open(bench, NULL);
+    const struct diskstore_record record = {.hash = bench_hash(number),
+                                            .kind = kind,
+                                            .made_ns = made_ns,
+                                            .data = data,
+                                            .size = strlen(data)};
+    assert_true(diskstore_put_now(store, &record));
+    diskstore_close(store);
+}
+
+static struct disk_prune_counts prune(const struct folder_bench *bench,
+                                      struct disk_prune_options options)
+{
+    struct disk_prune_counts counts;
+    struct text why = {0};
+    if (disk_prune(bench->folder, &options, &counts, &why) != MOOT_OK) {
+        fail_msg("%s", text_get(&why));
+    }
+    text_release(&why);
+    return counts;
+}
+
+static size_t env_count(const struct folder_bench *bench)
+{
+    size_t count;
+    free(disk_env_list(bench->folder, NULL, &count));
+    return count;
+}
+
+static void all_environments_become_one(void **state)
+{
+    struct folder_bench *bench = *state;
+    put_records(bench, 0, 60);
+    put_records(bench, 60, 120);
+    put_records(bench, 110, 130);
+    struct disk_prune_counts counts =
+        prune(bench, (struct disk_prune_options){.dry = true});
+    assert_int_equal(counts.kept, 130);
+    assert_int_equal(env_count(bench), 3);
+    counts = prune(bench, (struct disk_prune_options){.dry = false});
+    assert_int_equal(counts.environments, 3);
+    assert_int_equal(counts.kept, 130);
+    assert_int_equal(counts.twice, 10);
+    assert_int_equal(counts.damaged, 0);
+    assert_int_equal(env_count(bench), 1);
+    struct diskstore *store = bench_open(bench, NULL);
+    for (uint64_t number = 0; number < 140; number++) {
+        assert_int_equal(bench_find(bench, store, number), number < 130);
+    }
+    diskstore_close(store);
+    char before[BENCH_PATH], after[BENCH_PATH];
+    bench_env(bench, before);
+    counts = prune(bench, (struct disk_prune_options){.dry = false});
+    bench_env(bench, after);
+    assert_int_equal(counts.kept, 130);
+    assert_string_equal(before, after); /* nothing was gained by another */
+}
+
+static bool has_kind(struct folder_bench *bench, uint64_t number,
+                     enum diskstore_kind kind)
+{
+    const moot_hash hash = bench_hash(number);
+    struct diskstore *store = bench_open(bench, NULL);
+    const bool has = diskstore_find(store, &hash, kind, NULL);
+    diskstore_close(store);
+    return has;
+}
+
+static void a_result_ends_acceptance_and_half_done_state(void **state)
+{
+    struct folder_bench *bench = *state;
+    put_kind(bench, 1, DISKSTORE_ACCEPTED, 0, "");
+    put_kind(bench, 1, DISKSTORE_PROGRESS, 0, "half");
+    put_kind(bench, 2, DISKSTORE_ACCEPTED, 0, "");
+    put_kind(bench, 3, DISKSTORE_PROGRESS, 10, "older");
+    put_kind(bench, 3, DISKSTORE_PROGRESS, 20, "newer");
+    put_kind(bench, 1, DISKSTORE_RESULT, 0, "done");
+    const struct disk_prune_counts counts =
+        prune(bench, (struct disk_prune_options){.dry = false});
+    assert_int_equal(counts.ended, 2);
+    assert_int_equal(counts.twice, 1);
+    assert_int_equal(counts.kept, 3);
+    assert_false(has_kind(bench, 1, DISKSTORE_ACCEPTED));
+    assert_false(has_kind(bench, 1, DISKSTORE_PROGRESS));
+    assert_true(has_kind(bench, 1, DISKSTORE_RESULT));
+    assert_true(has_kind(bench, 2, DISKSTORE_ACCEPTED));
+    struct diskstore *store = bench_open(bench, NULL);
+    struct diskstore_found found;
+    const moot_hash hash = bench_hash(3);
+    assert_true(diskstore_find(store, &hash, DISKSTORE_PROGRESS, &found));
+    assert_memory_equal(found.data, "newer", 5);
+    free(found.data);
+    diskstore_close(store);
+}
+
+static void old_ones_go_and_the_oldest_of_too_many(void **state)
+{
+    struct folder_bench *bench = *state;
+    const uint64_t hour = 3600 * (uint64_t)1000000000;
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    const uint64_t now = (uint64_t)time.tv_sec * 1000000000;
+    for (uint64_t number = 0; number < 10; number++) {
+        put_kind(bench, number, DISKSTORE_RESULT, now - number * hour, "0123456789");
+    }
+    struct disk_prune_counts counts =
+        prune(bench, (struct disk_prune_options){.age_max_ns = 6 * hour + hour / 2});
+    assert_int_equal(counts.old, 3);
+    assert_int_equal(counts.kept, 7);
+    counts = prune(bench, (struct disk_prune_options){.bytes_max = 45});
+    assert_int_equal(counts.over, 3);
+    assert_int_equal(counts.kept_bytes, 40);
+    for (uint64_t number = 0; number < 10; number++) {
+        assert_int_equal(has_kind(bench, number, DISKSTORE_RESULT), number < 4);
+    }
+    counts = prune(bench, (struct disk_prune_options){.bytes_max = 1});
+    assert_int_equal(counts.kept, 0);
+    assert_int_equal(env_count(bench), 0);
+}
+
+static void damaged_records_go(void **state)
+{
+    struct folder_bench *bench = *state;
+    char env[BENCH_PATH], path[BENCH_PATH];
+    put_records(bench, 0, 100);
+    bench_env(bench, env);
+    snprintf(path, sizeof(path), "%.4000s/large", env);
+    DIR *files = opendir(path);
+    assert_non_null(files);
+    const struct dirent *entry;
+    while ((entry = readdir(files)) != NULL && entry->d_name[0] == '.') {
+    }
+    assert_non_null(entry);
+    snprintf(path, sizeof(path), "%.3900s/large/%.90s", env, entry->d_name);
+    assert_int_equal(truncate(path, 1), 0);
+    closedir(files);
+    const struct disk_prune_counts counts =
+        prune(bench, (struct disk_prune_options){.dry = false});
+    assert_int_equal(counts.damaged, 1);
+    assert_int_equal(counts.kept, 99);
+}
+
+/* A folder is full of records again after a prune that was killed, whenever. */
+static void a_killed_prune_loses_nothing(void **state)
+{
+    enum { RECORDS = 60, KILLS = 40 };
+    struct folder_bench *bench = *state;
+    uint64_t seed = 5, killed = 0;
+    put_records(bench, 0, RECORDS / 2);
+    for (unsigned i = 0; i < KILLS; i++) {
+        int status;
+        put_records(bench, RECORDS / 2, RECORDS);
+        const pid_t child = fork();
+        if (child == 0) {
+            prune(bench, (struct disk_prune_options){.dry = false});
+            _exit(0);
+        }
+        usleep((useconds_t)bench_draw(&seed, 20000));
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        killed += WIFSIGNALED(status) != 0;
+        struct diskstore *store = bench_open(bench, NULL);
+        for (uint64_t number = 0; number < RECORDS; number++) {
+            assert_true(bench_find(bench, store, number));
+        }
+        diskstore_close(store);
+    }
+    assert_true(killed > 0);
+    prune(bench, (struct disk_prune_options){.dry = false});
+    size_t left = 0;
+    DIR *files = opendir(bench->folder);
+    for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
+        left += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    }
+    closedir(files);
+    assert_int_equal(left, 2); /* the lock, and one environment */
+}
+
+static void a_stranger_in_the_folder_is_left_alone(void **state)
+{
+    struct folder_bench *bench = *state;
+    char path[BENCH_PATH];
+    put_records(bench, 0, 4);
+    put_records(bench, 4, 8);
+    snprintf(path, sizeof(path), "%s/.hidden", bench->folder);
+    assert_int_equal(mkdir(path, 0755), 0);
+    snprintf(path, sizeof(path), "%s/.hidden/file", bench->folder);
+    close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+    prune(bench, (struct disk_prune_options){.dry = false});
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+static int make_folder(const char *folder)
+{
+    struct folder_bench bench = {.data = malloc(BENCH_DATA_MAX)};
+    snprintf(bench.folder, sizeof(bench.folder), "%s", folder);
+    if (bench.data == NULL || !hashing_init()) {
+        return 1;
+    }
+    put_records(&bench, 0, 50);
+    put_records(&bench, 50, 100);
+    put_records(&bench, 7, 8);
+    put_kind(&bench, 1000, DISKSTORE_ACCEPTED, 0, "");
+    free(bench.data);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        BENCH_TEST(all_environments_become_one),
+        BENCH_TEST(a_result_ends_acceptance_and_half_done_state),
+        BENCH_TEST(old_ones_go_and_the_oldest_of_too_many),
+        BENCH_TEST(damaged_records_go),
+        BENCH_TEST(a_killed_prune_loses_nothing),
+        BENCH_TEST(a_stranger_in_the_folder_is_left_alone),
+    };
+    if (argc > 2 && strcmp(argv[1], "--make") == 0) {
+        return make_folder(argv[2]);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
