@@ -34,8 +34,7 @@ struct print {
     size_t kernel_count;
 };
 
-/* --- Words
- * ----------------------------------------------------------------------------- */
+/* --- Words ------------------------------------------------------------------------ */
 
 static const char *when_made(uint64_t ns, char text[WHEN_BYTES])
 {
@@ -115,8 +114,7 @@ static int tell_damage(const struct print *print, int status)
     return status;
 }
 
-/* --- ls
- * ---------------------------------------------------------------------------------- */
+/* --- ls --------------------------------------------------------------------------- */
 
 static void list_record(void *context, const struct disk_scan_env *env,
                         const struct diskstore_found *found)
@@ -145,8 +143,7 @@ int checkpoint_list(const struct checkpoint_query *query)
     return tell_damage(&print, scan(query, &visitor));
 }
 
-/* --- show
- * -------------------------------------------------------------------------------- */
+/* --- show ------------------------------------------------------------------------- */
 
 static void add_kernel(struct print *print, const struct diskstore_found *found)
 {
@@ -277,8 +274,7 @@ int checkpoint_show(const struct checkpoint_query *query)
     return tell_damage(&print, status);
 }
 
-/* --- verify
- * ------------------------------------------------------------------------------ */
+/* --- verify ----------------------------------------------------------------------- */
 
 static void count_good(void *context, const struct disk_scan_env *env,
                        const struct diskstore_found *found)
@@ -334,8 +330,7 @@ int checkpoint_verify(const struct checkpoint_query *query)
     return status == CLI_OK && print.damaged > 0 ? CLI_FAILED : status;
 }
 
-/* --- export
- * ------------------------------------------------------------------------------ */
+/* --- export ----------------------------------------------------------------------- */
 
 static void export_data(const struct diskstore_found *found)
 {

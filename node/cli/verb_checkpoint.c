@@ -24,8 +24,7 @@ struct checkpoint_request {
     struct disk_prune_options prune;
 };
 
-/* --- Words
- * ---------------------------------------------------------------------------- */
+/* --- Words ------------------------------------------------------------------------ */
 
 /* A number and one of the letters, each of which stands for a factor; false: it is
  * none. */
@@ -136,8 +135,7 @@ static int read_request(int argc, char **argv, struct checkpoint_request *reques
     return code == CLI_OK ? read_bounds(request) : code;
 }
 
-/* --- Subverbs
- * ---------------------------------------------------------------------------- */
+/* --- Subverbs --------------------------------------------------------------------- */
 
 static int prune_run(const struct checkpoint_request *request)
 {

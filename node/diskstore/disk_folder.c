@@ -15,8 +15,7 @@
 
 static const char owner_mark[] = "moot checkpoint 1\n";
 
-/* --- File systems --------------------------------------------------------------------
- */
+/* --- File systems ----------------------------------------------------------------- */
 
 static const struct {
     unsigned type;
@@ -47,8 +46,7 @@ const char *disk_folder_refused(const char *folder)
                                         : NULL;
 }
 
-/* --- Locks
- * ---------------------------------------------------------------------------- */
+/* --- Locks ------------------------------------------------------------------------ */
 
 static bool take_lock(int fd, bool write, pid_t *holder)
 {
@@ -82,8 +80,7 @@ int disk_folder_lock(const char *folder, enum disk_lock way, pid_t *holder)
     return fd;
 }
 
-/* --- Making one
- * ------------------------------------------------------------------------ */
+/* --- Making one ------------------------------------------------------------------- */
 
 static bool sync_path(const char *path, bool sync)
 {
@@ -148,8 +145,7 @@ bool disk_env_show(const char *folder, bool sync, char path[DISK_PATH_BYTES])
     return true;
 }
 
-/* --- All of them
- * ------------------------------------------------------------------------ */
+/* --- All of them ------------------------------------------------------------------ */
 
 struct found_folder {
     struct disk_env_name env;

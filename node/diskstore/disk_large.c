@@ -63,26 +63,42 @@ static int create_part(const char *folder, const char *part)
 }
 
 bool disk_large_write(const char *folder, uint64_t number, const void *data,
-                      size_t size, bool sync)
+                      size_t size, bool soon)
 {
-    char part[PATH_BYTES], path[PATH_BYTES], parent[PATH_BYTES];
+    char part[PATH_BYTES], path[PATH_BYTES];
     large_path(part, folder, number, ".part");
     large_path(path, folder, number, "");
-    snprintf(parent, sizeof(parent), "%s/%s", folder, sub_folder);
     const int fd = create_part(folder, part);
     if (fd < 0) {
         return false;
     }
-    bool good = write_all(fd, data, size) && (!sync || fdatasync(fd) == 0);
-    good = close(fd) == 0 && good;
-    good = good && rename(part, path) == 0 && (!sync || sync_folder(parent));
+    bool good = write_all(fd, data, size);
+    if (good && soon) {
+        sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    }
+    good = close(fd) == 0 && good && rename(part, path) == 0;
     if (!good) {
         const int cause = errno;
         unlink(part);
-        unlink(path);
         errno = cause;
     }
     return good;
+}
+
+bool disk_large_sync(const char *folder, const uint64_t *numbers, size_t count)
+{
+    char path[PATH_BYTES];
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        large_path(path, folder, numbers[i], "");
+        const int fd = open(path, O_RDONLY | O_CLOEXEC);
+        good = fd >= 0 && fdatasync(fd) == 0;
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
+    return good && (count == 0 || sync_folder(path));
 }
 
 static bool read_all(int fd, unsigned char *data, size_t size)
@@ -128,11 +144,10 @@ void *disk_large_read(const char *folder, uint64_t number, size_t size,
 bool disk_large_link(const char *from, uint64_t number, const char *to,
                      uint64_t to_number)
 {
-    char old[PATH_BYTES], new[PATH_BYTES], parent[PATH_BYTES];
+    char old[PATH_BYTES], new[PATH_BYTES];
     large_path(old, from, number, "");
     large_path(new, to, to_number, "");
-    snprintf(parent, sizeof(parent), "%s/%s", to, sub_folder);
-    return make_sub_folder(to) && link(old, new) == 0 && sync_folder(parent);
+    return make_sub_folder(to) && link(old, new) == 0;
 }
 
 void disk_large_remove(const char *folder, uint64_t number)
@@ -142,8 +157,7 @@ void disk_large_remove(const char *folder, uint64_t number)
     unlink(path);
 }
 
-/* --- Folders ------------------------------------------------------------------------
- */
+/* --- Folders ---------------------------------------------------------------------- */
 
 /* Calls `visit` for each file of the folder, and of `large` below it. */
 static void visit_files(const char *folder,

@@ -38,8 +38,7 @@ static MDB_val key_value(const struct disk_key *key)
     return (MDB_val){sizeof(key->bytes), bytes.to};
 }
 
-/* --- Opening -------------------------------------------------------------------------
- */
+/* --- Opening ---------------------------------------------------------------------- */
 
 static int open_records(struct disk_env *env)
 {
@@ -127,8 +126,7 @@ static void lmdb_close(struct disk_env *env)
     free(env);
 }
 
-/* --- Reading
- * --------------------------------------------------------------------------- */
+/* --- Reading ---------------------------------------------------------------------- */
 
 static uint64_t lmdb_entries(struct disk_env *env)
 {
@@ -181,8 +179,7 @@ static enum disk_end lmdb_each(struct disk_env *env,
     return disk_pages_each(env->pages, visit, context);
 }
 
-/* --- Batches
- * --------------------------------------------------------------------------- */
+/* --- Batches ---------------------------------------------------------------------- */
 
 static enum disk_end batch_end(int code, const char **why)
 {

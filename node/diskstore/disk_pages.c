@@ -8,7 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,18 +25,12 @@ enum {
     FLAG_LEAF = 2,
     FLAG_OVERFLOW = 4,
     NODE_BIG = 1, /* the value stands on pages of its own */
-    CACHED_MAX = 4096
+    KEPT_MAX = 8192
 };
 
 /* A tree of the file. */
 struct pages_root {
     uint64_t transaction, root, entries, last;
-};
-
-/* Branch pages that were checked and are kept. */
-struct kept_page {
-    uint64_t number;
-    unsigned char *bytes;
 };
 
 struct disk_pages {
@@ -45,8 +39,8 @@ struct disk_pages {
     uint64_t pages; /* of the file */
     struct pages_root roots[2];
     int root_count;
-    pthread_mutex_t lock;
-    struct kept_page kept[CACHED_MAX]; /* by number, modulo */
+    /* Branches that were checked, by their number, modulo; they stay until the end. */
+    _Atomic(unsigned char *) kept[KEPT_MAX];
 };
 
 static uint64_t get_number(const unsigned char *at, int bytes)
@@ -73,8 +67,7 @@ static bool read_at(const struct disk_pages *pages, uint64_t at, void *bytes,
     return true;
 }
 
-/* --- Meta pages ---------------------------------------------------------------------
- */
+/* --- Meta pages ------------------------------------------------------------------- */
 
 /* Reads the meta page whose head stands in `bytes`; returns the size of pages, 0: it is
  * none. */
@@ -140,7 +133,6 @@ struct disk_pages *disk_pages_open(const char *path, const char **why)
     if (pages->fd < 0 || fstat(pages->fd, &stat) != 0) {
         *why = strerror(errno);
     } else if (read_metas(pages, (uint64_t)stat.st_size, why)) {
-        pthread_mutex_init(&pages->lock, NULL);
         return pages;
     }
     if (pages->fd >= 0) {
@@ -152,10 +144,9 @@ struct disk_pages *disk_pages_open(const char *path, const char **why)
 
 void disk_pages_close(struct disk_pages *pages)
 {
-    for (int i = 0; i < CACHED_MAX; i++) {
-        free(pages->kept[i].bytes);
+    for (int i = 0; i < KEPT_MAX; i++) {
+        free(atomic_load(&pages->kept[i]));
     }
-    pthread_mutex_destroy(&pages->lock);
     close(pages->fd);
     free(pages);
 }
@@ -165,8 +156,7 @@ uint64_t disk_pages_entries(const struct disk_pages *pages)
     return pages->root_count > 0 ? pages->roots[0].entries : 0;
 }
 
-/* --- Pages ---------------------------------------------------------------------------
- */
+/* --- Pages ------------------------------------------------------------------------ */
 
 /* Whether the bytes are a branch or a leaf with that number, all of whose nodes lie
  * within it. */
@@ -204,35 +194,29 @@ static bool is_branch(const unsigned char *page)
     return get_number(page + 10, 2) == FLAG_BRANCH;
 }
 
-/* As read_page; a branch is kept for the next time. */
-static bool read_page_kept(struct disk_pages *pages, uint64_t number,
-                           unsigned char *page)
+/* The page, checked: a branch that was kept, or `page`, into which it is read; NULL: it
+ * is damaged.  A branch is kept for the next time, if its place is free. */
+static const unsigned char *look_at_page(struct disk_pages *pages, uint64_t number,
+                                         unsigned char *page)
 {
-    struct kept_page *kept = &pages->kept[number % CACHED_MAX];
-    pthread_mutex_lock(&pages->lock);
-    const bool here = kept->bytes != NULL && kept->number == number;
-    if (here) {
-        memcpy(page, kept->bytes, pages->page_bytes);
-    }
-    pthread_mutex_unlock(&pages->lock);
-    if (here) {
-        return true;
+    _Atomic(unsigned char *) *place = &pages->kept[number % KEPT_MAX];
+    const unsigned char *kept = atomic_load_explicit(place, memory_order_acquire);
+    unsigned char *none = NULL;
+    if (kept != NULL && get_number(kept, 8) == number) {
+        return kept;
     }
     if (!read_page(pages, number, page)) {
-        return false;
+        return NULL;
     }
-    if (is_branch(page)) {
-        pthread_mutex_lock(&pages->lock);
-        if (kept->bytes == NULL) {
-            kept->bytes = malloc(pages->page_bytes);
+    unsigned char *copy =
+        kept == NULL && is_branch(page) ? malloc(pages->page_bytes) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, page, pages->page_bytes);
+        if (!atomic_compare_exchange_strong(place, &none, copy)) {
+            free(copy);
         }
-        if (kept->bytes != NULL) {
-            memcpy(kept->bytes, page, pages->page_bytes);
-            kept->number = number;
-        }
-        pthread_mutex_unlock(&pages->lock);
     }
-    return true;
+    return page;
 }
 
 static size_t node_count(const unsigned char *page)
@@ -273,8 +257,7 @@ static size_t nodes_up_to(const unsigned char *page, size_t first,
 
 static uint64_t node_child(const unsigned char *node) { return get_number(node, 6); }
 
-/* --- Values
- * --------------------------------------------------------------------------- */
+/* --- Values ----------------------------------------------------------------------- */
 
 /* Reads a value that stands on pages of its own, from the number that stands at `at`.
  */
@@ -329,7 +312,7 @@ static enum disk_end read_value(const struct disk_pages *pages,
 }
 
 static enum disk_end get_from(struct disk_pages *pages, const struct pages_root *root,
-                              const struct disk_key *key, unsigned char *page,
+                              const struct disk_key *key, unsigned char *room,
                               struct disk_value *value)
 {
     uint64_t number = root->root;
@@ -337,7 +320,8 @@ static enum disk_end get_from(struct disk_pages *pages, const struct pages_root 
         return DISK_NONE;
     }
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
-        if (!read_page_kept(pages, number, page)) {
+        const unsigned char *page = look_at_page(pages, number, room);
+        if (page == NULL) {
             return DISK_DAMAGED;
         }
         if (!is_branch(page)) {
@@ -372,8 +356,7 @@ enum disk_end disk_pages_get(struct disk_pages *pages, const struct disk_key *ke
     return end;
 }
 
-/* --- All of them
- * ---------------------------------------------------------------------- */
+/* --- All of them ------------------------------------------------------------------ */
 
 struct pages_walk {
     struct disk_pages *pages;

@@ -46,8 +46,7 @@ static void env_path(const struct prune *prune, size_t env, char path[DISK_PATH_
     snprintf(path, DISK_PATH_BYTES, "%s/%s", prune->folder, prune->envs[env].name);
 }
 
-/* --- What there is
- * -------------------------------------------------------------------- */
+/* --- What there is ---------------------------------------------------------------- */
 
 static void note_env(void *context, const struct disk_scan_env *env)
 {
@@ -109,8 +108,7 @@ static void read_all(struct prune *prune)
     }
 }
 
-/* --- What is kept
- * ----------------------------------------------------------------------- */
+/* --- What is kept ----------------------------------------------------------------- */
 
 /* By task, then kind (a result is the first), the newest first. */
 static int compare_entries(const void *left, const void *right)
@@ -194,15 +192,15 @@ static void mark_kept(struct prune *prune)
     bound_bytes(prune);
 }
 
-/* --- Writing it
- * -------------------------------------------------------------------------- */
+/* --- Writing it ------------------------------------------------------------------- */
 
 struct prune_target {
     struct prune *prune;
     struct disk_env *env, **sources;
     char path[DISK_PATH_BYTES];
-    uint64_t large, bytes; /* the last file's number; bytes of the batch */
-    size_t records;
+    uint64_t large;                /* the last file's number */
+    uint64_t files[BATCH_RECORDS]; /* of the batch */
+    size_t file_count, records, bytes;
 };
 
 /* Gives the large file another number in the new environment, by a second name, or by a
@@ -241,6 +239,7 @@ static bool put_again(struct prune_target *target, const char *from,
             target->prune->why = strerror(errno);
             return false;
         }
+        target->files[target->file_count++] = number;
     }
     disk_record_write_as(&record, number, found->library, &image);
     return disk_lmdb.put(target->env, &key, &image, &target->prune->why) == DISK_OK;
@@ -274,6 +273,18 @@ static bool copy_entry(struct prune_target *target, const struct prune_entry *en
     return good;
 }
 
+static bool commit_batch(struct prune_target *target)
+{
+    struct prune *prune = target->prune;
+    const bool good = disk_large_sync(target->path, target->files, target->file_count);
+    if (!good) {
+        prune->why = strerror(errno);
+        disk_lmdb.abort(target->env);
+    }
+    target->file_count = target->records = target->bytes = 0;
+    return good && disk_lmdb.commit(target->env, &prune->why) == DISK_OK;
+}
+
 static bool copy_entries(struct prune_target *target)
 {
     struct prune *prune = target->prune;
@@ -281,9 +292,7 @@ static bool copy_entries(struct prune_target *target)
     for (size_t i = 0; good && i < prune->count; i++) {
         good = !prune->entries[i].kept || copy_entry(target, &prune->entries[i]);
         if (good && (target->records == BATCH_RECORDS || target->bytes > BATCH_BYTES)) {
-            target->records = 0;
-            target->bytes = 0;
-            good = disk_lmdb.commit(target->env, &prune->why) == DISK_OK &&
+            good = commit_batch(target) &&
                    disk_lmdb.begin(target->env, &prune->why) == DISK_OK;
         }
     }
@@ -291,7 +300,7 @@ static bool copy_entries(struct prune_target *target)
         disk_lmdb.abort(target->env);
         return false;
     }
-    return disk_lmdb.commit(target->env, &prune->why) == DISK_OK;
+    return commit_batch(target);
 }
 
 static bool open_sources(struct prune_target *target)
@@ -328,7 +337,7 @@ static void close_target(struct prune_target *target)
 /* Makes the new environment; false, and why: nothing has changed. */
 static bool write_kept(struct prune *prune)
 {
-    struct prune_target target = {.prune = prune};
+    struct prune_target target = {.prune = prune}; /* some 40 kB */
     const int lock = disk_env_make(prune->folder, true, target.path);
     bool good = lock >= 0;
     if (!good) {

@@ -67,8 +67,7 @@ static struct disk_env *own_env(struct diskstore *store)
     return env;
 }
 
-/* --- One batch ----------------------------------------------------------------------
- */
+/* --- One batch -------------------------------------------------------------------- */
 
 /* Numbers of large files. */
 struct batch_files {
@@ -179,6 +178,17 @@ static bool fits(struct diskstore *store, const struct disk_waiting *waiting)
     return good;
 }
 
+static bool sync_large(const struct diskstore *store, struct disk_batch *batch)
+{
+    const bool good =
+        !store->options.sync ||
+        disk_large_sync(store->own_path, batch->made.numbers, batch->made.count);
+    if (!good) {
+        batch->why = strerror(errno);
+    }
+    return good;
+}
+
 static bool write_records(struct diskstore *store, struct disk_batch *batch)
 {
     bool good = store->table->begin(batch->env, &batch->why) == DISK_OK;
@@ -190,7 +200,7 @@ static bool write_records(struct diskstore *store, struct disk_batch *batch)
             each->end = DISK_OVER;
         }
     }
-    if (!good) {
+    if (!good || !sync_large(store, batch)) {
         store->table->abort(batch->env);
         return false;
     }
@@ -279,8 +289,7 @@ static void write_batch(struct diskstore *store, struct disk_waiting *first)
     finish_batch(store, batch, disk_clock_ns() - start);
 }
 
-/* --- The thread
- * ------------------------------------------------------------------------ */
+/* --- The thread ------------------------------------------------------------------- */
 
 /* Lets records gather until there are enough, a caller waits, or a moment has passed.
  * Under the lock. */

@@ -59,8 +59,7 @@ void disk_tell(struct diskstore *store, enum disk_trouble trouble, const char *f
     }
 }
 
-/* --- Environments that are read
- * ------------------------------------------------------- */
+/* --- Environments that are read --------------------------------------------------- */
 
 static bool is_open(struct diskstore *store, const char *name)
 {
@@ -142,8 +141,7 @@ static uint64_t folder_bytes(const struct diskstore *store)
     return bytes;
 }
 
-/* --- Opening -------------------------------------------------------------------------
- */
+/* --- Opening ---------------------------------------------------------------------- */
 
 static int refuse_open(struct text *why, const char *folder, const char *cause)
 {
@@ -348,8 +346,7 @@ void diskstore_close(struct diskstore *store)
     pthread_mutex_unlock(&stores_lock);
 }
 
-/* --- Putting
- * -------------------------------------------------------------------------- */
+/* --- Putting ---------------------------------------------------------------------- */
 
 static void *copy_behind(unsigned char **at, const void *bytes, size_t size)
 {
@@ -476,8 +473,7 @@ void diskstore_flush(struct diskstore *store)
     pthread_mutex_unlock(&store->lock);
 }
 
-/* --- Finding
- * -------------------------------------------------------------------------- */
+/* --- Finding ---------------------------------------------------------------------- */
 
 bool disk_take_data(const char *folder, struct disk_value *value,
                     const struct disk_place *place, struct diskstore_found *found)
@@ -595,8 +591,7 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
     return has;
 }
 
-/* --- Figures
- * -------------------------------------------------------------------------- */
+/* --- Figures ---------------------------------------------------------------------- */
 
 uint64_t diskstore_cost_ns(struct diskstore *store, uint64_t size)
 {

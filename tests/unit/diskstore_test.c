@@ -179,8 +179,7 @@ static void a_replaced_record_leaves_no_large_file(void **state)
     diskstore_close(store);
 }
 
-/* --- The queue
- * ------------------------------------------------------------------------ */
+/* --- The queue -------------------------------------------------------------------- */
 
 static void count_done(void *context, bool stored)
 {
@@ -252,8 +251,7 @@ static void bounds_by_bytes_and_age_are_kept(void **state)
     diskstore_close(store);
 }
 
-/* --- Other processes
- * ------------------------------------------------------------------- */
+/* --- Other processes -------------------------------------------------------------- */
 
 /* A child that stores records from `from` on, and writes the number of each that is
  * safe. */
@@ -379,8 +377,7 @@ static void a_folder_that_is_used_cannot_be_locked_to_write(void **state)
     close(numbers);
 }
 
-/* --- Trouble
- * ---------------------------------------------------------------------------- */
+/* --- Trouble ---------------------------------------------------------------------- */
 
 static void count_line(void *context, const char *line)
 {
