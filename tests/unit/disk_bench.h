@@ -122,8 +122,8 @@ static bool bench_find(struct folder_bench *bench, struct diskstore *store,
     return true;
 }
 
-static struct diskstore *bench_open(const struct folder_bench *bench,
-                                    const struct diskstore_options *options)
+static inline struct diskstore *bench_open(const struct folder_bench *bench,
+                                           const struct diskstore_options *options)
 {
     struct diskstore *store = NULL;
     struct text why = {0};
@@ -136,7 +136,7 @@ static struct diskstore *bench_open(const struct folder_bench *bench,
 }
 
 /* The only environment of the folder, or the first of some. */
-static void bench_env(const struct folder_bench *bench, char path[BENCH_PATH])
+static inline void bench_env(const struct folder_bench *bench, char path[BENCH_PATH])
 {
     DIR *files = opendir(bench->folder);
     assert_non_null(files);

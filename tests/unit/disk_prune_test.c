@@ -212,9 +212,9 @@ static void a_stranger_in_the_folder_is_left_alone(void **state)
     char path[BENCH_PATH];
     put_records(bench, 0, 4);
     put_records(bench, 4, 8);
-    snprintf(path, sizeof(path), "%s/.hidden", bench->folder);
+    snprintf(path, sizeof(path), "%s/.backup-2026-11", bench->folder);
     assert_int_equal(mkdir(path, 0755), 0);
-    snprintf(path, sizeof(path), "%s/.hidden/file", bench->folder);
+    snprintf(path, sizeof(path), "%s/.backup-2026-11/owner", bench->folder);
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
     prune(bench, (struct disk_prune_options){.dry = false});
     assert_int_equal(access(path, F_OK), 0);
