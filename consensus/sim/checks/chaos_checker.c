@@ -153,6 +153,7 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
             !strict_checker_told_any(checker->strict) &&
             program_runs(checker->program, i) && !storm_may_fail(checker, i) &&
             rankset_empty(&checker->tasks[i].started_by) &&
+            rankset_empty(&checker->tasks[i].ended_by) &&
             is_held(checker, i, &saw_the_end)) {
             good = fail(report, "ran at all", storm_task_name(checker, i));
         }
@@ -178,6 +179,7 @@ static struct storm_checker *checker_new(const struct sim_options *options)
     checker->strict = strict_checker_new(options);
     checker->first = options->storm->first;
     checker->limit = program->rank_count + options->storm->comebacks;
+    checker->boundary = options->storm->boundary;
     checker->tasks = zeroed(program->task_count + 1, sizeof(*checker->tasks));
     checker->parties = zeroed(checker->limit, sizeof(*checker->parties));
     for (uint32_t i = 0; i < program->task_count; i++) {

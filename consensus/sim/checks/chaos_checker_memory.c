@@ -61,6 +61,60 @@ void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
     }
 }
 
+bool storm_takes_dropped(const struct storm_checker *checker, uint32_t rank,
+                         uint32_t index)
+{
+    const struct program_task *task = &checker->program->tasks[index];
+    const struct program_list *lists[] = {&task->inputs, &task->after};
+    for (int list = 0; list < 2; list++) {
+        for (uint32_t i = 0; i < lists[list]->count; i++) {
+            if (rankset_has(&checker->tasks[lists[list]->items[i]].forgot, rank)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* It will not start again, nor be had (I38). */
+bool storm_was_dropped(const struct storm_checker *checker, const struct sight *sight)
+{
+    return checker->boundary && sight->rank >= checker->first &&
+           checker->program->tasks[sight->task].once &&
+           !rankset_empty(&checker->tasks[sight->task].forgot);
+}
+
+/* To those who have dropped it what a newcomer names is another task (G5), unless it is
+ * a once task: that does not start again (I38). */
+static void name_anew(struct storm_checker *checker, uint32_t task)
+{
+    struct chaos_seen *seen = &checker->tasks[task];
+    struct rankset *sets[] = {&seen->spawned_by, &seen->adopted_by, &seen->kept_by,
+                              &seen->bound_by,   &seen->heirs,      &seen->started_by};
+    const size_t count = sizeof(sets) / sizeof(sets[0]);
+    const bool once = checker->program->tasks[task].once;
+    for (size_t i = 0; i < (once ? count - 1 : count); i++) {
+        ranks_drop(sets[i], &seen->forgot);
+    }
+    seen->excused |= once && !rankset_empty(&seen->forgot);
+}
+
+void storm_begin_anew(struct storm_checker *checker, const struct sight *sight)
+{
+    const struct program_task *task = &checker->program->tasks[sight->task];
+    const bool names = sight->type == SIGHT_SPAWN || sight->type == SIGHT_WAIT;
+    if (!checker->boundary || sight->rank < checker->first || !names) {
+        return;
+    }
+    name_anew(checker, sight->task);
+    for (uint32_t i = 0; i < task->inputs.count; i++) {
+        name_anew(checker, task->inputs.items[i]);
+    }
+    for (uint32_t i = 0; i < task->after.count; i++) {
+        name_anew(checker, task->after.items[i]);
+    }
+}
+
 /* Without a scope, it is dropped: no program of a member uses it any more. */
 void storm_see_forget(const struct storm_checker *checker, struct sim *sim,
                       const struct sight *sight)

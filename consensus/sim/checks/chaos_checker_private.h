@@ -83,6 +83,7 @@ struct storm_checker {
     struct strict_checker *strict;
     uint32_t first; /* ranks of the first view; who comes later is a newcomer */
     uint32_t limit; /* ranks that there may be */
+    bool boundary;  /* newcomers are let in at meetings alone */
     struct chaos_seen *tasks;
     struct party *parties;
     struct view_seen views[STORM_VIEWS_MAX]; /* by epoch */
@@ -133,6 +134,13 @@ void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight);
 void storm_see_forget(const struct storm_checker *checker, struct sim *sim,
                       const struct sight *sight);
+/* An input of the task was dropped there, with all of its chunk. */
+bool storm_takes_dropped(const struct storm_checker *checker, uint32_t rank,
+                         uint32_t index);
+/* A newcomer names a once task that was dropped before it was let in. */
+bool storm_was_dropped(const struct storm_checker *checker, const struct sight *sight);
+/* The rank names the task, which others may have dropped before it was let in. */
+void storm_begin_anew(struct storm_checker *checker, const struct sight *sight);
 
 /* --- chaos_checker_maybe.c ------------------------------------------------------- */
 

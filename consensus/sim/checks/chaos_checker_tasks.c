@@ -193,22 +193,6 @@ static bool missed_phase(const struct storm_checker *checker, const struct sight
     return scoped && sight->rank >= checker->first;
 }
 
-/* It was dropped there, with all of its chunk. */
-static bool takes_what_is_dropped(const struct storm_checker *checker, uint32_t rank,
-                                  uint32_t index)
-{
-    const struct program_task *task = &checker->program->tasks[index];
-    const struct program_list *lists[] = {&task->inputs, &task->after};
-    for (int list = 0; list < 2; list++) {
-        for (uint32_t i = 0; i < lists[list]->count; i++) {
-            if (rankset_has(&checker->tasks[lists[list]->items[i]].forgot, rank)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* An input may be forgotten with its scope, or because all have released it: of what
  * had run, and its owner may be gone, or of what a newcomer spawned before it had heard
  * that the scope was over. */
@@ -220,7 +204,8 @@ static bool may_be_lost(const struct storm_checker *checker, const struct sight 
     bool over =
         takes_from_scope(checker, sight->task) && (ran || newcomer != UINT32_MAX);
     return sight->code == MOOT_ERR_RESULT_LOST && checker->newest > 1 &&
-           (over || (ran && takes_what_is_dropped(checker, sight->rank, sight->task)));
+           (over || (ran && storm_takes_dropped(checker, sight->rank, sight->task)) ||
+            storm_was_dropped(checker, sight));
 }
 
 static void check_result(struct storm_checker *checker, struct sim *sim,
@@ -656,6 +641,7 @@ void storm_see_task(struct storm_checker *checker, struct sim *sim,
                     const struct sight *sight)
 {
     struct chaos_seen *seen = &checker->tasks[sight->task];
+    storm_begin_anew(checker, sight);
     if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT) {
         ranks_add(&seen->spawned_by, sight->rank);
     }

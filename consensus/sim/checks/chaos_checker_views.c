@@ -101,6 +101,22 @@ static bool stands_between(const struct storm_checker *checker,
     return false;
 }
 
+/* One that is not steady has proposed to let somebody in at a boundary, which all
+ * others may have accepted: they wait until it is heard or certified dead (V4). */
+static bool holds_up_boundary(const struct storm_checker *checker,
+                              const struct rankset *members,
+                              const struct rankset *steady)
+{
+    FOR_RANKS(rank, members)
+    {
+        if (checker->boundary && !rankset_has(steady, rank) &&
+            !ranks_within(&checker->parties[rank].proposed, members)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool may_lack_quorum(const struct storm_checker *checker, uint32_t rank)
 {
     const struct view_seen *view = storm_view_at(checker, rank);
@@ -114,6 +130,7 @@ static bool may_lack_quorum(const struct storm_checker *checker, uint32_t rank)
         rankset_has(&checker->disturbed, rank) ||
         2 * rankset_count(&steady) <= rankset_count(&view->electors) ||
         stands_between(checker, &view->electors, &steady) ||
+        holds_up_boundary(checker, &view->members, &steady) ||
         !ranks_within(&view->members, &storm_view(checker, checker->newest)->members);
     rankset_release(&steady);
     return may;

@@ -37,7 +37,8 @@ struct meeting_checker {
     struct attender *attenders;
     uint64_t newest; /* epoch that any rank has entered, */
     struct rankset members;
-    bool boundary;       /* newcomers are let in at meetings alone */
+    bool boundary; /* newcomers are let in at meetings alone, for this */
+    int32_t admits;
     struct rankset gone; /* dead, or no part of it any more */
 };
 
@@ -86,6 +87,7 @@ struct meeting_checker *meeting_checker_new(const struct program *program,
     }
     checker->newest = 1;
     checker->boundary = storm != NULL && storm->boundary;
+    checker->admits = (int32_t)sim_boundary_purpose(program);
     ranks_fill(&checker->members, checker->first);
     return checker;
 }
@@ -361,7 +363,8 @@ static bool stands(const struct meeting_checker *checker, uint32_t rank)
     bool waits = false;
     for (uint64_t i = 0; i < attender->count; i++) {
         const struct known *known = &attender->meetings[i];
-        waits = waits || (known->came && !known->told && known->purpose == 0);
+        waits =
+            waits || (known->came && !known->told && known->purpose == checker->admits);
     }
     return waits || attender->closed || rankset_has(&checker->gone, rank);
 }

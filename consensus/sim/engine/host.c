@@ -44,7 +44,7 @@ static void set_detection(struct host *host, struct core_options *options)
     options->notes = CORE_NOTES_ALL;
     options->joinable = storm->joinable;
     options->boundary = storm->boundary;
-    options->boundary_purpose = sim_purpose(0);
+    options->boundary_purpose = sim_purpose(sim_boundary_purpose(sim->program));
     options->solo = storm->solo;
     options->spare_bytes = sim->options.starves ? SPARE_BYTES : 0;
     options->size = storm->first;
@@ -220,6 +220,10 @@ int host_step(struct host *host, const struct core_event *event)
     if (code == MOOT_ERR_SCOPE_CLOSED && is_newcomer(host)) {
         return code; /* that phase was over when it came */
     }
+    if (code == MOOT_ERR_RESULT_LOST && is_newcomer(host) &&
+        host->sim->options.storm->boundary) {
+        return code; /* a once task that was dropped before its time */
+    }
     if (code == MOOT_ERR_NO_MEMORY && host->sim->options.starves) {
         strike_starve(host);
         return code;
@@ -321,6 +325,9 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .site = task->name,
         .host_size = sizeof(index),
     };
+    if (adopted && record->forgotten) { /* a newcomer brings what all had dropped */
+        *record = (struct record){.task = index, .entry = record->entry};
+    }
     if (adopted) {
         record->adopted = true;
     } else {

@@ -13,6 +13,11 @@
  * session after its own.  Questions and answers are the host's, and take as long as
  * messages, but no link carries them.
  *
+ * Where newcomers are let in at boundaries alone, the second meeting is one.  Who is
+ * let in there is told the session that ends, comes to that meeting with the others,
+ * and begins the next one by its list.  What was dropped before its time its program
+ * does not name.
+ *
  * A call that the rank's state ends leaves its program out of step with the others'
  * meetings: where there are sessions, the program ends there.  Who was to go leaves.
  */
@@ -27,6 +32,11 @@
 enum { WORDS_BYTES = 24, WORDS_LONG = 30000, WORDS_RANKS = 32 };
 enum { PURPOSE_END = 1001, PURPOSE_LIST };
 enum { ASK_NS = 200000, ROUNDS_IN_VAIN = 3 };
+
+uint32_t sim_boundary_purpose(const struct program *program)
+{
+    return program->sessions > 0 ? PURPOSE_LIST : 0;
+}
 
 /* --- Meetings --------------------------------------------------------------------- */
 
@@ -92,6 +102,10 @@ static void end_meet(struct host *host)
 void boundary_begin(struct host *host, uint32_t lane, const struct program_step *step)
 {
     const bool ends = step->op == PROGRAM_SESSION;
+    if (host->session.phase == SESSION_MEETS) { /* it was let in there */
+        begin_meet(host, lane, PURPOSE_LIST);
+        return;
+    }
     if (ends) {
         host->session.phase = SESSION_ENDS;
         host->session.goes = step->leaves;
@@ -133,6 +147,15 @@ static uint32_t place_of(const struct host *host, uint64_t session)
         number += script->steps[at].op == PROGRAM_SESSION;
     }
     return number < session ? script->count : at;
+}
+
+/* Its script goes as far as the end of that session. */
+static bool ends_session(const struct host *host, uint64_t session)
+{
+    const struct program_script *script =
+        program_script(host->sim->program, host->role, 0);
+    const uint32_t at = place_of(host, session + 1);
+    return at > 0 && script->steps[at - 1].op == PROGRAM_SESSION;
 }
 
 static void show_session(struct host *host, const struct rankset *list)
@@ -349,6 +372,17 @@ static bool may_tell(const struct host *host, const struct host *other)
            !too_old;
 }
 
+/* Let in at a boundary: those tell it who stand there. */
+static bool is_let_in(const struct host *host)
+{
+    return host->sim->options.storm->boundary && host->session.number == 0;
+}
+
+static bool stands(const struct host *other)
+{
+    return other->session.phase == SESSION_MEETS && other->meets;
+}
+
 void boundary_ask_on(struct host *host)
 {
     struct sim *sim = host->sim;
@@ -364,20 +398,40 @@ void boundary_ask_on(struct host *host)
         }
     }
     const struct host *other = rank != UINT32_MAX ? &sim->hosts[rank] : NULL;
-    if (other != NULL && may_tell(host, other)) {
+    const bool waits = other != NULL && is_let_in(host) && !stands(other) &&
+                       !other->closed && may_tell(host, other);
+    const bool tells =
+        other != NULL && may_tell(host, other) && (!is_let_in(host) || stands(other));
+    if (tells) {
         const uint64_t beyond = sim_canary(sim, SIM_CANARY_LATER_SESSION);
         rankset_release(&host->session.unknowing);
         schedule(host, EVENT_TOLD, sim->weather.latency_ns,
-                 (uint32_t)(other->session.number + beyond), other->session.met);
-    } else if (other != NULL && !rankset_add(&host->session.unknowing, rank)) {
+                 (uint32_t)(other->session.number + beyond),
+                 is_let_in(host) ? other->meetings - 1 : other->session.met);
+    } else if (other != NULL && !waits &&
+               !rankset_add(&host->session.unknowing, rank)) {
         abort();
     }
     schedule(host, EVENT_ASK, ASK_NS + 2 * sim->weather.latency_ns, 0, 0);
 }
 
+/* Its program is at the end of the session, and all else of it behind that. */
+static void begin_at_boundary(struct host *host)
+{
+    const struct program *program = host->sim->program;
+    for (uint32_t lane = 1; lane < program->lane_count; lane++) {
+        host->lanes[lane].pc = program_script(program, host->role, lane)->count;
+    }
+    host->lanes[0].pc = place_of(host, host->session.number + 1) - 1;
+    host->session.phase = SESSION_MEETS;
+    if (!rankset_add(&host->session.ended, host->rank)) {
+        abort();
+    }
+}
+
 void boundary_told(struct host *host, uint64_t number, uint64_t met)
 {
-    const bool begins = host->session.number == 0;
+    const bool begins = host->session.number == 0, let_in = is_let_in(host);
     if (!host->session.asks || host->closed || number <= host->session.number) {
         return;
     }
@@ -387,7 +441,11 @@ void boundary_told(struct host *host, uint64_t number, uint64_t met)
     show_session(host, NULL);
     core_meet_from(host->core, met);
     host->meetings = met;
-    host->lanes[0].pc = begins ? place_of(host, number) : host->lanes[0].pc;
+    if (let_in && ends_session(host, number)) {
+        begin_at_boundary(host);
+    } else if (begins) {
+        host->lanes[0].pc = place_of(host, let_in ? number + 1 : number);
+    }
     host_step(host, &(struct core_event){.type = CORE_EV_TICK});
     if (host_is_there(host) && begins) {
         lane_start(host);

@@ -156,6 +156,8 @@ const struct program *sim_program(const struct sim *sim);
 uint32_t sim_task(const struct sim *sim, const moot_hash *hash);
 const moot_hash *sim_hash(const struct sim *sim, uint32_t task);
 uint64_t sim_uid(const struct sim *sim, uint32_t rank);
+/* At meetings for it newcomers are let in, where that is at boundaries alone. */
+uint32_t sim_boundary_purpose(const struct program *program);
 uint32_t sim_voters(const struct sim *sim);      /* K */
 uint32_t sim_tree_fanout(const struct sim *sim); /* 0: no trees */
 uint32_t sim_crashes(const struct sim *sim);     /* so many deaths end a task */

@@ -282,10 +282,11 @@ static void tell_need(struct host *host, uint32_t lane, uint32_t task, enum want
         return;
     }
     event.entry = type == CORE_EV_NEED ? host_enter(host, task) : record->entry;
-    if (host_step(host, &event) != MOOT_ERR_SCOPE_CLOSED) {
+    const int code = host_step(host, &event);
+    if (code != MOOT_ERR_SCOPE_CLOSED && code != MOOT_ERR_RESULT_LOST) {
         return;
     }
-    record->verdict = MOOT_ERR_SCOPE_CLOSED;
+    record->verdict = code;
     record->refused_needs++;
     host->woken = true;
 }

@@ -299,10 +299,8 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     }
     out->solo = request->solo;
     out->joinable = out->joinable || lets_somebody_in(request, plan);
-    /* A newcomer runs the program from its beginning, so nothing may be forgotten. */
     out->boundary = request->boundary && weather->mode != CORE_STRICT && !out->solo;
     out->joinable |= out->boundary;
-    weather->drop_above = out->boundary ? 0 : weather->drop_above;
     if (request->poison) {
         draw_poisoned(seed, request, horizon_ns, plan, out);
     }

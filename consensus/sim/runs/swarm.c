@@ -156,6 +156,9 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     if (program == NULL) {
         abort();
     }
+    if (storm.boundary && program->sessions == 0) {
+        weather.drop_above = 0; /* a newcomer runs the program from its beginning */
+    }
     struct narrator *narrator = NULL;
     struct sim_watcher watchers[2];
     struct sim_options options = {.program = program,
