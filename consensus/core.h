@@ -288,7 +288,8 @@ enum core_output_type {
     CORE_OUT_NOTE     /* a protocol point was passed (options.notes) */
 };
 
-/* X(name, "text"): the named points, for faults, traces and transcripts. */
+/* X(name, "text"): the named points, for faults, traces and transcripts: those that a
+ * core passes, or a host on its behalf, and behind CLOSE those of hosts with a disk. */
 #define CORE_POINTS(X)                                                                 \
     X(SPAWN, "spawn")                                                                  \
     X(CLAIM, "claim")                                                                  \
@@ -304,13 +305,15 @@ enum core_output_type {
     X(VIEW_PROPOSE, "view.propose")                                                    \
     X(VIEW_ENTER, "view.enter")                                                        \
     X(REPORT_SENT, "report.sent")                                                      \
-    X(CLOSE, "close")
+    X(CLOSE, "close")                                                                  \
+    X(CHECKPOINT_WRITE, "checkpoint.write")
 
 enum core_point {
 #define X(name, text) CORE_POINT_##name,
     CORE_POINTS(X)
 #undef X
-        CORE_POINT_END
+        CORE_POINT_END,
+    CORE_POINT_HOSTS = CORE_POINT_CLOSE + 1 /* the first of those */
 };
 const char *core_point_name(enum core_point point);
 

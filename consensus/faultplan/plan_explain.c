@@ -125,6 +125,7 @@ static const char *point_phrase(enum core_point point)
         [CORE_POINT_VIEW_ENTER] = "enters a view",
         [CORE_POINT_REPORT_SENT] = "sends a report",
         [CORE_POINT_CLOSE] = "closes",
+        [CORE_POINT_CHECKPOINT_WRITE] = "stores a result",
     };
     static_assert(sizeof(phrases) / sizeof(*phrases) == CORE_POINT_END,
                   "every point has its phrase");

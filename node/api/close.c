@@ -16,6 +16,7 @@
  */
 #include "node/api/close.h"
 
+#include "node/checkpoint/checkpoint.h"
 #include "node/compose/data.h"
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
@@ -180,6 +181,7 @@ static void end_program(struct moot *m, struct lane *lane)
 static void end_service(struct moot *m, struct lane *lane, enum core_event_type how)
 {
     if (m->engine.fatal == 0) {
+        checkpoint_flush(m);
         spawn_table_send(m); /* before the word that this rank has closed */
         if (end_core(m, how) == MOOT_OK && how == CORE_EV_LEAVE) {
             unstarted_give_back(m);
@@ -192,6 +194,7 @@ static void end_service(struct moot *m, struct lane *lane, enum core_event_type 
     }
     uint64_t patience_ns = m->engine.fatal == 0 ? FLUSH_NS : FLUSH_FATAL_NS;
     serve_until(m, lane, is_flushed, clock_ns() + patience_ns);
+    checkpoint_flush(m);
     if (m->engine.fatal == 0 && !m->members.departed) {
         part(m, lane);
     }
@@ -293,6 +296,7 @@ void context_free(struct moot *m)
     }
     board_release(m);
     bool quiet = m->transport == NULL || m->transport->ops->free(m->transport);
+    checkpoint_release(m);
     faults_release(m);
     trace_abandon(m);
     outbox_free(m->engine.outbox, quiet);

@@ -10,6 +10,7 @@
 #include "node/api/context_open.h"
 #include "node/api/listing.h"
 #include "node/api/wiring.h"
+#include "node/checkpoint/checkpoint.h"
 #include "node/compose/chain.h"
 #include "node/config/ending.h"
 #include "node/config/sized.h"
@@ -130,7 +131,8 @@ static int join_group(struct moot *m, const moot_options *options,
     knobs_default(&knobs);
     memcpy(blob, &now, sizeof(now));
     if (knobs_load(&knobs, options->knobs, story, STORY_BYTES) == MOOT_OK &&
-        faults_check(knobs.faults, story, STORY_BYTES) == MOOT_OK) {
+        faults_check(knobs.faults, story, STORY_BYTES) == MOOT_OK &&
+        checkpoint_check(&knobs, story, STORY_BYTES) == MOOT_OK) {
         size = knobs_encode(&knobs, text);
     } else {
         size = knobs_encode_failure(story, text);
@@ -225,6 +227,9 @@ static int make_core(struct moot *m, char *story)
 static int make_parts(struct moot *m, char *story)
 {
     int error = faults_open(m, story, STORY_BYTES);
+    if (error == MOOT_OK) {
+        error = checkpoint_open(m, story, STORY_BYTES);
+    }
     if (error == MOOT_OK) {
         error = make_core(m, story);
     }

@@ -552,6 +552,11 @@ typedef struct moot_stats {
      * pieces of larger ones, that the peer has to acknowledge; and how often one of
      * them was sent again, since the wire lost or delayed it or the answer. */
     uint64_t frames_linked, frames_resent;
+    /* MOOT_CHECKPOINT: tasks of this rank that did not run, since their results were
+     * found, and what they took when they ran; results that it stored, and their bytes;
+     * and records that were lost: damaged ones, which were dropped, and such as the
+     * disk did not take, or the bound (MOOT_CHECKPOINT_MIB). */
+    uint64_t tasks_found, tasks_found_ns, results_stored, bytes_stored, records_lost;
 } moot_stats;
 #define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))
 MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);
@@ -560,6 +565,7 @@ MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);
 }
 #endif
 
+#include "node/api/moot_checkpoint.h"
 #include "node/api/moot_data.h"
 #include "node/api/moot_queue.h"
 #include "node/api/moot_session.h"

@@ -2,6 +2,7 @@
 #include "node/api/wiring.h"
 
 #include "node/api/close.h"
+#include "node/checkpoint/checkpoint.h"
 #include "node/compose/bulk_region.h"
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
@@ -66,7 +67,7 @@ const struct engine_hooks wiring = {
     .turn_ends = faults_end_turn,
     .press = window_press,
     .chores = {members_look, session_look, report_look, leaks_look, door_look,
-               dismissal_look, trace_look, self_end_look},
+               dismissal_look, trace_look, self_end_look, checkpoint_look},
     .newcomers = members_take_newcomers,
     .helped = workers_stand_in,
     .watch_is_due = observe_is_due,

@@ -21,10 +21,11 @@ struct job {
     char **program; /* and its arguments, NULL-terminated */
     struct knobs knobs;
     char path[LAUNCH_PATH_BYTES];
-    const char *faults; /* the plan's text; NULL: none was given here */
-    const char *trace;  /* the folder for records; likewise */
-    struct plan *plan;  /* NULL: none */
-    uint32_t *places;   /* by rank: its host, for the plan; NULL: not known */
+    const char *faults;     /* the plan's text; NULL: none was given here */
+    const char *trace;      /* the folder for records; likewise */
+    const char *checkpoint; /* the folder of results that outlive the job; likewise */
+    struct plan *plan;      /* NULL: none */
+    uint32_t *places;       /* by rank: its host, for the plan; NULL: not known */
     char self[LAUNCH_PATH_BYTES];
     char directory[KNOB_TEXT_BYTES]; /* our own: where the ends go */
     char sheets[KNOB_TEXT_BYTES];    /* where the sheets go, */
@@ -50,6 +51,12 @@ struct job {
 /* Takes options and settings off the front; the rest is the program.  CLI_USAGE, which
  * is said, if they make no sense. */
 int run_options_read(int argc, char **argv, struct job *job);
+
+/* --- run_folders.c: what the job leaves ------------------------------------------- */
+
+/* Makes the folders of --trace and --checkpoint, and names them to the ranks.  False,
+ * and told, if that cannot be. */
+bool run_folders_export(struct job *job);
 
 /* --- run_growth.c: ranks that join ------------------------------------------------ */
 

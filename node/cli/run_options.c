@@ -37,8 +37,9 @@ static int number_read(const char *option, const char *value, int *out)
 static int option_parse(int argc, char **argv, int *i, struct job *job)
 {
     static const char *const names[] = {
-        "-n",      "--faults",   "--trace", "--deaths", "--transport", "--launcher",
-        "--hosts", "--hostfile", "--agent", "--min",    "--max",       "--joins"};
+        "-n",         "--faults", "--trace",     "--deaths", "--transport",
+        "--launcher", "--hosts",  "--hostfile",  "--agent",  "--min",
+        "--max",      "--joins",  "--checkpoint"};
     enum {
         RANKS,
         FAULTS,
@@ -49,13 +50,15 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
         MIN = 9,
         MAX,
         JOINS,
+        CHECKPOINT,
         NAMES
     };
     const char **const words[] = {
         &job->ranks_word,  &job->faults,         &job->trace,
         &job->deaths_word, &job->transport,      &job->words.launcher,
         &job->words.hosts, &job->words.hostfile, &job->words.agent,
-        &job->min_word,    &job->max_word,       &job->joins};
+        &job->min_word,    &job->max_word,       &job->joins,
+        &job->checkpoint};
     const char *option = argv[*i], *value = NULL;
     int name = 0, status = CLI_OK;
     if (strcmp(option, "--no-progress") == 0) {
@@ -76,8 +79,8 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
     if (!value) {
         return cli_no_option(&verb_run, option);
     }
-    if (name == TRACE && *value == '\0') {
-        return cli_usage(&verb_run, "--trace names no folder");
+    if ((name == TRACE || name == CHECKPOINT) && *value == '\0') {
+        return cli_usage(&verb_run, "%s names no folder", names[name]);
     }
     if (name == FAULTS && *value == '\0' && *i + 1 == argc) {
         return cli_usage(&verb_run, "--faults lacks its plan");
@@ -131,9 +134,11 @@ int run_options_read(int argc, char **argv, struct job *job)
         return cli_usage(&verb_run, "how many ranks?  -n N is missing%s%s",
                          i < argc ? " before " : "", i < argc ? argv[i] : "");
     }
-    if (i == argc && argv[argc - 1] == job->trace) {
-        return cli_usage(&verb_run, "which program?  %s is the folder of --trace",
-                         job->trace);
+    if (i == argc &&
+        (argv[argc - 1] == job->trace || argv[argc - 1] == job->checkpoint)) {
+        return cli_usage(&verb_run, "which program?  %s is the folder of %s",
+                         argv[argc - 1],
+                         argv[argc - 1] == job->trace ? "--trace" : "--checkpoint");
     }
     if (i == argc) {
         return cli_usage(&verb_run, "which program?");

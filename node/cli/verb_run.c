@@ -368,24 +368,6 @@ static bool directory_make(struct job *job)
     return setenv("MOOT_SUMMARY", job->sheets, 1) == 0;
 }
 
-/* The ranks may work elsewhere: the folder is made here, and they get its whole name.
- */
-static bool trace_export(struct job *job)
-{
-    char path[LAUNCH_PATH_BYTES];
-    struct stat about;
-    if ((mkdir(job->trace, 0777) == 0 || errno == EEXIST) &&
-        stat(job->trace, &about) == 0 && realpath(job->trace, path)) {
-        if (S_ISDIR(about.st_mode) && strlen(path) < KNOB_TEXT_BYTES) {
-            snprintf(job->traces, sizeof(job->traces), "%s", path);
-            return setenv("MOOT_TRACE", path, 1) == 0;
-        }
-        errno = S_ISDIR(about.st_mode) ? ENAMETOOLONG : ENOTDIR;
-    }
-    cli_complain(&verb_run, "%s: %s", job->trace, strerror(errno));
-    return false;
-}
-
 /* "; the launcher's status is 137 (signal 9, Killed)": with recovery, 0 says nothing.
  */
 static void launcher_tell(const char *before, int status)
@@ -577,6 +559,7 @@ static int job_prepare(struct job *job)
         return CLI_USAGE;
     }
     if (!given_once(job, "--trace", job->trace, KNOB_TRACE) ||
+        !given_once(job, "--checkpoint", job->checkpoint, KNOB_CHECKPOINT) ||
         !given_once(job, "--faults", job->faults, KNOB_FAULTS) ||
         !given_once(job, "--transport", job->transport, KNOB_TRANSPORT) ||
         !given_once(job, "--joins", job->joins, KNOB_JOINS)) {
@@ -605,10 +588,7 @@ static int job_prepare(struct job *job)
         cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);
         return LAUNCH_NOT_FOUND;
     }
-    if (job->trace && !trace_export(job)) {
-        return CLI_FAILED;
-    }
-    if (!directory_make(job)) {
+    if (!run_folders_export(job) || !directory_make(job)) {
         return CLI_FAILED;
     }
     const int taken = faults_take(job);
@@ -651,7 +631,8 @@ const struct verb verb_run = {
     .usage =
         "run [-n N] [--min N] [--max N] [--joins WHEN] [--launcher NAME] "
         "[--hosts LIST | --hostfile FILE] [--agent PATH] [--transport NAME] "
-        "[--faults PLAN] [--trace DIR] [--deaths WHICH] [--label] [--no-progress] "
+        "[--faults PLAN] [--checkpoint DIR] [--trace DIR] [--deaths WHICH] [--label] "
+        "[--no-progress] "
         "[--verbose] [--] [MOOT_NAME=VALUE ...] PROGRAM [ARGUMENTS]\n"
         "\n"
         "Starts PROGRAM on N ranks with mpirun (or mpiexec) and the options that\n"
@@ -679,6 +660,10 @@ const struct verb verb_run = {
         "  --label          puts its number before each line that a rank says\n"
         "  --faults PLAN    ranks kill, stop and cut off themselves as the plan says:\n"
         "                   moot-fault-plan(7)\n"
+        "  --checkpoint DIR results are stored there, and those that a run before has\n"
+        "                   stored are found: what was killed is started again, on "
+        "any\n"
+        "                   number of ranks, and does what is missing\n"
         "  --trace DIR      each rank records what happens, for `moot report` and\n"
         "                   `moot trace export`\n"
         "  --deaths WHICH   whether a rank's death fails a job that others end well:\n"

@@ -131,6 +131,43 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                     AT(stall_ns)},
     [KNOB_STALL_ABORT] = {"MOOT_STALL_ABORT", KNOB_INTEGER, "0", NULL, 0, 1, false,
                           "1: a stall report also ends the job", AT(stall_abort)},
+    [KNOB_CHECKPOINT] = {"MOOT_CHECKPOINT", KNOB_PATH, "", NULL, 0, 0, false,
+                         "directory in which results outlive the job: what is found "
+                         "there is not run again",
+                         AT(checkpoint)},
+    [KNOB_CHECKPOINT_WHEN] =
+        {"MOOT_CHECKPOINT_WHEN", KNOB_TEXT, "finish", NULL, 0, 0, false,
+         "when results are stored: as tasks finish (finish), every so often (like 5s), "
+         "as tasks finish whose label begins so (label:PREFIX), or when the program "
+         "calls moot_checkpoint (call)",
+         AT(checkpoint_when)},
+    [KNOB_CHECKPOINT_LEAST] =
+        {"MOOT_CHECKPOINT_LEAST", KNOB_DURATION, "auto", "auto", 0, 24 * HOUR, false,
+         "how long a task must have run for its result to be stored; auto: longer than "
+         "storing it takes, as measured",
+         AT(checkpoint_least_ns)},
+    [KNOB_CHECKPOINT_ONCE] =
+        {"MOOT_CHECKPOINT_ONCE", KNOB_INTEGER, "1", NULL, 0, 1, true,
+         "1: that a once task starts is on the disk before it does, so that no later "
+         "job starts it again; 0: a later job may",
+         AT(checkpoint_once)},
+    [KNOB_CHECKPOINT_SYNC] =
+        {"MOOT_CHECKPOINT_SYNC", KNOB_INTEGER, "0", NULL, 0, 1, false,
+         "1: what is stored outlives a loss of power, too; 0: the death of all ranks",
+         AT(checkpoint_sync)},
+    [KNOB_CHECKPOINT_MIB] = {"MOOT_CHECKPOINT_MIB", KNOB_INTEGER, "0", NULL, 0,
+                             INT64_C(1) << 40, false,
+                             "how many MiB each rank stores at most; 0: no bound",
+                             AT(checkpoint_mib)},
+    [KNOB_CHECKPOINT_AGE] = {"MOOT_CHECKPOINT_AGE", KNOB_DURATION, "never", "never",
+                             SECOND, 24 * 366 * HOUR, false,
+                             "how old a result may be that is found",
+                             AT(checkpoint_age_ns)},
+    [KNOB_KERNEL_BY_BUILD] =
+        {"MOOT_KERNEL_BY_BUILD", KNOB_INTEGER, "0", NULL, 0, 1, true,
+         "1: a stored result of a kernel that was built otherwise is not found; 0: it "
+         "is, and told once",
+         AT(kernel_by_build)},
     [KNOB_SUMMARY] = {"MOOT_SUMMARY", KNOB_PATH, "", NULL, 0, 0, true,
                       "directory in which each rank leaves its figures at close; "
                       "`moot run` reads them",
@@ -236,6 +273,11 @@ static bool duration_parse(const char *words, const char *text, int64_t *out)
         }
     }
     return false;
+}
+
+bool knobs_read_duration(const char *text, int64_t *out_ns)
+{
+    return duration_parse(NULL, text, out_ns);
 }
 
 /* "0.05": up to six digits behind the point, and no sign. */

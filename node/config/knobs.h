@@ -54,6 +54,14 @@ enum knob {
     KNOB_GRACE,
     KNOB_STALL,
     KNOB_STALL_ABORT,
+    KNOB_CHECKPOINT,
+    KNOB_CHECKPOINT_WHEN,
+    KNOB_CHECKPOINT_LEAST,
+    KNOB_CHECKPOINT_ONCE,
+    KNOB_CHECKPOINT_SYNC,
+    KNOB_CHECKPOINT_MIB,
+    KNOB_CHECKPOINT_AGE,
+    KNOB_KERNEL_BY_BUILD,
     KNOB_SUMMARY,
     KNOB_FAULTS,
     KNOB_TRACE,
@@ -119,6 +127,14 @@ struct knobs {
     int64_t grace_ns; /* or KNOB_AUTO */
     int64_t stall_ns; /* or KNOB_NEVER */
     int64_t stall_abort;
+    char checkpoint[KNOB_TEXT_BYTES];      /* "": none */
+    char checkpoint_when[KNOB_TEXT_BYTES]; /* node/checkpoint/policy.h */
+    int64_t checkpoint_least_ns;           /* or KNOB_AUTO */
+    int64_t checkpoint_once;
+    int64_t checkpoint_sync;
+    int64_t checkpoint_mib;    /* 0: no bound */
+    int64_t checkpoint_age_ns; /* or KNOB_NEVER */
+    int64_t kernel_by_build;
     char summary[KNOB_TEXT_BYTES]; /* "": none */
     char faults[KNOB_TEXT_BYTES];  /* "": none */
     char trace[KNOB_TEXT_BYTES];   /* "": none */
@@ -163,6 +179,9 @@ int knobs_load(struct knobs *out, const char *const *overrides, char *story,
 /* Sets one knob from text, as a source does; the story does not say where it stood. */
 int knobs_set(struct knobs *knobs, const char *name, const char *value,
               struct knob_origin origin, char *story, size_t story_size);
+
+/* "5ms" in ns; no word; false if it is malformed. */
+bool knobs_read_duration(const char *text, int64_t *out_ns);
 
 /* Writes a value as it would be written in a file, what it may be ("1 to 15"), or where
  * it came from ("environment", "/etc/moot/moot.conf:3").  All three cut what is too

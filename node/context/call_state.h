@@ -5,6 +5,7 @@
 #define NODE_CONTEXT_CALL_STATE_H
 
 #include "node/config/text.h"
+#include "node/context/checkpoint_state.h"
 #include "node/context/lane_state.h"
 #include "node/context/task_state.h"
 
@@ -33,6 +34,7 @@ struct moot_call {
     bool check;                /* it is run a second time, to compare (verify.h), */
     bool spoilt;               /* which does not do, as it spawns */
     bool no_memory;            /* an output could not be had */
+    struct call_checkpoint checkpoint;
     struct text why;
     struct queue_stack queues;
     const char *mishap; /* what moot_call_wait or _spawn met last; NULL: nothing, */

@@ -17,6 +17,7 @@
 #include "node/config/knobs.h"
 #include "node/config/text.h"
 #include "node/context/call_state.h"
+#include "node/context/checkpoint_state.h"
 #include "node/context/handle_state.h"
 #include "node/context/kernel_state.h"
 #include "node/context/lane_state.h"
@@ -439,6 +440,7 @@ struct moot {
     struct moot_store store;
     struct moot_tasks tasks;
     struct moot_record record;
+    struct moot_checkpoint checkpoint;
     struct moot_schedule schedule;
     struct moot_explain explain;
     struct moot_spawn spawn;

@@ -18,6 +18,9 @@ struct kernel {
     moot_duration retry_backoff;
     uint64_t id;
     struct identity_kernel identity;
+    unsigned char
+        build[32]; /* of the object that has fn (build_id.h); size 0: unknown */
+    size_t build_size;
     uint64_t longest_ns; /* of its runs here that have ended */
     bool told;           /* peers have been sent a KERNEL */
     bool conflict;       /* with this registration of a peer's: */

@@ -16,7 +16,8 @@ void stats_fill(const struct moot *m, moot_stats *out)
     m->transport->ops->stats(m->transport, &wire);
     *out = (moot_stats){
         .tasks_spawned = m->counts.spawned,
-        .tasks_run = m->counts.run,
+        .tasks_run =
+            m->counts.run - __atomic_load_n(&m->checkpoint.found, __ATOMIC_RELAXED),
         .tasks_failed = m->counts.failed,
         .tasks_retried = m->counts.retried,
         .tasks_verified = m->counts.verified,
@@ -47,6 +48,11 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .frames_resent = wire.resent,
         .results_relayed = core->results_relayed,
         .results_referred = core->referred,
+        .tasks_found = __atomic_load_n(&m->checkpoint.found, __ATOMIC_RELAXED),
+        .tasks_found_ns = __atomic_load_n(&m->checkpoint.found_ns, __ATOMIC_RELAXED),
+        .results_stored = __atomic_load_n(&m->checkpoint.stored, __ATOMIC_RELAXED),
+        .bytes_stored = __atomic_load_n(&m->checkpoint.stored_bytes, __ATOMIC_RELAXED),
+        .records_lost = m->checkpoint.lost,
     };
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         out->messages_sent += core->sent[type];
@@ -78,6 +84,11 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"tasks_common", core->common},
         {"tasks_partial", core->partial},
         {"tasks_forgotten", core->dropped},
+        {"tasks_found", stats.tasks_found},
+        {"tasks_found_ns", stats.tasks_found_ns},
+        {"results_stored", stats.results_stored},
+        {"bytes_stored", stats.bytes_stored},
+        {"records_lost", stats.records_lost},
         {"votes", stats.votes},
         {"votes_closed", core->yields[EVIDENCE_CLOSED]},
         {"votes_declined", core->yields[EVIDENCE_DECLINED]},

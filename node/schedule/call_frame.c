@@ -65,6 +65,7 @@ HOT void call_end(struct moot_call *call)
         payload_drop(call->discarded);
         call->discarded = next;
     }
+    free(call->checkpoint.state);
     free(call->children);
     free(call->released);
     free(call->borrowed);

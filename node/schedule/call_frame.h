@@ -14,6 +14,12 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task);
 void call_set_output(struct moot_call *call, struct payload *output);
 /* Ends borrows and children's handles; leaves `output` and the texts to the caller. */
 void call_end(struct moot_call *call);
+/* Its kernel did not run, since the checkpoint says how it ended, or that it may have.
+ */
+static inline bool call_was_found(const struct moot_call *call)
+{
+    return call->checkpoint.found || call->checkpoint.may_have;
+}
 /* The time that it has run, without that in which it was stopped for a wait. */
 uint64_t call_ran_ns(const struct moot_call *call, uint64_t now_ns);
 

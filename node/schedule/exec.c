@@ -2,6 +2,7 @@
 #include "node/schedule/exec.h"
 
 #include "hashing/base/hot.h"
+#include "node/checkpoint/checkpoint.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/faults/faults.h"
@@ -10,6 +11,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/fiber.h"
+#include "node/schedule/found.h"
 #include "node/schedule/ready.h"
 #include "node/schedule/retry.h"
 #include "node/schedule/task_end.h"
@@ -37,7 +39,7 @@ struct run {
     exec_enough enough;      /* and what it is asked with */
     void *context;
     uint32_t left;       /* kernels that may follow without a switch (exec_some) */
-    uint64_t stopped_ns; /* that its kernel was, if there is a fault plan */
+    uint64_t stopped_ns; /* that its kernel was, if it is timed */
     int code;            /* the kernel's, once it has returned */
     bool active;         /* begun and not ended */
 };
@@ -136,40 +138,14 @@ void exec_carry_cancel(struct moot *m, const struct core_output *output)
 
 /* --- Running -------------------------------------------------------------------- */
 
-/* A kernel that returns what a child's wait gave it has not failed by itself. */
-static struct root_cause root_of(const struct moot *m, const struct moot_call *call,
-                                 int code)
-{
-    if (call->mishap != NULL && code == call->mishap_code &&
-        call->mishap_root_rank >= 0) {
-        return (struct root_cause){.code = call->mishap_root_code,
-                                   .rank = call->mishap_root_rank};
-    }
-    return (struct root_cause){.code = code, .rank = (int)m->group.rank};
-}
-
 static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
 {
-    struct task *task = call->task;
-    struct payload *output = call->output;
-    if (code == MOOT_OK && output != NULL) {
-        task_end(m, task, MOOT_OK, output);
-        return;
+    if (call_was_found(call)) {
+        found_end(m, call);
+    } else {
+        task_end_kernel(m, call, code);
+        found_failure(m, call);
     }
-    payload_drop(output);
-    if (code == MOOT_ERR_CANCELLED && task->cancelled) {
-        task_end_cancelled(m, task, call->cancelled_by, true);
-        return;
-    }
-    struct text story = {0};
-    if (code == MOOT_OK) {
-        code = call->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_NO_OUTPUT;
-    }
-    story_of_kernel(&story, m, task, code, text_get(&call->why));
-    if (call->mishap != NULL) {
-        story_add_mishap(&story, call->mishap, text_get(&call->mishap_story));
-    }
-    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, root_of(m, call, code), &story);
 }
 
 COLD static void end_without_stack(struct moot *m, struct task *task)
@@ -247,19 +223,32 @@ COLD static void close_queues(struct run *run)
     engine_unlock(m);
 }
 
+static bool is_timed(const struct moot *m)
+{
+    return m->faults.plan != NULL || checkpoint_is_on(m);
+}
+
 /* On the strand, without the lock. */
 static void run_kernel(struct run *run)
 {
     const struct kernel *kernel = run->call.task->kernel;
     struct moot *m = run->call.m;
-    uint64_t began_ns = m->faults.plan != NULL ? clock_ns() : 0;
     run->stopped_ns = 0;
+    if (checkpoint_is_on(m) && found_instead(&run->call, &run->code)) {
+        return;
+    }
+    uint64_t began_ns = is_timed(m) ? clock_ns() : 0;
     run->code = kernel->fn(&run->call, kernel->user);
     if (run->call.queues.top != NULL) {
         close_queues(run);
     }
-    if (began_ns != 0) {
-        faults_after_kernel(m, clock_ns() - began_ns - run->stopped_ns);
+    if (began_ns == 0) {
+        return;
+    }
+    const uint64_t took_ns = clock_ns() - began_ns - run->stopped_ns;
+    faults_after_kernel(m, took_ns);
+    if (checkpoint_is_on(m)) {
+        found_keep(&run->call, run->code, took_ns);
     }
 }
 
@@ -267,7 +256,8 @@ static void run_kernel(struct run *run)
 static bool goes_again(struct moot *m, const struct moot_call *call, int code)
 {
     bool good = code == MOOT_OK && call->output != NULL;
-    return !good && !call->task->cancelled && retry_later(m, call->task);
+    return !good && !call_was_found(call) && !call->task->cancelled &&
+           retry_later(m, call->task);
 }
 
 static void tell_check(struct moot *m, const struct task *task, bool runs)
@@ -401,11 +391,10 @@ HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
     run->call.began_ns = m->now_ns;
     m->counts.run++;
     m->schedule.running++;
-    faults_at_point(m, CORE_POINT_TASK_START);
-    if (task_seldom(task)->failures == 0) { /* a trace shows one run, with its pauses */
-        trace_start(m, task);
+    checkpoint_begin(m, task, &run->call.checkpoint);
+    if (!run->call.checkpoint.asks) {
+        found_starts(m, &run->call);
     }
-    observe_event(m, MOOT_EVENT_RUNNING, task, (int)m->group.rank, NULL);
     return true;
 }
 
@@ -471,7 +460,7 @@ static bool go_to_next(struct moot *m, struct run *run)
     struct lane *lane = run->call.lane;
     leave(m, lane);
     m->schedule.running--;
-    if (!run->call.check) {
+    if (!run->call.check && !call_was_found(&run->call)) {
         kernel_ran(run->call.task->kernel, call_ran_ns(&run->call, m->now_ns));
     }
     end_run(m, run);
@@ -521,7 +510,7 @@ bool exec_stop(struct moot *m, struct moot_call *call)
     run->left = 0; /* who lets it go on may want no more than its end */
     call->state = CALL_LEAVES;
     call->goes_on = false;
-    uint64_t from_ns = m->faults.plan != NULL ? clock_ns() : 0;
+    uint64_t from_ns = is_timed(m) ? clock_ns() : 0;
     engine_unlock(m);
     strand_suspend(run->strand);
     engine_lock(m);

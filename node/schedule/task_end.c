@@ -131,6 +131,44 @@ COLD void task_end_unplaced(struct moot *m, struct task *task)
     task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, NO_ROOT_CAUSE, &story);
 }
 
+/* --- By its kernel --------------------------------------------------------------- */
+
+/* A kernel that returns what a child's wait gave it has not failed by itself. */
+static struct root_cause root_of(const struct moot *m, const struct moot_call *call,
+                                 int code)
+{
+    if (call->mishap != NULL && code == call->mishap_code &&
+        call->mishap_root_rank >= 0) {
+        return (struct root_cause){.code = call->mishap_root_code,
+                                   .rank = call->mishap_root_rank};
+    }
+    return (struct root_cause){.code = code, .rank = (int)m->group.rank};
+}
+
+void task_end_kernel(struct moot *m, struct moot_call *call, int code)
+{
+    struct task *task = call->task;
+    struct payload *output = call->output;
+    if (code == MOOT_OK && output != NULL) {
+        task_end(m, task, MOOT_OK, output);
+        return;
+    }
+    payload_drop(output);
+    if (code == MOOT_ERR_CANCELLED && task->cancelled) {
+        task_end_cancelled(m, task, call->cancelled_by, true);
+        return;
+    }
+    struct text story = {0};
+    if (code == MOOT_OK) {
+        code = call->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_NO_OUTPUT;
+    }
+    story_of_kernel(&story, m, task, code, text_get(&call->why));
+    if (call->mishap != NULL) {
+        story_add_mishap(&story, call->mishap, text_get(&call->mishap_story));
+    }
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, root_of(m, call, code), &story);
+}
+
 /* --- At a peer -------------------------------------------------------------------- */
 
 static uint32_t rank_of_uid(const struct moot *m, uint64_t uid)

@@ -15,6 +15,8 @@ void task_end(struct moot *m, struct task *task, int status, struct payload *pay
 /* Takes over the story. */
 void task_end_with_story(struct moot *m, struct task *task, int status,
                          struct root_cause root, struct text *story);
+/* Its kernel has returned this code; takes over the output. */
+void task_end_kernel(struct moot *m, struct moot_call *call, int code);
 /* An input that keeps the task from running; NULL: none. */
 const struct task *task_failed_input(const struct moot *m, const struct task *task);
 /* After that one.  `taken_over`: from a rank that is lost. */

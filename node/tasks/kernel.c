@@ -2,6 +2,7 @@
 #include "node/tasks/kernel.h"
 
 #include "consensus/core.h"
+#include "node/tasks/build_id.h"
 #include "proto/limits.h"
 
 #include <stdlib.h>
@@ -86,6 +87,7 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
                               .user = said->user,
                               .retries = said->retries,
                               .retry_backoff = said->retry_backoff};
+    kernel->build_size = build_id_at((uintptr_t)said->fn, kernel->build);
     identity_kernel_init(&kernel->identity, name, said->version);
     items[kernels->count++] = kernel;
     for (uint32_t i = 0; i < kernels->rumour_count; i++) {

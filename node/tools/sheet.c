@@ -50,6 +50,11 @@ static const struct sheet_key {
     STAT(tasks_failed),
     STAT(tasks_crashed),
     STAT(tasks_retried),
+    STAT(tasks_found),
+    STAT(tasks_found_ns),
+    STAT(results_stored),
+    STAT(bytes_stored),
+    STAT(records_lost),
     STAT(votes),
     STAT(motions),
     STAT(results_pushed),
@@ -567,6 +572,27 @@ static void streams_print(const moot_stats *stats, FILE *to)
     }
 }
 
+/* Tasks that did not run, and results that were stored for another time. */
+static void checkpoint_print(const moot_stats *stats, FILE *to)
+{
+    char text[32];
+    if (stats->tasks_found + stats->results_stored + stats->records_lost == 0) {
+        return;
+    }
+    fprintf(to, "  checkpoint     %" PRIu64 " found", stats->tasks_found);
+    if (stats->tasks_found > 0) {
+        fprintf(to, " (%.3f s when they ran)", (double)stats->tasks_found_ns / 1e9);
+    }
+    fprintf(to, ", %" PRIu64 " stored, %s\n", stats->results_stored,
+            bytes_format(stats->bytes_stored, text));
+    if (stats->records_lost > 0) {
+        fprintf(to,
+                "  records lost   %" PRIu64
+                ": damaged, or the disk or MOOT_CHECKPOINT_MIB did not take them\n",
+                stats->records_lost);
+    }
+}
+
 static void resent_print(const moot_stats *stats, FILE *to)
 {
     const unsigned percent =
@@ -633,6 +659,7 @@ void sheets_print(const struct sheets *sheets, FILE *to)
     if (stats->frames_refused > 0) {
         fprintf(to, "  frames refused %" PRIu64 ", malformed\n", stats->frames_refused);
     }
+    checkpoint_print(stats, to);
     dropped_print(stats, to);
     streams_print(stats, to);
     resent_print(stats, to);

@@ -86,7 +86,7 @@ static void draw_rule(struct random *random, const struct storm_scale *scale,
     }
     if (plan_is_strike(rule->fault) && random_chance(random, 300)) {
         rule->when = PLAN_AT_POINT;
-        rule->point = (enum core_point)random_below(random, CORE_POINT_END);
+        rule->point = (enum core_point)random_below(random, CORE_POINT_HOSTS);
         rule->nth_first = rule->nth_last = 1 + random_below(random, 6);
         rule->at_ns = 0;
     }

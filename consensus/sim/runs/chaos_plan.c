@@ -77,7 +77,7 @@ static void set_point(struct drafter *drafter, struct plan_rule *rule)
         CORE_POINT_VOTE_CAST,    CORE_POINT_DECISION_RECV, CORE_POINT_RESULT_SENT,
         CORE_POINT_VIEW_PROPOSE, CORE_POINT_VIEW_ENTER,    CORE_POINT_REPORT_SENT};
     rule->when = PLAN_AT_POINT;
-    rule->point = (enum core_point)below(drafter, CORE_POINT_END);
+    rule->point = (enum core_point)below(drafter, CORE_POINT_HOSTS);
     if (chance(drafter, 500)) {
         rule->point = tender[below(drafter, sizeof(tender) / sizeof(tender[0]))];
     }

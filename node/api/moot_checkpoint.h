@@ -1,0 +1,58 @@
+/* moot_checkpoint.h - results that outlive the job, and kernels' own half-done state.
+ *
+ * With MOOT_CHECKPOINT=DIR (`moot run --checkpoint DIR`) results are stored by the
+ * hashes of their tasks, and a task whose result is there does not run again: a program
+ * that was killed is started again, on any number of ranks, and does what is missing.
+ * No program has to call anything for that.  What stands here is for programs that say
+ * themselves when results are stored, and for kernels that take long.
+ *
+ *     static int simulate(moot_call *call, void *user)
+ *     {
+ *         struct state state = {0};
+ *         const void *before = moot_call_resume(call, NULL);
+ *         if (before != NULL) {
+ *             memcpy(&state, before, sizeof(state));
+ *         }
+ *         while (state.step < STEPS) {
+ *             advance(&state);
+ *             if (state.step % 1000 == 0) {
+ *                 moot_call_checkpoint(call, &state, sizeof(state));
+ *             }
+ *         }
+ *         ...
+ *
+ * deploy/doc/CHECKPOINTS.md says what is stored, when, and what is found.  Without a
+ * checkpoint the calls do nothing, and succeed.
+ */
+#ifndef NODE_API_MOOT_CHECKPOINT_H
+#define NODE_API_MOOT_CHECKPOINT_H
+
+#include "node/api/moot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What has ended on this rank, and is to be stored, is so when this returns: with
+ * MOOT_CHECKPOINT_WHEN=call it is what has finished since the call before.  Local; any
+ * thread, a kernel's included; blocks until the disk has it, while others go on.  What
+ * the disk did not take is counted (moot_stats: records_lost), and no error.
+ * Errors: INVALID, NO_MEMORY, CLOSED. */
+MOOT_API int moot_checkpoint_flush(moot *m);
+
+/* Stores half-done state of the kernel that calls it, in the place of what its task has
+ * stored before, which stays until the new one is whole on the disk.  The bytes are
+ * copied and written behind; waits while much is on its way to the disk.  The task's
+ * result takes the place of all.  What the disk does not take is counted, and no error.
+ * Errors: INVALID, NO_MEMORY. */
+MOOT_API int moot_call_checkpoint(moot_call *call, const void *state, size_t size);
+
+/* The newest state that a run of this task has stored, in this job on a rank that died,
+ * or in one before; NULL if there is none.  It lives as long as the call.  Reads the
+ * disk. */
+MOOT_API const void *moot_call_resume(moot_call *call, size_t *size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

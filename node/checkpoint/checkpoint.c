@@ -1,0 +1,236 @@
+/* checkpoint.c - see checkpoint.h: the store, and what is found in it.
+ *
+ * What is stored, and how it gets there, is kept.c's.
+ */
+#include "node/checkpoint/checkpoint.h"
+
+#include "node/checkpoint/kept.h"
+#include "node/checkpoint/policy.h"
+#include "node/diskstore/diskstore.h"
+#include "node/engine/engine.h"
+#include "node/tasks/kernel.h"
+#include "node/tasks/task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often the store is asked what it could not do. */
+#define COUNT_NS UINT64_C(200000000)
+#define OWN_KERNELS "moot." /* begins the names of the library's own */
+
+/* --- Open and close --------------------------------------------------------------- */
+
+int checkpoint_check(const struct knobs *knobs, char *story, size_t story_size)
+{
+    struct policy policy;
+    if (policy_read(knobs->checkpoint_when, &policy)) {
+        return MOOT_OK;
+    }
+    snprintf(story, story_size,
+             "MOOT_CHECKPOINT_WHEN is '%.64s', but may be finish, call, label:PREFIX, "
+             "or how often, like 5s",
+             knobs->checkpoint_when);
+    return MOOT_ERR_CONFIG;
+}
+
+static struct diskstore_options options_of(const struct knobs *knobs)
+{
+    return (struct diskstore_options){
+        .sync = knobs->checkpoint_sync != 0,
+        .bytes_max = (uint64_t)knobs->checkpoint_mib << 20,
+        .age_max_ns = knobs->checkpoint_age_ns == KNOB_NEVER
+                          ? 0
+                          : (uint64_t)knobs->checkpoint_age_ns};
+}
+
+int checkpoint_open(struct moot *m, char *story, size_t story_size)
+{
+    struct moot_checkpoint *checkpoint = &m->checkpoint;
+    if (m->knobs.checkpoint[0] == '\0') {
+        return MOOT_OK;
+    }
+    if (!policy_read(m->knobs.checkpoint_when, &checkpoint->policy) ||
+        pthread_mutex_init(&checkpoint->lock, NULL) != 0) {
+        return checkpoint_check(&m->knobs, story, story_size) != MOOT_OK
+                   ? MOOT_ERR_CONFIG
+                   : MOOT_ERR_NO_MEMORY;
+    }
+    const struct diskstore_options options = options_of(&m->knobs);
+    struct text why = {0};
+    const int error =
+        diskstore_open(m->knobs.checkpoint, &options, &why, &checkpoint->store);
+    if (error != MOOT_OK) {
+        snprintf(story, story_size, "MOOT_CHECKPOINT=%.200s: %s", m->knobs.checkpoint,
+                 text_get(&why));
+        checkpoint->store = NULL;
+        pthread_mutex_destroy(&checkpoint->lock);
+    } else {
+        struct diskstore_counts counts;
+        diskstore_counts(checkpoint->store, &counts);
+        checkpoint->looks = counts.records > 0;
+    }
+    text_release(&why);
+    return error;
+}
+
+static void look_at_losses(struct moot *m)
+{
+    struct diskstore_counts counts;
+    diskstore_counts(m->checkpoint.store, &counts);
+    m->checkpoint.lost = counts.damaged + counts.failed + counts.over;
+    if (counts.failed > 0 && !m->checkpoint.told_failed) {
+        m->checkpoint.told_failed = true;
+        report_add(m,
+                   "moot: rank %u: checkpoint %s: a result could not be stored, as the "
+                   "disk is full or fails; the job goes on, and a later one will run "
+                   "again what is not stored; said once\n",
+                   m->group.rank, m->knobs.checkpoint);
+    }
+}
+
+void checkpoint_flush(struct moot *m)
+{
+    if (!checkpoint_is_on(m)) {
+        return;
+    }
+    engine_unlock(m);
+    kept_write_out(m);
+    diskstore_flush(m->checkpoint.store);
+    engine_lock(m);
+    kept_drop(m);
+    look_at_losses(m);
+}
+
+void checkpoint_release(struct moot *m)
+{
+    if (!checkpoint_is_on(m)) {
+        return;
+    }
+    kept_write_out(m);
+    diskstore_flush(m->checkpoint.store);
+    diskstore_close(m->checkpoint.store);
+    kept_drop(m);
+    pthread_mutex_destroy(&m->checkpoint.lock);
+    m->checkpoint.store = NULL;
+}
+
+void checkpoint_look(struct moot *m, uint64_t now_ns)
+{
+    struct moot_checkpoint *checkpoint = &m->checkpoint;
+    if (!checkpoint_is_on(m)) {
+        return;
+    }
+    kept_drop(m);
+    if (checkpoint->policy.when == POLICY_INTERVAL && now_ns >= checkpoint->due_ns) {
+        checkpoint->due_ns = now_ns + (uint64_t)checkpoint->policy.interval_ns;
+        kept_write_some(m);
+    }
+    if (now_ns - checkpoint->counted_ns > COUNT_NS) {
+        checkpoint->counted_ns = now_ns;
+        look_at_losses(m);
+    }
+}
+
+/* --- A kernel that is about to start ---------------------------------------------- */
+
+static bool is_own(const struct kernel *kernel)
+{
+    return strncmp(kernel->name, OWN_KERNELS, strlen(OWN_KERNELS)) == 0;
+}
+
+void checkpoint_begin(struct moot *m, const struct task *task,
+                      struct call_checkpoint *call)
+{
+    const struct moot_checkpoint *checkpoint = &m->checkpoint;
+    const struct kernel *kernel = task->kernel;
+    if (!checkpoint_is_on(m) || is_own(kernel)) {
+        return;
+    }
+    const bool once = (kernel->flags & MOOT_KERNEL_ONCE) != 0;
+    const bool first = task_seldom(task)->failures == 0;
+    call->label = task_label(task);
+    call->deaths = m->members.lost;
+    call->asks =
+        first &&
+        (once || __atomic_load_n(&checkpoint->looks, __ATOMIC_RELAXED) ||
+         call->deaths != __atomic_load_n(&checkpoint->deaths_seen, __ATOMIC_RELAXED));
+    call->accepts = once && (kernel->flags & MOOT_KERNEL_IDEMPOTENT) == 0 &&
+                    m->knobs.checkpoint_once != 0;
+    call->now = once || (kernel->flags & MOOT_KERNEL_NONDETERMINISTIC) != 0;
+    call->keeps = call->now || policy_admits(&checkpoint->policy, call->label);
+}
+
+/* Ranks have died since: what they stored can be read now. */
+static void look_again(struct moot *m, uint32_t deaths)
+{
+    uint32_t seen =
+        __atomic_exchange_n(&m->checkpoint.deaths_seen, deaths, __ATOMIC_RELAXED);
+    if (seen != deaths && diskstore_look_again(m->checkpoint.store) > 0) {
+        __atomic_store_n(&m->checkpoint.looks, true, __ATOMIC_RELAXED);
+    }
+}
+
+static bool is_of_another_build(const struct kernel *kernel,
+                                const struct diskstore_found *found)
+{
+    return kernel->build_size > 0 && found->build_size > 0 &&
+           (kernel->build_size != found->build_size ||
+            memcmp(kernel->build, found->build, kernel->build_size) != 0);
+}
+
+static void tell_older(struct moot *m, const struct kernel *kernel)
+{
+    engine_lock(m);
+    if (!m->checkpoint.told_older) {
+        m->checkpoint.told_older = true;
+        report_add(m,
+                   "moot: rank %u: checkpoint %s: a result of kernel '%s' was made by "
+                   "another build of its code, and is taken; with "
+                   "MOOT_KERNEL_BY_BUILD=1 it would run again; said once\n",
+                   m->group.rank, m->knobs.checkpoint, kernel->name);
+    }
+    engine_unlock(m);
+}
+
+/* Whether what was found counts as the kernel's.  What may run only once does, whatever
+ * made it. */
+static bool is_taken(struct moot *m, const struct kernel *kernel,
+                     const struct diskstore_found *found)
+{
+    if (!is_of_another_build(kernel, found)) {
+        return true;
+    }
+    if (m->knobs.kernel_by_build != 0 && (kernel->flags & MOOT_KERNEL_ONCE) == 0) {
+        return false;
+    }
+    tell_older(m, kernel);
+    return true;
+}
+
+static void count_found(struct moot *m, const struct diskstore_found *found)
+{
+    __atomic_fetch_add(&m->checkpoint.found, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&m->checkpoint.found_ns, found->took_ns, __ATOMIC_RELAXED);
+}
+
+enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
+                                       const struct call_checkpoint *call,
+                                       struct diskstore_found *out)
+{
+    struct diskstore *store = m->checkpoint.store;
+    if (call->deaths != __atomic_load_n(&m->checkpoint.deaths_seen, __ATOMIC_RELAXED)) {
+        look_again(m, call->deaths);
+    }
+    if (diskstore_find(store, &task->hash, DISKSTORE_RESULT, out)) {
+        if (is_taken(m, task->kernel, out)) {
+            count_found(m, out);
+            return CHECKPOINT_ENDED;
+        }
+        free(out->data);
+        return CHECKPOINT_NOTHING;
+    }
+    return call->accepts && diskstore_find(store, &task->hash, DISKSTORE_ACCEPTED, NULL)
+               ? CHECKPOINT_MAY_HAVE
+               : CHECKPOINT_NOTHING;
+}

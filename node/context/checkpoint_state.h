@@ -1,0 +1,57 @@
+/* checkpoint_state.h - results that outlive the job (node/checkpoint/checkpoint.h).
+ */
+#ifndef NODE_CONTEXT_CHECKPOINT_STATE_H
+#define NODE_CONTEXT_CHECKPOINT_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct diskstore;
+struct kept;
+
+/* node/checkpoint/policy.h */
+enum policy_when { POLICY_FINISH, POLICY_INTERVAL, POLICY_LABEL, POLICY_CALL };
+struct policy {
+    enum policy_when when;
+    int64_t interval_ns; /* INTERVAL */
+    const char *prefix;  /* LABEL */
+};
+
+/* What a running kernel has to do with it.  All zero: nothing. */
+struct call_checkpoint {
+    bool asks;         /* its result is looked for before it starts, */
+    bool found;        /* and was there: the kernel does not run, */
+    bool may_have;     /* or must not, as a job before may have run it */
+    bool accepts;      /* its acceptance is stored before it starts */
+    bool keeps;        /* its result may be stored, */
+    bool now;          /* at once, whatever it took */
+    int32_t status;    /* `found`: how it ended */
+    uint32_t deaths;   /* so many ranks had been lost when it began */
+    const char *label; /* the task's, or NULL */
+    void *state;       /* that it found of its own, or NULL */
+    size_t state_size;
+};
+
+struct moot_checkpoint {
+    struct diskstore *store; /* NULL: none */
+    struct policy policy;
+    bool looks; /* __atomic: there is something to be found: results of jobs before, or
+                   of ranks that died */
+    uint64_t due_ns;      /* the policy's interval is over */
+    uint64_t counted_ns;  /* the store's troubles were looked at last */
+    pthread_mutex_t lock; /* of the rest; taken under the engine lock or without it */
+    struct kept *waiting; /* a list, newest first: for the policy, */
+    uint64_t waiting_bytes;
+    struct kept *written; /* a list: references to be dropped */
+    /* __atomic: what this rank has found, and what that took when it ran; stored; */
+    uint64_t found, found_ns, stored, stored_bytes;
+    uint32_t deaths_seen; /* and so many deaths after which the store was read again */
+    /* Under the engine lock. */
+    uint64_t lost; /* records of the store, when its troubles were looked at */
+    bool told_older, told_failed;
+};
+
+#endif

@@ -1,0 +1,156 @@
+/* found.c - see found.h, and node/checkpoint/checkpoint.h for what is found and stored.
+ *
+ * The public calls by which a kernel stores its own half-done state stand here, too.
+ */
+#include "node/schedule/found.h"
+
+#include "node/api/moot_checkpoint.h"
+#include "node/checkpoint/checkpoint.h"
+#include "node/diskstore/diskstore.h"
+#include "node/engine/engine.h"
+#include "node/faults/faults.h"
+#include "node/record/task_watch.h"
+#include "node/record/trace.h"
+#include "node/schedule/task_end.h"
+#include "node/tasks/error_chain.h"
+#include "node/tasks/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void found_starts(struct moot *m, struct moot_call *call)
+{
+    struct task *task = call->task;
+    faults_at_point(m, CORE_POINT_TASK_START);
+    if (task_seldom(task)->failures == 0) { /* a trace shows one run, with its pauses */
+        trace_start(m, task);
+    }
+    observe_event(m, MOOT_EVENT_RUNNING, task, (int)m->group.rank, NULL);
+}
+
+/* False without memory: then it runs. */
+static bool take_end(struct moot_call *call, const struct diskstore_found *found)
+{
+    void *output = moot_call_output(call, (size_t)found->size);
+    if (output == NULL) {
+        return false;
+    }
+    if (found->size > 0) {
+        memcpy(output, found->data, (size_t)found->size);
+    }
+    call->checkpoint.found = true;
+    call->checkpoint.status = found->status;
+    return true;
+}
+
+static bool look_up(struct moot_call *call)
+{
+    struct diskstore_found found;
+    bool ended = false;
+    switch (checkpoint_find(call->m, call->task, &call->checkpoint, &found)) {
+    case CHECKPOINT_NOTHING:
+        return false;
+    case CHECKPOINT_MAY_HAVE:
+        call->checkpoint.may_have = true;
+        return true;
+    case CHECKPOINT_ENDED:
+        ended = take_end(call, &found);
+        free(found.data);
+        break;
+    }
+    return ended;
+}
+
+bool found_instead(struct moot_call *call, int *code)
+{
+    struct moot *m = call->m;
+    if (call->checkpoint.asks) {
+        if (look_up(call)) {
+            *code = call->checkpoint.may_have ? MOOT_ERR_MAYBE_RAN
+                                              : call->checkpoint.status;
+            return true;
+        }
+        engine_lock(m);
+        found_starts(m, call);
+        engine_unlock(m);
+    }
+    if (call->checkpoint.accepts &&
+        !checkpoint_accept(m, call->task, &call->checkpoint)) {
+        call->checkpoint.keeps = false;
+        *code = moot_call_fail(call, MOOT_ERR_FILE,
+                               "that it starts could not be stored in the checkpoint, "
+                               "so it was not started, as a later job might start it "
+                               "again (MOOT_CHECKPOINT_ONCE=0 lets it start)");
+        return true;
+    }
+    return false;
+}
+
+void found_keep(struct moot_call *call, int code, uint64_t took_ns)
+{
+    if (code != MOOT_OK || call->output == NULL || call->check ||
+        call->child_count > 0) {
+        return;
+    }
+    const struct checkpoint_end end = {
+        .status = MOOT_OK, .payload = call->output, .took_ns = took_ns};
+    checkpoint_keep(call->m, call->task, &call->checkpoint, &end);
+}
+
+void found_end(struct moot *m, struct moot_call *call)
+{
+    struct task *task = call->task;
+    if (call->checkpoint.found) {
+        task_end(m, task, call->checkpoint.status, call->output);
+        return;
+    }
+    struct text story = {0};
+    task_describe(&story, task);
+    text_add(
+        &story,
+        " is a once task that a job before this one accepted, and whose end is not "
+        "in the checkpoint (%s): it may have run, and is not started again",
+        m->knobs.checkpoint);
+    payload_drop(call->output);
+    task_end_with_story(m, task, MOOT_ERR_MAYBE_RAN, NO_ROOT_CAUSE, &story);
+}
+
+void found_failure(struct moot *m, const struct moot_call *call)
+{
+    const bool kept = call->checkpoint.accepts && call->checkpoint.keeps;
+    if (kept && call->task->status != MOOT_OK && call->child_count == 0) {
+        checkpoint_keep_failure(m, call->task, &call->checkpoint);
+    }
+}
+
+/* --- Half-done state -------------------------------------------------------------- */
+
+int moot_call_checkpoint(moot_call *call, const void *state, size_t size)
+{
+    if (call == NULL || (state == NULL && size > 0)) {
+        return thread_fail(MOOT_ERR_INVALID,
+                           "moot_call_checkpoint: an argument is NULL");
+    }
+    if (!checkpoint_is_on(call->m) || call->check) {
+        return MOOT_OK;
+    }
+    return checkpoint_put_state(call->m, call->task, &call->checkpoint, state, size)
+               ? MOOT_OK
+               : thread_fail(MOOT_ERR_NO_MEMORY,
+                             "moot_call_checkpoint: no memory for %zu bytes", size);
+}
+
+const void *moot_call_resume(moot_call *call, size_t *size)
+{
+    size_t found = 0;
+    if (call != NULL && call->checkpoint.state == NULL && !call->check &&
+        checkpoint_is_on(call->m)) {
+        call->checkpoint.state = checkpoint_state(call->m, call->task, &found);
+        call->checkpoint.state_size = found;
+    }
+    const bool has = call != NULL && call->checkpoint.state != NULL;
+    if (size != NULL) {
+        *size = has ? call->checkpoint.state_size : 0;
+    }
+    return has ? call->checkpoint.state : NULL;
+}
