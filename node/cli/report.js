@@ -57,7 +57,8 @@ const verdict = () => {
     "; ranks waited, or had closed, for ", bold(percent(V.idle)),
     " of their time since moot_open. ",
     bold(count(V.tasks, "task")), " (" + count(V.runs, "run") +
-    (V.failed ? ", " + V.failed + " failed" : "") + "), ",
+    (V.failed ? ", " + V.failed + " failed" : "") +
+    (V.found ? ", " + V.found + " not run: found in the checkpoint" : "") + "), ",
     bold(count(V.votes, "vote")), ", ",
     bold(count(V.dead, "death")), V.removed ? ", " + count(V.removed, "removal") : "", ", ",
     bold(count(V.stalls, "stall")), ".");

@@ -202,6 +202,12 @@ void trace_write_start(struct moot *m, struct task *task)
     end(m, &record);
 }
 
+void trace_write_found(struct moot *m, struct task *task)
+{
+    struct trace_record record = begin_of(m, KIND(FOUND), task, m->now_ns);
+    end(m, &record);
+}
+
 void trace_write_end(struct moot *m, struct task *task)
 {
     struct trace_record record = begin_of(m, KIND(END), task, m->now_ns);

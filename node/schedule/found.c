@@ -101,6 +101,7 @@ void found_end(struct moot *m, struct moot_call *call)
 {
     struct task *task = call->task;
     if (call->checkpoint.found) {
+        trace_found(m, task);
         task_end(m, task, call->checkpoint.status, call->output);
         return;
     }

@@ -46,6 +46,7 @@ struct trace_run {
     int64_t waited_ns; /* for its children */
     int64_t since_ns;  /* while that is added up: the beginning of a wait */
     int32_t code;
+    bool found; /* in the checkpoint: it never started */
 };
 
 struct trace_event {

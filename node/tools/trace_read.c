@@ -180,6 +180,8 @@ static void run_take(struct trace_reader *reader, const Moot__Record *record)
     struct trace_run *run = &reader->trace->runs[*open];
     if (record->kind == MOOT__RECORD__KIND__START) {
         run->start_ns = reader->now_ns;
+    } else if (record->kind == MOOT__RECORD__KIND__FOUND) {
+        run->found = true;
     } else if (record->kind == MOOT__RECORD__KIND__END) {
         run->end_ns = reader->now_ns;
         run->code = record->code;
@@ -412,8 +414,9 @@ static bool record_take(struct trace_reader *reader, const Moot__Record *record)
     if (record->kind == MOOT__RECORD__KIND__SPAWN && !spawn_take(reader, record)) {
         return false;
     }
-    if (record->kind >= MOOT__RECORD__KIND__READY &&
-        record->kind <= MOOT__RECORD__KIND__END) {
+    if ((record->kind >= MOOT__RECORD__KIND__READY &&
+         record->kind <= MOOT__RECORD__KIND__END) ||
+        record->kind == MOOT__RECORD__KIND__FOUND) {
         run_take(reader, record);
     }
     if (record->kind == MOOT__RECORD__KIND__VERDICT) {
