@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 # The index: what it shows first, and how it groups the rest, by the beginning of the path.
 GROUPS = [
     ("Begin", ["README.md", "deploy/doc/TUTORIAL.md", "deploy/doc/GLOSSARY.md"]),
-    ("Use", ["deploy/doc/FAILURES.md", "deploy/doc/STALLS.md", "deploy/doc/USING.md", "deploy/doc/SECURITY.md",
+    ("Use", ["deploy/doc/FAILURES.md", "deploy/doc/STALLS.md", "deploy/doc/USING.md", "deploy/doc/CHECKPOINTS.md", "deploy/doc/SECURITY.md",
              "deploy/doc/COMPARISON.md", "CHANGELOG.md"]),
     ("Measure, test and change",
      ["CONTRIBUTING.md", "deploy/doc/ARCHITECTURE.md", "consensus/PROTOCOL.md",

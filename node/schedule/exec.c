@@ -246,7 +246,9 @@ static void run_kernel(struct run *run)
         return;
     }
     const uint64_t took_ns = clock_ns() - began_ns - run->stopped_ns;
-    faults_after_kernel(m, took_ns);
+    if (m->faults.plan != NULL) {
+        faults_after_kernel(m, took_ns);
+    }
     if (checkpoint_is_on(m)) {
         found_keep(&run->call, run->code, took_ns);
     }
