@@ -1,0 +1,451 @@
+/* checkpoint_test.c - one job after another over one folder of results: what is found
+ * does not run, what must not be found runs, and once tasks start once.
+ *
+ * A case is some jobs, each with ranks of its own, and a folder that they share.
+ */
+#include "node/config/text.h"
+#include "node/diskstore/diskstore.h"
+#include "tests/conformance/kernels.h"
+
+#include <ftw.h>
+
+enum { COUNTED = RELAY + 1, FAILING, ONCE_FAILING, ONCE_PARENT, VARYING, STEPS };
+enum { TASKS = 12, BIG_BYTES = 700000 };
+
+static char folder[64];
+static char folder_knob[96];
+static atomic_int runs;    /* of counted kernels, in this case */
+static atomic_int found;   /* tasks of all ranks of the last job */
+static atomic_int resumed; /* steps that a kernel found done */
+
+/* args: a number.  Gives its successor. */
+static int counted(moot_call *call, void *user)
+{
+    (void)user;
+    const uint64_t *x = moot_call_args(call, NULL);
+    uint64_t *y = moot_call_output(call, sizeof(*y));
+    if (x == NULL || y == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    *y = *x + 1;
+    runs++;
+    return MOOT_OK;
+}
+
+static int failing(moot_call *call, void *user)
+{
+    (void)user;
+    runs++;
+    return moot_call_fail(call, 7, "the pump is dry");
+}
+
+/* Its result is not stored, as it spawns. */
+static int parent(moot_call *call, void *user)
+{
+    const struct seat *seat = user;
+    uint64_t one = 1;
+    moot_task child;
+    int error = moot_call_spawn(call,
+                                &(moot_task_spec){.kernel = seat->kernels[COUNTED],
+                                                  .args = &one,
+                                                  .args_size = sizeof(one)},
+                                &child);
+    if (error == MOOT_OK) {
+        error = moot_call_wait(call, child, NULL, NULL);
+    }
+    runs++;
+    return error == MOOT_OK && moot_call_output(call, 0) == NULL ? MOOT_ERR_NO_MEMORY
+                                                                 : error;
+}
+
+/* Another value with each run. */
+static int varying(moot_call *call, void *user)
+{
+    (void)user;
+    uint64_t *out = moot_call_output(call, sizeof(*out));
+    if (out == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    *out = (uint64_t)++runs;
+    return MOOT_OK;
+}
+
+/* Does a step more than the run before, and fails until there are three. */
+static int steps(moot_call *call, void *user)
+{
+    (void)user;
+    uint64_t done = 0;
+    size_t size = 0;
+    const void *before = moot_call_resume(call, &size);
+    if (before != NULL && size == sizeof(done)) {
+        memcpy(&done, before, sizeof(done));
+    }
+    resumed = (int)done;
+    done++;
+    runs++;
+    if (moot_call_checkpoint(call, &done, sizeof(done)) != MOOT_OK || done < 3) {
+        return moot_call_fail(call, 8, "not yet");
+    }
+    uint64_t *out = moot_call_output(call, sizeof(*out));
+    if (out == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    *out = done;
+    return MOOT_OK;
+}
+
+static void checkpoint_kernels(struct seat *seat)
+{
+    kernels(seat);
+    add_kernel(seat, COUNTED, "counted", counted, 0);
+    add_kernel(seat, FAILING, "failing", failing, 0);
+    add_kernel(seat, ONCE_FAILING, "once-failing", failing, MOOT_KERNEL_ONCE);
+    add_kernel(seat, VARYING, "varying", varying, MOOT_KERNEL_NONDETERMINISTIC);
+    add_kernel(seat, STEPS, "steps", steps, 0);
+    moot_kernel kernel = {
+        .name = "once-parent", .fn = parent, .user = seat, .flags = MOOT_KERNEL_ONCE};
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[ONCE_PARENT]),
+           MOOT_OK);
+}
+
+/* --- Jobs ------------------------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *about, int type,
+                      struct FTW *where)
+{
+    (void)about;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
+static void begin_case(const char *name)
+{
+    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    scene_name = name;
+    runs = 0;
+}
+
+/* `knob` may be NULL. */
+static void job(void (*program)(struct seat *seat), int size, const char *knob)
+{
+    const struct scene scene = {.program = program,
+                                .register_kernels = checkpoint_kernels,
+                                .after = closes_well};
+    const char *const knobs[] = {folder_knob, "MOOT_CHECKPOINT_LEAST=0", knob, NULL};
+    found = 0;
+    play(&scene, size, knobs);
+}
+
+/* All have what they want: what was found can be added up. */
+static void add_up(struct seat *seat)
+{
+    meet(seat);
+    found += (int)stats_of(seat).tasks_found;
+    meet(seat);
+}
+
+static moot_task spawn_keyed(struct seat *seat, int kernel)
+{
+    moot_task task = {0};
+    EXPECT(seat,
+           moot_task_spawn(seat->m,
+                           &(moot_task_spec){.kernel = seat->kernels[kernel],
+                                             .key = "k",
+                                             .key_size = 1},
+                           &task),
+           MOOT_OK);
+    return task;
+}
+
+#define MUST(condition)                                                                \
+    do {                                                                               \
+        if (!(condition)) {                                                            \
+            failures++;                                                                \
+            fprintf(stderr, "%s: line %d: %s (runs %d, found %d)\n", scene_name,       \
+                    __LINE__, #condition, (int)runs, (int)found);                      \
+        }                                                                              \
+    } while (0)
+
+/* --- Cases ------------------------------------------------------------------------ */
+
+static void counts(struct seat *seat)
+{
+    moot_task tasks[TASKS];
+    for (uint64_t i = 0; i < TASKS; i++) {
+        tasks[i] = spawn_u64(seat, COUNTED, i);
+    }
+    for (uint64_t i = 0; i < TASKS; i++) {
+        CHECK(seat, fetch_u64(seat, tasks[i]) == i + 1);
+    }
+    add_up(seat);
+}
+
+static void results_are_found_by_other_ranks(void)
+{
+    for (int size = 1; size <= 4; size++) {
+        begin_case(__func__);
+        job(counts, size, NULL);
+        MUST(runs == TASKS && found == 0);
+        job(counts, 5 - size, NULL);
+        MUST(runs == TASKS && found == TASKS);
+    }
+}
+
+/* A result of no bytes, and one that has a file of its own. */
+static void gives_no_and_many_bytes(struct seat *seat)
+{
+    const void *data = NULL;
+    size_t size = 1;
+    EXPECT(
+        seat,
+        moot_task_fetch(seat->m, spawn_u64(seat, EMPTY, 1), MOOT_FOREVER, &data, &size),
+        MOOT_OK);
+    CHECK(seat, size == 0);
+    EXPECT(seat,
+           moot_task_fetch(seat->m, spawn_u64(seat, BIG, BIG_BYTES), MOOT_FOREVER,
+                           &data, &size),
+           MOOT_OK);
+    CHECK(seat, size == BIG_BYTES);
+    for (uint64_t i = 0; i < size; i++) {
+        CHECK(seat,
+              ((const unsigned char *)data)[i] == (unsigned char)(i * 31 + i / 251));
+    }
+    add_up(seat);
+}
+
+static void results_of_all_sizes_are_found(void)
+{
+    begin_case(__func__);
+    job(gives_no_and_many_bytes, 2, NULL);
+    job(gives_no_and_many_bytes, 3, NULL);
+    MUST(found == 2);
+}
+
+static void fails(struct seat *seat)
+{
+    EXPECT(seat, moot_task_wait(seat->m, spawn_u64(seat, FAILING, 1), MOOT_FOREVER),
+           MOOT_ERR_TASK_FAILED);
+    add_up(seat);
+}
+
+static void failures_run_again(void)
+{
+    begin_case(__func__);
+    job(fails, 2, NULL);
+    job(fails, 2, NULL);
+    MUST(runs == 2 && found == 0);
+}
+
+static void fails_once(struct seat *seat)
+{
+    EXPECT(seat, moot_task_wait(seat->m, spawn_keyed(seat, ONCE_FAILING), MOOT_FOREVER),
+           MOOT_ERR_TASK_FAILED);
+    CHECK(seat, told(seat, "the pump is dry"));
+    add_up(seat);
+}
+
+static void a_once_task_that_failed_has_failed(void)
+{
+    begin_case(__func__);
+    job(fails_once, 3, NULL);
+    job(fails_once, 2, NULL);
+    MUST(runs == 1 && found == 1);
+}
+
+static int wanted;
+static void is_parent_once(struct seat *seat)
+{
+    EXPECT(seat, moot_task_wait(seat->m, spawn_keyed(seat, ONCE_PARENT), MOOT_FOREVER),
+           wanted);
+    CHECK(seat, wanted == MOOT_OK || told(seat, "a job before this one accepted"));
+    meet(seat);
+}
+
+static void a_once_task_without_a_result_may_have_run(void)
+{
+    begin_case(__func__);
+    wanted = MOOT_OK;
+    job(is_parent_once, 2, NULL);
+    const int before = runs;
+    wanted = MOOT_ERR_MAYBE_RAN;
+    job(is_parent_once, 3, NULL);
+    MUST(runs == before);
+    wanted = MOOT_OK;
+    job(is_parent_once, 2, "MOOT_CHECKPOINT_ONCE=0");
+    MUST(runs > before);
+}
+
+static atomic_ullong varied;
+static void varies_once(struct seat *seat)
+{
+    varied = fetch_u64(seat, spawn_u64(seat, VARYING, 1));
+    add_up(seat);
+}
+
+static void what_varies_is_stored_however_short(void)
+{
+    begin_case(__func__);
+    job(varies_once, 2, "MOOT_CHECKPOINT_LEAST=1h");
+    job(varies_once, 3, "MOOT_CHECKPOINT_LEAST=1h");
+    MUST(runs == 1 && found == 1 && varied == 1);
+}
+
+static void short_tasks_are_not_stored(void)
+{
+    begin_case(__func__);
+    job(counts, 2, "MOOT_CHECKPOINT_LEAST=1h");
+    job(counts, 2, "MOOT_CHECKPOINT_LEAST=1h");
+    MUST(runs == 2 * TASKS && found == 0);
+}
+
+static void labels(struct seat *seat)
+{
+    static const char *const names[] = {"keep-1", "keep-2", "kept", NULL};
+    for (uint64_t i = 0; i < 4; i++) {
+        moot_task task;
+        EXPECT(seat,
+               moot_task_spawn(seat->m,
+                               &(moot_task_spec){.kernel = seat->kernels[COUNTED],
+                                                 .args = &i,
+                                                 .args_size = sizeof(i),
+                                                 .label = names[i]},
+                               &task),
+               MOOT_OK);
+        CHECK(seat, fetch_u64(seat, task) == i + 1);
+    }
+    add_up(seat);
+}
+
+static void labels_say_what_is_stored(void)
+{
+    begin_case(__func__);
+    job(labels, 2, "MOOT_CHECKPOINT_WHEN=label:keep-");
+    job(labels, 2, "MOOT_CHECKPOINT_WHEN=label:keep-");
+    MUST(runs == 6 && found == 2);
+}
+
+/* What this rank ran is stored when it calls, and not before. */
+static void calls(struct seat *seat)
+{
+    counts(seat);
+    CHECK(seat, stats_of(seat).results_stored == 0);
+    EXPECT(seat, moot_checkpoint_flush(seat->m), MOOT_OK);
+    CHECK(seat, stats_of(seat).results_stored == stats_of(seat).tasks_run);
+    EXPECT(seat, moot_checkpoint_flush(NULL), MOOT_ERR_INVALID);
+    meet(seat);
+}
+
+static void the_program_says_when(void)
+{
+    begin_case(__func__);
+    job(calls, 3, "MOOT_CHECKPOINT_WHEN=call");
+    job(counts, 2, NULL);
+    MUST(runs == TASKS && found == TASKS);
+}
+
+/* Written within the interval, not at the close alone. */
+static void waits_for_the_interval(struct seat *seat)
+{
+    counts(seat);
+    while (stats_of(seat).results_stored < stats_of(seat).tasks_run) {
+        EXPECT(seat, moot_task_wait(seat->m, spawn_u64(seat, SLOW, 5), MOOT_FOREVER),
+               MOOT_OK);
+        nap_ms(5);
+    }
+    meet(seat);
+}
+
+static void results_are_stored_by_intervals(void)
+{
+    begin_case(__func__);
+    job(waits_for_the_interval, 2, "MOOT_CHECKPOINT_WHEN=20ms");
+    job(counts, 2, NULL);
+    MUST(found == TASKS);
+}
+
+static void does_a_step(struct seat *seat)
+{
+    EXPECT(seat, moot_task_wait(seat->m, spawn_u64(seat, STEPS, 1), MOOT_FOREVER),
+           wanted);
+    add_up(seat);
+}
+
+static void a_kernel_finds_its_own_state(void)
+{
+    begin_case(__func__);
+    for (int i = 0; i < 3; i++) {
+        wanted = i < 2 ? MOOT_ERR_TASK_FAILED : MOOT_OK;
+        job(does_a_step, 1 + i, NULL);
+        MUST(resumed == i && runs == i + 1);
+    }
+    job(does_a_step, 2, NULL);
+    MUST(runs == 3 && found == 1);
+}
+
+static bool put_older(const moot_hash *hash, enum diskstore_kind kind)
+{
+    static const uint64_t value = 8;
+    struct diskstore *store = NULL;
+    const struct diskstore_options options = {0};
+    struct text why = {0};
+    const struct diskstore_record record = {.hash = *hash,
+                                            .kind = kind,
+                                            .kernel = "counted",
+                                            .build = "older",
+                                            .build_size = 5,
+                                            .version = 1,
+                                            .data = &value,
+                                            .size = sizeof(value)};
+    bool put = diskstore_open(folder, &options, &why, &store) == MOOT_OK &&
+               diskstore_put_now(store, &record);
+    diskstore_close(store);
+    text_release(&why);
+    return put;
+}
+
+static moot_hash older;
+static void asks_for_hash(struct seat *seat) { older = hash_u64(seat, COUNTED, 7); }
+
+static bool takes_older;
+static void may_take_older(struct seat *seat)
+{
+    CHECK(seat, fetch_u64(seat, spawn_u64(seat, COUNTED, 7)) == 8);
+    add_up(seat);
+    CHECK(seat, reported(seat, "another build") ==
+                    (takes_older && stats_of(seat).tasks_found > 0));
+}
+
+static void results_of_older_code_are_told_or_not_found(void)
+{
+    begin_case(__func__);
+    job(asks_for_hash, 1, NULL);
+    MUST(put_older(&older, DISKSTORE_RESULT));
+    takes_older = true;
+    job(may_take_older, 2, NULL);
+    MUST(runs == 0 && found == 1);
+    takes_older = false;
+    job(may_take_older, 2, "MOOT_KERNEL_BY_BUILD=1");
+    MUST(runs == 1 && found == 0);
+}
+
+int main(void)
+{
+    alarm(300);
+    (void)snprintf(folder, sizeof(folder), "/tmp/checkpoint-test-%d", (int)getpid());
+    (void)snprintf(folder_knob, sizeof(folder_knob), "MOOT_CHECKPOINT=%s", folder);
+    results_are_found_by_other_ranks();
+    results_of_all_sizes_are_found();
+    failures_run_again();
+    a_once_task_that_failed_has_failed();
+    a_once_task_without_a_result_may_have_run();
+    what_varies_is_stored_however_short();
+    short_tasks_are_not_stored();
+    labels_say_what_is_stored();
+    the_program_says_when();
+    results_are_stored_by_intervals();
+    a_kernel_finds_its_own_state();
+    results_of_older_code_are_told_or_not_found();
+    begin_case("");
+    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
