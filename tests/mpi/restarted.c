@@ -1,6 +1,7 @@
 /* restarted.c - a diverging program that is killed and started again with a checkpoint.
  *
  *     restarted [SEED [LEDGER]]      a rank of the job; ranks share LEDGER
+ *     restarted --stored FOLDER <HASHES     prints those that FOLDER has results of
  *
  * A graph of tasks is drawn from SEED: they take some milliseconds, and no, one or
  * three inputs; some have results of no bytes or of many, some spawn a child, some give
@@ -17,6 +18,8 @@
  * Without arguments: no ledger.  Exit status: 0 right, 1 wrong.
  */
 #include "node/api/moot.h"
+#include "node/config/text.h"
+#include "node/diskstore/diskstore.h"
 #include "tests/mpi/support/must.h"
 
 #include <fcntl.h>
@@ -413,8 +416,49 @@ static int judge(moot *m, unsigned *maybe)
                : complain(m, "the kernel of steps", 0, code);
 }
 
+/* --- What is stored ---------------------------------------------------------------- */
+
+static bool read_hash(const char *line, moot_hash *out)
+{
+    for (int i = 0; i < MOOT_HASH_BYTES; i++) {
+        unsigned byte;
+        if (sscanf(line + 2 * i, "%2x", &byte) != 1) {
+            return false;
+        }
+        out->bytes[i] = (unsigned char)byte;
+    }
+    return true;
+}
+
+static int print_stored(const char *folder)
+{
+    struct diskstore *store = NULL;
+    const struct diskstore_options options = {0};
+    struct text why = {0};
+    char line[256];
+    if (diskstore_open(folder, &options, &why, &store) != MOOT_OK) {
+        fprintf(stderr, "restarted: %s: %s\n", folder, text_get(&why));
+        return 1;
+    }
+    while (fgets(line, sizeof(line), stdin) != NULL) {
+        moot_hash hash;
+        struct diskstore_found found;
+        if (read_hash(line, &hash) &&
+            diskstore_find(store, &hash, DISKSTORE_RESULT, &found)) {
+            free(found.data);
+            fputs(line, stdout);
+        }
+    }
+    diskstore_close(store);
+    text_release(&why);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--stored") == 0) {
+        return print_stored(argv[2]);
+    }
     moot *m = NULL;
     unsigned maybe = 0;
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;

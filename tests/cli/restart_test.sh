@@ -1,0 +1,180 @@
+#!/bin/sh
+# restart_test.sh [KILLS] - programs that are killed whole, and started again with a
+# checkpoint until they end: right, and nothing that was stored runs again.
+#
+# A row is a program, started again and again with one folder, on other numbers of ranks.
+# At a drawn moment all ranks get SIGKILL from outside, or half of them; the last start is
+# left alone.  `restarted` writes into a ledger what runs: before each start the folder is
+# asked of which tasks it has results, and none of these may be in that start's ledger;
+# no once task may be in two.
+#
+# Without an argument about 20 kills, at other moments each time, which a failure says;
+# `restart_test.sh 200` has as many as that.
+#
+# Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+kills=${1:-20}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export MOOT_STALL=20s OMPI_MCA_mpi_yield_when_idle=1
+restarted=$build/tests/mpi/restarted store=$scratch/store
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence=$scratch/out
+
+random=$$
+# draw N: a number below N, as $drawn
+draw() {
+    random=$(((random * 1103515245 + 12345) % 2147483648))
+    drawn=$((random / 65536 % $1))
+}
+
+# leaves PID: the processes at the ends of its tree
+leaves() {
+    below=$(pgrep -P "$1")
+    [ -n "$below" ] || echo "$1"
+    for child in $below; do
+        leaves "$child"
+    done
+}
+
+# start RANKS [SETTING] COMMAND: a job with the folder, to its end; its status is $code
+start() {
+    ranks=$1
+    shift
+    # shellcheck disable=SC2048,SC2086 # a command's words are meant to split
+    timeout -k 5 120 "$build/moot" run -n "$ranks" --checkpoint "$store" \
+        MOOT_CHECKPOINT_LEAST=0 $* >"$scratch/out" 2>&1 </dev/null
+    code=$?
+}
+
+# kill_ranks JOB EVERY: each EVERY-th rank
+kill_ranks() {
+    number=0
+    for rank in $(leaves "$1"); do
+        number=$((number + 1))
+        if [ "$rank" != "$1" ] && [ $((number % $2)) -eq 0 ]; then
+            kill -9 "$rank" 2>/dev/null
+        fi
+    done
+}
+
+# start_and_kill MS EVERY RANKS COMMAND: a job of which ranks are killed after so long
+start_and_kill() {
+    after=$1 every=$2
+    shift 2
+    start "$@" &
+    job=$!
+    sleep "$(printf '%d.%03d' $((after / 1000)) $((after % 1000)))"
+    kill_ranks $job "$every"
+    wait $job
+}
+
+# draw_start: how the next job is, as $ranks, $moment, $every
+draw_start() {
+    draw 4
+    ranks=$((drawn + 1))
+    draw 800
+    moment=$((drawn + 200))
+    draw 3
+    every=1
+    [ "$drawn" -gt 0 ] || [ "$ranks" -eq 1 ] || every=2
+}
+
+ended_well() { [ "$code" -eq 0 ]; }
+once_each() { [ -z "$(sed -n 's/^once //p' "$scratch/ledgers" | sort | uniq -d)" ]; }
+# What the folder had before the start is not in its ledger.
+nothing_twice() {
+    sed -n 's/^run //p' "$scratch/ledger" | sort >"$scratch/ran"
+    sort "$scratch/stored" | comm -12 - "$scratch/ran" >"$scratch/twice"
+    [ ! -s "$scratch/twice" ]
+}
+
+# ask_store: of which tasks that ran it has results
+ask_store() {
+    : >"$scratch/stored"
+    [ ! -d "$store" ] || sed -n 's/^run //p' "$scratch/ledgers" | sort -u |
+        "$restarted" --stored "$store" >"$scratch/stored"
+}
+
+# restart SEED TIMES: `restarted`, killed so often
+restart() {
+    command="$restarted $1 $scratch/ledger"
+    rm -rf "$store"
+    : >"$scratch/ledgers"
+    time=0
+    while [ "$time" -le "$2" ]; do
+        : >"$scratch/ledger"
+        ask_store
+        draw_start
+        name="restarted $1, start $time, $ranks ranks"
+        if [ "$time" -lt "$2" ]; then
+            name="$name, each $every killed after $moment ms"
+            start_and_kill "$moment" $every "$ranks" "$command"
+        else
+            start "$ranks" "$command"
+        fi
+        check "$name" "what was stored ran again" nothing_twice
+        check "$name" "a value is wrong" no says WRONG
+        cat "$scratch/ledger" >>"$scratch/ledgers"
+        time=$((time + 1))
+    done
+    check "$name" "it does not end well" ended_well
+    check "$name" "a once task started twice" once_each
+}
+
+# example COMMAND TIMES: a program with an oracle of its own
+example() {
+    rm -rf "$store"
+    time=0
+    while [ "$time" -lt "$2" ]; do
+        draw_start
+        start_and_kill "$moment" $every "$ranks" "$1"
+        time=$((time + 1))
+    done
+    name="$1, after $2 kills, $ranks ranks"
+    start "$ranks" "$1"
+    check "$name" "it does not end well" ended_well
+}
+
+# --- What is said --------------------------------------------------------------------
+
+start 2 cholesky 6 64
+check "cholesky" "it does not end well" ended_well
+check "cholesky" "it does not say what it stored" says '^  checkpoint     0 found, [1-9][0-9]* stored'
+start 3 cholesky 6 64
+check "cholesky again" "it does not end well" ended_well
+check "cholesky again" "it does not say what it found" says '^  checkpoint     [1-9][0-9]* found \('
+start 2 MOOT_CHECKPOINT_WHEN=never cholesky 6 64
+check "a wrong policy" "it is not refused" says 'MOOT_CHECKPOINT_WHEN is .never., but may be'
+
+: >"$scratch/file"
+"$build/moot" run -n 1 --checkpoint "$scratch/file" cholesky 2 8 >"$scratch/out" 2>&1
+check "a file" "it is taken for a folder" says 'Not a directory'
+
+# The third result that rank 1 stores is one too many for it; the others find the rest.
+rm -rf "$store"
+timeout -k 5 120 "$build/moot" run -n 3 --faults 'kill:r1@checkpoint.write#3' \
+    --checkpoint "$store" MOOT_CHECKPOINT_LEAST=0 cholesky 6 64 >"$scratch/out" 2>&1
+code=$?
+check "a death at checkpoint.write" "it does not end well" ended_well
+check "a death at checkpoint.write" "the rule never struck" says 'fired once'
+
+# The report says what did not run.
+"$build/moot" run -n 2 --checkpoint "$store" --trace "$scratch/trace" MOOT_CHECKPOINT_LEAST=0 \
+    cholesky 6 64 >"$scratch/out" 2>&1
+"$build/moot" report "$scratch/trace" -o "$scratch/page" >"$scratch/out" 2>&1
+check "the report" "it counts nothing as found" grep -q '"found":[1-9]' "$scratch/page"
+
+# --- Kills ---------------------------------------------------------------------------
+
+each=$((kills / 5))
+restart 1 $each
+restart $((random % 1000 + 2)) $each
+example "cholesky 6 128" $each
+example "tsp deploy/examples/burma14.tsp" $each
+example "tree 7 256" $each
+
+check_end
