@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-/* What has ended on this rank, and is to be stored, is so when this returns: with
+/* Results of this rank that are to be stored are so when this returns: with
  * MOOT_CHECKPOINT_WHEN=call it is what has finished since the call before.  Local; any
  * thread, a kernel's included; blocks until the disk has it, while others go on.  What
  * the disk did not take is counted (moot_stats: records_lost), and no error.

@@ -1,6 +1,6 @@
 /* checkpoint.c - see checkpoint.h: the store, and what is found in it.
  *
- * What is stored, and how it gets there, is kept.c's.
+ * The way of results into the store is kept.c's.
  */
 #include "node/checkpoint/checkpoint.h"
 

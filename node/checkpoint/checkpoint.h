@@ -50,7 +50,8 @@ static inline bool checkpoint_is_on(const struct moot *m)
 
 /* --- A kernel that is about to start ---------------------------------------------- */
 
-/* What its call is to do, for the functions below.  All false without a checkpoint. */
+/* Fills in what the call is to do, for the functions below.  All of it is zero, and
+ * stays so without a checkpoint. */
 void checkpoint_begin(struct moot *m, const struct task *task,
                       struct call_checkpoint *call);
 
@@ -63,8 +64,8 @@ enum checkpoint_answer {
 enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
                                        const struct call_checkpoint *call,
                                        struct diskstore_found *out);
-/* A once task starts; not before its acceptance is stored, which it is if this is true.
- * Without the lock; writes to the disk. */
+/* Stores that a once task starts, before it does.  False: it must not.  Without the
+ * lock; writes to the disk. */
 bool checkpoint_accept(struct moot *m, const struct task *task,
                        const struct call_checkpoint *call);
 

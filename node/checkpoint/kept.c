@@ -17,8 +17,8 @@
  * tried again, each time when there is room. */
 enum { TRIES_MAX = 64 };
 
-struct kept {
-    struct kept *next;
+struct kept_result {
+    struct kept_result *next;
     struct moot *m;
     struct payload *payload;
     const struct kernel *kernel;
@@ -52,7 +52,7 @@ static void count_stored(struct moot *m, uint64_t size)
 /* By the thread that writes. */
 static void on_written(void *context, bool stored)
 {
-    struct kept *kept = context;
+    struct kept_result *kept = context;
     struct moot_checkpoint *checkpoint = &kept->m->checkpoint;
     if (stored) {
         count_stored(kept->m, kept->payload->size);
@@ -64,7 +64,7 @@ static void on_written(void *context, bool stored)
 }
 
 /* False: there is no room now. */
-static bool put(struct kept *kept)
+static bool put(struct kept_result *kept)
 {
     const struct kernel *kernel = kept->kernel;
     const struct diskstore_record record = {.hash = kept->hash,
@@ -81,7 +81,7 @@ static bool put(struct kept *kept)
     return diskstore_put(kept->m->checkpoint.store, &record, on_written, kept);
 }
 
-static void put_patiently(struct kept *kept)
+static void put_patiently(struct kept_result *kept)
 {
     struct diskstore *store = kept->m->checkpoint.store;
     for (int i = 0; i < TRIES_MAX; i++) {
@@ -95,10 +95,10 @@ static void put_patiently(struct kept *kept)
 
 /* --- Lists ------------------------------------------------------------------------ */
 
-static struct kept *take_list(struct moot *m, struct kept **list)
+static struct kept_result *take_list(struct moot *m, struct kept_result **list)
 {
     pthread_mutex_lock(&m->checkpoint.lock);
-    struct kept *all = *list;
+    struct kept_result *all = *list;
     *list = NULL;
     if (list == &m->checkpoint.waiting) {
         m->checkpoint.waiting_bytes = 0;
@@ -108,7 +108,7 @@ static struct kept *take_list(struct moot *m, struct kept **list)
 }
 
 /* Whether too much waits now. */
-static bool add_waiting(struct kept *kept)
+static bool add_waiting(struct kept_result *kept)
 {
     struct moot_checkpoint *checkpoint = &kept->m->checkpoint;
     pthread_mutex_lock(&checkpoint->lock);
@@ -122,9 +122,9 @@ static bool add_waiting(struct kept *kept)
 
 void kept_write_out(struct moot *m)
 {
-    struct kept *kept = take_list(m, &m->checkpoint.waiting);
+    struct kept_result *kept = take_list(m, &m->checkpoint.waiting);
     while (kept != NULL) {
-        struct kept *next = kept->next;
+        struct kept_result *next = kept->next;
         put_patiently(kept);
         kept = next;
     }
@@ -132,9 +132,9 @@ void kept_write_out(struct moot *m)
 
 void kept_write_some(struct moot *m)
 {
-    struct kept *kept = take_list(m, &m->checkpoint.waiting);
+    struct kept_result *kept = take_list(m, &m->checkpoint.waiting);
     while (kept != NULL) {
-        struct kept *next = kept->next;
+        struct kept_result *next = kept->next;
         if (!put(kept)) {
             (void)add_waiting(kept);
         }
@@ -144,9 +144,9 @@ void kept_write_some(struct moot *m)
 
 void kept_drop(struct moot *m)
 {
-    struct kept *kept = take_list(m, &m->checkpoint.written);
+    struct kept_result *kept = take_list(m, &m->checkpoint.written);
     while (kept != NULL) {
-        struct kept *next = kept->next;
+        struct kept_result *next = kept->next;
         payload_drop(kept->payload);
         free(kept);
         kept = next;
@@ -199,15 +199,15 @@ void checkpoint_keep(struct moot *m, const struct task *task,
         return;
     }
     const size_t label = call->label != NULL ? strlen(call->label) : 0;
-    struct kept *kept = malloc(sizeof(*kept) + label + 1);
+    struct kept_result *kept = malloc(sizeof(*kept) + label + 1);
     if (kept == NULL) {
         return; /* it runs again, if there is another time */
     }
-    *kept = (struct kept){.m = m,
-                          .payload = payload_hold(end->payload),
-                          .kernel = task->kernel,
-                          .hash = task->hash,
-                          .took_ns = end->took_ns};
+    *kept = (struct kept_result){.m = m,
+                                 .payload = payload_hold(end->payload),
+                                 .kernel = task->kernel,
+                                 .hash = task->hash,
+                                 .took_ns = end->took_ns};
     memcpy(kept->label, label > 0 ? call->label : "", label + 1);
     if (!policy_waits(&m->checkpoint.policy)) {
         put_patiently(kept);

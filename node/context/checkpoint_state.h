@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct diskstore;
-struct kept;
+struct kept_result;
 
 /* node/checkpoint/policy.h */
 enum policy_when { POLICY_FINISH, POLICY_INTERVAL, POLICY_LABEL, POLICY_CALL };
@@ -43,9 +43,9 @@ struct moot_checkpoint {
     uint64_t due_ns;      /* the policy's interval is over */
     uint64_t counted_ns;  /* the store's troubles were looked at last */
     pthread_mutex_t lock; /* of the rest; taken under the engine lock or without it */
-    struct kept *waiting; /* a list, newest first: for the policy, */
+    struct kept_result *waiting; /* a list, newest first: for the policy, */
     uint64_t waiting_bytes;
-    struct kept *written; /* a list: references to be dropped */
+    struct kept_result *written; /* a list: references to be dropped */
     /* __atomic: what this rank has found, and what that took when it ran; stored; */
     uint64_t found, found_ns, stored, stored_bytes;
     uint32_t deaths_seen; /* and so many deaths after which the store was read again */

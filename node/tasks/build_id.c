@@ -10,7 +10,7 @@
 
 static const char gnu[] = "GNU";
 
-struct search {
+struct build_search {
     uintptr_t address;
     unsigned char *out;
     size_t size;
@@ -31,7 +31,8 @@ static bool has_address(const struct dl_phdr_info *info, uintptr_t address)
 }
 
 /* True once the notes have it. */
-static bool read_notes(struct search *search, const unsigned char *notes, size_t size)
+static bool read_notes(struct build_search *search, const unsigned char *notes,
+                       size_t size)
 {
     ElfW(Nhdr) note;
     while (size >= sizeof(note)) {
@@ -56,7 +57,7 @@ static bool read_notes(struct search *search, const unsigned char *notes, size_t
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct search *search = context;
+    struct build_search *search = context;
     (void)size;
     if (!has_address(info, search->address)) {
         return 0;
@@ -74,7 +75,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 
 size_t build_id_at(uintptr_t address, unsigned char out[BUILD_ID_BYTES])
 {
-    struct search search = {.address = address, .out = out};
+    struct build_search search = {.address = address, .out = out};
     (void)dl_iterate_phdr(look_at, &search);
     return search.size;
 }

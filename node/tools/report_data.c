@@ -16,7 +16,8 @@ double report_us(int64_t ns) { return (double)ns / 1e3; }
 static void verdict_write(const struct model *model, FILE *file)
 {
     const struct trace_job *trace = model->trace;
-    uint64_t dead = 0, removed = 0, ran = 0, found = 0, failed = 0, whole = 0, spawned = 0;
+    uint64_t dead = 0, removed = 0, ran = 0, found = 0, failed = 0, whole = 0,
+             spawned = 0;
     int32_t code = 0;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         const struct trace_rank *rank = &trace->ranks[r];
@@ -36,10 +37,10 @@ static void verdict_write(const struct model *model, FILE *file)
     fprintf(file,
             "\"verdict\":{\"ranks\":%u,\"present\":%u,\"whole\":%" PRIu64
             ",\"makespan\":%.3f,\"path\":%.3f,\"work\":%.3f,\"idle\":%.6f,"
-            "\"tasks\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"found\":%" PRIu64 ",\"failed\":%" PRIu64
-            ",\"votes\":%" PRIu64 ",\"dead\":%" PRIu64 ",\"removed\":%" PRIu64
-            ",\"stalls\":%" PRIu64 ",\"faults\":%" PRIu64 ",\"motions\":%" PRIu64
-            ",\"backward\":%" PRIu64 ",\"timeout\":%.3f,",
+            "\"tasks\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"found\":%" PRIu64
+            ",\"failed\":%" PRIu64 ",\"votes\":%" PRIu64 ",\"dead\":%" PRIu64
+            ",\"removed\":%" PRIu64 ",\"stalls\":%" PRIu64 ",\"faults\":%" PRIu64
+            ",\"motions\":%" PRIu64 ",\"backward\":%" PRIu64 ",\"timeout\":%.3f,",
             trace->rank_count, trace->present_count, whole,
             report_us(trace->makespan_ns), model->path_ns / 1e3, model->work_ns / 1e3,
             model->idle_share, spawned, ran, found, failed,

@@ -416,7 +416,8 @@ static int judge(moot *m, unsigned *maybe)
                : complain(m, "the kernel of steps", 0, code);
 }
 
-/* --- What is stored ---------------------------------------------------------------- */
+/* --- What is stored ----------------------------------------------------------------
+ */
 
 static bool read_hash(const char *line, moot_hash *out)
 {

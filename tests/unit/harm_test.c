@@ -320,9 +320,9 @@ static void a_killed_rank_is_gone_and_the_others_go_on(void **state)
 static void a_kill_strikes_at_every_point(void **state)
 {
     (void)state;
-    bool struck[CORE_POINT_END] = {false};
+    bool struck[CORE_POINT_HOSTS] = {false};
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        for (unsigned point = 0; point < CORE_POINT_END; point++) {
+        for (unsigned point = 0; point < CORE_POINT_HOSTS; point++) {
             char plan[64];
             (void)snprintf(plan, sizeof(plan), "kill:r1@%s,kill:r3@1ms",
                            core_point_name((enum core_point)point));
@@ -345,7 +345,7 @@ static void a_kill_strikes_at_every_point(void **state)
             done();
         }
     }
-    for (unsigned point = 0; point < CORE_POINT_END; point++) {
+    for (unsigned point = 0; point < CORE_POINT_HOSTS; point++) {
         if (!struck[point]) {
             fail_msg("no kill at %s", core_point_name((enum core_point)point));
         }
