@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What waits for the policy is written before it is more than this. */
+/* Results that wait for the policy are written before they are more than this. */
 #define WAITING_BYTES_MAX (UINT64_C(64) << 20)
 
-/* Whether the queue is full or memory is, the store does not say: this often it is
- * tried again, each time when there is room. */
+/* The store does not say whether its queue is full or memory is: this often it is tried
+ * again, each time when there is room. */
 enum { TRIES_MAX = 64 };
 
 struct kept_result {

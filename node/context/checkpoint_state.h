@@ -20,7 +20,7 @@ struct policy {
     const char *prefix;  /* LABEL */
 };
 
-/* What a running kernel has to do with it.  All zero: nothing. */
+/* A running kernel's part in it.  All zero: none. */
 struct call_checkpoint {
     bool asks;         /* its result is looked for before it starts, */
     bool found;        /* and was there: the kernel does not run, */

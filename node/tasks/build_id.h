@@ -12,8 +12,8 @@
 
 enum { BUILD_ID_BYTES = 32 };
 
-/* Of the object that has this address; returns how many bytes it has, which is 0 where
- * it is not known. */
+/* Writes the build id of the object that has this address; returns how many bytes it
+ * has, which is 0 where it is not known. */
 size_t build_id_at(uintptr_t address, unsigned char out[BUILD_ID_BYTES]);
 
 #endif

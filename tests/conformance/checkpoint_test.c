@@ -325,7 +325,7 @@ static void labels_say_what_is_stored(void)
     MUST(runs == 6 && found == 2);
 }
 
-/* What this rank ran is stored when it calls, and not before. */
+/* Results of this rank are stored when it calls, and not before. */
 static void calls(struct seat *seat)
 {
     counts(seat);

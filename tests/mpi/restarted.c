@@ -371,7 +371,8 @@ static uint64_t fetch_word(moot *m, moot_task task, int *code)
     return *code == MOOT_OK ? word_of(data, size) : 0;
 }
 
-/* What it must be: of what varies, by what its inputs are now. */
+/* A value that is made of what varies is right if it is made of what its inputs are
+ * now. */
 static int judge_node(moot *m, uint32_t number)
 {
     const struct node *node = &nodes[number];
