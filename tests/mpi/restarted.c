@@ -167,12 +167,12 @@ static int work(moot_call *call, void *user)
     uint64_t inputs[INPUTS_MAX];
     memcpy(&args, moot_call_args(call, &size), sizeof(args));
     note_run(call);
-    for (size_t i = 0; i < moot_call_input_count(call); i++) {
+    const size_t count = moot_call_input_count(call);
+    for (size_t i = 0; i < count; i++) {
         const void *data = moot_call_input(call, i, &size);
         inputs[i] = word_of(data, size);
     }
-    uint64_t value =
-        value_of(args.number, args.salt, inputs, moot_call_input_count(call));
+    uint64_t value = value_of(args.number, args.salt, inputs, count);
     nap(args.nap_us);
     if (args.kind == PARENT) {
         const int error = spawn_child(call, value, &value);
