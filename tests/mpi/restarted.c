@@ -423,11 +423,12 @@ static int judge(moot *m, unsigned *maybe)
 static bool read_hash(const char *line, moot_hash *out)
 {
     for (int i = 0; i < MOOT_HASH_BYTES; i++) {
-        unsigned byte;
-        if (sscanf(line + 2 * i, "%2x", &byte) != 1) {
+        const char digits[] = {line[2 * i], line[2 * i + 1], '\0'};
+        char *end;
+        out->bytes[i] = (unsigned char)strtoul(digits, &end, 16);
+        if (*end != '\0' || digits[0] == '\0') {
             return false;
         }
-        out->bytes[i] = (unsigned char)byte;
     }
     return true;
 }
@@ -445,7 +446,7 @@ static int print_stored(const char *folder)
     while (fgets(line, sizeof(line), stdin) != NULL) {
         moot_hash hash;
         struct diskstore_found found;
-        if (read_hash(line, &hash) &&
+        if (strlen(line) > 2 * (size_t)MOOT_HASH_BYTES && read_hash(line, &hash) &&
             diskstore_find(store, &hash, DISKSTORE_RESULT, &found)) {
             free(found.data);
             fputs(line, stdout);
