@@ -282,6 +282,26 @@ static void say_strangers(struct moot *m)
     text_release(&text);
 }
 
+/* Room for ranks that join is a matter of MPI, and of those that begin. */
+static void say_idle_max(struct moot *m)
+{
+    const long long most = (long long)m->knobs.most_ranks;
+    if (m->group.rank != 0 || most == 0) {
+        return;
+    }
+    if (m->transport->ops->grow_together == NULL) {
+        report_add(m,
+                   "moot: MOOT_MAX=%lld has no effect: it is for ranks that join over "
+                   "MPI; by this transport `moot run --max` lets them\n",
+                   most);
+    } else if (most < (long long)m->group.founders) {
+        report_add(m,
+                   "moot: MOOT_MAX=%lld has no effect: it is less than the %u ranks "
+                   "that this moot begins with, so none join\n",
+                   most, m->group.founders);
+    }
+}
+
 static bool start_threads(struct moot *m, char *story)
 {
     bool helper = m->knobs.progress != KNOB_PROGRESS_CALLER && m->group.size > 1;
@@ -410,6 +430,7 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     lane_forget_closed();
     engine_lock(m);
     say_strangers(m);
+    say_idle_max(m);
     summary_begin(m, door_path(m));
     faults_begin(m);
     trace_opened(m);

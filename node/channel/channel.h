@@ -42,6 +42,9 @@
 /* The rank's number, for those that do not open the channel.  It goes before what an
  * MPI says: a rank that initialises that, too, is number 0 there. */
 #define CHANNEL_RANK_VARIABLE "MOOTRUN_RANK"
+/* The number of the first of the processes that MPI_Comm_spawn started together, among
+ * those of the job: an MPI counts each such group from 0. */
+#define CHANNEL_FIRST_VARIABLE "MOOTRUN_FIRST"
 
 enum { CHANNEL_VERSION = 3, CHANNEL_KEY_BYTES = 32, CHANNEL_CARD_MAX = 1 << 20 };
 

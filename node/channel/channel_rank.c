@@ -154,16 +154,31 @@ void channel_decline(void)
     }
 }
 
+/* The number in a variable; false: it has none that a rank can have. */
+static bool read_number(const char *variable, uint32_t *out)
+{
+    const char *text = getenv(variable);
+    char *rest = NULL;
+    const unsigned long number = text != NULL ? strtoul(text, &rest, 10) : 0;
+    if (text == NULL || rest == text || *rest != '\0' || number >= LIMIT_RANKS) {
+        return false;
+    }
+    *out = (uint32_t)number;
+    return true;
+}
+
 bool channel_told_rank(uint32_t *out)
 {
-    static const char *const names[] = {CHANNEL_RANK_VARIABLE, "OMPI_COMM_WORLD_RANK",
-                                        "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID"};
+    uint32_t first = 0, rank;
+    if (read_number(CHANNEL_RANK_VARIABLE, out)) {
+        return true;
+    }
+    (void)read_number(CHANNEL_FIRST_VARIABLE, &first);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *text = getenv(names[i]);
-        char *rest = NULL;
-        const unsigned long rank = text != NULL ? strtoul(text, &rest, 10) : 0;
-        if (text != NULL && rest != text && *rest == '\0' && rank < LIMIT_RANKS) {
-            *out = (uint32_t)rank;
+        if (read_number(names[i], &rank) && rank < LIMIT_RANKS - first) {
+            *out = first + rank;
             return true;
         }
     }

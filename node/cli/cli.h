@@ -72,6 +72,10 @@ struct knobs;
 int cli_knobs_load(const struct verb *verb, const char *const *settings,
                    struct knobs *out);
 
+/* The command was started without a standard input: what can be read there is nobody's.
+ */
+bool cli_input_is_closed(void);
+
 /* "moot VERB: ..." on standard error. */
 void cli_complain(const struct verb *verb, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -148,6 +148,10 @@ static int output_end(int status)
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
+static bool input_closed;
+
+bool cli_input_is_closed(void) { return input_closed; }
+
 /* Streams that were closed are held by what ends at once, and takes no writing: else a
  * file of this process would come to stand in their place. */
 static void streams_hold(void)
@@ -155,6 +159,7 @@ static void streams_hold(void)
     int fd;
     do {
         fd = open("/dev/null", O_RDONLY);
+        input_closed |= fd == STDIN_FILENO;
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0) {
         close(fd);

@@ -1,12 +1,15 @@
 /* run_growth.c - the part of `moot run` for ranks that join a running job, and leave
- * it: --min and --max; see run_job.h.
+ * it: --min, --max and MOOT_MAX; see run_job.h.
  */
+#include "node/agent/rank_process.h"
 #include "node/cli/cli.h"
 #include "node/cli/run_job.h"
+#include "node/cli/run_line.h"
 #include "node/config/ending.h"
 #include "node/launch/growth.h"
 #include "proto/limits.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +52,29 @@ static int joins_choose(struct job *job)
                                                                    : CLI_FAILED;
 }
 
+/* A setting of MOOT_MAX that means nothing here.  Where it stands for all jobs the
+ * ranks say it. */
+static int max_check(const struct job *job)
+{
+    const long long most = (long long)job->knobs.most_ranks;
+    if (most == 0 || job->knobs.origins[KNOB_MAX].source != KNOB_FROM_OPTIONS) {
+        return CLI_OK;
+    }
+    if (job->local || job->fleet) {
+        return cli_usage(&verb_run,
+                         "MOOT_MAX=%lld is for ranks that join over MPI; with "
+                         "--launcher %s it is --max %lld",
+                         most, job->words.launcher, most);
+    }
+    if (most < job->ranks) {
+        return cli_usage(&verb_run,
+                         "MOOT_MAX=%lld is less than the %d ranks that the job begins "
+                         "with",
+                         most, job->ranks);
+    }
+    return CLI_OK;
+}
+
 int run_growth_check(struct job *job)
 {
     const char *flaw = job->max > 0 ? growth_flaw(job) : NULL;
@@ -71,7 +97,8 @@ int run_growth_check(struct job *job)
     if (flaw) {
         return cli_usage(&verb_run, "--max %d: %s", job->max, flaw);
     }
-    const int status = joins_choose(job);
+    int status = max_check(job);
+    status = status == CLI_OK ? joins_choose(job) : status;
     if (status != CLI_OK) {
         return status;
     }
@@ -81,7 +108,36 @@ int run_growth_check(struct job *job)
                                                                          : CLI_FAILED;
 }
 
+int run_growth_most(const struct job *job)
+{
+    const int most = (int)job->knobs.most_ranks;
+    return job->local || job->fleet ? job->max : most >= job->ranks ? most : 0;
+}
+
 size_t run_growth_room(const struct job *job)
 {
-    return growth_make((uint32_t)job->ranks, (uint32_t)job->max).room;
+    return growth_make((uint32_t)job->ranks, (uint32_t)run_growth_most(job)).room;
+}
+
+void run_growth_look(struct job *job)
+{
+    static const char process[] = RANK_PROCESS "-";
+    const unsigned long room = run_growth_room(job);
+    unsigned long started = (unsigned long)job->started;
+    const bool alone = !job->local && !job->fleet && room > started;
+    DIR *dir = alone ? opendir(job->directory) : NULL;
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, process, sizeof(process) - 1) == 0) {
+            const unsigned long rank =
+                strtoul(entry->d_name + sizeof(process) - 1, NULL, 10);
+            started = rank >= started && rank < room ? rank + 1 : started;
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    if (started > (unsigned long)job->started) {
+        job->started = (int)started;
+        run_line_join(job->line, job->started);
+    }
 }

@@ -58,13 +58,24 @@ int run_options_read(int argc, char **argv, struct job *job);
  * and told, if that cannot be. */
 bool run_folders_export(struct job *job);
 
+/* The path of the program that they name.  LAUNCH_NOT_FOUND, which is said, if there is
+ * none, or it cannot be started. */
+int run_program_find(struct job *job);
+
 /* --- run_growth.c: ranks that join ------------------------------------------------ */
 
 /* Whether the job can be one that ranks join and leave as --min and --max say, when it
  * is known how many it begins with.  CLI_USAGE, which is said, if not. */
 int run_growth_check(struct job *job);
 
+/* So many ranks the job may have at a time; 0: none join. */
+int run_growth_most(const struct job *job);
+
 /* As many numbers as ranks of the job may have. */
 size_t run_growth_room(const struct job *job);
+
+/* Looks for ranks that have joined: over MPI ranks themselves start them, each below a
+ * `moot rank`, which leaves a mark. */
+void run_growth_look(struct job *job);
 
 #endif

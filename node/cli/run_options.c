@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int deaths_read(const char *value, enum deaths *out)
 {
@@ -102,6 +104,40 @@ static int option_parse(int argc, char **argv, int *i, struct job *job)
     }
     *words[name] = value;
     return status;
+}
+
+/* Why there is no such program to be started. */
+static int program_refuse(const char *name)
+{
+    struct stat about;
+    const bool is_here = stat(name, &about) == 0;
+    if (is_here && S_ISDIR(about.st_mode)) {
+        cli_complain(&verb_run, "%s is a folder, and no program", name);
+    } else if (is_here && !strchr(name, '/') && access(name, X_OK) == 0) {
+        cli_complain(&verb_run,
+                     "there is no program %s in PATH or among the examples; the one "
+                     "in this folder is ./%s",
+                     name, name);
+    } else if (is_here) {
+        cli_complain(&verb_run, "%s is there, but is no executable file", name);
+    } else {
+        cli_complain(&verb_run, "there is no program %s%s", name,
+                     strchr(name, '=') ? "; settings begin with MOOT_" : "");
+    }
+    return LAUNCH_NOT_FOUND;
+}
+
+int run_program_find(struct job *job)
+{
+    if (!program_find(job->program[0], job->path)) {
+        return program_refuse(job->program[0]);
+    }
+    const char *flaw = program_flaw(job->path);
+    if (flaw) {
+        cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);
+        return LAUNCH_NOT_FOUND;
+    }
+    return CLI_OK;
 }
 
 int run_options_read(int argc, char **argv, struct job *job)

@@ -50,15 +50,16 @@ static void variables_add(struct run_words *words)
 }
 
 void run_words_open_mpi(struct run_words *words, const struct launcher *launcher,
-                        int ranks, bool threads)
+                        int ranks, int most, bool threads)
 {
     const int cores = cores_count();
+    const bool joined = ranks <= cores && most > cores;
     if (geteuid() == 0) {
         run_words_add(words, "--allow-run-as-root");
     }
-    if (ranks > cores && !is_allocated()) {
-        fprintf(stderr, "moot: %d ranks share %d core%s\n", ranks, cores,
-                cores == 1 ? "" : "s");
+    if ((ranks > cores || joined) && !is_allocated()) {
+        fprintf(stderr, "moot: %s%d ranks share %d core%s\n", joined ? "up to " : "",
+                joined ? most : ranks, cores, cores == 1 ? "" : "s");
         if (launcher->open_mpi < 5) {
             run_words_add(words, "--oversubscribe");
         } else {

@@ -19,6 +19,10 @@ enum { STORY_BYTES = 512 };
 static bool digest_all(const char *name, moot_hash *hash, char story[STORY_BYTES])
 {
     const bool standard = strcmp(name, "-") == 0;
+    if (standard && cli_input_is_closed()) {
+        snprintf(story, STORY_BYTES, "standard input is closed");
+        return false;
+    }
     const int fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     const bool good = fd >= 0 && file_digest(fd, hash);
     if (!good) {

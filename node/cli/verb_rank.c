@@ -17,6 +17,7 @@
 #include "node/launch/outcome.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +84,9 @@ static void agent_check(void)
 static pid_t start(const char *ends, char **argv)
 {
     const pid_t parent = getpid();
-    char launches[32];
+    char launches[32], self[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[length > 0 ? length : 0] = '\0';
     snprintf(launches, sizeof(launches), "%ld", (long)getppid());
     const pid_t child = fork();
     if (child != 0) {
@@ -101,7 +104,8 @@ static pid_t start(const char *ends, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     rank_process_leave(ends, rank_find());
     if (getppid() == parent && setenv(ENDING_FOLDER, ends, 1) == 0 &&
-        setenv(ENDING_LAUNCHER, launches, 1) == 0) {
+        setenv(ENDING_LAUNCHER, launches, 1) == 0 &&
+        setenv(ENDING_COMMAND, self, 1) == 0) {
         execv(argv[0], argv);
         cli_complain(&verb_run, "rank %ld cannot start %s: %s", rank_find(), argv[0],
                      strerror(errno));

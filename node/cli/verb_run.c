@@ -122,6 +122,7 @@ static bool is_hopeless(void *context)
     struct job *job = context;
     struct outcome outcome;
     size_t culprit = OUTCOME_NOBODY;
+    run_growth_look(job);
     if (outcome_of(job, &outcome)) {
         culprit = outcome_culprit(&outcome);
         stragglers_tell(job, &outcome);
@@ -300,6 +301,7 @@ static int launcher_choose(const struct job *job, struct launcher *launcher,
     }
     unsetenv(CHANNEL_RANK_VARIABLE); /* of a job that this one is started in */
     unsetenv(CHANNEL_VARIABLE);
+    unsetenv(CHANNEL_FIRST_VARIABLE);
     if (!launcher_find(launcher)) {
         cli_complain(&verb_run,
                      "there is no mpirun and no mpiexec in PATH; without MPI ranks of "
@@ -312,7 +314,8 @@ static int launcher_choose(const struct job *job, struct launcher *launcher,
     snprintf(ranks, sizeof(ranks), "%d", job->ranks);
     run_words_add(words, ranks);
     if (launcher->open_mpi > 0) {
-        run_words_open_mpi(words, launcher, job->ranks, job->knobs.threads > 0);
+        run_words_open_mpi(words, launcher, job->ranks, run_growth_most(job),
+                           job->knobs.threads > 0);
     }
     if (job->labels) {
         run_words_label(words, launcher);
@@ -415,12 +418,13 @@ static int outcome_judge(const struct job *job, const struct outcome *outcome,
     return status == CLI_OK && !struck ? CLI_UNTESTED : status;
 }
 
-static int job_judge(const struct job *job, int status)
+static int job_judge(struct job *job, int status)
 {
     struct sheets sheets = {0};
     struct outcome outcome;
+    run_growth_look(job);
     if (outcome_of(job, &outcome) && sheets_read(job->sheets, &sheets) &&
-        sheets_reach(&sheets, (size_t)job->ranks, outcome_joined(&outcome))) {
+        sheets_reach(&sheets, (size_t)job->ranks, outcome_joined(&outcome, &sheets))) {
         for (size_t r = 0; job->let_go && r < outcome.count; r++) {
             outcome.ends[r].let_go = job->let_go[r];
         }
@@ -487,27 +491,6 @@ static int faults_take(struct job *job)
     plan_error_format(text, &error, shown, sizeof(shown));
     fputs(shown, stderr);
     return CLI_USAGE;
-}
-
-/* Why there is no such program to be started. */
-static int program_refuse(const char *name)
-{
-    struct stat about;
-    const bool is_here = stat(name, &about) == 0;
-    if (is_here && S_ISDIR(about.st_mode)) {
-        cli_complain(&verb_run, "%s is a folder, and no program", name);
-    } else if (is_here && !strchr(name, '/') && access(name, X_OK) == 0) {
-        cli_complain(&verb_run,
-                     "there is no program %s in PATH or among the examples; the one "
-                     "in this folder is ./%s",
-                     name, name);
-    } else if (is_here) {
-        cli_complain(&verb_run, "%s is there, but is no executable file", name);
-    } else {
-        cli_complain(&verb_run, "there is no program %s%s", name,
-                     strchr(name, '=') ? "; settings begin with MOOT_" : "");
-    }
-    return LAUNCH_NOT_FOUND;
 }
 
 /* An option is stronger than the same knob in the environment or in a file, and says
@@ -580,13 +563,9 @@ static int job_prepare(struct job *job)
     if (status != CLI_OK) {
         return status;
     }
-    if (length <= 0 || !program_find(job->program[0], job->path)) {
-        return program_refuse(job->program[0]);
-    }
-    const char *flaw = program_flaw(job->path);
-    if (flaw) {
-        cli_complain(&verb_run, "%s cannot be started: it %s", job->path, flaw);
-        return LAUNCH_NOT_FOUND;
+    status = length > 0 ? run_program_find(job) : LAUNCH_NOT_FOUND;
+    if (status != CLI_OK) {
+        return status;
     }
     if (!run_folders_export(job) || !directory_make(job)) {
         return CLI_FAILED;

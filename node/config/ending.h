@@ -46,6 +46,9 @@ enum { ENDING_STORY_BYTES = 1024 };
  * it the rank; that of others may ask the rank to leave (node/service/sigterm.h). */
 #define ENDING_LAUNCHER "MOOTRUN_LAUNCHER"
 
+/* The command whose `moot rank` started this program, and starts newcomers likewise. */
+#define ENDING_COMMAND "MOOTRUN_COMMAND"
+
 /* Around the collective part of an open. */
 void ending_opens(void);
 /* Likewise, if that wants all ranks of the job, of which this is that one. */

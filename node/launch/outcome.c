@@ -77,11 +77,12 @@ static bool was_unjoined(const struct outcome *outcome, size_t rank)
            (end->signal == 0 || is_from_outside(end->signal));
 }
 
-size_t outcome_joined(const struct outcome *outcome)
+size_t outcome_joined(const struct outcome *outcome, const struct sheets *sheets)
 {
     size_t joined = 0;
     for (size_t r = outcome->founders; r < outcome->count; r++) {
-        joined += !was_unjoined(outcome, r);
+        const struct rank_end *end = &outcome->ends[r];
+        joined += end->begun || (!end->known && loss_of(outcome, sheets, r) != NULL);
     }
     return joined;
 }

@@ -65,8 +65,9 @@ bool outcome_read(const char *ends, const char *sheets, size_t founders, size_t 
                   struct outcome *out);
 void outcome_release(struct outcome *outcome);
 
-/* As many ranks as have joined the job. */
-size_t outcome_joined(const struct outcome *outcome);
+/* As many ranks as have joined the job: each has opened a moot, or was lost with its
+ * host to others that had it in theirs. */
+size_t outcome_joined(const struct outcome *outcome, const struct sheets *sheets);
 
 /* The first rank for which the job should be ended: it aborted the job, or stalled
  * where that was to end it, or failed in a way that the others may wait for for ever,

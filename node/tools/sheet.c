@@ -279,6 +279,11 @@ bool sheets_reach(struct sheets *sheets, size_t founders, size_t joined)
 {
     sheets->founders = founders;
     sheets->joined = joined;
+    /* A rank's sheet counts those that were to join as well. */
+    while (sheets->count > founders + joined &&
+           !sheets->items[sheets->count - 1].present) {
+        sheets->count--;
+    }
     return sheets->count == 0 || joined == 0 ||
            sheets_extend(sheets, founders + joined);
 }
@@ -386,7 +391,27 @@ void sheets_release(struct sheets *sheets)
 
 /* --- Telling ---------------------------------------------------------------------- */
 
-/* Adds all ranks up; wall is the longest. */
+/* Where ranks joined, from the first open to the last close: none may have seen both.
+ * Ranks of hosts whose clocks are not known cannot be compared, which is seen by a time
+ * that all of them together do not have; then it is the longest of them, as where none
+ * joined. */
+static uint64_t wall_of_all(const struct sheets *sheets, uint64_t longest_ns)
+{
+    uint64_t first_ns = UINT64_MAX, last_ns = 0, sum_ns = 0;
+    for (size_t r = 0; r < sheets->count; r++) {
+        const struct sheet *sheet = &sheets->items[r];
+        if (sheet->present) {
+            first_ns = opened_ns(sheet) < first_ns ? opened_ns(sheet) : first_ns;
+            last_ns = sheet->ended_ns > last_ns ? sheet->ended_ns : last_ns;
+            sum_ns += sheet->wall_ns;
+        }
+    }
+    const uint64_t span_ns = last_ns > first_ns ? last_ns - first_ns : 0;
+    return sheets->joined > 0 && span_ns > longest_ns && span_ns <= sum_ns ? span_ns
+                                                                           : longest_ns;
+}
+
+/* Adds all ranks up; wall is that of the whole. */
 static struct sheet sheets_sum(const struct sheets *sheets)
 {
     struct sheet sum = {0};
@@ -404,6 +429,7 @@ static struct sheet sheets_sum(const struct sheets *sheets)
             sum.stats.votes_by[i] += each->stats.votes_by[i];
         }
     }
+    sum.wall_ns = wall_of_all(sheets, sum.wall_ns);
     return sum;
 }
 

@@ -54,6 +54,11 @@ check "another name" "it is not its bytes'" \
     [ "$(hash_of "$scratch/a.txt")" = "$(hash_of --bytes "$scratch/a.json")" ]
 check "standard input" "it is not its bytes'" \
     [ "$(hash_of <"$scratch/a.txt")" = "$(hash_of "$scratch/a.txt")" ]
+"$build/moot" hash <&- >"$scratch/out" 2>"$evidence"
+status=$?
+check "no standard input" "its status is $status, not 1" [ $status -eq 1 ]
+check "no standard input" "it has a fingerprint" [ ! -s "$scratch/out" ]
+check "no standard input" "it is not said" says '^moot hash: -: standard input is closed$'
 
 # --- Numbers of JSON ----------------------------------------------------------------------
 json() { printf '%s' "$1" >"$scratch/x.json" && hash_of "$scratch/x.json"; }

@@ -125,34 +125,86 @@ static char *own_words(size_t *size)
     return NULL;
 }
 
-/* Pointers to the words behind the first. */
-static char **split_words(char *words, size_t size)
+/* The start of newcomers: this process's program with its words, below a `moot rank`
+ * that waits for it if this process is below one. */
+struct start {
+    char program[PATH_MAX]; /* this process's */
+    char *command;          /* the command that has `moot rank`, */
+    char *folder;           /* and its folder of ends; NULL: nobody waits */
+    char *words;            /* this process's command line, in one block, */
+    size_t size;            /* of so many bytes */
+    char **argv;            /* pointers to the words behind what is started */
+};
+
+static void start_release(struct start *start)
 {
-    char **argv = calloc(SPAWN_WORDS_MAX + 1, sizeof(*argv));
+    free(start->argv);
+    free(start->words);
+}
+
+/* NULL: they are too many, or there is no memory. */
+static char **start_argv(const struct start *start)
+{
+    static char verb[] = "rank";
+    char **argv = calloc(SPAWN_WORDS_MAX + 4, sizeof(*argv)), *words = start->words;
     size_t count = 0, at = strlen(words) + 1;
-    for (; argv != NULL && at < size && count < SPAWN_WORDS_MAX;
+    if (argv != NULL && start->folder != NULL) {
+        argv[count++] = verb;
+        argv[count++] = start->folder;
+        argv[count++] =
+            (char *)(uintptr_t)start->program; /* MPI does not write to it */
+    }
+    for (; argv != NULL && at < start->size && count < SPAWN_WORDS_MAX;
          at += strlen(words + at) + 1) {
         argv[count++] = words + at;
     }
-    if (at < size) {
+    if (at < start->size) {
         free(argv);
         return NULL;
     }
     return argv;
 }
 
+/* False: this process's program or command line is not to be had.  Release either way.
+ */
+static bool start_make(struct start *start)
+{
+    const ssize_t length =
+        readlink("/proc/self/exe", start->program, sizeof(start->program) - 1);
+    start->program[length > 0 ? length : 0] = '\0';
+    start->command = getenv(ENDING_COMMAND);
+    start->folder = start->command != NULL ? getenv(ENDING_FOLDER) : NULL;
+    start->words = own_words(&start->size);
+    start->argv = start->words != NULL && start->size > 0 ? start_argv(start) : NULL;
+    return length > 0 && start->argv != NULL;
+}
+
+/* The number of the first newcomer among the processes of the job: behind those that it
+ * began with, of which this moot may have some. */
+static uint32_t first_process(const struct growth_intro *intro, uint32_t own)
+{
+    uint32_t told = 0;
+    int size = 0;
+    if (getenv(NEWCOMER_VARIABLE) != NULL && channel_told_rank(&told) && told >= own) {
+        return told - own + intro->first;
+    }
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return (uint32_t)size - intro->founders + intro->first;
+}
+
 /* Where the newcomers run, and how they know that they are some, and of whom. */
-static MPI_Info spawn_info(void)
+static MPI_Info start_info(uint32_t first)
 {
     MPI_Info info = MPI_INFO_NULL;
     const struct process_name self = process_self();
-    char folder[PATH_MAX], mark[sizeof(NEWCOMER_VARIABLE) + 64];
+    char folder[PATH_MAX], marks[sizeof(NEWCOMER_VARIABLE) + 128];
     if (MPI_Info_create(&info) != MPI_SUCCESS) {
         return MPI_INFO_NULL;
     }
-    snprintf(mark, sizeof(mark), "%s=%" PRIx64 ".%" PRIx64 ".%" PRIx64,
-             NEWCOMER_VARIABLE, self.pid, self.start_ticks, self.space);
-    MPI_Info_set(info, "env", mark);
+    snprintf(marks, sizeof(marks),
+             "%s=%" PRIx64 ".%" PRIx64 ".%" PRIx64 "\n" CHANNEL_FIRST_VARIABLE "=%u",
+             NEWCOMER_VARIABLE, self.pid, self.start_ticks, self.space, first);
+    MPI_Info_set(info, "env", marks);
     if (getcwd(folder, sizeof(folder)) != NULL && strlen(folder) < MPI_MAX_INFO_VAL) {
         MPI_Info_set(info, "wdir", folder);
     }
@@ -160,20 +212,22 @@ static MPI_Info spawn_info(void)
 }
 
 /* By a communicator of this process alone, whose errors come back. */
-static bool spawn_call(struct mpi_growth *growth, const char *program, char **argv,
+static bool spawn_call(struct mpi_growth *growth, const struct start *start,
                        MPI_Comm *children)
 {
+    struct growth_intro *intro = &growth->intro;
     MPI_Comm own = MPI_COMM_NULL;
-    MPI_Info info = spawn_info();
+    MPI_Info info = start_info(first_process(intro, growth->members[0]));
     int codes[LIMIT_NEWCOMERS];
-    bool good =
-        growth_did(&growth->intro, MPI_Comm_dup(MPI_COMM_SELF, &own), "MPI_Comm_dup");
+    bool good = growth_did(intro, MPI_Comm_dup(MPI_COMM_SELF, &own), "MPI_Comm_dup");
     if (good) {
         MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-        good = growth_did(&growth->intro,
-                          MPI_Comm_spawn(program, argv, (int)growth->intro.count, info,
-                                         0, own, children, codes),
-                          "MPI_Comm_spawn");
+        good = growth_did(
+            intro,
+            MPI_Comm_spawn(start->folder != NULL ? start->command : start->program,
+                           start->argv, (int)intro->count, info, 0, own, children,
+                           codes),
+            "MPI_Comm_spawn");
     }
     comm_drop(&own);
     if (info != MPI_INFO_NULL) {
@@ -182,24 +236,17 @@ static bool spawn_call(struct mpi_growth *growth, const char *program, char **ar
     return good;
 }
 
-/* The program of this process, with its words. */
 static bool spawn_newcomers(struct mpi_growth *growth, MPI_Comm *children)
 {
-    char program[PATH_MAX];
-    size_t size = 0;
-    char *words = own_words(&size);
-    char **argv = words != NULL && size > 0 ? split_words(words, size) : NULL;
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    bool good = argv != NULL && length > 0;
+    struct start start = {.size = 0};
+    bool good = start_make(&start);
     if (good) {
-        program[length] = '\0';
-        good = spawn_call(growth, program, argv, children);
+        good = spawn_call(growth, &start, children);
     } else {
         growth_fail(&growth->intro, MOOT_ERR_TRANSPORT,
                     "this process's command line cannot be read");
     }
-    free(argv);
-    free(words);
+    start_release(&start);
     return good;
 }
 

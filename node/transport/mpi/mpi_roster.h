@@ -29,7 +29,7 @@ struct mpi_roster {
 static uint32_t roster_room(uint32_t founders, uint32_t most)
 {
     const bool fits = founders + (uint32_t)LIMIT_NEWCOMERS <= (uint32_t)LIMIT_RANKS;
-    return most > founders && fits ? founders + (uint32_t)LIMIT_NEWCOMERS : founders;
+    return most >= founders && fits ? founders + (uint32_t)LIMIT_NEWCOMERS : founders;
 }
 
 static void roster_release(struct mpi_roster *roster)
