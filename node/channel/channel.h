@@ -46,7 +46,7 @@
  * those of the job: an MPI counts each such group from 0. */
 #define CHANNEL_FIRST_VARIABLE "MOOTRUN_FIRST"
 
-enum { CHANNEL_VERSION = 3, CHANNEL_KEY_BYTES = 32, CHANNEL_CARD_MAX = 1 << 20 };
+enum { CHANNEL_VERSION = 4, CHANNEL_KEY_BYTES = 32, CHANNEL_CARD_MAX = 1 << 20 };
 
 /* The name of a process of a job: its wave as letters, and its number in that: "a_3" of
  * the founders, "b_0" of those that came first after them. */
@@ -115,6 +115,10 @@ int channel_open(struct channel *channel, const void *bytes, size_t size,
 /* This process is in that opening no more: newcomers do not wait for it, nor for the
  * others when all have closed.  Does not block; any thread, once an opening. */
 void channel_close(struct channel *channel, uint32_t opening);
+
+/* Of a newcomer: whether all that had come to that opening before it have closed it, or
+ * gone.  Reads nothing from the launcher, as channel_newcomers().  Any thread. */
+bool channel_is_emptied(struct channel *channel, uint32_t opening);
 
 /* The next newcomer of an opening that this process is in and that was told of since:
  * its number, and its card, whose bytes live as long as the channel.  Each comes once

@@ -38,7 +38,10 @@ enum channel_kind {
     /* The answer to rank `to`: `why` is an enum channel_grown, `rank` the first of
      * these, and the bytes are a story. */
     CHANNEL_GROWN,
-    CHANNEL_CLOSES /* from `rank`: it is in opening `count` no more */
+    CHANNEL_CLOSES, /* from `rank`: it is in opening `count` no more */
+    /* To newcomer `to`, which has had its answer: all that had come to opening `count`
+     * before it are in that no more. */
+    CHANNEL_EMPTIED
 };
 
 #define CHANNEL_NOBODY UINT32_MAX

@@ -5,7 +5,9 @@
  * opening are told of the newcomer's card; when all have answered that they know it, or
  * have gone, or have closed that opening, it gets the cards of the opening, its own
  * among them.  One that goes meanwhile leaves its card: those who were told of it hear
- * that it is dead.  An opening that all have closed, or gone from, is over.
+ * that it is dead.  An opening that all have closed, or gone from, is over.  A newcomer
+ * that is in it, and all that came before are not, is told so: perhaps none of them has
+ * heard what it asks of them.
  *
  * A branch passes on what its newcomers say, and what is said to them.  Of a newcomer
  * it tells its own ranks, and answers when these have.
@@ -92,6 +94,21 @@ static bool opening_lives(const struct channel_hub *hub, uint32_t number, uint32
     return lives;
 }
 
+/* Whether one that came to that opening before the newcomer with that place is in it
+ * still. */
+static bool has_before(const struct channel_hub *hub, uint32_t number, uint32_t place)
+{
+    const struct hub_card *later = hub->openings[number].later;
+    bool has = false;
+    for (uint32_t rank = 0; !has && rank < hub->size; rank++) {
+        has = rank_is_in(hub, rank, number);
+    }
+    for (uint32_t i = 0; !has && i < place; i++) {
+        has = rank_is_in(hub, later[i].rank, number);
+    }
+    return has;
+}
+
 /* Takes the newcomer's card over; false if there is no room for it. */
 static bool opening_add(struct channel_hub *hub, struct hub_opening *opening,
                         uint32_t rank)
@@ -175,6 +192,38 @@ static struct hub_message *opened_pack(const struct channel_hub *hub,
         }
     }
     return message;
+}
+
+/* Tells newcomers of an opening whose others have closed it, or gone: such as had their
+ * cards, and perhaps nobody who lets them in. */
+static void emptied_tell(struct channel_hub *hub, uint32_t number)
+{
+    const struct hub_opening *opening = &hub->openings[number];
+    for (uint32_t i = 0; i < opening->later_count; i++) {
+        struct hub_card *card = &opening->later[i];
+        struct hub_link *link = link_of(hub, card->rank);
+        if (card->emptied || !link || !rank_is_in(hub, card->rank, number) ||
+            newcomer_of(hub, card->rank)->opened <= number) {
+            continue;
+        }
+        if (has_before(hub, number, i)) {
+            return; /* nor have the others been left alone */
+        }
+        struct channel_header header = channel_header_make(CHANNEL_EMPTIED, 0);
+        header.count = number;
+        header.to = card->rank;
+        struct hub_message *message = hub_message_new(&header);
+        card->emptied = true;
+        hub_link_tell(hub, link, message, false);
+        hub_message_leave(message);
+    }
+}
+
+static void openings_look(struct channel_hub *hub)
+{
+    for (uint32_t number = 0; number < hub->opening_count; number++) {
+        emptied_tell(hub, number);
+    }
 }
 
 /* --- One newcomer after the other ------------------------------------------------- */
@@ -328,6 +377,7 @@ void newcomers_look(struct channel_hub *hub)
         while (newcomers_step(hub)) {
             ;
         }
+        openings_look(hub);
     }
     hub->looks = false;
 }
@@ -370,6 +420,8 @@ bool newcomer_word_is_sound(const struct channel_hub *hub, const struct hub_link
         return is_from && to_newcomer && header->size <= CHANNEL_OPENED_MAX;
     case CHANNEL_FAILED:
         return is_from && to_newcomer && header->size == 0 && header->rank < hub->room;
+    case CHANNEL_EMPTIED:
+        return is_from && to_newcomer && header->size == 0;
     case CHANNEL_GROWN:
         return is_from && header->to < hub->room && header->size <= CHANNEL_STORY_MAX;
     default:
@@ -435,12 +487,11 @@ static void closing_take(struct channel_hub *hub, struct hub_link *link)
     newcomers_look(hub);
 }
 
-/* The answer from above to a wish of a rank here. */
-static void grant_pass_down(struct channel_hub *hub, const struct hub_link *trunk)
+/* A word from above to a rank here, other than an answer to its card. */
+static void word_pass_down(struct channel_hub *hub, const struct hub_link *trunk)
 {
     struct hub_link *link = link_of(hub, trunk->header.to);
     struct hub_message *message = word_copy(trunk);
-    hub->ranks[trunk->header.to].wish = 0;
     if (link) {
         hub_link_tell(hub, link, message, false);
     }
@@ -468,7 +519,11 @@ void newcomer_word_take(struct channel_hub *hub, struct hub_link *link)
         newcomers_look(hub);
         break;
     case CHANNEL_GROWN:
-        grant_pass_down(hub, link);
+        hub->ranks[link->header.to].wish = 0;
+        word_pass_down(hub, link);
+        break;
+    case CHANNEL_EMPTIED:
+        word_pass_down(hub, link);
         break;
     default: /* OPENED, and FAILED to a newcomer */
         newcomer_answer(hub, link->header.to, word_copy(link));

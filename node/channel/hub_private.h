@@ -75,6 +75,7 @@ struct hub_newcomer {
 struct hub_card {
     uint32_t rank, size;
     unsigned char *bytes;
+    bool emptied; /* the rank was told that all before it have gone */
 };
 
 struct hub_opening {

@@ -197,6 +197,14 @@ bool channel_next_newcomer(struct channel *channel, uint32_t opening, uint32_t *
     return found;
 }
 
+bool channel_is_emptied(struct channel *channel, uint32_t opening)
+{
+    pthread_mutex_lock(&channel->lock);
+    const bool emptied = opening_set_has(&channel->emptied, opening);
+    pthread_mutex_unlock(&channel->lock);
+    return emptied;
+}
+
 uint64_t channel_newcomers(const struct channel *channel)
 {
     return atomic_load_explicit(&channel->newcomer_count, memory_order_acquire);

@@ -42,6 +42,7 @@ struct channel {
     uint32_t gatherings, openings;
     struct opening_set closed, closed_told; /* openings, and such as the launcher has
                                                been told of */
+    struct opening_set emptied;             /* openings that all others have closed */
 
     /* The message that comes: its header, and its bytes behind `before` others. */
     struct channel_header header;

@@ -54,6 +54,8 @@ static bool header_is_sound(const struct channel *channel)
         return is_later(channel, header->rank) && header->size <= CHANNEL_CARD_MAX;
     case CHANNEL_GROWN:
         return header->size <= CHANNEL_STORY_MAX && channel->wish_sent;
+    case CHANNEL_EMPTIED:
+        return header->size == 0 && is_later(channel, channel->rank);
     default:
         return false;
     }
@@ -167,6 +169,9 @@ static bool message_take(struct channel *channel)
         break;
     case CHANNEL_GROWN:
         grant_take(channel);
+        break;
+    case CHANNEL_EMPTIED:
+        opening_set_add(&channel->emptied, channel->header.count);
         break;
     default:
         sound = channel->header.kind == CHANNEL_FAILED || cards_take(channel);

@@ -424,6 +424,12 @@ static uint32_t faulty_next_death(struct transport *t)
     return inner->ops->next_death != NULL ? inner->ops->next_death(inner) : UINT32_MAX;
 }
 
+static bool faulty_emptied(struct transport *t)
+{
+    struct transport *inner = ((struct faulty *)t)->inner;
+    return inner->ops->emptied != NULL && inner->ops->emptied(inner);
+}
+
 static uint32_t faulty_next_newcomer(struct transport *t, struct transport_group *group)
 {
     struct faulty *f = (struct faulty *)t;
@@ -490,6 +496,7 @@ static const struct transport_ops faulty_ops = {
     .distrust = faulty_distrust,
     .go_alone = faulty_go_alone,
     .next_death = faulty_next_death,
+    .emptied = faulty_emptied,
     .next_newcomer = faulty_next_newcomer,
     .beneath = faulty_beneath,
     .stats = faulty_stats,

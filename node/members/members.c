@@ -354,15 +354,20 @@ static void look_at_dying(struct moot *m, uint64_t now_ns)
     }
 }
 
+static void give_up_joining(struct moot *m)
+{
+    m->transport->ops->go_alone(m->transport);
+    engine_fail(m, MOOT_ERR_CLOSED,
+                "all other ranks closed or ended before they had let rank %u in",
+                m->group.rank);
+}
+
 /* A newcomer that is not let in yet, and nobody is left who could.  Others that waited
  * as it did learn it by its end, and so it must not wait for theirs. */
 static void look_for_anybody(struct moot *m)
 {
     if (m->members.epoch == 0 && is_left_behind(m)) {
-        m->transport->ops->go_alone(m->transport);
-        engine_fail(m, MOOT_ERR_CLOSED,
-                    "all other ranks ended before they had let rank %u in",
-                    m->group.rank);
+        give_up_joining(m);
     }
 }
 
@@ -404,6 +409,10 @@ void members_look(struct moot *m, uint64_t now_ns)
     while (wire->ops->next_death != NULL &&
            (rank = wire->ops->next_death(wire)) != UINT32_MAX) {
         find_end(m, rank, now_ns);
+    }
+    if (m->members.epoch == 0 && m->engine.fatal == 0 && wire->ops->emptied != NULL &&
+        wire->ops->emptied(wire)) {
+        give_up_joining(m);
     }
     farewell_look(m, now_ns);
 }

@@ -130,6 +130,10 @@ struct transport_ops {
      */
     uint32_t (*next_death)(struct transport *t);
 
+    /* Of a newcomer: all that had come before it have closed the moot, or ended.  NULL:
+     * nobody tells. */
+    bool (*emptied)(struct transport *t);
+
     /* Enters into the group's tables the next rank that has come later and that all
      * present ranks know of, each once, before anything of it is handed over; its
      * number.  UINT32_MAX: there is none (more).  NULL: none ever comes. */

@@ -133,9 +133,16 @@ done
 name="founders that have closed"
 run 0 -n 2 --max 3 "$build/tests/mpi/closed_early" 6
 check "$name" "no rank was started" says '^grow: no error'
-check "$name" "the newcomer is not told why" says '^open: .*(too late|ended before they had let)'
+check "$name" "the newcomer is not told why" says '^open: .*(too late|closed or ended before they had let)'
 check "$name" "it is told when they have ended" \
     [ "$(grep -E '^open: .*too late|^a founder ends' "$evidence" | sed -n '2,$p' | grep -c 'too late')" = 0 ]
+# Nothing that it says to them arrives.
+name="founders that close as a newcomer waits for them"
+MOOT_FAULTS='part:0-1/2@0s+60s' run 0 -n 2 --max 3 "$build/tests/mpi/closed_early" 8 2
+check "$name" "the newcomer is not told why" \
+    says '^open: .*all other ranks closed or ended before they had let rank 2 in'
+check "$name" "it is told when they have ended" \
+    [ "$(grep -E '^open: |^a founder ends' "$evidence" | head -n 1 | cut -c 1-4)" = open ]
 
 # --- Deaths -------------------------------------------------------------------------------
 # dies NAME WHO WORD...: 24 rounds are right, and nothing that is once runs twice

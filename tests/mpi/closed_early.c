@@ -1,11 +1,11 @@
 /* closed_early.c - founders that close their moot as a newcomer is on its way, and
  * compute on.
  *
- *   moot run -n 2 --max 3 --launcher local closed_early SECONDS
+ *   moot run -n 2 --max 3 --launcher local closed_early SECONDS [BEFORE]
  *
- * Rank 0 asks for one more, and all close.  The founders then look at nothing of moot's
- * for so many seconds; a newcomer that comes too late says so.  Without arguments
- * nobody is asked for.
+ * Rank 0 asks for one more, and all close, so many seconds (0) after that.  The
+ * founders then look at nothing of moot's for SECONDS; a newcomer that comes too late,
+ * or is not let in, says so.  Without arguments nobody is asked for.
  */
 #include "node/api/moot.h"
 #include "node/api/moot_session.h"
@@ -19,7 +19,8 @@
 int main(int argc, char **argv)
 {
     const int seconds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
-    const struct timespec pause = {.tv_sec = seconds};
+    const struct timespec pause = {.tv_sec = seconds},
+                          before = {.tv_sec = argc > 2 ? strtol(argv[2], NULL, 10) : 0};
     moot *m = NULL;
     const int code = moot_open(NULL, &m);
     if (code != MOOT_OK) {
@@ -31,6 +32,9 @@ int main(int argc, char **argv)
     const bool founds = strncmp(info.process, "a_", 2) == 0;
     if (founds && info.rank == 0 && seconds > 0) {
         printf("grow: %s\n", moot_strerror(moot_grow(m, 1, NULL)));
+    }
+    if (founds) {
+        (void)nanosleep(&before, NULL);
     }
     if (moot_close(m) != MOOT_OK) {
         return 1;

@@ -455,6 +455,82 @@ static void a_newcomer_of_what_all_have_closed_is_told_so(void **unused)
     assert_all_well(&job);
 }
 
+static void look(struct channel *channel)
+{
+    (void)knows_death(channel, UINT32_MAX - 1);
+}
+
+/* Looks until there have been so many answers. */
+static void answers_wait(struct channel *channel, unsigned count)
+{
+    while (atomic_load(&board->answered) < count) {
+        look(channel);
+        sleep_ms(1);
+    }
+}
+
+/* Knows both newcomers, and closes when they have had their answers; lives on. */
+static int run_founder_leaves_them(uint32_t rank, int fd)
+{
+    struct channel *channel = channel_mine();
+    (void)fd;
+    HOLDS(channel && opens_with(channel, 0, 0x3));
+    atomic_fetch_add(&board->opened, 1);
+    HOLDS(is_told_of(channel, 0, 0xc));
+    answers_wait(channel, 2 + rank);
+    channel_close(channel, 0);
+    while (!atomic_load(&board->ends)) {
+        sleep_ms(1);
+    }
+    return 0;
+}
+
+static void emptied_wait(struct channel *channel)
+{
+    while (!channel_is_emptied(channel, 0)) {
+        look(channel);
+        sleep_ms(1);
+    }
+}
+
+/* The first to come is left alone when both founders have closed, one after the other;
+ * the second when the first has closed, too. */
+static int run_newcomer_left(uint32_t rank, int fd)
+{
+    struct channel *channel = channel_mine();
+    (void)fd;
+    HOLDS(channel && opens_with(channel, 0, rank == 2 ? 0x7 : 0xf));
+    atomic_fetch_add(&board->answered, 1);
+    if (rank == 2) {
+        answers_wait(channel, 2);
+        sleep_ms(50);
+        look(channel);
+        HOLDS(!channel_is_emptied(channel, 0));
+        atomic_fetch_add(&board->answered, 1);
+        emptied_wait(channel);
+        sleep_ms(50);
+        HOLDS(!atomic_load(&board->ends));
+        channel_close(channel, 0);
+        return 0;
+    }
+    emptied_wait(channel);
+    atomic_store(&board->ends, 1);
+    return 0;
+}
+
+static void newcomers_whom_all_have_left_are_told_so(void **unused)
+{
+    struct job job;
+    (void)unused;
+    job_start(&job, 2, run_founder_leaves_them);
+    job_until(&job, &board->opened, 2);
+    job_grow(&job, 1, 1, run_newcomer_left);
+    job_until(&job, &board->answered, 1);
+    job_grow(&job, 1, 1, run_newcomer_left);
+    job_serve(&job, true);
+    assert_all_well(&job);
+}
+
 /* The first has two openings, and closes one as the newcomer waits for its answer,
  * which it never gives; in the other it answers. */
 static int run_founder_closes_one(uint32_t rank, int fd)
@@ -572,6 +648,7 @@ int main(void)
         TEST(of_a_founder_that_has_gone_the_card_and_the_death_are_told),
         TEST(a_newcomer_after_all_others_is_told_so),
         TEST(a_newcomer_of_what_all_have_closed_is_told_so),
+        TEST(newcomers_whom_all_have_left_are_told_so),
         TEST(who_closes_keeps_no_newcomer),
         TEST(where_there_is_no_opening_any_more_newcomers_are_told),
         TEST(a_launcher_that_goes_fails_newcomers),

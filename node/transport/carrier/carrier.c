@@ -105,6 +105,12 @@ static uint32_t carrier_next_death(struct transport *base)
     return rank;
 }
 
+static bool carrier_emptied(struct transport *base)
+{
+    const struct carrier *c = (const struct carrier *)base;
+    return channel_is_emptied(c->channel, c->opening);
+}
+
 /* --- Parting ---------------------------------------------------------------------- */
 
 /* Says the last word to all that were spoken to over the wire; true: they all have it,
@@ -225,6 +231,7 @@ static const struct transport_ops carrier_ops = {
     .go_alone = exchange_go_alone,
     .go_plain = carrier_go_plain,
     .next_death = carrier_next_death,
+    .emptied = carrier_emptied,
     .next_newcomer = carrier_next_newcomer,
     .grow = carrier_grow,
     .stats = carrier_stats,
