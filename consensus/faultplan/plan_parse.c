@@ -367,6 +367,8 @@ static bool parse_selectors(struct lexer *lexer, struct plan_rule *rule)
     return true;
 }
 
+static const char A_TIME[] = "a time, @2s";
+
 /* --- When ------------------------------------------------------------------------- */
 
 static bool parse_moment(struct lexer *lexer, struct plan_rule *rule)
@@ -379,20 +381,29 @@ static bool parse_moment(struct lexer *lexer, struct plan_rule *rule)
         char what[64];
         snprintf(what, sizeof(what), "the moment of the %s",
                  plan_fault_name(rule->fault));
-        return lex_expected(lexer, what, "a time, @2s, or a point, @vote.cast#3");
+        return lex_expected(
+            lexer, what,
+            (takes & POINT) != 0 ? "a time, @2s, or a point, @vote.cast#3" : A_TIME);
     }
     if (is_digit(lex_peek(lexer, 0))) {
         rule->when = PLAN_AT_TIME;
         return lex_time(lexer, &rule->at_ns);
     }
     size_t from = lexer->at, length = lex_word(lexer), point;
+    if ((takes & POINT) == 0 && length == 0) {
+        return lex_expected(lexer, "a time", A_TIME);
+    }
+    if ((takes & POINT) == 0) {
+        return lex_wrong(lexer, from, length, A_TIME,
+                         "a %s rule begins at a time, not at a point",
+                         plan_fault_name(rule->fault));
+    }
     if (!lex_name(lexer, "point", point_names, POINT_NAMES, &point)) {
         return or_a_time(lexer, "20ms");
     }
-    if ((takes & POINT) == 0) {
-        return lex_wrong(lexer, from, length, "a time, @2s",
-                         "a %s rule begins at a time, not at a point",
-                         plan_fault_name(rule->fault));
+    if (rule->fault == PLAN_LEAVE && point == CORE_POINT_CLOSE) {
+        return lex_wrong(lexer, from, length, "a time, @2s, or another point",
+                         "at this point all programs have ended, and nobody leaves");
     }
     rule->when = PLAN_AT_POINT;
     rule->point = (enum core_point)point;

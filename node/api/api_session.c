@@ -519,6 +519,13 @@ bool moot_pset_is_whole(const struct pset_call *set)
     return at == set->count;
 }
 
+/* As users name it: MOOT_TRANSPORT, if that is not the one that is used without it. */
+static const char *transport_word(const struct pset_call *set)
+{
+    const char *word = set->m->knobs.transport;
+    return strcmp(word, set->ops->name) != 0 ? word : set->transport->ops->name;
+}
+
 static int find_set(struct moot *m, struct lane *lane, const char *name,
                     struct pset_call *set)
 {
@@ -530,8 +537,9 @@ static int find_set(struct moot *m, struct lane *lane, const char *name,
     }
     if (set->transport->ops != set->ops) {
         return lane_fail(lane, MOOT_ERR_UNSUPPORTED,
-                         "%s: %s carries this moot, not %s (MOOT_TRANSPORT)", set->call,
-                         set->transport->ops->name, set->ops->name);
+                         "%s: the transport %s carries this moot, not %s "
+                         "(MOOT_TRANSPORT)",
+                         set->call, transport_word(set), set->ops->name);
     }
     int error = session_pset_take(m, name, &members, &set->index);
     error = error == MOOT_OK ? take_members(m, &members, set) : error;

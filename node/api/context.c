@@ -434,7 +434,9 @@ int moot_open_transport(const moot_options *options, transport_open_fn open, voi
     summary_begin(m, door_path(m));
     faults_begin(m);
     trace_opened(m);
-    trace_session(m);
+    if (m->group.rank < m->group.founders) {
+        trace_session(m); /* a newcomer's was told when it learnt it */
+    }
     engine_unlock(m); /* gives out what was queued for the report hook */
     *out = m;
     return MOOT_OK;

@@ -277,7 +277,14 @@ int channel_grow(struct channel *channel, uint32_t count, uint32_t *first, char 
     }
     pthread_mutex_lock(&channel->grow_turn);
     pthread_mutex_lock(&channel->lock);
-    if (channel->wishes || channel->wish_sent) { /* the launcher may act on it yet */
+    if (!channel->gone && (channel->closed.below > 0 || channel->closed.beyond != 0)) {
+        code = MOOT_ERR_UNSUPPORTED;
+        rank_story(
+            story, story_size,
+            "newcomers run the program from its beginning, and would open a moot "
+            "there that this process has closed: ranks join before that alone");
+    } else if (channel->wishes ||
+               channel->wish_sent) { /* the launcher may act on it yet */
         rank_story(story, story_size, "the launcher has not answered the wish before");
     } else {
         channel->wish = count;

@@ -49,6 +49,12 @@ static int request_read(int argc, char **argv, struct shrink_request *request)
                                   : cli_usage(&verb_shrink, "0 ranks are none to ask");
     }
     for (int i = at; i < argc; i++) {
+        if (argc - at > 1 && job_number_read(argv[i], &number)) {
+            return cli_usage(&verb_shrink,
+                             "'%s' stands beside other words: name all ranks that are "
+                             "to leave, as r3, or say only how many",
+                             argv[i]);
+        }
         if (argv[i][0] != 'r' || !job_number_read(argv[i] + 1, &number)) {
             return cli_usage(&verb_shrink,
                              "'%s' is no number of ranks, as 2, and no rank, as r3",

@@ -38,6 +38,9 @@ void engine_end(struct moot *m) { m->engine.ended = true; }
 
 const char *engine_closed_why(const struct moot *m)
 {
+    if (m->engine.ended) { /* and the context is there still */
+        return "this rank has left the moot";
+    }
     return m->service.asked_ns != 0 ? "this rank leaves, as it was asked to"
                                     : "this context is closing";
 }

@@ -17,6 +17,7 @@
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/wait.h"
+#include "node/session/session.h"
 #include "node/tasks/task.h"
 
 #include <errno.h>
@@ -496,6 +497,7 @@ static void put_self(struct snapshot_draft *draft)
     account->stall_ns = (uint64_t)m->knobs.stall_ns;
     account->epoch = m->members.epoch;
     account->members = put_set(draft, self.members);
+    account->majorities = m->group.size > m->group.founders && !session_admits(m);
     account->mode = (uint32_t)m->knobs.divergence;
     account->len = self.len;
     account->blocked = self.blocked;

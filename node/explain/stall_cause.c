@@ -44,11 +44,50 @@ static const char *either(const struct finding *finding, const char *one,
     return finding->tasks > 1 ? several : one;
 }
 
+/* The members that are left of a view which takes a majority, and are none
+ * (PROTOCOL.md, V1); empty: they go on, or only the silent keep them from it.  Returns
+ * the number of members. */
+static uint32_t find_minority(const struct picture *picture, struct rankset *left)
+{
+    const Moot__Account *account = account_of(picture, picture->rank);
+    struct rankset members = {0};
+    if (account == NULL || !account->majorities ||
+        !account_ranks(&account->members, &members)) {
+        return 0;
+    }
+    const uint32_t count = rankset_count(&members), lowest = rankset_next(&members, 0);
+    for (uint32_t rank = lowest; rank != PLACEMENT_NOBODY;
+         rank = rankset_next(&members, rank + 1)) {
+        if (!picture_is_gone(picture, rank)) {
+            (void)rankset_add(left, rank);
+        }
+    }
+    if (2 * rankset_count(left) + rankset_has(left, lowest) > count) {
+        rankset_release(left);
+        *left = (struct rankset){0};
+    }
+    rankset_release(&members);
+    return count;
+}
+
+static void say_minority(struct text *text, const struct rankset *left, uint32_t count)
+{
+    text_add(text, ", and ");
+    stall_add_ranks(text, left);
+    text_add(text,
+             " %s left of %u members: that is no majority, which a view takes where "
+             "ranks may join at any moment\n"
+             "      next: start the job again: waits end with MOOT_ERR_NO_QUORUM, and "
+             "nothing else comes; of three ranks two survive a death, and without "
+             "--max, or with --joins session, survivors go on however few they are\n",
+             rankset_count(left) == 1 ? "is" : "are", count);
+}
+
 static void say_dead(struct text *text, const struct picture *picture,
                      const struct finding *finding)
 {
     const Moot__Account__Peer *peer = picture_peer(picture, finding->culprit);
-    struct rankset silent = {0};
+    struct rankset silent = {0}, left = {0};
     for (uint32_t rank = 0; rank < picture->size; rank++) {
         if (rank != finding->culprit && picture_is_silent(picture, rank) &&
             !picture_is_gone(picture, rank)) { /* of whom no view needs a word */
@@ -60,6 +99,13 @@ static void say_dead(struct text *text, const struct picture *picture,
         text_add(text, " (its end was seen ");
         text_add_duration(text, peer->ended_ns);
         text_add(text, " ago)");
+    }
+    const uint32_t count = find_minority(picture, &left);
+    if (!rankset_empty(&left)) {
+        say_minority(text, &left, count);
+        rankset_release(&left);
+        rankset_release(&silent);
+        return;
     }
     text_add(text, "; the others have not agreed on a view without it");
     if (!rankset_empty(&silent)) {

@@ -139,17 +139,30 @@ static bool failed_outside(const struct rank_end *end)
            !end->dismissed;
 }
 
+static bool is_culprit(const struct outcome *outcome, size_t rank)
+{
+    const struct rank_end *end = &outcome->ends[rank];
+    const bool missed = rank < outcome->founders && failed_outside(end) &&
+                        (!end->begun || outcome->opening);
+    return missed || (end->known && (end->aborted || end->stalled));
+}
+
 size_t outcome_culprit(const struct outcome *outcome)
 {
+    size_t culprit = OUTCOME_NOBODY;
     for (size_t r = 0; r < outcome->count; r++) {
         const struct rank_end *end = &outcome->ends[r];
-        const bool missed = r < outcome->founders && failed_outside(end) &&
-                            (!end->begun || outcome->opening);
-        if (missed || (end->known && (end->aborted || end->stalled))) {
-            return r;
+        if (!is_culprit(outcome, r)) {
+            continue;
+        }
+        /* Who could not open a moot may have missed one that had ended. */
+        if (culprit == OUTCOME_NOBODY ||
+            (outcome->ends[culprit].refused && !end->refused &&
+             end->ended_ns < outcome->ends[culprit].ended_ns)) {
+            culprit = r;
         }
     }
-    return OUTCOME_NOBODY;
+    return culprit;
 }
 
 size_t outcome_straggler(const struct outcome *outcome, size_t from)

@@ -71,8 +71,9 @@ size_t outcome_joined(const struct outcome *outcome, const struct sheets *sheets
 
 /* The first rank for which the job should be ended: it aborted the job, or stalled
  * where that was to end it, or failed in a way that the others may wait for for ever,
- * before it opened a moot or while others open another.  Nobody waits for one that was
- * to join.  OUTCOME_NOBODY if there is none. */
+ * before it opened a moot or while others open another.  One that ended first goes
+ * before one that could not open a moot.  Nobody waits for one that was to join.
+ * OUTCOME_NOBODY if there is none. */
 #define OUTCOME_NOBODY SIZE_MAX
 size_t outcome_culprit(const struct outcome *outcome);
 

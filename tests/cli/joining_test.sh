@@ -81,6 +81,7 @@ check killed "it is not told" says '^  rank 2 did not join: it died of signal 9 
 run -n 2 --max 4 crashes grow:1 dead:2
 check crashes "its status is $got" ended 139
 check crashes "it is not told" says '^  rank 2 died .*of signal 11 '
+check crashes "it is counted" says '^moot: 2 ranks, '
 run -n 2 --max 4 late grow:2
 check late "its status is $got" ended 0
 check late "one has joined" says '^rank 2 is b_0: MOOT_ERR_TRANSPORT, 0 cards: .*gone'
@@ -119,6 +120,8 @@ refused "min is '0'" -n 2 --min 0 --launcher local
 refused 'max 67: a job takes in 64 ranks' -n 2 --max 67 --launcher local
 refused 'max 3: over MPI .*MOOT_MAX' -n 2 --max 3
 refused 'max 3: over MPI .*MOOT_MAX' -n 2 --max 3 --transport mpi
+refused 'MOOT_MAX=3 is for ranks that join over MPI; with --launcher local it is --max 3' \
+    -n 2 --launcher local MOOT_MAX=3
 refused 'max 3: routes' -n 2 --max 3 --launcher local MOOT_ROUTE=tree:2
 refused 'max 3 and --max 4' -n 2 --max 3 --max 4 --launcher local
 

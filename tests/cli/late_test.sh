@@ -24,6 +24,19 @@ for launcher in $launchers; do
     recovered "$launcher" --launcher "$launcher"
 done
 
+# The others could not open their moot without it, and it is named.
+sed "s/^\\[ /[ \"\${MOOTRUN_RANK-\$OMPI_COMM_WORLD_RANK}\" -ne 1 ] || kill -KILL \$\$\\n&/" "$scratch/stopped" \
+    >"$scratch/killed"
+chmod +x "$scratch/killed"
+for launcher in $launchers; do
+    go_on --launcher "$launcher" "$scratch/killed"
+    wait "$job"
+    got=$?
+    check "killed, $launcher" "the status is $got, not 137" [ $got -eq 137 ]
+    check "killed, $launcher" "it is not named" \
+        says '^moot: rank 1 died of signal 9 \(Killed\) before it opened a moot: ending the job$'
+done
+
 # Ranks that come late, but before MOOT_STALL, are nobody's news.
 evidence="$scratch/out"
 "$build/moot" run -n 3 --launcher local MOOT_STALL=20s "$scratch/slow" >"$evidence" 2>&1

@@ -143,6 +143,11 @@ check "$name" "the newcomer is not told why" \
     says '^open: .*all other ranks closed or ended before they had let rank 2 in'
 check "$name" "it is told when they have ended" \
     [ "$(grep -E '^open: |^a founder ends' "$evidence" | head -n 1 | cut -c 1-4)" = open ]
+name="a second moot, when the first is closed"
+run 0 -n 2 --max 3 "$build/tests/mpi/closed_early" 1 again
+check "$name" "the reason is not told" \
+    says '^grow: moot_grow: newcomers run the program from its beginning'
+check "$name" "a rank was started" no says '^open: '
 
 # --- Deaths -------------------------------------------------------------------------------
 # dies NAME WHO WORD...: 24 rounds are right, and nothing that is once runs twice
@@ -159,6 +164,14 @@ dies "the lowest dies when one has come" a_0 -n 3 --max 6 "$growing" "$ledger" 2
 dies "one dies as others come" a_2 -n 4 --max 6 "$growing" "$ledger" 24 a_1+2@5 'a_2!@5'
 GROWING_DIES=3 dies "one dies before it is let in" 3 -n 3 --max 6 "$growing" "$ledger" 24 a_0+2@4
 check "$name" "the other one has not come" says '^moot: rank 4 \(b_1\) joins'
+
+# Two ranks that others may join at any moment survive no death of the lowest.
+name="of two the lowest dies"
+run 1 -n 2 --max 3 --faults 'kill:r0@task.start#20' MOOT_STALL=1s MOOT_SUSPECT=400ms "$growing" "$ledger" 8
+check "$name" "it is told to wait for nothing" no says 'next: wait'
+check "$name" "the reason is not told" says \
+    'rank 0, which is to act, has died .*, and rank 1 is left of 2 members: that is no majority'
+check "$name" "it is not said what comes" says 'waits end with MOOT_ERR_NO_QUORUM'
 
 # --- A solver, by sessions ------------------------------------------------------------------
 jacobi=$build/examples/jacobi
@@ -185,6 +198,14 @@ check "$name" "it is not said" says 'growing: a_0: moot_grow: 2 ranks and 2 more
 name="without --max"
 run 0 -n 2 "$growing" "$ledger" 6 a_0+1@3
 check "$name" "it is not said" says 'growing: a_0: moot_grow: no ranks join this job: it was started'
+name="MOOT_MAX"
+MOOT_MAX=3 run 0 -n 2 "$growing" "$ledger" 2
+check "$name" "it is not said that it means nothing" \
+    says '^moot: MOOT_MAX=3 has no effect: it is for ranks that join over MPI'
+name="a communicator without MPI"
+SPAWNED_MEETS=1 run 1 -n 2 "$build/tests/mpi/spawned" 2
+check "$name" "what carries the moot is not said" \
+    says 'moot_pset_comm: the transport tcp carries this moot, not mpi'
 name="on mpi"
 timeout -k 5 60 "$build/moot" run -n 2 --transport mpi "$growing" "$ledger" 6 a_0+1@3 \
     >"$evidence" 2>&1 </dev/null

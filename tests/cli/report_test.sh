@@ -230,6 +230,13 @@ drawn_sessions() {
 }
 drawn_sessions
 expect chrome_of_sessions 0 "$moot" trace export "$scratch/s" -o "$scratch/chrome.json"
+python3 - "$scratch/chrome.json" <<'END'
+import json, sys
+said = [(event["pid"], event["name"]) for event in json.load(open(sys.argv[1]))["traceEvents"]
+    if event["name"].startswith("is in session")]
+assert len(said) > 6 and len(set(said)) == len(said), said
+END
+note $? "a rank is told twice in which session it is"
 for name in "sees the coming of rank 3" "sees the going of rank 0" "is in session 3" \
     "has set moot://host/b_1"; do
     grep -q "\"ph\":\"i\".*\"name\":\"$name\"" "$scratch/chrome.json"

@@ -222,6 +222,9 @@ shrink 1 r0 r1 r2 r3
 check "$name" "not of all by name" told 'one rank at least has to stay'
 shrink 1 r1 r1
 check "$name" "not of one twice" told 'rank 1 is named twice'
+shrink 2 r1 2
+check "$name" "not of a number beside a name" \
+    told "'2' stands beside other words: name all ranks that are to leave, as r3, or say only how many"
 shrink 2 0
 shrink 2 three
 shrink 2

@@ -45,6 +45,14 @@ sizes() {
     check "$name" "session $1 has not $2 ranks" \
         [ "$(grep -c "^spawned: session $1: .* of $2, $3\$" "$evidence")" = "$2" ]
 }
+# summed FOUNDERS JOINED: the summary has the figures of all
+summed() {
+    check "$name" "the summary counts others" \
+        says "^moot: $(($1 + $2)) ranks \\($1 \\+ $2 joined\\), "
+    check "$name" "a rank's figures are not in it" \
+        [ "$(sed -n 's/^  tasks run .*by rank://p' "$evidence" | grep -v '[?]' | wc -w)" = $(($1 + $2)) ]
+    check "$name" "a rank could not write its own" no says 'cannot write its summary'
+}
 nothing_lost() { check "$name" "a rank is lost" no says 'died|out of reach|removed'; }
 
 # --- They come ----------------------------------------------------------------------------
@@ -66,8 +74,18 @@ moot_run 0 -n 3 "$spawned" 5 a_0+1@1 a_1-@2 a_0+1@3 a_0-@4
 sizes 3 3 left
 sizes 4 4 joined
 sizes 5 3 left
+summed 3 2
 nothing_lost
 
+# There may be no more slots than founders.
+name="two to two, by moot run"
+moot_run 0 -n 2 "$spawned" 3 a_0+2@1
+sizes 2 4 joined
+summed 2 2
+
+name="one comes where as many may be as have begun"
+moot_run 0 -n 3 MOOT_MAX=3 "$spawned" 4 a_2-@1 a_0+1@2
+sizes 3 3 joined
 name="one comes as another leaves"
 moot_run 0 -n 3 "$spawned" 3 a_0+1@1 a_2-@1
 sizes 2 3 '.*joined'
@@ -83,6 +101,8 @@ check "$name" "the other does not go on" says '^spawned: session 3: a_1 is rank 
 name="a newcomer dies"
 moot_run 0 -n 3 "$spawned" 3 a_0+1@1 'b_0!@2'
 check "$name" "the founders do not go on" says '^spawned: session 3: a_0 is rank 0 of 3'
+check "$name" "its death is not in the summary" says '^  rank 3 died after .* of signal 9'
+check "$name" "it is not counted" says '^moot: 4 ranks \(3 \+ 1 joined\), '
 # Which of them it hits first is chance: the newcomers come, or do not.
 for who in a_0 a_1; do
     name="$who dies as newcomers come"
@@ -103,6 +123,8 @@ SPAWNED_DIES=late timeout -k 5 100 "$build/moot" run --launcher mpirun -n 3 "$sp
     >"$evidence" 2>&1 </dev/null
 check "$name" "the founders do not go on" \
     [ "$(grep -c '^spawned: session 2: a_.* of 3, unchanged$' "$evidence")" = 3 ]
+check "$name" "the summary does not say so" says '^  rank 3 did not join: it died of signal 9'
+check "$name" "it is counted" says '^moot: 3 ranks, '
 
 # --- Refused ------------------------------------------------------------------------------
 # refused REASON: it grows by none, which is said, and goes on
@@ -124,5 +146,11 @@ unset MOOT_MAX
 name="without MOOT_MAX"
 run 0 mpirun --oversubscribe -n 2 "$spawned" 2 a_0+1@1
 refused 'no room for more ranks over MPI: MOOT_MAX says'
+name="less MOOT_MAX than ranks"
+MOOT_MAX=1 run 0 mpirun --oversubscribe -n 2 "$spawned" 1
+check "$name" "it is not said" says '^moot: MOOT_MAX=1 has no effect: it is less than the 2 ranks'
+run 2 "$build/moot" run -n 2 MOOT_MAX=1 "$spawned" 1
+check "$name" "moot run does not refuse it" \
+    says '^moot run: MOOT_MAX=1 is less than the 2 ranks that the job begins with$'
 
 check_end

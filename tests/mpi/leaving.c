@@ -47,6 +47,22 @@ static void show(moot *m, const char *how)
            how);
 }
 
+/* Calls that need the others fail, and say why. */
+static void must_say_that_it_left(moot *m, moot_kernel_id kernel)
+{
+    const uint64_t number = 0;
+    const moot_task_spec spec = {
+        .kernel = kernel, .args = &number, .args_size = sizeof(number)};
+    moot_task task = {0};
+    const int spawned = moot_task_spawn(m, &spec, &task);
+    if (spawned != MOOT_ERR_CLOSED ||
+        strstr(moot_last_error(m), "this rank has left the moot") == NULL) {
+        fprintf(stderr, "leaving: rank %d has left, and a spawn says: %s\n",
+                moot_rank(m), moot_last_error(m));
+        exit(1);
+    }
+}
+
 /* False: this rank has gone. */
 static bool run_phase(moot *m, moot_kernel_id kernel, uint64_t phase, bool last)
 {
@@ -58,6 +74,7 @@ static bool run_phase(moot *m, moot_kernel_id kernel, uint64_t phase, bool last)
         if (last && i == WIDTH / 2) {
             must(m, moot_leave(m), "leave");
             show(m, "goes");
+            must_say_that_it_left(m, kernel);
             return false;
         }
         const uint64_t number = phase * WIDTH + i;
