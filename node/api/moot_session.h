@@ -99,7 +99,8 @@ MOOT_API int moot_session_next_sized(moot *m, const moot_session_options *option
  * that they have come is not waited for.  Any rank may call it.  `options` is NULL.
  *
  * Errors: INVALID; UNSUPPORTED (the job was not started with `moot run --max`, or its
- * transport or launcher cannot; over MPI ranks join with the next session only); LIMIT
+ * transport or launcher cannot; over MPI ranks join with the next session only; or this
+ * process has closed a moot, which a newcomer would open first, in vain); LIMIT
  * (more than --max at a time, or more newcomers than a job takes in all its life, which
  * is 64); TRANSPORT (the launcher does not answer); CLOSED; NO_MEMORY. */
 typedef struct moot_grow_options moot_grow_options;
