@@ -15,6 +15,7 @@
 #include "node/cli/cli.h"
 #include "node/config/ending.h"
 #include "node/launch/outcome.h"
+#include "node/transport/mpi/mpi.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -123,6 +124,7 @@ static int rank_run(int argc, char **argv)
         return LAUNCH_NOT_FOUND;
     }
     agent_check();
+    transport_mpi_waits_only();
     const pid_t child = start(argv[1], argv + 2);
     if (child < 0) {
         cli_complain(&verb_run, "rank %ld cannot start %s: %s%s", rank_find(), argv[2],

@@ -69,11 +69,12 @@ static const struct sheet_loss *loss_of(const struct outcome *outcome,
     return NULL;
 }
 
-/* The rank was to join, and ended before that, by no fault that a signal tells of. */
+/* The rank was to join, and ended before that, by no fault that a signal tells of. Over
+ * MPI nobody may know how. */
 static bool was_unjoined(const struct outcome *outcome, size_t rank)
 {
     const struct rank_end *end = &outcome->ends[rank];
-    return rank >= outcome->founders && end->known && !end->begun &&
+    return rank >= outcome->founders && !end->begun && !end->lost &&
            (end->signal == 0 || is_from_outside(end->signal));
 }
 
@@ -292,6 +293,8 @@ static void unjoined_print(const struct rank_end *end, size_t rank, FILE *to)
     fprintf(to, "  rank %zu did not join: ", rank);
     if (end->refused) {
         fputs(refusal_cause(end), to);
+    } else if (!end->known) {
+        fputs("how its process ended is not known", to);
     } else {
         fputs("it ", to);
         end_print(end, to);

@@ -167,7 +167,7 @@ check "$name" "the other one has not come" says '^moot: rank 4 \(b_1\) joins'
 
 # Two ranks that others may join at any moment survive no death of the lowest.
 name="of two the lowest dies"
-run 1 -n 2 --max 3 --faults 'kill:r0@task.start#20' MOOT_STALL=1s MOOT_SUSPECT=400ms "$growing" "$ledger" 8
+run 137 -n 2 --max 3 --faults 'kill:r0@task.start#20' MOOT_STALL=1s MOOT_SUSPECT=400ms "$growing" "$ledger" 8
 check "$name" "it is told to wait for nothing" no says 'next: wait'
 check "$name" "the reason is not told" says \
     'rank 0, which is to act, has died .*, and rank 1 is left of 2 members: that is no majority'

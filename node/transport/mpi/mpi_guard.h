@@ -69,4 +69,6 @@ __attribute__((constructor)) static void guard_begin(void)
 /* The newcomer has come, or says itself why not. */
 static void guard_end(void) { atomic_store(&guard_is_over, true); }
 
+void transport_mpi_waits_only(void) { guard_end(); }
+
 #endif
