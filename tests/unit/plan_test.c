@@ -284,7 +284,8 @@ static const struct {
     {"kill:h0+2@close", "Each of hosts 0 and 2 is killed, with all its ranks, the 1st "
                         "time that one of these closes."},
     {"leave:r2@3s", "Rank 2 leaves at 3 s."},
-    {"leave:r0+2@close", "Each of ranks 0 and 2 leaves the 1st time that it closes."},
+    {"leave:r0+2@task.start",
+     "Each of ranks 0 and 2 leaves the 1st time that it starts a task."},
     {"join@3s", "A newcomer asks to be let in at 3 s."},
     {"join:x2@3ms", "At once 2 newcomers ask to be let in at 3 ms."},
     {"restart:h1@3s+1s", "Host 1 is killed, with all its ranks, at 3 s and comes back "
