@@ -52,15 +52,15 @@ struct job {
  * is said, if they make no sense. */
 int run_options_read(int argc, char **argv, struct job *job);
 
+/* The path of the program that they name.  LAUNCH_NOT_FOUND, which is said, if there is
+ * none, or it cannot be started. */
+int run_program_find(struct job *job);
+
 /* --- run_folders.c: what the job leaves ------------------------------------------- */
 
 /* Makes the folders of --trace and --checkpoint, and names them to the ranks.  False,
  * and told, if that cannot be. */
 bool run_folders_export(struct job *job);
-
-/* The path of the program that they name.  LAUNCH_NOT_FOUND, which is said, if there is
- * none, or it cannot be started. */
-int run_program_find(struct job *job);
 
 /* --- run_growth.c: ranks that join ------------------------------------------------ */
 
