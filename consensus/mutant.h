@@ -94,6 +94,7 @@
     X(BOUNDARYKEPT,                                                                    \
       "a value with a newcomer is kept to although it cannot be decided")              \
     X(BOUNDARYOVER, "a boundary is over although somebody waits to be let in")         \
+    X(BOUNDARYCLOSED, "a boundary waits for newcomers whom nobody lets in any more")   \
     X(BOUNDARYUNTOLD, "the lowest is not told of who waits to be let in")              \
     X(GONEUNTOLD, "a newcomer is not told which once tasks were dropped")              \
     X(DOUBTNEW, "a newcomer answers for rounds before its time")                       \

@@ -154,6 +154,18 @@ static void say_standing(struct core *core, const struct muster *sum)
     }
 }
 
+/* Members of the committee that have closed let nobody in any more. */
+static bool committee_lets_in(struct core *core, const struct muster *sum)
+{
+    const struct rankset *came = sum->all ? &core->members : who_came(core);
+    bool any = MUTANT(BOUNDARYCLOSED);
+    FOR_COMMITTEE(core, rank)
+    {
+        any = any || (came != NULL && rankset_has(came, rank));
+    }
+    return any;
+}
+
 void meeting_tree_look(struct core *core)
 {
     struct core_meeting *meeting = &core->meeting;
@@ -163,7 +175,8 @@ void meeting_tree_look(struct core *core)
         return;
     }
     if (sum.any && !sum.mixed && core->gossip.parent == NOBODY &&
-        meeting_waits_for_newcomers(core, &sum.wanted)) {
+        meeting_waits_for_newcomers(core, &sum.wanted) &&
+        committee_lets_in(core, &sum)) {
         return; /* the next view is about to let somebody in */
     }
     if (sum.any || sum.passed) {

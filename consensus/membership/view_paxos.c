@@ -236,6 +236,13 @@ static void give_up(struct core *core, uint64_t extra_ns)
     wait_for_turn(core, extra_ns);
 }
 
+/* Who was about to let somebody in does not stand at the boundary any more. */
+static bool changes_nothing(const struct core *core, const struct view *view)
+{
+    return core->options.boundary && core->membership.paxos.accepted == 0 &&
+           rankset_equal(&view->members, &core->members);
+}
+
 static void propose_value(struct core *core)
 {
     assert(core->membership.paxos.phase == PAXOS_PREPARING);
@@ -244,8 +251,14 @@ static void propose_value(struct core *core)
         view_release(&paxos->proposal);
         paxos->best = 0;
     }
-    if (paxos->best == 0 && !make_proposal(core, &paxos->proposal)) {
-        return;
+    if (paxos->best == 0) {
+        if (!make_proposal(core, &paxos->proposal)) {
+            return;
+        }
+        if (changes_nothing(core, &paxos->proposal)) {
+            give_up(core, 0);
+            return;
+        }
     }
     paxos->phase = PAXOS_PROPOSING;
     rankset_release(&paxos->voices);
