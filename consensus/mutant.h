@@ -17,6 +17,7 @@
     X(STRICTSHORT, "a roll that ends later counts as ending where ranks differ")       \
     X(STRICTHASTY, "waits end before what differs has been looked for")                \
     X(STRICTIDLE, "a rank that has long rested does not look for what differs")        \
+    X(STRICTUNTOLD, "in strict mode a roll is not announced again in a new view")      \
     X(STRICTPOLLS, "a rank in a timed wait counts as one that spawns no more")         \
     X(AMNESIA, "a chair that registers a task late claims it although it yielded it")  \
     X(BLOCKEDONLY, "a blocked chair yields without looking at the demand bound")       \
@@ -96,6 +97,10 @@
     X(BOUNDARYOVER, "a boundary is over although somebody waits to be let in")         \
     X(BOUNDARYCLOSED, "a boundary waits for newcomers whom nobody lets in any more")   \
     X(BOUNDARYUNTOLD, "the lowest is not told of who waits to be let in")              \
+    X(HELDUPQUIET, "a meeting that waits for a newcomer counts as one that is stuck")  \
+    X(BEGINSFIRST, "a newcomer's roll begins at the first place, at any boundary")     \
+    X(BEGINSHOLD, "a newcomer counts as a holder of what stands before its roll")      \
+    X(BEGINSMUTE, "nobody says that a chair's roll begins behind a task")              \
     X(GONEUNTOLD, "a newcomer is not told which once tasks were dropped")              \
     X(DOUBTNEW, "a newcomer answers for rounds before its time")                       \
     X(JOINNOWAIT, "a chair decides keys that it has taken over at once")               \

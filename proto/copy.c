@@ -114,7 +114,16 @@ static void put_view(struct copier *copier, struct message_view *to)
     to->loss = losses;
     to->members = put_set(copier, to->members);
     to->left = put_set(copier, to->left);
-    to->newcomer = PUT_LIST(copier, to->newcomer, to->newcomers);
+    const struct message_newcomer *newcomer = to->newcomer;
+    struct message_newcomer *newcomers = PUT_LIST(copier, newcomer, to->newcomers);
+    for (uint32_t i = 0; i < to->newcomers; i++) {
+        uint64_t *places =
+            PUT_LIST(copier, newcomer[i].places, newcomer[i].lanes);
+        if (newcomers != NULL) {
+            newcomers[i].places = places;
+        }
+    }
+    to->newcomer = newcomers;
 }
 
 static void put_paxos(struct copier *copier, struct message_paxos *to)

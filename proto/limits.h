@@ -40,6 +40,7 @@
 #define LIMIT_LOT_HASHES 1056u        /* tasks and marks in one LOT message */
 #define LIMIT_CHASE_HOPS 1024u        /* tasks in one reported cycle */
 #define LIMIT_NEWCOMERS 64u           /* in one view */
+#define LIMIT_ROLL_BEGINS (1ull << 32) /* the place behind which a newcomer's begins */
 #define LIMIT_PAST_VIEWS 64u          /* that not all of their members have settled */
 #define LIMIT_LOSSES 64u              /* that a view tells newcomers of */
 #define LIMIT_REPORT_ENTRIES                                                           \
@@ -88,7 +89,7 @@ static_assert(LIMIT_REPORT_ENTRIES * 64u + 64u < LIMIT_FRAME_BYTES,
 static_assert(LIMIT_CENSUS_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,
               "a whole census fits into one frame");
 static_assert((LIMIT_PAST_VIEWS + 2u * LIMIT_LOSSES + 4u) * (LIMIT_RANKS / 8u + 10u) +
-                      LIMIT_NEWCOMERS * 24u + 64u <
+                      LIMIT_NEWCOMERS * (24u + LIMIT_LANES * 6u) + 64u <
                   LIMIT_FRAME_BYTES,
               "a view with its history fits into one frame");
 static_assert(LIMIT_WORDS_BYTES * 4 < LIMIT_FRAME_BYTES, "words fit into a frame");

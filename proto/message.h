@@ -426,6 +426,8 @@ struct message_view {
         uint32_t rank; /* never used before in this moot */
         uint32_t host;
         uint64_t uid; /* not 0 */
+        uint32_t lanes; /* strict: in each of so many lanes its roll begins behind a */
+        uint64_t *places; /* place (PROTOCOL.md, V5) */
     } *newcomer;
     uint32_t history; /* views since the last that all its members had settled, oldest
                          first, without this one; at least 1 */

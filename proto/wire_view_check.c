@@ -13,6 +13,19 @@
 
 static_assert(LIMIT_RANKS <= 1u << BALLOT_RANK_BITS, "a ballot has room for its rank");
 
+static const char *check_places(const struct message_newcomer *newcomer)
+{
+    if (newcomer->lanes > LIMIT_LANES) {
+        return "a newcomer has too many lanes";
+    }
+    for (uint32_t lane = 0; lane < newcomer->lanes; lane++) {
+        if (newcomer->places[lane] > LIMIT_ROLL_BEGINS) {
+            return "a newcomer's roll begins beyond the limit";
+        }
+    }
+    return NULL;
+}
+
 static const char *check_newcomers(const struct message_view *view)
 {
     if (view->newcomers > LIMIT_NEWCOMERS) {
@@ -25,6 +38,10 @@ static const char *check_newcomers(const struct message_view *view)
         }
         if (newcomer->uid == 0) {
             return "a newcomer has no uid";
+        }
+        const char *why = check_places(newcomer);
+        if (why != NULL) {
+            return why;
         }
         if (i > 0 && newcomer->rank <= newcomer[-1].rank) {
             return "newcomers are not in order";

@@ -23,6 +23,35 @@ bool wire_get_grant(struct reader *reader, const Moot__Message *message,
     return true;
 }
 
+/* As many places as the lanes of all newcomers together. */
+static bool get_places(struct reader *reader, const Moot__View *from,
+                       struct message_newcomer *newcomers, size_t count)
+{
+    size_t used = 0;
+    if (from->n_newcomer_lanes != 0 && from->n_newcomer_lanes != count) {
+        return wire_refuse(reader, "a view's lists of newcomers differ in length");
+    }
+    uint64_t *places = arena_take(&reader->arena,
+                                  (from->n_newcomer_places + 1) * sizeof(*places));
+    if (places == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < from->n_newcomer_places; i++) {
+        places[i] = from->newcomer_places[i];
+    }
+    for (size_t i = 0; i < from->n_newcomer_lanes; i++) {
+        const uint32_t lanes = from->newcomer_lanes[i];
+        if (lanes > from->n_newcomer_places - used) {
+            return wire_refuse(reader, "a newcomer's roll begins at no place");
+        }
+        newcomers[i].lanes = lanes;
+        newcomers[i].places = places + used;
+        used += lanes;
+    }
+    return used == from->n_newcomer_places ||
+           wire_refuse(reader, "a place is no newcomer's");
+}
+
 static bool get_newcomers(struct reader *reader, const Moot__View *from,
                           struct message_view *to)
 {
@@ -39,10 +68,12 @@ static bool get_newcomers(struct reader *reader, const Moot__View *from,
         newcomers[i].rank = from->newcomer_ranks[i];
         newcomers[i].host = from->newcomer_hosts[i];
         newcomers[i].uid = from->newcomer_uids[i];
+        newcomers[i].lanes = 0;
+        newcomers[i].places = NULL;
     }
     to->newcomers = (uint32_t)count;
     to->newcomer = newcomers;
-    return true;
+    return get_places(reader, from, newcomers, count);
 }
 
 /* `count` sets of `words` words each, which stand in `from` one after the other; *used

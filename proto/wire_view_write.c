@@ -7,7 +7,7 @@
 
 enum {
     /* An uid, a rank and a host. */
-    ENCODER_NEWCOMER_BYTES = sizeof(uint64_t) + 2 * sizeof(uint32_t),
+    ENCODER_NEWCOMER_BYTES = sizeof(uint64_t) + 3 * sizeof(uint32_t),
     /* An epoch and an age, a what, an owner, evidence and a code, whether there is a
      * payload, and a hash. */
     ENCODER_ENTRY_BYTES = 2 * sizeof(uint64_t) + 4 * sizeof(uint32_t) +
@@ -92,6 +92,37 @@ static void put_losses(struct encoder *encoder, const struct message_view *view,
     to->loss_members = wire_borrow(sets, 2 * view->losses * set_bytes);
 }
 
+static size_t places_of(const struct message_view *view)
+{
+    size_t places = 0;
+    for (uint32_t i = 0; i < view->newcomers; i++) {
+        places += view->newcomer[i].lanes;
+    }
+    return places;
+}
+
+/* Nothing, unless some newcomer's roll begins behind a place. */
+static void put_places(struct encoder *encoder, const struct message_view *view,
+                       Moot__View *to)
+{
+    const size_t places = places_of(view);
+    if (places == 0) {
+        return;
+    }
+    to->newcomer_places =
+        wire_scratch_take(encoder, places * sizeof(*to->newcomer_places));
+    to->newcomer_lanes =
+        wire_scratch_take(encoder, view->newcomers * sizeof(*to->newcomer_lanes));
+    to->n_newcomer_lanes = view->newcomers;
+    for (uint32_t i = 0; i < view->newcomers; i++) {
+        const struct message_newcomer *newcomer = &view->newcomer[i];
+        to->newcomer_lanes[i] = newcomer->lanes;
+        for (uint32_t lane = 0; lane < newcomer->lanes; lane++) {
+            to->newcomer_places[to->n_newcomer_places++] = newcomer->places[lane];
+        }
+    }
+}
+
 static void put_newcomers(struct encoder *encoder, const struct message_view *view,
                           Moot__View *to)
 {
@@ -107,6 +138,7 @@ static void put_newcomers(struct encoder *encoder, const struct message_view *vi
         to->newcomer_ranks[i] = view->newcomer[i].rank;
         to->newcomer_hosts[i] = view->newcomer[i].host;
     }
+    put_places(encoder, view, to);
 }
 
 static Moot__View *put_view_value(struct encoder *encoder,
@@ -128,7 +160,8 @@ static size_t view_bytes(const struct message_view *view)
     return wire_set_scratch_bytes(view->members) + wire_set_scratch_bytes(view->left) +
            view->history * (1 + (size_t)past_words(view)) * sizeof(uint64_t) +
            view->losses * (1 + 2 * (size_t)loss_words(view)) * sizeof(uint64_t) +
-           view->newcomers * (size_t)ENCODER_NEWCOMER_BYTES;
+           view->newcomers * (size_t)ENCODER_NEWCOMER_BYTES +
+           places_of(view) * sizeof(uint64_t);
 }
 
 void wire_put_view(struct encoder *encoder, const struct message *message)

@@ -215,16 +215,18 @@ static void tell(struct core *core, uint32_t number, const struct chunk *chunk,
 {
     assert(rankset_has(&core->members, to));
     const moot_hash *first = lane_hash(&core->gossip.lanes[number], chunk->first);
-    struct message *message =
-        first != NULL ? out_send(core, to, MESSAGE_ROLL, NULL) : NULL;
+    struct message_roll what = {.lane = number,
+                                .scope = first != NULL ? hash_scope(first) : 0,
+                                .first = chunk->first,
+                                .count = chunk->count,
+                                .partial = partial,
+                                .sum = chunk->sum,
+                                .before = chunk->before};
+    struct message *message = first != NULL && roll_begins_within(core, to, &what)
+                                  ? out_send(core, to, MESSAGE_ROLL, NULL)
+                                  : NULL;
     if (message != NULL) {
-        message->u.roll = (struct message_roll){.lane = number,
-                                                .scope = hash_scope(first),
-                                                .first = chunk->first,
-                                                .count = chunk->count,
-                                                .partial = partial,
-                                                .sum = chunk->sum,
-                                                .before = chunk->before};
+        message->u.roll = what;
     }
 }
 

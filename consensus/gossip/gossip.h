@@ -74,6 +74,14 @@ void roll_enter_view(struct core *core); /* all of it is announced again */
 void roll_tell_newcomers(struct core *core, const struct rankset *before);
 void roll_release(struct core *core);
 
+/* --- beginning.c ------------------------------------------------------------------ */
+
+/* A newcomer's first view names where its roll begins. */
+void roll_begin(struct core *core);
+/* Members that the view before did not have, whose members are `before`, begin with a
+ * chunk. */
+void roll_cut_for_newcomers(struct core *core, const struct rankset *before);
+
 /* --- segments.c ------------------------------------------------------------------- */
 
 /* The one that has not been dropped; NULL if there is none. */

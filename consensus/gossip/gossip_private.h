@@ -4,6 +4,14 @@
 
 #include "consensus/gossip/gossip.h"
 
+/* --- beginning.c ------------------------------------------------------------------ */
+
+/* Both rolls may have what stands behind this, and nothing else is compared. */
+uint64_t roll_compared_behind(const struct core *core, uint32_t lane, uint32_t rank);
+/* What is told to `to` begins where its roll does; false: nothing is left. */
+bool roll_begins_within(const struct core *core, uint32_t to,
+                        struct message_roll *what);
+
 /* --- disseminate.c ---------------------------------------------------------------- */
 
 void disseminate_learn(struct core *core, struct lane_record *lane, struct chunk *chunk,
@@ -26,13 +34,15 @@ static inline void roll_learn_of(struct core *core, uint32_t rank)
     core->gossip.knowledge_grew = true;
 }
 void roll_ask_hashes(struct core *core, uint32_t from, struct announced *what);
-/* Up to which position a peer's lane is known to equal ours. */
-uint64_t roll_agreed(const struct core *core, const struct lane_record *lane,
-                     uint32_t rank);
+/* Ends the last chunk, of which there is something. */
+void roll_cut(struct core *core, struct lane_record *lane, uint32_t number);
 
 /* --- segments.c ------------------------------------------------------------------- */
 
 void roll_index_last(struct core *core, uint32_t lane); /* its last chunk is new */
+/* Up to which position a peer's lane is known to equal ours. */
+uint64_t roll_agreed(const struct core *core, const struct lane_record *lane,
+                     uint32_t rank);
 
 /* --- strict.c --------------------------------------------------------------------- */
 

@@ -71,7 +71,8 @@ bool roll_agrees_so_far(const struct core *core, const struct task_record *task,
     unsigned own_way = CORE_TASK_NESTED | CORE_TASK_HINT | CORE_TASK_ADOPTED;
     if (disseminate_is_on(core) || peer == NULL || peer->state.closed ||
         task->position == 0 || (task->flags & own_way) != 0 ||
-        task->evidence != EVIDENCE_CLAIM) {
+        task->evidence != EVIDENCE_CLAIM ||
+        task->lane_position <= peer_begins(core, rank, task->lane)) {
         return false;
     }
     for (uint32_t i = 0; i < peer->announced_count; i++) {
@@ -80,31 +81,6 @@ bool roll_agrees_so_far(const struct core *core, const struct task_record *task,
         }
     }
     return true;
-}
-
-uint64_t roll_agreed(const struct core *core, const struct lane_record *lane,
-                     uint32_t rank)
-{
-    assert(rank < core->size);
-    if (!disseminate_is_on(core)) {
-        return lane->agreed != NULL ? lane->agreed[rank] : 0;
-    }
-    uint64_t upto = 0;
-    for (uint32_t c = 0; c < lane->chunk_count; c++) {
-        const struct chunk *chunk = &lane->chunks[c];
-        if (!rankset_has(&chunk->holders, rank)) {
-            break;
-        }
-        upto = chunk->first + chunk->count - 1;
-    }
-    for (uint32_t i = 0; i < lane->part_count; i++) {
-        const struct chunk *part = &lane->part[i];
-        if (part->first <= upto + 1 && part->first + part->count - 1 > upto &&
-            rankset_has(&part->holders, rank)) {
-            upto = part->first + part->count - 1;
-        }
-    }
-    return upto;
 }
 
 /* Of what has gone nothing is left to be compared: a peer may have announced it too
@@ -133,6 +109,8 @@ static void agree(struct core *core, const struct announced *what, uint32_t from
         }
     }
     uint64_t *agreed = &lane->agreed[from], last = what->first + what->count - 1;
+    const uint64_t behind = roll_compared_behind(core, what->lane, from);
+    *agreed = *agreed > behind ? *agreed : behind;
     *agreed = behind_what_has_gone(lane, *agreed, what->first);
     roll_learn_of(core, from);
     if (*agreed + 1 >= what->first) {
@@ -308,9 +286,12 @@ static bool is_announcing(const struct core *core)
 static void announce_to(struct core *core, uint32_t to, const struct message_roll *what)
 {
     assert(to != core->rank && what->count > 0 && what->lane < core->gossip.lane_count);
-    struct message *message = out_send(core, to, MESSAGE_ROLL, NULL);
+    struct message_roll told = *what;
+    struct message *message = roll_begins_within(core, to, &told)
+                                  ? out_send(core, to, MESSAGE_ROLL, NULL)
+                                  : NULL;
     if (message != NULL) {
-        message->u.roll = *what;
+        message->u.roll = told;
     }
 }
 
@@ -379,6 +360,10 @@ static void tell_lane(struct core *core, uint32_t to, uint32_t number)
 /* Where chunks are dropped all is announced to everybody (roll_enter_view). */
 void roll_tell_newcomers(struct core *core, const struct rankset *before)
 {
+    if (core->options.mode == CORE_STRICT && !MUTANT(STRICTUNTOLD)) {
+        roll_enter_view(core);
+        return;
+    }
     if (reclaim_is_on(core) || !is_announcing(core) || MUTANT(NEWCOMERUNTOLD)) {
         return;
     }
@@ -409,7 +394,7 @@ void roll_enter_view(struct core *core)
     }
 }
 
-static void cut_chunk(struct core *core, struct lane_record *lane, uint32_t number)
+void roll_cut(struct core *core, struct lane_record *lane, uint32_t number)
 {
     assert(lane->len >= lane->open_first);
     assert(lane->len - lane->open_first < ROLL_CHUNK_TASKS_MAX);
@@ -446,7 +431,7 @@ HOT static inline bool put(struct core *core, struct lane_record *lane, uint32_t
 {
     uint64_t scope = hash_scope(hash);
     if (scope != lane->open_scope && lane->len >= lane->open_first) {
-        cut_chunk(core, lane, number); /* a chunk is of one scope, and ends with it */
+        roll_cut(core, lane, number); /* a chunk is of one scope, and ends with it */
     }
     lane->open_scope = scope;
     return lane_put(core, lane, known);
@@ -466,7 +451,7 @@ HOT static inline void add_to_sum(struct core *core, struct lane_record *lane,
                     ? (hash->bytes[0] & core->options.chunk_mask) == 0
                     : rollsum_ends_chunk(hash);
     if (ends || lane->len - lane->open_first + 1 >= ROLL_CHUNK_TASKS_MAX) {
-        cut_chunk(core, lane, number);
+        roll_cut(core, lane, number);
     }
 }
 
@@ -535,7 +520,8 @@ void roll_on_roll(struct core *core, uint32_t from, const struct message_roll *r
 {
     assert(from < core->size && from != core->rank);
     if (roll->lane >= LIMIT_LANES || roll->first == 0 || roll->count == 0 ||
-        roll->count > ROLL_CHUNK_TASKS_MAX || roll->first > UINT64_MAX / 2) {
+        roll->count > ROLL_CHUNK_TASKS_MAX || roll->first > UINT64_MAX / 2 ||
+        roll->first <= peer_begins(core, core->rank, roll->lane)) {
         core->stats.refused++;
         return;
     }

@@ -1,7 +1,8 @@
 /* segments.c - finding the chunks of a roll: by where they stand, and by what they are.
  *
  * A chunk's name is its sum and its count, so that ranks whose rolls differ before it
- * mean the same.  An index, open addressing by the sum, leads to its place.
+ * mean the same.  An index, open addressing by the sum, leads to its place.  How far a
+ * peer is known to agree follows from chunks, too.
  */
 #include "consensus/gossip/gossip_private.h"
 
@@ -132,4 +133,35 @@ struct chunk *roll_find_chunk(const struct core *core, const struct chunk_name *
     }
     *lane = place->lane;
     return chunk_at(core, *place);
+}
+
+/* --- How far a peer is known to agree ------------------------------------------------
+ */
+
+uint64_t roll_agreed(const struct core *core, const struct lane_record *lane,
+                     uint32_t rank)
+{
+    assert(rank < core->size);
+    uint64_t upto =
+        roll_compared_behind(core, (uint32_t)(lane - core->gossip.lanes), rank);
+    if (!disseminate_is_on(core)) {
+        const uint64_t agreed = lane->agreed != NULL ? lane->agreed[rank] : 0;
+        return agreed > upto ? agreed : upto;
+    }
+    for (uint32_t c = 0; c < lane->chunk_count; c++) {
+        const struct chunk *chunk = &lane->chunks[c];
+        const uint64_t last = chunk->first + chunk->count - 1;
+        if (last > upto && !rankset_has(&chunk->holders, rank)) {
+            break;
+        }
+        upto = last > upto ? last : upto;
+    }
+    for (uint32_t i = 0; i < lane->part_count; i++) {
+        const struct chunk *part = &lane->part[i];
+        if (part->first <= upto + 1 && part->first + part->count - 1 > upto &&
+            rankset_has(&part->holders, rank)) {
+            upto = part->first + part->count - 1;
+        }
+    }
+    return upto;
 }

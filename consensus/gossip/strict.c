@@ -82,10 +82,12 @@ static void put_mine(struct core *core)
     }
     /* In strict mode all have records. */
     const struct task_record *task = lane_known(lane, difference->position);
+    assert(task != NULL);
     put_on_side(core, core->rank, &task->hash, task->site);
     FOR_MEMBERS(core, rank)
     {
         if (rank != core->rank &&
+            peer_begins(core, rank, difference->lane) < difference->position &&
             roll_agreed(core, lane, rank) >= difference->position) {
             put_on_side(core, rank, &task->hash, task->site);
         }
@@ -127,6 +129,9 @@ static uint64_t first_difference(const struct core *core,
                                          : NULL;
     for (uint32_t i = 0; i < hashes->count; i++) {
         uint64_t position = hashes->first + i;
+        if (position <= peer_begins(core, core->rank, hashes->lane)) {
+            continue;
+        }
         if (lane == NULL || position == 0 || position > lane->len) {
             return core->step.closed || core->gossip.ends_here ? position : 0;
         }

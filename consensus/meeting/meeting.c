@@ -13,6 +13,7 @@
 #include "proto/meet_words.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 static uint32_t lowest(const struct core *core)
 {
@@ -317,8 +318,38 @@ void meeting_on_meet(struct core *core, uint32_t from, const struct message *mes
     } else if (!rankset_add(&core->meeting.closed, from)) {
         core->broken = true;
     }
-    if (lowest(core) == core->rank && all_are_here(core) && !lets_somebody_in(core)) {
-        conclude(core);
+    if (lowest(core) == core->rank && all_are_here(core)) {
+        core->meeting.held_up = lets_somebody_in(core);
+        if (!core->meeting.held_up) {
+            conclude(core);
+        }
+    }
+}
+
+/* A rank that a lack of a quorum has sent on from a boundary is still at that one. */
+static void note_places(struct core *core)
+{
+    struct core_meeting *meeting = &core->meeting;
+    const uint32_t lanes = core->gossip.lane_count;
+    if (!core->options.boundary || core->options.mode != CORE_STRICT) {
+        return;
+    }
+    uint64_t *stood = core_resize(core, meeting->stood, lanes * sizeof(*stood));
+    if (stood == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < lanes; i++) {
+        stood[i] = core->gossip.lanes[i].len;
+    }
+    meeting->stood = stood;
+    meeting->stood_lanes = lanes;
+}
+
+void meeting_name_places(const struct core *core, struct message_newcomer *newcomer)
+{
+    if (!MUTANT(BEGINSFIRST)) {
+        newcomer->lanes = core->meeting.stood_lanes;
+        newcomer->places = core->meeting.stood;
     }
 }
 
@@ -336,6 +367,9 @@ int meeting_arrive(struct core *core, const moot_hash *purpose, const void *word
     words_say(core, &meeting->own, words, words_size);
     meeting->number++;
     meeting->purpose = *purpose;
+    if (meeting_is_boundary(core, purpose)) {
+        note_places(core);
+    }
     if (is_waiting(core)) {
         if (meeting_goes_by_tree(core)) {
             meeting_tree_look(core);
@@ -355,6 +389,10 @@ int meeting_arrive(struct core *core, const moot_hash *purpose, const void *word
 void meeting_close(struct core *core)
 {
     assert(core->step.closed);
+    if (core->meeting.number <= core->meeting.met ||
+        !meeting_is_boundary(core, &core->meeting.purpose)) {
+        note_places(core);
+    }
     if (meeting_goes_by_tree(core)) {
         meeting_tree_look(core);
     } else if (core->epoch > 0) {
@@ -365,7 +403,7 @@ void meeting_close(struct core *core)
 void meeting_enter_view(struct core *core)
 {
     struct core_meeting *meeting = &core->meeting;
-    meeting->from_due = false;
+    meeting->from_due = meeting->held_up = false;
     if (!MUTANT(MEETSTALE)) {
         forget_arrivals(core);
     }
@@ -431,6 +469,7 @@ void meeting_end(struct core *core)
     rankset_release(&core->meeting.closed);
     rankset_release(&core->meeting.passed);
     rankset_release(&core->meeting.came);
+    free(core->meeting.stood);
     words_release(&core->meeting.own);
     words_release(&core->meeting.told);
     words_release(&core->meeting.said_here);

@@ -27,6 +27,9 @@ void meeting_end(struct core *core); /* of a core that is freed */
 bool meeting_stands(const struct core *core);
 /* As far as this rank knows all stand: it may propose that. */
 bool meeting_admits(const struct core *core);
+/* Strict: the newcomer's roll begins behind the places at which this rank's lanes stood
+ * when it came to the boundary (V5).  They are this room's memory. */
+void meeting_name_places(const struct core *core, struct message_newcomer *newcomer);
 
 /* --- meeting_hold.c --------------------------------------------------------------- */
 

@@ -177,6 +177,7 @@ void meeting_tree_look(struct core *core)
     if (sum.any && !sum.mixed && core->gossip.parent == NOBODY &&
         meeting_waits_for_newcomers(core, &sum.wanted) &&
         committee_lets_in(core, &sum)) {
+        meeting->held_up = true;
         return; /* the next view is about to let somebody in */
     }
     if (sum.any || sum.passed) {

@@ -389,6 +389,7 @@ static bool grow_peers(struct core *core, const struct view *view)
 {
     for (uint32_t i = 0; i < view->newcomer_count; i++) {
         const struct message_newcomer *newcomer = &view->newcomers[i];
+        peer_note_beginning(core, newcomer);
         if (peer_is_named(core, newcomer->rank) && core->rank != NOBODY) {
             continue;
         }
@@ -492,6 +493,7 @@ void view_change_enter(struct core *core, const struct view *view)
     forget_removed(core);
     if (newcomer) {
         losses_take(core, view);
+        roll_begin(core);
     }
     losses_note(core);
     struct core_output *output = out_add(core, CORE_OUT_VIEW, NULL);
@@ -508,6 +510,7 @@ void view_change_enter(struct core *core, const struct view *view)
     core->membership.mail = (struct mail){0};
     core->membership.mail_waits = true;
     reclaim_enter_view(core);
+    roll_cut_for_newcomers(core, &before);
     roll_tell_newcomers(core, &before);
     rankset_release(&before);
     for (size_t i = 0; i < core->state.slot_count; i++) {

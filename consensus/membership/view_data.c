@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 void view_release(struct view *view)
 {
@@ -14,6 +15,9 @@ void view_release(struct view *view)
     for (uint32_t i = 0; i < view->loss_count; i++) {
         rankset_release(&view->losses[i].before);
         rankset_release(&view->losses[i].after);
+    }
+    for (uint32_t i = 0; i < view->newcomer_count; i++) {
+        free(view->newcomers[i].places);
     }
     free(view->past);
     free(view->losses);
@@ -48,6 +52,15 @@ bool view_add_newcomer(struct view *view, struct message_newcomer newcomer)
         return false;
     }
     view->newcomers = grown;
+    const size_t size = newcomer.lanes * sizeof(*newcomer.places);
+    uint64_t *places = size > 0 ? malloc(size) : NULL;
+    if (places == NULL && size > 0) {
+        return false;
+    }
+    if (size > 0) {
+        memcpy(places, newcomer.places, size);
+    }
+    newcomer.places = places;
     uint32_t place = view->newcomer_count++;
     for (; place > 0 && grown[place - 1].rank > newcomer.rank; place--) {
         grown[place] = grown[place - 1];
@@ -76,11 +89,15 @@ bool view_add_former_newcomers(const struct core *core, struct view *view)
     bool good = true;
     for (uint32_t rank = core->membership.first_size; good && rank < core->size;
          rank++) {
+        const struct message_newcomer *begins = peer_beginning(core, rank);
         if (peer_is_named(core, rank)) {
             good = view_add_newcomer(
-                view, (struct message_newcomer){.rank = rank,
-                                                .host = core->state.hosts[rank],
-                                                .uid = core->state.uids[rank]});
+                view, (struct message_newcomer){
+                          .rank = rank,
+                          .host = core->state.hosts[rank],
+                          .uid = core->state.uids[rank],
+                          .lanes = begins != NULL ? begins->lanes : 0,
+                          .places = begins != NULL ? begins->places : NULL});
         }
     }
     return good;
@@ -167,6 +184,16 @@ bool view_from_message(struct view *view, const struct message_view *message)
     return good;
 }
 
+static uint64_t *copy_places(struct core *core, const struct message_newcomer *newcomer)
+{
+    const size_t size = newcomer->lanes * sizeof(*newcomer->places);
+    uint64_t *places = size > 0 ? out_borrow(core, size) : NULL;
+    if (places != NULL) {
+        memcpy(places, newcomer->places, size);
+    }
+    return places;
+}
+
 const struct message_view *view_to_message(struct core *core, const struct view *view)
 {
     assert(view->epoch > 0);
@@ -191,6 +218,10 @@ const struct message_view *view_to_message(struct core *core, const struct view 
     }
     for (uint32_t i = 0; i < view->newcomer_count; i++) {
         newcomers[i] = view->newcomers[i];
+        newcomers[i].places = copy_places(core, &newcomers[i]);
+    }
+    if (core->broken) {
+        return NULL;
     }
     *message = (struct message_view){
         .epoch = view->epoch,

@@ -27,6 +27,7 @@
  * The lowest unsuspected member proposes at once, the j-th after j staggers; who sees a
  * higher ballot starts waiting anew.
  */
+#include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership_private.h"
 
 #include "consensus/state/state.h"
@@ -184,6 +185,7 @@ static bool make_proposal(struct core *core, struct view *view)
     const uint32_t joiners = boundary_may_propose(core) ? paxos->joiner_count : 0;
     for (uint32_t i = 0; good && i < joiners; i++) {
         struct message_newcomer newcomer = paxos->joiners[i];
+        meeting_name_places(core, &newcomer);
         if (MUTANT(JOINNEXT)) {
             newcomer.rank = core->size + i;
         }

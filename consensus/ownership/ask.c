@@ -136,10 +136,22 @@ static void tell_waits(struct task_record *task)
     }
 }
 
-/* A chair need not wait for its own program: the spawn was conditional; or this rank
- * leaves, and with it perhaps the only one that can run the task. */
-static bool hints(const struct core *core, const struct task_record *task)
+/* The program of a newcomer begins behind it, and never comes to it (V5). */
+static bool stands_before(const struct core *core, const struct task_record *task,
+                          uint32_t rank)
 {
+    return task->position != 0 && !MUTANT(BEGINSMUTE) &&
+           task->lane_position <= peer_begins(core, rank, task->lane);
+}
+
+/* A chair need not wait for its own program: the spawn was conditional; or this rank
+ * leaves, and with it perhaps the only one that can run the task.  In strict mode it
+ * waits for ever, unless it has begun behind the task. */
+static bool hints(const struct core *core, const struct task_record *task, uint32_t to)
+{
+    if (core->options.mode == CORE_STRICT) {
+        return stands_before(core, task, to);
+    }
     return (task->flags & CORE_TASK_HINT) != 0 || core->membership.leave.going;
 }
 
@@ -155,7 +167,7 @@ static bool send_motion(struct core *core, struct task_record *task, uint32_t to
     bool portable = task->held && task_ext(task)->spec != NULL;
     message->u.motion = (struct message_motion){
         .holds = task->held,
-        .hint = task->held && hints(core, task),
+        .hint = task->held && hints(core, task, to),
         .final = final,
         .want = want,
         .need = want == WANT_NOTHING ? NEED_NONE : task->need,
@@ -382,7 +394,9 @@ static void sweep_towards(struct core *core, uint32_t rank)
             if (task != NULL && task->chair == rank && !task->asked && !pending &&
                 task->have == CORE_HAVE_NOTHING && task->own == CORE_OWN_NONE &&
                 !task->lot && !task->owner_asked && /* it has ended */
-                !roll_knows_holder(core, task, rank)) {
+                !roll_knows_holder(core, task, rank) &&
+                (core->options.mode == CORE_REPAIR ||
+                 stands_before(core, task, rank))) {
                 /* A need that is held back may end before its motion goes out. */
                 ask_queue_forget(task);
                 ask_send_motion(core, task, rank);
@@ -404,6 +418,9 @@ void ask_sweep(struct core *core)
             if (!roll_resolved(core, rank)) {
                 continue;
             }
+            sweep_towards(core, rank);
+        } else if (core->options.mode == CORE_STRICT &&
+                   peer_beginning(core, rank) != NULL) {
             sweep_towards(core, rank);
         }
         peer->swept = true;

@@ -51,6 +51,10 @@ static enum evidence evidence_for(const struct core *core,
     if (hash_has(&task->hash, MOOT_HASH_NESTED)) {
         return EVIDENCE_NESTED;
     }
+    if (core->options.mode == CORE_STRICT && hinted(requests) &&
+        peer_beginning(core, core->rank) != NULL) {
+        return EVIDENCE_HINT;
+    }
     if (core->options.mode != CORE_REPAIR) {
         return EVIDENCE_NONE;
     }
@@ -116,6 +120,31 @@ static uint32_t preferred_holder(const struct core *core,
 static bool is_keeper(const struct core *core, const struct task_record *task)
 {
     return task->candidates != NULL && !rankset_has(task->candidates, core->rank);
+}
+
+/* Its roll begins behind this rank's, or with it, or this rank is no newcomer (V5). */
+static bool has_come_later(const struct core *core, uint32_t rank)
+{
+    const struct message_newcomer *ours = peer_beginning(core, core->rank);
+    const struct message_newcomer *theirs = peer_beginning(core, rank);
+    bool later = ours != NULL && theirs != NULL && theirs->lanes >= ours->lanes;
+    for (uint32_t lane = 0; later && lane < ours->lanes; lane++) {
+        later = theirs->places[lane] >= ours->places[lane];
+    }
+    return later;
+}
+
+/* It stands before the rolls of all who may own it begin. */
+static bool is_before_all(const struct core *core, const struct task_record *task)
+{
+    bool before = core->options.mode == CORE_STRICT && task->candidates != NULL &&
+                  hinted(task->requests) && !chair_has_choice(core, task);
+    FOR_MEMBERS(core, rank)
+    {
+        before = before &&
+                 (!rankset_has(task->candidates, rank) || has_come_later(core, rank));
+    }
+    return before;
 }
 
 /* --- Deciding (T2, T5, T8) ----------------------------------------------------- */
@@ -359,7 +388,8 @@ void chair_retest(struct core *core, struct task_record *task)
         fail_waits(core, task, MOOT_ERR_RESULT_LOST);
         return;
     }
-    if ((task->rec == NOBODY || MUTANT(NOKEEPER)) && is_keeper(core, task) &&
+    const bool nobody_may = is_keeper(core, task) || is_before_all(core, task);
+    if ((task->rec == NOBODY || MUTANT(NOKEEPER)) && nobody_may &&
         !core->membership.no_quorum) {
         fail_waits(core, task, MOOT_ERR_NO_CANDIDATE);
         return;

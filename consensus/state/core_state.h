@@ -167,6 +167,10 @@ struct core_state {
     struct peer **peers;      /* per rank; NULL: none yet (peers.c) */
     struct peer **known; /* those that are there, in the order in which they came */
     uint32_t known_count, known_room;
+    /* Newcomers whose rolls begin behind a place (V5), with their places, which are
+     * memory of their own. */
+    struct message_newcomer *beginnings;
+    uint32_t beginning_count, beginning_room;
     struct peer nobody;   /* stands in for a record that there is no memory for, */
     struct task_ext none; /* as does this */
 
@@ -307,6 +311,8 @@ struct core_meeting {
     uint64_t number;   /* of this rank's last: so many it has come to */
     uint64_t from;     /* a newcomer: it came to none up to this one, which has met; */
     bool from_due;     /* that is yet to be said in this view */
+    uint64_t *stood; /* strict: how long so many lanes were when it came to its last */
+    uint32_t stood_lanes; /* boundary, or closed */
     moot_hash purpose; /* of that */
     struct meeting_words own;
     uint64_t met; /* the last of which it knows the outcome, */
@@ -319,6 +325,7 @@ struct core_meeting {
     struct meeting_words said_here;
     moot_hash wanted;
     bool mixed; /* not all for the same */
+    bool held_up; /* all have come, and it is not over before somebody is let in */
     /* Among many, in this view: of each child; and what this rank has said of all. */
     struct meeting_below below[TREE_ARITY];
     uint64_t said;    /* the meeting that they have come to; 0: none */

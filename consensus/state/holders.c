@@ -30,7 +30,8 @@ bool roll_knows_place(const struct core *core, roll_place place, uint32_t rank)
     uint64_t position = place_position(place);
     if (rank == core->rank ||
         (lane->agreed != NULL && lane->agreed[rank] >= position)) {
-        return true;
+        return position > peer_begins(core, rank, place_lane(place)) ||
+               MUTANT(BEGINSHOLD);
     }
     if (is_in_part(lane, position, rank)) {
         return true;

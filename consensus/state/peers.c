@@ -46,6 +46,10 @@ void peers_release(struct core *core)
         free(core->state.known[i]->announced);
         free(core->state.known[i]);
     }
+    for (uint32_t i = 0; i < core->state.beginning_count; i++) {
+        free(core->state.beginnings[i].places);
+    }
+    free(core->state.beginnings);
     free(core->state.known);
     free(core->state.peers);
     free(core->state.uids);
@@ -199,6 +203,43 @@ bool peer_is_named(const struct core *core, uint32_t rank)
 bool peer_is(const struct core *core, uint32_t rank, uint64_t uid)
 {
     return peer_is_named(core, rank) && core->state.uids[rank] == uid;
+}
+
+const struct message_newcomer *peer_beginning(const struct core *core, uint32_t rank)
+{
+    for (uint32_t i = 0; i < core->state.beginning_count; i++) {
+        if (core->state.beginnings[i].rank == rank) {
+            return &core->state.beginnings[i];
+        }
+    }
+    return NULL;
+}
+
+uint64_t peer_begins(const struct core *core, uint32_t rank, uint32_t lane)
+{
+    const struct message_newcomer *beginning =
+        core->state.beginning_count > 0 ? peer_beginning(core, rank) : NULL;
+    return beginning != NULL && lane < beginning->lanes ? beginning->places[lane] : 0;
+}
+
+void peer_note_beginning(struct core *core, const struct message_newcomer *newcomer)
+{
+    if (newcomer->lanes == 0 || peer_beginning(core, newcomer->rank) != NULL) {
+        return;
+    }
+    const size_t size = newcomer->lanes * sizeof(*newcomer->places);
+    uint64_t *places = core_alloc(core, size);
+    if (places == NULL ||
+        !core_grow(core, &core->state.beginnings, &core->state.beginning_room,
+                   core->state.beginning_count + 1, sizeof(*newcomer))) {
+        free(places);
+        return;
+    }
+    memcpy(places, newcomer->places, size);
+    struct message_newcomer *made =
+        &core->state.beginnings[core->state.beginning_count++];
+    *made = *newcomer;
+    made->places = places;
 }
 
 void peer_name(struct core *core, uint32_t rank, uint64_t uid, uint32_t host)

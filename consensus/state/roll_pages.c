@@ -8,6 +8,7 @@
 #include "consensus/state/state_private.h"
 
 #include <assert.h>
+#include <string.h>
 
 HOT void *lane_known(const struct lane_record *lane, uint64_t position)
 {
@@ -33,6 +34,29 @@ void lane_expect(const struct lane_record *lane, uint64_t position)
 {
     fetch_ahead(lane_known_ahead(lane, position, EXPECT_AHEAD),
                 sizeof(struct task_record));
+}
+
+bool lane_begin_behind(struct core *core, struct lane_record *lane, uint64_t position)
+{
+    assert(lane->len == 0 && position <= LIMIT_ROLL_BEGINS);
+    const uint32_t pages = (uint32_t)((position + PAGE_TASKS - 1) / PAGE_TASKS);
+    if (pages > 0 && !core_grow(core, &lane->pages, &lane->page_room, pages,
+                                sizeof(struct page))) {
+        return false;
+    }
+    for (uint32_t i = 0; i < pages; i++) {
+        lane->pages[i] = (struct page){.known = NULL};
+    }
+    if (position % PAGE_TASKS != 0) {
+        void **all = memory_take(core, PAGE_TASKS * sizeof(*all));
+        if (all == NULL) {
+            return false;
+        }
+        memset(all, 0, PAGE_TASKS * sizeof(*all));
+        lane->pages[pages - 1].known = all;
+    }
+    lane->len = position;
+    return true;
 }
 
 bool lane_put(struct core *core, struct lane_record *lane, void *known)

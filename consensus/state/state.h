@@ -285,6 +285,12 @@ uint32_t peer_of_uid(const struct core *core, uint64_t uid);
 /* A rank below core->size that nobody this rank knows of has as its number is nameless:
  * numbers are given when processes start, and some come in late, or never. */
 bool peer_is_named(const struct core *core, uint32_t rank);
+/* The place of a lane behind which the rank's roll begins (V5): 0, but for newcomers at
+ * a boundary in strict mode. */
+uint64_t peer_begins(const struct core *core, uint32_t rank, uint32_t lane);
+/* All lanes, as a view names them.  NULL: the roll begins at the beginning. */
+const struct message_newcomer *peer_beginning(const struct core *core, uint32_t rank);
+void peer_note_beginning(struct core *core, const struct message_newcomer *newcomer);
 /* This incarnation has that number. */
 bool peer_is(const struct core *core, uint32_t rank, uint64_t uid);
 /* The rank, below core->size, is this incarnation on this host. */
@@ -325,6 +331,8 @@ void lane_replace(struct lane_record *lane, uint64_t position,
 /* Fetches the record some positions on: who goes along a roll finds it in the cache. */
 void lane_expect(const struct lane_record *lane, uint64_t position);
 bool lane_put(struct core *core, struct lane_record *lane, void *known); /* at len */
+/* Of an empty one: nothing is known of the positions up to this. */
+bool lane_begin_behind(struct core *core, struct lane_record *lane, uint64_t position);
 void lane_forget(struct core *core, struct lane_record *lane, uint64_t position);
 
 /* --- chunk_find.c ----------------------------------------------------------------- */

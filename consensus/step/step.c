@@ -46,8 +46,7 @@ static bool options_are_sane(const struct core_options *options)
            (joins || options->epoch >= 1) && options->voters >= 1 &&
            options->voters <= LIMIT_VOTERS && options->mode <= CORE_TRUST &&
            (!joins || asks_sanely(options)) &&
-           (!options->boundary ||
-            (options->joinable && options->mode != CORE_STRICT)) &&
+           (!options->boundary || options->joinable) &&
            options->entry_bytes >= CORE_ENTRY_BYTES &&
            options->entry_bytes <= CORE_ENTRY_BYTES_MAX;
 }

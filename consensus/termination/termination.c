@@ -377,6 +377,12 @@ void termination_look_again(struct core *core)
 }
 
 /* The coordinator has heard everyone. */
+/* A meeting that waits for a newcomer goes on by itself, and so do those who came. */
+static bool goes_on(const struct core *core, const struct message_pollr *sum)
+{
+    return core->meeting.held_up && !sum->closed && !MUTANT(HELDUPQUIET);
+}
+
 static void finish_round(struct core *core)
 {
     assert(is_coordinator(core) && !core->termination.poll.open);
@@ -384,7 +390,7 @@ static void finish_round(struct core *core)
     moot_hash orphan;
     struct message_pollr sum = sum_of_answers(core, &orphan);
     sum.resting = sum.resting && termination_resting(core);
-    sum.passive = sum.passive && is_passive(core);
+    sum.passive = sum.passive && is_passive(core) && !goes_on(core, &sum);
     if (!sum.resting || (sum.sent != sum.received && !MUTANT(NOCOUNT))) {
         poll->matched = false;
         pause(core, soon_ns(core));

@@ -257,6 +257,12 @@ static int stay(struct moot *m, struct lane *lane)
     return error;
 }
 
+/* Its roll begins where the others stood when they let it in (PROTOCOL.md, V5). */
+static bool comes_too_late(const struct moot *m)
+{
+    return m->knobs.divergence == KNOB_DIVERGENCE_STRICT && !has_met(m);
+}
+
 int moot_session_come_in(moot *m, char *story, size_t story_size)
 {
     struct lane *lane = engine_enter(m);
@@ -265,8 +271,16 @@ int moot_session_come_in(moot *m, char *story, size_t story_size)
         return MOOT_ERR_NO_MEMORY;
     }
     int error = meet_to_stay(m, lane);
-    error = error == MOOT_OK ? catch_up(m, lane) : error;
-    if (error != MOOT_OK) {
+    const bool late = error == MOOT_OK && comes_too_late(m);
+    if (late) {
+        error = MOOT_ERR_CLOSED;
+        snprintf(story, story_size,
+                 "the session began without this rank, and with MOOT_DIVERGENCE=strict "
+                 "it can begin no later one");
+    } else if (error == MOOT_OK) {
+        error = catch_up(m, lane);
+    }
+    if (error != MOOT_OK && !late) {
         snprintf(story, story_size, "%s",
                  m->engine.fatal != 0 ? text_get(&m->engine.fatal_story)
                                       : error_text(error));

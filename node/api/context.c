@@ -141,10 +141,7 @@ static int join_group(struct moot *m, const moot_options *options,
     struct transport_carrier_options carrier = {.word = knobs.transport,
                                                 .open = knobs.seal == KNOB_SEAL_OFF,
                                                 .route = knobs.route};
-    struct transport_mpi_options mpi = {.most =
-                                            knobs.divergence == KNOB_DIVERGENCE_STRICT
-                                                ? 0
-                                                : (uint32_t)knobs.most_ranks};
+    struct transport_mpi_options mpi = {.most = (uint32_t)knobs.most_ranks};
     if (open == NULL && strcmp(knobs.transport, "mpi") != 0) {
         open = transport_carrier_open;
         arg = &carrier;

@@ -13,6 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool joins_at_sessions(const struct job *job)
+{
+    return job->joins != NULL ? strcmp(job->joins, "session") == 0
+                              : job->knobs.joins == KNOB_JOINS_SESSION;
+}
+
 /* Why no rank can join such a job; NULL: ranks can. */
 static const char *growth_flaw(const struct job *job)
 {
@@ -25,9 +31,9 @@ static const char *growth_flaw(const struct job *job)
         return "routes (MOOT_ROUTE) are fixed when the job begins, so no ranks can "
                "join: leave one of them out";
     }
-    if (job->knobs.divergence == CORE_STRICT) {
-        return "with MOOT_DIVERGENCE=strict all ranks spawn alike from beginning to "
-               "end, so none joins, between sessions neither: leave one of them out";
+    if (job->knobs.divergence == CORE_STRICT && !joins_at_sessions(job)) {
+        return "with MOOT_DIVERGENCE=strict ranks join only where all begin a session: "
+               "add --joins session";
     }
     return NULL;
 }

@@ -139,6 +139,34 @@ refuse "without --max" '^moot run: --joins session says when ranks join: it take
     -n 2 --verbose --label --joins=session
 refuse "two words" '^moot run: --joins session and MOOT_JOINS=live are not the same' \
     -n 2 --max=4 --joins=session MOOT_JOINS=live
-refuse strict '^moot run: --max 4: with MOOT_DIVERGENCE=strict .*, between sessions neither' \
-    -n 2 --max=4 --joins=session MOOT_DIVERGENCE=strict
+refuse "strict, and at once" '^moot run: --max 4: with MOOT_DIVERGENCE=strict .*: add --joins session$' \
+    -n 2 --max=4 --joins=live MOOT_DIVERGENCE=strict
+
+# --- Strict mode ----------------------------------------------------------------------------
+# In each session all spawn the same: so nobody differs from who has come for it, but where it
+# does.
+alike=$build/tests/mpi/alike
+strict() {
+    name=$1 wanted=$2
+    shift 2
+    run "$name" "$wanted" -n 3 --max 6 --joins session "$@"
+    check "$name" "a sum is wrong" no says WRONG
+}
+strict "strict, and all are alike" 0 MOOT_DIVERGENCE=strict "$alike" 4 2
+check "$name" "they have not come, or did not go on" \
+    [ "$(grep -c 'session 4 of 5 ranks: right$' "$evidence")" = 5 ]
+MOOT_DIRECT_MAX=2 strict "strict, among many" 0 MOOT_DIVERGENCE=strict "$alike" 4 2
+check "$name" "they have not come, or did not go on" \
+    [ "$(grep -c 'session 4 of 5 ranks: right$' "$evidence")" = 5 ]
+strict "strict, and one differs" 1 MOOT_DIVERGENCE=strict "$alike" 4 2 differs
+check "$name" "it is not shown where" says '^The first difference is spawn number 81 of lane 0'
+check "$name" "it is not said who" says '^  ranks 0-2 *| rank.* [34]'
+check "$name" "a rank goes on" no says 'session [34] '
+# What 1 has run for the session before is made again, also where a newcomer is its chair.
+for rule in kill:r1@view.enter#1 kill:r1@task.start#20; do
+    strict "strict, and $rule" 0 --faults "$rule" MOOT_DIVERGENCE=strict "$alike" 4 3
+    check "$name" "it has not died" says '^  rank 1 died'
+    check "$name" "the others do not go on" \
+        [ "$(grep -c 'session 4 of [56] ranks: right$' "$evidence")" = 5 ]
+done
 check_end

@@ -64,11 +64,12 @@ static struct bench {
     bool hurried;                      /* the last step its host */
     bool hold_runs;
     bool stub[RANKS_MAX][64]; /* the rank keeps a stub of it (stub_test.c) */
-    bool joinable, boundary;  /* set before it is opened, and kept */
-    uint32_t direct_max;      /* core_options; outlives bench_open */
-    uint32_t tree_fanout;     /* core_options; likewise */
-    bool drops;               /* all released is dropped, in small chunks; likewise */
-    uint64_t drop_above;      /* tasks; 0: one; likewise */
+    enum core_mode mode;
+    bool joinable, boundary; /* set before it is opened, and kept */
+    uint32_t direct_max;     /* core_options; outlives bench_open */
+    uint32_t tree_fanout;    /* core_options; likewise */
+    bool drops;              /* all released is dropped, in small chunks; likewise */
+    uint64_t drop_above;     /* tasks; 0: one; likewise */
     uint64_t lot_after, pass_after; /* core_options; likewise */
     uint32_t adapt;                 /* core_options; likewise */
     size_t spare_bytes;             /* core_options; likewise */
@@ -373,7 +374,8 @@ static inline void settle(void) { settle_until(bench.now + 1000 * MS); }
 static inline struct core_options options_of(uint32_t rank)
 {
     const uint64_t heartbeat_ns = bench.heartbeat_ns;
-    return (struct core_options){.voters = bench.voters > 0 ? bench.voters : 3,
+    return (struct core_options){.mode = bench.mode,
+                                 .voters = bench.voters > 0 ? bench.voters : 3,
                                  .crashes = 2,
                                  .vote_timeout_ns = CORE_NEVER,
                                  .ask_delay_ns = 1 * MS,
@@ -423,6 +425,7 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
     bench.voters = voters;
     bench.size = size;
     bench.heartbeat_ns = heartbeat_ns;
+    bench.mode = mode;
     for (uint32_t rank = 0; rank < size; rank++) {
         bench.uids[rank] = 1000 + rank;
     }
@@ -432,7 +435,6 @@ static inline void bench_open_with(uint32_t size, enum core_mode mode,
         options.size = size;
         options.uids = bench.uids;
         options.epoch = 1;
-        options.mode = mode;
         bench.core[rank] = core_new(&options);
         assert_non_null(bench.core[rank]);
     }

@@ -4,10 +4,12 @@
 #include "consensus/state/state.h"
 #include "tests/unit/newcomer_bench.h"
 
+static enum core_mode mode = CORE_REPAIR;
+
 static void open_at_boundaries(uint32_t first)
 {
     bench.boundary = true;
-    open_first(first);
+    open_first_in(first, mode);
 }
 
 static void assert_members(uint64_t members)
@@ -238,6 +240,55 @@ static void a_value_that_not_all_have_goes(void **state)
     end_joinable();
 }
 
+static bool has_voted(uint32_t rank)
+{
+    return bench.core[rank]->membership.paxos.accepted != 0;
+}
+
+/* All others have voted, and 0 may have decided: they wait until it is heard, or
+ * certified dead, and then find the value. */
+static void who_may_have_decided_is_waited_for(void **state)
+{
+    (void)state;
+    for (int row = 0; row < 2; row++) {
+        open_at_boundaries(3);
+        join(3, 3, 3);
+        pass(50 * MS);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            arrive(rank);
+        }
+        for (int i = 0; i < 4000 && !(has_voted(1) && has_voted(2)); i++) {
+            bench.now += MS / 4;
+            for (uint32_t rank = 0; rank < 4; rank++) {
+                struct core_event tick = {.type = CORE_EV_TICK};
+                assert_int_equal(step(rank, &tick), MOOT_OK);
+            }
+            while (bench.head < bench.tail && !(has_voted(1) && has_voted(2))) {
+                deliver_one();
+            }
+        }
+        bench.holds[1][0] = bench.holds[2][0] = true;
+        bench.holds[0][1] = bench.holds[0][2] = bench.holds[0][3] = true;
+        pass(row == 0 ? 150 * MS : 10 * MS); /* a certificate counts in time */
+        assert_int_equal(bench.epoch[1], 0);
+        assert_int_equal(bench.epoch[2], 0);
+        assert_false(is_in(3));
+        if (row == 0) {
+            for (uint32_t rank = 1; rank < 4; rank++) {
+                let_go(0, rank);
+                let_go(rank, 0);
+            }
+            pass(400 * MS);
+            assert_members(0xf);
+        } else {
+            certify_everywhere(0);
+            pass(400 * MS);
+            assert_members(0xe);
+        }
+        end_joinable();
+    }
+}
+
 /* --- What was forgotten
  * ---------------------------------------------------------------
  */
@@ -329,6 +380,140 @@ static void a_newcomer_does_not_answer_for_rounds_before_its_time(void **state)
     end_joinable();
 }
 
+/* --- Strict mode (V5)
+ * -----------------------------------------------------------------
+ */
+
+/* Two ranks have spawned three tasks when 2 comes, and then all spawn these. */
+static void spawn_with_a_newcomer(moot_hash ours, moot_hash theirs)
+{
+    open_at_boundaries(2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        for (int n = 1; n <= 3; n++) {
+            spawn(rank, n, chaired_by(0, n, 0));
+        }
+    }
+    join(2, 2, 2);
+    pass(50 * MS);
+    arrive(0);
+    arrive(1);
+    pass(200 * MS);
+    assert_members(0x7);
+    arrive(2);
+    pass(50 * MS);
+    assert_met(0x7, 1);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(peer_begins(bench.core[rank], 2, 0), 3);
+        assert_int_equal(peer_begins(bench.core[rank], 1, 0), 0);
+        spawn(rank, 4, rank < 2 ? ours : theirs);
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(100 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        close_rank(rank);
+    }
+    pass(500 * MS);
+}
+
+static void a_newcomers_roll_begins_where_the_others_stand(void **state)
+{
+    (void)state;
+    mode = CORE_STRICT;
+    for (uint32_t direct_max = 0; direct_max < 2; direct_max++) {
+        bench.direct_max = direct_max;
+        const moot_hash same = {{0, 4}};
+        spawn_with_a_newcomer(same, same);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_false(bench.diverged[rank]);
+            assert_true(bench.adjourned[rank]);
+        }
+        end_joinable();
+    }
+    mode = CORE_REPAIR;
+}
+
+static void a_newcomer_that_differs_is_told_where(void **state)
+{
+    (void)state;
+    mode = CORE_STRICT;
+    for (uint32_t direct_max = 0; direct_max < 2; direct_max++) {
+        bench.direct_max = direct_max;
+        spawn_with_a_newcomer((moot_hash){{0, 4}}, (moot_hash){{0, 5}});
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_true(bench.diverged[rank]);
+            assert_int_equal(bench.differs_at[rank], 4);
+        }
+        end_joinable();
+    }
+    mode = CORE_REPAIR;
+}
+
+/* 2 has run the task and dies with the result; 3, whose roll begins behind it, chairs
+ * it then. */
+static moot_hash lose_what_stands_before(void)
+{
+    open_at_boundaries(3);
+    const struct rankset left = {.low = 0xb};
+    moot_hash lost = chaired_by(2, 0, 0);
+    for (int n = 1; placement_chair(&lost, &left, NULL) != 3; n++) {
+        lost = chaired_by(2, n, 0);
+    }
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(rank, 1, lost);
+    }
+    pass(50 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    join(3, 3, 3);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        arrive(rank);
+    }
+    pass(200 * MS);
+    assert_members(0xf);
+    arrive(3);
+    pass(50 * MS);
+    assert_met(0xf, 1);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        spawn(rank, 2, (moot_hash){{0, 4}});
+        set_lane(rank, CORE_LANE_BLOCKED);
+    }
+    pass(100 * MS);
+    certify_everywhere(2);
+    pass(200 * MS);
+    assert_members(0xb);
+    return lost;
+}
+
+static void what_stands_before_its_roll_is_made_again(void **state)
+{
+    (void)state;
+    mode = CORE_STRICT;
+    const moot_hash lost = lose_what_stands_before();
+    begin_wait(0, lost);
+    pass(300 * MS);
+    assert_int_equal(bench.ended[0][1], 1);
+    assert_int_equal(bench.runs[1], 2);
+    end_joinable();
+    mode = CORE_REPAIR;
+}
+
+static void so_it_is_where_nobody_waits(void **state)
+{
+    (void)state;
+    mode = CORE_STRICT;
+    (void)lose_what_stands_before();
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        if (rank != 2) {
+            close_rank(rank);
+        }
+    }
+    pass(500 * MS);
+    assert_int_equal(bench.runs[1], 2);
+    assert_true(bench.adjourned[0] && !bench.diverged[0]);
+    end_joinable();
+    mode = CORE_REPAIR;
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -344,8 +529,13 @@ int main(void)
         cmocka_unit_test(who_survives_finds_what_was_decided),
         cmocka_unit_test(its_own_value_binds_no_proposer),
         cmocka_unit_test(a_value_that_not_all_have_goes),
+        cmocka_unit_test(who_may_have_decided_is_waited_for),
         cmocka_unit_test(a_once_task_that_was_dropped_does_not_start_again),
         cmocka_unit_test(a_newcomer_does_not_answer_for_rounds_before_its_time),
+        cmocka_unit_test(a_newcomers_roll_begins_where_the_others_stand),
+        cmocka_unit_test(a_newcomer_that_differs_is_told_where),
+        cmocka_unit_test(what_stands_before_its_roll_is_made_again),
+        cmocka_unit_test(so_it_is_where_nobody_waits),
     };
     return cmocka_run_group_tests_name("boundary", tests, NULL, NULL);
 }

@@ -11,15 +11,17 @@
 #define JOIN_HEARTBEAT_NS (10 * (uint64_t)MS)
 
 /* The first view's ranks alone are there, and all numbers behind them are free. */
-static inline void open_first(uint32_t first)
+static inline void open_first_in(uint32_t first, enum core_mode mode)
 {
     bench.joinable = true;
-    bench_open_with(first, CORE_REPAIR, JOIN_HEARTBEAT_NS);
+    bench_open_with(first, mode, JOIN_HEARTBEAT_NS);
     for (uint32_t rank = first; rank < RANKS_MAX; rank++) {
         bench.crashed[rank] = true; /* it has not begun */
     }
     pass(50 * MS);
 }
+
+static inline void open_first(uint32_t first) { open_first_in(first, CORE_REPAIR); }
 
 static inline void end_joinable(void)
 {

@@ -154,7 +154,11 @@ static bool same_view(const struct message_view *a, const struct message_view *b
     for (uint32_t i = 0; same && i < a->newcomers; i++) {
         same = a->newcomer[i].rank == b->newcomer[i].rank &&
                a->newcomer[i].host == b->newcomer[i].host &&
-               a->newcomer[i].uid == b->newcomer[i].uid;
+               a->newcomer[i].uid == b->newcomer[i].uid &&
+               a->newcomer[i].lanes == b->newcomer[i].lanes;
+        for (uint32_t lane = 0; same && lane < a->newcomer[i].lanes; lane++) {
+            same = a->newcomer[i].places[lane] == b->newcomer[i].places[lane];
+        }
     }
     for (uint32_t i = 0; same && i < a->history; i++) {
         same = a->past[i].epoch == b->past[i].epoch &&

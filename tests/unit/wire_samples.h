@@ -38,6 +38,7 @@ static struct {
     struct rankset left; /* in none of the smaller ones */
     struct message_spec specs[LEVELS];
     struct message_newcomer newcomers[LIMIT_NEWCOMERS];
+    uint64_t places[LIMIT_LANES];
     struct message_past past[LEVELS][LIMIT_PAST_VIEWS];
     struct message_loss losses[LEVELS][LIMIT_LOSSES];
     struct message_view views[LEVELS];
@@ -85,11 +86,16 @@ static void samples_init_views(void)
     static const uint32_t newcomers[LEVELS] = {0, 2, LIMIT_NEWCOMERS};
     static const uint32_t history[LEVELS] = {1, 3, LIMIT_PAST_VIEWS};
     static const uint32_t losses[LEVELS] = {0, 2, LIMIT_LOSSES / 8};
+    for (uint32_t i = 0; i < LIMIT_LANES; i++) {
+        samples.places[i] = i == 1 ? LIMIT_ROLL_BEGINS : 500u * i;
+    }
     for (uint32_t i = 0; i < LIMIT_NEWCOMERS; i++) {
         samples.newcomers[i] = (struct message_newcomer){
             .rank = i == LIMIT_NEWCOMERS - 1 ? LIMIT_RANKS - 1 : 200 * i,
             .host = sample_u32[i % LEVELS],
-            .uid = UINT64_MAX - i};
+            .uid = UINT64_MAX - i,
+            .lanes = i % 3 == 1 ? i % LIMIT_LANES : 0,
+            .places = samples.places};
     }
     for (int level = LEAST; level < LEVELS; level++) {
         uint64_t epoch = level == MOST ? UINT64_MAX : history[level] + 1;

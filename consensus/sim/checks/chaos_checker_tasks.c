@@ -522,20 +522,27 @@ static void find_keepers(const struct storm_checker *checker, const struct sight
     ranks_drop(here, &checker->gone);
 }
 
-/* No candidate is a member, and nobody who is has its bytes. */
+/* No candidate is a member that spawns it, and nobody who is has its bytes. */
 static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
                                const struct sight *sight)
 {
-    const struct rankset candidates = candidates_of(checker, sight->task);
-    struct rankset here = {0};
+    const struct rankset all = candidates_of(checker, sight->task);
+    struct rankset here = {0}, candidates = {0};
+    FOR_RANKS(rank, &all)
+    {
+        if (!strict_checker_begins_behind(checker->strict, rank, sight->task)) {
+            ranks_add(&candidates, rank);
+        }
+    }
     find_keepers(checker, sight, &here);
-    if (candidates.low == 0 || !rankset_empty(&here) ||
+    if (all.low == 0 || !rankset_empty(&here) ||
         ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members)) {
         sim_fail(sim, "verdict",
                  "rank %" PRIu32 " gets NO_CANDIDATE on %s, which %s have", sight->rank,
                  storm_task_name(checker, sight->task), ranks_text(&here).text);
     }
     rankset_release(&here);
+    rankset_release(&candidates);
 }
 
 /* RESULT_LOST is right if it ran, on nobody who is still there, and nobody who is has

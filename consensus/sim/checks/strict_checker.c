@@ -5,8 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The tasks that a rank has spawned in a lane, in its order. */
+/* The tasks that a rank has spawned in a lane, in its order, behind this place. */
 struct seen_roll {
+    uint64_t behind;
     uint32_t *tasks;
     uint64_t count, room;
 };
@@ -35,7 +36,8 @@ struct strict_checker {
     struct claim *claims;
     size_t claim_count;
     struct rankset told, adjourned;
-    uint64_t newest; /* view that any rank has entered, */
+    struct rankset begun; /* newcomers that views have named */
+    uint64_t newest;      /* view that any rank has entered, */
     struct rankset members;
 };
 
@@ -55,42 +57,6 @@ static void *grown(void *items, size_t count, size_t size)
         abort();
     }
     return more;
-}
-
-struct strict_checker *strict_checker_new(const struct sim_options *options)
-{
-    struct strict_checker *checker = zeroed(1, sizeof(*checker));
-    const struct storm *storm = options->storm;
-    const struct program *program = options->program;
-    const uint32_t first = storm != NULL ? storm->first : program->rank_count;
-    checker->program = program;
-    checker->limit = program->rank_count + (storm != NULL ? storm->comebacks : 0);
-    checker->spawned = zeroed((size_t)checker->limit * program->lane_count + 1,
-                              sizeof(*checker->spawned));
-    checker->listeners = zeroed(checker->limit, sizeof(*checker->listeners));
-    checker->mode = options->weather != NULL ? options->weather->mode : CORE_REPAIR;
-    checker->differs =
-        checker->mode == CORE_STRICT && strict_checker_differs(options->program);
-    checker->newest = 1;
-    ranks_fill(&checker->members, first);
-    for (uint32_t rank = 0; rank < first; rank++) {
-        checker->listeners[rank].epoch = 1;
-    }
-    return checker;
-}
-
-void strict_checker_free(struct strict_checker *checker)
-{
-    for (size_t i = 0; i < (size_t)checker->limit * checker->program->lane_count; i++) {
-        free(checker->spawned[i].tasks);
-    }
-    rankset_release(&checker->told);
-    rankset_release(&checker->adjourned);
-    rankset_release(&checker->members);
-    free(checker->spawned);
-    free(checker->listeners);
-    free(checker->claims);
-    free(checker);
 }
 
 /* --- Programs --------------------------------------------------------------------- */
@@ -134,7 +100,92 @@ bool strict_checker_differs(const struct program *program)
     return false;
 }
 
+/* How many tasks the rank has spawned when it comes to its n-th meeting, from 1.
+ * UINT32_MAX: it does not come. */
+static uint32_t meets_behind(const struct program *program, uint32_t rank,
+                             uint64_t number)
+{
+    const struct program_script *script = program_script(program, rank, 0);
+    uint32_t spawned = 0;
+    for (uint32_t i = 0; i < script->count; i++) {
+        spawned += script->steps[i].op == PROGRAM_SPAWN;
+        if (script->steps[i].op == PROGRAM_MEET && --number == 0) {
+            return spawned;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* A newcomer's roll begins where who lets it in stands: so they are to come to
+ * boundaries at the same places. */
+static bool boundaries_differ(const struct program *program)
+{
+    for (uint32_t rank = 1; rank < program->rank_count; rank++) {
+        uint64_t number = 0;
+        uint32_t here;
+        do {
+            here = meets_behind(program, rank, ++number);
+            if (here != meets_behind(program, 0, number)) {
+                return true;
+            }
+        } while (here != UINT32_MAX);
+    }
+    return false;
+}
+
+/* --- Making and freeing ---------------------------------------------------------- */
+
+struct strict_checker *strict_checker_new(const struct sim_options *options)
+{
+    struct strict_checker *checker = zeroed(1, sizeof(*checker));
+    const struct storm *storm = options->storm;
+    const struct program *program = options->program;
+    const uint32_t first = storm != NULL ? storm->first : program->rank_count;
+    checker->program = program;
+    checker->limit = program->rank_count + (storm != NULL ? storm->comebacks : 0);
+    checker->spawned = zeroed((size_t)checker->limit * program->lane_count + 1,
+                              sizeof(*checker->spawned));
+    checker->listeners = zeroed(checker->limit, sizeof(*checker->listeners));
+    checker->mode = options->weather != NULL ? options->weather->mode : CORE_REPAIR;
+    checker->differs =
+        checker->mode == CORE_STRICT &&
+        (strict_checker_differs(program) ||
+         (storm != NULL && storm->boundary && boundaries_differ(program)));
+    checker->newest = 1;
+    ranks_fill(&checker->members, first);
+    for (uint32_t rank = 0; rank < first; rank++) {
+        checker->listeners[rank].epoch = 1;
+    }
+    return checker;
+}
+
+void strict_checker_free(struct strict_checker *checker)
+{
+    for (size_t i = 0; i < (size_t)checker->limit * checker->program->lane_count; i++) {
+        free(checker->spawned[i].tasks);
+    }
+    rankset_release(&checker->told);
+    rankset_release(&checker->adjourned);
+    rankset_release(&checker->begun);
+    rankset_release(&checker->members);
+    free(checker->spawned);
+    free(checker->listeners);
+    free(checker->claims);
+    free(checker);
+}
+
 /* --- Rolls ------------------------------------------------------------------------ */
+
+static uint64_t end_of(const struct seen_roll *spawned)
+{
+    return spawned->behind + spawned->count;
+}
+
+/* Of a place of its own. */
+static uint32_t spawned_at(const struct seen_roll *spawned, uint64_t position)
+{
+    return spawned->tasks[position - spawned->behind - 1];
+}
 
 static struct seen_roll *spawned_by(const struct strict_checker *checker, uint32_t rank,
                                     uint32_t lane)
@@ -148,7 +199,7 @@ static void check_claims(const struct strict_checker *checker, struct sim *sim,
                          const struct sight *sight)
 {
     const struct listener *listener = &checker->listeners[sight->rank];
-    const uint64_t position = spawned_by(checker, sight->rank, sight->lane)->count;
+    const uint64_t position = end_of(spawned_by(checker, sight->rank, sight->lane));
     for (size_t i = 0; i < checker->claim_count; i++) {
         const struct claim *claim = &checker->claims[i];
         if (claim->rank == sight->rank && claim->lane == sight->lane &&
@@ -188,9 +239,10 @@ static bool spawned_alike(const struct strict_checker *checker, uint32_t a, uint
     for (uint32_t lane = 0; lane < checker->program->lane_count; lane++) {
         const struct seen_roll *one = spawned_by(checker, a, lane);
         const struct seen_roll *other = spawned_by(checker, b, lane);
-        bool alike = one->count == other->count;
-        for (uint64_t i = 0; alike && i < one->count; i++) {
-            alike = one->tasks[i] == other->tasks[i];
+        bool alike = end_of(one) == end_of(other);
+        uint64_t at = one->behind > other->behind ? one->behind : other->behind;
+        while (alike && ++at <= end_of(one)) {
+            alike = spawned_at(one, at) == spawned_at(other, at);
         }
         if (!alike) {
             return false;
@@ -211,11 +263,14 @@ static bool side_is_true(const struct strict_checker *checker, const struct sim 
     const struct message_diverged *said = sight->diverged;
     const struct seen_roll *spawned = spawned_by(checker, rank, said->lane);
     const struct listener *other = &checker->listeners[rank];
-    if (!hash_equal(hash, &none)) {
-        return spawned->count >= said->position &&
-               hash_equal(hash, sim_hash(sim, spawned->tasks[said->position - 1]));
+    if (said->position <= spawned->behind) {
+        return false;
     }
-    return spawned->count < said->position || (other->told && rank != sight->rank) ||
+    if (!hash_equal(hash, &none)) {
+        return end_of(spawned) >= said->position &&
+               hash_equal(hash, sim_hash(sim, spawned_at(spawned, said->position)));
+    }
+    return end_of(spawned) < said->position || (other->told && rank != sight->rank) ||
            other->epoch != checker->listeners[sight->rank].epoch;
 }
 
@@ -306,6 +361,29 @@ static void see_diverged(struct strict_checker *checker, struct sim *sim,
     ranks_add(&checker->told, sight->rank);
 }
 
+/* Where a newcomer's rolls begin; every view that names it says the same (I43). */
+static void see_places(struct strict_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    const struct message_view *view = &sight->message->u.view;
+    for (uint32_t i = 0; i < view->newcomers; i++) {
+        const struct message_newcomer *newcomer = &view->newcomer[i];
+        for (uint32_t lane = 0; lane < checker->program->lane_count; lane++) {
+            struct seen_roll *spawned = spawned_by(checker, newcomer->rank, lane);
+            const uint64_t behind = lane < newcomer->lanes ? newcomer->places[lane] : 0;
+            if (rankset_has(&checker->begun, newcomer->rank) &&
+                spawned->behind != behind) {
+                sim_fail(sim, "strict",
+                         "view %" PRIu64 " has the roll of rank %" PRIu32
+                         " begin behind %" PRIu64 ", and another behind %" PRIu64,
+                         view->epoch, newcomer->rank, behind, spawned->behind);
+            }
+            spawned->behind = behind;
+        }
+        ranks_add(&checker->begun, newcomer->rank);
+    }
+}
+
 static void see_view(struct strict_checker *checker, const struct sight *sight)
 {
     checker->listeners[sight->rank].epoch = sight->epoch;
@@ -324,6 +402,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         see_spawn(checker, sim, sight);
     } else if (sight->type == SIGHT_REFUSED && top) {
         see_refused(checker, sight);
+    } else if (sight->type == SIGHT_SEND && sight->message->type == MESSAGE_VIEW) {
+        see_places(checker, sim, sight);
     } else if (sight->type == SIGHT_DIVERGED) {
         see_diverged(checker, sim, sight);
     } else if (sight->type == SIGHT_VIEW) {
@@ -348,6 +428,23 @@ bool strict_checker_told_any(const struct strict_checker *checker)
     return !rankset_empty(&checker->told);
 }
 
+bool strict_checker_begins_behind(const struct strict_checker *checker, uint32_t rank,
+                                  uint32_t task)
+{
+    bool behind = false;
+    for (uint32_t other = 0; other < checker->limit; other++) {
+        for (uint32_t lane = 0; lane < checker->program->lane_count; lane++) {
+            const struct seen_roll *spawned = spawned_by(checker, other, lane);
+            const uint64_t begins = spawned_by(checker, rank, lane)->behind;
+            for (uint64_t i = 0; i < spawned->count; i++) {
+                behind = behind || (spawned->tasks[i] == task &&
+                                    spawned->behind + i + 1 <= begins);
+            }
+        }
+    }
+    return behind;
+}
+
 bool strict_checker_may(const struct strict_checker *checker)
 {
     return checker->differs;
@@ -358,14 +455,15 @@ bool strict_checker_may(const struct strict_checker *checker)
 static bool any_differ(const struct strict_checker *checker,
                        const struct rankset *ranks)
 {
-    const uint32_t first = rankset_next(ranks, 0);
-    FOR_RANKS(rank, ranks)
+    bool differ = false;
+    FOR_RANKS(first, ranks)
     {
-        if (!spawned_alike(checker, first, rank)) {
-            return true;
+        FOR_RANKS(rank, ranks)
+        {
+            differ = differ || !spawned_alike(checker, first, rank);
         }
     }
-    return false;
+    return differ;
 }
 
 bool strict_checker_finish(const struct strict_checker *checker,

@@ -244,6 +244,7 @@ int host_step(struct host *host, const struct core_event *event)
         if (host->sim->program->sessions > 0) {
             boundary_ask(host);
         } else {
+            boundary_come_in(host);
             lane_start(host);
         }
     }

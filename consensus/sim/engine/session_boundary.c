@@ -284,6 +284,67 @@ void boundary_go_on(struct host *host, uint32_t lane, const struct program_step 
     }
 }
 
+/* --- Programs without sessions ---------------------------------------------------- */
+
+/* The step at which a script comes to its n-th meeting; its end, if it does not. */
+static uint32_t step_of_meeting(const struct program_script *script, uint64_t number)
+{
+    for (uint32_t at = 0; at < script->count; at++) {
+        number -= script->steps[at].op == PROGRAM_MEET;
+        if (number == 0) {
+            return at;
+        }
+    }
+    return script->count;
+}
+
+static uint32_t count_at(const struct host *host, uint64_t number, bool members)
+{
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < host->sim->host_count; rank++) {
+        const struct host *other = &host->sim->hosts[rank];
+        count += other->meets && other->meetings == number &&
+                 rankset_has(&host->members, rank) == members;
+    }
+    return count;
+}
+
+/* The meeting at which most of these stand; 0: none do.  Among many one that is cut off
+ * may be at the one before, or have gone on alone. */
+static uint64_t meeting_of(const struct host *host, bool members)
+{
+    uint64_t best = 0;
+    for (uint32_t rank = 0; rank < host->sim->host_count; rank++) {
+        const uint64_t number = host->sim->hosts[rank].meetings;
+        const uint32_t count = count_at(host, number, members);
+        if (count > 0 && (best == 0 || count > count_at(host, best, members))) {
+            best = number;
+        }
+    }
+    return best;
+}
+
+/* In strict mode its program begins at the meeting that lets it in, as that of a
+ * session would.  Who stood there may have died since. */
+void boundary_come_in(struct host *host)
+{
+    const struct sim *sim = host->sim;
+    const struct storm *storm = sim->options.storm;
+    if (sim->weather.mode != CORE_STRICT || storm == NULL || !storm->boundary) {
+        return;
+    }
+    uint64_t number = meeting_of(host, true);
+    number = number > 0 ? number : meeting_of(host, false);
+    if (number == 0) {
+        abort(); /* somebody stands where newcomers are let in */
+    }
+    core_meet_from(host->core, number - 1);
+    host->meetings = number - 1;
+    host->lanes[0].pc =
+        step_of_meeting(program_script(sim->program, host->role, 0), number);
+    host_step(host, &(struct core_event){.type = CORE_EV_TICK});
+}
+
 /* --- In which session the moot is ------------------------------------------------- */
 
 bool boundary_is_somewhere(const struct sim *sim)

@@ -442,6 +442,7 @@ bool boundary_is_over(
     const struct host *host); /* all that the lane waits for is here */
 void boundary_go_on(struct host *host, uint32_t lane, const struct program_step *step);
 bool boundary_is_somewhere(const struct sim *sim); /* somewhere */
+void boundary_come_in(struct host *host); /* a newcomer, where there are no sessions */
 void boundary_ask(struct host *host);
 void boundary_ask_on(struct host *host);                              /* EVENT_ASK */
 void boundary_told(struct host *host, uint64_t number, uint64_t met); /* EVENT_TOLD */

@@ -299,7 +299,7 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     }
     out->solo = request->solo;
     out->joinable = out->joinable || lets_somebody_in(request, plan);
-    out->boundary = request->boundary && weather->mode != CORE_STRICT && !out->solo;
+    out->boundary = request->boundary && !out->solo;
     out->joinable |= out->boundary;
     if (request->poison) {
         draw_poisoned(seed, request, horizon_ns, plan, out);

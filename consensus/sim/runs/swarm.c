@@ -26,6 +26,9 @@ static uint32_t features_of(const struct swarm_job *job)
     if (job->sessions && job->mode != CORE_STRICT) {
         features |= PROGRAM_SESSIONS;
     }
+    if (job->boundary && job->mode == CORE_STRICT) {
+        features &= ~(uint32_t)PROGRAM_LANES; /* they would not stand still with one */
+    }
     bool none = job->storm || job->mode == CORE_STRICT;
     return none ? features & ~(uint32_t)PROGRAM_BARRIERS : features;
 }
