@@ -117,8 +117,7 @@ static void put_view(struct copier *copier, struct message_view *to)
     const struct message_newcomer *newcomer = to->newcomer;
     struct message_newcomer *newcomers = PUT_LIST(copier, newcomer, to->newcomers);
     for (uint32_t i = 0; i < to->newcomers; i++) {
-        uint64_t *places =
-            PUT_LIST(copier, newcomer[i].places, newcomer[i].lanes);
+        uint64_t *places = PUT_LIST(copier, newcomer[i].places, newcomer[i].lanes);
         if (newcomers != NULL) {
             newcomers[i].places = places;
         }

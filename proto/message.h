@@ -425,7 +425,7 @@ struct message_view {
     const struct message_newcomer {
         uint32_t rank; /* never used before in this moot */
         uint32_t host;
-        uint64_t uid; /* not 0 */
+        uint64_t uid;   /* not 0 */
         uint32_t lanes; /* strict: in each of so many lanes its roll begins behind a */
         uint64_t *places; /* place (PROTOCOL.md, V5) */
     } *newcomer;

@@ -31,8 +31,8 @@ static bool get_places(struct reader *reader, const Moot__View *from,
     if (from->n_newcomer_lanes != 0 && from->n_newcomer_lanes != count) {
         return wire_refuse(reader, "a view's lists of newcomers differ in length");
     }
-    uint64_t *places = arena_take(&reader->arena,
-                                  (from->n_newcomer_places + 1) * sizeof(*places));
+    uint64_t *places =
+        arena_take(&reader->arena, (from->n_newcomer_places + 1) * sizeof(*places));
     if (places == NULL) {
         return false;
     }

@@ -308,12 +308,12 @@ struct meeting_below {
 };
 
 struct core_meeting {
-    uint64_t number;   /* of this rank's last: so many it has come to */
-    uint64_t from;     /* a newcomer: it came to none up to this one, which has met; */
-    bool from_due;     /* that is yet to be said in this view */
+    uint64_t number; /* of this rank's last: so many it has come to */
+    uint64_t from;   /* a newcomer: it came to none up to this one, which has met; */
+    bool from_due;   /* that is yet to be said in this view */
     uint64_t *stood; /* strict: how long so many lanes were when it came to its last */
     uint32_t stood_lanes; /* boundary, or closed */
-    moot_hash purpose; /* of that */
+    moot_hash purpose;    /* of that */
     struct meeting_words own;
     uint64_t met; /* the last of which it knows the outcome, */
     int32_t code; /* which is this */
@@ -324,7 +324,7 @@ struct core_meeting {
     struct rankset passed; /* newcomers that do not come to it */
     struct meeting_words said_here;
     moot_hash wanted;
-    bool mixed; /* not all for the same */
+    bool mixed;   /* not all for the same */
     bool held_up; /* all have come, and it is not over before somebody is let in */
     /* Among many, in this view: of each child; and what this rank has said of all. */
     struct meeting_below below[TREE_ARITY];

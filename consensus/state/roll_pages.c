@@ -40,8 +40,8 @@ bool lane_begin_behind(struct core *core, struct lane_record *lane, uint64_t pos
 {
     assert(lane->len == 0 && position <= LIMIT_ROLL_BEGINS);
     const uint32_t pages = (uint32_t)((position + PAGE_TASKS - 1) / PAGE_TASKS);
-    if (pages > 0 && !core_grow(core, &lane->pages, &lane->page_room, pages,
-                                sizeof(struct page))) {
+    if (pages > 0 &&
+        !core_grow(core, &lane->pages, &lane->page_room, pages, sizeof(struct page))) {
         return false;
     }
     for (uint32_t i = 0; i < pages; i++) {

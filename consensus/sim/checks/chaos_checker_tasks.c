@@ -528,12 +528,7 @@ static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
 {
     const struct rankset all = candidates_of(checker, sight->task);
     struct rankset here = {0}, candidates = {0};
-    FOR_RANKS(rank, &all)
-    {
-        if (!strict_checker_begins_behind(checker->strict, rank, sight->task)) {
-            ranks_add(&candidates, rank);
-        }
-    }
+    strict_checker_come_to(checker->strict, sight->task, &all, &candidates);
     find_keepers(checker, sight, &here);
     if (all.low == 0 || !rankset_empty(&here) ||
         ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members)) {

@@ -428,8 +428,8 @@ bool strict_checker_told_any(const struct strict_checker *checker)
     return !rankset_empty(&checker->told);
 }
 
-bool strict_checker_begins_behind(const struct strict_checker *checker, uint32_t rank,
-                                  uint32_t task)
+static bool begins_behind(const struct strict_checker *checker, uint32_t rank,
+                          uint32_t task)
 {
     bool behind = false;
     for (uint32_t other = 0; other < checker->limit; other++) {
@@ -443,6 +443,17 @@ bool strict_checker_begins_behind(const struct strict_checker *checker, uint32_t
         }
     }
     return behind;
+}
+
+void strict_checker_come_to(const struct strict_checker *checker, uint32_t task,
+                            const struct rankset *ranks, struct rankset *out)
+{
+    FOR_RANKS(rank, ranks)
+    {
+        if (!begins_behind(checker, rank, task)) {
+            ranks_add(out, rank);
+        }
+    }
 }
 
 bool strict_checker_may(const struct strict_checker *checker)

@@ -27,9 +27,10 @@ struct sim_watcher strict_checker_watcher(struct strict_checker *checker);
 /* The rank has been told; anybody has; somebody may be, as programs differ. */
 bool strict_checker_told(const struct strict_checker *checker, uint32_t rank);
 bool strict_checker_told_any(const struct strict_checker *checker);
-/* The rank's roll begins behind a place at which somebody has spawned the task. */
-bool strict_checker_begins_behind(const struct strict_checker *checker, uint32_t rank,
-                                  uint32_t task);
+/* Adds those of some ranks whose rolls do not begin behind a place at which somebody
+ * has spawned the task. */
+void strict_checker_come_to(const struct strict_checker *checker, uint32_t task,
+                            const struct rankset *ranks, struct rankset *out);
 bool strict_checker_may(const struct strict_checker *checker);
 /* After a run that was good so far; false if the check fails. */
 bool strict_checker_finish(const struct strict_checker *checker,
