@@ -179,7 +179,7 @@ $(BUILD)/gen/moot.pb-c.c: proto/moot.proto
 
 # Generated code is not held to our warnings.
 $(BUILD)/gen/moot.pb-c.o: $(BUILD)/gen/moot.pb-c.c $(FLAGS_FILE)
-	$(CC) $(CFLAGS_ALL) -w -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS_ALL) -w -MMD -MP -MT $@ -c $< -o $@
 
 # The page of `moot report`: its files as arrays.
 PAGE := $(addprefix node/cli/report.,html css js)
@@ -192,11 +192,11 @@ $(BUILD)/gen/report_page.c: $(PAGE)
 	mv $@.new $@
 
 $(BUILD)/gen/report_page.o: $(BUILD)/gen/report_page.c $(FLAGS_FILE)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@
 
 $(BUILD)/%.o: %.c $(FLAGS_FILE) | $(BUILD)/gen/moot.pb-c.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(MPI_CFLAGS) -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS_ALL) $(MPI_CFLAGS) -MMD -MP -MT $@ -c $< -o $@
 
 # With FAULTS=1 the core is compiled from copies that have faults in them, which the
 # environment switches on (tests/faults/faults.py): `make mutants` alone does so.
@@ -210,9 +210,9 @@ $(FAULTY)/woven: $(FAULTY_SRC) tests/faults/faults.txt tests/faults/faults.py
 $(FAULTY_SRC:%=$(FAULTY)/%) $(FAULTY)/fault_on.c: $(FAULTY)/woven ;
 $(FAULTY_SRC:%.c=$(BUILD)/%.o): $(BUILD)/%.o: $(FAULTY)/%.c $(FLAGS_FILE) | $(GEN_C)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@
 $(FAULTY)/fault_on.o: $(FAULTY)/fault_on.c $(FLAGS_FILE)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS_ALL) -MMD -MP -MT $@ -c $< -o $@
 # They have the link's and the route's source in them.
 $(BUILD)/tests/unit/link_test.o $(BUILD)/tests/unit/ways_test.o: CFLAGS_ALL += -iquote $(FAULTY)
 $(BUILD)/tests/unit/link_test.o $(BUILD)/tests/unit/ways_test.o: | $(FAULTY)/woven
@@ -284,7 +284,7 @@ $(foreach header,$(HEADERS),$(eval $(BUILD)/include/$(notdir $(header)): $(heade
 define BUILD_EXAMPLE
 @mkdir -p $(@D)
 $(CC) -std=c11 $(OPTIMISE) $(PATHS) $(WARNINGS) $(if $(DEVELOPER),-Werror) $(LDFLAGS_ALL) \
-  -I$(BUILD)/include $(MPI_CFLAGS) -MMD -MP $< -o $@ \
+  -I$(BUILD)/include $(MPI_CFLAGS) -MMD -MP -MT $@ $< -o $@ \
   -L$(BUILD) -lmoot -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../../../lib' $(MPI_LIBS) -lm $(EXAMPLE_LIBS)
 endef
 $(BUILD)/examples/%: deploy/examples/%.c $(BUILD)/libmoot.so.$(SOVERSION) $(USER_HEADERS)
@@ -300,7 +300,7 @@ $(BUILD)/examples/zmq_broker $(BUILD)/examples/transport_zmq.so: EXAMPLE_LIBS :=
 $(BUILD)/examples/%.so: deploy/examples/%.c $(USER_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -shared -fPIC $(OPTIMISE) $(PATHS) $(WARNINGS) $(if $(DEVELOPER),-Werror) $(LDFLAGS_ALL) \
-	  -I$(BUILD)/include -MMD -MP $< -o $@
+	  -I$(BUILD)/include -MMD -MP -MT $@ $< -o $@
 
 # To be linted they are compiled as parts of the tree are.
 EXAMPLE_ALL_SRC := $(EXAMPLE_SRC) $(EXAMPLE_SO_SRC)
@@ -412,7 +412,7 @@ $(BUILD)/fuzz/lib/gen/moot.pb-c.o: $(GEN_C)
 
 $(BUILD)/fuzz/lib/%.o: %.c | $(GEN_C)
 	@mkdir -p $(@D)
-	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link $(CFLAGS) -MMD -MP -c $< -o $@
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link $(CFLAGS) -MMD -MP -MT $@ -c $< -o $@
 
 $(BUILD)/fuzz/libfuzzed.a: $(FUZZ_LIB_OBJ)
 	rm -f $@
