@@ -344,13 +344,22 @@ static enum disk_end get_from(struct disk_pages *pages, const struct pages_root 
 enum disk_end disk_pages_get(struct disk_pages *pages, const struct disk_key *key,
                              struct disk_value *value)
 {
-    enum disk_end end = pages->root_count > 0 ? DISK_DAMAGED : DISK_NONE;
+    enum disk_end end = DISK_NONE;
     unsigned char *page = malloc(pages->page_bytes + 1);
     if (page == NULL) {
         return DISK_FAILED;
     }
-    for (int i = 0; end == DISK_DAMAGED && i < pages->root_count; i++) {
-        end = get_from(pages, &pages->roots[i], key, page, value);
+    if (pages->root_count > 0) {
+        end = get_from(pages, &pages->roots[0], key, page, value);
+    }
+    /* A tree that is older does not tell what is not there. */
+    if (end == DISK_DAMAGED && pages->root_count > 1 &&
+        get_from(pages, &pages->roots[1], key, page, value) == DISK_OK) {
+        end = DISK_OK;
+    }
+    /* Nor does the only one, if the other may have been newer. */
+    if (end == DISK_NONE && pages->root_count == 1 && value == NULL) {
+        end = DISK_DAMAGED;
     }
     free(page);
     return end;

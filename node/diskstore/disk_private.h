@@ -69,6 +69,7 @@ struct diskstore {
     int own_lock;
     uint64_t last_large;
     _Atomic(struct disk_finished *) finished;
+    atomic_bool blind; /* there is an environment that cannot be read */
     pthread_mutex_t opening;
 };
 

@@ -146,7 +146,8 @@ static void bound_bytes(struct prune *prune)
         return;
     }
     for (size_t i = 0; i < prune->count; i++) {
-        if (prune->entries[i].kept) {
+        const struct prune_entry *entry = &prune->entries[i];
+        if (entry->kept && entry->key.bytes[MOOT_HASH_BYTES] != DISKSTORE_ACCEPTED) {
             order[kept++] = &prune->entries[i];
         }
     }
@@ -177,12 +178,12 @@ static void mark_kept(struct prune *prune)
         }
         before = entry;
         const bool ended =
-            kind != DISKSTORE_RESULT && result != NULL &&
+            kind == DISKSTORE_PROGRESS && result != NULL &&
             memcmp(result->key.bytes, entry->key.bytes, MOOT_HASH_BYTES) == 0;
         if (kind == DISKSTORE_RESULT) {
             result = entry;
         }
-        const bool old = is_old(prune, entry, now);
+        const bool old = kind != DISKSTORE_ACCEPTED && is_old(prune, entry, now);
         prune->counts->ended += ended;
         prune->counts->old += old && !ended;
         entry->kept = !ended && !old;

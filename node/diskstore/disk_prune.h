@@ -1,6 +1,9 @@
 /* disk_prune.h - makes one environment of all that a folder has, without what is old,
  * damaged, or done with.
  *
+ * Acceptances stay, however old: without one a once task whose result has gone would
+ * start a second time.
+ *
  * The new environment is complete and on the disk before the old ones go, so a kill at
  * any moment loses nothing: at worst some records are there twice.
  */
@@ -24,7 +27,7 @@ struct disk_prune_counts {
     uint64_t kept, kept_bytes;
     uint64_t damaged, old, over;
     uint64_t twice; /* others of the same task and kind are newer */
-    uint64_t ended; /* acceptances and half-done states of tasks with a result */
+    uint64_t ended; /* half-done states of tasks with a result */
 };
 
 /* Errors: FILE, and a story: it is no folder of checkpoints, is used by a process, or

@@ -83,6 +83,7 @@ static bool open_finished(struct diskstore *store, const struct disk_env_name *n
         finished->env = store->table->open_reader(finished->path, &why);
     }
     if (finished == NULL || finished->env == NULL) {
+        atomic_store(&store->blind, true);
         disk_tell(
             store, DISK_TROUBLE_OPEN,
             "%s/%s: its results are not read: %s; `moot checkpoint verify` looks at "
@@ -114,6 +115,7 @@ size_t diskstore_look_again(struct diskstore *store)
         disk_env_list(store->folder, own != NULL ? own + 1 : NULL, &count);
     for (size_t i = count; i-- > 0;) {
         if (!all[i].readable) {
+            atomic_store(&store->blind, true);
             disk_tell(
                 store, DISK_TROUBLE_OTHER,
                 "%s/%s: its results are not read: another version of moot wrote them",
@@ -562,19 +564,17 @@ static bool find_record(struct diskstore *store, const struct disk_key *key,
     return has;
 }
 
-static bool has_record(struct diskstore *store, const struct disk_key *key)
+/* Whether there is a record of the key, or it cannot be told. */
+static bool may_have(struct diskstore *store, const struct disk_key *key)
 {
     struct disk_env *own = atomic_load_explicit(&store->own, memory_order_acquire);
-    if (own != NULL && store->table->get(own, key, NULL) == DISK_OK) {
-        return true;
+    bool may = atomic_load(&store->blind) ||
+               (own != NULL && store->table->get(own, key, NULL) != DISK_NONE);
+    for (const struct disk_finished *each = atomic_load(&store->finished);
+         each != NULL && !may; each = each->next) {
+        may = store->table->get(each->env, key, NULL) != DISK_NONE;
     }
-    for (const struct disk_finished *each = atomic_load(&store->finished); each != NULL;
-         each = each->next) {
-        if (store->table->get(each->env, key, NULL) == DISK_OK) {
-            return true;
-        }
-    }
-    return false;
+    return may;
 }
 
 bool diskstore_find(struct diskstore *store, const moot_hash *hash,
@@ -583,7 +583,7 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
     const struct disk_key key = disk_key(hash, kind);
     const bool has = found != NULL
                          ? find_record(store, &key, found, kind == DISKSTORE_PROGRESS)
-                         : has_record(store, &key);
+                         : may_have(store, &key);
     pthread_mutex_lock(&store->lock);
     store->counts.asked++;
     store->counts.found += has;

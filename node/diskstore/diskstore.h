@@ -115,8 +115,10 @@ struct diskstore_found {
 };
 
 /* Whether the store has such a record.  It reads the disk's cache, or the disk.  A
- * record that was put is found as soon as it has been written.  `found` may be NULL:
- * only the answer is wanted; then nothing is verified. */
+ * record that was put is found as soon as it has been written.  `found` may be NULL for
+ * the question whether there may be one: a record that is damaged counts, and so does
+ * damage that may hide it, or an environment that cannot be read.  So a once task that
+ * was accepted is not started again because a disk has lost a page. */
 bool diskstore_find(struct diskstore *store, const moot_hash *hash,
                     enum diskstore_kind kind, struct diskstore_found *found);
 

@@ -185,6 +185,48 @@ static void a_large_file_that_is_not_as_it_was_is_dropped(void **state)
     free(bytes);
 }
 
+static bool maybe_accepted(struct folder_bench *bench, uint64_t number)
+{
+    const moot_hash hash = bench_hash(number);
+    struct diskstore *store = bench_open(bench, NULL);
+    const bool maybe = diskstore_find(store, &hash, DISKSTORE_ACCEPTED, NULL);
+    diskstore_close(store);
+    return maybe;
+}
+
+static void damage_hides_no_acceptance(void **state)
+{
+    struct folder_bench *bench = *state;
+    char env[BENCH_PATH], path[BENCH_PATH];
+    unsigned char *bytes;
+    size_t size;
+    struct diskstore *store = bench_open(bench, NULL);
+    const struct diskstore_record record = {.hash = bench_hash(1),
+                                            .kind = DISKSTORE_ACCEPTED};
+    assert_true(diskstore_put_now(store, &record));
+    diskstore_close(store);
+    bench_env(bench, env);
+    snprintf(path, sizeof(path), "%.4000s/data.mdb", env);
+    read_file(path, &bytes, &size);
+    assert_true(maybe_accepted(bench, 1));
+    assert_false(maybe_accepted(bench, 2));
+    write_file(path, bytes, (size_t)2 * 4096); /* the tree is gone, */
+    assert_true(maybe_accepted(bench, 1));
+    write_file(path, bytes, 100); /* and now the way to it */
+    assert_true(maybe_accepted(bench, 1));
+    unlink(path);
+    assert_true(maybe_accepted(bench, 1));
+    write_file(path, bytes, size);
+    assert_false(maybe_accepted(bench, 2));
+    for (size_t page = 0; page < 2; page++) { /* the other may be older */
+        bytes[page * 4096 + 16] ^= 1;
+        write_file(path, bytes, size);
+        assert_true(maybe_accepted(bench, 1) && maybe_accepted(bench, 2));
+        bytes[page * 4096 + 16] ^= 1;
+    }
+    free(bytes);
+}
+
 static void a_record_under_anothers_key_is_damaged(void **state)
 {
     (void)state;
@@ -218,6 +260,7 @@ int main(void)
         BENCH_TEST(flipped_bits_cost_records_and_nothing_else),
         BENCH_TEST(torn_files_cost_records_and_nothing_else),
         BENCH_TEST(a_large_file_that_is_not_as_it_was_is_dropped),
+        BENCH_TEST(damage_hides_no_acceptance),
         BENCH_TEST(a_record_under_anothers_key_is_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,7 @@ static bool has_kind(struct folder_bench *bench, uint64_t number,
     return has;
 }
 
-static void a_result_ends_acceptance_and_half_done_state(void **state)
+static void a_result_ends_half_done_state_and_no_acceptance(void **state)
 {
     struct folder_bench *bench = *state;
     put_kind(bench, 1, DISKSTORE_ACCEPTED, 0, "");
@@ -107,10 +107,10 @@ static void a_result_ends_acceptance_and_half_done_state(void **state)
     put_kind(bench, 1, DISKSTORE_RESULT, 0, "done");
     const struct disk_prune_counts counts =
         prune(bench, (struct disk_prune_options){.dry = false});
-    assert_int_equal(counts.ended, 2);
+    assert_int_equal(counts.ended, 1);
     assert_int_equal(counts.twice, 1);
-    assert_int_equal(counts.kept, 3);
-    assert_false(has_kind(bench, 1, DISKSTORE_ACCEPTED));
+    assert_int_equal(counts.kept, 4);
+    assert_true(has_kind(bench, 1, DISKSTORE_ACCEPTED));
     assert_false(has_kind(bench, 1, DISKSTORE_PROGRESS));
     assert_true(has_kind(bench, 1, DISKSTORE_RESULT));
     assert_true(has_kind(bench, 2, DISKSTORE_ACCEPTED));
@@ -143,9 +143,14 @@ static void old_ones_go_and_the_oldest_of_too_many(void **state)
     for (uint64_t number = 0; number < 10; number++) {
         assert_int_equal(has_kind(bench, number, DISKSTORE_RESULT), number < 4);
     }
+    put_kind(bench, 77, DISKSTORE_ACCEPTED, 5, "");
     counts = prune(bench, (struct disk_prune_options){.bytes_max = 1});
-    assert_int_equal(counts.kept, 0);
-    assert_int_equal(env_count(bench), 0);
+    assert_int_equal(counts.over, 4);
+    assert_int_equal(counts.kept, 1);
+    counts = prune(bench, (struct disk_prune_options){.age_max_ns = 1});
+    assert_int_equal(counts.kept, 1);
+    assert_true(has_kind(bench, 77, DISKSTORE_ACCEPTED));
+    assert_false(has_kind(bench, 0, DISKSTORE_RESULT));
 }
 
 static void damaged_records_go(void **state)
@@ -239,7 +244,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(all_environments_become_one),
-        BENCH_TEST(a_result_ends_acceptance_and_half_done_state),
+        BENCH_TEST(a_result_ends_half_done_state_and_no_acceptance),
         BENCH_TEST(old_ones_go_and_the_oldest_of_too_many),
         BENCH_TEST(damaged_records_go),
         BENCH_TEST(a_killed_prune_loses_nothing),
