@@ -76,8 +76,8 @@ start_and_kill() {
 draw_start() {
     draw 4
     ranks=$((drawn + 1))
-    draw 800
-    moment=$((drawn + 200))
+    draw 900
+    moment=$((drawn + 300))
     draw 3
     every=1
     [ "$drawn" -gt 0 ] || [ "$ranks" -eq 1 ] || every=2
