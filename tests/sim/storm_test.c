@@ -163,6 +163,9 @@ static void run_canaries(struct tally *tally)
     }
 }
 
+#define STRICT_NEWCOMERS                                                               \
+    .tasks = 20, .storm = true, .newcomers = 1, .boundary = true, .mode = CORE_STRICT
+
 /* Each on so many ranks, and seeds 1..seeds.  Where few members make a view large, its
  * committee and its tree do what else only a view of hundreds would see. */
 static const struct {
@@ -272,32 +275,9 @@ static const struct {
      30,
      5,
      9},
-    {{.tasks = 20,
-      .storm = true,
-      .newcomers = 1,
-      .boundary = true,
-      .mode = CORE_STRICT},
-     60,
-     3,
-     7},
-    {{.tasks = 20,
-      .storm = true,
-      .newcomers = 2,
-      .boundary = true,
-      .mode = CORE_STRICT,
-      .agree = true},
-     30,
-     4,
-     7},
-    {{.tasks = 20,
-      .storm = true,
-      .newcomers = 1,
-      .boundary = true,
-      .mode = CORE_STRICT,
-      .direct_max = 3},
-     20,
-     5,
-     9},
+    {{STRICT_NEWCOMERS}, 60, 3, 7},
+    {{STRICT_NEWCOMERS, .agree = true}, 30, 4, 7},
+    {{STRICT_NEWCOMERS, .direct_max = 3}, 20, 5, 9},
     {{.tasks = 20, .storm = true, .poison = true}, 60, 3, 8},
     {{.tasks = 40, .storm = true, .poison = true, .sparing = true, .leaves = true},
      40,

@@ -324,8 +324,19 @@ static uint64_t meeting_of(const struct host *host, bool members)
     return best;
 }
 
+static uint64_t last_meeting(const struct sim *sim)
+{
+    uint64_t last = 0;
+    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
+        const uint64_t number = sim->hosts[rank].meetings;
+        last = number > last ? number : last;
+    }
+    return last;
+}
+
 /* In strict mode its program begins at the meeting that lets it in, as that of a
- * session would.  Who stood there may have died since. */
+ * session would.  Who stood there may have died since; among many the meeting may be
+ * over, and then it begins behind. */
 void boundary_come_in(struct host *host)
 {
     const struct sim *sim = host->sim;
@@ -335,13 +346,16 @@ void boundary_come_in(struct host *host)
     }
     uint64_t number = meeting_of(host, true);
     number = number > 0 ? number : meeting_of(host, false);
+    const bool over = number == 0;
+    number = over ? last_meeting(sim) : number;
     if (number == 0) {
         abort(); /* somebody stands where newcomers are let in */
     }
-    core_meet_from(host->core, number - 1);
-    host->meetings = number - 1;
-    host->lanes[0].pc =
-        step_of_meeting(program_script(sim->program, host->role, 0), number);
+    host->meetings = over ? number : number - 1;
+    core_meet_from(host->core, host->meetings);
+    const struct program_script *script = program_script(sim->program, host->role, 0);
+    const uint32_t at = step_of_meeting(script, number);
+    host->lanes[0].pc = over && at < script->count ? at + 1 : at;
     host_step(host, &(struct core_event){.type = CORE_EV_TICK});
 }
 
