@@ -250,6 +250,7 @@ static void tell_crash(struct world *world, uint32_t dead, uint32_t rank)
 
 static void certify(struct world *world, uint32_t dead, uint32_t rank)
 {
+    assert(dead < world->scene->ranks);
     tell_crash(world, dead, rank);
     struct core_event event = {.type = CORE_EV_DEAD};
     event.u.dead.rank = dead;
