@@ -49,11 +49,6 @@ enum graph_taken graph_on_result(struct core *core, uint32_t from,
 void graph_result_taken(struct core *core, struct task_record *task);
 /* A running task waits for its children, or goes on. */
 void graph_task_waits(struct core *core, bool waiting);
-/* A DECISION: notes who waits.  True: graph_decided() is to make this rank the owner,
- * unless it declines, and to answer. */
-void graph_decided(struct core *core, struct task_record *task, enum evidence evidence);
-bool graph_on_decision(struct core *core, uint32_t from, struct task_record *task,
-                       const struct message_decision *decision);
 /* The waits for a task end with an error instead. */
 void graph_verdict(struct core *core, struct task_record *task, int32_t code,
                    const moot_hash *chain, uint32_t chain_count);
@@ -69,6 +64,14 @@ void graph_unstart(struct core *core, struct task_record *task);
 void graph_disown(struct core *core, struct task_record *task); /* not started */
 void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir);
 bool task_satisfied(const struct task_record *task);
+
+/* --- owning.c --------------------------------------------------------------------- */
+
+/* A DECISION: notes who waits.  True: owning_begin() is to make this rank the owner,
+ * unless it declines, and to answer. */
+bool owning_on_decision(struct core *core, uint32_t from, struct task_record *task,
+                        const struct message_decision *decision);
+void owning_begin(struct core *core, struct task_record *task, enum evidence evidence);
 
 /* --- spread.c --------------------------------------------------------------------- */
 

@@ -132,9 +132,9 @@ static void on_decision(struct core *core, uint32_t from, struct task_record *ta
                         const struct message_decision *decision)
 {
     assert(from != core->rank);
-    if (graph_on_decision(core, from, task, decision) &&
+    if (owning_on_decision(core, from, task, decision) &&
         !leave_declines(core, from, task, decision->evidence)) {
-        graph_decided(core, task, decision->evidence);
+        owning_begin(core, task, decision->evidence);
     }
 }
 

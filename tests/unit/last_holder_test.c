@@ -45,12 +45,6 @@ static void what_nobody_asks_for_any_more_is_kept(void **state)
     bench_close();
 }
 
-static void give_back_unstarted(uint32_t rank, moot_hash hash)
-{
-    struct core_event event = {.type = CORE_EV_UNSTARTED, .hash = hash};
-    assert_int_equal(step(rank, &event), MOOT_OK);
-}
-
 static bool is_ready(const struct core *core, const moot_hash *hash)
 {
     (void)hash;

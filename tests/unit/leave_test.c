@@ -213,65 +213,6 @@ static void what_it_has_not_started_another_runs(void **state)
     }
 }
 
-static void give_back_unstarted(uint32_t rank, moot_hash hash)
-{
-    struct core_event event = {.type = CORE_EV_UNSTARTED, .hash = hash};
-    assert_int_equal(step(rank, &event), MOOT_OK);
-}
-
-/* It waits for a thread there: the core has given it out, and no kernel has begun. */
-static void what_its_host_has_not_begun_another_runs(void **state)
-{
-    (void)state;
-    const unsigned facts[] = {0, MOOT_HASH_ONCE};
-    for (int i = 0; i < 2; i++) {
-        bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
-        moot_hash a = chaired_by(1, 0, facts[i]);
-        bench.hold_runs = true;
-        for (uint32_t rank = 0; rank < 3; rank++) {
-            const struct core_register reg = {.flags = facts[i] ? CORE_TASK_ONCE : 0};
-            assert_int_equal(spawn_with(rank, 1, a, reg), MOOT_OK);
-        }
-        begin_wait(0, a);
-        pass(50 * MS);
-        assert_int_equal(bench.ran_on[1], 1);
-        struct core_event early = {.type = CORE_EV_UNSTARTED, .hash = a};
-        assert_int_equal(step(1, &early), MOOT_ERR_STATE);
-        leave(1);
-        give_back_unstarted(1, a);
-        pass(100 * MS);
-        assert_int_equal(bench.runs[1], 2);
-        assert_int_not_equal(bench.ran_on[1], 1);
-        assert_true(bench.left[1]);
-        finish_run((uint32_t)bench.ran_on[1], a);
-        pass(50 * MS);
-        assert_int_equal(bench.ended[0][1], 1);
-        bench_close();
-    }
-}
-
-static void what_its_host_has_not_begun_it_runs_if_nobody_else_can(void **state)
-{
-    (void)state;
-    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
-    moot_hash a = chaired_by(1, 0, 0);
-    bench.hold_runs = true;
-    spawn(1, 1, a);
-    begin_wait(0, a);
-    pass(50 * MS);
-    assert_int_equal(bench.ran_on[1], 1);
-    leave(1);
-    give_back_unstarted(1, a);
-    assert_int_equal(bench.runs[1], 2);
-    assert_int_equal(bench.ran_on[1], 1);
-    pass(50 * MS);
-    assert_false(bench.left[1]);
-    finish_run(1, a);
-    pass(50 * MS);
-    assert_true(bench.left[1]);
-    bench_close();
-}
-
 static bool owns(uint32_t rank, moot_hash hash)
 {
     struct core_task_view view;
@@ -729,8 +670,6 @@ int main(void)
         cmocka_unit_test(those_who_leave_together_are_no_heirs),
         cmocka_unit_test(running_work_is_finished_first),
         cmocka_unit_test(what_it_has_not_started_another_runs),
-        cmocka_unit_test(what_its_host_has_not_begun_another_runs),
-        cmocka_unit_test(what_its_host_has_not_begun_it_runs_if_nobody_else_can),
         cmocka_unit_test(what_nobody_asks_for_goes_to_another_at_once),
         cmocka_unit_test(what_was_yielded_to_it_is_returned),
         cmocka_unit_test(nothing_is_returned_before_the_view_has_settled),

@@ -14,6 +14,12 @@ static inline void leave(uint32_t rank)
     assert_int_equal(step(rank, &event), MOOT_OK);
 }
 
+static inline void give_back_unstarted(uint32_t rank, moot_hash hash)
+{
+    struct core_event event = {.type = CORE_EV_UNSTARTED, .hash = hash};
+    assert_int_equal(step(rank, &event), MOOT_OK);
+}
+
 static inline void decline(uint32_t rank, moot_hash hash)
 {
     struct core_event event = {.type = CORE_EV_DECLINE, .hash = hash};
