@@ -3,8 +3,8 @@
  *
  * A task comes in by register.c; what is needed asks by ask.c; a chair claims, yields
  * and decides (chair.c, with requests.c for who asked and once.c for voters); owners
- * hear of askers by notify.c, of cancels by cancel.c; graph.c counts inputs and sends
- * results, large ones down a tree (spread.c).
+ * hear of it by owning.c, of askers by notify.c, of cancels by cancel.c; graph.c counts
+ * inputs and sends results, large ones down a tree (spread.c).
  *
  * Writes core->ownership and the records of tasks.  Called within a step, on its
  * thread; calls gossip/ and state/.

@@ -5,8 +5,6 @@
  */
 #include "consensus/ownership/ownership_private.h"
 
-#include "consensus/membership/membership.h"
-
 #include <assert.h>
 
 static void serve_copy(struct core *core, struct task_record *task,
