@@ -91,7 +91,7 @@ BASE_ROOMS := hashing/base hashing/blake2b hashing hashing/fingerprint proto
 CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim termination meeting \
   membership step link route)
 NODE_ROOMS := $(addprefix node/,config context channel wires/stream wires/tcp transport transport/carrier transport/mpi transport/shm transport/inproc \
-  transport/host arrays diskstore store tasks engine record members session faults checkpoint schedule explain spawn compose service api)
+  transport/host arrays diskstore store tasks engine record members session faults checkpoint schedule explain spawn compose reference service api)
 WIRE_ROOMS := node/wires/ucx
 SIM_ROOMS := $(addprefix consensus/sim/,engine programs checks runs)
 TOOL_ROOMS := node/tools
@@ -136,7 +136,7 @@ SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
-HEADERS := $(addprefix node/api/,moot.h moot_mpi.h moot_checkpoint.h moot_data.h moot_fingerprint.h moot_launcher.h moot_queue.h moot_session.h moot_stream.h \
+HEADERS := $(addprefix node/api/,moot.h moot_mpi.h moot_checkpoint.h moot_data.h moot_fingerprint.h moot_launcher.h moot_queue.h moot_reference.h moot_session.h moot_stream.h \
   moot_transport.h moot_watch.h) \
   proto/moot_error.h hashing/moot_hash.h hashing/fingerprint/moot_ndarray.h
 

@@ -71,17 +71,12 @@ static void feed_run(void *context, const void *elements, size_t count)
     }
 }
 
-bool fingerprint_array(const moot_ndarray *array, moot_hash *out)
+void ndarray_walk(const moot_ndarray *array,
+                  void (*run)(void *context, const void *elements, size_t count),
+                  void *context)
 {
     int64_t strides[MOOT_NDARRAY_DIMENSIONS_MAX];
     const size_t item = type_size(array->type);
-    struct feeding feeding = {.good = true};
-    size_t elements;
-    if (item == 0 || (array->dimensions > 0 && array->shape == NULL) ||
-        !shape_elements(array->dimensions, array->shape, item, &elements) ||
-        (elements > 0 && array->data == NULL)) {
-        return false;
-    }
     struct strided walk = {item, array->dimensions, array->shape, array->strides,
                            array->data};
     if (array->strides == NULL) {
@@ -92,8 +87,21 @@ bool fingerprint_array(const moot_ndarray *array, moot_hash *out)
         }
         walk.strides = strides;
     }
+    strided_walk(&walk, run, context);
+}
+
+bool fingerprint_array(const moot_ndarray *array, moot_hash *out)
+{
+    const size_t item = type_size(array->type);
+    struct feeding feeding = {.good = true};
+    size_t elements;
+    if (item == 0 || (array->dimensions > 0 && array->shape == NULL) ||
+        !shape_elements(array->dimensions, array->shape, item, &elements) ||
+        (elements > 0 && array->data == NULL)) {
+        return false;
+    }
     fingerprint_begin(&feeding.print, array->type, array->dimensions, array->shape);
-    strided_walk(&walk, feed_run, &feeding);
+    ndarray_walk(array, feed_run, &feeding);
     if (!feeding.good) {
         return false;
     }

@@ -245,9 +245,9 @@ static inline void settle_words(unsigned char *bytes, size_t size, size_t width,
     }
 }
 
-static void settle_piece(unsigned char *bytes, size_t size, enum moot_type type,
-                         bool swapped)
+void elements_settle(enum moot_type type, void *elements, size_t size, bool swapped)
 {
+    unsigned char *bytes = elements;
     const bool floats = types[type].floats;
     switch (types[type].word) {
     case 2:
@@ -277,7 +277,7 @@ void fingerprint_numbers(struct fingerprint *print, const void *elements, size_t
     while (left > 0) {
         const size_t part = left < sizeof(piece) ? left : sizeof(piece);
         memcpy(piece, from, part);
-        settle_piece(piece, part, print->type, swapped);
+        elements_settle(print->type, piece, part, swapped);
         feed(print, piece, part);
         from += part;
         left -= part;

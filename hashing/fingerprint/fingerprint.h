@@ -54,6 +54,9 @@ void fingerprint_numbers(struct fingerprint *print, const void *elements, size_t
 void fingerprint_string(struct fingerprint *print, const void *data, size_t size);
 moot_hash fingerprint_end(struct fingerprint *print);
 
+/* Numbers or bools to their canonical bytes, in place; `swapped` as above. */
+void elements_settle(enum moot_type type, void *bytes, size_t size, bool swapped);
+
 /* Elements of `item` bytes each, wherever they lie.  Strides are as moot_ndarray's. */
 struct strided {
     size_t item;
@@ -64,6 +67,12 @@ struct strided {
 };
 /* Goes over all elements in C order, in runs of some that lie one behind the other. */
 void strided_walk(const struct strided *array,
+                  void (*run)(void *context, const void *elements, size_t count),
+                  void *context);
+
+/* The same for an array in memory that has a type, a shape, and data where there are
+ * elements. */
+void ndarray_walk(const moot_ndarray *array,
                   void (*run)(void *context, const void *elements, size_t count),
                   void *context);
 

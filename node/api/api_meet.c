@@ -216,11 +216,9 @@ static int answer_live(moot_call *call, void *user)
 
 static bool add_kernel(struct moot *m, const moot_kernel *kernel, moot_kernel_id *out)
 {
-    struct kernel *added = kernel_add(&m->tasks.kernels, kernel);
-    if (added != NULL) {
-        added->id = handle_of_kernel(&m->tasks.handles, m->tasks.kernels.count - 1);
-        out->id = added->id;
-    }
+    const struct kernel *added =
+        kernel_add_own(&m->tasks.kernels, &m->tasks.handles, kernel);
+    out->id = added != NULL ? added->id : 0;
     return added != NULL;
 }
 

@@ -50,6 +50,7 @@
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 
 #include <sched.h>
@@ -284,6 +285,7 @@ static void free_task(void *context, struct task *task)
     if (task->seldom != NULL) {
         free(task->seldom->verdict_story);
         family_free(task);
+        source_free_all(task);
         payload_free(task->seldom->partial);
     }
     payload_free(task->payload); /* borrowed or not: nobody is left to read it */

@@ -29,6 +29,7 @@
 #include "node/record/job_clock.h"
 #include "node/record/moot_name.h"
 #include "node/record/trace.h"
+#include "node/reference/reference.h"
 #include "node/schedule/self_end.h"
 #include "node/schedule/workers.h"
 #include "node/service/sigterm.h"
@@ -241,7 +242,7 @@ static int make_parts(struct moot *m, char *story)
     const bool sits = session_open(m);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
-    const bool lists = listing_begin(m);
+    const bool lists = listing_begin(m) && reference_begin(m);
     return members_open(m) && joined && may_ask && lists && told && sits
                ? MOOT_OK
                : MOOT_ERR_NO_MEMORY;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,20 @@ enum array_end array_file_read(const char *name, const struct array_sink *sink,
         return ARRAY_NONE;
     }
     return good ? ARRAY_READ : ARRAY_REFUSED;
+}
+
+bool array_file_opens(const char *name)
+{
+    const char *mark = find_mark(name);
+    char *path = mark != NULL ? strndup(name, (size_t)(mark - name)) : strdup(name);
+    const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const int why = errno;
+    free(path);
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = why;
+    return fd >= 0;
 }
 
 bool file_digest(int fd, moot_hash *out)

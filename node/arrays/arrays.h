@@ -62,6 +62,10 @@ enum array_end { ARRAY_READ, ARRAY_NONE, ARRAY_REFUSED };
 enum array_end array_file_read(const char *name, const struct array_sink *sink,
                                const struct array_story *story);
 
+/* Whether the file that `name` says can be opened here, to be read; false, and errno.
+ */
+bool array_file_opens(const char *name);
+
 /* The digest of all bytes that can be read from `fd`, as digest_bytes() gives it; piece
  * by piece, so that a file may be larger than memory, and a part that cannot be read is
  * an error and no signal.  False, and errno. */

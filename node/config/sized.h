@@ -21,6 +21,7 @@
 #define NODE_CONFIG_SIZED_H
 
 #include "node/api/moot.h"
+#include "node/api/moot_reference.h"
 
 #include <assert.h>
 
@@ -60,6 +61,7 @@ SIZED_TAKE(custom, moot_queue_custom, user, user)
 SIZED_TAKE(filter, moot_task_filter, label_prefix, label_prefix)
 SIZED_TAKE(watch, moot_watch, user, user)
 SIZED_TAKE(session, moot_session_options, leave, grow)
+SIZED_TAKE(data, moot_data_options, user, user)
 
 /* What the call says is at least what the first release had. */
 #define SIZED_ADMITS(size, type, first) ((size) >= SIZED_END(type, first))

@@ -382,6 +382,12 @@ struct moot_listing {
     size_t kept_count; /* zero: gone */
 };
 
+/* Data by reference: written by reference/. */
+struct moot_reference {
+    moot_kernel_id data, find; /* the kernels of data, and of who looks for a file */
+    uint64_t asked;            /* so often this rank has asked others for files */
+};
+
 /* The present session: written by session/. */
 struct moot_session {
     uint64_t number;   /* from 1 */
@@ -446,6 +452,7 @@ struct moot {
     struct moot_spawn spawn;
     struct moot_compose compose;
     struct moot_listing listing;
+    struct moot_reference reference;
     struct moot_service service;
     struct moot_session session;
 };

@@ -22,6 +22,7 @@ struct kernel {
         build[32]; /* of the object that has fn (build_id.h); size 0: unknown */
     size_t build_size;
     uint64_t longest_ns; /* of its runs here that have ended */
+    bool ends_as_said;   /* what it returns is how its task ends, on all ranks */
     bool told;           /* peers have been sent a KERNEL */
     bool conflict;       /* with this registration of a peer's: */
     uint32_t peer_rank, peer_version, peer_flags;

@@ -18,6 +18,13 @@ struct family {
     uint32_t count, room;
 };
 
+/* Where this rank can get a task's result from, without anything to compute. */
+struct task_source {
+    struct task_source *next;
+    struct payload *bytes; /* the result itself; NULL: a file has it, */
+    char path[];           /* of this name */
+};
+
 enum task_stage {
     TASK_IDLE,    /* not ours to run, or inputs are missing */
     TASK_READY,   /* in the ready queue; the core keeps its inputs until it has ended */
@@ -30,6 +37,7 @@ enum task_stage {
 struct task_seldom {
     struct family *family; /* that it left running; NULL: none, or not known */
     char *verdict_story;
+    struct task_source *sources; /* where its result can be had from (source.h) */
     struct payload *partial; /* of a result that comes in parts; NULL: there is none */
     int32_t verdict;         /* the last */
     uint32_t verdict_count;

@@ -166,7 +166,8 @@ void task_end_kernel(struct moot *m, struct moot_call *call, int code)
     if (call->mishap != NULL) {
         story_add_mishap(&story, call->mishap, text_get(&call->mishap_story));
     }
-    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, root_of(m, call, code), &story);
+    const int status = task->kernel->ends_as_said ? code : MOOT_ERR_TASK_FAILED;
+    task_end_with_story(m, task, status, root_of(m, call, code), &story);
 }
 
 /* --- At a peer -------------------------------------------------------------------- */

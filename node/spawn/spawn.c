@@ -524,6 +524,20 @@ int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
 
 /* --- Adopting ------------------------------------------------------------------- */
 
+int spawn_take_in(struct moot *m, struct task *task, struct task_facts *facts)
+{
+    if (task->held || task->pending) {
+        return MOOT_OK;
+    }
+    if (!task_fill(m, task, facts)) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    if (facts->nested) { /* the kernel is portable: it has these */
+        task->seldom->parent = core_user(m->core, &facts->reg.parent);
+    }
+    return register_task(m, task, facts, true);
+}
+
 static struct kernel *portable_kernel(struct moot *m, const struct message_spec *spec)
 {
     struct kernel *kernel = kernel_find(&m->tasks.kernels, spec->kernel_name);
@@ -562,15 +576,13 @@ void spawn_adopt(struct moot *m, const struct message *motion)
         return; /* not the task that it says it is */
     }
     struct task *task = task_enter(m, &hash);
-    if (task != NULL && !task->held && !task->pending && task_fill(m, task, &facts)) {
-        for (size_t i = 0; i < facts.reg.input_count; i++) {
-            if (task_enter(m, &facts.reg.inputs[i]) == NULL) {
-                return;
-            }
-        }
-        if (facts.nested) { /* the kernel is portable: it has these */
-            task->seldom->parent = core_user(m->core, &facts.reg.parent);
-        }
-        register_task(m, task, &facts, true);
+    if (task == NULL) {
+        return;
     }
+    for (size_t i = 0; i < facts.reg.input_count; i++) {
+        if (task_enter(m, &facts.reg.inputs[i]) == NULL) {
+            return;
+        }
+    }
+    spawn_take_in(m, task, &facts);
 }

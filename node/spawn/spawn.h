@@ -82,6 +82,11 @@ int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
  * version is a part; otherwise does nothing. */
 void spawn_adopt(struct moot *m, const struct message *motion);
 
+/* Registers a task that the program has not spawned, and which stands on no roll: this
+ * rank holds it, and can run it for others.  The record is that of the facts' hash, and
+ * there are records of its inputs. */
+int spawn_take_in(struct moot *m, struct task *task, struct task_facts *facts);
+
 /* Headers of this room that other rooms use, too: */
 #include "node/spawn/backpressure.h"
 #include "node/spawn/early_motions.h"

@@ -101,6 +101,16 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
     return kernel;
 }
 
+struct kernel *kernel_add_own(struct kernels *kernels, const struct handles *handles,
+                              const moot_kernel *kernel)
+{
+    struct kernel *added = kernel_add(kernels, kernel);
+    if (added != NULL) {
+        added->id = handle_of_kernel(handles, kernels->count - 1);
+    }
+    return added;
+}
+
 static struct rumour *find_rumour(const struct kernels *kernels,
                                   const struct message_kernel *said)
 {

@@ -23,8 +23,9 @@ static inline uint32_t kernel_number(const struct kernel *kernel)
     return (uint32_t)kernel->id & ((UINT32_C(1) << HANDLE_SLOT_BITS) - 1);
 }
 
-/* Kernels of the library's own among a context's (node/api/listing.h). */
-enum { KERNELS_OWN = 2 };
+/* Kernels of the library's own among a context's: those of node/api/listing.h and of
+ * node/reference/reference.h. */
+enum { KERNELS_OWN = 4 };
 
 void kernels_release(struct kernels *kernels);
 
@@ -42,6 +43,10 @@ struct kernel *kernel_find(const struct kernels *kernels, const char *name);
 /* Adds a checked kernel and compares it with what was heard of it; NULL without memory.
  */
 struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *kernel);
+
+/* Adds one of the library's own while the context opens; NULL without memory. */
+struct kernel *kernel_add_own(struct kernels *kernels, const struct handles *handles,
+                              const moot_kernel *kernel);
 
 /* A registration of that rank's: returns the local kernel of that name if this put it
  * into conflict just now, else NULL.  News is what this rank has neither heard nor said

@@ -11,6 +11,7 @@
 #include "node/context/context.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
+#include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 
 #include <stdalign.h>
@@ -387,6 +388,7 @@ static void drop_own_bytes(struct moot *m, struct task *task)
         payload_drop(task->seldom->partial);
         task->seldom->partial = NULL;
         family_free(task);
+        source_free_all(task);
         if (task->seldom->spec != NULL) {
             give_spec(m, task->seldom->spec);
             task->seldom->spec = NULL;

@@ -1,8 +1,8 @@
 /* tasks.h - the room of what this rank keeps of a task beside the core.
  *
  * A record of a task stands behind the core's entry (task.h); programs hold handles
- * (handle.h); kernels are registered alike on all ranks (kernel.h); why
- * a task failed travels with its error (error_chain.h).
+ * (handle.h); kernels are registered alike on all ranks (kernel.h); data stand where
+ * sources say (source.h); why a task failed travels with its error (error_chain.h).
  *
  * Writes m->tasks. Under the engine lock.
  *
@@ -17,6 +17,7 @@
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/source.h"
 #include "node/tasks/task.h"
 #include "node/tasks/task_list.h"
 
