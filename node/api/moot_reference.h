@@ -82,6 +82,16 @@ MOOT_API int moot_data_file_at(moot *m, const char *path,
                                const moot_data_options *options, moot_task *out,
                                const char *site);
 
+/* Bytes go ahead of their need: on a rank that is one of `ranks` (zero: every rank) the
+ * task's result begins to come, though nobody waits for it, and is here when somebody
+ * does; it goes with the rank's last handle on the task.  On any other rank nothing is
+ * done, so all ranks may make the same call.  For any task, not for data alone.  Does
+ * not wait.  A wait tells what has come of the task, also that it has failed.
+ *
+ * Errors: INVALID (no such rank in this session), STALE, FOREIGN, CLOSED, STATE in a
+ * kernel. */
+MOOT_API int moot_data_place(moot *m, moot_task task, moot_ranks ranks);
+
 #ifdef __cplusplus
 }
 #endif

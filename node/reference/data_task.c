@@ -211,11 +211,10 @@ int data_spawn(struct moot *m, struct lane *lane, const struct data_source *sour
     return spawn_checked(m, lane, &spawn.facts, source, out);
 }
 
-int data_find(struct moot *m, const struct data_facts *facts, moot_task *out)
+moot_hash data_hash(struct moot *m, const struct data_facts *facts)
 {
     unsigned char args[DATA_FACTS_BYTES_MAX];
     const struct task_facts named =
         task_facts_of(m, args, data_facts_pack(facts, args));
-    const moot_hash hash = hash_of(&named);
-    return moot_task_find(m, &hash, out);
+    return hash_of(&named);
 }

@@ -21,7 +21,7 @@ int data_spawn(struct moot *m, struct lane *lane, const struct data_source *sour
                const char *site, moot_task *out);
 /* This rank holds it, though its program has not spawned it.  Under the lock. */
 int data_take_in(struct moot *m, const struct data_source *source);
-/* A handle of data that this rank has not. */
-int data_find(struct moot *m, const struct data_facts *facts, moot_task *out);
+/* Their task's; this rank need not have them. */
+moot_hash data_hash(struct moot *m, const struct data_facts *facts);
 
 #endif

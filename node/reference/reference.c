@@ -1,8 +1,8 @@
 /* reference.c - see reference.h. */
 #include "node/reference/reference.h"
 
-#include "node/reference/data_file.h"
 #include "node/reference/data_task.h"
+#include "node/reference/file_answer.h"
 #include "node/tasks/tasks.h"
 
 /* What the data's kernel says is how the task ends: MOOT_ERR_FINGERPRINT, or _FILE. */
@@ -24,3 +24,5 @@ bool reference_begin(struct moot *m)
     m->reference.find.id = added != NULL ? added->id : 0;
     return added != NULL;
 }
+
+uint64_t reference_asks(struct moot *m) { return ++m->reference.asked; }

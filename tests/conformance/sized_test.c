@@ -2,6 +2,7 @@
  * takes a longer one that makes no use of what is new, refuses it otherwise, and fills
  * no more than there is.
  */
+#include "node/api/moot_reference.h"
 #include "tests/conformance/kernels.h"
 #include <assert.h>
 
@@ -192,6 +193,7 @@ static void tools(struct seat *seat)
     queue = {.now = {.name = "pass", .submit = pass, .user = seat}};
     LATER(moot_watch) watch = {.now = {.fn = see_event}};
     LATER(moot_task_filter) filter = {.later = 0};
+    LATER(moot_data_options) data = {.later = 0};
     moot_watch_id id;
     TAKES(seat, queue, moot_queue_open_custom(seat->m, &queue.now));
     moot_task task = spawn_u64(seat, SQUARE, 11);
@@ -200,6 +202,7 @@ static void tools(struct seat *seat)
     TAKES(seat, watch, moot_watch_add(seat->m, &watch.now, &id));
     EXPECT(seat, moot_watch_remove(seat->m, id), MOOT_OK);
     TAKES(seat, filter, moot_tasks_each(seat->m, &filter.now, see_task, NULL));
+    TAKES(seat, data, moot_data_file_with(seat->m, "/dev/null", &data.now, &task));
 }
 
 static int open_alone(struct inproc_hub *hub, const moot_options *options, moot **out)

@@ -1,6 +1,8 @@
 /* references.c - data by reference on real ranks (moot_reference.h).
  *
  *     references            the cases; on any number of ranks
+ *     references reader     the only rank that can read a file dies
+ *     references giver      one of the two ranks that have an array dies
  *
  * An array is one task on all ranks that put it, whatever order it lies in; a rank that
  * lacks it has it by its hash.  Kernels that have run are counted over all ranks: data
@@ -10,7 +12,9 @@
 #include "node/api/moot_fingerprint.h"
 #include "node/api/moot_reference.h"
 #include "tests/mpi/support/harness.h"
+#include "tests/mpi/support/must.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -467,8 +471,129 @@ static void leave_folder(void)
     (void)(chdir("/") == 0 && rmdir(folder) == 0);
 }
 
+/* The highest rank is sent what rank 0 has, and asks for nothing. */
+static void place_ahead(void)
+{
+    moot *m = begin_case("bytes go ahead to a named rank");
+    const moot_kernel_id tell = add_kernel(m, "tell", tell_hash);
+    int last = harness_size() - 1;
+    moot_task task = {0};
+    uint64_t came = last == 0; /* alone it has them */
+    fill_plates(11);
+    if (harness_rank() == 0) {
+        CHECK_OK(put_plate(m, &task));
+        told = hash_of(m, task);
+    }
+    const moot_hash hash = hash_from_0(m, tell);
+    if (harness_rank() != 0) {
+        CHECK_OK(moot_task_find(m, &hash, &task));
+    }
+    moot_stats before, now;
+    CHECK_OK(moot_stats_get(m, &before));
+    CHECK_OK(moot_data_place(m, task, (moot_ranks){&last, 1}));
+    while (came == 0) {
+        CHECK_OK(moot_stats_get(m, &now));
+        came = harness_rank() == last && now.results_received > before.results_received;
+        harness_maximum(&came, 1);
+        CHECK_OK(moot_barrier(m));
+    }
+    CHECK(harness_rank() == 0 || harness_rank() == last ||
+              now.results_received == before.results_received,
+          "bytes have come to a rank that was not named");
+    if (harness_rank() == last) {
+        const void *data = NULL;
+        CHECK_OK(moot_task_fetch(m, task, 0, &data, NULL));
+    }
+    last++;
+    CHECK_CODE(moot_data_place(m, task, (moot_ranks){&last, 1}), MOOT_ERR_INVALID);
+    CHECK_CODE(moot_data_place(m, (moot_task){0}, (moot_ranks){0}), MOOT_ERR_STALE);
+    CHECK_OK(moot_barrier(m));
+    end_case(m);
+}
+
+/* --- Deaths ----------------------------------------------------------------------- */
+
+static moot *open_moot(void)
+{
+    moot *m = NULL;
+    must(NULL, moot_open(NULL, &m), "open");
+    return m;
+}
+
+static int close_moot(moot *m, int rank, const char *said)
+{
+    must(m, moot_close(m), "close");
+    printf("rank %d: %s\n", rank, said);
+    return 0;
+}
+
+/* The last rank alone can read the file.  It dies when the others have named it. */
+static int lose_reader(void)
+{
+    moot *m = open_moot();
+    const int rank = moot_rank(m), reader = moot_size(m) - 1;
+    const bool reads = rank == reader;
+    moot_task task = {0};
+    enter_folder();
+    if (reads) {
+        write_numbers("alone.npy", 1, CELLS);
+    }
+    must(m, moot_barrier(m), "barrier");
+    if (!reads) {
+        must(m, moot_data_file(m, "alone.npy", &task), "name the file");
+    }
+    must(m, moot_barrier(m), "barrier");
+    leave_folder();
+    if (reads) {
+        kill(getpid(), SIGKILL);
+    }
+    must(m, moot_barrier(m), "barrier"); /* it is dead */
+    const void *data = NULL;
+    const int code = moot_task_fetch(m, task, MOOT_FOREVER, &data, NULL);
+    return close_moot(m, rank, moot_err_name(code));
+}
+
+/* Ranks 1 and 2 have the same.  Who has given it out dies, and the other does it. */
+static int lose_giver(void)
+{
+    moot *m = open_moot();
+    const int rank = moot_rank(m);
+    const moot_kernel tells = {.name = "tell", .fn = tell_hash};
+    const void *data = NULL;
+    size_t size = 0;
+    moot_kernel_id tell;
+    moot_task task = {0}, says = {0};
+    moot_task_info info = {.owner = -1};
+    must(m, moot_kernel_register(m, &tells, &tell), "register");
+    fill_plates(5);
+    if (rank == 1 || rank == 2) {
+        must(m, put_plate(m, &task), "put");
+        must(m, moot_task_info(m, task, &info), "look");
+        told = info.hash;
+        must(m, moot_task_wait(m, task, MOOT_SECONDS(PATIENCE_S)), "wait");
+        must(m, moot_task_info(m, task, &info), "look");
+    }
+    const moot_task_spec spec = {.kernel = tell, .owner = MOOT_ON(1)};
+    must(m, moot_task_spawn(m, &spec, &says), "spawn");
+    must(m, moot_task_fetch(m, says, MOOT_SECONDS(PATIENCE_S), &data, &size), "hear");
+    if (task.id == 0) {
+        must(m, moot_task_find(m, data, &task), "find");
+    }
+    must(m, moot_barrier(m), "barrier");
+    if (info.owner == rank) {
+        kill(getpid(), SIGKILL);
+    }
+    must(m, moot_barrier(m), "barrier"); /* it is dead */
+    must(m, moot_task_fetch(m, task, MOOT_SECONDS(PATIENCE_S), &data, &size), "fetch");
+    const bool whole = size == sizeof(plate) && memcmp(data, plate, size) == 0;
+    return close_moot(m, rank, whole ? "whole" : "other bytes");
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2) {
+        return strcmp(argv[1], "reader") == 0 ? lose_reader() : lose_giver();
+    }
     harness_open(&argc, &argv, "references");
     put_on_all_ranks();
     put_on_one_rank();
@@ -485,5 +610,6 @@ int main(int argc, char **argv)
     change_file("a file of equal length is another", 4, MOOT_ERR_FINGERPRINT);
     change_file("a file is gone", 0, MOOT_ERR_FILE);
     leave_folder();
+    place_ahead();
     return harness_close();
 }

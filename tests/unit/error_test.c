@@ -38,12 +38,13 @@ static void numbers_never_change(void **state)
     assert_int_equal(MOOT_ERR_UNSUPPORTED, -32);
     assert_int_equal(MOOT_ERR_CRASHED, -34);
     assert_int_equal(MOOT_ERR_FILE, -35);
+    assert_int_equal(MOOT_ERR_FINGERPRINT, -36);
 }
 
 static void unknown_codes_are_named_so(void **state)
 {
     (void)state;
-    static const int codes[] = {1, -1000, INT_MIN, INT_MAX, -36};
+    static const int codes[] = {1, -1000, INT_MIN, INT_MAX, -37};
     for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
         assert_string_equal(error_name(codes[i]), "MOOT_ERR_?");
         assert_string_equal(error_text(codes[i]), "unknown error");

@@ -1,4 +1,4 @@
-/* data_file.c - a file becomes a task of its content (moot_reference.h).
+/* api_file.c - a file becomes a task of its content (moot_reference.h).
  *
  * Who can open the file reads it once, for its fingerprint, and spawns the task.  Who
  * cannot asks the others, the lowest first and twice as many with each round, so that a
@@ -8,14 +8,13 @@
  *
  * Nobody's word is kept: a file that was not there may come.
  */
-#include "node/reference/data_file.h"
+#include "node/api/moot_reference.h"
 
 #include "consensus/core_view.h"
-#include "node/api/moot_reference.h"
 #include "node/compose/compose.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
-#include "node/reference/data_task.h"
+#include "node/reference/reference.h"
 #include "node/schedule/wait.h"
 #include "node/session/session.h"
 
@@ -33,82 +32,12 @@ static int refuse(struct moot *m, int code, const char *why)
                         : thread_fail(code, "moot_data_file: %s", why);
 }
 
-/* --- What answers ----------------------------------------------------------------- */
-
-/* The arguments of a question, before the path and its zero. */
-struct file_question {
-    uint64_t number; /* of the asker's */
-    uint32_t rank;   /* who is asked */
-    uint32_t asker;
-};
-
-enum { QUESTION_BYTES_MAX = sizeof(struct file_question) + DATA_PATH_BYTES_MAX };
-
-/* A path of which a change of the working directory changes nothing, to be free()d;
- * NULL without memory. */
-static char *whole_path(const char *path)
-{
-    char *here = path[0] != '/' ? getcwd(NULL, 0) : NULL;
-    const size_t size = strlen(path) + (here != NULL ? strlen(here) : 0) + 2;
-    char *whole = malloc(size);
-    if (whole != NULL) {
-        snprintf(whole, size, "%s%s%s", here != NULL ? here : "",
-                 here != NULL ? "/" : "", path);
-    }
-    free(here);
-    return whole;
-}
-
-/* Reads the file, and holds the task of its content.  The answer is what the data are;
- * an empty one says that this rank cannot read it. */
-static int answer(moot_call *call, struct moot *m, const char *path)
-{
-    char why[STORY_BYTES] = "";
-    const struct array_story told = {why, sizeof(why)};
-    struct data_source source = {.bytes = NULL};
-    unsigned char facts[DATA_FACTS_BYTES_MAX];
-    int error = MOOT_ERR_NO_MEMORY;
-    if (!data_gather_file(path, &(struct data_room){.bytes = NULL}, &source.facts,
-                          &told)) {
-        return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
-    }
-    char *whole = whole_path(path);
-    source.path = whole;
-    if (whole != NULL && engine_enter(m) != NULL) {
-        error = data_take_in(m, &source);
-        engine_leave(m);
-    }
-    free(whole);
-    const size_t size = data_facts_pack(&source.facts, facts);
-    void *output = error == MOOT_OK ? moot_call_output(call, size) : NULL;
-    if (output == NULL) {
-        return error != MOOT_OK ? error : MOOT_ERR_NO_MEMORY;
-    }
-    memcpy(output, facts, size);
-    return MOOT_OK;
-}
-
-int data_file_answer(moot_call *call, void *user)
-{
-    struct moot *m = user;
-    struct file_question question;
-    size_t size = 0;
-    const char *args = moot_call_args(call, &size);
-    if (size <= sizeof(question) || size > QUESTION_BYTES_MAX ||
-        args[size - 1] != '\0') {
-        return moot_call_fail(call, MOOT_ERR_INVALID, "this is no question");
-    }
-    memcpy(&question, args, sizeof(question));
-    return question.rank == m->group.rank
-               ? answer(call, m, args + sizeof(question))
-               : moot_call_fail(call, MOOT_ERR_STATE, "another rank is asked");
-}
-
 /* --- Asking ----------------------------------------------------------------------- */
 
 /* A file that this rank cannot open. */
-struct search {
+struct file_search {
     const char *path;
+    uint64_t number;        /* of the question */
     struct rankset members; /* who can be asked: all others */
     struct data_facts facts;
     bool found;
@@ -124,11 +53,11 @@ static int without_the_dead(int code)
                : code;
 }
 
-static int ask_rank(struct moot *m, const struct search *search, uint32_t member,
+static int ask_rank(struct moot *m, const struct file_search *search, uint32_t member,
                     moot_task *out)
 {
     char args[QUESTION_BYTES_MAX];
-    const struct file_question question = {m->reference.asked, member, m->group.rank};
+    const struct file_question question = {search->number, member, m->group.rank};
     const size_t path_bytes = strlen(search->path) + 1;
     const int there = session_rank(m, member);
     if (there < 0) {
@@ -145,7 +74,7 @@ static int ask_rank(struct moot *m, const struct search *search, uint32_t member
     return without_the_dead(moot_task_spawn(m, &spec, out));
 }
 
-static int hear_rank(struct moot *m, struct search *search, moot_task task)
+static int hear_rank(struct moot *m, struct file_search *search, moot_task task)
 {
     const void *data = NULL;
     size_t size = 0;
@@ -160,7 +89,7 @@ static int hear_rank(struct moot *m, struct search *search, moot_task task)
 
 /* Asks `count` members from this one on, all at once.  The next one; UINT32_MAX: there
  * is none. */
-static int ask_some(struct moot *m, struct search *search, uint32_t *member,
+static int ask_some(struct moot *m, struct file_search *search, uint32_t *member,
                     uint32_t count)
 {
     moot_task *tasks = calloc(count, sizeof(*tasks));
@@ -180,7 +109,7 @@ static int ask_some(struct moot *m, struct search *search, uint32_t *member,
     return code;
 }
 
-static int begin_search(struct moot *m, struct search *search)
+static int begin_search(struct moot *m, struct file_search *search)
 {
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -200,13 +129,13 @@ static int begin_search(struct moot *m, struct search *search)
         error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_data_file: no memory");
     }
     rankset_remove(&search->members, m->group.rank);
-    m->reference.asked++;
+    search->number = reference_asks(m);
     engine_leave(m);
     return error;
 }
 
 /* All others are asked, until one has it. */
-static int ask_all(struct moot *m, struct search *search)
+static int ask_all(struct moot *m, struct file_search *search)
 {
     uint32_t count = 1;
     search->asked = 0;
@@ -256,7 +185,8 @@ static uint64_t end_of(moot_duration patience)
                                                 : CORE_NEVER;
 }
 
-static int refuse_missing(struct moot *m, const struct search *search, const char *why)
+static int refuse_missing(struct moot *m, const struct file_search *search,
+                          const char *why)
 {
     struct lane *lane = lane_of_thread(m->bond);
     return lane == NULL
@@ -284,7 +214,7 @@ static int read_here(struct moot *m, const char *path, moot_task *out, const cha
         snprintf(story, sizeof(story), "%s: %s", path, why);
         return refuse(m, MOOT_ERR_FILE, story);
     }
-    char *whole = whole_path(path);
+    char *whole = data_whole_path(path);
     source.path = whole;
     struct lane *lane = whole != NULL ? engine_enter(m) : NULL;
     int error = MOOT_ERR_NO_MEMORY;
@@ -296,11 +226,17 @@ static int read_here(struct moot *m, const char *path, moot_task *out, const cha
     return error;
 }
 
+static int find_data(struct moot *m, const struct data_facts *facts, moot_task *out)
+{
+    const moot_hash hash = data_hash(m, facts);
+    return moot_task_find(m, &hash, out);
+}
+
 /* Again and again, as the program wishes. */
 static int resolve(struct moot *m, const char *path, const moot_data_options *options,
                    moot_task *out, const char *site)
 {
-    struct search search = {.path = path};
+    struct file_search search = {.path = path};
     const uint64_t end_ns = end_of(options->patience);
     uint64_t nap_ns = NAP_FIRST_MS * UINT64_C(1000000);
     for (;;) {
@@ -311,7 +247,7 @@ static int resolve(struct moot *m, const char *path, const moot_data_options *op
             error = ask_all(m, &search);
         }
         if (error != MOOT_OK || opens || search.found) {
-            return error == MOOT_OK && search.found ? data_find(m, &search.facts, out)
+            return error == MOOT_OK && search.found ? find_data(m, &search.facts, out)
                                                     : error;
         }
         const bool asks = options->missing != NULL;
