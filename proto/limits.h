@@ -33,17 +33,18 @@
 #define LIMIT_DATA (1u << 24)   /* live data handles of one rank */
 #define LIMIT_PARTS 64u         /* of one result: handles that one task writes */
 #define LIMIT_VOTERS 15u
-#define LIMIT_ERROR_STORY_BYTES 4096u  /* an error chain on the wire */
-#define LIMIT_ASKERS 16384u            /* askers in one DECISION */
-#define LIMIT_ROLL_HASHES 4096u        /* hashes in one HASHES message */
-#define LIMIT_FAMILY_HASHES 4096u      /* children in one FAMILY message */
-#define LIMIT_LOT_HASHES 1056u         /* tasks and marks in one LOT message */
-#define LIMIT_CHASE_HOPS 1024u         /* tasks in one reported cycle */
-#define LIMIT_NEWCOMERS 64u            /* in one view */
-#define LIMIT_ROLL_BEGINS (1ull << 32) /* the place behind which a newcomer's begins   \
-                                        */
-#define LIMIT_PAST_VIEWS 64u           /* that not all of their members have settled */
-#define LIMIT_LOSSES 64u               /* that a view tells newcomers of */
+#define LIMIT_ERROR_STORY_BYTES 4096u /* an error chain on the wire */
+#define LIMIT_ASKERS 16384u           /* askers in one DECISION */
+#define LIMIT_ROLL_HASHES 4096u       /* hashes in one HASHES message */
+#define LIMIT_FAMILY_HASHES 4096u     /* children in one FAMILY message */
+#define LIMIT_LOT_HASHES 1056u        /* tasks and marks in one LOT message */
+#define LIMIT_CHASE_HOPS 1024u        /* tasks in one reported cycle */
+#define LIMIT_NEWCOMERS 64u           /* in one view */
+#define LIMIT_ROLL_BEGINS                                                              \
+    (1ull << 32)             /* the place behind which a newcomer's begins             \
+                              */
+#define LIMIT_PAST_VIEWS 64u /* that not all of their members have settled */
+#define LIMIT_LOSSES 64u     /* that a view tells newcomers of */
 #define LIMIT_REPORT_ENTRIES                                                           \
     16384u /* in one REPORT; a rank sends as many as it takes */
 
