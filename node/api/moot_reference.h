@@ -82,6 +82,20 @@ MOOT_API int moot_data_file_at(moot *m, const char *path,
                                const moot_data_options *options, moot_task *out,
                                const char *site);
 
+/* The same for a file that is announced as text, a JSON object of three members:
+ *
+ *     {"uid": "p1", "operation": "read", "input": "run.npz#pressure"}
+ *
+ * "input" is the path, "operation" is "read", and "uid", a text or an integer, is what
+ * the announcer calls the data; it is no part of the task.  `options` may be NULL.
+ * Errors: those of moot_data_file_with(); INVALID (no such object; the story has the
+ * line); UNSUPPORTED (another operation). */
+#define moot_data_announce(m, text, ...)                                               \
+    moot_data_announce_at((m), (text), __VA_ARGS__, MOOT_SITE)
+MOOT_API int moot_data_announce_at(moot *m, const char *text,
+                                   const moot_data_options *options, moot_task *out,
+                                   const char *site);
+
 /* Bytes go ahead of their need: on a rank that is one of `ranks` (zero: every rank) the
  * task's result begins to come, though nobody waits for it, and is here when somebody
  * does; it goes with the rank's last handle on the task.  On any other rank nothing is

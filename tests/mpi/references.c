@@ -347,6 +347,47 @@ static void ask_for_file(void)
     end_case(m);
 }
 
+/* What rank 0 announces is what all of them name by the path. */
+static void announce_file(void)
+{
+    moot *m = begin_case("an announcement names a file");
+    moot_task task = {77}, named = {0};
+    if (harness_rank() == 0) {
+        write_numbers("told.npy", 3, 20);
+    }
+    CHECK_OK(moot_barrier(m));
+    CHECK_OK(moot_data_announce(
+        m, "{\"uid\": 5, \"operation\": \"read\", \"input\": \"told.npy\"}", NULL,
+        &task));
+    CHECK_OK(moot_data_file(m, "told.npy", &named));
+    const moot_hash hash = hash_of(m, task), other = hash_of(m, named);
+    CHECK(memcmp(&hash, &other, sizeof(hash)) == 0, "these are two tasks");
+    expect_numbers(m, task, 3, 20);
+    static const struct {
+        int code;
+        const char *text, *story;
+    } wrong[] = {
+        {MOOT_ERR_INVALID, "{\"uid\": 5,\n}", "line 2"},
+        {MOOT_ERR_INVALID, "[]", "no object"},
+        {MOOT_ERR_INVALID, "{\"operation\": \"read\", \"input\": \"told.npy\"}", "uid"},
+        {MOOT_ERR_INVALID, "{\"uid\": \"a\", \"operation\": \"read\"}", "input"},
+        {MOOT_ERR_INVALID,
+         "{\"uid\": 1, \"operation\": \"read\", \"input\": \"a\", \"of\": 1}",
+         "\"of\""},
+        {MOOT_ERR_UNSUPPORTED,
+         "{\"uid\": 1, \"operation\": \"add\", \"input\": \"told.npy\"}", "\"add\""},
+        {MOOT_ERR_FILE, "{\"uid\": 1, \"operation\": \"read\", \"input\": \"no.npy\"}",
+         "no.npy"},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        CHECK_CODE(moot_data_announce(m, wrong[i].text, NULL, &task), wrong[i].code);
+        CHECK(strstr(moot_last_error(m), wrong[i].story) != NULL, "the story is: %s",
+              moot_last_error(m));
+    }
+    CHECK_OK(moot_barrier(m));
+    end_case(m);
+}
+
 static int make_file(void *user, const char *path)
 {
     int *calls = user;
@@ -462,9 +503,9 @@ static void enter_folder(void)
 
 static void leave_folder(void)
 {
-    static const char *const names[] = {"same.npy",    "same.json", "alone.npy",
-                                        "alone.txt",   "late.npy",  "broken.json",
-                                        "changing.npy"};
+    static const char *const names[] = {"same.npy",     "same.json", "alone.npy",
+                                        "alone.txt",    "late.npy",  "broken.json",
+                                        "changing.npy", "told.npy"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         (void)remove(names[i]);
     }
@@ -603,6 +644,7 @@ int main(int argc, char **argv)
     enter_folder();
     name_equal_content();
     ask_for_file();
+    announce_file();
     miss_file();
     refuse_file();
     change_file("a longer file is another", 5, MOOT_ERR_FINGERPRINT);
