@@ -271,7 +271,8 @@ static void write_numbers(const char *name, int64_t first, int64_t count)
     FILE *file = create(name);
     if (strstr(name, ".json") != NULL) {
         for (int64_t i = 0; i < count; i++) {
-            fprintf(file, "%c%lld", i == 0 ? '[' : ',', (long long)(first + i));
+            const long long number = first + i;
+            fprintf(file, "%c%lld", i == 0 ? '[' : ',', number);
         }
         fputs("]\n", file);
     } else {
@@ -529,7 +530,7 @@ static void place_ahead(void)
     if (harness_rank() != 0) {
         CHECK_OK(moot_task_find(m, &hash, &task));
     }
-    moot_stats before, now;
+    moot_stats before = {0}, now = {0};
     CHECK_OK(moot_stats_get(m, &before));
     CHECK_OK(moot_data_place(m, task, (moot_ranks){&last, 1}));
     while (came == 0) {
