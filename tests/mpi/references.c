@@ -121,14 +121,16 @@ static moot_hash hash_from_0(moot *m, moot_kernel_id kernel)
 
 /* --- Cases ------------------------------------------------------------------------ */
 
-static moot *begin_case(const char *name)
+static moot *begin_case_with(const char *name, const moot_options *options)
 {
     moot *m = NULL;
     harness_case_begin(name, 2 * PATIENCE_S);
-    CHECK_OK(harness_moot_open(NULL, &m));
+    CHECK_OK(harness_moot_open(options, &m));
     harness_explain_with(m);
     return m;
 }
+
+static moot *begin_case(const char *name) { return begin_case_with(name, NULL); }
 
 static void end_case(moot *m)
 {
@@ -455,10 +457,11 @@ static void refuse_file(void)
     end_case(m);
 }
 
-/* Rank 0 names it; then it is another, or gone. */
+/* Rank 0 names it; then it is another, or gone.  A worker would not wait for that. */
 static void change_file(const char *name, int64_t count, int wanted)
 {
-    moot *m = begin_case(name);
+    const char *const knobs[] = {"MOOT_THREADS=0", NULL};
+    moot *m = begin_case_with(name, &(moot_options){.knobs = knobs});
     const moot_kernel_id tell = add_kernel(m, "tell", tell_hash);
     moot_hash now = {{0}};
     char was_text[MOOT_HASH_TEXT_BYTES], now_text[MOOT_HASH_TEXT_BYTES];
