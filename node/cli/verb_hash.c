@@ -94,7 +94,8 @@ const struct verb verb_hash = {
         "\n"
         "  --bytes       of all files their bytes\n"
         "\n"
-        "Exit status: 0; 1 if a file cannot be read, or standard input is closed, or it "
+        "Exit status: 0; 1 if a file cannot be read, or standard input is closed, or "
+        "it "
         "is\n"
         "no array although its name says so; 2 if the command line is wrong.",
     .run = hash_run,
