@@ -8,7 +8,7 @@
 
 /* Both rolls may have what stands behind this, and nothing else is compared. */
 uint64_t roll_compared_behind(const struct core *core, uint32_t lane, uint32_t rank);
-/* What is told to `to` begins where its roll does; false: nothing is left. */
+/* Announcements to `to` begin where its roll does; false: nothing is left. */
 bool roll_begins_within(const struct core *core, uint32_t to,
                         struct message_roll *what);
 

@@ -238,7 +238,7 @@ static void give_up(struct core *core, uint64_t extra_ns)
     wait_for_turn(core, extra_ns);
 }
 
-/* Who was about to let somebody in does not stand at the boundary any more. */
+/* A proposer that was about to let somebody in stands at the boundary no more. */
 static bool changes_nothing(const struct core *core, const struct view *view)
 {
     return core->options.boundary && core->membership.paxos.accepted == 0 &&

@@ -134,7 +134,7 @@ static bool has_come_later(const struct core *core, uint32_t rank)
     return later;
 }
 
-/* It stands before the rolls of all who may own it begin. */
+/* The rolls of all who may own it begin behind it. */
 static bool is_before_all(const struct core *core, const struct task_record *task)
 {
     bool before = core->options.mode == CORE_STRICT && task->candidates != NULL &&

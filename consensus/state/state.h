@@ -331,7 +331,7 @@ void lane_replace(struct lane_record *lane, uint64_t position,
 /* Fetches the record some positions on: who goes along a roll finds it in the cache. */
 void lane_expect(const struct lane_record *lane, uint64_t position);
 bool lane_put(struct core *core, struct lane_record *lane, void *known); /* at len */
-/* Of an empty one: nothing is known of the positions up to this. */
+/* For an empty one: nothing is known of the positions up to this. */
 bool lane_begin_behind(struct core *core, struct lane_record *lane, uint64_t position);
 void lane_forget(struct core *core, struct lane_record *lane, uint64_t position);
 

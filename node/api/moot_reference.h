@@ -40,7 +40,7 @@ extern "C" {
 MOOT_API int moot_data_put_at(moot *m, const moot_ndarray *array, moot_task *out,
                               const char *site);
 
-/* What to do about a file that no rank can read. */
+/* The policy for a file that no rank can read. */
 typedef struct moot_data_options {
     size_t size; /* sizeof(moot_data_options), or 0 */
     /* For so long it is looked for again and again, and peers are served meanwhile; 0:

@@ -116,8 +116,8 @@ int channel_open(struct channel *channel, const void *bytes, size_t size,
  * others when all have closed.  Does not block; any thread, once an opening. */
 void channel_close(struct channel *channel, uint32_t opening);
 
-/* Of a newcomer: whether all that had come to that opening before it have closed it, or
- * gone.  Reads nothing from the launcher, as channel_newcomers().  Any thread. */
+/* For a newcomer: whether all that had come to that opening before it have closed it,
+ * or gone.  Reads nothing from the launcher, as channel_newcomers().  Any thread. */
 bool channel_is_emptied(struct channel *channel, uint32_t opening);
 
 /* The next newcomer of an opening that this process is in and that was told of since:

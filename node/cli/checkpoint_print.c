@@ -102,7 +102,7 @@ static void count_damage(void *context, const struct disk_scan_env *env,
     print->damaged++;
 }
 
-/* What was left out for damage is said, but on standard error. */
+/* Records left out for damage are said, but on standard error. */
 static int tell_damage(const struct print *print, int status)
 {
     if (print->damaged > 0) {

@@ -68,7 +68,7 @@ bool run_folders_export(struct job *job);
  * is known how many it begins with.  CLI_USAGE, which is said, if not. */
 int run_growth_check(struct job *job);
 
-/* So many ranks the job may have at a time; 0: none join. */
+/* How many ranks the job may have at a time; 0: none join. */
 int run_growth_most(const struct job *job);
 
 /* As many numbers as ranks of the job may have. */

@@ -96,7 +96,7 @@ void diskstore_wait_room(struct diskstore *store, uint64_t size);
 /* The record is written when it returns, as safe as `sync` makes it.  What was put
  * before is, too.  Blocks.  False: it could not be. */
 bool diskstore_put_now(struct diskstore *store, const struct diskstore_record *record);
-/* What was put before is written, or has failed.  Blocks. */
+/* All that was put before is written, or has failed.  Blocks. */
 void diskstore_flush(struct diskstore *store);
 
 /* A record that was found and has its digest. */
@@ -126,7 +126,8 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
  * environments of processes that have died.  Blocks as the open does.  How many. */
 size_t diskstore_look_again(struct diskstore *store);
 
-/* What storing so many bytes takes the thread that writes, as measured lately. */
+/* The time that storing so many bytes takes the thread that writes, as measured lately.
+ */
 uint64_t diskstore_cost_ns(struct diskstore *store, uint64_t size);
 
 struct diskstore_counts {

@@ -156,7 +156,7 @@ size_t outcome_culprit(const struct outcome *outcome)
         if (!is_culprit(outcome, r)) {
             continue;
         }
-        /* Who could not open a moot may have missed one that had ended. */
+        /* A rank that could not open a moot may have missed one that had ended. */
         if (culprit == OUTCOME_NOBODY ||
             (outcome->ends[culprit].refused && !end->refused &&
              end->ended_ns < outcome->ends[culprit].ended_ns)) {

@@ -5,7 +5,8 @@
 #include "node/reference/file_answer.h"
 #include "node/tasks/tasks.h"
 
-/* What the data's kernel says is how the task ends: MOOT_ERR_FINGERPRINT, or _FILE. */
+/* The word of the data's kernel is how the task ends: MOOT_ERR_FINGERPRINT, or _FILE.
+ */
 bool reference_begin(struct moot *m)
 {
     const moot_kernel data = {.name = "moot.data", .fn = data_run, .user = m};

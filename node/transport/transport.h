@@ -130,7 +130,7 @@ struct transport_ops {
      */
     uint32_t (*next_death)(struct transport *t);
 
-    /* Of a newcomer: all that had come before it have closed the moot, or ended.  NULL:
+    /* For a newcomer: all that had come before it have closed the moot, or ended. NULL:
      * nobody tells. */
     bool (*emptied)(struct transport *t);
 

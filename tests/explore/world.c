@@ -282,7 +282,7 @@ static void kill_host(struct world *world, uint32_t rank)
     host_deafen(world, rank);
 }
 
-/* Who asks to be let in gives up when nobody is left who could hear it. */
+/* A rank that asks to be let in gives up when nobody is left who could hear it. */
 static void end_askers(struct world *world)
 {
     bool anybody = false;

@@ -350,7 +350,7 @@ static void ask_for_file(void)
     end_case(m);
 }
 
-/* What rank 0 announces is what all of them name by the path. */
+/* Rank 0 announces what all of them name by the path. */
 static void announce_file(void)
 {
     moot *m = begin_case("an announcement names a file");

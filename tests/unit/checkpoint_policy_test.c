@@ -57,7 +57,7 @@ static void labels_are_told_by_their_beginning(void **state)
     assert_true(policy_admits(&policy, NULL));
 }
 
-/* Of the program, and of a library that it uses. */
+/* Build ids of the program, and of a library that it uses. */
 static void builds_are_known_apart(void **state)
 {
     (void)state;

@@ -32,7 +32,7 @@ struct folder_bench {
     unsigned char *data; /* room for a record's */
 };
 
-/* Of splitmix64. */
+/* The step of splitmix64. */
 static uint64_t bench_mix(uint64_t word)
 {
     word += 0x9E3779B97F4A7C15U;

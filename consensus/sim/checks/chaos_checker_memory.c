@@ -76,7 +76,7 @@ bool storm_takes_dropped(const struct storm_checker *checker, uint32_t rank,
     return false;
 }
 
-/* It will not start again, nor be had (I38). */
+/* A once task will not start again, nor be had (I38). */
 bool storm_was_dropped(const struct storm_checker *checker, const struct sight *sight)
 {
     return checker->boundary && sight->rank >= checker->first &&

@@ -181,7 +181,7 @@ static uint64_t end_of(const struct seen_roll *spawned)
     return spawned->behind + spawned->count;
 }
 
-/* Of a place of its own. */
+/* A place of its own. */
 static uint32_t spawned_at(const struct seen_roll *spawned, uint64_t position)
 {
     return spawned->tasks[position - spawned->behind - 1];

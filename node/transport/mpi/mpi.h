@@ -27,7 +27,7 @@ int transport_mpi_open(void *arg, const void *blob, size_t blob_size,
                        struct transport_group *group, struct transport **out,
                        char *story, size_t story_size);
 
-/* Of a process that only starts a newcomer and waits for it: it does not end itself if
+/* For a process that only starts a newcomer and waits for it: it does not end itself if
  * the newcomer cannot come, which does that. */
 void transport_mpi_waits_only(void);
 
