@@ -29,14 +29,18 @@ bool data_facts_unpack(struct data_facts *facts, const void *bytes, size_t size)
         return false;
     }
     const uint64_t word = get_word(at + 16);
-    *facts = (struct data_facts){.size = get_word(at + 24),
-                                 .type = (uint32_t)word,
-                                 .dimensions = (uint32_t)(word >> 32)};
+    const uint32_t type = (uint32_t)word, dimensions = (uint32_t)(word >> 32);
+    if (size != 32 + 8 * (size_t)dimensions ||
+        (type != 0 ? type_size((enum moot_type)type) == 0 : dimensions != 0)) {
+        return false;
+    }
+    *facts = (struct data_facts){
+        .size = get_word(at + 24), .type = type, .dimensions = dimensions};
     memcpy(facts->print.bytes, at, sizeof(facts->print));
-    for (uint32_t i = 0; 8 * i < size - 32; i++) {
+    for (uint32_t i = 0; i < dimensions; i++) {
         facts->shape[i] = get_word(at + 32 + 8 * i);
     }
-    return size == 32 + 8 * (size_t)facts->dimensions;
+    return true;
 }
 
 /* --- Gathering -------------------------------------------------------------------- */
