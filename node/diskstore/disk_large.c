@@ -171,8 +171,10 @@ static void visit_files(const char *folder,
     for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             strcmp(entry->d_name, sub_folder) != 0) {
-            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-            visit(context, path);
+            int size = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+            if (size > 0 && (size_t)size < sizeof(path)) {
+                visit(context, path);
+            }
         }
     }
     closedir(files);
