@@ -5,8 +5,8 @@
  * (call_frame.h), runs on a stack of its own if it may stop in the middle (fiber.h),
  * and may be tried again (retry.h) or checked (verify.h). How it ends, here or at
  * a peer, is task_end.h's. What a task leaves running is descendants.h's;
- * what its handles keep alive is task_handle.h's.  A rank that leaves gives back what it
- * has not begun (unstarted.h).
+ * what its handles keep alive is task_handle.h's.  A rank that leaves gives back what
+ * it has not begun (unstarted.h).
  *
  * Writes m->schedule. Under the engine lock, which is released around kernels and
  * sleeps.
