@@ -88,6 +88,8 @@ static int read_option(int argc, char **argv, int *i,
         request->data = true;
     } else if (strcmp(word, "--dry-run") == 0) {
         request->dry = true;
+    } else if (strcmp(word, "--damaged") == 0) {
+        request->prune.damaged = true;
     } else {
         return cli_no_option(&verb_checkpoint, word);
     }
@@ -98,9 +100,11 @@ static int read_option(int argc, char **argv, int *i,
 static int check_options(const struct checkpoint_request *request)
 {
     const bool prune = strcmp(request->subverb, "prune") == 0;
-    if ((request->age != NULL || request->bytes != NULL || request->dry) && !prune) {
+    if ((request->age != NULL || request->bytes != NULL || request->dry ||
+         request->prune.damaged) &&
+        !prune) {
         return cli_usage(&verb_checkpoint,
-                         "--older, --bytes and --dry-run are for prune");
+                         "--older, --bytes, --damaged and --dry-run are for prune");
     }
     if (request->data && strcmp(request->subverb, "export") != 0) {
         return cli_usage(&verb_checkpoint, "--data is for export");
@@ -206,7 +210,7 @@ const struct verb verb_checkpoint = {
     .line = "looks at, checks and prunes a folder of checkpoints",
     .usage =
         "checkpoint ls|show|verify|prune|export [--older AGE] [--bytes SIZE]\n"
-        "            [--dry-run] [--data] DIR [HASH]\n"
+        "            [--damaged] [--dry-run] [--data] DIR [HASH]\n"
         "\n"
         "A folder of checkpoints holds results of tasks, by the tasks' hashes, so that "
         "a\n"
@@ -224,6 +228,8 @@ const struct verb verb_checkpoint = {
         "\n"
         "  --older AGE    prune: drops what is older, as 90s, 30m, 12h or 7d\n"
         "  --bytes SIZE   prune: drops the oldest until the rest has so many, as 10G\n"
+        "  --damaged      prune: also where damage may hide once tasks that have "
+        "started\n"
         "  --dry-run      prune: says what it would do\n"
         "  --data         export: results too, in base64\n"
         "\n"

@@ -59,8 +59,9 @@ static void note_damage(void *context, const struct disk_scan_env *env,
 {
     struct prune *prune = context;
     (void)env;
-    (void)key;
     prune->counts->damaged++;
+    prune->counts->doubtful +=
+        key == NULL || key->bytes[MOOT_HASH_BYTES] == DISKSTORE_ACCEPTED;
 }
 
 static void note_record(void *context, const struct disk_scan_env *env,
@@ -384,6 +385,14 @@ static bool is_worth_it(const struct prune *prune)
 static int prune_locked(struct prune *prune, struct text *why)
 {
     read_all(prune);
+    if (prune->counts->doubtful > 0 && !prune->options->damaged &&
+        !prune->options->dry) {
+        text_add(why,
+                 "%s is as it was: it is damaged where once tasks may be noted, and "
+                 "these would start a second time; --damaged prunes all the same",
+                 prune->folder);
+        return MOOT_ERR_FILE;
+    }
     mark_kept(prune);
     bool good = !prune->no_memory;
     if (good && !prune->options->dry) {

@@ -2,7 +2,8 @@
  * damaged, or done with.
  *
  * Acceptances stay, however old: without one a once task whose result has gone would
- * start a second time.
+ * start a second time.  Damage can hide one; then nothing is pruned unless that is
+ * asked for.
  *
  * The new environment is complete and on the disk before the old ones go, so a kill at
  * any moment loses nothing: at worst some records are there twice.
@@ -19,6 +20,7 @@ struct disk_prune_options {
     uint64_t age_max_ns; /* older records go; 0: none does */
     uint64_t bytes_max;  /* the oldest go until the rest has so many; 0: any */
     bool dry;            /* counts, and changes nothing */
+    bool damaged;        /* also where damage may hide acceptances */
 };
 
 struct disk_prune_counts {
@@ -26,8 +28,9 @@ struct disk_prune_counts {
     uint64_t foreign;      /* left alone: another version's */
     uint64_t kept, kept_bytes;
     uint64_t damaged, old, over;
-    uint64_t twice; /* others of the same task and kind are newer */
-    uint64_t ended; /* half-done states of tasks with a result */
+    uint64_t doubtful; /* damage that may hide acceptances */
+    uint64_t twice;    /* others of the same task and kind are newer */
+    uint64_t ended;    /* half-done states of tasks with a result */
 };
 
 /* Errors: FILE, and a story: it is no folder of checkpoints, is used by a process, or

@@ -78,6 +78,14 @@ check "prune --bytes" "no bound" says 'over the size$'
 run 0 prune --older 1s "$folder"
 check "prune --older" "old ones stay" says 'too old$'
 
+truncate -s 9000 "$(find "$folder" -name data.mdb)"
+run 1 prune "$folder"
+check "prune of damage" "not said what may be hidden" says 'once tasks.* start a second time'
+check "prune of damage" "it was pruned" [ "$(stat -c %s "$(find "$folder" -name data.mdb)")" -eq 9000 ]
+run 0 prune --damaged "$folder"
+run 0 verify "$folder"
+run 2 ls --damaged "$folder"
+
 # --- Mistakes ----------------------------------------------------------------------------------
 run 1 ls "$scratch"
 check "no store" "it is not said" says 'there is no such folder of checkpoints$'
