@@ -152,15 +152,38 @@ struct found_folder {
     struct timespec changed;
 };
 
-/* Fills in what the owner's file says; false: the folder is none of ours. */
+/* Whether the name is that of an environment, HOST-PID-RANDOM. */
+static bool is_env_name(const char *name)
+{
+    static const char digits[] = "0123456789";
+    const char *random = strrchr(name, '-');
+    const char *pid = random;
+    if (random == NULL) {
+        return false;
+    }
+    while (pid > name && strchr(digits, pid[-1]) != NULL) {
+        pid--;
+    }
+    return pid < random && pid > name + 1 && pid[-1] == '-' &&
+           strspn(random + 1, "0123456789abcdef") == 8 && random[9] == '\0';
+}
+
+/* Fills in what the owner's file says; false: the folder is none of ours.  One that may
+ * be, and cannot be looked into or lies elsewhere, is not readable. */
 static bool look_at_owner(const char *folder, struct found_folder *out)
 {
     char path[DISK_PATH_BYTES], mark[sizeof(owner_mark)] = "";
     struct stat stat;
+    snprintf(path, sizeof(path), "%s/%s", folder, out->env.name);
+    const bool elsewhere = lstat(path, &stat) == 0 && S_ISLNK(stat.st_mode);
     snprintf(path, sizeof(path), "%s/%s/owner", folder, out->env.name);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
-        return false;
+        return (errno != ENOENT && errno != ENOTDIR) || is_env_name(out->env.name);
+    }
+    if (elsewhere) {
+        close(fd);
+        return true;
     }
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     out->env.readable = read(fd, mark, sizeof(mark) - 1) == sizeof(mark) - 1 &&
@@ -236,22 +259,6 @@ struct disk_env_name *disk_env_list(const char *folder, const char *own, size_t 
     return names;
 }
 
-/* Whether the name is that of a hidden environment, ".HOST-PID-RANDOM". */
-static bool is_hidden_env(const char *name)
-{
-    static const char digits[] = "0123456789";
-    const char *random = strrchr(name, '-');
-    const char *pid = random;
-    if (name[0] != '.' || random == NULL) {
-        return false;
-    }
-    while (pid > name && strchr(digits, pid[-1]) != NULL) {
-        pid--;
-    }
-    return pid < random && pid > name + 1 && pid[-1] == '-' &&
-           strspn(random + 1, "0123456789abcdef") == 8 && random[9] == '\0';
-}
-
 void disk_env_remove(const char *folder, const char *name)
 {
     char path[DISK_PATH_BYTES], hidden[DISK_PATH_BYTES];
@@ -270,7 +277,7 @@ void disk_folder_sweep(const char *folder)
         return;
     }
     for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
-        if (is_hidden_env(entry->d_name)) {
+        if (entry->d_name[0] == '.' && is_env_name(entry->d_name + 1)) {
             snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
             disk_folder_remove(path);
         }

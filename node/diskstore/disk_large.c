@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096, FILE_DIGITS = 16 };
-static const char sub_folder[] = "large";
+static const char sub_folder[] = "large", part_end[] = ".part";
 
 static void large_path(char path[PATH_BYTES], const char *folder, uint64_t number,
                        const char *ending)
@@ -66,7 +66,7 @@ bool disk_large_write(const char *folder, uint64_t number, const void *data,
                       size_t size, bool soon)
 {
     char part[PATH_BYTES], path[PATH_BYTES];
-    large_path(part, folder, number, ".part");
+    large_path(part, folder, number, part_end);
     large_path(path, folder, number, "");
     const int fd = create_part(folder, part);
     if (fd < 0) {
@@ -120,11 +120,12 @@ void *disk_large_read(const char *folder, uint64_t number, size_t size,
     unsigned char seen[DISK_DIGEST_BYTES], *data = NULL;
     struct stat stat;
     large_path(path, folder, number, "");
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return NULL;
     }
-    if (fstat(fd, &stat) == 0 && (uint64_t)stat.st_size == size) {
+    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+        (uint64_t)stat.st_size == size) {
         data = malloc(size + 1);
     }
     if (data != NULL && read_all(fd, data, size)) {
@@ -159,13 +160,17 @@ void disk_large_remove(const char *folder, uint64_t number)
 
 /* --- Folders ---------------------------------------------------------------------- */
 
-/* Calls `visit` for each file of the folder, and of `large` below it. */
+/* Calls `visit` for each file of the folder itself.  A link to a folder is none. */
 static void visit_files(const char *folder,
                         void (*visit)(void *context, const char *path), void *context)
 {
     char path[PATH_BYTES];
-    DIR *files = opendir(folder);
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *files = fd >= 0 ? fdopendir(fd) : NULL;
     if (files == NULL) {
+        if (fd >= 0) {
+            close(fd);
+        }
         return;
     }
     for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
@@ -189,10 +194,16 @@ static void add_bytes(void *context, const char *path)
     }
 }
 
+/* Nothing but what large_path() names. */
 static void remove_file(void *context, const char *path)
 {
+    const char *name = strrchr(path, '/') + 1;
+    const size_t digits = strspn(name, "0123456789abcdef");
     (void)context;
-    unlink(path);
+    if (digits == FILE_DIGITS &&
+        (name[digits] == '\0' || strcmp(name + digits, part_end) == 0)) {
+        unlink(path);
+    }
 }
 
 uint64_t disk_folder_bytes(const char *folder)

@@ -93,8 +93,9 @@ static bool read_metas(struct disk_pages *pages, uint64_t size, const char **why
 {
     unsigned char bytes[PAGE_HEAD + META_BYTES];
     struct pages_root first = {0}, second = {0};
-    if (size == 0) {
-        return true;
+    if (size == 0) { /* it was shown when it had records */
+        *why = "it is empty";
+        return false;
     }
     const bool one = read_at(pages, 0, bytes, sizeof(bytes));
     size_t page_bytes = one ? read_meta(bytes, 0, &first) : 0;
@@ -129,9 +130,11 @@ struct disk_pages *disk_pages_open(const char *path, const char **why)
         *why = strerror(ENOMEM);
         return NULL;
     }
-    pages->fd = open(path, O_RDONLY | O_CLOEXEC);
+    pages->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (pages->fd < 0 || fstat(pages->fd, &stat) != 0) {
         *why = strerror(errno);
+    } else if (!S_ISREG(stat.st_mode)) {
+        *why = "it is no regular file";
     } else if (read_metas(pages, (uint64_t)stat.st_size, why)) {
         return pages;
     }

@@ -17,7 +17,7 @@
 
 struct disk_pages;
 
-/* NULL: errno, or text in `why`.  An empty file has no records. */
+/* NULL: errno, or text in `why`.  An empty file is a damaged one. */
 struct disk_pages *disk_pages_open(const char *path, const char **why);
 void disk_pages_close(struct disk_pages *pages);
 uint64_t disk_pages_entries(const struct disk_pages *pages);

@@ -116,10 +116,11 @@ size_t diskstore_look_again(struct diskstore *store)
     for (size_t i = count; i-- > 0;) {
         if (!all[i].readable) {
             atomic_store(&store->blind, true);
-            disk_tell(
-                store, DISK_TROUBLE_OTHER,
-                "%s/%s: its results are not read: another version of moot wrote them",
-                store->folder, all[i].name);
+            disk_tell(store, DISK_TROUBLE_OTHER,
+                      "%s/%s: its results are not read: another version of moot wrote "
+                      "them, or it "
+                      "cannot be looked into, or is a link",
+                      store->folder, all[i].name);
         } else if (!all[i].alive && !is_open(store, all[i].name)) {
             opened += open_finished(store, &all[i]);
         }

@@ -78,6 +78,22 @@ check "prune --bytes" "no bound" says 'over the size$'
 run 0 prune --older 1s "$folder"
 check "prune --older" "old ones stay" says 'too old$'
 
+# What is no environment of this folder's stays as it is, and nothing waits for a pipe.
+mkdir "$scratch/precious" && : >"$scratch/precious/thesis"
+env=$(basename "$(dirname "$(find "$folder" -name owner)")")
+ln -s "$scratch/precious" "$folder/$env-linked"
+mkdir "$folder/vm-9-00000000" && cp "$folder/$env/owner" "$folder/vm-9-00000000"
+ln -s "$scratch/precious" "$folder/vm-9-00000000/large"
+mkdir "$folder/vm-9-00000001" && mkfifo "$folder/vm-9-00000001/owner"
+run 1 verify "$folder"
+run 0 prune --damaged "$folder"
+check "prune of links" "it went through them" [ -e "$scratch/precious/thesis" ]
+check "prune of links" "they are not said" says 'cannot be read'
+rm -r "$folder/vm-9-"*
+: >"$(find "$folder" -name data.mdb)"
+run 1 verify "$folder"
+check "an empty environment" "it is not said" says 'it is empty'
+run 1 prune "$folder"
 truncate -s 9000 "$(find "$folder" -name data.mdb)"
 run 1 prune "$folder"
 check "prune of damage" "not said what may be hidden" says 'once tasks.* start a second time'
