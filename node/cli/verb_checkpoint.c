@@ -168,8 +168,9 @@ static int prune_run(const struct checkpoint_request *request)
         }
     }
     if (counts.foreign > 0) {
-        printf("  %" PRIu64 " environments that cannot be read (another version of "
-                            "moot, or links) are left alone\n",
+        printf("  %" PRIu64
+               " environments that cannot be read (another version of moot, "
+               "or links) are left alone\n",
                counts.foreign);
     }
     return CLI_OK;
