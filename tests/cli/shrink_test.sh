@@ -102,7 +102,7 @@ shrink 0 r1
 end 0
 whole '1 rank: 1 \(asked\)'
 check "$name" "it is not told" says 'rank 1 is told: by moot shrink'
-check "$name" "the library has left for it" no says 'this rank leaves'
+check "$name" "the library has left for it" no says 'this rank (leaves|has left)'
 
 # --- In traces ----------------------------------------------------------------------------
 MOOT_TRACE="$scratch/trace" go "traced" '1 rank: 2 \(asked\)' -n 4 --launcher local -- r2
@@ -244,7 +244,7 @@ kill -CONT "$(pid 3)"
 pkill -TERM -P "$job" -x moot
 wait "$job"
 job=
-check "$name" "the library has left for a program that watches" no says 'this rank leaves'
+check "$name" "the library has left for a program that watches" no says 'this rank (leaves|has left)'
 name="a rank of an example goes"
 timeout -k 5 120 "$build/moot" run -n 4 --launcher local "$build/examples/cholesky" 24 96 \
     >"$evidence" 2>&1 </dev/null &
