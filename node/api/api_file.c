@@ -149,7 +149,7 @@ static int ask_all(struct moot *m, struct file_search *search)
     return code;
 }
 
-/* --- What nobody can read --------------------------------------------------------- */
+/* --- Unreadable files ------------------------------------------------------------- */
 
 static bool never(const struct moot *m)
 {

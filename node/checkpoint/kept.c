@@ -153,7 +153,7 @@ void kept_drop(struct moot *m)
     }
 }
 
-/* --- What is stored --------------------------------------------------------------- */
+/* --- Storing ---------------------------------------------------------------------- */
 
 static bool is_worth(struct moot *m, const struct checkpoint_end *end)
 {

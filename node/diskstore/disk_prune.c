@@ -46,7 +46,7 @@ static void env_path(const struct prune *prune, size_t env, char path[DISK_PATH_
     snprintf(path, DISK_PATH_BYTES, "%s/%s", prune->folder, prune->envs[env].name);
 }
 
-/* --- What there is ---------------------------------------------------------------- */
+/* --- Reading ---------------------------------------------------------------------- */
 
 static void note_env(void *context, const struct disk_scan_env *env)
 {
@@ -109,7 +109,7 @@ static void read_all(struct prune *prune)
     }
 }
 
-/* --- What is kept ----------------------------------------------------------------- */
+/* --- Choosing -------------------------------------------------------------------- */
 
 /* By task, then kind (a result is the first), the newest first. */
 static int compare_entries(const void *left, const void *right)

@@ -78,7 +78,7 @@ check "prune --bytes" "no bound" says 'over the size$'
 run 0 prune --older 1s "$folder"
 check "prune --older" "old ones stay" says 'too old$'
 
-# What is no environment of this folder's stays as it is, and nothing waits for a pipe.
+# Links and pipes are no environments: those stay as they are, and nothing waits for these.
 mkdir "$scratch/precious" && : >"$scratch/precious/thesis"
 env=$(basename "$(dirname "$(find "$folder" -name owner)")")
 ln -s "$scratch/precious" "$folder/$env-linked"

@@ -85,7 +85,7 @@ draw_start() {
 
 ended_well() { [ "$code" -eq 0 ]; }
 once_each() { [ -z "$(sed -n 's/^once //p' "$scratch/ledgers" | sort | uniq -d)" ]; }
-# What the folder had before the start is not in its ledger.
+# Records that the folder had before the start are not in its ledger.
 nothing_twice() {
     sed -n 's/^run //p' "$scratch/ledger" | sort >"$scratch/ran"
     sort "$scratch/stored" | comm -12 - "$scratch/ran" >"$scratch/twice"

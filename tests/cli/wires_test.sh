@@ -59,7 +59,7 @@ found IS_NEVER_FLUSHED "frames of all sizes" "flushed\(\)"
 found HAS_A_FEW_PEERS "1000 peers that never answer" "too many peers|limit"
 found KEEPS_NO_COPY "frames of all sizes" ""
 found SAYS_ANOTHER_UID "frames of all sizes" "which nobody has"
-# Which of them fills it first is for the machine to say.
+# The machine says which of them fills it first.
 found NEVER_FULL "(frames of all sizes|many frames among 4)" "RELIABLE is not kept"
 found CRASHES "frames of all sizes" "died of signal 6"
 

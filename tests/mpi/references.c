@@ -139,6 +139,16 @@ static void end_case(moot *m)
     harness_case_end();
 }
 
+/* One kernel has run in all, and all ranks have this hash. */
+static void check_one_run(moot *m, const moot_hash *hash)
+{
+    uint64_t words[] = {runs_of(m), hash->bytes[0]};
+    harness_sum(words, 2);
+    CHECK(words[0] == 1, "%llu kernels ran, not 1", (unsigned long long)words[0]);
+    CHECK(words[1] == (uint64_t)hash->bytes[0] * (uint64_t)harness_size(),
+          "ranks have other hashes");
+}
+
 static void put_on_all_ranks(void)
 {
     moot *m = begin_case("equal arrays are one task, given out once");
@@ -158,11 +168,7 @@ static void put_on_all_ranks(void)
     check_bytes(m, task, plate, sizeof(plate));
     check_bytes(m, inside, plate, sizeof(plate));
     CHECK_OK(moot_barrier(m));
-    uint64_t words[] = {runs_of(m), hash.bytes[0]};
-    harness_sum(words, 2);
-    CHECK(words[0] == 1, "%llu kernels ran, not 1", (unsigned long long)words[0]);
-    CHECK(words[1] == (uint64_t)hash.bytes[0] * (uint64_t)harness_size(),
-          "ranks have other hashes");
+    check_one_run(m, &hash);
     end_case(m);
 }
 
@@ -319,11 +325,7 @@ static void name_equal_content(void)
     expect_numbers(m, task, 5, 9);
     const moot_hash hash = hash_of(m, task);
     CHECK_OK(moot_barrier(m));
-    uint64_t words[] = {runs_of(m), hash.bytes[0]};
-    harness_sum(words, 2);
-    CHECK(words[0] == 1, "%llu kernels ran, not 1", (unsigned long long)words[0]);
-    CHECK(words[1] == (uint64_t)hash.bytes[0] * (uint64_t)harness_size(),
-          "ranks have other hashes");
+    check_one_run(m, &hash);
     end_case(m);
 }
 

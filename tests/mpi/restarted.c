@@ -417,7 +417,7 @@ static int judge(moot *m, unsigned *maybe)
                : complain(m, "the kernel of steps", 0, code);
 }
 
-/* --- What is stored ----------------------------------------------------------------
+/* --- Storing -----------------------------------------------------------------------
  */
 
 static bool read_hash(const char *line, moot_hash *out)

@@ -514,6 +514,19 @@ static void so_it_is_where_nobody_waits(void **state)
     mode = CORE_REPAIR;
 }
 
+/* A spawn that has no room waits for it only where dropping makes some. */
+static void what_may_be_joined_at_any_moment_drops_nothing(void **state)
+{
+    (void)state;
+    for (int boundary = 0; boundary < 2; boundary++) {
+        bench.boundary = boundary != 0;
+        bench.drops = true;
+        open_first(3);
+        assert_int_equal(core_reclaims(bench.core[0]), boundary);
+        end_joinable();
+    }
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -536,6 +549,7 @@ int main(void)
         cmocka_unit_test(a_newcomer_that_differs_is_told_where),
         cmocka_unit_test(what_stands_before_its_roll_is_made_again),
         cmocka_unit_test(so_it_is_where_nobody_waits),
+        cmocka_unit_test(what_may_be_joined_at_any_moment_drops_nothing),
     };
     return cmocka_run_group_tests_name("boundary", tests, NULL, NULL);
 }
