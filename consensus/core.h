@@ -140,13 +140,27 @@ enum core_event_type {
     CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
     CORE_EV_SCOPE_RELEASE, /* likewise, and the program uses none of its tasks any more
                             */
-    CORE_EV_MEET,  /* the program has come to its next meeting, for the purpose that is
-                      the event's hash, with words; CORE_OUT_MET says what came of it.
-                      STATE: it is at one already, or has closed; LIMIT: such words are
-                      too long */
-    CORE_EV_CLOSE, /* all lanes have ended for good: serve until all have closed */
-    CORE_EV_LEAVE, /* no wait of a lane is open; like CLOSE, but go as soon as nothing
-                      is lost by it; UNSUPPORTED in strict mode */
+    CORE_EV_MEET, /* the program has come to its next meeting, for the purpose that is
+                     the event's hash, with words; CORE_OUT_MET says what came of it.
+                     STATE: it is at one already, or has closed; LIMIT: such words are
+                     too long */
+    CORE_EV_SNAPSHOT, /* the program asks for a snapshot of this name (PROTOCOL.md,
+                         *Snapshots*); CORE_OUT_SNAPSHOT_DONE says what came of it.
+                         To ask again before that is the same asking.  STATE: this rank
+                         has closed; LIMIT: such a name is too long, or too many are
+                         asked for; INVALID: it is empty */
+    CORE_EV_PREPARED, /* this rank's part of a CORE_OUT_CUT is durable, or cannot be; of
+                         a cut that is over it is nothing */
+    CORE_EV_COMMITTED, /* CORE_OUT_COMMIT has become durable, or cannot; likewise */
+    CORE_EV_RELOAD,    /* the program has come to a meeting at which all go back to the
+                          snapshot that is the event's hash; CORE_OUT_RELOADED says what
+                          came of it.  STATE: as for MEET; UNSUPPORTED: newcomers may come
+                          at any moment */
+    CORE_EV_MARKED, /* CORE_OUT_MARK has become durable, or cannot; of one that is over
+                       it is nothing */
+    CORE_EV_CLOSE,  /* all lanes have ended for good: serve until all have closed */
+    CORE_EV_LEAVE,  /* no wait of a lane is open; like CLOSE, but go as soon as nothing
+                       is lost by it; UNSUPPORTED in strict mode */
     CORE_EV_UNSTARTED, /* after LEAVE: a task that CORE_OUT_RUN gave to the host, which
                           has not begun it; another gets it, or CORE_OUT_RUN gives it
                           again */
@@ -183,6 +197,13 @@ struct core_register {
     const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
     const char *site;                 /* "file:line" or NULL; must outlive the core */
     size_t host_size;                 /* of the host's part, if it becomes a stub */
+};
+
+/* A rank's part of a snapshot, by what names it. */
+struct core_part {
+    uint32_t rank;
+    unsigned char digest[LIMIT_SNAPSHOT_DIGEST_BYTES];
+    uint64_t records, bytes;
 };
 
 enum core_lane_state {
@@ -223,6 +244,28 @@ struct core_event {
             int32_t status; /* MOOT_OK or the error; either way there is a payload */
             uint64_t size;  /* of the payload, bytes */
         } done;
+        struct {
+            const char *name; /* copied; so many bytes */
+            size_t name_size;
+        } snapshot;
+        struct {
+            uint64_t epoch; /* of the CUT, */
+            uint32_t number;
+            int32_t status;        /* MOOT_OK, or why there is no part */
+            struct core_part part; /* its .rank means nothing */
+        } prepared;
+        struct {
+            uint64_t epoch; /* of the COMMIT, */
+            uint32_t number;
+            int32_t status;
+        } committed;
+        struct {
+            uint32_t generation; /* the highest that this rank's disk has */
+        } reload;
+        struct {
+            uint32_t generation; /* of the MARK */
+            int32_t status;
+        } marked;
         struct {
             int32_t exit_code; /* this rank's own verdict on its run; 0: well */
         } close;
@@ -270,6 +313,23 @@ enum core_output_type {
                         */
     CORE_OUT_MET,      /* the meeting to which the program has come is over: all members
                           of a view had come to it, or closed */
+    /* Snapshots and reloads; the hash of each is the snapshot's id. */
+    CORE_OUT_CUT, /* what was given to the store until now is in this rank's part: now,
+                     before what follows is carried out, note how far that goes.  When
+                     it is durable: CORE_EV_PREPARED.  A cut of a later view or number
+                     supersedes it */
+    CORE_OUT_COMMIT, /* the lowest member: all parts are durable.  Write durably that
+                        the snapshot exists, with the parts of those who write no
+                        more; then CORE_EV_COMMITTED */
+    CORE_OUT_SNAPSHOT_DONE, /* the snapshot of this name, for which the program has
+                               asked, exists, or not */
+    CORE_OUT_MARK,     /* the lowest member: all have come to reload.  Write the mark
+                          durably; then CORE_EV_MARKED */
+    CORE_OUT_RELOADED, /* the reload to which the program has come is over.  If it is
+                          MOOT_OK all have gone back: nothing is known any more of any
+                          task, lanes are as long as new ones, events about what was
+                          before are not fed (no DONE of what still runs), and entries
+                          are given back with the CORE_OUT_FORGET that follow */
     CORE_OUT_VIEW,     /* a new view: what is queued for those outside is void */
     CORE_OUT_QUORUM,   /* cut off from the majority (waits end with NO_QUORUM); back */
     CORE_OUT_FENCED,   /* removed while alive, or not let in: waits end with the code,
@@ -369,6 +429,35 @@ struct core_output {
                                   once; NULL: none, or it failed */
             size_t words_size;
         } met;
+        struct {
+            uint64_t epoch;
+            uint32_t number; /* of those of this view, from 1 */
+            const char *name;
+            size_t name_size;
+        } cut;
+        struct {
+            uint64_t epoch;
+            uint32_t number;
+            const char *name;
+            size_t name_size;
+            const struct core_part *parts; /* by rank, of all members */
+            uint32_t part_count;
+        } commit;
+        struct {
+            int32_t status; /* MOOT_OK, or why it failed, */
+            uint32_t rank;  /* on that rank */
+            const char *name;
+            size_t name_size;
+        } snapshot_done;
+        struct {
+            uint32_t generation;
+        } mark;
+        struct {
+            int32_t status; /* MOOT_OK; STATE: they came for different snapshots, or
+                               purposes; else why the mark could not be written: then
+                               nothing is changed */
+            uint32_t generation; /* that begins */
+        } reloaded;
         struct {
             uint64_t epoch;
             const struct rankset *members;

@@ -221,6 +221,10 @@ static void put_borrowed(struct copier *copier, struct message *to)
     case MESSAGE_LOT:
         to->u.lot.hashes = PUT_LIST(copier, to->u.lot.hashes, to->u.lot.count);
         break;
+    case MESSAGE_SNAPSHOT:
+        to->u.snapshot.name =
+            put(copier, to->u.snapshot.name, to->u.snapshot.name_size, 1);
+        break;
     case MESSAGE_INQUIRY:
         to->u.inquiry.hashes =
             PUT_LIST(copier, to->u.inquiry.hashes, to->u.inquiry.count);

@@ -11,6 +11,8 @@
 #define LIMIT_RETRIES 1000u                /* of a kernel that fails */
 #define LIMIT_MEETINGS (UINT64_C(1) << 62) /* that a rank comes to */
 #define LIMIT_WORDS_BYTES (1u << 16)       /* of all that come to a meeting, together */
+#define LIMIT_SNAPSHOT_NAME_BYTES 64u      /* a snapshot's name, without the NUL */
+#define LIMIT_SNAPSHOT_DIGEST_BYTES 32u    /* what names a rank's part of one */
 #define LIMIT_RANKS 16384u                 /* members of one moot */
 #define LIMIT_KERNELS 4096u                /* kernels of one context */
 #define LIMIT_KERNEL_NAME_BYTES 128u       /* without the NUL */

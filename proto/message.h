@@ -13,6 +13,7 @@
 #include "hashing/moot_hash.h"
 #include "hashing/rankset.h"
 #include "hashing/rollsum.h"
+#include "proto/limits.h"
 #include <stddef.h>
 
 /* Properties of a type of messages: the columns of MESSAGE_TYPES. */
@@ -73,7 +74,8 @@ enum {
     X(INQUIRY,     0,     0,     1,    0,     1,    0,     0,    1)                   \
     X(ACCOUNT,     0,     0,     1,    0,     1,    0,     0,    1)                   \
     X(MEET,        0,     0,     1,    0,     1,    0,     0,    0)                   \
-    X(LOT,         0,     0,     1,    0,     1,    0,     0,    0)
+    X(LOT,         0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(SNAPSHOT,    0,     0,     1,    0,     1,    0,     0,    0)
 /* clang-format on */
 
 enum message_type {
@@ -625,6 +627,28 @@ struct message_meet {
     size_t words_size;          /* in bytes; 0: none */
 };
 
+/* SNAPSHOT: a set of results on disks that all members agree on.  The lowest member
+ * coordinates; the message's hash is the snapshot's id. */
+enum snapshot_what {
+    SNAPSHOT_ASK,      /* asker -> lowest: make one of this name */
+    SNAPSHOT_CUT,      /* lowest -> all: what you have stored until now is in it */
+    SNAPSHOT_PREPARED, /* member -> lowest: that is durable, or cannot be */
+    SNAPSHOT_DONE,     /* lowest -> all: it exists, or not */
+    SNAPSHOT_END
+};
+struct message_snapshot {
+    enum snapshot_what what;
+    uint32_t number;  /* of those of this view, from 1; ASK: of the last that the asker
+                         has heard to be DONE; 0: none */
+    const char *name; /* not PREPARED: so many bytes, at least one */
+    uint32_t name_size;
+    int32_t status; /* PREPARED, DONE: MOOT_OK, or why not; */
+    uint32_t rank;  /* DONE: if not MOOT_OK, who could not */
+    /* PREPARED: the member's part. */
+    unsigned char digest[LIMIT_SNAPSHOT_DIGEST_BYTES];
+    uint64_t records, bytes;
+};
+
 /* INQUIRY: what are you doing, and what do you know of these tasks?  Any rank asks any
  * other, for a report or for people who look, or while it lacks room; it changes
  * nothing. */
@@ -646,6 +670,8 @@ struct message {
     uint64_t epoch;
     uint64_t view_id;
     moot_hash hash; /* the task, where the type has one */
+    uint32_t cut;   /* the sender's newest cut that is not over, of this view; 0: none.
+                       A receiver cuts before it takes the message in (SNAPSHOT) */
     union {
         struct message_motion motion;
         struct message_decision decision;
@@ -681,6 +707,7 @@ struct message {
         struct message_account account;
         struct message_meet meet;
         struct message_lot lot;
+        struct message_snapshot snapshot;
     } u;
 };
 

@@ -29,7 +29,7 @@
 
 #include "proto/message.h"
 
-enum { WIRE_VERSION = 16, WIRE_ENVELOPE_BYTES = 64 };
+enum { WIRE_VERSION = 17, WIRE_ENVELOPE_BYTES = 64 };
 
 struct wire_envelope {
     uint64_t src_uid, dst_uid;

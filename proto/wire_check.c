@@ -389,6 +389,7 @@ static const struct rule {
     [MESSAGE_ACCOUNT] = {wire_check_account, false},
     [MESSAGE_MEET] = {wire_check_meet, false},
     [MESSAGE_LOT] = {wire_check_lot, false},
+    [MESSAGE_SNAPSHOT] = {wire_check_snapshot, false},
 };
 
 const char *message_check(const struct message *message)

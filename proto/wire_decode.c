@@ -152,6 +152,7 @@ static bool read_messages(struct reader *reader, const uint8_t *body, size_t siz
         struct message *message = &frame->messages[frame->count++];
         message->epoch = frame->envelope.epoch;
         message->view_id = frame->envelope.view_id;
+        message->cut = 0;
         if (!read_piece(reader, &piece, message)) {
             return false;
         }

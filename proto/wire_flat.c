@@ -283,7 +283,7 @@ size_t wire_flat_put(const struct message *message, uint8_t *bytes)
 {
     const struct flat *flat = &flats[message->type];
     uint8_t *at = bytes;
-    if (!flat->may_be) {
+    if (!flat->may_be || message->cut != 0) {
         return 0;
     }
     *at++ = TYPE_KEY;

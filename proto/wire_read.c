@@ -499,6 +499,7 @@ static const struct {
     [MESSAGE_ACCOUNT] = {wire_get_account, MOOT__MESSAGE__BODY_ACCOUNT},
     [MESSAGE_MEET] = {wire_get_meet, MOOT__MESSAGE__BODY_MEET},
     [MESSAGE_LOT] = {wire_get_lot, MOOT__MESSAGE__BODY_LOT},
+    [MESSAGE_SNAPSHOT] = {wire_get_snapshot, MOOT__MESSAGE__BODY_SNAPSHOT},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,
@@ -512,6 +513,7 @@ bool wire_read_message(struct reader *reader, const Moot__Message *from,
         return wire_refuse(reader, "a message has not the body of its type");
     }
     to->type = (enum message_type)type;
+    to->cut = from->cut;
     if (!get_hash(reader, &from->hash, &to->hash)) {
         return false;
     }

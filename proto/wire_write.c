@@ -412,6 +412,7 @@ static const struct {
     [MESSAGE_ACCOUNT] = {wire_put_account, MOOT__MESSAGE__BODY_ACCOUNT},
     [MESSAGE_MEET] = {wire_put_meet, MOOT__MESSAGE__BODY_MEET},
     [MESSAGE_LOT] = {wire_put_lot, MOOT__MESSAGE__BODY_LOT},
+    [MESSAGE_SNAPSHOT] = {wire_put_snapshot, MOOT__MESSAGE__BODY_SNAPSHOT},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)
@@ -462,6 +463,7 @@ void wire_write_message(struct encoder *encoder, const struct message *message)
     moot__message__init(&encoder->message);
     encoder->message.type = (Moot__Message__Type)message->type;
     encoder->message.hash = borrow_hash(&message->hash);
+    encoder->message.cut = message->cut;
     encoder->message.body_case = bodies[message->type].body_case;
     if (bodies[message->type].put != NULL) {
         bodies[message->type].put(encoder, message);

@@ -62,6 +62,7 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_DIVERGED:
     case MESSAGE_ADJOURN:
     case MESSAGE_MEET:
+    case MESSAGE_SNAPSHOT:
     case MESSAGE_KERNEL:
     case MESSAGE_INQUIRY:
     case MESSAGE_ACCOUNT:

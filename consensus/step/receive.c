@@ -206,6 +206,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(HANDOVER, handover_on_handover(core, from, &message->u.report))                  \
     X(MEET, meeting_on_meet(core, from, message))                                      \
     X(LOT, lot_on_lot(core, from, &message->u.lot))                                    \
+    X(SNAPSHOT, refuse(core))                                                          \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
     X(ACCOUNT, refuse(core))

@@ -272,6 +272,12 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
     case CORE_EV_MEET:
         return meeting_arrive(core, &event->hash, event->u.meet.words,
                               event->u.meet.words_size);
+    case CORE_EV_SNAPSHOT:
+    case CORE_EV_PREPARED:
+    case CORE_EV_COMMITTED:
+    case CORE_EV_RELOAD:
+    case CORE_EV_MARKED:
+        return MOOT_ERR_UNSUPPORTED;
     case CORE_EV_CLOSE:
         return on_close(core, event);
     case CORE_EV_LEAVE:

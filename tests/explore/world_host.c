@@ -182,6 +182,11 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
             core_entry_give(host->core, output->u.forget.users[i]);
         }
         break;
+    case CORE_OUT_CUT:
+    case CORE_OUT_COMMIT:
+    case CORE_OUT_SNAPSHOT_DONE:
+    case CORE_OUT_MARK:
+    case CORE_OUT_RELOADED:
     case CORE_OUT_DIVERGED:
     case CORE_OUT_REFUSE:
     case CORE_OUT_SEND:

@@ -250,6 +250,11 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             bench.left[rank] = true;
             break;
         case CORE_OUT_SEND:
+        case CORE_OUT_CUT:
+        case CORE_OUT_COMMIT:
+        case CORE_OUT_SNAPSHOT_DONE:
+        case CORE_OUT_MARK:
+        case CORE_OUT_RELOADED:
         case CORE_OUT_REFUSE:
         case CORE_OUT_RESULT:
         case CORE_OUT_PART:

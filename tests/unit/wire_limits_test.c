@@ -107,6 +107,12 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(LOT)->lot.what = LOT_END;
     ROW(LOT)->lot.count = LIMIT_LOT_HASHES + 1;
     ROW(LOT)->lot.marks = LIMIT_LOT_HASHES;
+    ROW(SNAPSHOT)->snapshot.what = SNAPSHOT_END;
+    ROW(SNAPSHOT)->snapshot.what = SNAPSHOT_CUT; /* without a name */
+    ROW(SNAPSHOT)->snapshot.name_size = 1;
+    ROW(SNAPSHOT)->snapshot.number = 0;
+    ROW(SNAPSHOT)->snapshot.status = 1;
+    ROW(SNAPSHOT)->snapshot.rank = LIMIT_RANKS;
     ROW(MEET)->meet.number = LIMIT_MEETINGS + 1;
     ROW(MEET)->meet.code = MOOT_ERR_INVALID;
     ROW(MEET)->meet.came = &beyond;

@@ -342,6 +342,20 @@ static void sample_view_message(enum message_type type, enum level level,
         m->u.lot = (struct message_lot){(enum lot_what)(level * (LOT_END - 1) / MOST),
                                         sample_u64[level], samples.hashes, lot[level],
                                         level == TYPICAL ? 1 : lot[level] / 2};
+    } else if (type == MESSAGE_SNAPSHOT) {
+        const bool named = level != TYPICAL; /* a PREPARED has no name */
+        m->u.snapshot = (struct message_snapshot){
+            .what = (enum snapshot_what)((int)level == MOST ? SNAPSHOT_DONE
+                                                            : (int)level * 2),
+            .number = level,
+            .name = named ? samples.label : NULL,
+            .name_size = named ? (level == MOST ? LIMIT_LABEL_BYTES : 1) : 0,
+            .status = level == MOST ? MOOT_ERR_LIMIT : MOOT_OK,
+            .rank = sample_rank[level],
+            .digest = {(unsigned char)level},
+            .records = sample_u64[level],
+            .bytes = ~sample_u64[level]};
+        m->cut = sample_u32[level];
     } else if (type == MESSAGE_TALLY) {
         m->u.tally.what = level == LEAST ? TALLY_TAKEN : TALLY_SETTLED;
     } else if (type == MESSAGE_RELEASED) {

@@ -489,6 +489,11 @@ void carry(struct host *host, const struct core_output *output,
     case CORE_OUT_DIVERGED:
         carry_diverged(host, output);
         break;
+    case CORE_OUT_CUT:
+    case CORE_OUT_COMMIT:
+    case CORE_OUT_SNAPSHOT_DONE:
+    case CORE_OUT_MARK:
+    case CORE_OUT_RELOADED:
     case CORE_OUT_REFUSE:
     default:
         contract(host, output, "was not expected in this mode");
