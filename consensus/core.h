@@ -432,8 +432,6 @@ struct core_output {
         struct {
             uint64_t epoch;
             uint32_t number; /* of those of this view, from 1 */
-            const char *name;
-            size_t name_size;
         } cut;
         struct {
             uint64_t epoch;

@@ -88,6 +88,14 @@
     X(PARTIAL, "a chair decides frozen keys with one report missing")                  \
     X(NOHIST, "keys are compared with the view before alone")                          \
     X(NOFREEZEDEAD, "keys whose owner has left are not frozen")                        \
+    X(CUTCOLOUR, "messages do not say which cut their sender has made")                \
+    X(CUTLATE, "a rank takes a message in before it makes the cut that it tells of")   \
+    X(CUTPREPARED, "a part counts as durable as soon as it is noted")                  \
+    X(COMMITPART, "a snapshot is committed without the last member's part")            \
+    X(COMMITFAILED, "a snapshot is committed although a member has no part")           \
+    X(SNAPVIEW, "who enters a view does not ask again for what it waits for")          \
+    X(SNAPSTALE, "a part of an earlier cut counts for the present one")                \
+    X(SNAPTOLD, "a snapshot is told to exist before its commit is durable")            \
     X(PASSWAIT, "a meeting waits for a newcomer that does not come to it")             \
     X(JOINNEXT, "a newcomer is given the next number, not the one it asks for")        \
     X(BOUNDARYANY, "a newcomer is let in although members are not at a boundary")      \

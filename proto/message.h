@@ -628,7 +628,7 @@ struct message_meet {
 };
 
 /* SNAPSHOT: a set of results on disks that all members agree on.  The lowest member
- * coordinates; the message's hash is the snapshot's id. */
+ * coordinates.  The hash of CUT and DONE is the snapshot's id. */
 enum snapshot_what {
     SNAPSHOT_ASK,      /* asker -> lowest: make one of this name */
     SNAPSHOT_CUT,      /* lowest -> all: what you have stored until now is in it */
@@ -640,7 +640,7 @@ struct message_snapshot {
     enum snapshot_what what;
     uint32_t number;  /* of those of this view, from 1; ASK: of the last that the asker
                          has heard to be DONE; 0: none */
-    const char *name; /* not PREPARED: so many bytes, at least one */
+    const char *name; /* ASK, DONE: so many bytes, at least one */
     uint32_t name_size;
     int32_t status; /* PREPARED, DONE: MOOT_OK, or why not; */
     uint32_t rank;  /* DONE: if not MOOT_OK, who could not */

@@ -60,7 +60,8 @@ const char *wire_check_snapshot(const struct message *message)
     if ((unsigned)snapshot->what >= SNAPSHOT_END) {
         return "SNAPSHOT: no such thing";
     }
-    const bool named = snapshot->what != SNAPSHOT_PREPARED;
+    const bool named =
+        snapshot->what == SNAPSHOT_ASK || snapshot->what == SNAPSHOT_DONE;
     if (named != (snapshot->name_size > 0) ||
         snapshot->name_size > LIMIT_SNAPSHOT_NAME_BYTES) {
         return "SNAPSHOT: no such name";

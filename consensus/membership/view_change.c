@@ -24,6 +24,7 @@
 #include "consensus/meeting/meeting.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
+#include "consensus/snapshot/snapshot.h"
 #include "consensus/state/state.h"
 #include "consensus/termination/termination.h"
 
@@ -533,6 +534,7 @@ void view_change_enter(struct core *core, const struct view *view)
     }
     boundary_pass_on(core, 0); /* before it is told of arrivals */
     meeting_enter_view(core);
+    snapshot_enter_view(core);
     if (core->membership.mail_waits) {
         reclaim_doubt(core);
     } else if (!core->membership.large) {

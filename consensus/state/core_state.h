@@ -332,6 +332,35 @@ struct core_meeting {
     bool said_closed; /* they are over */
 };
 
+/* Snapshots: written by snapshot/. */
+enum { SNAPSHOT_ASKS_MAX = 16, SNAPSHOT_RECENT = 8 };
+struct snapshot_name {
+    uint32_t size;
+    char bytes[LIMIT_SNAPSHOT_NAME_BYTES];
+};
+
+struct core_snapshot {
+    /* Asked for by this rank's program, and not answered. */
+    struct snapshot_name asks[SNAPSHOT_ASKS_MAX];
+    uint32_t ask_count;
+    /* Of this view: its newest cut here, that which messages carry, as it is not over,
+     * and the last that this rank has heard to be over; 0: none. */
+    uint32_t cut, colour, over;
+    /* The lowest member: begun so many in this view; the last one goes on, */
+    uint32_t number;
+    bool on, commits; /* and all have prepared, and the disk is told so; */
+    struct snapshot_name name;
+    struct rankset prepared;
+    struct core_part *parts; /* of those, in the order in which they came */
+    uint32_t part_count, part_room;
+    struct snapshot_name *queue; /* those that come next; */
+    uint32_t queue_count, queue_room;
+    struct {
+        struct snapshot_name name;
+        uint32_t number;
+    } recent[SNAPSHOT_RECENT]; /* and the last that are over, by number */
+};
+
 /* The view, its members, and the next view: written by membership/. */
 struct core_membership {
     uint32_t first_size; /* ranks of the first view; later ones have joined */
@@ -401,6 +430,7 @@ struct core {
     struct core_reclaim reclaim;
     struct core_termination termination;
     struct core_meeting meeting;
+    struct core_snapshot snapshot;
     struct core_membership membership;
     struct core_step step;
 };

@@ -355,6 +355,7 @@ HOT struct message *out_send(struct core *core, uint32_t to, enum message_type t
     message->type = type;
     message->epoch = core->epoch;
     message->view_id = core->view_id;
+    message->cut = MUTANT(CUTCOLOUR) ? 0 : core->snapshot.colour;
     if (task != NULL) {
         message->hash = task->hash;
     }

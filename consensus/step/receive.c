@@ -12,6 +12,7 @@
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
+#include "consensus/snapshot/snapshot.h"
 #include "consensus/state/state.h"
 #include "consensus/termination/termination.h"
 #include "proto/copy.h"
@@ -206,7 +207,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(HANDOVER, handover_on_handover(core, from, &message->u.report))                  \
     X(MEET, meeting_on_meet(core, from, message))                                      \
     X(LOT, lot_on_lot(core, from, &message->u.lot))                                    \
-    X(SNAPSHOT, refuse(core))                                                          \
+    X(SNAPSHOT, snapshot_on_snapshot(core, from, message))                             \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
     X(ACCOUNT, refuse(core))
@@ -230,6 +231,10 @@ static void deliver(struct core *core, uint32_t from, struct task_record *task,
 HOT static void take(struct core *core, uint32_t from, const struct message *message)
 {
     assert(from < core->size && from != core->rank);
+    if (message->cut > core->snapshot.cut && message->epoch == core->epoch &&
+        !MUTANT(CUTLATE)) {
+        snapshot_cut(core, message->cut);
+    }
     if (core->reclaim.drop.leaving > 0 && message_is(message->type, MESSAGE_IS_TASK) &&
         core_is_leaving(core, &message->hash)) {
         keep(core, core->state.uids[from], message, reclaim_keep_back);

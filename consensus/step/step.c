@@ -15,6 +15,7 @@
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
+#include "consensus/snapshot/snapshot.h"
 #include "consensus/state/state.h"
 #include "consensus/termination/termination.h"
 #include "proto/copy.h"
@@ -122,6 +123,7 @@ void core_free(struct core *core)
     close_reduce_reset(core);
     membership_end(core);
     meeting_end(core);
+    snapshot_end(core);
     reclaim_release(core);
     ownership_end(core);
     gossip_end(core);
@@ -273,8 +275,11 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return meeting_arrive(core, &event->hash, event->u.meet.words,
                               event->u.meet.words_size);
     case CORE_EV_SNAPSHOT:
+        return snapshot_ask(core, event->u.snapshot.name, event->u.snapshot.name_size);
     case CORE_EV_PREPARED:
+        return snapshot_prepared(core, event);
     case CORE_EV_COMMITTED:
+        return snapshot_committed(core, event);
     case CORE_EV_RELOAD:
     case CORE_EV_MARKED:
         return MOOT_ERR_UNSUPPORTED;

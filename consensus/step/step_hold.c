@@ -12,6 +12,7 @@
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
+#include "consensus/snapshot/snapshot.h"
 #include "consensus/termination/termination.h"
 
 #include <assert.h>
@@ -60,6 +61,7 @@ void core_hold(const struct core *core)
     reclaim_hold(core);
     termination_hold(core);
     meeting_hold(core);
+    snapshot_hold(core);
     membership_hold(core);
     step_hold(core);
 }
@@ -101,6 +103,7 @@ COLD void step_hold_some(const struct core *core, uint64_t look)
     reclaim_hold_fields(core);
     termination_hold_fields(core);
     meeting_hold(core);
+    snapshot_hold(core);
     membership_hold_fields(core);
     step_hold(core);
     hold_some_tasks(core, look);

@@ -146,6 +146,12 @@ void engine_carry_end(struct moot *m, const struct core_output *output)
     progress_wake(m);
 }
 
+void engine_carry_unasked(struct moot *m, const struct core_output *output)
+{
+    (void)m;
+    (void)output;
+}
+
 static inline void carry_one(struct moot *m, const struct core_output *output)
 {
     assert((size_t)output->type < ENGINE_OUTPUTS);

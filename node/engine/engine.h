@@ -51,6 +51,8 @@ uint64_t engine_look_at_clock(struct moot *m);
 int engine_step(struct moot *m, const struct core_event *event);
 /* CORE_OUT_ADJOURN. */
 void engine_carry_end(struct moot *m, const struct core_output *output);
+/* An output that follows only from events that no room of this build feeds. */
+void engine_carry_unasked(struct moot *m, const struct core_output *output);
 /* An event for after the present step; at once if there is none. */
 void engine_later(struct moot *m, const struct later *later);
 

@@ -52,12 +52,12 @@ static const struct swarm_job storms[] = {
 
 /* Tests that drive a few cores by hand (tests/unit/). */
 static const char *const benches[] = {
-    "core_test",       "view_test",     "view_rules_test", "scope_test",
-    "leave_test",      "drop_test",     "drop_view_test",  "lost_test",
-    "cancel_test",     "stub_test",     "silence_test",    "deserted_test",
-    "keeper_test",     "verdict_test",  "quiet_test",      "lot_test",
-    "crash_test",      "referral_test", "newcomer_test",   "boundary_test",
-    "last_holder_test"};
+    "core_test",        "view_test",     "view_rules_test", "scope_test",
+    "leave_test",       "drop_test",     "drop_view_test",  "lost_test",
+    "cancel_test",      "stub_test",     "silence_test",    "deserted_test",
+    "keeper_test",      "verdict_test",  "quiet_test",      "lot_test",
+    "crash_test",       "referral_test", "newcomer_test",   "boundary_test",
+    "last_holder_test", "snapshot_test"};
 
 struct killer {
     enum mutant mutant;

@@ -54,7 +54,18 @@ static struct bench {
     struct rankset came[RANKS_MAX]; /* who came, */
     char words[RANKS_MAX][64];      /* and with what words */
     size_t words_size[RANKS_MAX];
-    uint64_t epoch[RANKS_MAX];        /* as the last CORE_OUT_VIEW said; 0: none */
+    uint64_t epoch[RANKS_MAX]; /* as the last CORE_OUT_VIEW said; 0: none */
+    struct {
+        uint32_t cut;     /* number of the last CORE_OUT_CUT; 0: none */
+        moot_hash id;     /* and its id */
+        int results;      /* accepted before it */
+        uint32_t parts;   /* of the last CORE_OUT_COMMIT; 0: none, */
+        uint64_t records; /* and their records, in all */
+        int done;         /* answers, */
+        int32_t status;   /* and the last one's status */
+        moot_hash done_id;
+    } snapshot[RANKS_MAX];
+    int results[RANKS_MAX];           /* accepted */
     bool crashed[RANKS_MAX];          /* neither acts nor is reached */
     bool deaf[RANKS_MAX];             /* cut off: nothing to or from it arrives */
     bool holds[RANKS_MAX][RANKS_MAX]; /* from, to: what is sent waits (let_go) */
@@ -249,14 +260,30 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_LEFT:
             bench.left[rank] = true;
             break;
-        case CORE_OUT_SEND:
         case CORE_OUT_CUT:
+            bench.snapshot[rank].cut = items[i].u.cut.number;
+            bench.snapshot[rank].id = items[i].hash;
+            bench.snapshot[rank].results = bench.results[rank];
+            break;
         case CORE_OUT_COMMIT:
+            bench.snapshot[rank].parts = items[i].u.commit.part_count;
+            bench.snapshot[rank].records = 0;
+            for (uint32_t k = 0; k < items[i].u.commit.part_count; k++) {
+                bench.snapshot[rank].records += items[i].u.commit.parts[k].records;
+            }
+            break;
         case CORE_OUT_SNAPSHOT_DONE:
+            bench.snapshot[rank].done++;
+            bench.snapshot[rank].status = items[i].u.snapshot_done.status;
+            bench.snapshot[rank].done_id = items[i].hash;
+            break;
+        case CORE_OUT_RESULT:
+            bench.results[rank]++;
+            break;
+        case CORE_OUT_SEND:
         case CORE_OUT_MARK:
         case CORE_OUT_RELOADED:
         case CORE_OUT_REFUSE:
-        case CORE_OUT_RESULT:
         case CORE_OUT_PART:
         case CORE_OUT_NOTE:
             break;

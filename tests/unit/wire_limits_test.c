@@ -108,7 +108,7 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(LOT)->lot.count = LIMIT_LOT_HASHES + 1;
     ROW(LOT)->lot.marks = LIMIT_LOT_HASHES;
     ROW(SNAPSHOT)->snapshot.what = SNAPSHOT_END;
-    ROW(SNAPSHOT)->snapshot.what = SNAPSHOT_CUT; /* without a name */
+    ROW(SNAPSHOT)->snapshot.what = SNAPSHOT_DONE; /* without a name */
     ROW(SNAPSHOT)->snapshot.name_size = 1;
     ROW(SNAPSHOT)->snapshot.number = 0;
     ROW(SNAPSHOT)->snapshot.status = 1;
