@@ -89,6 +89,7 @@
     X(NOHIST, "keys are compared with the view before alone")                          \
     X(NOFREEZEDEAD, "keys whose owner has left are not frozen")                        \
     X(CUTCOLOUR, "messages do not say which cut their sender has made")                \
+    X(CUTKEPT, "messages of a new view say that their sender has made the last one's") \
     X(CUTLATE, "a rank takes a message in before it makes the cut that it tells of")   \
     X(CUTPREPARED, "a part counts as durable as soon as it is noted")                  \
     X(COMMITPART, "a snapshot is committed without the last member's part")            \

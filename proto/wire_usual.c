@@ -295,7 +295,7 @@ static bool get_decision(const struct wire_piece *piece, struct message *to)
 
 size_t wire_usual_put(const struct message *message, uint8_t *bytes)
 {
-    if (hash_is_zero(&message->hash)) {
+    if (hash_is_zero(&message->hash) || message->cut != 0) {
         return 0;
     }
     return message->type == MESSAGE_RESULT     ? put_result(message, bytes)

@@ -490,6 +490,7 @@ void view_change_enter(struct core *core, const struct view *view)
         return;
     }
     reset_epoch(core);
+    snapshot_leave_view(core);
     leave_enter_view(core);
     forget_removed(core);
     if (newcomer) {

@@ -378,13 +378,19 @@ void snapshot_on_snapshot(struct core *core, uint32_t from,
     }
 }
 
-void snapshot_enter_view(struct core *core)
+void snapshot_leave_view(struct core *core)
 {
     struct core_snapshot *snapshot = &core->snapshot;
-    snapshot->cut = snapshot->colour = snapshot->over = 0;
+    snapshot->cut = snapshot->over = 0;
+    snapshot->colour = MUTANT(CUTKEPT) ? snapshot->colour : 0;
     snapshot->number = snapshot->queue_count = 0;
     snapshot->on = snapshot->commits = false;
     memset(snapshot->recent, 0, sizeof(snapshot->recent));
+}
+
+void snapshot_enter_view(struct core *core)
+{
+    const struct core_snapshot *snapshot = &core->snapshot;
     for (uint32_t i = 0; i < snapshot->ask_count && !MUTANT(SNAPVIEW); i++) {
         tell_ask(core, &snapshot->asks[i]);
     }

@@ -19,7 +19,10 @@ int snapshot_committed(struct core *core, const struct core_event *event);
 void snapshot_cut(struct core *core, uint32_t number);
 void snapshot_on_snapshot(struct core *core, uint32_t from,
                           const struct message *message);
-/* What went on in the last view is over.  The lowest member is asked again. */
+/* Nothing that goes on in this view counts in the next one, of which nothing has been
+ * said yet. */
+void snapshot_leave_view(struct core *core);
+/* The lowest member is asked again. */
 void snapshot_enter_view(struct core *core);
 void snapshot_end(struct core *core); /* of a core that is freed */
 

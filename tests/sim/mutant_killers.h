@@ -48,6 +48,8 @@ static const struct swarm_job storms[] = {
     {.ranks = 4, .tasks = 60, .storm = true, .lots = true},
     {.ranks = 4, .tasks = 20, .storm = true, .sparing = true, .leaves = true},
     {.ranks = 5, .tasks = 20, .storm = true, .poison = true},
+    {.ranks = 4, .tasks = 20, .storm = true, .snapshots = true},
+    {.ranks = 5, .tasks = 40, .storm = true, .snapshots = true, .leaves = true},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */

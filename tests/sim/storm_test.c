@@ -5,7 +5,7 @@
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
  *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
- *              [--sessions] [--strict] [--agree] [--hosts] [--boundary]
+ *              [--sessions] [--snapshots] [--strict] [--agree] [--hosts] [--boundary]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
  * draw who joins and leaves into the plan; a replay's plan has them.  --faults takes
@@ -221,6 +221,21 @@ static const struct {
     {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .newcomers = 1}, 30, 3, 6},
     {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .direct_max = 3}, 20, 5, 8},
     {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .agree = true}, 20, 3, 6},
+    {{.tasks = 20, .storm = true, .snapshots = true}, 40, 1, 6},
+    {{.tasks = 40, .storm = true, .snapshots = true, .leaves = true, .newcomers = 1},
+     30,
+     3,
+     7},
+    {{.tasks = 20,
+      .storm = true,
+      .snapshots = true,
+      .sessions = true,
+      .boundary = true,
+      .newcomers = 1},
+     20,
+     3,
+     6},
+    {{.tasks = 20, .storm = true, .snapshots = true, .direct_max = 3}, 20, 4, 9},
     {{.tasks = 20, .storm = true, .parks = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .parks = true, .leaves = true, .direct_max = 3},
      20,
@@ -582,6 +597,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--sessions") == 0) {
         return batch->job.sessions = true;
+    }
+    if (strcmp(word, "--snapshots") == 0) {
+        return batch->job.snapshots = true;
     }
     if (strcmp(word, "--leaves") == 0) {
         return batch->job.leaves = true;

@@ -301,6 +301,16 @@ static bool same_small(const struct message *a, const struct message *b)
                same_hashes(a->u.lot.hashes, a->u.lot.count, b->u.lot.hashes,
                            b->u.lot.count);
     }
+    if (a->type == MESSAGE_SNAPSHOT) {
+        const struct message_snapshot *of_a = &a->u.snapshot, *of_b = &b->u.snapshot;
+        return of_a->what == of_b->what && of_a->number == of_b->number &&
+               of_a->name_size == of_b->name_size &&
+               (of_a->name_size == 0 ||
+                memcmp(of_a->name, of_b->name, of_a->name_size) == 0) &&
+               of_a->status == of_b->status && of_a->rank == of_b->rank &&
+               memcmp(of_a->digest, of_b->digest, sizeof(of_a->digest)) == 0 &&
+               of_a->records == of_b->records && of_a->bytes == of_b->bytes;
+    }
     if (a->type == MESSAGE_TALLY) {
         return a->u.tally.what == b->u.tally.what;
     }
@@ -317,7 +327,7 @@ static bool same_small(const struct message *a, const struct message *b)
 static bool message_same(const struct message *a, const struct message *b)
 {
     if (a->type != b->type || a->epoch != b->epoch || a->view_id != b->view_id ||
-        !hash_equal(&a->hash, &b->hash)) {
+        a->cut != b->cut || !hash_equal(&a->hash, &b->hash)) {
         return false;
     }
     if (a->type == MESSAGE_MOTION) {

@@ -355,7 +355,6 @@ static void sample_view_message(enum message_type type, enum level level,
             .digest = {(unsigned char)level},
             .records = sample_u64[level],
             .bytes = ~sample_u64[level]};
-        m->cut = sample_u32[level];
     } else if (type == MESSAGE_TALLY) {
         m->u.tally.what = level == LEAST ? TALLY_TAKEN : TALLY_SETTLED;
     } else if (type == MESSAGE_RELEASED) {
@@ -462,6 +461,7 @@ static void sample_message(enum message_type type, enum level level,
     } else {
         sample_view_message(type, level, &m);
     }
+    m.cut = level == MOST ? UINT32_MAX : 0; /* of any type */
     *out = m;
 }
 

@@ -42,6 +42,36 @@ static void every_message_comes_back_as_it_was(void **state)
     wire_writer_free(writer);
 }
 
+/* The ways for what comes by the thousand have no room for it. */
+static void any_message_says_which_cut_its_sender_has_made(void **state)
+{
+    (void)state;
+    const struct message usual[] = {
+        {.type = MESSAGE_RESULT,
+         .u.result = {.owner_uid = 9, .evidence = EVIDENCE_CLAIM, .data = RESULT_BULK}},
+        {.type = MESSAGE_MOTION,
+         .u.motion = {.holds = true, .want = WANT_DATA, .need = 3, .len = 4}},
+        {.type = MESSAGE_DECISION, .u.decision = {.evidence = EVIDENCE_BLOCKED}},
+        {.type = MESSAGE_PULL},
+        {.type = MESSAGE_STATE}};
+    struct wire_writer *writer = wire_writer_new();
+    for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++) {
+        struct message message = usual[i];
+        struct wire_frame frame;
+        const char *why = "";
+        message.hash = samples.hashes[0];
+        message.cut = 7;
+        assert_int_equal(wire_writer_add(writer, &message), MOOT_OK);
+        struct bytes bytes = finish(writer);
+        assert_int_equal(wire_frame_decode(bytes.at, bytes.size, &frame, &why),
+                         MOOT_OK);
+        assert_true(message_same(&message, &frame.messages[0]));
+        wire_frame_release(&frame);
+        free(bytes.at);
+    }
+    wire_writer_free(writer);
+}
+
 static void one_frame_keeps_many_in_order(void **state)
 {
     (void)state;
@@ -288,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_message_comes_back_as_it_was),
+        cmocka_unit_test(any_message_says_which_cut_its_sender_has_made),
         cmocka_unit_test(one_frame_keeps_many_in_order),
         cmocka_unit_test(eager_payloads_are_borrowed_in_order),
         cmocka_unit_test(the_envelope_comes_back_even_alone),

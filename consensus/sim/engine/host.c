@@ -127,6 +127,7 @@ void host_release(struct host *host)
     for (size_t i = 0; i < host->inbox_count; i++) {
         flight_free(host->inbox[i]);
     }
+    disk_close(host);
     free(host->task_uses_left);
     rankset_release(&host->members);
     rankset_release(&host->came);

@@ -33,7 +33,8 @@ enum {
     STREAM_FAULTS,
     STREAM_SPARING,
     STREAM_MEMORY,
-    STREAM_TREES = 120
+    STREAM_TREES = 120,
+    STREAM_WRITING = 130
 };
 
 void *sim_alloc(size_t count, size_t size)
@@ -306,6 +307,9 @@ static void handle(struct sim *sim, struct event *event)
     case EVENT_LINK:
         carrier_go_on(host, event->index, event->ticket);
         break;
+    case EVENT_DISK:
+        disk_go_on(host, event->index, event->ticket);
+        break;
     case EVENT_ASK:
         boundary_ask_on(host);
         break;
@@ -435,6 +439,7 @@ static void open_world(struct sim *sim)
     sim->faults =
         random_stream(plan != NULL && plan->seeded ? plan->seed : seed, STREAM_FAULTS);
     sim->sparing = random_stream(seed, STREAM_SPARING);
+    sim->writing = random_stream(seed, STREAM_WRITING);
     open_tables(sim);
     cluster_open(sim);
     carrier_open(sim);

@@ -118,6 +118,12 @@ enum sight_type {
     SIGHT_LOST,     /* a frame from rank to peer, by a link that is cut, a relay that is
                        over, or for want of a way; code 1: it waits for a relay that
                        stands still */
+    SIGHT_STORE,    /* task's result, which rank has made, is on its disk */
+    SIGHT_ASK,      /* a lane asks for the snapshot whose name is data, and waits */
+    SIGHT_CUT,      /* rank makes the cut number `meeting` of view `epoch`: id */
+    SIGHT_PART,     /* its part of that is durable: parts */
+    SIGHT_COMMIT,   /* on rank's disk the snapshot exists: id, of all its parts */
+    SIGHT_SNAPSHOT, /* rank is told that the one of that name exists, or code: id */
     SIGHT_TOLD      /* rank's host is told by another's agent that peer is dead */
 };
 
@@ -139,6 +145,9 @@ struct sight {
     uint64_t meeting; /* MEET, MET: its number */
     bool goes;        /* MEET: it says that it leaves after this one */
     const struct message_diverged *diverged; /* DIVERGED */
+    const moot_hash *id;                     /* of a snapshot */
+    const struct core_part *parts;           /* PART, COMMIT */
+    uint32_t part_count;
 };
 
 struct sim;
@@ -219,7 +228,12 @@ struct sim_weather {
      */
     uint64_t local_ns, sharers;
     uint32_t hops;
-    uint32_t together;   /* stubs that a step registers, at most; 0: one */
+    uint32_t together; /* stubs that a step registers, at most; 0: one */
+    /* Snapshots: 0 unless sim_disk_draw() draws them.  Steps before which a lane asks
+     * for one; and how long a disk takes to write, and how often it fails. */
+    uint32_t snapshots_per_mille;
+    uint64_t disk_ns;
+    uint32_t disk_fails_per_mille;
     enum core_mode mode; /* MOOT_DIVERGENCE; not drawn, repair */
     uint32_t voters;
     uint32_t crashes; /* core_options of that name; drawn is what a job counts */
@@ -261,8 +275,9 @@ struct sim_counts {
     uint64_t boundaries; /* between sessions, and what they had: leavers, deaths,
                             newcomers */
     uint64_t boundary_left, boundary_deaths, boundary_joined;
-    uint64_t poisoned; /* of the crashes: in the kernel of a task that is poison */
-    uint64_t starved;  /* likewise: without memory */
+    uint64_t snapshots; /* answers that say that one exists */
+    uint64_t poisoned;  /* of the crashes: in the kernel of a task that is poison */
+    uint64_t starved;   /* likewise: without memory */
     uint64_t refused_spawns; /* programs that left since memory was short */
     uint64_t sent[MESSAGE_TYPE_END];
     uint64_t met[MESSAGE_TYPE_END][CORE_STANDING_END]; /* received, by who did */
@@ -324,6 +339,8 @@ uint64_t sim_bandwidth_wait_ns(const struct sim_weather *weather, uint32_t ranks
 uint64_t sim_bandwidth_heartbeat_ns(const struct sim_weather *weather, uint32_t ranks);
 /* How many bytes a second the wire carries, in one seed of five. */
 void sim_bandwidth_draw(uint64_t seed, struct sim_weather *weather);
+/* How often programs ask for snapshots, and how their disks are. */
+void sim_disk_draw(uint64_t seed, struct sim_weather *weather);
 /* And what ranks do for want of memory. */
 void sim_memory_draw(uint64_t seed, struct sim_weather *weather);
 const char *sim_canary_name(enum sim_canary canary);

@@ -13,6 +13,7 @@
  *     perform.c     carries its outputs out
  *     thread.c      steps the scripts
  *     worker.c    runs tasks
+ *     disk.c      stores results, and asks for snapshots of them
  *     liveness.c  how long the program may stand still
  *     inject_rank.c    what a plan does to ranks and their clocks; newcomers
  *
@@ -43,6 +44,7 @@ enum event_kind {
     EVENT_REAP,   /* host learns that rank `index` is certainly dead */
     EVENT_LINK,   /* host's link to rank `index` has something to do */
     EVENT_ASK,    /* host asks a member in which session the moot is */
+    EVENT_DISK,   /* host's disk has written a part (`index` 0) or a commit (1) */
     EVENT_TOLD,   /* ... and is told: `index`, which began behind meeting `ticket` */
     /* Of no host. */
     EVENT_STRIKE, /* the plan strikes whoever plays part `index` */
@@ -132,6 +134,8 @@ struct sim_thread {
     int32_t cut;     /* what the present wait ends with because of the rank's state */
     bool fetched;    /* it was woken by bytes */
     uint64_t wait;   /* the present one's number; 0: one task is enough for it */
+    char snaps;      /* it waits for the snapshot of that name, ahead of its step, */
+    bool snapped;    /* and has been answered */
 };
 
 /* Carries so many bytes a second: busy with frames up to then, and with bulk. */
@@ -162,6 +166,18 @@ struct host_session {
     struct rankset unknowing;
 };
 
+/* A rank's disk (disk.c). */
+struct sim_disk {
+    uint64_t stored; /* results, so far */
+    uint64_t cut_epoch;
+    uint32_t cut_number;
+    moot_hash cut_id;
+    struct core_part part; /* of that cut */
+    moot_hash commit_id;
+    struct core_part *parts;
+    uint32_t part_count;
+};
+
 struct host {
     struct sim *sim;
     uint32_t rank, role; /* role: which rank of the program it plays */
@@ -185,6 +201,7 @@ struct host {
     bool meets, met;
     struct rankset came; /* to it, if that is known */
     struct host_session session;
+    struct sim_disk disk;
     uint64_t turns; /* so far: memory is short in some of them */
     uint64_t steps; /* of its core */
     struct sim_port out, in;
@@ -269,6 +286,7 @@ struct sim {
     struct random delays, durations;
     struct random reaping; /* when peers learn of a death */
     struct random faults;  /* chances and draws of the plan */
+    struct random writing; /* who asks for snapshots, and what disks do */
     struct random sparing; /* which bytes are given up, and when */
     struct wire_writer *writer;
     bool canary_done;
@@ -402,6 +420,16 @@ void host_spare(struct host *host); /* now and then gives bytes up */
 /* The kernel, which starts, may take the bytes of one of its inputs over. */
 void host_take_input(struct host *host, uint32_t task);
 void host_press(struct host *host); /* now and then memory is short */
+
+/* disk.c */
+void disk_store(struct host *host, uint32_t task); /* the rank has made its result */
+void disk_cut(struct host *host, const struct core_output *output);
+void disk_commit(struct host *host, const struct core_output *output);
+void disk_go_on(struct host *host, uint32_t what, uint64_t ticket);
+/* True: the lane, which is about to take a step, asks for a snapshot. */
+bool disk_asks(struct host *host, uint32_t lane);
+void disk_done(struct host *host, const struct core_output *output);
+void disk_close(struct host *host);
 
 /* perform.c */
 void carry(struct host *host, const struct core_output *output,

@@ -260,6 +260,9 @@ static bool is_over(const struct host *host, uint32_t lane,
     if (host->lanes[lane].cut != MOOT_OK) {
         return true;
     }
+    if (host->lanes[lane].snaps != 0) {
+        return host->lanes[lane].snapped;
+    }
     if (step->op == PROGRAM_MEET || step->op == PROGRAM_SESSION) {
         return boundary_is_over(host);
     }
@@ -367,8 +370,32 @@ static void check_bytes(struct host *host, uint32_t lane,
     }
 }
 
+/* Ahead of a step, a lane waits for a snapshot.  It is no blocked lane: it goes on by
+ * itself. */
+static void begin_snapshot(struct host *host, uint32_t lane)
+{
+    struct sim_thread *state = &host->lanes[lane];
+    state->state = LANE_WAITS;
+    state->cut = lane_cut_code(host);
+    host->woken |= state->cut != MOOT_OK || state->snapped;
+    lane_stands(host, lane, CORE_LANE_TIMED);
+    worker_fill(host);
+}
+
+static void end_snapshot(struct host *host, uint32_t lane)
+{
+    host->lanes[lane].state = LANE_RUNS;
+    host->lanes[lane].snaps = 0;
+    sim_moved(host->sim);
+    schedule(host, lane, host->sim->now_ns + own_code_ns(host));
+}
+
 static void end_wait(struct host *host, uint32_t lane, const struct program_step *step)
 {
+    if (host->lanes[lane].snaps != 0) {
+        end_snapshot(host, lane);
+        return;
+    }
     check_bytes(host, lane, step);
     if (host->lanes[lane].state == LANE_WAITS) { /* out of time */
         lane_stands(host, lane, CORE_LANE_RUNNING);
@@ -430,7 +457,8 @@ void lane_cut(struct host *host, int32_t code)
         }
         host->lanes[lane].cut = code;
         host->woken = true;
-        for (uint32_t i = 0; code == MOOT_ERR_FENCED && i < step->tasks.count; i++) {
+        const bool fenced = code == MOOT_ERR_FENCED && host->lanes[lane].snaps == 0;
+        for (uint32_t i = 0; fenced && i < step->tasks.count; i++) {
             show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
         }
     }
@@ -495,7 +523,8 @@ void lane_leave(struct host *host)
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         struct sim_thread *state = &host->lanes[lane];
         const struct program_step *step = current(host, lane);
-        bool waits = state->state == LANE_WAITS || state->state == LANE_WOKEN;
+        bool waits = (state->state == LANE_WAITS || state->state == LANE_WOKEN) &&
+                     state->snaps == 0;
         state->ticket++; /* calls that are due are off */
         state->cut = MOOT_ERR_CLOSED;
         for (uint32_t i = 0; waits && step != NULL && i < step->tasks.count; i++) {
@@ -580,6 +609,10 @@ static void take_step(struct host *host, uint32_t lane)
     }
     if (step->op != PROGRAM_SPAWN) {
         host_flush(host);
+    }
+    if (disk_asks(host, lane)) {
+        begin_snapshot(host, lane);
+        return;
     }
     switch (step->op) {
     case PROGRAM_SPAWN:

@@ -111,6 +111,7 @@ static void end(struct host *host, uint32_t task, int32_t status)
     record->status = status;
     if (status == MOOT_OK) {
         compute(host, task);
+        disk_store(host, task);
     } else {
         record->size = sizeof(STORY);
         record->bytes = sim_alloc(1, sizeof(STORY));

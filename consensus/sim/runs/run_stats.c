@@ -109,6 +109,7 @@ void tally_add(struct tally *to, const struct tally *more)
     to->joined += more->joined;
     to->departed += more->departed;
     to->boundaries += more->boundaries;
+    to->snapshots += more->snapshots;
     to->boundary_left += more->boundary_left;
     to->boundary_deaths += more->boundary_deaths;
     to->boundary_joined += more->boundary_joined;
@@ -430,6 +431,7 @@ static void count_members(struct tally *tally, const struct sim_counts *counts)
     tally->departed = counts->departed;
     tally->quorums_lost = counts->no_quorum;
     tally->boundaries = counts->boundaries;
+    tally->snapshots = counts->snapshots;
     tally->boundary_left = counts->boundary_left;
     tally->boundary_deaths = counts->boundary_deaths;
     tally->boundary_joined = counts->boundary_joined;

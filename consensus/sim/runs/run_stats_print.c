@@ -90,6 +90,14 @@ static void print_sessions(const struct tally *tally, FILE *to)
             tally->boundary_joined);
 }
 
+static void print_snapshots(const struct tally *tally, FILE *to)
+{
+    if (tally->snapshots > 0) {
+        fprintf(to, "  snapshots    %" PRIu64 " askers were told that one exists\n",
+                tally->snapshots);
+    }
+}
+
 static void print_votes(const struct tally *tally, FILE *to)
 {
     uint64_t votes = tally_total(tally->votes, EVIDENCE_END);
@@ -259,6 +267,7 @@ void tally_print(const struct tally *tally, FILE *to)
     print_faults(tally, to);
     print_members(tally, to);
     print_sessions(tally, to);
+    print_snapshots(tally, to);
     fprintf(to, "  tasks        %" PRIu64 " run, %" PRIu64 " spawns\n",
             tally->tasks_run, tally->spawns);
     print_votes(tally, to);

@@ -75,6 +75,9 @@ static void set_limits(const struct swarm_job *job, uint64_t seed,
     if (job->narrow) {
         sim_bandwidth_draw(seed, weather);
     }
+    if (job->snapshots) {
+        sim_disk_draw(seed, weather);
+    }
     if (job->drops || job->presses) {
         weather->drop_above = job->presses ? UINT32_MAX : 1;
         weather->presses = job->presses;
@@ -259,6 +262,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->sessions) {
         fprintf(to, " --sessions");
+    }
+    if (job->snapshots) {
+        fprintf(to, " --snapshots");
     }
     if (job->canary != SIM_CANARY_NONE) {
         fprintf(to, " --canary %s", sim_canary_name(job->canary));

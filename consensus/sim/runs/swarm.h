@@ -36,6 +36,7 @@ struct swarm_job {
     bool poison;             /* some tasks kill who runs them */
     bool sessions;           /* some programs are cut into sessions */
     bool parks;              /* lanes park for a while, now and then */
+    bool snapshots;          /* and ask for snapshots (sim_disk_draw) */
     const struct plan *plan; /* of the storm; NULL: drawn from the seed */
     enum sim_canary canary;
     const struct sim_watcher *witness; /* sees every sight before the checkers do;

@@ -1,0 +1,282 @@
+/* snapshot_checker.c - see snapshot_checker.h. */
+#include "consensus/sim/checks/snapshot_checker.h"
+#include "consensus/sim/programs/ranks.h"
+#include "hashing/identity.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VIEWS_MAX = 256 };
+
+/* The rank's disk: its results by task, numbered in the order in which they came. */
+struct disk {
+    uint64_t *place; /* per task; 0: it is not there */
+    uint64_t count;
+};
+
+/* A cut of one rank, and its part. */
+struct cut {
+    moot_hash id;
+    uint32_t rank;
+    uint64_t count; /* results that were there */
+    bool durable;
+    struct core_part part;
+};
+
+struct snapshot_checker {
+    const struct program *program;
+    uint32_t limit;
+    struct disk *disks;
+    struct rankset views[VIEWS_MAX]; /* by epoch */
+    struct cut *cuts;
+    size_t cut_count, cut_room;
+    moot_hash *commits;
+    size_t commit_count, commit_room;
+    bool *in, *passed; /* per task: in the set; looked at already */
+};
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *items = calloc(count + 1, size);
+    if (items == NULL) {
+        abort();
+    }
+    return items;
+}
+
+static void *grown(void *items, size_t count, size_t *room, size_t size)
+{
+    if (count < *room) {
+        return items;
+    }
+    *room = *room == 0 ? 16 : 2 * *room;
+    void *more = realloc(items, *room * size);
+    if (more == NULL) {
+        abort();
+    }
+    return more;
+}
+
+struct snapshot_checker *snapshot_checker_new(const struct program *program,
+                                              const struct storm *storm)
+{
+    struct snapshot_checker *checker = zeroed(1, sizeof(*checker));
+    checker->program = program;
+    checker->limit = program->rank_count + storm->comebacks;
+    checker->disks = zeroed(checker->limit, sizeof(*checker->disks));
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        checker->disks[rank].place = zeroed(program->task_count, sizeof(uint64_t));
+    }
+    checker->in = zeroed(program->task_count, sizeof(*checker->in));
+    checker->passed = zeroed(program->task_count, sizeof(*checker->passed));
+    ranks_fill(&checker->views[1], storm->first);
+    return checker;
+}
+
+void snapshot_checker_free(struct snapshot_checker *checker)
+{
+    if (checker == NULL) {
+        return;
+    }
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        free(checker->disks[rank].place);
+    }
+    for (int epoch = 0; epoch < VIEWS_MAX; epoch++) {
+        rankset_release(&checker->views[epoch]);
+    }
+    free(checker->disks);
+    free(checker->cuts);
+    free(checker->commits);
+    free(checker->in);
+    free(checker->passed);
+    free(checker);
+}
+
+/* --- The set ---------------------------------------------------------------------- */
+
+static struct cut *find_cut(const struct snapshot_checker *checker, uint32_t rank,
+                            const moot_hash *id)
+{
+    for (size_t i = 0; i < checker->cut_count; i++) {
+        struct cut *cut = &checker->cuts[i];
+        if (cut->rank == rank && hash_equal(&cut->id, id)) {
+            return cut;
+        }
+    }
+    return NULL;
+}
+
+/* Members have what was there at their cut; all others, what is there now. */
+static void fill_set(const struct snapshot_checker *checker,
+                     const struct rankset *members, const moot_hash *id)
+{
+    memset(checker->in, 0, checker->program->task_count * sizeof(*checker->in));
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        const struct disk *disk = &checker->disks[rank];
+        const struct cut *cut =
+            rankset_has(members, rank) ? find_cut(checker, rank, id) : NULL;
+        const uint64_t count = cut != NULL                  ? cut->count
+                               : rankset_has(members, rank) ? 0
+                                                            : disk->count;
+        for (uint32_t task = 0; task < checker->program->task_count; task++) {
+            const uint64_t place = disk->place[task];
+            checker->in[task] |= place > 0 && place <= count;
+        }
+    }
+}
+
+static int64_t find_lack(const struct snapshot_checker *checker, uint32_t task);
+
+static int64_t look_at(const struct snapshot_checker *checker, uint32_t from)
+{
+    const struct program_task *task = &checker->program->tasks[from];
+    if (checker->in[from] || checker->passed[from]) {
+        return -1; /* it is looked at itself, or was */
+    }
+    checker->passed[from] = true;
+    return task->varies || task->once ? (int64_t)from : find_lack(checker, from);
+}
+
+/* A result that varies, is not in the set, and that the task was made from; -1: none.
+ */
+static int64_t find_lack(const struct snapshot_checker *checker, uint32_t task)
+{
+    const struct program_task *spec = &checker->program->tasks[task];
+    int64_t lack = -1;
+    for (uint32_t i = 0; lack < 0 && i < spec->inputs.count; i++) {
+        lack = look_at(checker, spec->inputs.items[i]);
+    }
+    for (uint32_t i = 0; lack < 0 && i < spec->children.count; i++) {
+        if (checker->program->tasks[spec->children.items[i]].awaited) {
+            lack = look_at(checker, spec->children.items[i]);
+        }
+    }
+    return lack;
+}
+
+static void check_cut(const struct snapshot_checker *checker, struct sim *sim,
+                      const struct rankset *members, const moot_hash *id)
+{
+    const struct program *program = checker->program;
+    fill_set(checker, members, id);
+    for (uint32_t task = 0; task < program->task_count; task++) {
+        memset(checker->passed, 0, program->task_count * sizeof(*checker->passed));
+        const int64_t lack = checker->in[task] ? find_lack(checker, task) : -1;
+        if (lack >= 0) {
+            sim_fail(sim, "cut", "%s is in a snapshot without %s, which varies",
+                     program->tasks[task].name, program->tasks[lack].name);
+            return;
+        }
+    }
+}
+
+/* --- Watching --------------------------------------------------------------------- */
+
+static void see_store(struct snapshot_checker *checker, const struct sight *sight)
+{
+    struct disk *disk = &checker->disks[sight->rank];
+    disk->count++;
+    if (disk->place[sight->task] == 0) {
+        disk->place[sight->task] = disk->count;
+    }
+}
+
+static void see_cut(struct snapshot_checker *checker, const struct sight *sight)
+{
+    checker->cuts = grown(checker->cuts, checker->cut_count, &checker->cut_room,
+                          sizeof(*checker->cuts));
+    checker->cuts[checker->cut_count++] =
+        (struct cut){.id = *sight->id,
+                     .rank = sight->rank,
+                     .count = checker->disks[sight->rank].count};
+}
+
+static void see_part(const struct snapshot_checker *checker, struct sim *sim,
+                     const struct sight *sight)
+{
+    struct cut *cut = find_cut(checker, sight->rank, sight->id);
+    if (cut == NULL) {
+        sim_fail(sim, "contract", "rank %" PRIu32 " has a part of no cut", sight->rank);
+        return;
+    }
+    cut->durable = true;
+    cut->part = sight->parts[0];
+}
+
+static bool has_part(const struct snapshot_checker *checker, uint32_t rank,
+                     const struct sight *sight)
+{
+    const struct cut *cut = find_cut(checker, rank, sight->id);
+    for (uint32_t i = 0; cut != NULL && i < sight->part_count; i++) {
+        const struct core_part *part = &sight->parts[i];
+        if (part->rank == rank) {
+            return cut->durable && part->records == cut->part.records &&
+                   memcmp(part->digest, cut->part.digest, sizeof(part->digest)) == 0;
+        }
+    }
+    return false;
+}
+
+static void see_commit(struct snapshot_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    const struct rankset *members =
+        &checker->views[sight->epoch < VIEWS_MAX ? sight->epoch : 0];
+    FOR_RANKS(rank, members)
+    {
+        if (!has_part(checker, rank, sight)) {
+            sim_fail(sim, "whole",
+                     "rank %" PRIu32 " commits a snapshot without the part of rank "
+                     "%" PRIu32,
+                     sight->rank, rank);
+        }
+    }
+    checker->commits = grown(checker->commits, checker->commit_count,
+                             &checker->commit_room, sizeof(*checker->commits));
+    checker->commits[checker->commit_count++] = *sight->id;
+    check_cut(checker, sim, members, sight->id);
+}
+
+static void see_told(const struct snapshot_checker *checker, struct sim *sim,
+                     const struct sight *sight)
+{
+    bool there = sight->code != MOOT_OK;
+    for (size_t i = 0; !there && i < checker->commit_count; i++) {
+        there = hash_equal(&checker->commits[i], sight->id);
+    }
+    if (!there) {
+        sim_fail(sim, "whole",
+                 "rank %" PRIu32 " is told of a snapshot without a commit",
+                 sight->rank);
+    }
+}
+
+static void see_view(struct snapshot_checker *checker, const struct sight *sight)
+{
+    if (sight->epoch < VIEWS_MAX && rankset_empty(&checker->views[sight->epoch])) {
+        ranks_copy(&checker->views[sight->epoch], sight->members);
+    }
+}
+
+static void see(void *context, struct sim *sim, const struct sight *sight)
+{
+    struct snapshot_checker *checker = context;
+    if (sight->type == SIGHT_STORE) {
+        see_store(checker, sight);
+    } else if (sight->type == SIGHT_CUT) {
+        see_cut(checker, sight);
+    } else if (sight->type == SIGHT_PART) {
+        see_part(checker, sim, sight);
+    } else if (sight->type == SIGHT_COMMIT) {
+        see_commit(checker, sim, sight);
+    } else if (sight->type == SIGHT_SNAPSHOT) {
+        see_told(checker, sim, sight);
+    } else if (sight->type == SIGHT_VIEW) {
+        see_view(checker, sight);
+    }
+}
+
+struct sim_watcher snapshot_checker_watcher(struct snapshot_checker *checker)
+{
+    return (struct sim_watcher){see, checker};
+}
