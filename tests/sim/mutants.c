@@ -372,6 +372,9 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
     if (job->leaves) {
         printf(", .leaves = true");
     }
+    if (job->snapshots) {
+        printf(", .snapshots = true");
+    }
     if (job->poison) {
         printf(", .poison = true");
     }
