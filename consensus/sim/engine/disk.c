@@ -92,6 +92,8 @@ void disk_commit(struct host *host, const struct core_output *output)
     }
     disk->part_count = count;
     disk->commit_id = output->hash;
+    disk->commit_epoch = output->u.commit.epoch;
+    disk->commit_number = output->u.commit.number;
     write_later(host, DISK_COMMIT, output->u.commit.epoch, output->u.commit.number);
 }
 
@@ -113,10 +115,15 @@ static void write_part(struct host *host, uint64_t epoch, uint32_t number, bool 
     host_step(host, &event);
 }
 
+/* So may a commit: by that of a later view. */
 static void write_commit(struct host *host, uint64_t epoch, uint32_t number, bool good)
 {
+    const struct sim_disk *disk = &host->disk;
+    if (epoch != disk->commit_epoch || number != disk->commit_number) {
+        return;
+    }
     if (good) {
-        see_disk(host, SIGHT_COMMIT, &host->disk.commit_id, epoch, number);
+        see_disk(host, SIGHT_COMMIT, &disk->commit_id, epoch, number);
     }
     struct core_event event = {.type = CORE_EV_COMMITTED};
     event.u.committed.epoch = epoch;

@@ -173,6 +173,8 @@ struct sim_disk {
     uint32_t cut_number;
     moot_hash cut_id;
     struct core_part part; /* of that cut */
+    uint64_t commit_epoch;
+    uint32_t commit_number;
     moot_hash commit_id;
     struct core_part *parts;
     uint32_t part_count;
