@@ -88,6 +88,12 @@
     X(PARTIAL, "a chair decides frozen keys with one report missing")                  \
     X(NOHIST, "keys are compared with the view before alone")                          \
     X(NOFREEZEDEAD, "keys whose owner has left are not frozen")                        \
+    X(RELOADKEPT, "who reloads forgets nothing")                                       \
+    X(RELOADUNMARKED, "a reload begins before its mark is durable")                    \
+    X(RELOADCLOSED, "who has closed does not hear of a reload in a new view")          \
+    X(RELOADSAME, "each reload begins the first generation")                           \
+    X(RELOADLOSSES, "losses of before a reload count in it")                           \
+    X(RELOADRESULT, "a result of before a reload is taken in it")                      \
     X(CUTCOLOUR, "messages do not say which cut their sender has made")                \
     X(CUTKEPT, "messages of a new view say that their sender has made the last one's") \
     X(CUTLATE, "a rank takes a message in before it makes the cut that it tells of")   \

@@ -446,6 +446,12 @@ struct message_view {
         const struct rankset *before, *after;
     } *loss;
     bool losses_cut; /* there were more than can be told: there are none here */
+    struct message_reload {
+        uint32_t generation; /* that began last, at the latest with this view; 0: none
+                                ever did */
+        uint64_t met;        /* by the outcome of that meeting, */
+        moot_hash snapshot;  /* and from what this one holds */
+    } reload;
 };
 
 /* A ballot is round << BALLOT_RANK_BITS | proposer's rank, with rounds from 1. */
@@ -625,6 +631,9 @@ struct message_meet {
                                    ARRIVED among many: who; NULL: all below */
     const void *words;          /* with who came theirs, one behind the other */
     size_t words_size;          /* in bytes; 0: none */
+    uint32_t generation; /* ARRIVED: to reload, so that this one begins, or a later one;
+                            MET: it does, or was to; 0: it is for something else */
+    moot_hash snapshot;  /* MET: by that snapshot, if it is of a generation */
 };
 
 /* SNAPSHOT: a set of results on disks that all members agree on.  The lowest member

@@ -126,6 +126,12 @@ static const char *check_view_value(const struct message_view *view)
     if (why == NULL) {
         why = check_losses(view);
     }
+    const bool reloaded = view->reload.generation != 0;
+    if (why == NULL && (reloaded != (view->reload.met != 0) ||
+                        reloaded == hash_is_zero(&view->reload.snapshot) ||
+                        view->reload.met > LIMIT_MEETINGS)) {
+        why = "a view is of no such reload";
+    }
     return why;
 }
 
@@ -244,8 +250,10 @@ const char *wire_check_meet(const struct message *message)
         meet->number > LIMIT_MEETINGS) {
         return "MEET: no such number";
     }
-    if (meet->code != MOOT_OK && meet->code != MOOT_ERR_STATE &&
-        meet->code != MOOT_ERR_LIMIT) {
+    const bool reloads = meet->generation != 0;
+    if (meet->code > MOOT_OK ||
+        (meet->code != MOOT_OK && meet->code != MOOT_ERR_STATE &&
+         meet->code != MOOT_ERR_LIMIT && !reloads)) {
         return "MEET: no such outcome";
     }
     if (meet->words_size > LIMIT_WORDS_BYTES) {

@@ -4,6 +4,8 @@
  */
 #include "proto/wire_private.h"
 
+#include <string.h>
+
 bool wire_get_heartbeat(struct reader *reader, const Moot__Message *message,
                         struct message *out)
 {
@@ -164,11 +166,26 @@ static bool get_losses(struct reader *reader, const Moot__View *from,
     return used == words || wire_refuse(reader, "a view's losses all end with zeros");
 }
 
+static bool get_hash(struct reader *reader, const ProtobufCBinaryData *from,
+                     moot_hash *to)
+{
+    if (from->len != 0 && from->len != sizeof(*to)) {
+        return wire_refuse(reader, "a snapshot's id has a wrong size");
+    }
+    if (from->len != 0) {
+        memcpy(to, from->data, sizeof(*to));
+    }
+    return true;
+}
+
 static bool get_view_value(struct reader *reader, const Moot__View *from,
                            struct message_view *to)
 {
     to->epoch = from->epoch;
-    return wire_get_set(reader, &from->members, &to->members) &&
+    to->reload.generation = from->generation;
+    to->reload.met = from->reload_met;
+    return get_hash(reader, &from->reload_snapshot, &to->reload.snapshot) &&
+           wire_get_set(reader, &from->members, &to->members) &&
            wire_get_set(reader, &from->left, &to->left) &&
            get_newcomers(reader, from, to) && get_past(reader, from, to) &&
            get_losses(reader, from, to);
@@ -281,5 +298,7 @@ bool wire_get_meet(struct reader *reader, const Moot__Message *message,
     out->u.meet.code = from->code;
     out->u.meet.words = from->words.len > 0 ? from->words.data : NULL;
     out->u.meet.words_size = from->words.len;
-    return wire_get_set(reader, &from->came, &out->u.meet.came);
+    out->u.meet.generation = from->generation;
+    return get_hash(reader, &from->snapshot, &out->u.meet.snapshot) &&
+           wire_get_set(reader, &from->came, &out->u.meet.came);
 }

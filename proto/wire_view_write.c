@@ -5,6 +5,8 @@
  */
 #include "proto/wire_private.h"
 
+#include "hashing/identity.h"
+
 enum {
     /* An uid, a rank and a host. */
     ENCODER_NEWCOMER_BYTES = sizeof(uint64_t) + 3 * sizeof(uint32_t),
@@ -74,12 +76,20 @@ static uint32_t loss_words(const struct message_view *view)
     return most;
 }
 
+static ProtobufCBinaryData borrow_hash(const moot_hash *hash)
+{
+    return wire_borrow(hash, hash_is_zero(hash) ? 0 : sizeof(*hash));
+}
+
 static void put_losses(struct encoder *encoder, const struct message_view *view,
                        Moot__View *to)
 {
     uint32_t words = loss_words(view);
     size_t set_bytes = words * sizeof(uint64_t);
     to->losses_cut = view->losses_cut;
+    to->generation = view->reload.generation;
+    to->reload_met = view->reload.met;
+    to->reload_snapshot = borrow_hash(&view->reload.snapshot);
     to->n_loss_epochs = view->losses;
     to->loss_epochs =
         wire_scratch_take(encoder, view->losses * sizeof(*to->loss_epochs));
@@ -255,6 +265,8 @@ void wire_put_meet(struct encoder *encoder, const struct message *message)
     to->code = meet->code;
     to->came = wire_put_set(encoder, meet->came);
     to->words = wire_borrow(meet->words, meet->words_size);
+    to->generation = meet->generation;
+    to->snapshot = borrow_hash(&meet->snapshot);
 }
 
 size_t wire_view_scratch_bytes(const struct message *message)

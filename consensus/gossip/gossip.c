@@ -1,7 +1,7 @@
 /* gossip.c - how the room's part of a core begins, enters a view, and ends; and what it
  * has learnt.
  */
-#include "consensus/gossip/gossip.h"
+#include "consensus/gossip/gossip_private.h"
 
 #include <stdlib.h>
 
@@ -24,6 +24,36 @@ void gossip_note_before(struct core *core)
         }
         core->gossip.before = tasks > core->gossip.before ? tasks : core->gossip.before;
     }
+}
+
+static void forget_lane(struct core *core, struct lane_record *lane)
+{
+    for (uint32_t i = 0; i < lane->chunk_count; i++) {
+        rankset_release(&lane->chunks[i].holders);
+    }
+    lane_forget_pages(core, lane);
+    free(lane->chunks);
+    free(lane->agreed);
+    disseminate_forget(lane);
+    *lane = (struct lane_record){.state = lane->state, .open_first = 1};
+}
+
+void gossip_forget_all(struct core *core)
+{
+    struct core_gossip *gossip = &core->gossip;
+    for (uint32_t i = 0; i < gossip->lane_count; i++) {
+        forget_lane(core, &gossip->lanes[i]);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        rankset_release(&gossip->difference.side[i].ranks);
+    }
+    gossip->difference = (struct difference){0};
+    free(gossip->by_sum);
+    gossip->by_sum = NULL;
+    gossip->by_sum_room = gossip->by_sum_count = 0;
+    gossip->roll_len = gossip->before = 0;
+    gossip->differs = gossip->ends_here = gossip->knowledge_grew = false;
+    gossip->spread_due_ns = CORE_NEVER;
 }
 
 void gossip_end(struct core *core)

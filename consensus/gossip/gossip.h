@@ -19,6 +19,8 @@ void gossip_enter_view(struct core *core);
 /* A newcomer's first view has been reported: how long the rolls were before its time.
  */
 void gossip_note_before(struct core *core);
+/* A reload begins: rolls are empty, and lanes stand as they stood. */
+void gossip_forget_all(struct core *core);
 void gossip_end(struct core *core);
 void gossip_end_lanes(struct core *core); /* no lane spawns any more */
 /* False: nothing was learnt since it was asked last.  *of: whose tasks are known better

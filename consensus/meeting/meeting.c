@@ -48,6 +48,7 @@ static void say(struct core *core, uint32_t to, enum meet_what what, uint64_t nu
     }
     if (message != NULL && what == MEET_ARRIVED) {
         message->hash = core->meeting.purpose;
+        message->u.meet.generation = core->meeting.generation;
         words_tell(core, &core->meeting.own, &message->u.meet);
     }
 }
@@ -60,6 +61,11 @@ void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number)
         return;
     }
     message->u.meet = (struct message_meet){.what = MEET_MET, .number = number};
+    if (number == core->meeting.met && core->meeting.told_generation != 0) {
+        message->u.meet.code = core->meeting.code;
+        message->u.meet.generation = core->meeting.told_generation;
+        message->u.meet.snapshot = core->meeting.told_snapshot;
+    }
     if (number == core->meeting.met && !rankset_empty(&core->meeting.came)) {
         message->u.meet.code = core->meeting.code;
         message->u.meet.came = out_copy_set(core, &core->meeting.came);
@@ -69,10 +75,31 @@ void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number)
     }
 }
 
+/* What the program is told that has come to reload.  If it is MOOT_OK it is told when
+ * the view is there. */
+static void put_out_reload(struct core *core, const struct message_meet *meet)
+{
+    struct core_meeting *meeting = &core->meeting;
+    const int32_t code = meet->number == meeting->number ? meet->code : MOOT_ERR_STATE;
+    meeting->generation = 0;
+    meeting->reloads = code == MOOT_OK;
+    struct core_output *output =
+        code != MOOT_OK ? out_add(core, CORE_OUT_RELOADED, NULL) : NULL;
+    if (output != NULL) {
+        output->hash = meeting->purpose;
+        output->u.reloaded.status = code;
+        output->u.reloaded.generation = meet->generation;
+    }
+}
+
 /* The outcome of the meeting at which this rank is; of one long past that it is over.
  */
 static void put_out(struct core *core, const struct message_meet *meet)
 {
+    if (core->meeting.generation != 0) {
+        put_out_reload(core, meet);
+        return;
+    }
     struct core_output *output = out_add(core, CORE_OUT_MET, NULL);
     if (output == NULL) {
         return;
@@ -95,6 +122,8 @@ static void forget_arrivals(struct core *core)
     }
     rankset_release(&core->meeting.passed);
     core->meeting.mixed = false;
+    core->meeting.wanted_generation = 0;
+    core->meeting.marks = core->meeting.marked = false;
 }
 
 /* --- The lowest member ------------------------------------------------------------ */
@@ -141,22 +170,29 @@ bool meeting_waits_for_newcomers(const struct core *core, const moot_hash *purpo
  * anybody's. */
 static void conclude(struct core *core)
 {
+    const uint32_t generation = core->meeting.wanted_generation;
     assert(lowest(core) == core->rank);
     const struct rankset *passed = &core->meeting.passed;
     const struct meeting_words *words = &core->meeting.said_here;
-    const int32_t code = core->meeting.mixed ? MOOT_ERR_STATE : words_code(words);
+    const int32_t code = core->meeting.mixed    ? MOOT_ERR_STATE
+                         : core->meeting.marked ? core->meeting.mark_code
+                                                : words_code(words);
     const struct rankset *here = &core->meeting.here;
     const struct rankset *came = rankset_empty(here) ? NULL : out_copy_set(core, here);
     FOR_MEMBERS(core, rank)
     {
-        bool hears =
-            rankset_has(here, rank) || rankset_has(passed, rank) || rank == core->rank;
+        bool hears = rankset_has(here, rank) || rankset_has(passed, rank) ||
+                     rank == core->rank || generation != 0;
         struct message *message = hears ? agenda_send(core, rank, MESSAGE_MEET) : NULL;
         if (message != NULL) {
             message->u.meet = (struct message_meet){.what = MEET_MET,
                                                     .number = core->meeting.met + 1,
                                                     .code = code,
-                                                    .came = came};
+                                                    .came = came,
+                                                    .generation = generation};
+            if (generation != 0) {
+                message->u.meet.snapshot = core->meeting.wanted;
+            }
             if (code == MOOT_OK) {
                 words_tell(core, words, &message->u.meet);
             }
@@ -183,8 +219,13 @@ static void note_arrival(struct core *core, uint32_t from, const moot_hash *purp
     }
     if (rankset_empty(&meeting->here)) {
         meeting->wanted = *purpose;
+        meeting->wanted_generation = meet->generation;
     }
-    meeting->mixed |= !hash_equal(&meeting->wanted, purpose) && !MUTANT(MEETMIXED);
+    meeting->mixed |= (!hash_equal(&meeting->wanted, purpose) && !MUTANT(MEETMIXED)) ||
+                      (meeting->wanted_generation != 0) != (meet->generation != 0);
+    if (meet->generation > meeting->wanted_generation) {
+        meeting->wanted_generation = meet->generation;
+    }
     const bool unnamed =
         MUTANT(MEETLAST) && rankset_count(&meeting->here) + 1 == core->member_count;
     if (!rankset_add(unnamed ? &meeting->passed : &meeting->here, from)) {
@@ -223,6 +264,18 @@ static void on_passed(struct core *core, uint32_t from, uint64_t number)
     }
 }
 
+/* Who has closed comes to no meeting.  That all reload it hears of all the same. */
+static void on_closed(struct core *core, uint32_t from, uint64_t number)
+{
+    if (!rankset_add(&core->meeting.closed, from)) {
+        core->broken = true;
+    }
+    if (number < core->meeting.met && core->meeting.told_generation != 0 &&
+        from != core->rank && !MUTANT(RELOADCLOSED)) {
+        meeting_say_outcome(core, from, core->meeting.met);
+    }
+}
+
 /* --- All members ------------------------------------------------------------------ */
 
 static const struct rankset *came_to(const struct core *core,
@@ -243,6 +296,17 @@ static void note_outcome(struct core *core, const struct message_meet *meet)
     }
     words_release(&meeting->told);
     words_add(core, &meeting->told, meet->words, meet->words_size);
+    meeting->marks = meeting->marked = false;
+    meeting->told_generation = meet->generation;
+    meeting->told_snapshot = meet->snapshot;
+    if (meet->generation > meeting->tried) {
+        meeting->tried = meet->generation;
+    }
+    if (meet->code == MOOT_OK && meet->generation > meeting->reload.generation) {
+        meeting->reload = (struct message_reload){.generation = meet->generation,
+                                                  .met = meet->number,
+                                                  .snapshot = meet->snapshot};
+    }
 }
 
 /* Those who have arrived since this view began came to the next meeting as far as this
@@ -259,7 +323,9 @@ static void take_outcome(struct core *core, const struct message_meet *meet)
             !MUTANT(MEETKEPT)) {
             meeting_say_outcome(core, rank, next);
         }
-        if (rankset_has(&meeting->passed, rank) && rank != core->rank) {
+        const bool closed = rankset_has(&meeting->closed, rank) &&
+                            meeting->told_generation != 0 && !MUTANT(RELOADCLOSED);
+        if ((rankset_has(&meeting->passed, rank) || closed) && rank != core->rank) {
             meeting_say_outcome(core, rank, meeting->met);
         }
     }
@@ -315,11 +381,11 @@ void meeting_on_meet(struct core *core, uint32_t from, const struct message *mes
         on_arrived(core, from, message);
     } else if (meet->what == MEET_PASSED) {
         on_passed(core, from, meet->number);
-    } else if (!rankset_add(&core->meeting.closed, from)) {
-        core->broken = true;
+    } else {
+        on_closed(core, from, meet->number);
     }
     if (lowest(core) == core->rank && all_are_here(core)) {
-        core->meeting.held_up = lets_somebody_in(core);
+        core->meeting.held_up = lets_somebody_in(core) || meeting_marks(core);
         if (!core->meeting.held_up) {
             conclude(core);
         }
@@ -357,7 +423,7 @@ int meeting_arrive(struct core *core, const moot_hash *purpose, const void *word
                    size_t words_size)
 {
     struct core_meeting *meeting = &core->meeting;
-    if (is_waiting(core) || core->step.closed) {
+    if (is_waiting(core) || core->step.closed || meeting->reloads) {
         return MOOT_ERR_STATE;
     }
     if (words_size > LIMIT_WORDS_BYTES - WORDS_HEAD_BYTES) {
@@ -384,6 +450,92 @@ int meeting_arrive(struct core *core, const moot_hash *purpose, const void *word
                                          .words = meeting->told.bytes,
                                          .words_size = meeting->told.size});
     return MOOT_OK;
+}
+
+int meeting_come_to_reload(struct core *core, const moot_hash *snapshot,
+                           uint32_t generation)
+{
+    struct core_meeting *meeting = &core->meeting;
+    if (core->options.joinable && !core->options.boundary) {
+        return MOOT_ERR_UNSUPPORTED;
+    }
+    if (hash_is_zero(snapshot) || generation == UINT32_MAX) {
+        return MOOT_ERR_INVALID;
+    }
+    if (is_waiting(core) || core->step.closed || meeting->reloads) {
+        return MOOT_ERR_STATE;
+    }
+    const uint32_t known = generation > meeting->tried ? generation : meeting->tried;
+    meeting->generation = MUTANT(RELOADSAME) ? 1 : known + 1;
+    return meeting_arrive(core, snapshot, NULL, 0);
+}
+
+int meeting_marked(struct core *core, uint32_t generation, int32_t status)
+{
+    struct core_meeting *meeting = &core->meeting;
+    if (status > MOOT_OK) {
+        return MOOT_ERR_INVALID;
+    }
+    if (!meeting->marks || generation != meeting->wanted_generation) {
+        return MOOT_OK; /* of a view that is over */
+    }
+    meeting->marks = meeting->held_up = false;
+    meeting->marked = true;
+    meeting->mark_code = status;
+    if (meeting_goes_by_tree(core)) {
+        meeting_tree_look(core);
+    } else {
+        conclude(core);
+    }
+    return MOOT_OK;
+}
+
+bool meeting_marks(struct core *core)
+{
+    struct core_meeting *meeting = &core->meeting;
+    if (meeting->wanted_generation == 0 || meeting->mixed || meeting->marked ||
+        MUTANT(RELOADUNMARKED)) {
+        return false;
+    }
+    struct core_output *output =
+        !meeting->marks ? out_add(core, CORE_OUT_MARK, NULL) : NULL;
+    if (output != NULL) {
+        output->hash = meeting->wanted;
+        output->u.mark.generation = meeting->wanted_generation;
+    }
+    return meeting->marks = true;
+}
+
+bool meeting_reload_is_due(const struct core *core)
+{
+    return core->meeting.reload.generation > core->reload.generation;
+}
+
+void meeting_reload(struct core *core)
+{
+    struct core_meeting *meeting = &core->meeting;
+    const struct message_reload *reload = &core->reload;
+    if (meeting->met < reload->met) {
+        const struct message_meet met = {.what = MEET_MET,
+                                         .number = reload->met,
+                                         .generation = reload->generation,
+                                         .snapshot = reload->snapshot};
+        note_outcome(core, &met);
+    }
+    meeting->reload = *reload;
+    meeting->reloads = false;
+    meeting->generation = 0;
+    meeting->tried =
+        reload->generation > meeting->tried ? reload->generation : meeting->tried;
+    free(meeting->stood);
+    meeting->stood = NULL;
+    meeting->stood_lanes = 0;
+    struct core_output *output = out_add(core, CORE_OUT_RELOADED, NULL);
+    if (output != NULL) {
+        output->hash = reload->snapshot;
+        output->u.reloaded.status = MOOT_OK;
+        output->u.reloaded.generation = reload->generation;
+    }
 }
 
 void meeting_close(struct core *core)

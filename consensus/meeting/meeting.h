@@ -13,6 +13,16 @@
  * has closed; LIMIT: the words are too long. */
 int meeting_arrive(struct core *core, const moot_hash *purpose, const void *words,
                    size_t words_size);
+/* Likewise to reload this snapshot, and begin a generation beyond this one.  The
+ * outcome that is MOOT_OK is the view's that begins it. */
+int meeting_come_to_reload(struct core *core, const moot_hash *snapshot,
+                           uint32_t generation);
+/* The disk has written the mark of that generation, or could not. */
+int meeting_marked(struct core *core, uint32_t generation, int32_t status);
+/* All have agreed to reload, and no view has begun it: the next one does. */
+bool meeting_reload_is_due(const struct core *core);
+/* This view has: the program hears of it. */
+void meeting_reload(struct core *core);
 /* This rank has closed, and comes to no meeting any more. */
 void meeting_close(struct core *core);
 /* The lowest member of a new view is told how far this one is. */

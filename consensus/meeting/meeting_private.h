@@ -8,6 +8,9 @@ bool meeting_is_passing(const struct core *core);
 
 /* A meeting for this is one at which newcomers are let in (V4). */
 bool meeting_is_boundary(const struct core *core, const moot_hash *purpose);
+/* The meeting to which all have come is of a reload, whose mark is to be durable before
+ * it is over: the disk is told so, if it has not been. */
+bool meeting_marks(struct core *core);
 /* And somebody waits for that. */
 bool meeting_waits_for_newcomers(const struct core *core, const moot_hash *purpose);
 

@@ -44,11 +44,15 @@ struct muster {
     bool all;    /* and indeed all; */
     bool mixed;
     moot_hash wanted;
+    uint32_t generation; /* that they have come for; 0: to no reload */
 };
 
-static void count_in(struct muster *sum, const moot_hash *wanted, bool mixed)
+static void count_in(struct muster *sum, const moot_hash *wanted, bool mixed,
+                     uint32_t generation)
 {
-    sum->mixed |= mixed || (sum->any && !hash_equal(&sum->wanted, wanted));
+    sum->mixed |= mixed || (sum->any && (!hash_equal(&sum->wanted, wanted) ||
+                                         (sum->generation != 0) != (generation != 0)));
+    sum->generation = generation > sum->generation ? generation : sum->generation;
     sum->wanted = sum->any ? sum->wanted : *wanted;
     sum->any = true;
 }
@@ -67,7 +71,7 @@ static struct muster look_below(const struct core *core)
     sum.passed = meeting_is_passing(core) && !core->step.closed && !MUTANT(PASSWAIT);
     sum.here = came || core->step.closed || sum.passed;
     if (came) {
-        count_in(&sum, &meeting->purpose, false);
+        count_in(&sum, &meeting->purpose, false, meeting->generation);
     }
     for (uint32_t i = 0; i < core->gossip.child_count; i++) {
         const struct meeting_below *below = &meeting->below[i];
@@ -78,7 +82,7 @@ static struct muster look_below(const struct core *core)
         sum.passed = sum.passed || below_passed;
         sum.all = sum.all && ((below_came && below->all) || MUTANT(MEETEVERYONE));
         if (below_came) {
-            count_in(&sum, &below->wanted, below->mixed);
+            count_in(&sum, &below->wanted, below->mixed, below->generation);
         }
     }
     sum.mixed = sum.mixed && !MUTANT(MEETMIXED);
@@ -142,8 +146,15 @@ static void say_standing(struct core *core, const struct muster *sum)
         meet->number = next;
         meet->code = sum->mixed ? MOOT_ERR_STATE : MOOT_OK;
         meet->came = sum->all ? NULL : who_came(core);
+        meet->generation = sum->generation;
+        if (root && sum->generation != 0) {
+            meet->snapshot = sum->wanted;
+        }
         if (!sum->mixed) {
             tell_words(core, meet);
+        }
+        if (root && core->meeting.marked && !sum->mixed) {
+            meet->code = core->meeting.mark_code;
         }
     } else if (sum->passed) { /* at the root: nobody is left who came to it */
         meet->what = root ? MEET_MET : MEET_PASSED;
@@ -180,6 +191,14 @@ void meeting_tree_look(struct core *core)
         meeting->held_up = true;
         return; /* the next view is about to let somebody in */
     }
+    if (sum.any && !sum.mixed && core->gossip.parent == NOBODY) {
+        meeting->wanted = sum.wanted;
+        meeting->wanted_generation = sum.generation;
+        meeting->held_up = meeting_marks(core);
+        if (meeting->held_up) {
+            return;
+        }
+    }
     if (sum.any || sum.passed) {
         meeting->said = meeting->met + 1;
     } else {
@@ -209,6 +228,7 @@ void meeting_tree_on_below(struct core *core, uint32_t from,
         below->number = meet->number;
         below->wanted = message->hash;
         below->mixed = meet->code == MOOT_ERR_STATE;
+        below->generation = meet->generation;
         words_release(&below->words);
         words_add(core, &below->words, meet->words, meet->words_size);
         if (meet->code == MOOT_ERR_LIMIT) {

@@ -59,6 +59,9 @@ void losses_note(struct core *core)
 {
     for (uint32_t i = 0; i < core->membership.past_count && !core->broken; i++) {
         const struct past *past = &core->membership.past[i];
+        if (past->epoch < core->reload_epoch && !MUTANT(RELOADLOSSES)) {
+            continue; /* what was started then is forgotten */
+        }
         if (anyone_left(core, &past->members)) {
             loss_set(core, past->epoch, &past->members, &core->members);
         }
@@ -74,6 +77,14 @@ void losses_take(struct core *core, const struct view *view)
         const struct loss *loss = &view->losses[i];
         loss_set(core, loss->epoch, &loss->before, &loss->after);
     }
+}
+
+void losses_forget(struct core *core)
+{
+    losses_release(core);
+    core->membership.losses = NULL;
+    core->membership.loss_count = core->membership.loss_room = 0;
+    core->membership.losses_unknown = false;
 }
 
 void losses_release(struct core *core)

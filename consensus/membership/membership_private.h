@@ -101,6 +101,13 @@ void losses_note(struct core *core);
 /* A newcomer's first view tells it of those before its time. */
 void losses_take(struct core *core, const struct view *view);
 void losses_release(struct core *core);
+void losses_forget(struct core *core); /* those of before a reload hide nothing */
+
+/* --- reload.c --------------------------------------------------------------------- */
+
+/* Entering this view begins a reload: nothing is known any more of any task. */
+bool reload_begins(const struct core *core, const struct view *view);
+void reload_begin(struct core *core, const struct view *view);
 
 /* --- recovery.c ------------------------------------------------------------------- */
 

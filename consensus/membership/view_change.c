@@ -481,6 +481,9 @@ void view_change_enter(struct core *core, const struct view *view)
     assert(view->epoch > core->epoch);
     bool newcomer = core->epoch == 0;
     out_note(core, CORE_POINT_VIEW_ENTER, NULL, NOBODY, EVIDENCE_NONE);
+    if (reload_begins(core, view)) {
+        reload_begin(core, view);
+    }
     stub_expand_all(core);
     struct rankset before = {0};
     if (core->broken || !rankset_copy(&before, &core->members) ||

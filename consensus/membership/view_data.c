@@ -89,7 +89,8 @@ bool view_add_former_newcomers(const struct core *core, struct view *view)
     bool good = true;
     for (uint32_t rank = core->membership.first_size; good && rank < core->size;
          rank++) {
-        const struct message_newcomer *begins = peer_beginning(core, rank);
+        const struct message_newcomer *begins =
+            reload_begins(core, view) ? NULL : peer_beginning(core, rank);
         if (peer_is_named(core, rank)) {
             good = view_add_newcomer(
                 view, (struct message_newcomer){
@@ -164,7 +165,7 @@ bool view_is_known(const struct core *core, const struct message_view *message)
 
 bool view_from_message(struct view *view, const struct message_view *message)
 {
-    *view = (struct view){.epoch = message->epoch};
+    *view = (struct view){.epoch = message->epoch, .reload = message->reload};
     bool good = rankset_copy(&view->members, message->members) &&
                 (message->left == NULL || rankset_copy(&view->left, message->left));
     for (uint32_t i = 0; good && i < message->history; i++) {
@@ -233,7 +234,8 @@ const struct message_view *view_to_message(struct core *core, const struct view 
         .past = past,
         .losses = view->loss_count,
         .loss = losses,
-        .losses_cut = view->losses_cut};
+        .losses_cut = view->losses_cut,
+        .reload = view->reload};
     return message;
 }
 

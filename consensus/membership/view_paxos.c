@@ -126,7 +126,8 @@ static bool has_cause(const struct core *core)
     }
     /* Who has voted grants no lease in this view any more: only the next one heals it.
      */
-    return boundary_may_propose(core) || core->membership.paxos.accepted != 0 ||
+    return boundary_may_propose(core) || meeting_reload_is_due(core) ||
+           core->membership.paxos.accepted != 0 ||
            (!rankset_empty(&core->membership.leavers_ready) && core->member_count > 1);
 }
 
@@ -169,7 +170,7 @@ static bool make_proposal(struct core *core, struct view *view)
     assert(core->membership.past_count < LIMIT_PAST_VIEWS ||
            recovery_all_settled(core));
     struct paxos *paxos = &core->membership.paxos;
-    *view = (struct view){.epoch = core->epoch + 1};
+    *view = (struct view){.epoch = core->epoch + 1, .reload = core->meeting.reload};
     bool good = rankset_copy(&view->left, &core->membership.retired);
     bool leaving = leavers_may_go(core);
     uint32_t stays = first_to_stay(core);
@@ -242,7 +243,7 @@ static void give_up(struct core *core, uint64_t extra_ns)
 static bool changes_nothing(const struct core *core, const struct view *view)
 {
     return core->options.boundary && core->membership.paxos.accepted == 0 &&
-           rankset_equal(&view->members, &core->members);
+           rankset_equal(&view->members, &core->members) && !reload_begins(core, view);
 }
 
 static void propose_value(struct core *core)
@@ -634,7 +635,8 @@ void view_turn(struct core *core)
         return;
     }
     if (!detector_is_on(core) && rankset_empty(&core->membership.dead) &&
-        paxos->joiner_count == 0 && rankset_empty(&core->membership.leavers_ready)) {
+        paxos->joiner_count == 0 && rankset_empty(&core->membership.leavers_ready) &&
+        !meeting_reload_is_due(core)) {
         return;
     }
     if (!committee_serves(core)) {

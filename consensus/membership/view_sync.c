@@ -88,7 +88,7 @@ void view_on_view(struct core *core, const struct message_view *message)
 const struct message_view *view_present(struct core *core)
 {
     assert(core->epoch > 0);
-    struct view view = {.epoch = core->epoch};
+    struct view view = {.epoch = core->epoch, .reload = core->reload};
     bool good = rankset_copy(&view.members, &core->members) &&
                 rankset_copy(&view.left, &core->membership.retired);
     for (uint32_t i = 0; good && i < core->membership.past_count; i++) {

@@ -36,6 +36,13 @@ void ownership_enter_view(struct core *core)
     own->yields_ns = 0;
 }
 
+void ownership_forget_all(struct core *core)
+{
+    free(core->ownership.bounds.items);
+    core->ownership = (struct core_ownership){0};
+    ownership_begin(core);
+}
+
 void ownership_end(struct core *core) { free(core->ownership.bounds.items); }
 
 void graph_push_no_more(struct core *core, const struct scope_record *scope)

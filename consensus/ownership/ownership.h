@@ -18,6 +18,7 @@
 
 void ownership_begin(struct core *core);      /* of a core that is all zero */
 void ownership_enter_view(struct core *core); /* nobody has asked for anything in it */
+void ownership_forget_all(struct core *core); /* a reload begins */
 void ownership_end(struct core *core);
 /* Its tasks are about to be forgotten: nobody is to be sent their results. */
 void graph_push_no_more(struct core *core, const struct scope_record *scope);

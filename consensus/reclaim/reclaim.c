@@ -602,6 +602,16 @@ void reclaim_release(struct core *core)
     take_up_held(core); /* freed with the others */
 }
 
+void reclaim_forget_all(struct core *core)
+{
+    const uint32_t press = core->reclaim.drop.press; /* the host's own word */
+    reclaim_release(core);
+    free(core->reclaim.ended);
+    core->reclaim = (struct core_reclaim){.ended_ever = core->reclaim.ended_ever};
+    reclaim_begin(core);
+    core->reclaim.drop.press = press;
+}
+
 void reclaim_begin(struct core *core)
 {
     assert(core->reclaim.drop.leaving == 0 && core->reclaim.drop.cuts == 0);

@@ -52,6 +52,7 @@ void reclaim_doubt(struct core *core); /* behind the rest of entering a view */
  */
 struct chunk *reclaim_next_stayed(struct core *core, uint32_t *lane);
 void reclaim_release(struct core *core);
+void reclaim_forget_all(struct core *core); /* a reload begins */
 
 /* --- lot.c ------------------------------------------------------------------------ */
 

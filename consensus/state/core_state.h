@@ -305,6 +305,7 @@ struct meeting_below {
     moot_hash wanted;
     struct rankset came; /* or these, */
     struct meeting_words words;
+    uint32_t generation; /* that they have come for; 0: to no reload */
 };
 
 struct core_meeting {
@@ -313,18 +314,28 @@ struct core_meeting {
     bool from_due;   /* that is yet to be said in this view */
     uint64_t *stood; /* strict: how long so many lanes were when it came to its last */
     uint32_t stood_lanes; /* boundary, or closed */
-    moot_hash purpose;    /* of that */
+    moot_hash purpose;    /* of that; or the snapshot, */
+    uint32_t generation;  /* if it is to begin this one, or a later one; 0: no reload */
     struct meeting_words own;
     uint64_t met; /* the last of which it knows the outcome, */
     int32_t code; /* which is this */
     struct rankset came;
     struct meeting_words told;
+    uint32_t told_generation;     /* of that one, if it was of a reload; 0: none, */
+    moot_hash told_snapshot;      /* and its snapshot */
+    struct message_reload reload; /* the last that is decided: a view begins it */
+    uint32_t tried;               /* the latest generation of any, failed ones too */
+    bool reloads;                 /* this rank's program waits for that view */
     /* The lowest member: who has come to the next, what for, and who never will. */
     struct rankset here, closed;
     struct rankset passed; /* newcomers that do not come to it */
     struct meeting_words said_here;
     moot_hash wanted;
-    bool mixed;   /* not all for the same */
+    uint32_t wanted_generation; /* a reload's; 0: it is none */
+    bool marks;                 /* the disk is told so, and has yet to answer, */
+    bool marked;                /* or has, */
+    int32_t mark_code;          /* so */
+    bool mixed;                 /* not all for the same */
     bool held_up; /* all have come, and it is not over before somebody is let in */
     /* Among many, in this view: of each child; and what this rank has said of all. */
     struct meeting_below below[TREE_ARITY];
@@ -422,6 +433,8 @@ struct core {
     uint64_t now_ns;
     struct rankset members;
     uint32_t member_count;
+    struct message_reload reload; /* by which this rank's tasks began, */
+    uint64_t reload_epoch;        /* in this view; 0: none */
     struct core_stats stats;
     bool broken; /* out of memory in mid-step: every later step fails */
     struct core_state state;

@@ -8,6 +8,7 @@
 #include "consensus/state/state_private.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 HOT void *lane_known(const struct lane_record *lane, uint64_t position)
@@ -90,4 +91,17 @@ HOT void lane_forget(struct core *core, struct lane_record *lane, uint64_t posit
         memory_give(core, page->known, PAGE_TASKS * sizeof(*page->known));
         page->known = NULL;
     }
+}
+
+void lane_forget_pages(struct core *core, struct lane_record *lane)
+{
+    for (uint64_t i = 0; i * PAGE_TASKS < lane->len; i++) {
+        if (lane->pages[i].known != NULL) {
+            memory_give(core, lane->pages[i].known,
+                        PAGE_TASKS * sizeof(*lane->pages[i].known));
+        }
+    }
+    free(lane->pages);
+    lane->pages = NULL;
+    lane->page_room = 0;
 }

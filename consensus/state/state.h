@@ -261,6 +261,8 @@ static inline struct edge *task_inputs(const struct task_record *task)
 struct task_ext *task_ext_get(struct core *core, struct task_record *task);
 /* All but its memory, which is the host's until it gives that back. */
 void table_forget(struct core *core, struct task_record *task);
+/* Likewise of all of them, and of stubs. */
+void table_forget_all(struct core *core);
 void table_give(struct core *core, struct task_record *task); /* that memory */
 void table_release(struct core *core);
 /* Learns the candidates of a task: the chair is then final. */
@@ -268,6 +270,13 @@ bool task_learn_candidates(struct core *core, struct task_record *task,
                            const struct rankset *candidates);
 void graph_link_edge(struct edge *edge, struct task_record *from, bool order_only);
 void requests_release(struct core *core, struct requests *requests); /* accepts NULL */
+
+/* --- forget_all.c ------------------------------------------------------------------
+ */
+
+/* All tasks, scopes and once tasks that were dropped, and what peers said of any: a
+ * reload begins.  Entries and stubs go to the host. */
+void state_forget_all(struct core *core);
 
 /* --- peers.c ---------------------------------------------------------------------- */
 
@@ -334,6 +343,7 @@ bool lane_put(struct core *core, struct lane_record *lane, void *known); /* at l
 /* For an empty one: nothing is known of the positions up to this. */
 bool lane_begin_behind(struct core *core, struct lane_record *lane, uint64_t position);
 void lane_forget(struct core *core, struct lane_record *lane, uint64_t position);
+void lane_forget_pages(struct core *core, struct lane_record *lane); /* all of them */
 
 /* --- chunk_find.c ----------------------------------------------------------------- */
 

@@ -450,6 +450,25 @@ void table_forget(struct core *core, struct task_record *task)
     memory_give(core, task->task_ext, sizeof(*task->task_ext));
 }
 
+void table_forget_all(struct core *core)
+{
+    for (size_t i = 0; i < core->state.slot_count; i++) {
+        void *known = core->state.slots[i];
+        if (known != NULL && !is_stub(known)) {
+            struct task_record *task = known;
+            task_release(core, task);
+            inputs_give(core, task);
+            memory_give(core, task->task_ext, sizeof(*task->task_ext));
+        }
+        core->stats.forgotten += known != NULL;
+        out_forget(core, known);
+        core->state.slots[i] = NULL;
+        core->state.tags[i] = 0;
+    }
+    core->stats.tasks = core->stats.let_go = 0;
+    core->state.stub_count = core->state.away_count = 0;
+}
+
 void table_release(struct core *core)
 {
     for (size_t i = 0; i < core->state.slot_count; i++) {

@@ -30,6 +30,7 @@ struct view {
     struct loss *losses; /* what a newcomer is told; of a joinable moot */
     uint32_t loss_count;
     bool losses_cut; /* there were too many to be told */
+    struct message_reload reload;
 };
 /* This rank drains and goes (leave.c). */
 struct leave {

@@ -81,7 +81,8 @@ HOT static enum verdict_of_e rule_e(const struct core *core, uint32_t from,
     }
     if (message->epoch < core->epoch) {
         bool result = message->type == MESSAGE_RESULT &&
-                      (message->u.result.owner_uid == uid || MUTANT(STALERES));
+                      (message->u.result.owner_uid == uid || MUTANT(STALERES)) &&
+                      (message->epoch >= core->reload_epoch || MUTANT(RELOADRESULT));
         bool ballot = message->type == MESSAGE_ACCEPT || message->type == MESSAGE_ACK;
         bool stale = (MUTANT(STALEDEC) && message->type == MESSAGE_DECISION) ||
                      (MUTANT(STALEACC) && ballot);

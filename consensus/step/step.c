@@ -281,8 +281,9 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
     case CORE_EV_COMMITTED:
         return snapshot_committed(core, event);
     case CORE_EV_RELOAD:
+        return meeting_come_to_reload(core, &event->hash, event->u.reload.generation);
     case CORE_EV_MARKED:
-        return MOOT_ERR_UNSUPPORTED;
+        return meeting_marked(core, event->u.marked.generation, event->u.marked.status);
     case CORE_EV_CLOSE:
         return on_close(core, event);
     case CORE_EV_LEAVE:

@@ -613,6 +613,13 @@ void termination_on_adjourn(struct core *core, const struct message_adjourn *adj
     }
 }
 
+void termination_forget_all(struct core *core)
+{
+    assert(!core->termination.adjourned);
+    close_reduce_reset(core);
+    core->termination = (struct core_termination){0};
+}
+
 void termination_enter_view(struct core *core)
 {
     assert(!core->membership.settled);

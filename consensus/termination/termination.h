@@ -38,6 +38,7 @@ void close_reduce_count(struct core *core); /* at adjourn: what the root has cou
 /* While polls find nothing they are made ever more seldom, up to so long apart. */
 #define POLL_PAUSE_MAX_NS 1000000000ull
 bool termination_resting(const struct core *core);
+void termination_forget_all(struct core *core); /* a reload begins */
 void termination_enter_view(struct core *core); /* no round is open in it */
 void termination_turn(struct core *core);       /* polls if it is this rank's turn to */
 uint64_t termination_deadline(const struct core *core);

@@ -59,7 +59,7 @@ static const char *const benches[] = {
     "cancel_test",      "stub_test",     "silence_test",    "deserted_test",
     "keeper_test",      "verdict_test",  "quiet_test",      "lot_test",
     "crash_test",       "referral_test", "newcomer_test",   "boundary_test",
-    "last_holder_test", "snapshot_test"};
+    "last_holder_test", "snapshot_test", "reload_test"};
 
 struct killer {
     enum mutant mutant;

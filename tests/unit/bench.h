@@ -56,13 +56,18 @@ static struct bench {
     size_t words_size[RANKS_MAX];
     uint64_t epoch[RANKS_MAX]; /* as the last CORE_OUT_VIEW said; 0: none */
     struct {
-        uint32_t cut;     /* number of the last CORE_OUT_CUT; 0: none */
-        moot_hash id;     /* and its id */
-        int results;      /* accepted before it */
-        uint32_t parts;   /* of the last CORE_OUT_COMMIT; 0: none, */
-        uint64_t records; /* and their records, in all */
-        int done;         /* answers, */
-        int32_t status;   /* and the last one's status */
+        uint32_t cut;          /* number of the last CORE_OUT_CUT; 0: none */
+        moot_hash id;          /* and its id */
+        int results;           /* accepted before it */
+        uint32_t parts;        /* of the last CORE_OUT_COMMIT; 0: none, */
+        uint64_t records;      /* and their records, in all */
+        uint32_t mark;         /* generation of the last CORE_OUT_MARK; 0: none */
+        int reloads;           /* CORE_OUT_RELOADED, */
+        int32_t reload_status; /* and the last one's status, */
+        uint32_t generation;   /* and generation */
+        moot_hash reload_id;
+        int done;       /* answers, */
+        int32_t status; /* and the last one's status */
         moot_hash done_id;
     } snapshot[RANKS_MAX];
     int results[RANKS_MAX];           /* accepted */
@@ -280,9 +285,16 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_RESULT:
             bench.results[rank]++;
             break;
-        case CORE_OUT_SEND:
         case CORE_OUT_MARK:
+            bench.snapshot[rank].mark = items[i].u.mark.generation;
+            break;
         case CORE_OUT_RELOADED:
+            bench.snapshot[rank].reloads++;
+            bench.snapshot[rank].reload_status = items[i].u.reloaded.status;
+            bench.snapshot[rank].generation = items[i].u.reloaded.generation;
+            bench.snapshot[rank].reload_id = items[i].hash;
+            break;
+        case CORE_OUT_SEND:
         case CORE_OUT_REFUSE:
         case CORE_OUT_PART:
         case CORE_OUT_NOTE:

@@ -142,6 +142,8 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     view->losses = LIMIT_LOSSES + 1;
     view->loss = losses;
     ROW(VIEW)->view.losses_cut = true;
+    ROW(VIEW)->view.reload.generation = 1;
+    ROW(VIEW)->view.reload.met = 1;
     view = &ROW(VIEW)->view;
     view->losses = 1;
     view->loss = losses; /* of no view */

@@ -164,7 +164,10 @@ static bool same_view(const struct message_view *a, const struct message_view *b
         same = a->past[i].epoch == b->past[i].epoch &&
                same_set(a->past[i].members, b->past[i].members);
     }
-    same = same && a->losses == b->losses && a->losses_cut == b->losses_cut;
+    same = same && a->losses == b->losses && a->losses_cut == b->losses_cut &&
+           a->reload.generation == b->reload.generation &&
+           a->reload.met == b->reload.met &&
+           hash_equal(&a->reload.snapshot, &b->reload.snapshot);
     for (uint32_t i = 0; same && i < a->losses; i++) {
         same = a->loss[i].epoch == b->loss[i].epoch &&
                same_set(a->loss[i].before, b->loss[i].before) &&

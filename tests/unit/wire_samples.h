@@ -121,6 +121,9 @@ static void samples_init_views(void)
             .losses = losses[level],
             .loss = samples.losses[level],
             .losses_cut = level == LEAST,
+            .reload = {level == MOST ? UINT32_MAX : 0,
+                       level == MOST ? LIMIT_MEETINGS : 0,
+                       level == MOST ? samples.hashes[0] : (moot_hash){{0}}},
         };
     }
     for (uint32_t i = 0; i < LIMIT_REPORT_ENTRIES; i++) {
@@ -332,12 +335,15 @@ static void sample_view_message(enum message_type type, enum level level,
         m->u.join = (struct message_join){sample_first[level], sample_u32[level],
                                           (uint32_t)level * (LIMIT_RANKS - 1) / MOST};
     } else if (type == MESSAGE_MEET) {
-        m->u.meet = (struct message_meet){(enum meet_what)(level * MEET_ALL / MOST),
-                                          level == MOST ? LIMIT_MEETINGS : level + 1u,
-                                          level == MOST ? MOOT_ERR_STATE : MOOT_OK,
-                                          level == LEAST ? NULL : &samples.sets[level],
-                                          level == LEAST ? NULL : "\3\0\0\0yes",
-                                          level == LEAST ? 0 : 7};
+        m->u.meet =
+            (struct message_meet){(enum meet_what)(level * MEET_ALL / MOST),
+                                  level == MOST ? LIMIT_MEETINGS : level + 1u,
+                                  level == MOST ? MOOT_ERR_STATE : MOOT_OK,
+                                  level == LEAST ? NULL : &samples.sets[level],
+                                  level == LEAST ? NULL : "\3\0\0\0yes",
+                                  level == LEAST ? 0 : 7,
+                                  level == MOST ? UINT32_MAX : 0,
+                                  level == MOST ? samples.hashes[0] : (moot_hash){{0}}};
     } else if (type == MESSAGE_LOT) {
         m->u.lot = (struct message_lot){(enum lot_what)(level * (LOT_END - 1) / MOST),
                                         sample_u64[level], samples.hashes, lot[level],

@@ -1,0 +1,41 @@
+/* reload.c - all go back to what a snapshot holds: a view begins with no task known.
+ *
+ * PROTOCOL.md, *Reload*.  A meeting has agreed on it, and its mark is durable
+ * (meeting/).  Who enters the view that says so forgets every task, each room for
+ * itself, before anything of that view is said or taken.  Rule E keeps what was said
+ * before away from what comes after.
+ */
+#include "consensus/membership/membership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/meeting/meeting.h"
+#include "consensus/ownership/ownership.h"
+#include "consensus/reclaim/reclaim.h"
+#include "consensus/state/state.h"
+#include "consensus/termination/termination.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+bool reload_begins(const struct core *core, const struct view *view)
+{
+    return view->reload.generation > core->reload.generation;
+}
+
+void reload_begin(struct core *core, const struct view *view)
+{
+    assert(view->epoch > core->epoch && reload_begins(core, view));
+    const bool newcomer = core->epoch == 0;
+    core->reload = view->reload;
+    core->reload_epoch = view->epoch;
+    if (newcomer || MUTANT(RELOADKEPT)) {
+        return;
+    }
+    meeting_reload(core); /* the program hears of it before tasks are forgotten */
+    reclaim_forget_all(core);
+    ownership_forget_all(core);
+    termination_forget_all(core);
+    gossip_forget_all(core);
+    state_forget_all(core);
+    losses_forget(core);
+}
