@@ -172,6 +172,7 @@ static bool get_hash(struct reader *reader, const ProtobufCBinaryData *from,
     if (from->len != 0 && from->len != sizeof(*to)) {
         return wire_refuse(reader, "a snapshot's id has a wrong size");
     }
+    *to = (moot_hash){{0}};
     if (from->len != 0) {
         memcpy(to, from->data, sizeof(*to));
     }
