@@ -214,6 +214,8 @@ static void put_borrowed(struct copier *copier, struct message *to)
         break;
     case MESSAGE_KERNEL:
         to->u.kernel.name = put_text(copier, to->u.kernel.name);
+        to->u.kernel.build =
+            put(copier, to->u.kernel.build, to->u.kernel.build_size, 1);
         break;
     case MESSAGE_CENSUS:
         to->u.census.entry = PUT_LIST(copier, to->u.census.entry, to->u.census.count);

@@ -404,6 +404,8 @@ struct message_kernel {
     uint32_t version;
     uint32_t flags;
     uint32_t rank_plus_one; /* whose registration it is; 0: the sender's */
+    const void *build;      /* the build id of the object that has its code; */
+    size_t build_size;      /* in bytes; 0: unknown */
 };
 
 /* HEARTBEAT, every member to who watches it: "I am here", and a request for a grant. */

@@ -307,6 +307,9 @@ static const char *check_adjourn(const struct message *message)
 
 static const char *check_kernel(const struct message *message)
 {
+    if (message->u.kernel.build_size > LIMIT_BUILD_BYTES) {
+        return "a build id is too long";
+    }
     return check_name(message->u.kernel.name);
 }
 

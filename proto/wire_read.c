@@ -432,6 +432,8 @@ static bool get_kernel(struct reader *reader, const Moot__Message *message,
     out->u.kernel.version = from->version;
     out->u.kernel.flags = from->flags;
     out->u.kernel.rank_plus_one = from->rank_plus_one;
+    out->u.kernel.build = from->build.data;
+    out->u.kernel.build_size = from->build.len;
     return get_text(reader, &from->name, LIMIT_KERNEL_NAME_BYTES, &out->u.kernel.name);
 }
 

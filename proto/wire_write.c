@@ -348,6 +348,7 @@ static void put_kernel(struct encoder *encoder, const struct message *message)
     to->version = kernel->version;
     to->flags = kernel->flags;
     to->rank_plus_one = kernel->rank_plus_one;
+    to->build = wire_borrow(kernel->build, kernel->build_size);
 }
 
 static void put_released(struct encoder *encoder, const struct message *message)

@@ -173,9 +173,10 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
                          kernel->name);
     }
     added->id = handle_of_kernel(&m->tasks.handles, m->tasks.kernels.count - 1);
-    if (added->conflict) { /* heard of before: everyone must learn that they differ */
+    if (added->conflict || added->rebuilt) { /* heard of before: all must learn it */
         outbox_tell_kernel(m, added);
     }
+    inbox_say_rebuilt(m, added);
     out->id = added->id;
     early_take(m, added);
     return MOOT_OK;

@@ -117,6 +117,7 @@ static int take_blob(struct moot *m, char *story)
     if (code == MOOT_OK) {
         take_own_folder(m->knobs.summary, ENDING_SHEETS);
         take_own_folder(m->knobs.trace, ENDING_TRACES);
+        m->tasks.kernels.by_build = m->knobs.kernel_by_build != 0;
     }
     return code;
 }

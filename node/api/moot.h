@@ -557,6 +557,8 @@ typedef struct moot_stats {
      * and records that were lost: damaged ones, which were dropped, and such as the
      * disk did not take, or the bound (MOOT_CHECKPOINT_MIB). */
     uint64_t tasks_found, tasks_found_ns, results_stored, bytes_stored, records_lost;
+    /* Kernels registered here of which another rank has another build. */
+    uint64_t kernels_rebuilt;
 } moot_stats;
 #define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))
 MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);

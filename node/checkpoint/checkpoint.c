@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How often the store is asked what it could not do. */
 #define COUNT_NS UINT64_C(200000000)
@@ -171,14 +170,6 @@ static void look_again(struct moot *m, uint32_t deaths)
     }
 }
 
-static bool is_of_another_build(const struct kernel *kernel,
-                                const struct diskstore_found *found)
-{
-    return kernel->build_size > 0 && found->build_size > 0 &&
-           (kernel->build_size != found->build_size ||
-            memcmp(kernel->build, found->build, kernel->build_size) != 0);
-}
-
 static void tell_older(struct moot *m, const struct kernel *kernel)
 {
     engine_lock(m);
@@ -198,7 +189,7 @@ static void tell_older(struct moot *m, const struct kernel *kernel)
 static bool is_taken(struct moot *m, const struct kernel *kernel,
                      const struct diskstore_found *found)
 {
-    if (!is_of_another_build(kernel, found)) {
+    if (!kernel_build_differs(kernel, found->build, found->build_size)) {
         return true;
     }
     if (m->knobs.kernel_by_build != 0 && (kernel->flags & MOOT_KERNEL_ONCE) == 0) {

@@ -351,12 +351,10 @@ static int part_kernel(struct moot *m, struct lane *lane, moot_kernel_id *out)
             return lane_fail(lane, MOOT_ERR_LIMIT, "more than %u kernels",
                              LIMIT_KERNELS);
         }
-        uint32_t number = m->tasks.kernels.count;
-        datas->part = kernel_add(&m->tasks.kernels, &kernel);
+        datas->part = kernel_add_own(&m->tasks.kernels, &m->tasks.handles, &kernel);
         if (datas->part == NULL) {
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a kernel");
         }
-        datas->part->id = handle_of_kernel(&m->tasks.handles, number);
     }
     out->id = datas->part->id;
     return MOOT_OK;

@@ -165,8 +165,8 @@ const struct knob_row knob_table[KNOB_COUNT] = {
                              AT(checkpoint_age_ns)},
     [KNOB_KERNEL_BY_BUILD] =
         {"MOOT_KERNEL_BY_BUILD", KNOB_INTEGER, "0", NULL, 0, 1, true,
-         "1: a stored result of a kernel that was built otherwise is not found; 0: it "
-         "is, and told once",
+         "1: a kernel that was built otherwise is another: stored results are not "
+         "found, and where ranks differ tasks are refused; 0: it is told once",
          AT(kernel_by_build)},
     [KNOB_SUMMARY] = {"MOOT_SUMMARY", KNOB_PATH, "", NULL, 0, 0, true,
                       "directory in which each rank leaves its figures at close; "

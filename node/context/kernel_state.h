@@ -5,6 +5,7 @@
 
 #include "hashing/identity.h"
 #include "node/api/moot.h"
+#include "proto/limits.h"
 
 struct kernel {
     char *name;
@@ -18,14 +19,20 @@ struct kernel {
     moot_duration retry_backoff;
     uint64_t id;
     struct identity_kernel identity;
-    unsigned char
-        build[32]; /* of the object that has fn (build_id.h); size 0: unknown */
-    size_t build_size;
+    unsigned char build[LIMIT_BUILD_BYTES]; /* of the object that has fn (build_id.h) */
+    size_t build_size;                      /* in bytes; 0: unknown */
+    bool own; /* the library's: of which build it is does not count between ranks */
     uint64_t longest_ns; /* of its runs here that have ended */
     bool ends_as_said;   /* what it returns is how its task ends, on all ranks */
     bool told;           /* peers have been sent a KERNEL */
     bool conflict;       /* with this registration of a peer's: */
     uint32_t peer_rank, peer_version, peer_flags;
+    bool rebuilt; /* a peer has another build of its code, whether that is a conflict or
+                     not; */
+    bool rebuilt_said;     /* the program was told; */
+    uint32_t rebuilt_rank; /* the first such peer */
+    unsigned char peer_build[LIMIT_BUILD_BYTES];
+    size_t peer_build_size;
 };
 
 struct rumour; /* a KERNEL for a name that is not registered here */
@@ -35,6 +42,8 @@ struct kernels {
     uint32_t count;
     struct rumour *rumours;
     uint32_t rumour_count, rumour_room;
+    bool by_build;    /* MOOT_KERNEL_BY_BUILD: another build is a conflict */
+    uint32_t rebuilt; /* kernels of which a peer has another build */
 };
 
 #endif

@@ -216,6 +216,43 @@ static void take_bulk(struct moot *m, struct bulk_in *bulk)
     bulk_in_free(bulk);
 }
 
+/* Two programs that differ usually differ in all of their kernels. */
+enum { REBUILT_SAID_MAX = 8 };
+
+/* The first eight digits, which are enough to tell builds apart. */
+static void add_build(struct text *to, const unsigned char *build, size_t size)
+{
+    for (size_t i = 0; i < size && i < 4; i++) {
+        text_add(to, "%02x", build[i]);
+    }
+}
+
+void inbox_say_rebuilt(struct moot *m, struct kernel *kernel)
+{
+    char here[TRANSPORT_HOST_BYTES], there[TRANSPORT_HOST_BYTES];
+    struct text own = {0}, other = {0};
+    if (!kernel->rebuilt || kernel->rebuilt_said ||
+        m->tasks.kernels.rebuilt > REBUILT_SAID_MAX) {
+        return;
+    }
+    kernel->rebuilt_said = true;
+    add_build(&own, kernel->build, kernel->build_size);
+    add_build(&other, kernel->peer_build, kernel->peer_build_size);
+    report_add(
+        m,
+        "moot: rank %u (%s): kernel '%s' here is of build %s..., and on rank %u (%s) "
+        "of build %s...: %s\n",
+        m->group.rank, transport_group_host(&m->group, here, sizeof(here)),
+        kernel->name, text_get(&own), kernel->rebuilt_rank,
+        transport_group_host_of(&m->group, kernel->rebuilt_rank, there, sizeof(there)),
+        text_get(&other),
+        kernel->conflict ? "its tasks are refused"
+                         : "they may compute different things; with "
+                           "MOOT_KERNEL_BY_BUILD=1 its tasks are refused");
+    text_release(&own);
+    text_release(&other);
+}
+
 /* A newcomer's registration counts for nothing with ranks that were there before it:
  * where theirs is another one it is told theirs, and is the one that errs. */
 static bool refuse_kernel(struct moot *m, uint32_t of,
@@ -223,7 +260,7 @@ static bool refuse_kernel(struct moot *m, uint32_t of,
 {
     struct kernel *own = kernel_find(&m->tasks.kernels, said->name);
     if (of < m->group.founders || of < m->group.rank ||
-        (own != NULL && own->version == said->version && own->flags == said->flags)) {
+        (own != NULL && !kernel_conflicts(&m->tasks.kernels, own, said))) {
         return false;
     }
     if (own != NULL) {
@@ -253,6 +290,7 @@ bool inbox_take_kernel(struct moot *m, uint32_t from, const struct message *mess
         } else {
             outbox_tell_kernel(m, kernel); /* a third rank may know neither of us */
         }
+        inbox_say_rebuilt(m, kernel);
         progress_ended(m);
         progress_wake(m);
     }

@@ -34,6 +34,9 @@ bool inbox_poll(struct moot *m);
 bool inbox_take_kernel(struct moot *m, uint32_t from, const struct message *message);
 bool inbox_take_result(struct moot *m, uint32_t from, const struct message *message);
 
+/* Says once that a peer has another build of this kernel, if one has. */
+void inbox_say_rebuilt(struct moot *m, struct kernel *kernel);
+
 /* The bytes of the RESULT that is being stepped: the core has accepted it. */
 static inline struct payload *inbox_take_payload(struct moot *m)
 {

@@ -7,6 +7,7 @@
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/tasks/family.h"
+#include "node/tasks/kernel.h"
 #include "node/tasks/task.h"
 #include "proto/wire.h"
 
@@ -409,8 +410,7 @@ void outbox_add_kernel(struct moot *m, uint32_t to, const struct kernel *kernel)
 {
     struct message message = {.type = MESSAGE_KERNEL};
     core_view(m->core, &message.epoch, &message.view_id);
-    message.u.kernel = (struct message_kernel){
-        .name = kernel->name, .version = kernel->version, .flags = kernel->flags};
+    message.u.kernel = kernel_said(kernel);
     add_encoded(m, to, &message);
 }
 
@@ -449,8 +449,7 @@ void outbox_tell_kernel(struct moot *m, struct kernel *kernel)
     struct core_tree_view tree;
     kernel->told = true;
     if (core_tree_look(m->core, &tree)) {
-        const struct message_kernel said = {
-            .name = kernel->name, .version = kernel->version, .flags = kernel->flags};
+        const struct message_kernel said = kernel_said(kernel);
         outbox_pass_kernel(m, m->group.rank, m->group.rank, &said);
         return;
     }

@@ -53,6 +53,7 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .results_stored = __atomic_load_n(&m->checkpoint.stored, __ATOMIC_RELAXED),
         .bytes_stored = __atomic_load_n(&m->checkpoint.stored_bytes, __ATOMIC_RELAXED),
         .records_lost = m->checkpoint.lost,
+        .kernels_rebuilt = m->tasks.kernels.rebuilt,
     };
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         out->messages_sent += core->sent[type];
@@ -89,6 +90,7 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"results_stored", stats.results_stored},
         {"bytes_stored", stats.bytes_stored},
         {"records_lost", stats.records_lost},
+        {"kernels_rebuilt", stats.kernels_rebuilt},
         {"votes", stats.votes},
         {"votes_closed", core->yields[EVIDENCE_CLOSED]},
         {"votes_declined", core->yields[EVIDENCE_DECLINED]},

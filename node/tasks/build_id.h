@@ -7,10 +7,12 @@
 #ifndef NODE_TASKS_BUILD_ID_H
 #define NODE_TASKS_BUILD_ID_H
 
+#include "proto/limits.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BUILD_ID_BYTES = 32 };
+enum { BUILD_ID_BYTES = LIMIT_BUILD_BYTES };
 
 /* Writes the build id of the object that has this address; returns how many bytes it
  * has, which is 0 where it is not known. */

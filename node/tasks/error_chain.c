@@ -282,6 +282,14 @@ void story_of_verdict(struct text *story, const struct moot *m, const struct tas
     story_cut(story);
 }
 
+static void add_build(struct text *story, const unsigned char *build, size_t size)
+{
+    text_add(story, "%sbuild ", size > 0 ? ", " : ", no ");
+    for (size_t i = 0; i < size; i++) {
+        text_add(story, "%02x", build[i]);
+    }
+}
+
 static void add_registration(struct text *story, uint32_t rank, uint32_t version,
                              uint32_t flags)
 {
@@ -296,10 +304,18 @@ void story_of_conflict(struct text *story, const struct moot *m,
                        const struct kernel *kernel)
 {
     text_add(story, "kernel '%s' is registered differently: ", kernel->name);
+    const bool by_build = m->tasks.kernels.by_build && kernel->rebuilt &&
+                          kernel->rebuilt_rank == kernel->peer_rank;
     add_registration(story, m->group.rank, kernel->version, kernel->flags);
+    if (by_build) {
+        add_build(story, kernel->build, kernel->build_size);
+    }
     text_add(story, "; ");
     add_registration(story, kernel->peer_rank, kernel->peer_version,
                      kernel->peer_flags);
+    if (by_build) {
+        add_build(story, kernel->peer_build, kernel->peer_build_size);
+    }
 }
 
 void story_of_wait(struct text *story, const struct moot *m, const struct task *task,

@@ -5,12 +5,15 @@
 #include "node/tasks/build_id.h"
 #include "proto/limits.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct rumour {
     char *name;
     uint32_t rank, version, flags;
+    unsigned char build[LIMIT_BUILD_BYTES];
+    size_t build_size;
     bool passed; /* on to others, who need not hear of it again */
 };
 
@@ -42,18 +45,87 @@ struct kernel *kernel_find(const struct kernels *kernels, const char *name)
     return NULL;
 }
 
-/* True if this put the kernel into conflict just now. */
-static bool compare(struct kernel *kernel, uint32_t rank, uint32_t version,
-                    uint32_t flags)
+struct message_kernel kernel_said(const struct kernel *kernel)
 {
-    if (kernel->conflict || (kernel->version == version && kernel->flags == flags)) {
+    return (struct message_kernel){.name = kernel->name,
+                                   .version = kernel->version,
+                                   .flags = kernel->flags,
+                                   .build = kernel->build,
+                                   .build_size = kernel->own ? 0 : kernel->build_size};
+}
+
+bool kernel_build_differs(const struct kernel *kernel, const void *build, size_t size)
+{
+    return kernel->build_size > 0 && size > 0 && !kernel->own &&
+           (kernel->build_size != size || memcmp(kernel->build, build, size) != 0);
+}
+
+static bool is_same_but_for_build(const struct kernel *kernel,
+                                  const struct message_kernel *said)
+{
+    return kernel->version == said->version && kernel->flags == said->flags;
+}
+
+bool kernel_conflicts(const struct kernels *kernels, const struct kernel *kernel,
+                      const struct message_kernel *said)
+{
+    return !is_same_but_for_build(kernel, said) ||
+           (kernels->by_build &&
+            kernel_build_differs(kernel, said->build, said->build_size));
+}
+
+/* True if this is the first other build of a kernel that is the same otherwise. */
+static bool compare_build(struct kernels *kernels, struct kernel *kernel, uint32_t rank,
+                          const struct message_kernel *said)
+{
+    if (kernel->rebuilt || !is_same_but_for_build(kernel, said) ||
+        !kernel_build_differs(kernel, said->build, said->build_size)) {
         return false;
+    }
+    assert(said->build_size <= sizeof(kernel->peer_build));
+    kernel->rebuilt = true;
+    kernel->rebuilt_rank = rank;
+    kernel->peer_build_size = said->build_size;
+    memcpy(kernel->peer_build, said->build, said->build_size);
+    kernels->rebuilt++;
+    return true;
+}
+
+/* True if this put the kernel into conflict just now, or was the first other build. */
+static bool compare(struct kernels *kernels, struct kernel *kernel, uint32_t rank,
+                    const struct message_kernel *said)
+{
+    const bool rebuilt = compare_build(kernels, kernel, rank, said);
+    if (kernel->conflict || !kernel_conflicts(kernels, kernel, said)) {
+        return rebuilt;
     }
     kernel->conflict = true;
     kernel->peer_rank = rank;
-    kernel->peer_version = version;
-    kernel->peer_flags = flags;
+    kernel->peer_version = said->version;
+    kernel->peer_flags = said->flags;
     return true;
+}
+
+static struct message_kernel rumour_said(const struct rumour *rumour)
+{
+    return (struct message_kernel){.name = rumour->name,
+                                   .version = rumour->version,
+                                   .flags = rumour->flags,
+                                   .build = rumour->build,
+                                   .build_size = rumour->build_size};
+}
+
+static void compare_with_rumours(struct kernels *kernels, struct kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernels->rumour_count; i++) {
+        const struct rumour *rumour = &kernels->rumours[i];
+        const struct message_kernel said = rumour_said(rumour);
+        if (strcmp(rumour->name, kernel->name) == 0) {
+            (void)compare(kernels, kernel, rumour->rank, &said);
+            kernel->told |= rumour->passed && is_same_but_for_build(kernel, &said) &&
+                            !kernel_build_differs(kernel, said.build, said.build_size);
+        }
+    }
 }
 
 static uint32_t core_flags(uint32_t flags)
@@ -90,14 +162,7 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
     kernel->build_size = build_id_at((uintptr_t)said->fn, kernel->build);
     identity_kernel_init(&kernel->identity, name, said->version);
     items[kernels->count++] = kernel;
-    for (uint32_t i = 0; i < kernels->rumour_count; i++) {
-        const struct rumour *rumour = &kernels->rumours[i];
-        if (strcmp(rumour->name, name) == 0) {
-            compare(kernel, rumour->rank, rumour->version, rumour->flags);
-            kernel->told |= rumour->passed && rumour->version == kernel->version &&
-                            rumour->flags == kernel->flags;
-        }
-    }
+    compare_with_rumours(kernels, kernel);
     return kernel;
 }
 
@@ -106,6 +171,7 @@ struct kernel *kernel_add_own(struct kernels *kernels, const struct handles *han
 {
     struct kernel *added = kernel_add(kernels, kernel);
     if (added != NULL) {
+        added->own = true;
         added->id = handle_of_kernel(handles, kernels->count - 1);
     }
     return added;
@@ -117,6 +183,9 @@ static struct rumour *find_rumour(const struct kernels *kernels,
     for (uint32_t i = 0; i < kernels->rumour_count; i++) {
         struct rumour *rumour = &kernels->rumours[i];
         if (rumour->version == said->version && rumour->flags == said->flags &&
+            rumour->build_size == said->build_size &&
+            (said->build_size == 0 ||
+             memcmp(rumour->build, said->build, said->build_size) == 0) &&
             strcmp(rumour->name, said->name) == 0) {
             return rumour;
         }
@@ -144,8 +213,15 @@ static bool remember(struct kernels *kernels, uint32_t rank,
     }
     char *name = strdup(said->name);
     if (name != NULL) {
-        kernels->rumours[kernels->rumour_count++] =
-            (struct rumour){name, rank, said->version, said->flags, false};
+        struct rumour *rumour = &kernels->rumours[kernels->rumour_count++];
+        *rumour = (struct rumour){.name = name,
+                                  .rank = rank,
+                                  .version = said->version,
+                                  .flags = said->flags,
+                                  .build_size = said->build_size};
+        if (said->build_size > 0) {
+            memcpy(rumour->build, said->build, said->build_size);
+        }
     }
     return name != NULL;
 }
@@ -158,18 +234,21 @@ struct kernel *kernel_hear(struct kernels *kernels, uint32_t rank,
         *news = remember(kernels, rank, said);
         return NULL;
     }
-    const bool same = kernel->version == said->version && kernel->flags == said->flags;
-    const bool conflict = compare(kernel, rank, said->version, said->flags);
-    *news = conflict || (same && !kernel->told);
-    return conflict ? kernel : NULL;
+    const bool differs = kernel_build_differs(kernel, said->build, said->build_size);
+    const bool first = compare(kernels, kernel, rank, said);
+    *news = first;
+    if (is_same_but_for_build(kernel, said)) {
+        *news |= differs ? remember(kernels, rank, said) : !kernel->told;
+    }
+    return first ? kernel : NULL;
 }
 
 void kernel_passed(struct kernels *kernels, const struct message_kernel *said)
 {
     struct kernel *kernel = kernel_find(kernels, said->name);
     struct rumour *rumour = find_rumour(kernels, said);
-    if (kernel != NULL && kernel->version == said->version &&
-        kernel->flags == said->flags) {
+    if (kernel != NULL && is_same_but_for_build(kernel, said) &&
+        !kernel_build_differs(kernel, said->build, said->build_size)) {
         kernel->told = true;
     }
     if (rumour != NULL) {

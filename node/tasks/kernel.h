@@ -8,6 +8,10 @@
  * tasks end, with MOOT_ERR_KERNEL_MISMATCH.  What a newcomer registers puts nobody into
  * conflict who was there before it (node/engine/inbox.c).
  *
+ * A KERNEL says of which build the code is (build_id.h).  Where two ranks have two
+ * builds of one kernel both are told, once for a kernel; with MOOT_KERNEL_BY_BUILD=1
+ * that is a conflict.  A build that is unknown on either side is not compared.
+ *
  * Kernels are never unregistered; pointers stay good.  Under the engine lock.
  */
 #ifndef NODE_TASKS_KERNEL_H
@@ -48,9 +52,16 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *kernel);
 struct kernel *kernel_add_own(struct kernels *kernels, const struct handles *handles,
                               const moot_kernel *kernel);
 
+/* A KERNEL's text about a registration of this rank's; borrows from the kernel. */
+struct message_kernel kernel_said(const struct kernel *kernel);
+/* Both builds are known, and differ. */
+bool kernel_build_differs(const struct kernel *kernel, const void *build, size_t size);
+/* A registration that is in conflict with this one. */
+bool kernel_conflicts(const struct kernels *kernels, const struct kernel *kernel,
+                      const struct message_kernel *said);
 /* A registration of that rank's: returns the local kernel of that name if this put it
- * into conflict just now, else NULL.  News is what this rank has neither heard nor said
- * before. */
+ * into conflict just now, or was the first of another build; else NULL.  News is what
+ * this rank has neither heard nor said before. */
 struct kernel *kernel_hear(struct kernels *kernels, uint32_t rank,
                            const struct message_kernel *said, bool *news);
 /* Among many it has been passed on, and need not be told again. */

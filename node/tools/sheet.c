@@ -1,5 +1,6 @@
 /* sheet.c - see sheet.h. */
 #include "node/tools/sheet.h"
+#include "node/tools/sheet_lines.h"
 #include "proto/limits.h"
 #include "proto/message.h"
 #include <dirent.h>
@@ -55,6 +56,7 @@ static const struct sheet_key {
     STAT(results_stored),
     STAT(bytes_stored),
     STAT(records_lost),
+    STAT(kernels_rebuilt),
     STAT(votes),
     STAT(motions),
     STAT(results_pushed),
@@ -433,20 +435,6 @@ static struct sheet sheets_sum(const struct sheets *sheets)
     return sum;
 }
 
-/* "1.5 MB": decimal units, as networks count. */
-static const char *bytes_format(uint64_t bytes, char text[32])
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    double value = (double)bytes;
-    int unit = 0;
-    while (value >= 1000 && unit < 5) {
-        value /= 1000;
-        unit++;
-    }
-    snprintf(text, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-    return text;
-}
-
 /* Every rank left its sheet and ended well: only then did the ranks compare what they
  * had spawned. */
 static bool is_complete(const struct sheets *sheets)
@@ -556,19 +544,6 @@ static void wire_print(const struct sheets *sheets, const struct sheet *sum, FIL
     fputs(" by the wire\n", to);
 }
 
-/* Frames of strangers, and of whoever stands between ranks, that were dropped. */
-static void dropped_print(const moot_stats *stats, FILE *to)
-{
-    if (stats->frames_of_strangers + stats->frames_forged + stats->frames_repeated ==
-        0) {
-        return;
-    }
-    fprintf(to,
-            "  frames dropped %" PRIu64 " of strangers, %" PRIu64
-            " forged or changed, %" PRIu64 " that had come before\n",
-            stats->frames_of_strangers, stats->frames_forged, stats->frames_repeated);
-}
-
 /* The ranks that went before the others, by moot_leave or because they were asked to.
  */
 static void departed_print(const struct sheets *sheets, uint64_t count, FILE *to)
@@ -586,49 +561,6 @@ static void departed_print(const struct sheets *sheets, uint64_t count, FILE *to
         }
     }
     fputc('\n', to);
-}
-
-static void streams_print(const moot_stats *stats, FILE *to)
-{
-    if (stats->streams_refused + stats->streams_broken > 0) {
-        fprintf(to,
-                "  streams        %" PRIu64
-                " refused, of strangers or too late, %" PRIu64 " broken\n",
-                stats->streams_refused, stats->streams_broken);
-    }
-}
-
-/* Tasks that did not run, and results that were stored for another time. */
-static void checkpoint_print(const moot_stats *stats, FILE *to)
-{
-    char text[32];
-    if (stats->tasks_found + stats->results_stored + stats->records_lost == 0) {
-        return;
-    }
-    fprintf(to, "  checkpoint     %" PRIu64 " found", stats->tasks_found);
-    if (stats->tasks_found > 0) {
-        fprintf(to, " (%.3f s when they ran)", (double)stats->tasks_found_ns / 1e9);
-    }
-    fprintf(to, ", %" PRIu64 " stored, %s\n", stats->results_stored,
-            bytes_format(stats->bytes_stored, text));
-    if (stats->records_lost > 0) {
-        fprintf(to,
-                "  records lost   %" PRIu64
-                ": damaged, or the disk or MOOT_CHECKPOINT_MIB did not take them\n",
-                stats->records_lost);
-    }
-}
-
-static void resent_print(const moot_stats *stats, FILE *to)
-{
-    const unsigned percent =
-        sheet_resent_percent(stats->frames_linked, stats->frames_resent);
-    if (percent > 0) {
-        fprintf(to,
-                "  sent again     %" PRIu64 " frames beside %" PRIu64
-                " (%u %%): the wire loses or delays frames\n",
-                stats->frames_resent, stats->frames_linked, percent);
-    }
 }
 
 static uint64_t moots_most(const struct sheets *sheets)
@@ -672,12 +604,12 @@ void sheets_print(const struct sheets *sheets, FILE *to)
             "  messages       %" PRIu64 " (%" PRIu64 " of them gossip) in %" PRIu64
             " frames, %s\n",
             stats->messages_sent, stats->gossip_messages, stats->frames_sent,
-            bytes_format(stats->bytes_sent, text));
+            sheet_bytes_format(stats->bytes_sent, text));
     wire_print(sheets, &sum, to);
     departed_print(sheets, sum.departed, to);
     if (sum.handles_left >= LEFT_HANDLES || sum.bytes_left >= LEFT_BYTES) {
         fprintf(to, "  not released   %" PRIu64 " handles, which kept %s\n",
-                sum.handles_left, bytes_format(sum.bytes_left, text));
+                sum.handles_left, sheet_bytes_format(sum.bytes_left, text));
     }
     if (stats->stalls > 0) {
         fprintf(to, "  stall reports  %" PRIu64 "\n", stats->stalls);
@@ -685,10 +617,7 @@ void sheets_print(const struct sheets *sheets, FILE *to)
     if (stats->frames_refused > 0) {
         fprintf(to, "  frames refused %" PRIu64 ", malformed\n", stats->frames_refused);
     }
-    checkpoint_print(stats, to);
-    dropped_print(stats, to);
-    streams_print(stats, to);
-    resent_print(stats, to);
+    sheet_lines_print(stats, to);
     if (stats->violations > 0) {
         fprintf(to, "  violations     %" PRIu64 ": a rank broke the protocol\n",
                 stats->violations);

@@ -264,7 +264,11 @@ static bool same_small(const struct message *a, const struct message *b)
         return same_text(a->u.kernel.name, b->u.kernel.name) &&
                a->u.kernel.version == b->u.kernel.version &&
                a->u.kernel.flags == b->u.kernel.flags &&
-               a->u.kernel.rank_plus_one == b->u.kernel.rank_plus_one;
+               a->u.kernel.rank_plus_one == b->u.kernel.rank_plus_one &&
+               a->u.kernel.build_size == b->u.kernel.build_size &&
+               (a->u.kernel.build_size == 0 ||
+                memcmp(a->u.kernel.build, b->u.kernel.build, a->u.kernel.build_size) ==
+                    0);
     }
     if (a->type == MESSAGE_INQUIRY) {
         return a->u.inquiry.number == b->u.inquiry.number &&

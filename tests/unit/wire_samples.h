@@ -386,6 +386,7 @@ static void sample_message(enum message_type type, enum level level,
     static const size_t askers[LEVELS] = {0, 5, LIMIT_ASKERS};
     static const uint32_t hops[LEVELS] = {0, 2, LIMIT_CHASE_HOPS};
     static const uint32_t children[LEVELS] = {1, 3, LIMIT_FAMILY_HASHES};
+    static const size_t build_bytes[LEVELS] = {0, 20, LIMIT_BUILD_BYTES};
     static const uint32_t asked[LEVELS] = {0, 2, LIMIT_INQUIRY_HASHES};
     static const uint32_t told[LEVELS] = {1, 90, LIMIT_ACCOUNT_BYTES};
     static const int32_t codes[LEVELS] = {MOOT_ERR_INVALID, MOOT_ERR_NOT_HELD,
@@ -455,9 +456,12 @@ static void sample_message(enum message_type type, enum level level,
         m.u.adjourn.exit_code = sample_i32[level];
         m.u.adjourn.what = level == MOST ? ADJOURN_OVER : ADJOURN_ALL;
     } else if (type == MESSAGE_KERNEL) {
-        m.u.kernel = (struct message_kernel){samples.name[level], sample_u32[level],
+        m.u.kernel = (struct message_kernel){samples.name[level],
                                              sample_u32[level],
-                                             level == MOST ? sample_u32[level] : 0};
+                                             sample_u32[level],
+                                             level == MOST ? sample_u32[level] : 0,
+                                             level == LEAST ? NULL : samples.label,
+                                             build_bytes[level]};
     } else if (type == MESSAGE_INQUIRY) {
         m.u.inquiry =
             (struct message_inquiry){sample_u64[level], samples.hashes, asked[level]};
