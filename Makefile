@@ -88,7 +88,7 @@ LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lzip -ljansson -llmdb -lm
 
 # The rooms of the tree, lowest first; tests/tidy/rooms.txt says which may use which.
 BASE_ROOMS := hashing/base hashing/blake2b hashing hashing/fingerprint proto
-CORE_ROOMS := $(addprefix consensus/,faultplan state gossip ownership reclaim termination meeting snapshot \
+CORE_ROOMS := $(addprefix consensus/,faultplan state signature gossip ownership reclaim termination meeting snapshot \
   membership step link route)
 NODE_ROOMS := $(addprefix node/,config context channel wires/stream wires/tcp transport transport/carrier transport/mpi transport/shm transport/inproc \
   transport/host arrays diskstore store tasks engine record members session faults checkpoint schedule explain spawn compose reference service api)
@@ -490,7 +490,7 @@ fleet: deps-check
 
 # Tests of the core on the bench.
 CORE_UNITS := asking boundary cancel core core_memory crash deserted drop drop_round drop_view keeper last_holder leave link newcomer \
-  lost lot meeting quiet rare referral reload snapshot rare_asks rare_views refusal scope silence spread strict stub timers verdict view view_rules
+  lost lot meeting quiet rare referral reload snapshot rare_asks rare_views refusal scope signature silence spread strict stub timers verdict view view_rules
 
 # Which arms of the core's conditions the simulator, its storms and the explorer reach, in a
 # build that counts them; M=full takes an hour.

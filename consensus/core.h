@@ -169,9 +169,12 @@ enum core_event_type {
     CORE_EV_DEAD,  /* a member is certainly dead: reaped by its host, not guessed.
                       STATE: it may have removed this rank before, so that its death
                       certifies nothing here */
-    CORE_EV_RECV,  /* a message from a peer */
-    CORE_EV_TICK   /* a turn: what is due by the clock, and what was put off until the
-                      host had no more events at hand; due at core_deadline() */
+    CORE_EV_SIGNATURE, /* the program gives a signature of its state at a step: the
+                          event's hash.  STATE: the step does not ascend; INVALID: it is
+                          beyond CORE_SIGNATURE_STEP_MAX */
+    CORE_EV_RECV,      /* a message from a peer */
+    CORE_EV_TICK /* a turn: what is due by the clock, and what was put off until the
+                    host had no more events at hand; due at core_deadline() */
 };
 
 enum {
@@ -217,7 +220,8 @@ enum core_lane_state {
 
 struct core_event {
     enum core_event_type type;
-    moot_hash hash; /* the task; for SCOPE_CLOSE and _RELEASE the scope */
+    moot_hash hash; /* the task; for SCOPE_CLOSE and _RELEASE the scope; for SIGNATURE
+                       that */
     void *entry;    /* of that task, which saves looking it up; or NULL */
     union {
         const struct core_register *reg; /* borrowed for the step */
@@ -281,6 +285,9 @@ struct core_event {
             uint32_t rank;
         } dead;
         struct {
+            uint64_t step;
+        } signature;
+        struct {
             uint32_t from; /* rank; UINT32_MAX: of none that this core knows */
             uint64_t uid;  /* its incarnation, from the envelope */
             const struct message *message;
@@ -336,20 +343,32 @@ enum core_output_type {
                           start nothing */
     CORE_OUT_LEFT,     /* after LEAVE: a view without this rank was decided; start
                           nothing */
-    CORE_OUT_REFUSE,  /* a JOIN came to a moot that takes no newcomers: send the message
-                         to the incarnation that asked, which has no rank */
-    CORE_OUT_FORGET,  /* of many tasks: their scope has ended on every rank: nothing is
-                         said of them any more, their bytes may go, and their entries
-                         are to be given back.  Events about one are answered with
-                         SCOPE_CLOSED.  Or all members have released and dropped them:
-                         then one may be registered again, and is another task, unless
-                         it is once (RESULT_LOST) */
-    CORE_OUT_ADJOURN, /* all have closed: send what is queued and leave */
-    CORE_OUT_NOTE     /* a protocol point was passed (options.notes) */
+    CORE_OUT_REFUSE, /* a JOIN came to a moot that takes no newcomers: send the message
+                        to the incarnation that asked, which has no rank */
+    CORE_OUT_FORGET, /* of many tasks: their scope has ended on every rank: nothing is
+                        said of them any more, their bytes may go, and their entries
+                        are to be given back.  Events about one are answered with
+                        SCOPE_CLOSED.  Or all members have released and dropped them:
+                        then one may be registered again, and is another task, unless
+                        it is once (RESULT_LOST) */
+    CORE_OUT_SIGNATURE, /* a rank differs in what it says of its state, or in what it
+                           says that it has announced: advice, at most once of each */
+    CORE_OUT_ADJOURN,   /* all have closed: send what is queued and leave */
+    CORE_OUT_NOTE       /* a protocol point was passed (options.notes) */
+};
+
+#define CORE_SIGNATURE_STEP_MAX (UINT64_MAX >> 1)
+
+/* What is said of a rank, which may be this one. */
+enum core_signature_what {
+    CORE_SIGNATURE_DIFFERS,      /* this rank's signature at the step is another */
+    CORE_SIGNATURE_CONTRADICTED, /* the most have the same, and it has another */
+    CORE_SIGNATURE_ROLLS /* of so many ROLLs (step) others have come than it has sent */
 };
 
 /* X(name, "text"): the named points, for faults, traces and transcripts: those that a
- * core passes, or a host on its behalf, and behind CLOSE those of hosts with a disk. */
+ * core passes, or a host on its behalf, and behind CLOSE those of hosts: one with a
+ * disk, and one whose program is about to give a signature. */
 #define CORE_POINTS(X)                                                                 \
     X(SPAWN, "spawn")                                                                  \
     X(CLAIM, "claim")                                                                  \
@@ -366,7 +385,8 @@ enum core_output_type {
     X(VIEW_ENTER, "view.enter")                                                        \
     X(REPORT_SENT, "report.sent")                                                      \
     X(CLOSE, "close")                                                                  \
-    X(CHECKPOINT_WRITE, "checkpoint.write")
+    X(CHECKPOINT_WRITE, "checkpoint.write")                                            \
+    X(SIGN, "sign")
 
 enum core_point {
 #define X(name, text) CORE_POINT_##name,
@@ -476,6 +496,12 @@ struct core_output {
             void **users; /* of the tasks: entries and stubs */
             uint32_t count;
         } forget;
+        struct {
+            enum core_signature_what what;
+            uint32_t rank;
+            uint64_t step;
+            moot_hash theirs, others; /* its signature; that of this rank, or of most */
+        } signature;
         struct {
             int32_t exit_code; /* one that is not 0, if any rank had one */
         } adjourn;

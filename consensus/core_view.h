@@ -207,7 +207,10 @@ struct core_stats {
     uint64_t tasks;           /* records now; SCOPED ones go when their scope ends */
     uint64_t forgotten, scopes_ended, late; /* tasks; scopes; messages about these */
     uint64_t dropped;                       /* of those forgotten, before their scope */
-    uint64_t let_go;          /* of `tasks`: the program uses them no more */
+    uint64_t let_go; /* of `tasks`: the program uses them no more */
+    uint64_t
+        signatures_differing; /* ranks that are told to differ, this one included */
+    uint64_t rolls_differing; /* ranks of which other ROLLs came than they sent */
     uint64_t common, partial; /* at adjourn: tasks of this roll that all / not all held,
                                  as far as gossip told */
 };

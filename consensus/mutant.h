@@ -10,6 +10,10 @@
 
 /* X(NAME, "what is left out") */
 #define MUTANTS(X)                                                                     \
+    X(SIGNATUREDEAF, "nobody finds that two signatures differ")                        \
+    X(SIGNATUREFIRST, "of two ranks that differ the one that is heard later is named") \
+    X(SIGNATUREMUTE, "a rank that closes does not tell its last signatures")           \
+    X(ROLLUNCHECKED, "what a rank says that it has announced is not compared")         \
     X(SUSPECTMUTE, "nobody reports of which tasks a rank may have died")               \
     X(SUSPECTUNTOLD, "an owner does not hear that its task is a suspect")              \
     X(SUSPECTFREE, "a suspect runs beside other kernels")                              \

@@ -144,6 +144,17 @@ static void put_diverged(struct copier *copier, struct message_diverged *to)
     }
 }
 
+static const struct message_signatures *
+put_signatures(struct copier *copier, const struct message_signatures *list)
+{
+    if (list == NULL) {
+        return NULL;
+    }
+    struct message_signatures to = *list;
+    to.items = PUT_LIST(copier, list->items, list->count);
+    return put(copier, &to, sizeof(to), alignof(struct message_signatures));
+}
+
 /* As put_borrowed(), of messages between members about their view. */
 static void put_of_view(struct copier *copier, struct message *to)
 {
@@ -151,6 +162,7 @@ static void put_of_view(struct copier *copier, struct message *to)
     case MESSAGE_HEARTBEAT:
         to->u.heartbeat.suspects = put_set(copier, to->u.heartbeat.suspects);
         to->u.heartbeat.dead = put_set(copier, to->u.heartbeat.dead);
+        to->u.heartbeat.signatures = put_signatures(copier, to->u.heartbeat.signatures);
         break;
     case MESSAGE_PREPARE:
     case MESSAGE_PROMISE:
@@ -219,6 +231,10 @@ static void put_borrowed(struct copier *copier, struct message *to)
         break;
     case MESSAGE_CENSUS:
         to->u.census.entry = PUT_LIST(copier, to->u.census.entry, to->u.census.count);
+        break;
+    case MESSAGE_SIGNATURE:
+        to->u.signatures.items =
+            PUT_LIST(copier, to->u.signatures.items, to->u.signatures.count);
         break;
     case MESSAGE_LOT:
         to->u.lot.hashes = PUT_LIST(copier, to->u.lot.hashes, to->u.lot.count);

@@ -16,6 +16,7 @@
 #define LIMIT_RANKS 16384u                 /* members of one moot */
 #define LIMIT_KERNELS 4096u                /* kernels of one context */
 #define LIMIT_KERNEL_NAME_BYTES 128u       /* without the NUL */
+#define LIMIT_SIGNATURES 16u               /* of a program, in one message */
 #define LIMIT_BUILD_BYTES 32u              /* of a build id; the rest is cut */
 #define LIMIT_ARGS_BYTES (1u << 20)        /* by-value arguments of one task */
 #define LIMIT_KEY_BYTES 256u               /* a task's key */

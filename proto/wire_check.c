@@ -371,7 +371,7 @@ static const struct rule {
     [MESSAGE_ADJOURN] = {check_adjourn, false},
     [MESSAGE_KERNEL] = {check_kernel, false},
     [MESSAGE_HEARTBEAT] = {wire_check_heartbeat, false},
-    [MESSAGE_GRANT] = {check_nothing, false},
+    [MESSAGE_GRANT] = {wire_check_grant, false},
     [MESSAGE_PREPARE] = {wire_check_paxos, false},
     [MESSAGE_PROMISE] = {wire_check_paxos, false},
     [MESSAGE_PROPOSE] = {wire_check_paxos, false},
@@ -393,6 +393,7 @@ static const struct rule {
     [MESSAGE_MEET] = {wire_check_meet, false},
     [MESSAGE_LOT] = {wire_check_lot, false},
     [MESSAGE_SNAPSHOT] = {wire_check_snapshot, false},
+    [MESSAGE_SIGNATURE] = {wire_check_signature, false},
 };
 
 const char *message_check(const struct message *message)

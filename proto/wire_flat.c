@@ -121,12 +121,16 @@ static const struct flat_field state_fields[] = {
 };
 static const struct flat_field poll_fields[] = {UINT64(1, poll.round)};
 static const struct flat_field heartbeat_fields[] = {
-    FIXED64(1, heartbeat.token),
-    UINT32(2, heartbeat.load),
-    UNUSED(3, heartbeat.suspects),
-    UNUSED(4, heartbeat.dead),
+    FIXED64(1, heartbeat.token),     UINT32(2, heartbeat.load),
+    UNUSED(3, heartbeat.suspects),   UNUSED(4, heartbeat.dead),
+    UINT64(5, heartbeat.rolls),      FIXED64(6, heartbeat.rolls_sum),
+    UNUSED(7, heartbeat.signatures),
 };
-static const struct flat_field grant_fields[] = {FIXED64(1, grant.token)};
+static const struct flat_field grant_fields[] = {
+    FIXED64(1, grant.token),
+    UINT64(2, grant.contradicted),
+    HASH(3, grant.others),
+};
 static const struct flat_field released_fields[] = {
     UINT32(1, released.what),     BOOL(2, released.ready),
     BOOL(3, released.swept),      BOOL(4, released.alike),

@@ -93,7 +93,7 @@ typedef const char *check_fn(const struct message *message);
 check_fn wire_check_heartbeat, wire_check_paxos, wire_check_view, wire_check_report,
     wire_check_fenced, wire_check_join, wire_check_tally, wire_check_census,
     wire_check_leave, wire_check_meet, wire_check_lot, wire_check_snapshot,
-    wire_check_inquiry, wire_check_account;
+    wire_check_inquiry, wire_check_account, wire_check_grant, wire_check_signature;
 
 /* --- wire_walk.c ------------------------------------------------------------------ */
 
@@ -190,9 +190,11 @@ struct encoder {
         Moot__Meet meet;
         Moot__Lot lot;
         Moot__Snapshot snapshot;
+        Moot__Signatures signatures;
     } body;
     Moot__Spec spec;
-    Moot__View view; /* of a VIEW, or of a Paxos message */
+    Moot__View view;             /* of a VIEW, or of a Paxos message */
+    Moot__Signatures signatures; /* of a heartbeat */
     Moot__Diverged__Side side[LIMIT_SIDES];
     Moot__Diverged__Side *sides[LIMIT_SIDES];
 };
@@ -219,11 +221,15 @@ typedef void put_fn(struct encoder *encoder, const struct message *message);
 put_fn wire_put_census;
 size_t wire_census_scratch_bytes(const struct message_census *census);
 
+/* --- wire_beat.c ------------------------------------------------------------------ */
+
+put_fn wire_put_heartbeat, wire_put_grant, wire_put_signature;
+size_t wire_beat_scratch_bytes(const struct message *message);
+
 /* --- wire_view_write.c ------------------------------------------------------------ */
 
-put_fn wire_put_heartbeat, wire_put_grant, wire_put_paxos, wire_put_view,
-    wire_put_report, wire_put_fenced, wire_put_join, wire_put_tally, wire_put_leave,
-    wire_put_meet, wire_put_lot, wire_put_snapshot;
+put_fn wire_put_paxos, wire_put_view, wire_put_report, wire_put_fenced, wire_put_join,
+    wire_put_tally, wire_put_leave, wire_put_meet, wire_put_lot, wire_put_snapshot;
 
 /* 0 for every other type. */
 size_t wire_view_scratch_bytes(const struct message *message);
@@ -278,9 +284,12 @@ bool wire_piece_read(struct reader *reader, const struct wire_piece *piece,
 
 typedef bool get_fn(struct reader *reader, const Moot__Message *from,
                     struct message *to);
-get_fn wire_get_heartbeat, wire_get_grant, wire_get_paxos, wire_get_view,
-    wire_get_report, wire_get_fenced, wire_get_join, wire_get_tally, wire_get_leave,
-    wire_get_meet, wire_get_lot, wire_get_snapshot;
+get_fn wire_get_paxos, wire_get_view, wire_get_report, wire_get_fenced, wire_get_join,
+    wire_get_tally, wire_get_leave, wire_get_meet, wire_get_lot, wire_get_snapshot;
+
+/* --- wire_beat.c ------------------------------------------------------------------ */
+
+get_fn wire_get_heartbeat, wire_get_grant, wire_get_signature;
 
 /* --- wire_census.c ---------------------------------------------------------------- */
 

@@ -502,6 +502,7 @@ static const struct {
     [MESSAGE_MEET] = {wire_get_meet, MOOT__MESSAGE__BODY_MEET},
     [MESSAGE_LOT] = {wire_get_lot, MOOT__MESSAGE__BODY_LOT},
     [MESSAGE_SNAPSHOT] = {wire_get_snapshot, MOOT__MESSAGE__BODY_SNAPSHOT},
+    [MESSAGE_SIGNATURE] = {wire_get_signature, MOOT__MESSAGE__BODY_SIGNATURES},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

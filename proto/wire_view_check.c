@@ -140,12 +140,6 @@ const char *wire_check_view(const struct message *message)
     return check_view_value(&message->u.view);
 }
 
-const char *wire_check_heartbeat(const struct message *message)
-{
-    const char *why = wire_check_set_or_null(message->u.heartbeat.suspects);
-    return why != NULL ? why : wire_check_set_or_null(message->u.heartbeat.dead);
-}
-
 static const char *check_ballot(uint64_t ballot)
 {
     if (ballot >> BALLOT_RANK_BITS == 0) {

@@ -6,25 +6,6 @@
 
 #include <string.h>
 
-bool wire_get_heartbeat(struct reader *reader, const Moot__Message *message,
-                        struct message *out)
-{
-    const Moot__Heartbeat *from = message->heartbeat;
-    struct message_heartbeat *to = &out->u.heartbeat;
-    to->token = from->token;
-    to->load = from->load;
-    return wire_get_set(reader, &from->suspects, &to->suspects) &&
-           wire_get_set(reader, &from->dead, &to->dead);
-}
-
-bool wire_get_grant(struct reader *reader, const Moot__Message *message,
-                    struct message *out)
-{
-    (void)reader;
-    out->u.grant.token = message->grant->token;
-    return true;
-}
-
 /* As many places as the lanes of all newcomers together. */
 static bool get_places(struct reader *reader, const Moot__View *from,
                        struct message_newcomer *newcomers, size_t count)

@@ -17,24 +17,6 @@ enum {
 };
 static_assert(sizeof(protobuf_c_boolean) == sizeof(uint32_t), "entries stay aligned");
 
-void wire_put_heartbeat(struct encoder *encoder, const struct message *message)
-{
-    const struct message_heartbeat *heartbeat = &message->u.heartbeat;
-    Moot__Heartbeat *to = encoder->message.heartbeat = &encoder->body.heartbeat;
-    moot__heartbeat__init(to);
-    to->token = heartbeat->token;
-    to->load = heartbeat->load;
-    to->suspects = wire_put_set(encoder, heartbeat->suspects);
-    to->dead = wire_put_set(encoder, heartbeat->dead);
-}
-
-void wire_put_grant(struct encoder *encoder, const struct message *message)
-{
-    Moot__Grant *to = encoder->message.grant = &encoder->body.grant;
-    moot__grant__init(to);
-    to->token = message->u.grant.token;
-}
-
 /* --- Views ------------------------------------------------------------------------ */
 
 /* Words of the largest set. */
@@ -274,8 +256,8 @@ size_t wire_view_scratch_bytes(const struct message *message)
     const struct message_paxos *paxos = &message->u.paxos;
     switch ((int)message->type) {
     case MESSAGE_HEARTBEAT:
-        return wire_set_scratch_bytes(message->u.heartbeat.suspects) +
-               wire_set_scratch_bytes(message->u.heartbeat.dead);
+    case MESSAGE_SIGNATURE:
+        return wire_beat_scratch_bytes(message);
     case MESSAGE_PREPARE:
     case MESSAGE_PROMISE:
     case MESSAGE_PROPOSE:

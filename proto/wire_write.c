@@ -414,6 +414,7 @@ static const struct {
     [MESSAGE_MEET] = {wire_put_meet, MOOT__MESSAGE__BODY_MEET},
     [MESSAGE_LOT] = {wire_put_lot, MOOT__MESSAGE__BODY_LOT},
     [MESSAGE_SNAPSHOT] = {wire_put_snapshot, MOOT__MESSAGE__BODY_SNAPSHOT},
+    [MESSAGE_SIGNATURE] = {wire_put_signature, MOOT__MESSAGE__BODY_SIGNATURES},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)

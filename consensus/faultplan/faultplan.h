@@ -27,6 +27,7 @@
  *              | "restart:" ranks moment lasts
  *              | "pause:" ranks again lasts
  *              | "leave:" ranks moment
+ *              | "flip:" ranks moment
  *     join     = "join" [ ":" times ] "@" time
  *     state    = "clock:" factor [ "/" ranks ] [ "@" time [ lasts ] ]
  *              | ( "slow" [ ":" chance ] ":" ( factor | spread )
@@ -78,6 +79,8 @@
  * restart   it is gone, and after `lasts` comes back as a new member.
  * pause     it does nothing at all for `lasts`.
  * leave     its program ends there: it drains, hands over, and is a member no more.
+ * flip      a bit of its program's state is another from then on: so are the signatures
+ *           that it gives (moot_state_signature).
  * join      `times` processes more (1 unless said) ask to be let in, at once.
  * clock     its clock runs at `factor` times the true rate.
  * slow      its kernels take `factor` times as long, or longer by a draw.
@@ -140,7 +143,8 @@ enum {
     X(SLOW, "slow")                                                                    \
     X(GAP, "gap")                                                                      \
     X(LEAVE, "leave")                                                                  \
-    X(JOIN, "join")
+    X(JOIN, "join")                                                                    \
+    X(FLIP, "flip")
 
 enum plan_fault {
 #define X(name, text) PLAN_##name,

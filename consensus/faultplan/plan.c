@@ -66,6 +66,7 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_KERNEL:
     case MESSAGE_INQUIRY:
     case MESSAGE_ACCOUNT:
+    case MESSAGE_SIGNATURE:
         return PLAN_GROUP_NOTICE;
     case MESSAGE_HEARTBEAT:
     case MESSAGE_GRANT:
@@ -93,7 +94,7 @@ enum plan_group plan_group(enum message_type type)
 bool plan_is_strike(enum plan_fault fault)
 {
     return fault == PLAN_KILL || fault == PLAN_RESTART || fault == PLAN_PAUSE ||
-           fault == PLAN_LEAVE;
+           fault == PLAN_LEAVE || fault == PLAN_FLIP;
 }
 
 bool plan_is_message(enum plan_fault fault)

@@ -126,6 +126,7 @@ static const char *point_phrase(enum core_point point)
         [CORE_POINT_REPORT_SENT] = "sends a report",
         [CORE_POINT_CLOSE] = "closes",
         [CORE_POINT_CHECKPOINT_WRITE] = "stores a result",
+        [CORE_POINT_SIGN] = "is about to sign its state",
     };
     static_assert(sizeof(phrases) / sizeof(*phrases) == CORE_POINT_END,
                   "every point has its phrase");
@@ -307,6 +308,7 @@ static void put_strike(struct plan_text *text, const struct plan_rule *rule)
     put_subject(text, &rule->ranks);
     plan_put(text, rule->fault == PLAN_PAUSE   ? " is paused"
                    : rule->fault == PLAN_LEAVE ? " leaves"
+                   : rule->fault == PLAN_FLIP  ? " has a bit of its state flipped"
                                                : " is killed");
     plan_put(text, rule->ranks.of_hosts ? ", with all its ranks," : "");
     if (rule->fault == PLAN_PAUSE) {

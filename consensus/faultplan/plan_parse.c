@@ -46,6 +46,7 @@ static const struct shape {
     [PLAN_PAUSE] = {RANKS | MOMENT | POINT | AGAIN | LASTS, RANKS | MOMENT | LASTS,
                     "pause:r1@2s+500ms"},
     [PLAN_LEAVE] = {RANKS | MOMENT | POINT, RANKS | MOMENT, "leave:r2@3s"},
+    [PLAN_FLIP] = {RANKS | MOMENT | POINT, RANKS | MOMENT, "flip:r1@sign#5"},
     [PLAN_JOIN] = {TIMES | MOMENT, MOMENT, "join@3s, join:x2@3s"},
     [PLAN_CLOCK] = {FACTOR | WHERE | MOMENT | LASTS, FACTOR, "clock:x1.01"},
     [PLAN_SLOW] = {STATES | FACTOR, FACTOR | SPREAD,
@@ -474,6 +475,10 @@ static bool parse_lasts(struct lexer *lexer, struct plan_rule *rule)
     if (rule->fault == PLAN_LEAVE) {
         return lex_wrong(lexer, from, 1 + word, "leave:r2@3s",
                          "a rank that leaves does not come back");
+    }
+    if (rule->fault == PLAN_FLIP) {
+        return lex_wrong(lexer, from, 1 + word, "flip:r1@3s",
+                         "a bit that is flipped stays so");
     }
     if (rule->fault == PLAN_JOIN) {
         return lex_wrong(lexer, from, 1 + word, "join@3s,leave:r4@5s",

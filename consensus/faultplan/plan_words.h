@@ -21,7 +21,7 @@ const char *plan_group_name(enum plan_group group);
 bool plan_ranks_add(struct plan_ranks *ranks, uint32_t first, uint32_t last);
 bool plan_ranks_has(const struct plan_ranks *ranks, uint32_t rank);
 bool plan_spans_have(const struct plan_ranks *ranks, uint32_t number);
-bool plan_is_strike(enum plan_fault fault);  /* kill, restart, pause */
+bool plan_is_strike(enum plan_fault fault);  /* kill, restart, pause, leave, flip */
 bool plan_is_message(enum plan_fault fault); /* drop, dup, reorder, delay */
 /* How many `times` a rule has that gives none; 0 if the fault takes none. */
 uint32_t plan_times_default(enum plan_fault fault);

@@ -19,6 +19,7 @@
  */
 #include "consensus/gossip/gossip_private.h"
 
+#include "consensus/signature/signature.h"
 #include "consensus/state/state.h"
 #include "consensus/state/tree.h"
 
@@ -227,6 +228,7 @@ static void tell(struct core *core, uint32_t number, const struct chunk *chunk,
                                   : NULL;
     if (message != NULL) {
         message->u.roll = what;
+        signature_roll_sent(core, to, &message->u.roll);
     }
 }
 

@@ -5,7 +5,7 @@
  * advice: no owner follows from it.
  *
  * Writes core->gossip, the lanes behind it, and what peers announced.  Called within a
- * step, on its thread; calls state/ alone.
+ * step, on its thread; calls state/, and signature/ with each ROLL.
  */
 #ifndef CONSENSUS_GOSSIP_GOSSIP_H
 #define CONSENSUS_GOSSIP_GOSSIP_H

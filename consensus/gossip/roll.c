@@ -19,6 +19,7 @@
  */
 #include "consensus/gossip/gossip_private.h"
 
+#include "consensus/signature/signature.h"
 #include "consensus/state/state.h"
 
 #include <assert.h>
@@ -292,6 +293,7 @@ static void announce_to(struct core *core, uint32_t to, const struct message_rol
                                   : NULL;
     if (message != NULL) {
         message->u.roll = told;
+        signature_roll_sent(core, to, &message->u.roll);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "consensus/membership/membership_private.h"
 
 #include "consensus/ownership/ownership.h"
+#include "consensus/signature/signature.h"
 #include "consensus/state/state.h"
 
 #include <assert.h>
@@ -135,6 +136,10 @@ void detector_on_heartbeat(struct core *core, uint32_t from,
     struct peer *peer = peer_of(core, from);
     peer->state.load = heartbeat->load;
     timers_heartbeat(core, peer);
+    signature_rolls_claimed(core, from, heartbeat);
+    if (heartbeat->signatures != NULL) {
+        signature_hear(core, from, heartbeat->signatures);
+    }
     rankset_release(&peer->suspects);
     if (heartbeat->suspects != NULL &&
         !rankset_copy(&peer->suspects, heartbeat->suspects)) {
@@ -158,6 +163,7 @@ void detector_on_heartbeat(struct core *core, uint32_t from,
     if (message != NULL) {
         peer->granted_ns = core->now_ns;
         message->u.grant.token = heartbeat->token;
+        signature_put_grant(core, from, &message->u.grant);
     }
 }
 
@@ -170,6 +176,7 @@ void detector_on_grant(struct core *core, uint32_t from,
         core->stats.refused++;
         return;
     }
+    signature_on_grant(core, grant);
     if (grant->token > peer->grant_token_ns) { /* not a copy, nor overtaken */
         timers_round_trip(peer, core->now_ns - grant->token);
     }
@@ -291,6 +298,7 @@ static void beat(struct core *core)
     assert(core->epoch > 0);
     const struct rankset *silent = detector_watches(core) ? silent_members(core) : NULL;
     const struct rankset *dead = dead_members(core);
+    const struct message_signatures *signatures = signature_tell(core);
     uint32_t load = core->ownership.unfinished_count > UINT32_MAX
                         ? UINT32_MAX
                         : (uint32_t)core->ownership.unfinished_count;
@@ -303,8 +311,12 @@ static void beat(struct core *core)
         if (message == NULL) {
             return;
         }
-        message->u.heartbeat = (struct message_heartbeat){
-            .token = core->now_ns, .load = load, .suspects = silent, .dead = dead};
+        message->u.heartbeat = (struct message_heartbeat){.token = core->now_ns,
+                                                          .load = load,
+                                                          .suspects = silent,
+                                                          .dead = dead,
+                                                          .signatures = signatures};
+        signature_rolls_put(core, rank, &message->u.heartbeat);
     }
     core->membership.certificate_due = false;
     core->membership.heartbeat_due_ns =

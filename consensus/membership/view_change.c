@@ -24,6 +24,7 @@
 #include "consensus/meeting/meeting.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
+#include "consensus/signature/signature.h"
 #include "consensus/snapshot/snapshot.h"
 #include "consensus/state/state.h"
 #include "consensus/termination/termination.h"
@@ -448,6 +449,7 @@ static void reset_epoch(struct core *core)
     rankset_release(&core->membership.settled_peers);
     rankset_release(&core->membership.suspects);
     ownership_enter_view(core);
+    signature_enter_view(core);
     gossip_enter_view(core);
     termination_enter_view(core);
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {

@@ -409,6 +409,19 @@ struct core_membership {
     bool mail_waits;
 };
 
+/* Signatures of the program's state: written by signature/. */
+enum { DISPUTES_MAX = 4 };
+struct core_signature {
+    struct signatures *own; /* NULL: the program has given none */
+    bool untold;            /* not all of these are told */
+    uint8_t told_of;        /* TOLD_*, of this rank itself */
+    uint64_t heard_last;    /* the last step that a peer has told */
+    struct dispute {
+        uint64_t step, until_ns;
+    } disputes[DISPUTES_MAX];
+    uint32_t dispute_count;
+};
+
 /* The step itself, and how this rank's program stands: written by step/. */
 struct core_step {
     uint64_t ticks; /* so far */
@@ -445,6 +458,7 @@ struct core {
     struct core_meeting meeting;
     struct core_snapshot snapshot;
     struct core_membership membership;
+    struct core_signature signature;
     struct core_step step;
 };
 

@@ -33,6 +33,28 @@ struct lane_record {
     uint32_t chunks_told; /* chunks before this one have been told to all partners */
 };
 
+/* Signatures of its state that a program gave, of which the latest are kept, and so
+ * many classes of earlier ones (consensus/signature/kept.c). */
+enum { SIGNATURES_KEPT = 64, SIGNATURES_LATEST = 32, SIGNATURE_CLASSES = 32 };
+static_assert(SIGNATURES_KEPT - SIGNATURES_LATEST >= SIGNATURE_CLASSES,
+              "of more old ones than that one can go");
+struct signatures {
+    uint32_t count;
+    struct kept_signature {
+        uint64_t step;
+        moot_hash hash;
+        bool told, asks, answered; /* of one's own */
+    } items[SIGNATURES_KEPT];      /* by step */
+};
+
+/* ROLLs from one rank to another, in this view. */
+struct rolls_said {
+    uint64_t count, sum;
+};
+
+/* What the host has been told of a rank (CORE_OUT_SIGNATURE). */
+enum { TOLD_DIFFERS = 1, TOLD_CONTRADICTED = 2, TOLD_ROLLS = 4 };
+
 /* A peer, as this rank knows it from the peer itself.  Up to PEERS_ALL_MAX ranks there
  * is a record for each; above that only for those with whom there was something to
  * do. */
@@ -61,6 +83,12 @@ struct peer {
     bool swept;       /* T1a is done towards it: it has closed and knows what we hold */
     struct message_pollr pollr;
     moot_hash orphan;
+    struct rolls_said rolls_told, rolls_heard;
+    struct rolls_said rolls_claimed; /* by it, and not compared yet; count 0: nothing */
+    struct signatures *signatures;   /* as far as it has told; NULL: none */
+    uint64_t contradicted;     /* a step, plus 1, at which the most have not what */
+    moot_hash contradicted_by; /* it has, but this; 0: none is known */
+    uint8_t told_of;           /* TOLD_* */
 };
 
 #endif

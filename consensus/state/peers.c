@@ -44,6 +44,7 @@ void peers_release(struct core *core)
         free(core->state.known[i]->site);
         rankset_release(&core->state.known[i]->suspects);
         free(core->state.known[i]->announced);
+        free(core->state.known[i]->signatures);
         free(core->state.known[i]);
     }
     for (uint32_t i = 0; i < core->state.beginning_count; i++) {

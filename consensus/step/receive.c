@@ -12,6 +12,7 @@
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
+#include "consensus/signature/signature.h"
 #include "consensus/snapshot/snapshot.h"
 #include "consensus/state/state.h"
 #include "consensus/termination/termination.h"
@@ -163,6 +164,12 @@ static void on_accept(struct core *core, uint32_t from, struct task_record *task
     }
 }
 
+static void on_roll(struct core *core, uint32_t from, const struct message_roll *roll)
+{
+    signature_roll_came(core, from, roll);
+    roll_on_roll(core, from, roll);
+}
+
 static void refuse(struct core *core) { core->stats.refused++; }
 
 /* The handler of each message; `task` is the record of its hash, or NULL if the type
@@ -177,7 +184,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(ACCEPT, on_accept(core, from, task, &message->u.accept))                         \
     X(ACK, chair_on_ack(core, from, task))                                             \
     X(VERDICT, verdict_on_verdict(core, from, task, &message->u.verdict))              \
-    X(ROLL, roll_on_roll(core, from, &message->u.roll))                                \
+    X(ROLL, on_roll(core, from, &message->u.roll))                                     \
     X(WANT, roll_on_want(core, from, &message->u.want))                                \
     X(HASHES, roll_on_hashes(core, from, &message->u.hashes))                          \
     X(STATE, announce_on_state(core, from, message))                                   \
@@ -209,6 +216,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(MEET, meeting_on_meet(core, from, message))                                      \
     X(LOT, lot_on_lot(core, from, &message->u.lot))                                    \
     X(SNAPSHOT, snapshot_on_snapshot(core, from, message))                             \
+    X(SIGNATURE, signature_hear(core, from, &message->u.signatures))                   \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
     X(ACCOUNT, refuse(core))

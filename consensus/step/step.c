@@ -15,6 +15,7 @@
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
+#include "consensus/signature/signature.h"
 #include "consensus/snapshot/snapshot.h"
 #include "consensus/state/state.h"
 #include "consensus/termination/termination.h"
@@ -122,6 +123,7 @@ void core_free(struct core *core)
     table_release(core);
     close_reduce_reset(core);
     membership_end(core);
+    signature_end(core);
     meeting_end(core);
     snapshot_end(core);
     reclaim_release(core);
@@ -295,6 +297,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return crash_on_event(core, event);
     case CORE_EV_DEAD:
         return on_dead(core, event);
+    case CORE_EV_SIGNATURE:
+        return signature_give(core, event->u.signature.step, &event->hash);
     case CORE_EV_RECV:
         return receive_event(core, event);
     case CORE_EV_TICK:
@@ -364,6 +368,7 @@ HOT static void do_what_is_due(struct core *core)
     ask_queue_flush(core);
     agenda_work_off(core);
     strict_turn(core);
+    signature_turn(core);
     if (core->step.closed && core->reclaim.drop.leaving > 0) {
         /* What is on the roll is about to be known. */
     } else if (core->step.closed && close_reduce_is_on(core)) {
@@ -523,5 +528,5 @@ HOT uint64_t core_deadline(const struct core *core)
     due = earlier(due, earlier(chair_deadline(core), termination_deadline(core)));
     due = earlier(due, earlier(detector_deadline(core), view_deadline(core)));
     due = earlier(due, earlier(disseminate_deadline(core), reclaim_deadline(core)));
-    return earlier(due, strict_deadline(core));
+    return earlier(due, earlier(strict_deadline(core), signature_deadline(core)));
 }

@@ -28,6 +28,7 @@
 
 #include "consensus/gossip/gossip.h"
 #include "consensus/ownership/ownership.h"
+#include "consensus/signature/signature.h"
 #include "consensus/state/state.h"
 
 #include <assert.h>
@@ -604,6 +605,7 @@ void termination_on_adjourn(struct core *core, const struct message_adjourn *adj
         }
     }
     core->termination.adjourned = true;
+    signature_settle(core);
     roll_count_common(core);
     close_reduce_count(core);
     out_note(core, CORE_POINT_CLOSE, NULL, NOBODY, EVIDENCE_NONE);

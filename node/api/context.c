@@ -39,6 +39,7 @@
 #include "node/spawn/window.h"
 #include "node/tasks/board.h"
 #include "node/tasks/handle.h"
+#include "node/tasks/kernel.h"
 #include "node/tasks/task.h"
 #include "node/transport/mpi/mpi.h"
 #include "proto/error.h"
@@ -117,7 +118,7 @@ static int take_blob(struct moot *m, char *story)
     if (code == MOOT_OK) {
         take_own_folder(m->knobs.summary, ENDING_SHEETS);
         take_own_folder(m->knobs.trace, ENDING_TRACES);
-        m->tasks.kernels.by_build = m->knobs.kernel_by_build != 0;
+        kernels_count_builds(&m->tasks.kernels, m->knobs.kernel_by_build != 0);
     }
     return code;
 }

@@ -21,6 +21,12 @@ struct rumour {
  * by whoever registers the kernel and is told of it. */
 enum { RUMOURS_MAX = LIMIT_KERNELS * 4 };
 
+void kernels_count_builds(struct kernels *kernels, bool counts)
+{
+    assert(kernels->count == 0);
+    kernels->by_build = counts;
+}
+
 void kernels_release(struct kernels *kernels)
 {
     for (uint32_t i = 0; i < kernels->count; i++) {

@@ -31,6 +31,9 @@ static inline uint32_t kernel_number(const struct kernel *kernel)
  * node/reference/reference.h. */
 enum { KERNELS_OWN = 4 };
 
+/* Whether another build of a kernel is another kernel (MOOT_KERNEL_BY_BUILD); before
+ * any is added. */
+void kernels_count_builds(struct kernels *kernels, bool counts);
 void kernels_release(struct kernels *kernels);
 
 /* One of its runs here has ended, after so long. */

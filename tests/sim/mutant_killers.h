@@ -32,6 +32,8 @@ static const struct swarm_job grounds[] = {
     {.ranks = 3, .tasks = 120, .presses = true, .agree = true},
     {.ranks = 4, .tasks = 40, .sparing = true},
     {.ranks = 4, .tasks = 60, .lots = true},
+    {.ranks = 2, .tasks = 20, .signs = true},
+    {.ranks = 4, .tasks = 20, .signs = true},
 };
 
 /* Where the rules about views are hunted: nothing else knows that they are broken. */
@@ -59,7 +61,7 @@ static const char *const benches[] = {
     "cancel_test",      "stub_test",     "silence_test",    "deserted_test",
     "keeper_test",      "verdict_test",  "quiet_test",      "lot_test",
     "crash_test",       "referral_test", "newcomer_test",   "boundary_test",
-    "last_holder_test", "snapshot_test", "reload_test"};
+    "last_holder_test", "snapshot_test", "reload_test", "signature_test"};
 
 struct killer {
     enum mutant mutant;

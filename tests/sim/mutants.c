@@ -381,6 +381,9 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
     if (job->parks) {
         printf(", .parks = true");
     }
+    if (job->signs) {
+        printf(", .signs = true");
+    }
     if (job->cancels) {
         printf(", .cancels = true");
     }

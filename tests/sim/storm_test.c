@@ -5,7 +5,8 @@
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
  *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
  *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
- *              [--sessions] [--snapshots] [--strict] [--agree] [--hosts] [--boundary]
+ *              [--signs] [--sessions] [--snapshots] [--strict] [--agree] [--hosts]
+ * [--boundary]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
  * draw who joins and leaves into the plan; a replay's plan has them.  --faults takes
@@ -241,6 +242,8 @@ static const struct {
      20,
      4,
      12},
+    {{.tasks = 20, .storm = true, .signs = true}, 60, 2, 8},
+    {{.tasks = 20, .storm = true, .signs = true, .direct_max = 3}, 20, 5, 12},
     {{.tasks = 20, .storm = true, .hosts = true}, 60, 3, 8},
     {{.tasks = 40, .storm = true, .hosts = true, .leaves = true, .newcomers = 1},
      20,
@@ -616,6 +619,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--parks") == 0) {
         return batch->job.parks = true;
+    }
+    if (strcmp(word, "--signs") == 0) {
+        return batch->job.signs = true;
     }
     if (strcmp(word, "--verbose") == 0) {
         return batch->verbose = true;

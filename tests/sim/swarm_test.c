@@ -143,6 +143,9 @@ static const struct {
     {{.tasks = 40, .cancels = true, .drops = true}, 40},
     {{.tasks = 12, .parks = true}, 250},
     {{.tasks = 30, .parks = true, .mode = CORE_STRICT}, 100},
+    {{.tasks = 20, .signs = true}, 150},
+    {{.tasks = 40, .signs = true, .agree = true}, 40},
+    {{.tasks = 20, .signs = true, .direct_max = 1}, 60},
     {{.tasks = 12, .direct_max = 1}, 250},
     {{.tasks = 60, .direct_max = 1}, 60},
     {{.tasks = 60, .direct_max = 1, .agree = true}, 25},
@@ -237,6 +240,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->cancels = true;
         } else if (strcmp(word, "--parks") == 0) {
             good = flag = job->parks = true;
+        } else if (strcmp(word, "--signs") == 0) {
+            good = flag = job->signs = true;
         } else if (strcmp(word, "--calm") == 0) {
             good = flag = job->calm = true;
         } else if (strcmp(word, "--direct-max") == 0) {

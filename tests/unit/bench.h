@@ -49,6 +49,8 @@ static struct bench {
     int32_t exit_code[RANKS_MAX];   /* as ADJOURN said */
     uint64_t differs_at[RANKS_MAX]; /* as DIVERGED did */
     bool fenced[RANKS_MAX], left[RANKS_MAX], no_quorum[RANKS_MAX];
+    unsigned told_of[RANKS_MAX][RANKS_MAX]; /* by CORE_OUT_SIGNATURE, as bits */
+    uint64_t told_step[RANKS_MAX][RANKS_MAX];
     uint64_t met[RANKS_MAX];        /* the last CORE_OUT_MET's number, */
     int32_t met_code[RANKS_MAX];    /* code, */
     struct rankset came[RANKS_MAX]; /* who came, */
@@ -293,6 +295,12 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             bench.snapshot[rank].reload_status = items[i].u.reloaded.status;
             bench.snapshot[rank].generation = items[i].u.reloaded.generation;
             bench.snapshot[rank].reload_id = items[i].hash;
+            break;
+        case CORE_OUT_SIGNATURE:
+            bench.told_of[rank][items[i].u.signature.rank] |=
+                1u << items[i].u.signature.what;
+            bench.told_step[rank][items[i].u.signature.rank] =
+                items[i].u.signature.step;
             break;
         case CORE_OUT_SEND:
         case CORE_OUT_REFUSE:

@@ -5,6 +5,10 @@
  */
 #include "tests/unit/wire_frames.h"
 
+static const struct message_signatures no_signatures;
+static const struct message_signatures late_signatures = {
+    1, &(const struct message_signature){.step = UINT64_C(1) << 63}};
+
 static struct message *next_row(struct message *rows, size_t *count,
                                 enum message_type type)
 {
@@ -95,11 +99,17 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(FAMILY)->family.first = LIMIT_TASKS + 1;
     ROW(DIVERGED)->diverged.sides = 5;
     ROW(KERNEL)->kernel.name = NULL;
+    ROW(KERNEL)->kernel.build_size = LIMIT_BUILD_BYTES + 1;
     ROW(INQUIRY)->inquiry.count = LIMIT_INQUIRY_HASHES + 1;
     ROW(ACCOUNT)->account.size = LIMIT_ACCOUNT_BYTES + 1;
     ROW(ACCOUNT)->account.size = 0;
     ROW(HEARTBEAT)->heartbeat.suspects = &nobody;
     ROW(HEARTBEAT)->heartbeat.dead = &beyond;
+    ROW(HEARTBEAT)->heartbeat.signatures = &no_signatures;
+    ROW(SIGNATURE)->signatures.count = LIMIT_SIGNATURES + 1;
+    ROW(SIGNATURE)->signatures.count = 0;
+    ROW(SIGNATURE)->signatures = late_signatures;
+    ROW(GRANT)->grant = (struct message_grant){.others = {{1}}};
     ROW(TALLY)->tally.what = TALLY_END;
     ROW(LEAVE)->leave.what = LEAVE_END;
     ROW(MEET)->meet.what = MEET_END;

@@ -22,6 +22,21 @@ static bool same_bytes(const void *a, size_t a_size, const void *b, size_t b_siz
     return a_size == b_size && (a_size == 0 || memcmp(a, b, a_size) == 0);
 }
 
+static bool same_signatures(const struct message_signatures *a,
+                            const struct message_signatures *b)
+{
+    if (a == NULL || b == NULL) {
+        return a == b;
+    }
+    bool same = a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++) {
+        same = a->items[i].step == b->items[i].step &&
+               a->items[i].asks == b->items[i].asks &&
+               hash_equal(&a->items[i].hash, &b->items[i].hash);
+    }
+    return same;
+}
+
 static bool same_hashes(const moot_hash *a, size_t a_count, const moot_hash *b,
                         size_t b_count)
 {
@@ -280,14 +295,22 @@ static bool same_small(const struct message *a, const struct message *b)
                same_bytes(a->u.account.bytes, a->u.account.size, b->u.account.bytes,
                           b->u.account.size);
     }
+    if (a->type == MESSAGE_SIGNATURE) {
+        return same_signatures(&a->u.signatures, &b->u.signatures);
+    }
     if (a->type == MESSAGE_HEARTBEAT) {
         return a->u.heartbeat.token == b->u.heartbeat.token &&
                a->u.heartbeat.load == b->u.heartbeat.load &&
+               a->u.heartbeat.rolls == b->u.heartbeat.rolls &&
+               a->u.heartbeat.rolls_sum == b->u.heartbeat.rolls_sum &&
+               same_signatures(a->u.heartbeat.signatures, b->u.heartbeat.signatures) &&
                same_set(a->u.heartbeat.suspects, b->u.heartbeat.suspects) &&
                same_set(a->u.heartbeat.dead, b->u.heartbeat.dead);
     }
     if (a->type == MESSAGE_GRANT) {
-        return a->u.grant.token == b->u.grant.token;
+        return a->u.grant.token == b->u.grant.token &&
+               a->u.grant.contradicted == b->u.grant.contradicted &&
+               hash_equal(&a->u.grant.others, &b->u.grant.others);
     }
     if (a->type == MESSAGE_FENCED) {
         return a->u.fenced.epoch == b->u.fenced.epoch &&

@@ -44,7 +44,23 @@ static struct {
     struct message_view views[LEVELS];
     struct message_entry entries[LIMIT_REPORT_ENTRIES];
     struct message_counted counted[LIMIT_CENSUS_ENTRIES];
+    struct message_signature signatures[LIMIT_SIGNATURES];
+    struct message_signatures signature_lists[LEVELS];
 } samples;
+
+static void samples_init_signatures(void)
+{
+    static const uint32_t count[LEVELS] = {1, 3, LIMIT_SIGNATURES};
+    for (uint32_t i = 0; i < LIMIT_SIGNATURES; i++) {
+        samples.signatures[i] = (struct message_signature){
+            .step = i % 2 == 0 ? i : UINT64_MAX >> 1, .asks = i % 3 == 1};
+        memset(samples.signatures[i].hash.bytes, (int)i, sizeof(moot_hash));
+    }
+    for (int level = LEAST; level < LEVELS; level++) {
+        samples.signature_lists[level] =
+            (struct message_signatures){count[level], samples.signatures};
+    }
+}
 
 static void samples_init_specs(void)
 {
@@ -178,6 +194,7 @@ static void samples_init(void)
         rankset_add(&samples.sets[MOST], rank);
     }
     samples_init_specs();
+    samples_init_signatures();
     samples_init_views();
 }
 
@@ -308,12 +325,20 @@ static void sample_view_message(enum message_type type, enum level level,
     static const uint32_t lot[LEVELS] = {0, 3, LIMIT_LOT_HASHES};
     static const uint32_t entries[LEVELS] = {0, 5, LIMIT_REPORT_ENTRIES};
     if (type == MESSAGE_HEARTBEAT) {
-        m->u.heartbeat =
-            (struct message_heartbeat){sample_u64[level], sample_u32[level],
-                                       level == LEAST ? NULL : &samples.sets[level],
-                                       level == LEAST ? NULL : &samples.sets[TYPICAL]};
+        m->u.heartbeat = (struct message_heartbeat){
+            sample_u64[level],
+            sample_u32[level],
+            level == LEAST ? NULL : &samples.sets[level],
+            level == LEAST ? NULL : &samples.sets[TYPICAL],
+            sample_u64[level],
+            sample_u64[level],
+            level == LEAST ? NULL : &samples.signature_lists[level]};
     } else if (type == MESSAGE_GRANT) {
-        m->u.grant.token = sample_u64[level];
+        m->u.grant = (struct message_grant){sample_u64[level], sample_u64[level],
+                                            level == LEAST ? (moot_hash){{0}}
+                                                           : samples.hashes[level]};
+    } else if (type == MESSAGE_SIGNATURE) {
+        m->u.signatures = samples.signature_lists[level];
     } else if (type >= MESSAGE_PREPARE && type <= MESSAGE_REJECT) {
         sample_paxos(type, level, &m->u.paxos);
     } else if (type == MESSAGE_VIEW) {

@@ -4,6 +4,7 @@
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/order_checker.h"
 #include "consensus/sim/checks/session_checker.h"
+#include "consensus/sim/checks/signature_checker.h"
 #include "consensus/sim/checks/snapshot_checker.h"
 #include "consensus/sim/checks/tree_checker.h"
 #include <stdlib.h>
@@ -232,6 +233,7 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
         snapshot_checker_new(options->program, options->storm);
     struct tree_checker *trees = tree_checker_new(options->program);
     size_t count = options->watcher_count;
+    struct signature_checker *signatures = signature_checker_new();
     struct sim_watcher *watchers = zeroed(count + 7, sizeof(*watchers));
     for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];
@@ -243,15 +245,17 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     watchers[count + 4] = tree_checker_watcher(trees);
     watchers[count + 5] = session_checker_watcher(sessions);
     watchers[count + 6] = snapshot_checker_watcher(snapshots);
+    watchers[count + 7] = signature_checker_watcher(signatures);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = count + 7;
+    all.watcher_count = count + 8;
     bool good = sim_run(&all, report) && finish(checker, report) &&
                 strict_checker_finish(checker->strict, report);
     order_checker_free(order);
     meeting_checker_free(meetings);
     session_checker_free(sessions);
     snapshot_checker_free(snapshots);
+    signature_checker_free(signatures);
     tree_checker_free(trees);
     checker_free(checker);
     free(watchers);

@@ -323,15 +323,15 @@ static bool drifts_too_far(const struct plan_rule *rule)
            rule->factor_ppm < PLAN_FACTOR_ONE_PPM - DRIFT_PPM;
 }
 
-/* Slow kernels, clocks within the drift that is assumed and frames that come twice
- * deceive nobody. */
+/* Slow kernels, clocks within the drift that is assumed, frames that come twice and
+ * states that differ deceive nobody. */
 void storm_see_fault(struct storm_checker *checker, const struct sim *sim,
                      const struct sight *sight)
 {
     const struct plan_rule *rule = &sim_plan(sim)->rules[sight->code];
     bool clock = rule->fault == PLAN_CLOCK && drifts_too_far(rule);
     if (rule->fault == PLAN_SLOW || rule->fault == PLAN_DUP ||
-        (rule->fault == PLAN_CLOCK && !clock)) {
+        rule->fault == PLAN_FLIP || (rule->fault == PLAN_CLOCK && !clock)) {
         return;
     }
     checker->faulty = true;

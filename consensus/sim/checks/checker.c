@@ -1,6 +1,7 @@
 /* checker.c - see checker.h. */
 #include "consensus/sim/checks/checker.h"
 #include "consensus/sim/checks/meeting_checker.h"
+#include "consensus/sim/checks/signature_checker.h"
 #include "consensus/sim/checks/strict_checker.h"
 #include "consensus/sim/checks/tree_checker.h"
 #include <inttypes.h>
@@ -454,8 +455,9 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     struct meeting_checker *meetings = meeting_checker_new(options->program, NULL);
     struct strict_checker *strict = strict_checker_new(options);
     struct tree_checker *trees = tree_checker_new(options->program);
+    struct signature_checker *signatures = signature_checker_new();
     struct sim_watcher *watchers =
-        calloc(options->watcher_count + 4, sizeof(*watchers));
+        calloc(options->watcher_count + 5, sizeof(*watchers));
     if (watchers == NULL) {
         abort();
     }
@@ -466,12 +468,14 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     watchers[options->watcher_count + 1] = meeting_checker_watcher(meetings);
     watchers[options->watcher_count + 2] = strict_checker_watcher(strict);
     watchers[options->watcher_count + 3] = tree_checker_watcher(trees);
+    watchers[options->watcher_count + 4] = signature_checker_watcher(signatures);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = options->watcher_count + 4;
+    all.watcher_count = options->watcher_count + 5;
     bool good = sim_run(&all, report) && checker_finish(checker, report) &&
                 strict_checker_finish(strict, report);
     tree_checker_free(trees);
+    signature_checker_free(signatures);
     strict_checker_free(strict);
     meeting_checker_free(meetings);
     checker_free(checker);

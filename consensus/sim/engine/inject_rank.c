@@ -293,7 +293,9 @@ static void strike(struct host *host, plan_rules rules)
         if (!(rules & PLAN_RULE(i)) || !strike_fires(sim, i, host->rank, UINT32_MAX)) {
             continue;
         }
-        if (rule->ranks.of_hosts && sim->cluster != NULL) {
+        if (rule->fault == PLAN_FLIP) {
+            host->flipped = true;
+        } else if (rule->ranks.of_hosts && sim->cluster != NULL) {
             strike_all(host, i);
         } else {
             strike_one(host, rule);

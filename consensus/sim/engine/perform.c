@@ -418,6 +418,18 @@ static void carry_met(struct host *host, const struct core_output *output)
     sim_see(host->sim, &sight);
 }
 
+static void carry_signature(struct host *host, const struct core_output *output)
+{
+    struct sight sight =
+        host_sight(host, SIGHT_SIGNATURE, host->sim->program->task_count);
+    sight.peer = output->u.signature.rank;
+    sight.code = (int32_t)output->u.signature.what;
+    sight.step = output->u.signature.step;
+    sight.hash = &output->u.signature.theirs;
+    sight.others = &output->u.signature.others;
+    sim_see(host->sim, &sight);
+}
+
 static void carry_diverged(struct host *host, const struct core_output *output)
 {
     if (host->diverged || host->sim->weather.mode != CORE_STRICT) {
@@ -488,6 +500,9 @@ void carry(struct host *host, const struct core_output *output,
         break;
     case CORE_OUT_DIVERGED:
         carry_diverged(host, output);
+        break;
+    case CORE_OUT_SIGNATURE:
+        carry_signature(host, output);
         break;
     case CORE_OUT_CUT:
         disk_cut(host, output);

@@ -124,7 +124,10 @@ enum sight_type {
     SIGHT_PART,     /* its part of that is durable: parts */
     SIGHT_COMMIT,   /* on rank's disk the snapshot exists: id, of all its parts */
     SIGHT_SNAPSHOT, /* rank is told that the one of that name exists, or code: id */
-    SIGHT_TOLD      /* rank's host is told by another's agent that peer is dead */
+    SIGHT_TOLD,     /* rank's host is told by another's agent that peer is dead */
+    SIGHT_SIGN,     /* rank's program gives a signature of its state, at `step` */
+    SIGHT_SIGNATURE /* rank is told that peer differs: code is enum core_signature_what,
+                       `hash` the peer's signature at `step`, `others` the others' */
 };
 
 struct sight {
@@ -148,6 +151,8 @@ struct sight {
     const moot_hash *id;                     /* of a snapshot */
     const struct core_part *parts;           /* PART, COMMIT */
     uint32_t part_count;
+    uint64_t step; /* SIGN, SIGNATURE */
+    const moot_hash *hash, *others;
 };
 
 struct sim;
@@ -228,6 +233,8 @@ struct sim_weather {
      */
     uint64_t local_ns, sharers;
     uint32_t hops;
+    uint32_t signs;    /* the program gives a signature of its state with every so many
+                          steps of its first lane; not drawn; 0: never */
     uint32_t together; /* stubs that a step registers, at most; 0: one */
     /* Snapshots: 0 unless sim_disk_draw() draws them.  Steps before which a lane asks
      * for one; and how long a disk takes to write, and how often it fails. */

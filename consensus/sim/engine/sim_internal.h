@@ -222,7 +222,9 @@ struct host {
     /* Under a storm. */
     bool dead, fenced, left; /* over, like adjourned */
     bool no_quorum;
-    bool diverged; /* in strict mode: it has been told where programs differ */
+    bool diverged;       /* in strict mode: it has been told where programs differ */
+    uint64_t signs_from; /* the program's place from which it may sign its state next */
+    bool flipped;        /* a bit of that state is */
     uint64_t waits_begun;
     bool start_due; /* a newcomer has been let in: its program begins */
     uint64_t paused_until_ns;

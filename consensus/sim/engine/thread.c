@@ -600,8 +600,45 @@ static void cancel(struct host *host, uint32_t lane, uint32_t task)
     next_step(host, lane, 0);
 }
 
+/* What all ranks have at a step of the program, and one that was flipped has not; each
+ * flip is another. */
+static moot_hash state_at(const struct host *host, uint64_t step)
+{
+    const uint64_t words[2] = {random_mix(step + 1),
+                               host->flipped ? host->rank + UINT64_C(1) : 0};
+    moot_hash hash;
+    static_assert(sizeof(words) == sizeof(hash), "the words are the hash");
+    memcpy(&hash, words, sizeof(hash));
+    return hash;
+}
+
+static void sign(struct host *host, uint32_t lane)
+{
+    const uint32_t every = host->sim->weather.signs;
+    const uint64_t step = host->lanes[lane].pc;
+    if (every == 0 || lane != 0 || step % every != 0 || step < host->signs_from) {
+        return;
+    }
+    host->signs_from = step + 1;
+    strike_at_point(host, CORE_POINT_SIGN);
+    if (host->dead) {
+        return;
+    }
+    struct core_event event = {.type = CORE_EV_SIGNATURE, .hash = state_at(host, step)};
+    event.u.signature.step = step;
+    struct sight sight = host_sight(host, SIGHT_SIGN, host->sim->program->task_count);
+    sight.step = step;
+    sight.hash = &event.hash;
+    sim_see(host->sim, &sight);
+    host_step(host, &event);
+}
+
 static void take_step(struct host *host, uint32_t lane)
 {
+    sign(host, lane);
+    if (host->dead) {
+        return;
+    }
     const struct program_step *step = current(host, lane);
     if (step == NULL) {
         end_lane(host, lane);

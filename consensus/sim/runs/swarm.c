@@ -2,12 +2,15 @@
 #include "consensus/sim/runs/swarm.h"
 #include "consensus/sim/checks/chaos_checker.h"
 #include "consensus/sim/checks/checker.h"
+#include "consensus/sim/programs/random.h"
 #include "consensus/sim/runs/layout.h"
 #include "consensus/sim/runs/transcript.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
 #define CALM_ASK_NS UINT64_C(1000000000)
+
+enum { FLIP_STREAM = 0x666c6970 }; /* of a seed's random numbers: "flip" */
 
 /* A barrier of foreign code does not survive a death, and a storm is not about it.  In
  * strict mode nobody yields to who waits in one. */
@@ -101,6 +104,27 @@ static bool draw_hosts(const struct swarm_job *job, uint64_t seed,
     return job->hosts;
 }
 
+/* A rank whose state differs from one of its first signatures on; in one seed of four
+ * none does. */
+static void draw_flip(const struct swarm_job *job, uint64_t seed, struct plan *plan)
+{
+    struct random random = random_stream(seed, FLIP_STREAM);
+    if (!job->signs || random_chance(&random, 250) ||
+        plan->rule_count == PLAN_RULES_MAX) {
+        return;
+    }
+    struct plan_rule *rule = &plan->rules[plan->rule_count++];
+    const uint32_t rank = (uint32_t)random_below(&random, job->ranks);
+    *rule = (struct plan_rule){.fault = PLAN_FLIP,
+                               .chance_ppb = PLAN_CERTAIN_PPB,
+                               .when = PLAN_AT_POINT,
+                               .point = CORE_POINT_SIGN,
+                               .lasts_ns = PLAN_FOREVER};
+    rule->nth_first = rule->nth_last = 1 + random_below(&random, 4);
+    rule->ranks.count = 1;
+    rule->ranks.span[0].first = rule->ranks.span[0].last = rank;
+}
+
 static void draw_storm(const struct swarm_job *job, uint64_t seed,
                        const struct sim_cluster *cluster, struct sim_weather *weather,
                        struct plan *plan, struct storm *storm)
@@ -117,6 +141,9 @@ static void draw_storm(const struct swarm_job *job, uint64_t seed,
                                           .boundary = job->boundary,
                                           .poison = job->poison};
     storm_draw(seed, &request, weather, plan, storm);
+    if (job->plan == NULL) {
+        draw_flip(job, seed, plan);
+    }
     if (job->hosts) {
         plan_place(plan, storm->hosts, job->ranks);
     }
@@ -128,6 +155,7 @@ static void draw_weather(const struct swarm_job *job, uint64_t seed,
     sim_weather_draw(seed, job->ranks, weather);
     weather->direct_max = job->direct_max;
     weather->mode = job->mode;
+    weather->signs = job->signs ? 1 + (uint32_t)(seed % 3) : 0;
     set_limits(job, seed, weather);
 }
 
@@ -152,10 +180,12 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     struct sim_weather weather;
     struct sim_cluster cluster;
     struct storm storm = {0};
-    struct plan plan;
+    struct plan plan = {.rule_count = 0};
     draw_weather(job, seed, &weather);
     const bool clustered = draw_hosts(job, seed, &weather, &cluster);
-    if (job->storm) {
+    if (!job->storm) {
+        draw_flip(job, seed, &plan);
+    } else {
         draw_storm(job, seed, &cluster, &weather, &plan, &storm);
     }
     struct program *program = make_program(job, seed);
@@ -189,6 +219,8 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     }
     if (job->storm) {
         options.storm = &storm;
+    }
+    if (job->storm || plan.rule_count > 0) {
         options.plan = &plan;
     }
     bool good = job->solo ? sim_run(&options, report)
@@ -259,6 +291,9 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     }
     if (job->parks) {
         fprintf(to, " --parks");
+    }
+    if (job->signs) {
+        fprintf(to, " --signs");
     }
     if (job->sessions) {
         fprintf(to, " --sessions");

@@ -377,6 +377,15 @@ static void say_fault(const struct narrator *narrator, const struct sim *sim,
     }
 }
 
+static void say_signature(const struct narrator *narrator, const struct sight *sight)
+{
+    static const char *const how[] = {"has another signature than it",
+                                      "has another signature than most",
+                                      "has announced otherwise than it says"};
+    say(narrator, sight, "is told that rank %" PRIu32 " %s, at %" PRIu64, sight->peer,
+        how[sight->code], sight->step);
+}
+
 static void say_met(const struct narrator *narrator, const struct sight *sight)
 {
     char members[128] = "others";
@@ -395,6 +404,9 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
     switch ((int)sight->type) {
     case SIGHT_VIEW:
         say_view(narrator, sight);
+        break;
+    case SIGHT_SIGNATURE:
+        say_signature(narrator, sight);
         break;
     case SIGHT_QUORUM:
         say(narrator, sight, "%s",
