@@ -1,13 +1,13 @@
-/* signature.c - signatures that programs give of their state: who differs, at which
- * step (PROTOCOL.md, S1 to S4).
+/* signature.c - signatures that programs give of their state: who differs, and from
+ * which step on (PROTOCOL.md, S1 to S4).
  *
  * What a rank gave, and what it heard of each other, is kept (kept.c); ranks come to a
  * step at different times, and the later comparison counts.  Where two differ a
- * *dispute* about that step begins: this rank tells its own again and asks all who have
- * that step for theirs.  A dispute ends when one signature is that of more than half of
- * all members and nobody's is missing, or after some heartbeats; then the most of those
- * who have told count.  Whoever the majority contradicts is named; where there is none,
- * whoever differs from this rank is.
+ * *dispute* about the first such step begins: this rank tells its own again and asks
+ * all who have that step for theirs.  A dispute ends when one signature is that of more
+ * than half of all members and nobody's is missing, or after some heartbeats; then the
+ * most of those who have told count.  Whoever the majority contradicts is named; where
+ * there is none, whoever differs from this rank is.
  */
 #include "consensus/signature/signature.h"
 
@@ -203,27 +203,53 @@ static void begin_dispute(struct core *core, uint64_t step)
     ask_about(core, step);
 }
 
-static void look_at_step(struct core *core, uint64_t step)
+static void look_at_disputes(struct core *core)
 {
-    struct dispute *dispute = find_dispute(core, step);
-    if (dispute != NULL) {
-        (void)look_at_dispute(core, dispute);
+    for (uint32_t i = core->signature.dispute_count; i-- > 0;) {
+        (void)look_at_dispute(core, &core->signature.disputes[i]);
+    }
+}
+
+/* The first step that both have told, otherwise; false: there is none. */
+static bool find_difference(const struct core *core, uint32_t rank, uint64_t *step)
+{
+    const struct signatures *own = core->signature.own;
+    const struct signatures *theirs = peer_seen(core, rank)->signatures;
+    uint32_t i = 0, k = 0;
+    while (own != NULL && theirs != NULL && i < own->count && k < theirs->count) {
+        const struct kept_signature *a = &own->items[i], *b = &theirs->items[k];
+        if (a->step == b->step && !hash_equal(&a->hash, &b->hash)) {
+            *step = a->step;
+            return true;
+        }
+        i += a->step <= b->step;
+        k += b->step <= a->step;
+    }
+    return false;
+}
+
+/* Who has been named is not looked at any more, nor is anybody by one who has. */
+static void compare_with(struct core *core, uint32_t rank)
+{
+    uint64_t step;
+    const unsigned told = core->signature.told_of | peer_seen(core, rank)->told_of;
+    if ((told & TOLD_CONTRADICTED) == 0 && find_difference(core, rank, &step)) {
+        begin_dispute(core, step);
     }
 }
 
 /* --- The program's own ------------------------------------------------------------ */
 
-/* Peers that have told this step already. */
-static void compare_with_peers(struct core *core, const struct kept_signature *own)
+/* Peers may have told this step already. */
+static void compare_with_peers(struct core *core, uint64_t step)
 {
     FOR_MEMBERS(core, rank)
     {
-        const struct kept_signature *said = said_by(core, rank, own->step);
-        if (said != NULL && !hash_equal(&said->hash, &own->hash)) {
-            begin_dispute(core, own->step);
+        if (rank != core->rank && said_by(core, rank, step) != NULL) {
+            compare_with(core, rank);
         }
     }
-    look_at_step(core, own->step);
+    look_at_disputes(core);
 }
 
 int signature_give(struct core *core, uint64_t step, const moot_hash *hash)
@@ -235,14 +261,12 @@ int signature_give(struct core *core, uint64_t step, const moot_hash *hash)
     if (own != NULL && step <= own->items[own->count - 1].step) {
         return MOOT_ERR_STATE;
     }
-    const struct kept_signature *made =
-        kept_add(core, &core->signature.own, step, hash);
-    if (made == NULL) {
+    if (kept_add(core, &core->signature.own, step, hash) == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
     core->signature.untold = true;
     if (step <= core->signature.heard_last) {
-        compare_with_peers(core, made);
+        compare_with_peers(core, step);
     }
     return MOOT_OK;
 }
@@ -337,11 +361,6 @@ static void hear_one(struct core *core, struct peer *peer,
     if (said->asks) {
         answer(core, said->step);
     }
-    const struct kept_signature *own = said_by(core, core->rank, said->step);
-    if (before == NULL && own != NULL && !hash_equal(&own->hash, &said->hash)) {
-        begin_dispute(core, said->step);
-    }
-    look_at_step(core, said->step);
 }
 
 void signature_hear(struct core *core, uint32_t from,
@@ -351,6 +370,8 @@ void signature_hear(struct core *core, uint32_t from,
     for (uint32_t i = 0; i < said->count && !core->broken; i++) {
         hear_one(core, peer_of(core, from), &said->items[i]);
     }
+    compare_with(core, from);
+    look_at_disputes(core);
 }
 
 void signature_put_grant(const struct core *core, uint32_t to,
@@ -384,10 +405,9 @@ void signature_turn(struct core *core)
         struct dispute *dispute = &core->signature.disputes[i];
         if (dispute->until_ns <= core->now_ns) {
             decide_dispute(core, dispute);
-        } else {
-            (void)look_at_dispute(core, dispute); /* members may have gone */
         }
     }
+    look_at_disputes(core); /* members may have gone */
     if (core->step.closed && core->signature.untold && !MUTANT(SIGNATUREMUTE)) {
         tell_all(core);
     }

@@ -559,6 +559,9 @@ typedef struct moot_stats {
     uint64_t tasks_found, tasks_found_ns, results_stored, bytes_stored, records_lost;
     /* Kernels registered here of which another rank has another build. */
     uint64_t kernels_rebuilt;
+    /* Ranks that were found to differ here (moot_state_signature), this one included;
+     * and ranks whose announcements came otherwise than they say. */
+    uint64_t signatures_differing, rolls_differing;
 } moot_stats;
 #define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))
 MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);

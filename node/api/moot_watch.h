@@ -107,14 +107,18 @@ enum moot_event_kind {
      * moot_leave or at a session's end; for any other the library does, in the next
      * wait. */
     MOOT_EVENT_RANK_ASKED = 32768,
-    MOOT_EVENT_RANK_JOINED = 65536 /* an event of ranks: a process that came later is a
+    MOOT_EVENT_RANK_JOINED = 65536, /* an event of ranks: a process that came later is a
                                       member now; `why` is its name, "b_0" */
+    MOOT_EVENT_RANK_DIFFERS = 131072 /* an event of ranks: its signature of state is
+                                        another (moot_state_signature), or what it says
+                                        that it has announced; `why` has the step */
 };
 #define MOOT_EVENTS_OF_TASKS 255u
 /* Without RANK_ASKED: who watches for that has something to do. */
 #define MOOT_EVENTS_OF_RANKS                                                           \
     ((unsigned)MOOT_EVENT_RANK_DIED | (unsigned)MOOT_EVENT_RANK_REMOVED |              \
-     (unsigned)MOOT_EVENT_RANK_LEFT | (unsigned)MOOT_EVENT_RANK_JOINED)
+     (unsigned)MOOT_EVENT_RANK_LEFT | (unsigned)MOOT_EVENT_RANK_JOINED |               \
+     (unsigned)MOOT_EVENT_RANK_DIFFERS)
 #define MOOT_EVENTS_OF_PSETS                                                           \
     ((unsigned)MOOT_EVENT_PSET_DEFINED | (unsigned)MOOT_EVENT_PSET_DELETED |           \
      (unsigned)MOOT_EVENT_PSET_INVALID | (unsigned)MOOT_EVENT_PSET_REFUSED)
@@ -163,6 +167,23 @@ MOOT_API int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out
 /* Once it returns `fn` is not called any more; inside `fn` itself it returns at once.
  * moot_close() ends watches, too, after their last events.  STALE, INVALID. */
 MOOT_API int moot_watch_remove(moot *m, moot_watch_id id);
+
+/* --- Signatures of state ---------------------------------------------------------- */
+
+/* The program's state at this step has this hash: moot_fingerprint_array() of what the
+ * ranks have in common, or any other digest of it.  Ranks tell each other, with their
+ * heartbeats and when they close; where two hold the same step with another hash each
+ * rank says so once, and tells MOOT_EVENT_RANK_DIFFERS: with three ranks or more the
+ * one that most others contradict is named.  So memory that was changed is found, and
+ * the step.
+ *
+ * Steps ascend; ranks come to them at different times, and one that leaves steps out is
+ * no difference.  Of many steps in little time some are compared, those that are
+ * divisible by a high power of two first.  Local; does not block; a microsecond.
+ * Errors: INVALID (a step of 2^63 or more), STATE (the step does not ascend), CLOSED,
+ * what ended the moot, as SIGNATURE does for this rank with MOOT_SIGNATURE=fail, and
+ * NO_MEMORY. */
+MOOT_API int moot_state_signature(moot *m, const moot_hash *hash, uint64_t step);
 
 #ifdef __cplusplus
 }

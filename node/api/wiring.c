@@ -12,6 +12,7 @@
 #include "node/explain/snapshot_query.h"
 #include "node/faults/faults.h"
 #include "node/members/members.h"
+#include "node/record/differing.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/schedule/descendants.h"
@@ -54,6 +55,7 @@ const struct engine_hooks wiring = {
             [CORE_OUT_FORGET] = task_carry_forget,
             [CORE_OUT_ADJOURN] = engine_carry_end,
             [CORE_OUT_NOTE] = faults_carry_note,
+            [CORE_OUT_SIGNATURE] = differing_carry,
         },
     .messages =
         {

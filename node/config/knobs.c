@@ -27,6 +27,10 @@ const struct knob_row knob_table[KNOB_COUNT] = {
         {"MOOT_DIVERGENCE_TABLE", KNOB_INTEGER, "0", NULL, 0, 1, false,
          "1: at the close it is told at which lines the ranks spawned different tasks",
          AT(divergence_table)},
+    [KNOB_SIGNATURE] = {"MOOT_SIGNATURE", KNOB_CHOICE, "warn", "warn fail", 0, 0, false,
+                        "what to do about ranks whose signatures of state differ: say "
+                        "so (warn), or end who is contradicted by most, too (fail)",
+                        AT(signature)},
     [KNOB_VOTE_TIMEOUT] =
         {"MOOT_VOTE_TIMEOUT", KNOB_DURATION, "never", "auto never", MICROSECOND,
          24 * HOUR, true,

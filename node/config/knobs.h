@@ -31,6 +31,7 @@
 enum knob {
     KNOB_DIVERGENCE,
     KNOB_DIVERGENCE_TABLE,
+    KNOB_SIGNATURE,
     KNOB_VOTE_TIMEOUT,
     KNOB_ASK_DELAY,
     KNOB_VOTERS,
@@ -77,9 +78,10 @@ enum knob {
 
 enum { KNOB_TEXT_BYTES = 512, KNOBS_BLOB_BYTES = 8192 };
 
-/* Values of MOOT_DIVERGENCE (in the order of enum core_mode), MOOT_SPLIT, MOOT_JOINS,
- * MOOT_PROGRESS and MOOT_RINGS. */
+/* Values of MOOT_DIVERGENCE (in the order of enum core_mode), MOOT_SIGNATURE,
+ * MOOT_SPLIT, MOOT_JOINS, MOOT_PROGRESS and MOOT_RINGS. */
 enum { KNOB_DIVERGENCE_REPAIR, KNOB_DIVERGENCE_STRICT, KNOB_DIVERGENCE_TRUST };
+enum { KNOB_SIGNATURE_WARN, KNOB_SIGNATURE_FAIL };
 enum { KNOB_SPLIT_MAJORITY, KNOB_SPLIT_SOLO };
 enum { KNOB_JOINS_LIVE, KNOB_JOINS_SESSION };
 enum { KNOB_PROGRESS_AUTO, KNOB_PROGRESS_THREAD, KNOB_PROGRESS_CALLER };
@@ -104,6 +106,7 @@ struct knob_origin {
 struct knobs {
     int64_t divergence;
     int64_t divergence_table;
+    int64_t signature;
     int64_t vote_timeout_ns; /* or KNOB_AUTO, KNOB_NEVER */
     int64_t ask_delay_ns;    /* or KNOB_AUTO */
     int64_t voters;

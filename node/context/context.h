@@ -114,6 +114,7 @@ struct faults {
     uint64_t struck_until_ns;
     uint64_t deaf_until_ns;
     uint64_t random;
+    bool flipped; /* a bit of the program's state, as far as its signatures say */
 };
 
 /* Inputs of one of the tasks below: more do not fit into a block. */
@@ -245,7 +246,8 @@ struct moot_record {
     struct trace *trace;     /* trace.c; NULL: none */
     struct observe *observe; /* task_watch.c; NULL: nobody ever watched */
     uint32_t observed_kinds;
-    char name[24];   /* of the moot among those of its job (moot_name.h) */
+    struct rankset differing; /* ranks that are told to differ (differing.h) */
+    char name[24];            /* of the moot among those of its job (moot_name.h) */
     int64_t zero_ns; /* of this rank's clock, where events count from (job_clock.h) */
 };
 

@@ -276,14 +276,14 @@ void engine_fail_all(struct moot *m, int code, const char *format, ...)
     }
 }
 
-void engine_starve(struct moot *m, const char *format, ...)
+void engine_end_alone(struct moot *m, int code, const char *format, ...)
 {
     if (m->engine.fatal == 0) {
         va_list args;
         va_start(args, format);
-        fail(m, MOOT_ERR_NO_MEMORY, format, args);
+        fail(m, code, format, args);
         va_end(args);
-        outbox_tell_end(m, MOOT_ERR_NO_MEMORY);
+        outbox_tell_end(m, code);
         m->engine.silent = true;
         if (m->group.survives) {
             m->transport->ops->go_alone(m->transport);

@@ -64,11 +64,12 @@ void engine_fail(struct moot *m, int code, const char *format, ...)
 void engine_fail_all(struct moot *m, int code, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
-/* There is no memory to go on with: this rank ends with NO_MEMORY, and says nothing
- * more. Peers take it for dead where the job goes on without a rank that dies; else
- * they end, too (members.h). */
-void engine_starve(struct moot *m, const char *format, ...)
-    __attribute__((cold, format(printf, 2, 3)));
+/* This rank ends with that code, and says nothing more. Peers take it for dead where
+ * the job goes on without a rank that dies; else they end, too (members.h). */
+void engine_end_alone(struct moot *m, int code, const char *format, ...)
+    __attribute__((cold, format(printf, 3, 4)));
+/* There is no memory to go on with: the rank ends alone, with NO_MEMORY. */
+#define engine_starve(m, ...) engine_end_alone((m), MOOT_ERR_NO_MEMORY, __VA_ARGS__)
 
 /* Headers of this room that other rooms use, too: */
 #include "node/engine/clock.h"

@@ -497,6 +497,7 @@ static void put_self(struct snapshot_draft *draft)
     account->stall_ns = (uint64_t)m->knobs.stall_ns;
     account->epoch = m->members.epoch;
     account->members = put_set(draft, self.members);
+    account->differing = put_set(draft, &m->record.differing);
     account->majorities = m->group.size > m->group.founders && !session_admits(m);
     account->mode = (uint32_t)m->knobs.divergence;
     account->len = self.len;

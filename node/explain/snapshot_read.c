@@ -92,7 +92,7 @@ bool account_check(const Moot__Account *account)
     bool good = account->size > 0 && account->size <= LIMIT_RANKS &&
                 account->rank < account->size && good_counts(account) &&
                 good_session(account) && good_ranks(account, &account->members) &&
-                account->mode <= CORE_TRUST;
+                good_ranks(account, &account->differing) && account->mode <= CORE_TRUST;
     for (size_t i = 0; good && i < account->n_lanes; i++) {
         good = account->lanes[i]->state <= CORE_LANE_ENDED;
     }

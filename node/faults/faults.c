@@ -222,6 +222,10 @@ static void strike(struct moot *m, plan_rules rules)
             continue;
         }
         const struct plan_rule *rule = &m->faults.plan->rules[i];
+        if (rule->fault == PLAN_FLIP) {
+            m->faults.flipped = true;
+            continue;
+        }
         if (rule->fault == PLAN_KILL) {
             die(m, rule->ranks.of_hosts, rule->when == PLAN_AT_POINT);
         }
@@ -259,6 +263,15 @@ bool faults_begin_turn(struct moot *m, uint64_t now_ns, uint64_t before_ns)
     f->struck_until_ns = now_ns - f->began_ns;
     strike(m, plan_strikes(f->plan, m->group.rank, from_ns, f->struck_until_ns));
     return now_ns >= f->deaf_until_ns;
+}
+
+void faults_sign(struct moot *m, moot_hash *hash)
+{
+    faults_at_point(m, CORE_POINT_SIGN);
+    if (m->faults.flipped) {
+        hash->bytes[0] ^= 1;
+        hash->bytes[1] ^= (uint8_t)m->group.rank;
+    }
 }
 
 /* --- Slowness -------------------------------------------------------------------- */

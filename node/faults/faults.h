@@ -39,6 +39,8 @@ void faults_release(struct moot *m); /* after the transport */
 
 /* CORE_OUT_NOTE: a point was passed.  Before a strike it is recorded. */
 void faults_carry_note(struct moot *m, const struct core_output *output);
+/* The program signs its state: a bit of which may be flipped. */
+void faults_sign(struct moot *m, moot_hash *hash);
 /* This rank passes a point. */
 void faults_at_point(struct moot *m, enum core_point point);
 /* A turn of the loop begins: records that the last was long ago, and does strikes that

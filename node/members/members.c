@@ -294,16 +294,17 @@ static bool tells_of(const struct moot *m, uint32_t rank)
 }
 
 /* A rank that says so acts no more, and so is as certain as one whose end was seen. */
-static void take_starved(struct moot *m, uint32_t rank)
+static void take_ended_alone(struct moot *m, uint32_t rank, int code)
 {
     struct member *member = &m->members.all[rank];
     member->ended_ns = clock_ns();
-    member->story = "for want of memory";
+    member->story = code == MOOT_ERR_NO_MEMORY ? "for want of memory"
+                                               : "because its state is another";
     lose(m, rank, MEMBER_DEAD);
     progress_wake(m);
     if (!m->engine.adjourned && m->engine.fatal == 0) {
         if (tells_of(m, rank)) {
-            report_add(m, "moot: rank %u ended for want of memory\n", rank);
+            report_add(m, "moot: rank %u ended %s\n", rank, member->story);
         }
         tell_core(m, rank);
     }
@@ -386,7 +387,7 @@ static void find_end(struct moot *m, uint32_t rank, uint64_t now_ns)
         return;
     }
     if (member->state == MEMBER_DEAD || member->dying) {
-        return; /* it had said so (take_starved), or it is known already */
+        return; /* it had said so (take_ended_alone), or it is known already */
     }
     member->ended_ns = now_ns;
     member->dying = true;
@@ -619,8 +620,9 @@ bool members_take_adjourn(struct moot *m, uint32_t from, const struct message *m
 {
     const int code = message->u.adjourn.exit_code;
     const bool here = members_is_here(m, from);
-    if (here && code == MOOT_ERR_NO_MEMORY && m->group.survives) {
-        take_starved(m, from);
+    if (here && (code == MOOT_ERR_NO_MEMORY || code == MOOT_ERR_SIGNATURE) &&
+        m->group.survives) {
+        take_ended_alone(m, from, code);
         return false;
     }
     if (here) {

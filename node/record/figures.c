@@ -54,6 +54,8 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .bytes_stored = __atomic_load_n(&m->checkpoint.stored_bytes, __ATOMIC_RELAXED),
         .records_lost = m->checkpoint.lost,
         .kernels_rebuilt = m->tasks.kernels.rebuilt,
+        .signatures_differing = core->signatures_differing,
+        .rolls_differing = core->rolls_differing,
     };
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         out->messages_sent += core->sent[type];
@@ -91,6 +93,8 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"bytes_stored", stats.bytes_stored},
         {"records_lost", stats.records_lost},
         {"kernels_rebuilt", stats.kernels_rebuilt},
+        {"signatures_differing", stats.signatures_differing},
+        {"rolls_differing", stats.rolls_differing},
         {"votes", stats.votes},
         {"votes_closed", core->yields[EVIDENCE_CLOSED]},
         {"votes_declined", core->yields[EVIDENCE_DECLINED]},

@@ -2,7 +2,8 @@
  *
  * Each rank appends to a file of its own, which is made anew (fresh_file.h, trace.h;
  * trace_file.h is for this room and for readers), and tells the program what becomes of
- * tasks (task_watch.h), by one clock for all ranks (job_clock.h).
+ * tasks (task_watch.h), and which ranks differ (differing.h), by one clock for all
+ * ranks (job_clock.h).
  *
  * Writes m->record. Under the engine lock; the program's functions are called without
  * it.
@@ -12,6 +13,7 @@
 #ifndef NODE_RECORD_RECORD_H
 #define NODE_RECORD_RECORD_H
 
+#include "node/record/differing.h"
 #include "node/record/figures.h"
 #include "node/record/fresh_file.h"
 #include "node/record/job_clock.h"

@@ -165,6 +165,7 @@ int moot_watch_remove(moot *m, moot_watch_id id)
 void observe_release(struct moot *m)
 {
     struct observe *observe = m->record.observe;
+    rankset_release(&m->record.differing);
     if (observe == NULL) {
         return;
     }

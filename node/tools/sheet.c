@@ -57,6 +57,8 @@ static const struct sheet_key {
     STAT(bytes_stored),
     STAT(records_lost),
     STAT(kernels_rebuilt),
+    STAT(signatures_differing),
+    STAT(rolls_differing),
     STAT(votes),
     STAT(motions),
     STAT(results_pushed),

@@ -52,6 +52,16 @@ static void builds_print(const moot_stats *stats, FILE *to)
     }
 }
 
+static void signatures_print(const moot_stats *stats, FILE *to)
+{
+    if (stats->signatures_differing + stats->rolls_differing > 0) {
+        fprintf(to,
+                "  states differ  found %" PRIu64 " times by signatures, %" PRIu64
+                " times by what was announced, over all ranks\n",
+                stats->signatures_differing, stats->rolls_differing);
+    }
+}
+
 /* Tasks that did not run, and results that were stored for another time. */
 static void checkpoint_print(const moot_stats *stats, FILE *to)
 {
@@ -89,6 +99,7 @@ void sheet_lines_print(const moot_stats *stats, FILE *to)
 {
     checkpoint_print(stats, to);
     builds_print(stats, to);
+    signatures_print(stats, to);
     dropped_print(stats, to);
     streams_print(stats, to);
     resent_print(stats, to);

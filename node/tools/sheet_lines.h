@@ -1,7 +1,8 @@
 /* sheet_lines.h - lines of the summary that most jobs do not have.
  *
  * Each is about sums over all ranks, and is printed where there is something to tell:
- * checkpoints, builds that differ, and frames that were dropped or sent again.
+ * checkpoints, builds and states that differ, and frames that were dropped or sent
+ * again.
  */
 #ifndef NODE_TOOLS_SHEET_LINES_H
 #define NODE_TOOLS_SHEET_LINES_H

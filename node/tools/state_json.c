@@ -42,8 +42,8 @@ static void ranks_print(const ProtobufCBinaryData *bytes)
 static void bytes_print(const char *name, const ProtobufCBinaryData *bytes)
 {
     static const char *const hashes[] = {"hash", "waiter", "input", "waits_for", NULL};
-    static const char *const sets[] = {"members", "holders",    "asked_by",
-                                       "awaited", "candidates", NULL};
+    static const char *const sets[] = {"members",    "holders",   "asked_by", "awaited",
+                                       "candidates", "differing", NULL};
     if (is_one_of(name, sets)) {
         ranks_print(bytes);
     } else if (is_one_of(name, hashes)) {

@@ -121,6 +121,18 @@ static void wire_add(struct text *text, const Moot__Account *account)
     }
 }
 
+static void differing_add(struct text *text, const Moot__Account *account)
+{
+    struct rankset ranks = {0};
+    char list[128];
+    if (account_ranks(&account->differing, &ranks) && !rankset_empty(&ranks)) {
+        rankset_format(&ranks, list, sizeof(list));
+        text_add(text, "  rank %u was told that the state of rank %s differs\n",
+                 account->rank, list);
+    }
+    rankset_release(&ranks);
+}
+
 static void asked_add(struct text *text, const Moot__Account *account)
 {
     if (account->asked_ns != 0) {
@@ -150,6 +162,7 @@ void state_text(struct text *text, const Moot__Picture *told)
         for (uint32_t rank = 0; rank < picture.size; rank++) {
             if (picture.seats[rank].account) {
                 asked_add(text, picture.seats[rank].account);
+                differing_add(text, picture.seats[rank].account);
                 timers_add(text, picture.seats[rank].account);
                 wire_add(text, picture.seats[rank].account);
             }

@@ -39,6 +39,7 @@ static void numbers_never_change(void **state)
     assert_int_equal(MOOT_ERR_CRASHED, -34);
     assert_int_equal(MOOT_ERR_FILE, -35);
     assert_int_equal(MOOT_ERR_FINGERPRINT, -36);
+    assert_int_equal(MOOT_ERR_SIGNATURE, -37);
 }
 
 static void unknown_codes_are_named_so(void **state)
