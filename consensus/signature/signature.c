@@ -1,5 +1,5 @@
 /* signature.c - signatures that programs give of their state: who differs, and from
- * which step on (PROTOCOL.md, S1 to S4).
+ * which step on (PROTOCOL.md, N1 to N4).
  *
  * What a rank gave, and what it heard of each other, is kept (kept.c); ranks come to a
  * step at different times, and the later comparison counts.  Where two differ a

@@ -55,7 +55,7 @@ all '^moot: rank 1: rank 0 \([^)]+\) has another state at step 7: .* no majority
 job "told by heartbeats" 3 -- 30 0 3 --each 100
 all '^moot: rank [0-2]: rank 0 \([^)]+\) has another state at step 3: .* most ranks' 3
 
-job "fail" 3 --set MOOT_SIGNATURE=fail -- 60 2 7 --each 100
+job "fail" 3 MOOT_SIGNATURE=fail -- 60 2 7 --each 100
 all '^rank 2: [0-9]+ signed, MOOT_ERR_SIGNATURE, closed with MOOT_ERR_SIGNATURE' 1
 all '^rank [01]: 60 signed, MOOT_OK, closed with MOOT_OK' 2
 all '^moot: rank 2 ended because its state is another' 1

@@ -189,6 +189,7 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
     case CORE_OUT_RELOADED:
     case CORE_OUT_DIVERGED:
     case CORE_OUT_REFUSE:
+    case CORE_OUT_SIGNATURE:
     case CORE_OUT_SEND:
     case CORE_OUT_CANCEL:
     case CORE_OUT_NOTE:

@@ -1,6 +1,6 @@
 /* signature_checker.h - what must be true of signatures that ranks give of their state.
  *
- * A watcher of what programs sign and of what ranks are told of it (I44, I45); beside
+ * A watcher of what programs sign and of what ranks are told of it (I48, I49); beside
  * the other checkers.  Its checks, by the names that failures carry:
  *
  *   differs       who is said to differ at a step has given that signature there, and
