@@ -116,6 +116,8 @@ static const struct {
     {"restart:r2@spawn#2-+1s", 19, 1, "a restart strikes a rank once"},
     {"leave:r2@3s+1s", 12, 3, "a rank that leaves does not come back"},
     {"leave:r2", 9, 1, "the moment of the leave is missing here"},
+    {"flip:r1@3s+1s", 11, 3, "a bit that is flipped stays so"},
+    {"flip:r1", 8, 1, "the moment of the flip is missing here"},
     {"join", 5, 1, "the moment of the join is missing here"},
     {"join@", 6, 1, "a time is missing here"},
     {"join@spawm", 6, 5, "a join rule begins at a time, not at a point"},
@@ -203,7 +205,7 @@ static void the_caret_stands_under_the_mistake(void **state)
               "              ^~~~~\n"
               "unknown fault \"dleay\"; did you mean \"delay\"?\n"
               "allowed: drop, dup, reorder, delay, part, kill, restart, pause, clock, "
-              "slow, gap, leave, join, seed\n");
+              "slow, gap, leave, join, flip, seed\n");
     static const char bytes[] = "drop\x1b[2J:1";
     assert_int_equal(plan_parse(bytes, &plan, &error), MOOT_ERR_CONFIG);
     plan_error_format(bytes, &error, text, sizeof(text));
@@ -230,8 +232,8 @@ static void where_a_time_may_stand_it_is_allowed(void **state)
     static const struct {
         const char *text, *end;
     } rows[] = {
-        {"kill:r1@tsk.start", "close, checkpoint.write, or a time, 20ms"},
-        {"kill:r1@", "close, checkpoint.write, or a time, 20ms"},
+        {"kill:r1@tsk.start", "close, checkpoint.write, sign, or a time, 20ms"},
+        {"kill:r1@", "close, checkpoint.write, sign, or a time, 20ms"},
         {"delay:gauss:5ms", "exp, pareto, or a time, 5ms or 5ms+-2ms"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -136,6 +136,7 @@ static const struct {
     {"restart:r2@3s+1s", NULL},
     {"leave:r0+2@3s", NULL},
     {"leave:r2@view.enter#2", NULL},
+    {"flip:r0+2@sign#5", NULL},
     {"leave:h1@3s", NULL},
     {"join@3s", NULL},
     {"join:x2@3ms", NULL},
@@ -284,6 +285,8 @@ static const struct {
     {"kill:h0+2@close", "Each of hosts 0 and 2 is killed, with all its ranks, the 1st "
                         "time that one of these closes."},
     {"leave:r2@3s", "Rank 2 leaves at 3 s."},
+    {"flip:r2@sign#5", "Rank 2 has a bit of its state flipped the 5th time that it is "
+                       "about to sign its state."},
     {"leave:r0+2@task.start",
      "Each of ranks 0 and 2 leaves the 1st time that it starts a task."},
     {"join@3s", "A newcomer asks to be let in at 3 s."},

@@ -238,7 +238,7 @@ static const struct {
     {"0803" H "2a0420012805", "RESULT: the payload is cut off"},
     {"0803" H "2a0d200128ffffffffffffffffff01", "RESULT: the payload is cut off"},
     {"0803" H "2a022003", "RESULT: no such way for its data"},
-    {"0803" H "2a021849", "RESULT: no such error"},
+    {"0803" H "2a02184b", "RESULT: no such error"},
     {"0803" H "2a021802", "RESULT: no such error"},
     {"0806" H "3200", "REFER: no candidates"},
     {"0807" H "3a0408808001", "ACCEPT: the winner is beyond the limit"},
