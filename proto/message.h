@@ -14,6 +14,7 @@
 #include "hashing/rankset.h"
 #include "hashing/rollsum.h"
 #include "proto/limits.h"
+#include "proto/message_beat.h"
 #include <stddef.h>
 
 /* Properties of a type of messages: the columns of MESSAGE_TYPES. */
@@ -407,36 +408,6 @@ struct message_kernel {
     uint32_t rank_plus_one; /* whose registration it is; 0: the sender's */
     const void *build;      /* the build id of the object that has its code; */
     size_t build_size;      /* in bytes; 0: unknown */
-};
-
-/* SIGNATURE: which signatures of its state the sender's program gave; also with a
- * heartbeat. */
-struct message_signatures {
-    uint32_t count;
-    const struct message_signature {
-        uint64_t step; /* below 2^63 */
-        moot_hash hash;
-        bool asks; /* another's differs: whoever has that step is to tell its own */
-    } *items;
-};
-
-/* HEARTBEAT, every member to who watches it: "I am here", and a request for a grant. */
-struct message_heartbeat {
-    uint64_t token;                 /* the sender's clock; comes back in the GRANT */
-    uint32_t load;                  /* owned tasks not done */
-    const struct rankset *suspects; /* not heard for the suspect time; NULL: nobody */
-    const struct rankset *dead;     /* certified, if told this way; NULL: nobody */
-    uint64_t rolls;     /* ROLLs that the sender has sent the receiver in this view, */
-    uint64_t rolls_sum; /* and their sum (consensus/signature) */
-    const struct message_signatures *signatures; /* NULL: none */
-};
-
-/* GRANT: part of a lease, counted from the heartbeat's token. */
-struct message_grant {
-    uint64_t token;
-    uint64_t
-        contradicted; /* a step, plus 1, at which the receiver's signature is not */
-    moot_hash others; /* that of most, which is this; 0: none */
 };
 
 /* A view: what the slot `epoch` of the membership holds. */

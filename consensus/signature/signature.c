@@ -1,9 +1,9 @@
 /* signature.c - signatures that programs give of their state: who differs, and from
  * which step on (PROTOCOL.md, N1 to N4).
  *
- * What a rank gave, and what it heard of each other, is kept (kept.c); ranks come to a
- * step at different times, and the later comparison counts.  Where two differ a
- * *dispute* about the first such step begins: this rank tells its own again and asks
+ * What a rank gave, and what it heard of each other, is kept (kept_signatures.c); ranks
+ * come to a step at different times, and the later comparison counts.  Where two differ
+ * a *dispute* about the first such step begins: this rank tells its own again and asks
  * all who have that step for theirs.  A dispute ends when one signature is that of more
  * than half of all members and nobody's is missing, or after some heartbeats; then the
  * most of those who have told count.  Whoever the majority contradicts is named; where
@@ -129,7 +129,7 @@ static void tell_differing(struct core *core, uint64_t step)
 
 /* --- Disputes --------------------------------------------------------------------- */
 
-static struct dispute *find_dispute(struct core *core, uint64_t step)
+static struct signature_dispute *find_dispute(struct core *core, uint64_t step)
 {
     for (uint32_t i = 0; i < core->signature.dispute_count; i++) {
         if (core->signature.disputes[i].step == step) {
@@ -139,14 +139,14 @@ static struct dispute *find_dispute(struct core *core, uint64_t step)
     return NULL;
 }
 
-static void end_dispute(struct core *core, struct dispute *dispute)
+static void end_dispute(struct core *core, struct signature_dispute *dispute)
 {
     assert(core->signature.dispute_count > 0);
     *dispute = core->signature.disputes[--core->signature.dispute_count];
 }
 
 /* Nobody else will tell: the most of those who have count, if there are two or more. */
-static void decide_dispute(struct core *core, struct dispute *dispute)
+static void decide_dispute(struct core *core, struct signature_dispute *dispute)
 {
     const uint64_t step = dispute->step;
     const struct poll_of_step poll = take_poll(core, step);
@@ -160,7 +160,7 @@ static void decide_dispute(struct core *core, struct dispute *dispute)
 }
 
 /* True if it is over. */
-static bool look_at_dispute(struct core *core, struct dispute *dispute)
+static bool look_at_dispute(struct core *core, struct signature_dispute *dispute)
 {
     const struct poll_of_step poll = take_poll(core, dispute->step);
     if (poll.most > core->member_count / 2) {
@@ -199,7 +199,7 @@ static void begin_dispute(struct core *core, uint64_t step)
             ? CORE_NEVER
             : core->options.heartbeat_ns * DISPUTE_BEATS;
     signature->disputes[signature->dispute_count++] =
-        (struct dispute){step, add_ns(core->now_ns, wait_ns)};
+        (struct signature_dispute){step, add_ns(core->now_ns, wait_ns)};
     ask_about(core, step);
 }
 
@@ -402,7 +402,7 @@ void signature_turn(struct core *core)
         return;
     }
     for (uint32_t i = core->signature.dispute_count; i-- > 0;) {
-        struct dispute *dispute = &core->signature.disputes[i];
+        struct signature_dispute *dispute = &core->signature.disputes[i];
         if (dispute->until_ns <= core->now_ns) {
             decide_dispute(core, dispute);
         }

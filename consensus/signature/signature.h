@@ -35,7 +35,7 @@ void signature_put_grant(const struct core *core, uint32_t to,
                          struct message_grant *grant);
 void signature_on_grant(struct core *core, const struct message_grant *grant);
 
-/* --- kept.c ----------------------------------------------------------------------- */
+/* --- kept_signatures.c ------------------------------------------------------------ */
 
 /* NULL if that step is not kept. */
 const struct kept_signature *kept_find(const struct signatures *kept, uint64_t step);

@@ -416,7 +416,7 @@ struct core_signature {
     bool untold;            /* not all of these are told */
     uint8_t told_of;        /* TOLD_*, of this rank itself */
     uint64_t heard_last;    /* the last step that a peer has told */
-    struct dispute {
+    struct signature_dispute {
         uint64_t step, until_ns;
     } disputes[DISPUTES_MAX];
     uint32_t dispute_count;

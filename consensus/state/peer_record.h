@@ -34,7 +34,7 @@ struct lane_record {
 };
 
 /* Signatures of its state that a program gave, of which the latest are kept, and so
- * many classes of earlier ones (consensus/signature/kept.c). */
+ * many classes of earlier ones (consensus/signature/kept_signatures.c). */
 enum { SIGNATURES_KEPT = 64, SIGNATURES_LATEST = 32, SIGNATURE_CLASSES = 32 };
 static_assert(SIGNATURES_KEPT - SIGNATURES_LATEST >= SIGNATURE_CLASSES,
               "of more old ones than that one can go");

@@ -515,7 +515,7 @@ static void no_watch(struct seat *seat)
 {
     moot_watch_id ids[64], more;
     moot_watch good = {.fn = note}, bad[] = {{.fn = NULL},
-                                             {.fn = note, .kinds = 1u << 17},
+                                             {.fn = note, .kinds = 1u << 18},
                                              {.fn = note, .size = 3}};
     for (size_t i = 0; i < 3; i++) {
         EXPECT(seat, moot_watch_add(seat->m, &bad[i], &more), MOOT_ERR_INVALID);

@@ -58,7 +58,7 @@ static void read_arguments(int argc, char **argv, struct job *job)
         argc -= 2;
     }
     job->steps = argc > 1 ? strtoull(argv[1], NULL, 10) : 20;
-    job->flip_rank = argc > 3 ? atoi(argv[2]) : -1;
+    job->flip_rank = argc > 3 ? (int)strtol(argv[2], NULL, 10) : -1;
     job->flip_step = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
 }
 

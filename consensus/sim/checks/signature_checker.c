@@ -15,7 +15,7 @@ struct given {
     moot_hash hash;
 };
 
-struct told {
+struct told_once {
     uint32_t rank, of;
     int32_t what;
 };
@@ -23,7 +23,7 @@ struct told {
 struct signature_checker {
     struct given *given;
     size_t given_count, given_room;
-    struct told *told;
+    struct told_once *told;
     size_t told_count, told_room;
 };
 
@@ -90,7 +90,7 @@ static bool is_told(const struct signature_checker *checker, uint32_t rank, uint
                     int32_t what)
 {
     for (size_t i = 0; i < checker->told_count; i++) {
-        const struct told *told = &checker->told[i];
+        const struct told_once *told = &checker->told[i];
         if (told->rank == rank && told->of == of && (what < 0 || told->what == what)) {
             return true;
         }
@@ -130,7 +130,7 @@ static void see_told(struct signature_checker *checker, struct sim *sim,
     checker->told = grown(checker->told, &checker->told_room, checker->told_count,
                           sizeof(*checker->told));
     checker->told[checker->told_count++] =
-        (struct told){sight->rank, sight->peer, sight->code};
+        (struct told_once){sight->rank, sight->peer, sight->code};
 }
 
 /* How many signatures the rank gave. */

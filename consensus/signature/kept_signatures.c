@@ -1,4 +1,5 @@
-/* kept.c - the signatures of one rank that are kept, in the order of their steps.
+/* kept_signatures.c - the signatures of one rank that are kept, in the order of their
+ * steps.
  *
  * The latest are, and of those before them the latest of each power of two by which a
  * step is divisible.  So a rank that is behind by a thousand steps has some in common
