@@ -76,7 +76,7 @@ enum {
     X(ACCOUNT,     0,     0,     1,    0,     1,    0,     0,    1)                   \
     X(MEET,        0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(LOT,         0,     0,     1,    0,     1,    0,     0,    0)                   \
-    X(SNAPSHOT,    0,     0,     1,    0,     1,    0,     0,    0)
+    X(SNAPSHOT,    0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(SIGNATURE,   0,     0,     1,    0,     0,    0,     0,    0)
 /* clang-format on */
 
@@ -99,14 +99,14 @@ static inline bool message_is(enum message_type type, unsigned what)
 /* Why a task has the owner that it has.  CLAIM needs no vote; the others are the
  * evidence on which its chair yielded it. */
 #define EVIDENCE(X)                                                                    \
-    X(CLAIM, "claim")   /* the chair runs it itself */                                 \
-    X(CLOSED, "closed") /* the chair's program, or the task's scope there, is over, or \
+    X(CLAIM, "claim")   /* the chair runs it itself */                                \
+    X(CLOSED, "closed") /* the chair's program, or the task's scope there, is over, or\
                            a window past it (G6) */                                    \
-    X(DECLINED, "declined") /* the chair said that it took the other branch */         \
-    X(HINT, "hint")         /* an asker's spawn was conditional */                     \
-    X(NESTED, "nested")     /* spawned inside a running task */                        \
-    X(BLOCKED, "blocked")   /* the chair waits, its roll past the demand bound */      \
-    X(TIMEOUT, "timeout")   /* the vote timeout passed */                              \
+    X(DECLINED, "declined") /* the chair said that it took the other branch */        \
+    X(HINT, "hint")         /* an asker's spawn was conditional */                    \
+    X(NESTED, "nested")     /* spawned inside a running task */                       \
+    X(BLOCKED, "blocked")   /* the chair waits, its roll past the demand bound */     \
+    X(TIMEOUT, "timeout")   /* the vote timeout passed */                             \
     X(QUIET, "quiet")       /* nothing moved any more */
 
 enum evidence {
