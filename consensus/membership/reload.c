@@ -11,6 +11,7 @@
 #include "consensus/meeting/meeting.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
+#include "consensus/signature/signature.h"
 #include "consensus/state/state.h"
 #include "consensus/termination/termination.h"
 
@@ -36,6 +37,7 @@ void reload_begin(struct core *core, const struct view *view)
     ownership_forget_all(core);
     termination_forget_all(core);
     gossip_forget_all(core);
+    signature_forget_all(core);
     state_forget_all(core);
     losses_forget(core);
 }

@@ -19,6 +19,19 @@ enum { DISPUTE_BEATS = 4 };
 
 void signature_end(struct core *core) { free(core->signature.own); }
 
+void signature_forget_all(struct core *core)
+{
+    signature_end(core);
+    core->signature = (struct core_signature){0};
+    for (uint32_t i = 0; i < core->state.known_count; i++) {
+        struct peer *peer = core->state.known[i];
+        free(peer->signatures);
+        peer->signatures = NULL;
+        peer->contradicted = 0;
+        peer->told_of = 0;
+    }
+}
+
 /* --- Who has said what ------------------------------------------------------------ */
 
 static const struct kept_signature *said_by(const struct core *core, uint32_t rank,

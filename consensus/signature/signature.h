@@ -1,5 +1,5 @@
 /* signature.h - the room that compares what ranks say of themselves (PROTOCOL.md,
- * *Signatures of state*, S1 to N5).
+ * *Signatures of state*, N1 to N5).
  *
  * A program may give a signature of its state at each step, in steps that ascend.
  * Ranks tell each other theirs, with heartbeats and when they close; who holds the same
@@ -18,6 +18,8 @@
 /* --- signature.c ------------------------------------------------------------------ */
 
 void signature_end(struct core *core);
+/* A reload begins: the program's steps may begin anew. */
+void signature_forget_all(struct core *core);
 /* The program's own: MOOT_ERR_STATE if the step does not ascend, INVALID if it is
  * beyond what a message can say. */
 int signature_give(struct core *core, uint64_t step, const moot_hash *hash);

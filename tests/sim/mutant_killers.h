@@ -61,7 +61,7 @@ static const char *const benches[] = {
     "cancel_test",      "stub_test",     "silence_test",    "deserted_test",
     "keeper_test",      "verdict_test",  "quiet_test",      "lot_test",
     "crash_test",       "referral_test", "newcomer_test",   "boundary_test",
-    "last_holder_test", "snapshot_test", "reload_test", "signature_test"};
+    "last_holder_test", "snapshot_test", "reload_test",     "signature_test"};
 
 struct killer {
     enum mutant mutant;
@@ -73,6 +73,13 @@ struct killer {
 };
 
 static const struct killer killers[] = {
+    {MUTANT_RELOADKEPT, .bench = "reload_test"},
+    {MUTANT_RELOADUNMARKED, .bench = "reload_test"},
+    {MUTANT_RELOADUNMARKED, .explored = "reload"},
+    {MUTANT_RELOADCLOSED, .bench = "reload_test"},
+    {MUTANT_RELOADSAME, .bench = "reload_test"},
+    {MUTANT_RELOADLOSSES, .bench = "reload_test"},
+    {MUTANT_RELOADRESULT, .bench = "reload_test"},
     {MUTANT_CUTCOLOUR,
      {.ranks = 5, .tasks = 40, .storm = true, .snapshots = true, .leaves = true},
      .seed = 33},

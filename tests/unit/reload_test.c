@@ -389,6 +389,36 @@ static void losses_of_before_hide_nothing(void **state)
     bench_close();
 }
 
+static int sign(uint32_t rank, uint64_t at)
+{
+    struct core_event event = {.type = CORE_EV_SIGNATURE,
+                               .hash = digest_bytes(&rank, sizeof(rank))};
+    event.u.signature.step = at;
+    return step(rank, &event);
+}
+
+static void steps_that_are_signed_begin_anew(void **state)
+{
+    (void)state;
+    bench_open_with(2, CORE_REPAIR, HEARTBEAT_NS);
+    assert_int_equal(sign(0, 5), MOOT_OK);
+    assert_int_equal(sign(1, 6), MOOT_OK);
+    pass(50 * MS);
+    assert_int_equal(sign(0, 1), MOOT_ERR_STATE);
+    come(0, "first");
+    come(1, "first");
+    deliver_all();
+    mark(0);
+    assert_reloaded(1, 1, MOOT_OK, 1);
+    go_on(0);
+    go_on(1);
+    assert_int_equal(sign(0, 1), MOOT_OK);
+    assert_int_equal(sign(1, 2), MOOT_OK);
+    pass(50 * MS);
+    close_all();
+    bench_close();
+}
+
 static void what_may_not_come_is_refused(void **state)
 {
     (void)state;
@@ -420,6 +450,7 @@ int main(void)
         cmocka_unit_test(who_has_closed_reloads_too),
         cmocka_unit_test(a_result_of_before_is_not_taken),
         cmocka_unit_test(losses_of_before_hide_nothing),
+        cmocka_unit_test(steps_that_are_signed_begin_anew),
         cmocka_unit_test(what_may_not_come_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
