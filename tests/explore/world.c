@@ -21,7 +21,7 @@ uint32_t world_first_ranks(const struct world *world)
 bool host_may_go_on(const struct host *host)
 {
     return host_is_live(host) && host->epoch > 0 && !host->at_end &&
-           host->waits_for == NO_TASK && !host->meets;
+           host->waits_for == NO_TASK && !host->meets && !host->snaps;
 }
 
 uint64_t world_next_deadline(const struct world *world)
@@ -78,7 +78,7 @@ static uint64_t moves_of(const struct world *world, uint32_t rank)
     if (host_may_go_on(host)) {
         moves |= move_bit(MOVE_PROGRAM + rank);
     }
-    if (host_is_live(host) && host->running_count > 0 &&
+    if (host_is_live(host) && (host->running_count > 0 || disk_is_busy(host)) &&
         host->epoch >= scene->kernels_end_in) {
         moves |= move_bit(MOVE_END + rank);
     }
@@ -224,6 +224,10 @@ void world_deliver(struct world *world, uint32_t from, uint32_t to)
 static void end_kernel(struct world *world, uint32_t rank)
 {
     struct host *host = &world->hosts[rank];
+    if (host->running_count == 0) {
+        disk_write(world, rank);
+        return;
+    }
     uint32_t task = host->running[0];
     memmove(host->running, host->running + 1,
             --host->running_count * sizeof(host->running[0]));

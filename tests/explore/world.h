@@ -7,8 +7,8 @@
  *
  *   deliver  the oldest message of one rank to another arrives
  *   program  a rank's program takes its next line
- *   end      the kernel that a rank has run longest ends
- *   die      a rank dies (so often as the scene allows)
+ *   end      the kernel that a rank has run longest ends; or, if none runs, its disk
+ * has written what it was told to die      a rank dies (so often as the scene allows)
  *   certify  a rank hears for certain that another is dead
  *   time     nobody does anything until the next timer of any rank is due
  *   hold     what would come next waits until nothing else may come
@@ -46,6 +46,9 @@
  *   I23  CRASHED is said of what so many ranks died of, and does not start then
  *   I36  ranks that live, in one view, know one list of who came to a meeting
  *   I37  nobody is let in while a member that lives is at no boundary
+ *   I45  who is told of a snapshot is told of one whose commit is durable, as are the
+ *        parts of all members that it names
+ *   I47  a reload begins when its mark is durable
  *   V3   a rank without a quorum claims and yields nothing
  *   --   no core has counted a violation, refused its host, or failed core_hold()
  *   I16  when nothing may happen any more each program has ended (world_unfinished)
@@ -82,9 +85,11 @@ enum line_what {
     LINE_FREE, /* the program uses it no more */
     LINE_DECLINE,
     LINE_CANCEL,
-    LINE_MEET, /* for a purpose, a number; 0: a boundary */
-    LINE_PASS, /* a newcomer's, told by its host: so many meetings were before */
-    LINE_LEAVE /* and ends */
+    LINE_MEET,     /* for a purpose, a number; 0: a boundary */
+    LINE_SNAPSHOT, /* of that name, a number */
+    LINE_RELOAD,   /* of that snapshot, a number */
+    LINE_PASS,     /* a newcomer's, told by its host: so many meetings were before */
+    LINE_LEAVE     /* and ends */
 };
 struct line {
     enum line_what what;

@@ -155,6 +155,7 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
         host->decided = world_decided(host->core);
         if (host->no_quorum) {
             wake(world, rank, NO_TASK);
+            host->snaps = false;
         }
         break;
     case CORE_OUT_VIEW:
@@ -187,6 +188,8 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
     case CORE_OUT_SNAPSHOT_DONE:
     case CORE_OUT_MARK:
     case CORE_OUT_RELOADED:
+        disk_carry(world, rank, output);
+        break;
     case CORE_OUT_DIVERGED:
     case CORE_OUT_REFUSE:
     case CORE_OUT_SIGNATURE:
@@ -238,7 +241,7 @@ int host_step(struct world *world, uint32_t rank, const struct core_event *event
             post(world, rank, items[i].u.send.to, &items[i].u.send.message);
         }
     }
-    bool met = host->meets;
+    bool met = host->meets, snapped = host->snaps;
     for (size_t i = 0; i < count; i++) {
         carry(world, rank, &items[i]);
     }
@@ -248,7 +251,7 @@ int host_step(struct world *world, uint32_t rank, const struct core_event *event
     if (host_is_live(host) && host->at_end && host->no_quorum) {
         world_end_host(world, rank); /* a host that has closed does not wait for one */
     }
-    if (host_is_live(host) && met && !host->meets) {
+    if (host_is_live(host) && ((met && !host->meets) || (snapped && !host->snaps))) {
         host_set_lane(world, rank, CORE_LANE_RUNNING);
     }
     if (host_is_live(host) && host->woken) {
@@ -348,6 +351,25 @@ void host_play_line(struct world *world, uint32_t rank)
     case LINE_MEET:
         event.type = CORE_EV_MEET;
         event.hash = (moot_hash){{(unsigned char)line->task}};
+        host->meets = true;
+        require(world, host_step(world, rank, &event) == MOOT_OK);
+        if (host_is_live(host) && host->meets) {
+            host_set_lane(world, rank, CORE_LANE_BLOCKED);
+        }
+        break;
+    case LINE_SNAPSHOT:
+        event.type = CORE_EV_SNAPSHOT;
+        event.u.snapshot.name = &"abcd"[line->task % 4];
+        event.u.snapshot.name_size = 1;
+        host->snaps = !host->no_quorum;
+        require(world, host_step(world, rank, &event) == MOOT_OK);
+        if (host_is_live(host) && host->snaps) {
+            host_set_lane(world, rank, CORE_LANE_TIMED);
+        }
+        break;
+    case LINE_RELOAD:
+        event.type = CORE_EV_RELOAD;
+        event.hash = (moot_hash){{(unsigned char)line->task, 1}};
         host->meets = true;
         require(world, host_step(world, rank, &event) == MOOT_OK);
         if (host_is_live(host) && host->meets) {

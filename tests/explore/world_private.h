@@ -2,6 +2,7 @@
  *
  *     world.c         moves, their order, playing them, opening, digests
  *     world_host.c    a host and the lines of its program
+ *     world_disk.c    a host's disk, and snapshots
  *     world_ballots.c scenes that are about views alone
  *     world_told.c    what is wrong, and a move in words
  *
@@ -31,7 +32,8 @@ enum {
     MS = 1000000,
     RESULT_BYTES = 8,
     NO_TASK = WORLD_TASKS,
-    WORLD_MEETINGS = 4 /* that are looked at */
+    WORLD_MEETINGS = 4, /* that are looked at */
+    WORLD_COMMITS = 8   /* that may become durable */
 };
 
 /* Numbers: messages by sender and receiver, then what concerns a rank, then time. */
@@ -75,6 +77,15 @@ struct host {
     uint32_t line;
     uint32_t waits_for; /* the task; NO_TASK: for none */
     bool meets, woken, no_quorum;
+    bool snaps; /* it waits for a snapshot */
+    struct disk {
+        bool parts, commits, marks; /* it is to write such a thing: */
+        uint64_t epoch, commit_epoch;
+        uint32_t number, commit_number, generation;
+        moot_hash id, commit_id;
+        uint64_t named, members; /* by the commit: whose parts; of its view */
+        moot_hash durable;       /* the last part that it has */
+    } disk;
     uint64_t decided;   /* claims and yields, when it had a quorum last */
     uint32_t certified; /* deaths that it has been told */
     uint64_t epoch, members;
@@ -101,10 +112,13 @@ struct world {
     moot_hash hashes[WORLD_TASKS];
     struct host hosts[WORLD_RANKS];
     struct link links[WORLD_RANKS][WORLD_RANKS];
-    uint32_t stopped[WORLD_RANKS]; /* by sender: a bit for whom nothing arrives at */
-    uint32_t started[WORLD_TASKS]; /* a bit for each rank that ever did */
-    uint32_t died_of[WORLD_TASKS]; /* and for each that died of it */
-    char wrong[160];               /* the first thing that was */
+    uint32_t stopped[WORLD_RANKS];    /* by sender: a bit for whom nothing arrives at */
+    uint32_t started[WORLD_TASKS];    /* a bit for each rank that ever did */
+    uint32_t died_of[WORLD_TASKS];    /* and for each that died of it */
+    moot_hash commits[WORLD_COMMITS]; /* that are durable, on any disk; */
+    uint32_t commit_count;
+    uint32_t marked; /* and the latest mark's generation */
+    char wrong[160]; /* the first thing that was */
 };
 
 #define require(world, condition)                                                      \
@@ -114,6 +128,10 @@ struct world {
         }                                                                              \
     } while (0)
 
+/* world_disk.c: what goes to a host's disk, and comes back. */
+bool disk_is_busy(const struct host *host);
+void disk_write(struct world *world, uint32_t rank); /* the first that it is told to */
+void disk_carry(struct world *world, uint32_t rank, const struct core_output *output);
 /* world_ballots.c: what is other in a scene of ballots. */
 void ballots_options(const struct scene *scene, struct core_options *options);
 void ballots_open(struct world *world);

@@ -167,6 +167,7 @@ const char *world_unfinished(const struct world *world)
         if (!host->dead && !host->over) {
             return host->waits_for != NO_TASK ? "I16: a wait never ends"
                    : host->meets              ? "I16: a meeting never ends"
+                   : host->snaps              ? "I16: a snapshot is never answered"
                                               : "I16: the ranks never part";
         }
     }
@@ -179,9 +180,18 @@ static char letter(uint32_t task) { return task < NO_TASK ? (char)('a' + task) :
 
 static void tell_line(const struct line *line, FILE *out)
 {
-    static const char *const words[] = {
-        "closes",   "spawns",  "spawns with a hint", "waits for",        "lets go of",
-        "declines", "cancels", "comes to a meeting", "passes a meeting", "leaves"};
+    static const char *const words[] = {"closes",
+                                        "spawns",
+                                        "spawns with a hint",
+                                        "waits for",
+                                        "lets go of",
+                                        "declines",
+                                        "cancels",
+                                        "comes to a meeting",
+                                        "asks for a snapshot",
+                                        "comes to reload",
+                                        "passes a meeting",
+                                        "leaves"};
     fprintf(out, "%s", words[line->what]);
     if (line->what != LINE_END && line->what < LINE_MEET) {
         fprintf(out, " %c", letter(line->task));
@@ -211,7 +221,11 @@ void world_tell(const struct world *world, world_move move, FILE *out)
     if (world_is_death(move)) {
         fprintf(out, "dies");
     } else if (move >= MOVE_END) {
-        fprintf(out, "ends %c", letter(host->running[0]));
+        if (host->running_count > 0) {
+            fprintf(out, "ends %c", letter(host->running[0]));
+        } else {
+            fprintf(out, "has written to its disk");
+        }
     } else if (move >= MOVE_PROGRAM) {
         tell_line(&world->scene->programs[rank][host->line], out);
     } else if (move >= MOVE_CERTIFY) {

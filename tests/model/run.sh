@@ -47,6 +47,11 @@ quick|session|-DN=3 -DDEATHS=2|22
 quick|session|-DN=3 -DCLOSERS=1|22
 quick|session|-DN=2 -DJ=1|22
 quick|session|-DN=2 -DJ=1 -DBOUNDARY|22
+quick|snapshot|-DN=3|20
+quick|snapshot|-DN=2 -DREMOVED|20
+full |snapshot|-DN=3 -DDEATHS=2|24
+full |snapshot|-DN=3 -DREMOVED|24
+full |snapshot|-DN=4|24
 quick|yield|-DR=2 -DT=2|20
 quick|yield|-DR=3 -DT=2 -DAGREE|20
 quick|yield|-DR=2 -DT=3 -DAGREE|20
@@ -156,6 +161,14 @@ session|MUTE         |-DN=2 -DJ=1
 session|NEWONLY      |-DN=2 -DJ=1
 session|MEETNEWUNTOLD|-DN=2 -DJ=1
 session|BOUNDARYANY  |-DN=2 -DJ=1 -DBOUNDARY -DLEAVERS=0
+snapshot|CUTCOLOUR    |-DN=3 -DDEATHS=0
+snapshot|CUTLATE      |-DN=3 -DDEATHS=0
+snapshot|CUTPREPARED  |-DN=3 -DDEATHS=0
+snapshot|COMMITPART   |-DN=3 -DDEATHS=0
+snapshot|SNAPVIEW     |-DN=3
+snapshot|SNAPTOLD     |-DN=3 -DDEATHS=0
+snapshot|DEADLEFT     |-DN=3
+snapshot|AFTERTOLD    |-DN=3 -DDEATHS=0
 yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
 yield|NOBOUND       |-DR=2 -DT=2
 yield|NOLACK        |-DR=2 -DT=2

@@ -46,9 +46,10 @@
 hidden byte WHOLE, CUT, TOLD, WAIT; /* for SPIN's message when an assertion fails */
 
 byte dead;              /* a set */
-byte newest = 1;        /* the view decided last, */
-byte members[VIEWS + 1]; /* and of each its members, a set */
-byte view[N];           /* in which each is */
+byte newest = 1;         /* the view decided last, */
+byte members[VIEWS + 1] = (1 << N) - 1; /* and of each its members, a set, */
+byte lead[VIEWS + 1];    /* and the lowest of them */
+byte view[N] = 1;       /* in which each is */
 byte deaths;
 bool removed;
 
@@ -57,13 +58,12 @@ bool made[TASKS], sent[TASKS], got[TASKS];
 byte from_view[TASKS];  /* in which the result was sent, */
 bool colour[TASKS];     /* and whether its sender had made that view's cut */
 
-bool cut[N];            /* in the rank's view; */
+bool cut[N], over[N];   /* in the rank's view: made; and over, as it has heard */
 byte noted[N];          /* what was stored then */
 byte part[(VIEWS + 1) * N]; /* on disks */
 bool asked, told;
-byte asks;              /* the view of an ASK that is on its way; 0: none */
-byte cuts[N], done[N];  /* likewise CUT and DONE */
-byte prepares[N];       /* PREPARED */
+/* Messages on their way, to or from each rank: sets of views. */
+byte asks, cuts[N], done[N], prepares[N];
 bool begun[VIEWS + 1];  /* the coordinator of the view has; */
 byte prepared[VIEWS + 1]; /* from whom it has heard */
 byte commits[VIEWS + 1];  /* 1: the disk is told so; 2: it is durable, */
@@ -97,9 +97,10 @@ inline own(i, out) {
 
 inline make_cut(i) {
   cut[i] = true;
-  own(i, noted[i]);
+  own(i, k);
+  noted[i] = k;
 #ifdef CUTPREPARED
-  prepares[i] = view[i]
+  prepares[i] = prepares[i] | BIT(view[i])
 #endif
 }
 
@@ -131,150 +132,169 @@ inline committed(e) {
   od
 }
 
-inline pick(out, most) {
-  out = 0;
+/* Task k: made, stored and sent on its rank; taken on the next one's. */
+active [TASKS] proctype task() {
+end:
   do
-  :: out < most - 1 -> out++
-  :: break
+  :: atomic { ALIVE(OWNER(_pid)) && !made[_pid] && (_pid == 0 || got[_pid - (_pid > 0)]) ->
+       made[_pid] = true;
+#ifndef AFTERTOLD
+       stored = stored | BIT(_pid)
+#endif
+     }
+#ifdef AFTERTOLD
+  :: atomic { ALIVE(OWNER(_pid)) && sent[_pid] && !(stored & BIT(_pid)) ->
+       stored = stored | BIT(_pid)
+     }
+#endif
+  :: atomic { ALIVE(OWNER(_pid)) && made[_pid] && !sent[_pid] ->
+       sent[_pid] = true;
+       from_view[_pid] = view[OWNER(_pid)];
+#ifndef CUTCOLOUR
+       colour[_pid] = cut[OWNER(_pid)] && !over[OWNER(_pid)]
+#endif
+     }
+  :: atomic { sent[_pid] && !got[_pid] && ALIVE(OWNER(_pid + 1)) &&
+              from_view[_pid] <= view[OWNER(_pid + 1)] &&
+              IN(view[OWNER(_pid + 1)], OWNER(_pid)) ->
+#ifndef CUTLATE
+       if
+       :: colour[_pid] && from_view[_pid] == view[OWNER(_pid + 1)] &&
+          !cut[OWNER(_pid + 1)] -> make_cut(OWNER(_pid + 1))
+       :: else
+       fi;
+#endif
+       got[_pid] = true
+     }
   od
 }
 
-active proctype world() {
-  byte c, e;
-  atomic {
-    members[1] = BIT(N) - 1;
-    r = 0;
-    do :: r < N -> view[r] = 1; r++ :: else -> break od
-  }
+#define ME (_pid - TASKS)
+
+/* A member: its cut, its part, what it hears, and the views that it enters. */
+active [N] proctype member() {
 end:
   do
-  /* Tasks. */
-  :: atomic { pick(k, TASKS); r = OWNER(k);
-       if
-       :: ALIVE(r) && !made[k] && (k == 0 || got[k - (k > 0)]) ->
-          made[k] = true;
-#ifndef AFTERTOLD
-          stored = stored | BIT(k)
-#endif
-       :: ALIVE(r) && made[k] && !sent[k] ->
-          sent[k] = true; from_view[k] = view[r];
-#ifndef CUTCOLOUR
-          colour[k] = cut[r] && !ended[view[r]]
-#endif
-#ifdef AFTERTOLD
-       :: ALIVE(r) && sent[k] && !(stored & BIT(k)) -> stored = stored | BIT(k)
-#endif
-       :: else
-       fi
+  :: atomic { ME == ASKER && !asked && ALIVE(ME) -> asked = true; asks = asks | BIT(view[ME]) }
+  :: atomic { ALIVE(ME) && (cuts[ME] & BIT(view[ME])) ->
+       if :: !cut[ME] -> make_cut(ME) :: else fi;
+       cuts[ME] = cuts[ME] & ~BIT(view[ME])
      }
-  :: atomic { pick(k, TASKS); r = OWNER(k + 1);
-       if
-       :: sent[k] && !got[k] && ALIVE(r) && from_view[k] <= view[r] &&
-          IN(view[r], OWNER(k)) ->
-#ifndef CUTLATE
-          if
-          :: colour[k] && from_view[k] == view[r] && !cut[r] -> make_cut(r)
-          :: else
-          fi;
-#endif
-          got[k] = true
-       :: else
-       fi
-     }
-  /* The asker. */
-  :: atomic { !asked && ALIVE(ASKER) -> asked = true; asks = view[ASKER] }
-  :: atomic { done[ASKER] != 0 && cuts[ASKER] == 0 && ALIVE(ASKER) &&
-              done[ASKER] == view[ASKER] ->
-       done[ASKER] = 0;
-       assert(TOLD || commits[view[ASKER]] == 2);
-       told = true
-     }
-  /* The coordinator of its view. */
-  :: atomic { pick(c, N); e = view[c]; lowest(e, x);
-       if
-       :: ALIVE(c) && x == c && asks == e ->
-          asks = 0;
-          if
-          :: !begun[e] ->
-             begun[e] = true;
-             r = 0;
-             do :: r < N -> if :: IN(e, r) -> cuts[r] = e :: else fi; r++ :: else -> break od
-          :: else
-          fi
-       :: ALIVE(c) && x == c && begun[e] && commits[e] == 0 ->
-          pick(r, N);
-          if
-          :: prepares[r] == e ->
-             prepares[r] = 0;
-             prepared[e] = prepared[e] | BIT(r);
-             if
-             :: prepared[e] == members[e] -> commits[e] = 1
-#ifdef COMMITPART
-             :: prepared[e] != 0 -> commits[e] = 1
-#endif
-             :: else
-             fi
-          :: else
-          fi
-#ifdef SNAPTOLD
-       :: ALIVE(c) && x == c && commits[e] >= 1 && !ended[e] ->
-#else
-       :: ALIVE(c) && x == c && commits[e] == 2 && !ended[e] ->
-#endif
-          ended[e] = true;
-          r = 0;
-          do :: r < N -> if :: IN(e, r) -> done[r] = e :: else fi; r++ :: else -> break od
-       :: else
-       fi
-     }
-  /* Its disk, in whatever view it is by now. */
-  :: atomic { pick(e, VIEWS + 1); 
-       if
-       :: e > 0 && commits[e] == 1 ->
-          lowest(e, c);
-          if :: ALIVE(c) -> commits[e] = 2; committed(e) :: else fi
-       :: else
-       fi
-     }
-  /* Members. */
-  :: atomic { pick(r, N);
-       if
-       :: ALIVE(r) && cuts[r] != 0 && cuts[r] <= view[r] ->
-          if :: cuts[r] == view[r] && !cut[r] -> make_cut(r) :: else fi;
-          cuts[r] = 0
-       :: ALIVE(r) && cut[r] && part[view[r] * N + r] == 0 ->
-          part[view[r] * N + r] = noted[r] | DURABLE;
+  :: atomic { ALIVE(ME) && cut[ME] && part[view[ME] * N + ME] == 0 ->
+       part[view[ME] * N + ME] = noted[ME] | DURABLE;
 #ifndef CUTPREPARED
-          prepares[r] = view[r]
+       prepares[ME] = prepares[ME] | BIT(view[ME])
 #endif
-       :: ALIVE(r) && view[r] < newest && IN(newest, r) ->
-          view[r] = newest; /* none of those between had it without the next */
-          cut[r] = false; noted[r] = 0; prepares[r] = 0;
-          if :: done[r] < view[r] -> done[r] = 0 :: else fi;
+     }
+  :: atomic { ALIVE(ME) && (done[ME] & BIT(view[ME])) && !(cuts[ME] & BIT(view[ME])) ->
+       done[ME] = done[ME] & ~BIT(view[ME]);
+       over[ME] = true;
+       assert(TOLD || commits[view[ME]] == 2);
+       if :: ME == ASKER && asked -> told = true :: else fi
+     }
+  :: atomic { ALIVE(ME) && view[ME] < newest && IN(view[ME] + 1, ME) ->
+       view[ME]++;
+       cut[ME] = false;
+       over[ME] = false;
+       noted[ME] = 0;
 #ifndef SNAPVIEW
-          if :: r == ASKER && asked && !told -> asks = view[r] :: else fi
+       if :: ME == ASKER && asked && !told -> asks = asks | BIT(view[ME]) :: else fi
 #endif
+     }
+  od
+}
+
+/* The coordinator of each view, which is a member in it, and its disk, in whatever view it
+ * is by then. */
+#define AT(e, c) (ALIVE(c) && view[c] == (e))
+#define VIEW (_pid - TASKS - N + 1)
+
+/* From a member, of which there are four at most. */
+#define HEARD(e) ((prepares[0] | prepares[1] | prepares[N / 2] | prepares[N - 1]) & BIT(e))
+
+active [VIEWS] proctype coordinator() {
+end:
+  do
+  :: atomic { VIEW <= newest && (asks & BIT(VIEW)) && AT(VIEW, lead[VIEW]) ->
+       asks = asks & ~BIT(VIEW);
+       if
+       :: !begun[VIEW] ->
+          begun[VIEW] = true;
+          r = 0;
+          do
+          :: r < N -> if :: IN(VIEW, r) -> cuts[r] = cuts[r] | BIT(VIEW) :: else fi; r++
+          :: else -> break
+          od
        :: else
        fi
      }
-  /* Deaths, and views. */
-  :: atomic { deaths < DEATHS -> pick(r, N);
-       if :: ALIVE(r) -> dead = dead | BIT(r); deaths++ :: else fi
+  :: atomic { begun[VIEW] && commits[VIEW] == 0 && AT(VIEW, lead[VIEW]) && HEARD(VIEW) ->
+       r = 0;
+       do
+       :: r < N - 1 && !(prepares[r] & BIT(VIEW)) -> r++
+       :: else -> break
+       od;
+       prepares[r] = prepares[r] & ~BIT(VIEW);
+       prepared[VIEW] = prepared[VIEW] | BIT(r);
+       if
+       :: prepared[VIEW] == members[VIEW] -> commits[VIEW] = 1
+#ifdef COMMITPART
+       :: prepared[VIEW] != members[VIEW] -> commits[VIEW] = 1
+#else
+       :: else
+#endif
+       fi
+     }
+  :: atomic { commits[VIEW] == 1 && ALIVE(lead[VIEW]) ->
+       commits[VIEW] = 2;
+       committed(VIEW)
+     }
+#ifdef SNAPTOLD
+  :: atomic { commits[VIEW] >= 1 && !ended[VIEW] && AT(VIEW, lead[VIEW]) ->
+#else
+  :: atomic { commits[VIEW] == 2 && !ended[VIEW] && AT(VIEW, lead[VIEW]) ->
+#endif
+       ended[VIEW] = true;
+       r = 0;
+       do
+       :: r < N -> if :: IN(VIEW, r) -> done[r] = done[r] | BIT(VIEW) :: else fi; r++
+       :: else -> break
+       od
+     }
+  od
+}
+
+inline decide(set_of) {
+  newest++;
+  members[newest] = set_of;
+  lowest(newest, lead[newest])
+}
+
+/* Deaths, and views. */
+active proctype world() {
+  byte i;
+end:
+  do
+  :: atomic { deaths < DEATHS ->
+       i = 0;
+       do :: i < N - 1 -> i++ :: break od;
+       if :: ALIVE(i) -> dead = dead | BIT(i) :: else fi;
+       deaths++ /* one less may die */
      }
 #ifdef REMOVED
-  :: atomic { !removed && newest < VIEWS -> pick(r, N);
+  :: atomic { !removed ->
+       removed = true;
+       i = 0;
+       do :: i < N - 1 -> i++ :: break od;
        if
-       :: ALIVE(r) && IN(newest, r) && (members[newest] & ~dead & ~BIT(r)) ->
-          removed = true;
-          newest++;
-          members[newest] = members[newest - 1] & ~dead & ~BIT(r)
+       :: ALIVE(i) && IN(newest, i) && (members[newest] & ~dead & ~BIT(i)) ->
+          decide(members[newest] & ~dead & ~BIT(i))
        :: else
        fi
      }
 #endif
-  :: atomic { (members[newest] & dead) && (members[newest] & ~dead) && newest < VIEWS ->
-       newest++;
-       members[newest] = members[newest - 1] & ~dead
+  :: atomic { (members[newest] & dead) && (members[newest] & ~dead) ->
+       decide(members[newest] & ~dead)
      }
   :: atomic { timeout ->
        assert(WAIT || !ALIVE(ASKER) || !IN(newest, ASKER) || told);
