@@ -34,8 +34,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 TABLE = os.path.join(HERE, "faults.txt")
 SECONDS_MAX = 60  # of a processor, for one test: one that hangs is killed, and that counts
-ROOMS = ("state", "signature", "gossip", "ownership", "reclaim", "termination", "meeting", "snapshot",
-         "membership", "step", "link", "route")
+ROOMS = ("state", "signature", "gossip", "ownership", "reclaim", "termination", "meeting",
+         "snapshot", "membership", "step", "link", "route")
 
 
 class Fault:
