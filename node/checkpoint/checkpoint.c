@@ -33,9 +33,12 @@ int checkpoint_check(const struct knobs *knobs, char *story, size_t story_size)
     return MOOT_ERR_CONFIG;
 }
 
-static struct diskstore_options options_of(const struct knobs *knobs)
+/* The first rank's incarnation is drawn anew for each job. */
+static struct diskstore_options options_of(const struct moot *m)
 {
+    const struct knobs *knobs = &m->knobs;
     return (struct diskstore_options){
+        .job = m->group.uids[0],
         .sync = knobs->checkpoint_sync != 0,
         .bytes_max = (uint64_t)knobs->checkpoint_mib << 20,
         .age_max_ns = knobs->checkpoint_age_ns == KNOB_NEVER
@@ -43,10 +46,21 @@ static struct diskstore_options options_of(const struct knobs *knobs)
                           : (uint64_t)knobs->checkpoint_age_ns};
 }
 
+static void tell_idle_policy(struct moot *m)
+{
+    if (m->group.rank == 0 && strcmp(m->knobs.checkpoint_when, "finish") != 0) {
+        report_add(m,
+                   "moot: MOOT_CHECKPOINT_WHEN=%s has no effect: MOOT_CHECKPOINT names "
+                   "no folder\n",
+                   m->knobs.checkpoint_when);
+    }
+}
+
 int checkpoint_open(struct moot *m, char *story, size_t story_size)
 {
     struct moot_checkpoint *checkpoint = &m->checkpoint;
     if (m->knobs.checkpoint[0] == '\0') {
+        tell_idle_policy(m);
         return MOOT_OK;
     }
     if (!policy_read(m->knobs.checkpoint_when, &checkpoint->policy) ||
@@ -55,7 +69,7 @@ int checkpoint_open(struct moot *m, char *story, size_t story_size)
                    ? MOOT_ERR_CONFIG
                    : MOOT_ERR_NO_MEMORY;
     }
-    const struct diskstore_options options = options_of(&m->knobs);
+    const struct diskstore_options options = options_of(m);
     struct text why = {0};
     const int error =
         diskstore_open(m->knobs.checkpoint, &options, &why, &checkpoint->store);
@@ -78,14 +92,16 @@ static void look_at_losses(struct moot *m)
     struct diskstore_counts counts;
     diskstore_counts(m->checkpoint.store, &counts);
     m->checkpoint.lost = counts.damaged + counts.failed + counts.over;
-    if (counts.failed > 0 && !m->checkpoint.told_failed) {
-        m->checkpoint.told_failed = true;
-        report_add(m,
-                   "moot: rank %u: checkpoint %s: a result could not be stored, as the "
-                   "disk is full or fails; the job goes on, and a later one will run "
-                   "again what is not stored; said once\n",
-                   m->group.rank, m->knobs.checkpoint);
+    struct text lines = {0};
+    m->checkpoint.told =
+        diskstore_told(m->checkpoint.store, m->checkpoint.told, &lines);
+    for (char *line = lines.bytes, *end; line != NULL && *line != '\0';
+         line = end + 1) {
+        end = strchr(line, '\n');
+        *end = '\0';
+        report_add(m, "moot: rank %u: checkpoint %s\n", m->group.rank, line);
     }
+    text_release(&lines);
 }
 
 void checkpoint_flush(struct moot *m)
@@ -99,6 +115,11 @@ void checkpoint_flush(struct moot *m)
     engine_lock(m);
     kept_drop(m);
     look_at_losses(m);
+}
+
+void checkpoint_why(struct moot *m, struct text *out)
+{
+    diskstore_why(m->checkpoint.store, out);
 }
 
 void checkpoint_release(struct moot *m)

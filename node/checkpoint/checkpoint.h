@@ -31,12 +31,15 @@
 #include "node/context/context.h"
 
 struct diskstore_found;
+struct text;
 
 /* Whether these knobs can be: MOOT_ERR_CONFIG, and why not. */
 int checkpoint_check(const struct knobs *knobs, char *story, size_t story_size);
 /* Opens what the knobs name; nothing if they name none.  FILE, CONFIG, NO_MEMORY, and
  * why. */
 int checkpoint_open(struct moot *m, char *story, size_t story_size);
+/* Appends why records were last not stored.  Any thread. */
+void checkpoint_why(struct moot *m, struct text *out);
 /* Writes out what waits.  Lets the lock go meanwhile. */
 void checkpoint_flush(struct moot *m);
 void checkpoint_release(struct moot *m); /* without the lock */

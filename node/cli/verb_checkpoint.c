@@ -115,6 +115,12 @@ static int check_options(const struct checkpoint_request *request)
     if (request->folder == NULL) {
         return cli_usage(&verb_checkpoint, "which folder?");
     }
+    if (request->hash != NULL &&
+        (request->hash[0] == '\0' ||
+         request->hash[strspn(request->hash, "0123456789abcdef")] != '\0')) {
+        return cli_usage(&verb_checkpoint, "'%s' is no hash, nor the beginning of one",
+                         request->hash);
+    }
     return CLI_OK;
 }
 

@@ -13,6 +13,7 @@
  */
 #include "node/agent/agent_folder.h"
 #include "node/channel/channel.h"
+#include "node/checkpoint/checkpoint.h"
 #include "node/cli/cli.h"
 #include "node/cli/run_job.h"
 #include "node/cli/run_line.h"
@@ -537,7 +538,8 @@ static int job_prepare(struct job *job)
     if (status != CLI_OK) {
         return status;
     }
-    if (knobs_agree(&job->knobs, true, story, sizeof(story)) != MOOT_OK) {
+    if (knobs_agree(&job->knobs, true, story, sizeof(story)) != MOOT_OK ||
+        checkpoint_check(&job->knobs, story, sizeof(story)) != MOOT_OK) {
         cli_complain(&verb_run, "%s", story);
         return CLI_USAGE;
     }

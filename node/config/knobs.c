@@ -159,14 +159,17 @@ const struct knob_row knob_table[KNOB_COUNT] = {
         {"MOOT_CHECKPOINT_SYNC", KNOB_INTEGER, "0", NULL, 0, 1, false,
          "1: what is stored outlives a loss of power, too; 0: the death of all ranks",
          AT(checkpoint_sync)},
-    [KNOB_CHECKPOINT_MIB] = {"MOOT_CHECKPOINT_MIB", KNOB_INTEGER, "0", NULL, 0,
-                             INT64_C(1) << 40, false,
-                             "how many MiB each rank stores at most; 0: no bound",
-                             AT(checkpoint_mib)},
-    [KNOB_CHECKPOINT_AGE] = {"MOOT_CHECKPOINT_AGE", KNOB_DURATION, "never", "never",
-                             SECOND, 24 * 366 * HOUR, false,
-                             "how old a result may be that is found",
-                             AT(checkpoint_age_ns)},
+    [KNOB_CHECKPOINT_MIB] =
+        {"MOOT_CHECKPOINT_MIB", KNOB_INTEGER, "0", NULL, 0, INT64_C(1) << 40, false,
+         "how many MiB the folder may have, by what each rank found there "
+         "and stored itself; 0: no bound",
+         AT(checkpoint_mib)},
+    [KNOB_CHECKPOINT_AGE] =
+        {"MOOT_CHECKPOINT_AGE", KNOB_DURATION, "never", "never", SECOND,
+         24 * 366 * HOUR, false,
+         "how old a result may be that is found; those of once tasks are "
+         "found at any age",
+         AT(checkpoint_age_ns)},
     [KNOB_KERNEL_BY_BUILD] =
         {"MOOT_KERNEL_BY_BUILD", KNOB_INTEGER, "0", NULL, 0, 1, true,
          "1: a kernel that was built otherwise is another: stored results are not "

@@ -51,7 +51,8 @@ struct moot_checkpoint {
     uint32_t deaths_seen; /* and so many deaths after which the store was read again */
     /* Under the engine lock. */
     uint64_t lost; /* records of the store, when its troubles were looked at */
-    bool told_older, told_failed;
+    size_t told;   /* bytes of the store's lines about trouble that were reported */
+    bool told_older;
 };
 
 #endif

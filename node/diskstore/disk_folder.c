@@ -48,9 +48,18 @@ const char *disk_folder_refused(const char *folder)
 
 /* --- Locks ------------------------------------------------------------------------ */
 
-static bool take_lock(int fd, bool write, pid_t *holder)
+/* The bytes of a file that a lock is on; a length of 0: to its end, however far. */
+struct lock_bytes {
+    off_t first, length;
+};
+static const struct lock_bytes all_bytes = {0, 0}, store_byte = {0, 1};
+
+static bool take_lock(int fd, bool write, struct lock_bytes bytes, pid_t *holder)
 {
-    struct flock lock = {.l_type = write ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = write ? F_WRLCK : F_RDLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = bytes.first,
+                         .l_len = bytes.length};
     if (fcntl(fd, F_SETLK, &lock) == 0) {
         return true;
     }
@@ -62,22 +71,67 @@ static bool take_lock(int fd, bool write, pid_t *holder)
     return false;
 }
 
+/* Whether another process has any lock on these bytes. */
+static bool is_locked(int fd, struct lock_bytes bytes, pid_t *holder)
+{
+    struct flock lock = {.l_type = F_WRLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = bytes.first,
+                         .l_len = bytes.length};
+    if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
+        return false;
+    }
+    *holder = lock.l_pid > 0 ? lock.l_pid : 0;
+    return true;
+}
+
+/* A folder that may only be read has the file already. */
+static int open_lock(const char *path, enum disk_lock way)
+{
+    const int flags = way == DISK_LOCK_LOOK   ? O_RDONLY
+                      : way == DISK_LOCK_READ ? O_RDWR | O_CREAT
+                                              : O_RDWR;
+    const int fd = open(path, flags | O_CLOEXEC, 0644);
+    if (fd < 0 && way == DISK_LOCK_READ && (errno == EACCES || errno == EROFS)) {
+        const int cause = errno, again = open(path, O_RDONLY | O_CLOEXEC);
+        errno = cause;
+        return again;
+    }
+    return fd;
+}
+
 int disk_folder_lock(const char *folder, enum disk_lock way, pid_t *holder)
 {
     char path[DISK_PATH_BYTES];
     const bool write = way == DISK_LOCK_WRITE;
     snprintf(path, sizeof(path), "%s/lock", folder);
     *holder = 0;
-    const int fd = way == DISK_LOCK_LOOK
-                       ? open(path, O_RDONLY | O_CLOEXEC)
-                       : open(path, O_RDWR | (write ? 0 : O_CREAT) | O_CLOEXEC, 0644);
-    if (fd >= 0 && !take_lock(fd, write, holder)) {
+    const int fd = open_lock(path, way);
+    if (fd >= 0 && !take_lock(fd, write, write ? all_bytes : store_byte, holder)) {
         const int cause = errno;
         close(fd);
         errno = cause;
         return -1;
     }
     return fd;
+}
+
+/* The job's byte is locked before others are looked for, so that two jobs cannot both
+ * find themselves alone. */
+bool disk_folder_join(int lock, uint64_t job, pid_t *holder)
+{
+    const off_t own = (off_t)(1 + (job & INT64_MAX) / 2);
+    const struct lock_bytes before = {1, own - 1}, behind = {own + 1, 0};
+    *holder = 0;
+    if (!take_lock(lock, false, (struct lock_bytes){own, 1}, holder)) {
+        return false;
+    }
+    if ((own > 1 && is_locked(lock, before, holder)) ||
+        is_locked(lock, behind, holder)) {
+        errno = EAGAIN;
+        return false;
+    }
+    return true;
 }
 
 /* --- Making one ------------------------------------------------------------------- */
@@ -119,7 +173,7 @@ int disk_env_make(const char *folder, bool sync, char path[DISK_PATH_BYTES])
     }
     const ssize_t size = sizeof(owner_mark) - 1;
     const int fd = open(owner, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd >= 0 && take_lock(fd, true, &holder) &&
+    if (fd >= 0 && take_lock(fd, true, all_bytes, &holder) &&
         write(fd, owner_mark, (size_t)size) == size && (!sync || fsync(fd) == 0)) {
         return fd;
     }
@@ -130,6 +184,12 @@ int disk_env_make(const char *folder, bool sync, char path[DISK_PATH_BYTES])
     disk_folder_remove(path);
     errno = cause;
     return -1;
+}
+
+bool disk_env_is_gone(int owner_lock)
+{
+    struct stat stat;
+    return fstat(owner_lock, &stat) == 0 && stat.st_nlink == 0;
 }
 
 bool disk_env_show(const char *folder, bool sync, char path[DISK_PATH_BYTES])
@@ -212,51 +272,74 @@ static int compare_changed(const void *left, const void *right)
     return strcmp(a->env.name, b->env.name);
 }
 
-/* Appends what the entry stands for, if that is an environment. */
-static struct found_folder *append_entry(const char *folder, const char *own,
-                                         const char *name, struct found_folder *all,
-                                         size_t *count)
+struct found_list {
+    struct found_folder *all;
+    size_t count;
+};
+
+/* Appends what the entry stands for, if that is an environment; false: errno. */
+static bool append_entry(struct found_list *list, const char *folder, const char *own,
+                         const char *name)
 {
     struct found_folder one = {0};
     if (name[0] == '.' || strlen(name) >= sizeof(one.env.name) ||
         (own != NULL && strcmp(own, name) == 0)) {
-        return all;
+        return true;
     }
     memcpy(one.env.name, name, strlen(name) + 1);
     if (!look_at_owner(folder, &one)) {
-        return all;
+        return true;
     }
-    struct found_folder *more = realloc(all, (*count + 1) * sizeof(*all));
+    struct found_folder *more =
+        realloc(list->all, (list->count + 1) * sizeof(*list->all));
     if (more == NULL) {
-        return all;
+        return false;
     }
-    more[(*count)++] = one;
-    return more;
+    list->all = more;
+    list->all[list->count++] = one;
+    return true;
 }
 
-struct disk_env_name *disk_env_list(const char *folder, const char *own, size_t *count)
+static bool read_entries(struct found_list *list, const char *folder, const char *own)
 {
-    struct found_folder *all = NULL;
-    struct disk_env_name *names = NULL;
     DIR *files = opendir(folder);
+    const struct dirent *entry = NULL;
+    bool good = files != NULL;
+    while (good) {
+        errno = 0;
+        entry = readdir(files);
+        if (entry == NULL) {
+            good = errno == 0;
+            break;
+        }
+        good = append_entry(list, folder, own, entry->d_name);
+    }
+    const int cause = errno;
+    if (files != NULL) {
+        closedir(files);
+    }
+    errno = cause;
+    return good;
+}
+
+bool disk_env_list(const char *folder, const char *own, struct disk_env_name **all,
+                   size_t *count)
+{
+    struct found_list list = {NULL, 0};
+    bool good = read_entries(&list, folder, own);
+    *all = NULL;
     *count = 0;
-    if (files == NULL) {
-        return NULL;
+    if (good && list.count > 0) {
+        qsort(list.all, list.count, sizeof(*list.all), compare_changed);
+        *all = calloc(list.count, sizeof(**all));
+        good = *all != NULL;
     }
-    for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
-        all = append_entry(folder, own, entry->d_name, all, count);
+    for (size_t i = 0; *all != NULL && i < list.count; i++) {
+        (*all)[i] = list.all[i].env;
+        *count = list.count;
     }
-    closedir(files);
-    if (*count > 0) {
-        qsort(all, *count, sizeof(*all), compare_changed);
-        names = calloc(*count, sizeof(*names));
-    }
-    for (size_t i = 0; names != NULL && i < *count; i++) {
-        names[i] = all[i].env;
-    }
-    *count = names != NULL ? *count : 0;
-    free(all);
-    return names;
+    free(list.all);
+    return good;
 }
 
 void disk_env_remove(const char *folder, const char *name)

@@ -1,11 +1,10 @@
 /* disk_folder.h - the folder of a store: whose environments it has, and who is alive.
  *
- *     FOLDER/lock                  read-locked by each process that has the store open;
- *                                  write-locked while it is pruned
- *     FOLDER/HOST-PID-RANDOM/      an environment
- *         owner                    write-locked by its writer for as long as that lives
- *         data.mdb lock.mdb        LMDB's
- *         large/NUMBER             disk_large.h
+ *     FOLDER/lock                  its first byte is read-locked by each process that
+ * has the store open, and so is another byte, which the number of the process' job
+ * names; all of it is write-locked while it is pruned FOLDER/HOST-PID-RANDOM/      an
+ * environment owner                    write-locked by its writer for as long as that
+ * lives data.mdb lock.mdb        LMDB's large/NUMBER             disk_large.h
  *     FOLDER/.HOST-PID-RANDOM/     one that is being made, or rubbish
  *
  * Locks are fcntl()'s: the kernel ends them with their process, and no child inherits
@@ -31,18 +30,24 @@ const char *disk_file_system_refused(long type);
 /* Likewise, the one that the folder lies on. */
 const char *disk_folder_refused(const char *folder);
 
-/* READ is a store's, which makes the file; LOOK reads without making it, so that
- * looking at a folder leaves no trace; WRITE is prune's. */
+/* READ is a store's, which makes the file, where it may; LOOK reads without making it,
+ * so that looking at a folder leaves no trace; WRITE is prune's. */
 enum disk_lock { DISK_LOCK_READ, DISK_LOCK_LOOK, DISK_LOCK_WRITE };
 /* Takes FOLDER/lock; the descriptor holds it.  -1: errno, which is ENOENT where no
  * store was ever open, and with EAGAIN *holder is a process that has it (0: one of
  * another container). */
 int disk_folder_lock(const char *folder, enum disk_lock way, pid_t *holder);
+/* Says by that descriptor that the process is of this job, whose number is not 0.
+ * False: errno; EAGAIN: a process of another job has the store open, *holder as above.
+ * Of two jobs that come at once at least one is told so. */
+bool disk_folder_join(int lock, uint64_t job, pid_t *holder);
 
 /* Makes an environment's folder, with the owner's lock.  `path` is then its path; a
  * name that begins with a dot until disk_env_show().  The descriptor holds the lock;
  * -1: errno. */
 int disk_env_make(const char *folder, bool sync, char path[DISK_PATH_BYTES]);
+/* Whether the environment whose owner's lock this is has been removed. */
+bool disk_env_is_gone(int owner_lock);
 /* Gives it its own name.  False: errno. */
 bool disk_env_show(const char *folder, bool sync, char path[DISK_PATH_BYTES]);
 
@@ -54,8 +59,10 @@ struct disk_env_name {
     pid_t writer;  /* of one alive; 0: not known */
 };
 /* All of the folder but `own` (NULL: none is), in order of their last change, the
- * newest first.  NULL and *count 0: there are none; free(). */
-struct disk_env_name *disk_env_list(const char *folder, const char *own, size_t *count);
+ * newest first; free(*all), which is NULL where there are none.  False, and none are
+ * given: errno. */
+bool disk_env_list(const char *folder, const char *own, struct disk_env_name **all,
+                   size_t *count);
 
 /* Removes an environment.  It is hidden first, so that half of one is never seen. Under
  * the lock to write. */

@@ -186,7 +186,8 @@ static enum disk_end batch_end(int code, const char **why)
     if (code == 0) {
         return DISK_OK;
     }
-    *why = mdb_strerror(code);
+    /* LMDB says EIO where less was written than it asked for. */
+    *why = code == EIO ? "the disk failed, or is full" : mdb_strerror(code);
     return DISK_FAILED;
 }
 

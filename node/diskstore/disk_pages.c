@@ -3,6 +3,10 @@
  * A file has two meta pages; the one with the higher number of transaction counts.
  * Where its tree is damaged, that of the other is tried: its pages may have been used
  * again since, which the digests of records show.
+ *
+ * LMDB writes them in turn: the first has the even transactions, the second the odd
+ * ones, and they differ by one.  A pair that does not, or of which one cannot be read,
+ * may hide the newest transaction; then nothing is said to be absent.
  */
 #include "node/diskstore/disk_pages.h"
 
@@ -39,6 +43,7 @@ struct disk_pages {
     uint64_t pages; /* of the file */
     struct pages_root roots[2];
     int root_count;
+    bool doubtful; /* the newest may be neither of these */
     /* Branches that were checked, by their number, modulo; they stay until the end. */
     _Atomic(unsigned char *) kept[KEPT_MAX];
 };
@@ -118,6 +123,9 @@ static bool read_metas(struct disk_pages *pages, uint64_t size, const char **why
     }
     pages->page_bytes = page_bytes;
     pages->pages = page_bytes != 0 ? (size + page_bytes - 1) / page_bytes : 0;
+    pages->doubtful = pages->root_count < 2 || first.transaction % 2 != 0 ||
+                      second.transaction % 2 != 1 ||
+                      pages->roots[0].transaction - pages->roots[1].transaction != 1;
     *why = "it is no file of LMDB's, or both its meta pages are damaged";
     return pages->root_count > 0;
 }
@@ -360,8 +368,8 @@ enum disk_end disk_pages_get(struct disk_pages *pages, const struct disk_key *ke
         get_from(pages, &pages->roots[1], key, page, value) == DISK_OK) {
         end = DISK_OK;
     }
-    /* Nor does the only one, if the other may have been newer. */
-    if (end == DISK_NONE && pages->root_count == 1 && value == NULL) {
+    /* Nor do those of which the newest may be neither. */
+    if (end == DISK_NONE && pages->doubtful && value == NULL) {
         end = DISK_DAMAGED;
     }
     free(page);
@@ -376,6 +384,7 @@ struct pages_walk {
                   const struct disk_value *value);
     void *context;
     uint64_t budget; /* pages that may still be read: a damaged tree may have circles */
+    uint64_t nodes;  /* of leaves, so far */
     bool stopped, damaged;
 };
 
@@ -384,6 +393,7 @@ static void walk_node(struct pages_walk *walk, const unsigned char *page,
 {
     struct disk_key key;
     struct disk_value value = {NULL, 0};
+    walk->nodes++;
     if (get_number(node + 6, 2) != DISK_KEY_BYTES) {
         walk->damaged = true;
         return;
@@ -427,9 +437,11 @@ enum disk_end disk_pages_each(struct disk_pages *pages,
     struct pages_walk walk = {.pages = pages, .visit = visit, .context = context};
     for (int i = 0; i < pages->root_count && (i == 0 || walk.damaged); i++) {
         walk.budget = pages->pages;
+        walk.nodes = 0;
         if (pages->roots[i].root != UINT64_MAX && !walk.stopped) {
             walk_page(&walk, pages->roots[i].root, 0);
         }
+        walk.damaged |= !walk.stopped && walk.nodes != pages->roots[i].entries;
     }
-    return walk.damaged ? DISK_DAMAGED : DISK_OK;
+    return walk.damaged || pages->doubtful ? DISK_DAMAGED : DISK_OK;
 }

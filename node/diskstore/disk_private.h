@@ -8,6 +8,7 @@
 #ifndef NODE_DISKSTORE_DISK_PRIVATE_H
 #define NODE_DISKSTORE_DISK_PRIVATE_H
 
+#include "node/config/text.h"
 #include "node/diskstore/disk_folder.h"
 #include "node/diskstore/disk_table.h"
 
@@ -63,6 +64,8 @@ struct diskstore {
     struct diskstore_counts counts;
     double record_ns, byte_ns; /* measured cost */
     unsigned told;             /* enum disk_trouble */
+    struct text lines;         /* about them */
+    struct text why;           /* records were last not written */
 
     _Atomic(struct disk_env *) own;
     char own_path[DISK_PATH_BYTES];
@@ -76,6 +79,10 @@ struct diskstore {
 /* Tells, if this kind was not told before. */
 void disk_tell(struct diskstore *store, enum disk_trouble trouble, const char *format,
                ...) __attribute__((format(printf, 3, 4)));
+
+/* Likewise, and keeps the cause for diskstore_why(). */
+void disk_tell_unwritten(struct diskstore *store, enum disk_trouble trouble,
+                         const char *cause, const char *advice);
 
 struct disk_batch *disk_batch_new(void); /* NULL without memory; free() */
 /* The thread that writes: until `ending`, and the queue is empty. */

@@ -24,6 +24,7 @@ enum { BATCH_RECORDS = 4096, BATCH_BYTES = 32 << 20 };
 struct prune_entry {
     struct disk_key key;
     bool kept;
+    bool stays; /* whatever its age: it says that a once task began, or how it ended */
     uint32_t env;
     uint64_t made_ns, bytes;
 };
@@ -148,7 +149,7 @@ static void bound_bytes(struct prune *prune)
     }
     for (size_t i = 0; i < prune->count; i++) {
         const struct prune_entry *entry = &prune->entries[i];
-        if (entry->kept && entry->key.bytes[MOOT_HASH_BYTES] != DISKSTORE_ACCEPTED) {
+        if (entry->kept && !entry->stays) {
             order[kept++] = &prune->entries[i];
         }
     }
@@ -162,12 +163,35 @@ static void bound_bytes(struct prune *prune)
     free(order);
 }
 
+static bool is_of_task(const struct prune_entry *entry, const struct prune_entry *other)
+{
+    return memcmp(entry->key.bytes, other->key.bytes, MOOT_HASH_BYTES) == 0;
+}
+
+/* Acceptances, and results of tasks that have one. */
+static void mark_once(struct prune *prune)
+{
+    struct prune_entry *result = NULL;
+    for (size_t i = 0; i < prune->count; i++) {
+        struct prune_entry *entry = &prune->entries[i];
+        const int kind = entry->key.bytes[MOOT_HASH_BYTES];
+        const bool same = result != NULL && is_of_task(result, entry);
+        entry->stays = kind == DISKSTORE_ACCEPTED;
+        if (kind == DISKSTORE_RESULT && !same) {
+            result = entry; /* the newest */
+        } else if (kind == DISKSTORE_ACCEPTED && same) {
+            result->stays = true;
+        }
+    }
+}
+
 static void mark_kept(struct prune *prune)
 {
     const uint64_t now = disk_now_ns();
     const struct prune_entry *result = NULL, *before = NULL;
     if (prune->count > 0) {
         qsort(prune->entries, prune->count, sizeof(*prune->entries), compare_entries);
+        mark_once(prune);
     }
     for (size_t i = 0; i < prune->count; i++) {
         struct prune_entry *entry = &prune->entries[i];
@@ -179,12 +203,11 @@ static void mark_kept(struct prune *prune)
         }
         before = entry;
         const bool ended =
-            kind == DISKSTORE_PROGRESS && result != NULL &&
-            memcmp(result->key.bytes, entry->key.bytes, MOOT_HASH_BYTES) == 0;
+            kind == DISKSTORE_PROGRESS && result != NULL && is_of_task(result, entry);
         if (kind == DISKSTORE_RESULT) {
             result = entry;
         }
-        const bool old = kind != DISKSTORE_ACCEPTED && is_old(prune, entry, now);
+        const bool old = !entry->stays && is_old(prune, entry, now);
         prune->counts->ended += ended;
         prune->counts->old += old && !ended;
         entry->kept = !ended && !old;
@@ -404,11 +427,36 @@ static int prune_locked(struct prune *prune, struct text *why)
             }
         }
     }
-    if (!good) {
-        text_add(why, "%s is as it was: %s", prune->folder,
-                 prune->no_memory ? strerror(ENOMEM) : prune->why);
+    if (!good && prune->no_memory) {
+        text_add(why, "%s is as it was: %s", prune->folder, strerror(ENOMEM));
+    } else if (!good) {
+        text_add(why,
+                 "%s is as it was: %s; what stays is written there anew before the old "
+                 "goes, up to %llu bytes: free as many, or keep less by --older or "
+                 "--bytes",
+                 prune->folder, prune->why,
+                 (unsigned long long)prune->counts->kept_bytes);
     }
     return good ? MOOT_OK : prune->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_FILE;
+}
+
+/* The environments, of which none may be alive: the lock of one that is can be missed,
+ * where its file was removed and made again. */
+static int list_envs(struct prune *prune, struct text *why)
+{
+    if (!disk_env_list(prune->folder, NULL, &prune->envs, &prune->env_count)) {
+        text_add(why, "%s: %s", prune->folder, strerror(errno));
+        return errno == ENOMEM ? MOOT_ERR_NO_MEMORY : MOOT_ERR_FILE;
+    }
+    for (size_t i = 0; i < prune->env_count; i++) {
+        if (prune->envs[i].alive) {
+            text_add(why,
+                     "%s: process %ld writes %s; prune the folder when that has ended",
+                     prune->folder, (long)prune->envs[i].writer, prune->envs[i].name);
+            return MOOT_ERR_FILE;
+        }
+    }
+    return MOOT_OK;
 }
 
 int disk_prune(const char *folder, const struct disk_prune_options *options,
@@ -429,8 +477,10 @@ int disk_prune(const char *folder, const struct disk_prune_options *options,
                                  : strerror(errno));
         return MOOT_ERR_FILE;
     }
-    prune.envs = disk_env_list(folder, NULL, &prune.env_count);
-    const int code = prune_locked(&prune, why);
+    int code = list_envs(&prune, why);
+    if (code == MOOT_OK) {
+        code = prune_locked(&prune, why);
+    }
     free(prune.entries);
     free(prune.envs);
     close(lock);

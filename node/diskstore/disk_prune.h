@@ -1,8 +1,9 @@
 /* disk_prune.h - makes one environment of all that a folder has, without what is old,
  * damaged, or done with.
  *
- * Acceptances stay, however old: without one a once task whose result has gone would
- * start a second time.  Damage can hide one; then nothing is pruned unless that is
+ * Acceptances stay, however old, and so do the results of their tasks: without the
+ * former a once task would start a second time, and without the latter nobody would
+ * know how it ended.  Damage can hide one; then nothing is pruned unless that is
  * asked for.
  *
  * The new environment is complete and on the disk before the old ones go, so a kill at

@@ -116,7 +116,11 @@ int disk_scan(const char *folder, const struct disk_scan_visitor *visitor,
     if (lock < 0) {
         return code;
     }
-    struct disk_env_name *all = disk_env_list(folder, NULL, &count);
+    struct disk_env_name *all;
+    if (!disk_env_list(folder, NULL, &all, &count)) {
+        text_add(why, "%s: %s", folder, strerror(errno));
+        code = errno == ENOMEM ? MOOT_ERR_NO_MEMORY : MOOT_ERR_FILE;
+    }
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%s/%s", folder, all[i].name);
         const struct disk_scan_env env = {.name = all[i].name,
@@ -129,5 +133,5 @@ int disk_scan(const char *folder, const struct disk_scan_visitor *visitor,
     }
     free(all);
     close(lock);
-    return MOOT_OK;
+    return code;
 }

@@ -25,6 +25,9 @@ enum {
     OVERHEAD_BYTES = 256 /* of a record beside its data, about */
 };
 
+static const char advice[] = "a later job runs again what is not; free room there, or "
+                             "name another folder by MOOT_CHECKPOINT";
+
 /* The new environment is made at the first record, so that a process that stores
  * nothing leaves nothing. */
 static struct disk_env *make_own_env(struct diskstore *store)
@@ -33,16 +36,15 @@ static struct disk_env *make_own_env(struct diskstore *store)
     store->own_lock =
         disk_env_make(store->folder, store->options.sync, store->own_path);
     if (store->own_lock < 0) {
-        disk_tell(store, DISK_TROUBLE_WRITE, "%s: no results are stored: %s",
-                  store->folder, strerror(errno));
+        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, strerror(errno), advice);
         return NULL;
     }
     struct disk_env *env =
         store->table->open_writer(store->own_path, store->options.sync, &why);
     if (env == NULL ||
         !disk_env_show(store->folder, store->options.sync, store->own_path)) {
-        disk_tell(store, DISK_TROUBLE_WRITE, "%s: no results are stored: %s",
-                  store->own_path, env == NULL ? why : strerror(errno));
+        disk_tell_unwritten(store, DISK_TROUBLE_WRITE,
+                            env == NULL ? why : strerror(errno), advice);
         if (env != NULL) {
             store->table->close(env);
         }
@@ -111,9 +113,7 @@ static uint64_t write_large(struct diskstore *store, struct disk_batch *batch,
     const uint64_t number = ++store->last_large;
     if (!disk_large_write(store->own_path, number, record->data, record->size,
                           store->options.sync)) {
-        disk_tell(store, DISK_TROUBLE_WRITE,
-                  "%s: a result of %llu bytes could not be stored: %s", store->folder,
-                  (unsigned long long)record->size, strerror(errno));
+        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, strerror(errno), advice);
         return UINT64_MAX;
     }
     note_file(&batch->made, number);
@@ -169,11 +169,10 @@ static bool fits(struct diskstore *store, const struct disk_waiting *waiting)
     }
     pthread_mutex_unlock(&store->lock);
     if (!good) {
-        disk_tell(
-            store, DISK_TROUBLE_FULL,
-            "%s: results are no longer stored: the folder has %llu bytes, as many as "
-            "it may have",
-            store->folder, (unsigned long long)most);
+        disk_tell_unwritten(store, DISK_TROUBLE_FULL,
+                            "the folder has as many bytes as it may have",
+                            "`moot checkpoint prune` drops what is there twice or old, "
+                            "and MOOT_CHECKPOINT_MIB says how many it may have");
     }
     return good;
 }
@@ -204,7 +203,11 @@ static bool write_records(struct diskstore *store, struct disk_batch *batch)
         store->table->abort(batch->env);
         return false;
     }
-    return store->table->commit(batch->env, &batch->why) == DISK_OK;
+    if (store->table->commit(batch->env, &batch->why) != DISK_OK) {
+        return false;
+    }
+    batch->why = "the folder was removed while it was in use";
+    return !disk_env_is_gone(store->own_lock);
 }
 
 static void lose_batch(struct diskstore *store, struct disk_batch *batch)
@@ -214,8 +217,7 @@ static void lose_batch(struct diskstore *store, struct disk_batch *batch)
     }
     if (batch->env != NULL) {
         remove_files(store, &batch->made);
-        disk_tell(store, DISK_TROUBLE_WRITE, "%s: results could not be stored: %s",
-                  store->folder, batch->why);
+        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, batch->why, advice);
     }
 }
 

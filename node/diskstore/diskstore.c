@@ -7,7 +7,6 @@
 #include "node/diskstore/diskstore.h"
 #include "hashing/identity.h"
 #include "node/api/moot.h"
-#include "node/config/text.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
 
@@ -23,6 +22,8 @@
 #include <unistd.h>
 
 enum { LARGE_DEFAULT = 256 << 10, LARGE_MAX = 16 << 20, QUEUE_DEFAULT = 64 << 20 };
+/* How long, and how often, processes of another job may take to end. */
+enum { OTHER_JOB_LOOK_NS = 50000000, OTHER_JOB_LOOKS = 60 };
 
 static pthread_mutex_t stores_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct diskstore *stores;
@@ -47,16 +48,43 @@ void disk_tell(struct diskstore *store, enum disk_trouble trouble, const char *f
     pthread_mutex_lock(&store->lock);
     const bool told = (store->told & (unsigned)trouble) != 0;
     store->told |= (unsigned)trouble;
-    pthread_mutex_unlock(&store->lock);
-    if (!told && store->options.say != NULL) {
-        struct text text = {0};
+    if (!told) {
         va_list args;
         va_start(args, format);
-        text_add_args(&text, format, args);
+        text_add_args(&store->lines, format, args);
         va_end(args);
-        store->options.say(store->options.context, text_get(&text));
-        text_release(&text);
+        text_add(&store->lines, "\n");
     }
+    pthread_mutex_unlock(&store->lock);
+}
+
+void disk_tell_unwritten(struct diskstore *store, enum disk_trouble trouble,
+                         const char *cause, const char *advice)
+{
+    pthread_mutex_lock(&store->lock);
+    text_clear(&store->why);
+    text_add(&store->why, "%s", cause);
+    pthread_mutex_unlock(&store->lock);
+    disk_tell(store, trouble, "%s: results are not stored: %s; %s", store->folder,
+              cause, advice);
+}
+
+size_t diskstore_told(struct diskstore *store, size_t from, struct text *out)
+{
+    pthread_mutex_lock(&store->lock);
+    const size_t length = store->lines.length;
+    if (from < length) {
+        text_add(out, "%s", text_get(&store->lines) + from);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return length;
+}
+
+void diskstore_why(struct diskstore *store, struct text *out)
+{
+    pthread_mutex_lock(&store->lock);
+    text_add(out, "%s", text_get(&store->why));
+    pthread_mutex_unlock(&store->lock);
 }
 
 /* --- Environments that are read --------------------------------------------------- */
@@ -111,8 +139,13 @@ size_t diskstore_look_again(struct diskstore *store)
     size_t count, opened = 0;
     pthread_mutex_lock(&store->opening);
     const char *own = strrchr(store->own_path, '/');
-    struct disk_env_name *all =
-        disk_env_list(store->folder, own != NULL ? own + 1 : NULL, &count);
+    struct disk_env_name *all;
+    if (!disk_env_list(store->folder, own != NULL ? own + 1 : NULL, &all, &count)) {
+        atomic_store(&store->blind, true);
+        disk_tell(store, DISK_TROUBLE_OTHER,
+                  "%s: its results are not read, as the folder cannot be: %s",
+                  store->folder, strerror(errno));
+    }
     for (size_t i = count; i-- > 0;) {
         if (!all[i].readable) {
             atomic_store(&store->blind, true);
@@ -135,7 +168,8 @@ static uint64_t folder_bytes(const struct diskstore *store)
     char path[DISK_PATH_BYTES];
     size_t count;
     uint64_t bytes = 0;
-    struct disk_env_name *all = disk_env_list(store->folder, NULL, &count);
+    struct disk_env_name *all;
+    (void)disk_env_list(store->folder, NULL, &all, &count); /* told before */
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%s/%s", store->folder, all[i].name);
         bytes += disk_folder_bytes(path);
@@ -241,9 +275,45 @@ static void free_store(struct diskstore *store)
     pthread_cond_destroy(&store->work);
     pthread_mutex_destroy(&store->opening);
     pthread_mutex_destroy(&store->lock);
+    text_release(&store->lines);
+    text_release(&store->why);
     free(store->batch);
     free(store->folder);
     free(store);
+}
+
+/* Joins the job; gives processes of another one some time to end.  False: FILE, and
+ * why. */
+static bool join_job(const struct diskstore *store, struct text *why)
+{
+    const struct timespec pause = {.tv_nsec = OTHER_JOB_LOOK_NS};
+    pid_t holder = 0;
+    bool joined = store->options.job == 0;
+    for (int look = 0; !joined && look < OTHER_JOB_LOOKS; look++) {
+        if (look > 0) {
+            nanosleep(&pause, NULL);
+        }
+        joined = disk_folder_join(store->folder_lock, store->options.job, &holder);
+        if (!joined && errno != EAGAIN) {
+            refuse_open(why, store->folder, strerror(errno));
+            return false;
+        }
+    }
+    if (!joined) {
+        text_add(why, "checkpoints cannot be kept in %s: ", store->folder);
+        if (holder != 0) {
+            text_add(why, "process %ld", (long)holder);
+        } else {
+            text_add(why, "a process of another container");
+        }
+        text_add(why, ", of another job, uses it, and once tasks that it has started "
+                      "would start again; wait until it ends, or end it");
+        if (holder != 0) {
+            text_add(why, " (kill %ld)", (long)holder);
+        }
+        text_add(why, ", or name another folder");
+    }
+    return joined;
 }
 
 /* Under the lock of the list.  Takes the path. */
@@ -265,6 +335,10 @@ static int open_new(const struct disk_table *table, char *path,
         } else {
             refuse_open(why, path, strerror(errno));
         }
+        free_store(store);
+        return MOOT_ERR_FILE;
+    }
+    if (!join_job(store, why)) {
         free_store(store);
         return MOOT_ERR_FILE;
     }
@@ -493,6 +567,21 @@ bool disk_take_data(const char *folder, struct disk_value *value,
     return true;
 }
 
+/* Whether the record is older than those that are found.  The end of a once task is
+ * found whatever its age: its acceptance, which stands beside it, says that it began.
+ */
+static bool is_old(struct diskstore *store, struct disk_env *env,
+                   const struct diskstore_found *found)
+{
+    const uint64_t age = store->options.age_max_ns, now = age != 0 ? disk_now_ns() : 0;
+    if (found->made_ns >= now || now - found->made_ns <= age) {
+        return false;
+    }
+    const struct disk_key accepted = disk_key(&found->hash, DISKSTORE_ACCEPTED);
+    return found->kind != DISKSTORE_RESULT ||
+           store->table->get(env, &accepted, NULL) == DISK_NONE;
+}
+
 /* An environment's record, verified; NONE where it is damaged or old, which is counted.
  */
 static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
@@ -505,10 +594,7 @@ static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
     const enum disk_end end = store->table->get(env, key, &value);
     if (end == DISK_OK) {
         damaged = !disk_record_read(key, value.bytes, value.size, found, &place);
-        const uint64_t age = store->options.age_max_ns,
-                       now = age != 0 ? disk_now_ns() : 0;
-        old =
-            !damaged && age != 0 && found->made_ns < now && now - found->made_ns > age;
+        old = !damaged && is_old(store, env, found);
         if (damaged || old) {
             free(value.bytes);
         } else {

@@ -10,7 +10,7 @@
  *
  * Each record carries a digest over all of it.  A record that does not have its digest
  * is dropped, counted, and never given out.  A full disk ends no job: what cannot be
- * written is counted and told once.
+ * written is counted, and its cause told once (diskstore_told).
  *
  * Safe at any moment under SIGKILL of any process, or all.  Safe under loss of power
  * with `sync`; without it such a loss may cost records, and never gives a wrong one.
@@ -61,23 +61,25 @@ struct diskstore_record {
 
 /* Zero is the default of each. */
 struct diskstore_options {
-    bool sync;            /* commits outlive a loss of power */
+    uint64_t job; /* a number that all processes of the job have; 0: of none, and jobs
+                     that use the folder do not matter */
+    bool sync;    /* commits outlive a loss of power */
     uint64_t large_bytes; /* results above have files of their own; 0: 256 KiB */
     uint64_t
         queue_bytes;     /* may wait to be written; 0: 64 MiB.  One record always may */
     uint64_t bytes_max;  /* the folder as it was, and what this process adds; 0: any */
-    uint64_t age_max_ns; /* older records are not found; 0: any */
-    /* Told once for each kind of trouble, by the thread that writes, or by the opener.
-     * The first opener's count, as do its other options. */
-    void (*say)(void *context, const char *line);
-    void *context;
+    uint64_t age_max_ns; /* older records are not found; 0: any.  Those of once tasks
+                            whose acceptance is there are, however old */
 };
 
 /* Opens the folder, which is made if it is not there (its parent must be).  Blocks for
- * the time that the environments take to be opened, and not longer.
+ * the time that the environments take to be opened; and some seconds where processes of
+ * another job have the folder open, in which they may end.  A folder that may not be
+ * written gives what it has, and takes nothing.
  * Errors: FILE (and a story in `why`): it cannot be made or read, it is being pruned,
- * or it lies on a file system whose memory maps and locks are not to be trusted;
- * NO_MEMORY. */
+ * a process of another job has it open, whose results this one would not find; or it
+ * lies on a file system whose memory maps and locks are not to be trusted; NO_MEMORY.
+ */
 int diskstore_open(const char *folder, const struct diskstore_options *options,
                    struct text *why, struct diskstore **out);
 /* Writes what waits, and ends the store if no other opener has it.  Blocks.  NULL is
@@ -144,5 +146,12 @@ struct diskstore_counts {
     uint64_t write_ns; /* the thread's time of writing */
 };
 void diskstore_counts(struct diskstore *store, struct diskstore_counts *out);
+
+/* Appends the lines about trouble that were told behind the first `from` bytes of all;
+ * the bytes of all.  Each kind of trouble is told once in the store's life. */
+size_t diskstore_told(struct diskstore *store, size_t from, struct text *out);
+/* Appends why records were last not written: "No space left on device".  Nothing: all
+ * were. */
+void diskstore_why(struct diskstore *store, struct text *out);
 
 #endif

@@ -61,6 +61,23 @@ static bool look_up(struct moot_call *call)
     return ended;
 }
 
+/* A once task whose start cannot be put on the disk. */
+static int refuse_start(struct moot_call *call)
+{
+    struct text why = {0};
+    text_add(&why,
+             "it was not started, since the checkpoint %s could not note that "
+             "it starts (",
+             call->m->knobs.checkpoint);
+    checkpoint_why(call->m, &why);
+    text_add(&why,
+             "), and a later job might start it again; run the job again when "
+             "there is room, or with MOOT_CHECKPOINT_ONCE=0, which lets it start");
+    const int code = moot_call_fail(call, MOOT_ERR_FILE, text_get(&why));
+    text_release(&why);
+    return code;
+}
+
 bool found_instead(struct moot_call *call, int *code)
 {
     struct moot *m = call->m;
@@ -77,10 +94,7 @@ bool found_instead(struct moot_call *call, int *code)
     if (call->checkpoint.accepts &&
         !checkpoint_accept(m, call->task, &call->checkpoint)) {
         call->checkpoint.keeps = false;
-        *code = moot_call_fail(call, MOOT_ERR_FILE,
-                               "that it starts could not be stored in the checkpoint, "
-                               "so it was not started, as a later job might start it "
-                               "again (MOOT_CHECKPOINT_ONCE=0 lets it start)");
+        *code = refuse_start(call);
         return true;
     }
     return false;

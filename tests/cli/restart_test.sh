@@ -149,6 +149,27 @@ check "cholesky again" "it does not end well" ended_well
 check "cholesky again" "it does not say what it found" says '^  checkpoint     [1-9][0-9]* found \('
 start 2 MOOT_CHECKPOINT_WHEN=never cholesky 6 64
 check "a wrong policy" "it is not refused" says 'MOOT_CHECKPOINT_WHEN is .never., but may be'
+check "a wrong policy" "ranks were started" [ "$code" -eq 2 ]
+"$build/moot" run -n 2 MOOT_CHECKPOINT_WHEN=5s cholesky 2 8 >"$scratch/out" 2>&1
+check "a policy without a folder" "it is not said" says 'MOOT_CHECKPOINT_WHEN=5s has no effect'
+
+# A process of an earlier job lives on: the next one does not begin beside it.
+"$build/moot" run -n 1 --checkpoint "$store" --faults slow:30s MOOT_CHECKPOINT_LEAST=0 \
+    cholesky 2 8 >"$scratch/out" 2>&1 &
+job=$!
+for _ in $(seq 200); do
+    rank=$(leaves $job)
+    [ "$rank" = $job ] || [ ! -e "/proc/$rank/fd" ] ||
+        ! find "/proc/$rank/fd" -lname "$store/lock" 2>/dev/null | grep -q . || break
+    sleep 0.1
+done
+start 1 cholesky 2 8
+check "beside an earlier job" "it is not refused" [ "$code" -ne 0 ]
+check "beside an earlier job" "its process is not named" says "process $rank, of another job.*kill $rank"
+kill -9 "$rank"
+wait $job
+start 1 cholesky 2 8
+check "after an earlier job" "it does not end well" ended_well
 
 : >"$scratch/file"
 "$build/moot" run -n 1 --checkpoint "$scratch/file" cholesky 2 8 >"$scratch/out" 2>&1

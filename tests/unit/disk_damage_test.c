@@ -227,6 +227,50 @@ static void damage_hides_no_acceptance(void **state)
     free(bytes);
 }
 
+static enum disk_end end_of_all(const char *path)
+{
+    const char *why;
+    unsigned shown = 0;
+    struct disk_pages *pages = disk_pages_open(path, &why);
+    assert_non_null(pages);
+    const enum disk_end end = disk_pages_each(pages, count_shown, &shown);
+    disk_pages_close(pages);
+    return end;
+}
+
+/* Whichever of its bytes that are looked at flips: the newest tree may be hidden, and a
+ * walk through what is left does not say that it is all. */
+static void a_damaged_meta_page_is_damage(void **state)
+{
+    /* Its number, the magic word, the version, the size of a page, how many records
+     * there are, the root, the transaction. */
+    const size_t places[] = {0, 16, 20, 40, 120, 128, 16 + 128};
+    struct folder_bench *bench = *state;
+    char path[BENCH_PATH];
+    unsigned char *bytes;
+    size_t size;
+    make_records(bench, path, &bytes, &size);
+    assert_int_equal(end_of_all(path), DISK_OK);
+    unsigned flips = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        for (unsigned bit = 0; bit < 3; bit++) {
+            enum disk_end ends[2];
+            for (size_t page = 0; page < 2; page++) {
+                const size_t at = page * 4096 + places[i];
+                bytes[at] ^= (unsigned char)(1 << bit);
+                write_file(path, bytes, size);
+                ends[page] = end_of_all(path);
+                bytes[at] ^= (unsigned char)(1 << bit);
+            }
+            flips += ends[0] == DISK_DAMAGED;
+            flips += ends[1] == DISK_DAMAGED;
+        }
+    }
+    /* Of the older one, the root and the records do not matter. */
+    assert_int_equal(flips, 2 * 3 * (sizeof(places) / sizeof(*places)) - 2 * 3);
+    free(bytes);
+}
+
 static void a_record_under_anothers_key_is_damaged(void **state)
 {
     (void)state;
@@ -261,6 +305,7 @@ int main(void)
         BENCH_TEST(torn_files_cost_records_and_nothing_else),
         BENCH_TEST(a_large_file_that_is_not_as_it_was_is_dropped),
         BENCH_TEST(damage_hides_no_acceptance),
+        BENCH_TEST(a_damaged_meta_page_is_damage),
         BENCH_TEST(a_record_under_anothers_key_is_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

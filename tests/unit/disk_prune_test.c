@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -53,7 +54,9 @@ static struct disk_prune_counts prune(const struct folder_bench *bench,
 static size_t env_count(const struct folder_bench *bench)
 {
     size_t count;
-    free(disk_env_list(bench->folder, NULL, &count));
+    struct disk_env_name *all;
+    assert_true(disk_env_list(bench->folder, NULL, &all, &count));
+    free(all);
     return count;
 }
 
@@ -153,6 +156,95 @@ static void old_ones_go_and_the_oldest_of_too_many(void **state)
     assert_false(has_kind(bench, 0, DISKSTORE_RESULT));
 }
 
+static void results_of_once_tasks_stay(void **state)
+{
+    struct folder_bench *bench = *state;
+    put_kind(bench, 1, DISKSTORE_RESULT, 4, "older");
+    put_kind(bench, 1, DISKSTORE_RESULT, 5, "the end");
+    put_kind(bench, 1, DISKSTORE_ACCEPTED, 3, "");
+    put_kind(bench, 2, DISKSTORE_RESULT, 5, "another");
+    struct disk_prune_counts counts =
+        prune(bench, (struct disk_prune_options){.age_max_ns = 1});
+    assert_int_equal(counts.old, 1);
+    assert_int_equal(counts.twice, 1);
+    assert_int_equal(counts.kept, 2);
+    counts = prune(bench, (struct disk_prune_options){.bytes_max = 1});
+    assert_int_equal(counts.kept, 2);
+    assert_true(has_kind(bench, 1, DISKSTORE_RESULT));
+    assert_false(has_kind(bench, 2, DISKSTORE_RESULT));
+}
+
+static int prune_told(const struct folder_bench *bench, struct text *why)
+{
+    struct disk_prune_counts counts;
+    const struct disk_prune_options options = {.dry = false};
+    return disk_prune(bench->folder, &options, &counts, why);
+}
+
+static void a_writer_whose_lock_was_removed_is_not_pruned_away(void **state)
+{
+    struct folder_bench *bench = *state;
+    char path[BENCH_PATH];
+    int ends[2], status;
+    char byte;
+    struct text why = {0};
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct diskstore *store = bench_open(bench, NULL);
+        const struct diskstore_record record = bench_record(bench, 1);
+        if (diskstore_put_now(store, &record) && write(ends[1], "", 1) == 1) {
+            pause();
+        }
+        _exit(1);
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    snprintf(path, sizeof(path), "%s/lock", bench->folder);
+    assert_int_equal(unlink(path), 0);
+    close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+    assert_int_equal(prune_told(bench, &why), MOOT_ERR_FILE);
+    snprintf(path, sizeof(path), "process %ld writes", (long)child);
+    assert_non_null(strstr(text_get(&why), path));
+    text_release(&why);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(ends[0]);
+    close(ends[1]);
+    struct diskstore *store = bench_open(bench, NULL);
+    assert_true(bench_find(bench, store, 1));
+    diskstore_close(store);
+}
+
+/* In a child, whose files may have no byte. */
+static int prune_without_room(const struct folder_bench *bench)
+{
+    const struct rlimit limit = {0, RLIM_INFINITY};
+    struct text why = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const bool refused = prune_told(bench, &why) == MOOT_ERR_FILE;
+    const bool said = strstr(text_get(&why), "free as many") != NULL;
+    text_release(&why);
+    return !refused ? 1 : !said ? 2 : 0;
+}
+
+static void a_full_disk_leaves_the_folder_and_says_what_helps(void **state)
+{
+    struct folder_bench *bench = *state;
+    int status;
+    put_records(bench, 0, 20);
+    put_records(bench, 20, 40);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(prune_without_room(bench));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(env_count(bench), 2);
+    assert_int_equal(prune(bench, (struct disk_prune_options){.dry = false}).kept, 40);
+}
+
 static void damaged_records_go(void **state)
 {
     struct folder_bench *bench = *state;
@@ -246,6 +338,9 @@ int main(int argc, char **argv)
         BENCH_TEST(all_environments_become_one),
         BENCH_TEST(a_result_ends_half_done_state_and_no_acceptance),
         BENCH_TEST(old_ones_go_and_the_oldest_of_too_many),
+        BENCH_TEST(results_of_once_tasks_stay),
+        BENCH_TEST(a_writer_whose_lock_was_removed_is_not_pruned_away),
+        BENCH_TEST(a_full_disk_leaves_the_folder_and_says_what_helps),
         BENCH_TEST(damaged_records_go),
         BENCH_TEST(a_killed_prune_loses_nothing),
         BENCH_TEST(a_stranger_in_the_folder_is_left_alone),

@@ -64,8 +64,10 @@ static void a_process_that_stores_nothing_leaves_nothing(void **state)
 {
     struct folder_bench *bench = *state;
     size_t count;
+    struct disk_env_name *all;
     diskstore_close(bench_open(bench, NULL));
-    assert_null(disk_env_list(bench->folder, NULL, &count));
+    assert_true(disk_env_list(bench->folder, NULL, &all, &count));
+    assert_null(all);
     assert_int_equal(count, 0);
 }
 
@@ -365,7 +367,8 @@ static void a_folder_that_is_used_cannot_be_locked_to_write(void **state)
     assert_int_equal(errno, EAGAIN);
     assert_int_equal(holder, child);
     size_t count;
-    struct disk_env_name *all = disk_env_list(bench->folder, NULL, &count);
+    struct disk_env_name *all;
+    assert_true(disk_env_list(bench->folder, NULL, &all, &count));
     assert_int_equal(count, 1);
     assert_true(all[0].alive && all[0].readable);
     assert_int_equal(all[0].writer, child);
@@ -377,26 +380,161 @@ static void a_folder_that_is_used_cannot_be_locked_to_write(void **state)
     close(numbers);
 }
 
+/* A child that has the folder open, as a process of that job, until it is killed. */
+static pid_t start_opener(struct folder_bench *bench, uint64_t job)
+{
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct diskstore_options options = {.job = job};
+        (void)bench_open(bench, &options);
+        if (write(ends[1], "", 1) == 1) {
+            pause();
+        }
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    return child;
+}
+
+static int open_as(const struct folder_bench *bench, uint64_t job, struct text *why)
+{
+    const struct diskstore_options options = {.job = job};
+    struct diskstore *store = NULL;
+    const int code = diskstore_open(bench->folder, &options, why, &store);
+    diskstore_close(store);
+    return code;
+}
+
+static void another_job_is_refused_while_one_lives(void **state)
+{
+    struct folder_bench *bench = *state;
+    const uint64_t jobs[] = {1, 7, UINT64_C(1) << 63 | 12345, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+        struct text why = {0};
+        char pid[32];
+        const pid_t child = start_opener(bench, jobs[i]);
+        assert_int_equal(open_as(bench, jobs[i], &why), MOOT_OK);
+        assert_int_equal(open_as(bench, 0, &why), MOOT_OK);
+        if (i == 1) { /* it waits some seconds: once is enough */
+            assert_int_equal(open_as(bench, 9, &why), MOOT_ERR_FILE);
+            snprintf(pid, sizeof(pid), "kill %ld", (long)child);
+            assert_non_null(strstr(text_get(&why), pid));
+        }
+        end_child(child);
+        assert_int_equal(open_as(bench, 9, &why), MOOT_OK);
+        text_release(&why);
+    }
+}
+
 /* --- Trouble ---------------------------------------------------------------------- */
 
-static void count_line(void *context, const char *line)
+static void the_end_of_a_once_task_is_found_however_old(void **state)
 {
-    unsigned *lines = context;
-    assert_non_null(strstr(line, "could not be stored"));
-    (*lines)++;
+    struct folder_bench *bench = *state;
+    const struct diskstore_options options = {.age_max_ns = 1000000};
+    struct diskstore *store = bench_open(bench, &options);
+    for (uint64_t number = 1; number < 3; number++) {
+        struct diskstore_record record = {
+            .hash = bench_hash(number), .kind = DISKSTORE_RESULT, .made_ns = 1};
+        assert_true(diskstore_put_now(store, &record));
+        record.kind = DISKSTORE_ACCEPTED;
+        assert_true(number == 2 || diskstore_put_now(store, &record));
+    }
+    for (uint64_t number = 1; number < 3; number++) {
+        const moot_hash hash = bench_hash(number);
+        struct diskstore_found found = {.data = NULL};
+        assert_int_equal(diskstore_find(store, &hash, DISKSTORE_RESULT, &found),
+                         number == 1);
+        free(found.data);
+    }
+    assert_int_equal(counts_of(store).old, 1);
+    diskstore_close(store);
+}
+
+static void a_removed_folder_stores_nothing(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct text told = {0};
+    struct diskstore *store = bench_open(bench, NULL);
+    struct diskstore_record record = bench_record(bench, 1);
+    assert_true(diskstore_put_now(store, &record));
+    bench_empty_folder(bench->folder);
+    record = bench_record(bench, 2);
+    assert_false(diskstore_put_now(store, &record));
+    assert_int_equal(counts_of(store).stored, 1);
+    assert_int_equal(counts_of(store).failed, 1);
+    diskstore_told(store, 0, &told);
+    assert_non_null(strstr(text_get(&told), "was removed"));
+    text_release(&told);
+    diskstore_close(store);
+}
+
+/* In a child, which may not write. */
+static int find_only(struct folder_bench *bench)
+{
+    if (getuid() == 0 && setuid(65534) != 0) {
+        return 9;
+    }
+    struct text why = {0};
+    struct diskstore *store = bench_open(bench, NULL);
+    const struct diskstore_record record = bench_record(bench, 2);
+    const bool found = bench_find(bench, store, 1);
+    const bool put = diskstore_put_now(store, &record);
+    diskstore_why(store, &why);
+    const bool said = strstr(text_get(&why), "denied") != NULL;
+    text_release(&why);
+    diskstore_close(store);
+    return !found ? 1 : put ? 2 : !said ? 3 : 0;
+}
+
+static void a_folder_that_may_only_be_read_gives_what_it_has(void **state)
+{
+    struct folder_bench *bench = *state;
+    int status;
+    struct diskstore *store = bench_open(bench, NULL);
+    const struct diskstore_record record = bench_record(bench, 1);
+    assert_true(diskstore_put_now(store, &record));
+    diskstore_close(store);
+    assert_int_equal(chmod(bench->folder, 0555), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(find_only(bench));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(chmod(bench->folder, 0755), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_folder_that_cannot_be_listed_says_so(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct disk_env_name *all;
+    size_t count;
+    char path[BENCH_PATH];
+    snprintf(path, sizeof(path), "%s/none", bench->folder);
+    assert_false(disk_env_list(path, NULL, &all, &count));
+    assert_int_equal(errno, ENOENT);
+    assert_null(all);
+    assert_int_equal(count, 0);
 }
 
 /* In a child, whose files may have 2 MB, and then more. */
 static int fill_disk(struct folder_bench *bench)
 {
-    unsigned lines = 0;
-    const struct diskstore_options options = {.say = count_line, .context = &lines};
+    struct text told = {0};
     struct rlimit limit;
     signal(SIGXFSZ, SIG_DFL); /* it may have been inherited as ignored */
     getrlimit(RLIMIT_FSIZE, &limit);
     limit.rlim_cur = 2 << 20;
     setrlimit(RLIMIT_FSIZE, &limit);
-    struct diskstore *store = bench_open(bench, &options);
+    struct diskstore *store = bench_open(bench, NULL);
     for (uint64_t number = 0; number < 8000; number++) {
         const struct diskstore_record record = bench_record(bench, number);
         if (record.size < 100000) {
@@ -413,9 +551,16 @@ static int fill_disk(struct folder_bench *bench)
     const struct diskstore_record record = bench_record(bench, 9001);
     const bool again = diskstore_put_now(store, &record);
     const bool early = bench_find(bench, store, 1);
+    const size_t length = diskstore_told(store, 0, &told);
+    const bool said = strstr(text_get(&told), "File too large") != NULL ||
+                      strstr(text_get(&told), "or is full") != NULL;
+    const bool once = length == strlen(text_get(&told)) &&
+                      diskstore_told(store, length, &told) == length &&
+                      strchr(text_get(&told), '\n') == text_get(&told) + length - 1;
+    text_release(&told);
     diskstore_close(store);
     return full.failed == 0 || full.stored == 0 ? 1
-           : lines != 1                         ? 2
+           : !said || !once                     ? 2
            : !again                             ? 3
            : !early                             ? 4
                                                 : 0;
@@ -501,6 +646,11 @@ int main(void)
         BENCH_TEST(a_full_disk_costs_records_and_not_the_job),
         BENCH_TEST(open_says_why_it_cannot),
         BENCH_TEST(another_versions_environment_is_left_alone),
+        BENCH_TEST(another_job_is_refused_while_one_lives),
+        BENCH_TEST(the_end_of_a_once_task_is_found_however_old),
+        BENCH_TEST(a_removed_folder_stores_nothing),
+        BENCH_TEST(a_folder_that_may_only_be_read_gives_what_it_has),
+        BENCH_TEST(a_folder_that_cannot_be_listed_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
