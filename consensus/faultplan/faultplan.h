@@ -31,7 +31,9 @@
  *     join     = "join" [ ":" times ] "@" time
  *     state    = "clock:" factor [ "/" ranks ] [ "@" time [ lasts ] ]
  *              | ( "slow" [ ":" chance ] ":" ( factor | spread )
- *                | "gap"  [ ":" chance ] ":" spread ) [ "/" ranks ] [ when ]
+ *                | "gap"  [ ":" chance ] ":" spread
+ *                | "disk.full" [ ":" chance ] | "disk.flip" [ ":" chance ]
+ *                | "disk.slow" [ ":" chance ] ":" spread ) [ "/" ranks ] [ when ]
  *
  *     chance   = decimal [ "%" ]                            (0 to 1, or 0% to 100%)
  *     times    = "x" integer
@@ -85,6 +87,9 @@
  * clock     its clock runs at `factor` times the true rate.
  * slow      its kernels take `factor` times as long, or longer by a draw.
  * gap       after a turn of its progress the next one comes later by a draw.
+ * disk.full a batch of results that goes to its checkpoint finds no room.
+ * disk.slow such a batch takes longer by a draw.
+ * disk.flip a bit of a record flips on its way there.
  *
  * A selector of one rank set on a message means: from or to one of these.  No selector
  * means every message, or every rank.  A rule that names hosts means the ranks on them,
@@ -97,7 +102,7 @@
  * rank that passes it; a message rule at a point concerns what that rank sends, and a
  * part also what reaches it, from then on, for `lasts` or for good.  #nth without a
  * point picks occasions: of the messages that match and that one rank sends, of the
- * kernels it runs, of the turns of its progress.
+ * kernels it runs, of the turns of its progress, of the batches or records it stores.
  *
  * A rule with a probability may fire or not.  A rule without one (a probability of 1 is
  * none) says what the author knows will happen: if it never fires the run did not test
@@ -144,7 +149,10 @@ enum {
     X(GAP, "gap")                                                                      \
     X(LEAVE, "leave")                                                                  \
     X(JOIN, "join")                                                                    \
-    X(FLIP, "flip")
+    X(FLIP, "flip")                                                                    \
+    X(DISK_FULL, "disk.full")                                                          \
+    X(DISK_SLOW, "disk.slow")                                                          \
+    X(DISK_FLIP, "disk.flip")
 
 enum plan_fault {
 #define X(name, text) PLAN_##name,
@@ -324,7 +332,8 @@ struct plan_message {
 plan_rules plan_message(const struct plan *plan, struct plan_rank *state,
                         const struct plan_message *message, uint64_t now_ns);
 /* The rules of a kind (PLAN_SLOW as a kernel ends, PLAN_GAP after a turn of progress,
- * PLAN_CLOCK) that match on `rank`; counts the occasion. */
+ * PLAN_DISK_FULL and _SLOW of a batch, PLAN_DISK_FLIP of a record, PLAN_CLOCK) that
+ * match on `rank`; counts the occasion. */
 plan_rules plan_state(const struct plan *plan, struct plan_rank *state, uint32_t rank,
                       enum plan_fault fault, uint64_t now_ns);
 
@@ -347,6 +356,8 @@ bool plan_parts_hosts(const struct plan *plan, uint32_t from_host, uint32_t to_h
 uint32_t plan_newcomers(const struct plan *plan);
 /* Whether any rule touches messages: the wire may then not be declared reliable. */
 bool plan_harms_wire(const struct plan *plan);
+/* The first rule about disks, which only real ranks have; NULL: there is none. */
+const struct plan_rule *plan_harms_disk(const struct plan *plan);
 
 /* --- How hard they strike --------------------------------------------------------- */
 

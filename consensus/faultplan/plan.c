@@ -128,6 +128,18 @@ bool plan_harms_wire(const struct plan *plan)
     return false;
 }
 
+const struct plan_rule *plan_harms_disk(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->rule_count; i++) {
+        const enum plan_fault fault = plan->rules[i].fault;
+        if (fault == PLAN_DISK_FULL || fault == PLAN_DISK_SLOW ||
+            fault == PLAN_DISK_FLIP) {
+            return &plan->rules[i];
+        }
+    }
+    return NULL;
+}
+
 void plan_free(struct plan *plan) { free(plan); }
 
 /* --- Sets of ranks ---------------------------------------------------------------- */

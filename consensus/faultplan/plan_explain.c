@@ -341,9 +341,21 @@ static void put_join(struct plan_text *text, const struct plan_rule *rule)
     put_time(text, rule->at_ns);
 }
 
+/* The occasions of a state, and what befalls them where no number says it. */
+static const struct state_words {
+    const char *noun, *befalls;
+} state_words[PLAN_FAULT_END] = {
+    [PLAN_SLOW] = {"kernel", " takes longer by "},
+    [PLAN_GAP] = {"turn of progress", " is followed by a gap of "},
+    [PLAN_DISK_FULL] = {"batch of results for the checkpoint",
+                        " finds the disk to be full"},
+    [PLAN_DISK_SLOW] = {"batch of results for the checkpoint", " takes longer by "},
+    [PLAN_DISK_FLIP] = {"record for the checkpoint", " has a bit flipped on its way"},
+};
+
 static void put_state(struct plan_text *text, const struct plan_rule *rule)
 {
-    const char *noun = rule->fault == PLAN_GAP ? "turn of progress" : "kernel";
+    const struct state_words *words = &state_words[rule->fault];
     plan_put(text, "On ");
     if (rule->ranks.all) {
         plan_put(text, "each rank");
@@ -363,14 +375,13 @@ static void put_state(struct plan_text *text, const struct plan_rule *rule)
     } else {
         put_nth(text, rule, "each ");
     }
-    plan_put(text, "%s", noun);
+    plan_put(text, "%s", words->noun);
     if (rule->factor_ppm != 0) {
         plan_put(text, " takes ");
         put_ppm(text, rule->factor_ppm);
         plan_put(text, " times as long");
     } else {
-        plan_put(text, rule->fault == PLAN_GAP ? " is followed by a gap of "
-                                               : " takes longer by ");
+        plan_put(text, "%s", words->befalls);
         put_spread(text, &rule->spread);
     }
     put_chance(text, rule);

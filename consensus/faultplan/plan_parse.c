@@ -54,6 +54,10 @@ static const struct shape {
                    "slow:0.1:x10"},
     [PLAN_GAP] = {STATES, SPREAD,
                   "gap:50ms, gap:exp:50ms, and with a probability gap:0.01:50ms"},
+    [PLAN_DISK_FULL] = {STATES & ~SPREAD, 0, "disk.full@3s+1s, disk.full:0.1"},
+    [PLAN_DISK_SLOW] = {STATES, SPREAD,
+                        "disk.slow:50ms, and with a probability disk.slow:0.1:50ms"},
+    [PLAN_DISK_FLIP] = {STATES & ~SPREAD, 0, "disk.flip:0.1, disk.flip#3"},
 };
 
 static const char *const fault_names[] = {

@@ -8,6 +8,7 @@
 #include "node/checkpoint/policy.h"
 #include "node/diskstore/diskstore.h"
 #include "node/engine/engine.h"
+#include "node/faults/faults.h"
 #include "node/tasks/kernel.h"
 #include "node/tasks/task.h"
 
@@ -46,6 +47,13 @@ static struct diskstore_options options_of(const struct moot *m)
                           : (uint64_t)knobs->checkpoint_age_ns};
 }
 
+static bool harm_batch(void *context) { return faults_of_disk_batch(context); }
+
+static bool harm_record(void *context, uint64_t *word)
+{
+    return faults_flip_record(context, word);
+}
+
 static void tell_idle_policy(struct moot *m)
 {
     if (m->group.rank == 0 && strcmp(m->knobs.checkpoint_when, "finish") != 0) {
@@ -82,6 +90,10 @@ int checkpoint_open(struct moot *m, char *story, size_t story_size)
         struct diskstore_counts counts;
         diskstore_counts(checkpoint->store, &counts);
         checkpoint->looks = counts.records > 0;
+        if (m->faults.plan != NULL && plan_harms_disk(m->faults.plan) != NULL) {
+            const struct diskstore_harm harm = {m, harm_batch, harm_record};
+            diskstore_harm(checkpoint->store, &harm);
+        }
     }
     text_release(&why);
     return error;
@@ -129,6 +141,7 @@ void checkpoint_release(struct moot *m)
     }
     kept_write_out(m);
     diskstore_flush(m->checkpoint.store);
+    diskstore_unharm(m->checkpoint.store, m);
     diskstore_close(m->checkpoint.store);
     kept_drop(m);
     pthread_mutex_destroy(&m->checkpoint.lock);

@@ -221,7 +221,7 @@ static uint64_t lmdb_large(struct disk_env *env, const struct disk_key *key)
 {
     MDB_val name = key_value(key), data;
     return mdb_get(env->batch, env->records, &name, &data) == 0
-               ? disk_record_large(data.mv_data, data.mv_size)
+               ? disk_record_large(key, data.mv_data, data.mv_size)
                : 0;
 }
 

@@ -74,6 +74,9 @@ struct diskstore {
     _Atomic(struct disk_finished *) finished;
     atomic_bool blind; /* there is an environment that cannot be read */
     pthread_mutex_t opening;
+
+    pthread_mutex_t harming; /* held while a function of the harm runs */
+    struct diskstore_harm harm;
 };
 
 /* Tells, if this kind was not told before. */

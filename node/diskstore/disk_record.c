@@ -178,9 +178,10 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
     return true;
 }
 
-uint64_t disk_record_large(const unsigned char *bytes, size_t size)
+uint64_t disk_record_large(const struct disk_key *key, const unsigned char *bytes,
+                           size_t size)
 {
-    return size >= DISK_HEAD_BYTES && memcmp(bytes, mark, sizeof(mark)) == 0
-               ? get_word(bytes + 44)
-               : 0;
+    struct diskstore_found found;
+    struct disk_place place;
+    return disk_record_read(key, bytes, size, &found, &place) ? place.large : 0;
 }

@@ -66,8 +66,10 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
                       size_t size, struct diskstore_found *found,
                       struct disk_place *place);
 
-/* The number of its large file, without a look at the digest; 0: none, or no record. */
-uint64_t disk_record_large(const unsigned char *bytes, size_t size);
+/* The number of its large file; 0: none, or it is damaged, and then the number might be
+ * another record's. */
+uint64_t disk_record_large(const struct disk_key *key, const unsigned char *bytes,
+                           size_t size);
 
 void disk_digest(const void *data, size_t size, unsigned char out[DISK_DIGEST_BYTES]);
 

@@ -132,6 +132,28 @@ static void erase_progress(struct diskstore *store, struct disk_batch *batch,
     }
 }
 
+static bool harms_batch(struct diskstore *store)
+{
+    pthread_mutex_lock(&store->harming);
+    const bool full =
+        store->harm.batch != NULL && store->harm.batch(store->harm.context);
+    pthread_mutex_unlock(&store->harming);
+    return full;
+}
+
+/* Flips a bit of what stands before the data, which are not this room's to change; the
+ * digest is over both. */
+static void harm_record(struct diskstore *store, struct disk_image *image)
+{
+    uint64_t word;
+    pthread_mutex_lock(&store->harming);
+    if (store->harm.record != NULL && store->harm.record(store->harm.context, &word)) {
+        const uint64_t bit = word % (8 * (uint64_t)image->head_size);
+        image->head[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    pthread_mutex_unlock(&store->harming);
+}
+
 /* Puts the record into the batch; false: the batch is to be given up. */
 static bool put_record(struct diskstore *store, struct disk_batch *batch,
                        struct disk_waiting *waiting)
@@ -144,6 +166,7 @@ static bool put_record(struct diskstore *store, struct disk_batch *batch,
     struct disk_image image;
     const struct disk_key key = disk_key(&record->hash, record->kind);
     disk_record_write(record, large, &image);
+    harm_record(store, &image);
     const uint64_t before = store->table->large(batch->env, &key);
     if (store->table->put(batch->env, &key, &image, &batch->why) != DISK_OK) {
         return false;
@@ -190,6 +213,10 @@ static bool sync_large(const struct diskstore *store, struct disk_batch *batch)
 
 static bool write_records(struct diskstore *store, struct disk_batch *batch)
 {
+    if (harms_batch(store)) {
+        batch->why = strerror(ENOSPC);
+        return false;
+    }
     bool good = store->table->begin(batch->env, &batch->why) == DISK_OK;
     for (struct disk_waiting *each = batch->first; good && each != NULL;
          each = each->next) {

@@ -246,6 +246,7 @@ static struct diskstore *new_store(const struct disk_table *table, char *path,
     take_options(store, options);
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->opening, NULL);
+    pthread_mutex_init(&store->harming, NULL);
     pthread_cond_init(&store->work, NULL);
     pthread_cond_init(&store->room, NULL);
     pthread_cond_init(&store->written, NULL);
@@ -273,6 +274,7 @@ static void free_store(struct diskstore *store)
     pthread_cond_destroy(&store->written);
     pthread_cond_destroy(&store->room);
     pthread_cond_destroy(&store->work);
+    pthread_mutex_destroy(&store->harming);
     pthread_mutex_destroy(&store->opening);
     pthread_mutex_destroy(&store->lock);
     text_release(&store->lines);
@@ -676,6 +678,26 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
     store->counts.found += has;
     pthread_mutex_unlock(&store->lock);
     return has;
+}
+
+/* --- Harm ------------------------------------------------------------------------- */
+
+void diskstore_harm(struct diskstore *store, const struct diskstore_harm *harm)
+{
+    pthread_mutex_lock(&store->harming);
+    if (store->harm.batch == NULL) {
+        store->harm = *harm;
+    }
+    pthread_mutex_unlock(&store->harming);
+}
+
+void diskstore_unharm(struct diskstore *store, const void *context)
+{
+    pthread_mutex_lock(&store->harming);
+    if (store->harm.context == context) {
+        store->harm = (struct diskstore_harm){.context = NULL};
+    }
+    pthread_mutex_unlock(&store->harming);
 }
 
 /* --- Figures ---------------------------------------------------------------------- */

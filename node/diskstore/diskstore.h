@@ -128,6 +128,21 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
  * environments of processes that have died.  Blocks as the open does.  How many. */
 size_t diskstore_look_again(struct diskstore *store);
 
+/* What a fault plan does to the store; called by the thread that writes, without a lock
+ * of the store's that others need. */
+struct diskstore_harm {
+    void *context;
+    /* A batch is about to be written; may sleep.  True: the disk is full for it. */
+    bool (*batch)(void *context);
+    /* A record of it.  True: a bit of it flips, as *word is drawn. */
+    bool (*record)(void *context, uint64_t *word);
+};
+/* Harms the store from now on; unless another harms it, and then nothing changes. */
+void diskstore_harm(struct diskstore *store, const struct diskstore_harm *harm);
+/* Ends the harm that has this context.  None of its functions runs any more when this
+ * returns; blocks for that, so the caller holds no lock that they take. */
+void diskstore_unharm(struct diskstore *store, const void *context);
+
 /* The time that storing so many bytes takes the thread that writes, as measured lately.
  */
 uint64_t diskstore_cost_ns(struct diskstore *store, uint64_t size);

@@ -309,6 +309,48 @@ void faults_after_kernel(struct moot *m, uint64_t took_ns)
     }
 }
 
+/* --- Disks ----------------------------------------------------------------------- */
+
+/* Under the lock.  Whether a rule of the kind fires; what its spreads draw is added. */
+static bool strikes_disk(struct moot *m, enum plan_fault fault, uint64_t *more_ns)
+{
+    struct faults *f = &m->faults;
+    bool fired = false;
+    plan_rules rules = is_on(m) ? plan_state(f->plan, &f->lived, m->group.rank, fault,
+                                             since_open_ns(m))
+                                : 0;
+    for (uint32_t i = 0; i < PLAN_RULES_MAX && rules >> i != 0; i++) {
+        if (fires(m, rules, i)) {
+            fired = true;
+            *more_ns += plan_spread_ns(&f->plan->rules[i].spread, draw(m));
+        }
+    }
+    return fired;
+}
+
+bool faults_of_disk_batch(struct moot *m)
+{
+    uint64_t more_ns = 0;
+    engine_lock(m);
+    (void)strikes_disk(m, PLAN_DISK_SLOW, &more_ns);
+    const bool full = strikes_disk(m, PLAN_DISK_FULL, &more_ns);
+    engine_unlock(m);
+    if (more_ns > 0) {
+        sleep_on(more_ns);
+    }
+    return full;
+}
+
+bool faults_flip_record(struct moot *m, uint64_t *word)
+{
+    uint64_t unused_ns = 0;
+    engine_lock(m);
+    const bool flips = strikes_disk(m, PLAN_DISK_FLIP, &unused_ns);
+    *word = flips ? draw(m) : 0;
+    engine_unlock(m);
+    return flips;
+}
+
 /* --- Messages -------------------------------------------------------------------- */
 
 struct fate faults_fate(struct moot *m, uint64_t types, uint32_t to)

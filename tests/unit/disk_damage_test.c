@@ -286,9 +286,11 @@ static void a_record_under_anothers_key_is_damaged(void **state)
     const size_t size = image.head_size + image.tail_size;
     struct disk_key key = disk_key(&record.hash, DISKSTORE_RESULT);
     assert_true(disk_record_read(&key, bytes, size, &found, &place));
+    assert_int_equal(disk_record_large(&key, bytes, size), 0);
     for (size_t i = 0; i < 8 * size; i++) {
         bytes[i / 8] ^= (unsigned char)(1 << i % 8);
         assert_false(disk_record_read(&key, bytes, size, &found, &place));
+        assert_int_equal(disk_record_large(&key, bytes, size), 0);
         bytes[i / 8] ^= (unsigned char)(1 << i % 8);
     }
     for (size_t less = 0; less < size; less++) {

@@ -153,7 +153,8 @@ static uint64_t sim_large(struct disk_env *env, const struct disk_key *key)
     pthread_mutex_lock(&sim_disk.lock);
     const struct sim_record *record = sim_find(env, key, env->count);
     const uint64_t large =
-        record != NULL ? disk_record_large(record->value.bytes, record->value.size) : 0;
+        record != NULL ? disk_record_large(key, record->value.bytes, record->value.size)
+                       : 0;
     pthread_mutex_unlock(&sim_disk.lock);
     return large;
 }

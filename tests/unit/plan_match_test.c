@@ -346,6 +346,7 @@ static void the_wire_is_harmed_by_messages_and_parts(void **state)
         const char *text;
         bool harms;
     } rows[] = {
+        {"disk.full", false},      {"disk.slow:1ms,disk.flip", false},
         {"none", false},           {"kill:r1@1s,slow:x2,gap:1ms,clock:x2", false},
         {"kill:r1@1s,drop", true}, {"dup:0.1", true},
         {"reorder", true},         {"delay:1ms", true},

@@ -90,6 +90,9 @@ static const struct {
     {"drop/r0+2+4+6+8+10+12+14+16+18+20+22+24+26+28+30+32", 50, 2,
      "a set has at most 16 ranges"},
     {"slow:x2/vote", 9, 4, "a rank, such as r2, should stand here, not \"vote\""},
+    {"disk:full", 1, 4, "unknown fault \"disk\""},
+    {"disk.slow", 10, 1, "an argument is missing here"},
+    {"disk.full/vote", 11, 4, "a rank, such as r2, should stand here, not \"vote\""},
     {"slow:x2/r1/r2", 12, 2,
      "this rule has its ranks already; a list is written with +"},
     {"kill:2@3s", 6, 1, "a rank, such as r2, should stand here, not \"2\""},
@@ -205,7 +208,7 @@ static void the_caret_stands_under_the_mistake(void **state)
               "              ^~~~~\n"
               "unknown fault \"dleay\"; did you mean \"delay\"?\n"
               "allowed: drop, dup, reorder, delay, part, kill, restart, pause, clock, "
-              "slow, gap, leave, join, flip, seed\n");
+              "slow, gap, leave, join, flip, disk.full, disk.slow, disk.flip, seed\n");
     static const char bytes[] = "drop\x1b[2J:1";
     assert_int_equal(plan_parse(bytes, &plan, &error), MOOT_ERR_CONFIG);
     plan_error_format(bytes, &error, text, sizeof(text));

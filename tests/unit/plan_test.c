@@ -51,6 +51,13 @@ static const struct {
     {"slow:x1000", NULL},
     {"slow:x2.50", "slow:x2.5"},
     {"slow:0.1:x10", NULL},
+    {"disk.full", NULL},
+    {"disk.full:10%/r1@3s+1s", "disk.full:0.1/r1@3s+1s"},
+    {"disk.full@checkpoint.write#3", NULL},
+    {"disk.slow:50ms", NULL},
+    {"disk.slow:0.5:exp:5ms/r0-2", NULL},
+    {"disk.flip", NULL},
+    {"disk.flip:0.1/h0#2-5", NULL},
     /* spreads */
     {"delay:5ms", NULL},
     {"delay:0.1:5ms", NULL},
@@ -306,6 +313,13 @@ static const struct {
     {"slow:x10", "On each rank each kernel takes 10 times as long."},
     {"slow:0.1:5ms/r2#3", "On rank 2 the 3rd kernel takes longer by 5 ms with a "
                           "probability of 0.1."},
+    {"disk.full:0.1/r1@3s+1s", "On rank 1 each batch of results for the checkpoint "
+                               "finds the disk to be full with a "
+                               "probability of 0.1, from 3 s to 4 s."},
+    {"disk.slow:20ms", "On each rank each batch of results for the checkpoint takes "
+                       "longer by 20 ms."},
+    {"disk.flip/r0#3",
+     "On rank 0 the 3rd record for the checkpoint has a bit flipped on its way."},
     {"gap:5ms/r2@view.enter",
      "On rank 2 each turn of progress is followed by a gap of 5 ms, after the 1st time "
      "that the rank enters a view."},

@@ -562,6 +562,11 @@ static bool check_places(const struct trial *trial, uint64_t seed,
         (void)refuse(error, "the plan does not fit %u ranks: %s", (unsigned)ranks,
                      wrong.wrong);
     }
+    const struct plan_rule *disk = good ? plan_harms_disk(plan) : NULL;
+    if (disk != NULL) {
+        good = refuse(error, "%s is for real ranks: simulated ones have no disk",
+                      plan_fault_name(disk->fault));
+    }
     free(hosts);
     free(plan);
     return good;

@@ -1,0 +1,68 @@
+#!/bin/sh
+# disk_faults_test.sh - fault plans about the disk of a checkpoint: whatever it does the
+# job is right, says what it lost, and a later one makes it again.
+#
+# Finds the build in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export MOOT_STALL=20s OMPI_MCA_mpi_yield_when_idle=1
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence=$scratch/out
+store=$scratch/store
+ended_well() { [ "$code" -eq 0 ]; }
+
+# job RANKS PLAN: cholesky, which checks its result; with the folder
+job() {
+    timeout -k 5 120 "$build/moot" run -n "$1" --checkpoint "$store" ${2:+--faults "$2"} \
+        MOOT_CHECKPOINT_LEAST=0 cholesky 6 64 >"$evidence" 2>&1 </dev/null
+    code=$?
+}
+count() { sed -n "s/$1/\\1/p" "$evidence"; }
+
+# --- Flipped bits ------------------------------------------------------------------------
+job 2 seed:7,disk.flip:0.3
+check "flips" "the job does not end well" ended_well
+check "flips" "the rule did not fire" says 'disk.flip:0.3: fired [1-9]'
+flips=$(count '.*disk.flip:0.3: fired \([0-9]*\) times.*')
+"$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
+check "flips" "not $flips records are damaged" says " ${flips:-x} damaged\$"
+job 3
+check "after flips" "the job does not end well" ended_well
+check "after flips" "no damage is told" says 'a damaged record was dropped'
+check "after flips" "damage is not counted" says '^  records lost   [1-9]'
+check "after flips" "nothing whole is found" says '^  checkpoint     [1-9][0-9]* found'
+check "after flips" "what was damaged is not made again" says " found .*, [1-9][0-9]* stored"
+job 2
+check "once more" "the job does not end well" ended_well
+check "once more" "something is made again" says " found .*, 0 stored"
+
+# --- A full disk -------------------------------------------------------------------------
+rm -rf "$store"
+job 2 disk.full
+check "full" "the job does not end well" ended_well
+check "full" "its cause is not told" says 'rank 0: checkpoint .*not stored: No space left on device; .*free room'
+check "full" "its cause is told often" [ "$(grep -c 'rank 0: checkpoint' "$evidence")" -eq 1 ]
+check "full" "the losses are not counted" says '^  records lost   [1-9]'
+check "full" "something is stored" says ', 0 stored'
+job 2 disk.full/r1
+check "one full disk" "the job does not end well" ended_well
+check "one full disk" "rank 0 stores nothing" says ', [1-9][0-9]* stored'
+
+# --- A slow disk -------------------------------------------------------------------------
+rm -rf "$store"
+job 2 disk.slow:20ms
+check "slow" "the job does not end well" ended_well
+check "slow" "the rule did not fire" says 'disk.slow:20ms: fired'
+check "slow" "records are lost" no says 'records lost'
+
+# --- Where there is no disk --------------------------------------------------------------
+timeout -k 5 60 "$build/moot" run -n 2 --faults disk.full cholesky 2 8 >"$evidence" 2>&1
+check "no checkpoint" "it is taken for a test" says 'disk.full: never fired, and it should have'
+"$build/moot" sim --faults disk.full >"$evidence" 2>&1
+check "simulated ranks" "they have a disk" says 'disk.full is for real ranks'
+
+check_end
