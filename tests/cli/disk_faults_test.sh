@@ -62,7 +62,7 @@ check "slow" "records are lost" no says 'records lost'
 # --- Where there is no disk --------------------------------------------------------------
 timeout -k 5 60 "$build/moot" run -n 2 --faults disk.full cholesky 2 8 >"$evidence" 2>&1
 check "no checkpoint" "it is taken for a test" says 'disk.full: never fired, and it should have'
-"$build/moot" sim --faults disk.full >"$evidence" 2>&1
+"$build/moot" sim --ranks 2 --faults disk.full >"$evidence" 2>&1
 check "simulated ranks" "they have a disk" says 'disk.full is for real ranks'
 
 check_end

@@ -6,10 +6,12 @@
 # At a drawn moment all ranks get SIGKILL from outside, or half of them; the last start is
 # left alone.  `restarted` writes into a ledger what runs: before each start the folder is
 # asked of which tasks it has results, and none of these may be in that start's ledger;
-# no once task may be in two.
+# no once task may be in two.  The other programs have oracles of their own; of what they
+# stored nothing may be there twice after all their ranks were killed.  After each kill all
+# that the folder has must be whole.
 #
 # Without an argument about 20 kills, at other moments each time, which a failure says;
-# `restart_test.sh 200` has as many as that.
+# `restart_test.sh 200` has as many as that.  What was struck, and done again, is told.
 #
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
@@ -20,6 +22,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export MOOT_STALL=20s OMPI_MCA_mpi_yield_when_idle=1
 restarted=$build/tests/mpi/restarted store=$scratch/store
+struck=0 redone=0 records=0
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 evidence=$scratch/out
@@ -48,17 +51,19 @@ start() {
     timeout -k 5 120 "$build/moot" run -n "$ranks" --checkpoint "$store" \
         MOOT_CHECKPOINT_LEAST=0 $* >"$scratch/out" 2>&1 </dev/null
     code=$?
+    return $code
 }
 
 # kill_ranks JOB EVERY: each EVERY-th rank
 kill_ranks() {
-    number=0
+    number=0 hit=0
     for rank in $(leaves "$1"); do
         number=$((number + 1))
         if [ "$rank" != "$1" ] && [ $((number % $2)) -eq 0 ]; then
-            kill -9 "$rank" 2>/dev/null
+            kill -9 "$rank" 2>/dev/null && hit=1
         fi
     done
+    struck=$((struck + hit))
 }
 
 # start_and_kill MS EVERY RANKS COMMAND: a job of which ranks are killed after so long
@@ -70,6 +75,7 @@ start_and_kill() {
     sleep "$(printf '%d.%03d' $((after / 1000)) $((after % 1000)))"
     kill_ranks $job "$every"
     wait $job
+    code=$?
 }
 
 # draw_start: how the next job is, as $ranks, $moment, $every
@@ -83,6 +89,18 @@ draw_start() {
     [ "$drawn" -gt 0 ] || [ "$ranks" -eq 1 ] || every=2
 }
 
+# Whether all that the folder has is whole; how much that is, as $whole.
+is_whole() {
+    [ -e "$store/lock" ] || return 0
+    "$build/moot" checkpoint verify "$store" >"$scratch/out" 2>&1 || return 1
+    whole=$(sed -n 's/.*: \([0-9]*\) records of .* are good, 0 damaged$/\1/p' "$scratch/out")
+}
+# Whether nothing was stored again that was there.
+none_twice() {
+    [ -e "$store/lock" ] || return 0
+    "$build/moot" checkpoint prune --dry-run "$store" >"$scratch/out" 2>&1 &&
+        ! grep -q 'there twice' "$scratch/out"
+}
 ended_well() { [ "$code" -eq 0 ]; }
 once_each() { [ -z "$(sed -n 's/^once //p' "$scratch/ledgers" | sort | uniq -d)" ]; }
 # Records that the folder had before the start are not in its ledger.
@@ -118,23 +136,38 @@ restart() {
         fi
         check "$name" "what was stored ran again" nothing_twice
         check "$name" "a value is wrong" no says WRONG
+        check "$name" "a record is damaged" is_whole
         cat "$scratch/ledger" >>"$scratch/ledgers"
         time=$((time + 1))
     done
     check "$name" "it does not end well" ended_well
     check "$name" "a once task started twice" once_each
+    sed -n 's/^run //p' "$scratch/ledgers" | sort >"$scratch/ran"
+    records=$((records + whole))
+    redone=$((redone + $(wc -l <"$scratch/ran") - $(sort -u "$scratch/ran" | wc -l)))
 }
 
-# example COMMAND TIMES: a program with an oracle of its own
+# example COMMAND SLOW TIMES: a program with an oracle of its own, whose kernels take longer
+# by so much in jobs that are killed
 example() {
     rm -rf "$store"
-    time=0
-    while [ "$time" -lt "$2" ]; do
+    time=0 halves=0
+    while [ "$time" -lt "$3" ]; do
         draw_start
-        start_and_kill "$moment" $every "$ranks" "$1"
+        [ $every -eq 1 ] || halves=1
+        name="$1, start $time, $ranks ranks, each $every killed after $moment ms"
+        start_and_kill "$moment" $every "$ranks" "MOOT_FAULTS=slow:$2 $1"
+        check "$name" "it does not begin" [ "$code" -ne 2 ]
+        check "$name" "a record is damaged" is_whole
+        [ $halves -eq 1 ] || check "$name" "what was stored ran again" none_twice
         time=$((time + 1))
+        if [ "$code" -eq 0 ] || [ "$code" -eq 3 ]; then # it has ended: all of it once more
+            records=$((records + whole))
+            rm -rf "$store"
+            halves=0
+        fi
     done
-    name="$1, after $2 kills, $ranks ranks"
+    name="$1, after $3 kills, $ranks ranks"
     start "$ranks" "$1"
     check "$name" "it does not end well" ended_well
 }
@@ -197,8 +230,10 @@ check "the report" "it counts nothing as found" grep -q '"found":[1-9]' "$scratc
 each=$((kills / 5))
 restart 1 $each
 restart $((random % 1000 + 2)) $each
-example "cholesky 6 128" $each
-example "tsp deploy/examples/burma14.tsp" $each
-example "tree 7 256" $each
+example "cholesky 10 160" 20ms $each
+example "tsp deploy/examples/burma14.tsp" 10ms $each
+example "tree 7 256" 20ms $each
+echo "$struck kills struck a running job; of \`restarted\` $redone runs were done again," \
+    "and $records records in all were whole"
 
 check_end
