@@ -8,6 +8,7 @@
 #include "node/api/moot.h"
 #include "node/config/text.h"
 #include "node/diskstore/disk_scan.h"
+#include "node/diskstore/disk_snapshot.h"
 #include "node/tools/json.h"
 
 #include <ctype.h>
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WHEN_BYTES = 32, NAME_SHOWN = 40, KERNELS_MAX = 1000 };
+enum { WHEN_BYTES = 32, NAME_SHOWN = 40, KERNELS_MAX = 1000, STATE_BYTES = 64 };
 
 /* The figures of one kernel. */
 struct kernel_sum {
@@ -32,6 +33,8 @@ struct print {
     uint64_t env_records; /* of the environment that is shown */
     struct kernel_sum *kernels;
     size_t kernel_count;
+    struct disk_set seen; /* good results, for verify */
+    bool all_seen;        /* nobody writes, and memory sufficed */
 };
 
 /* --- Words ------------------------------------------------------------------------ */
@@ -133,6 +136,23 @@ static void list_record(void *context, const struct disk_scan_env *env,
     printf("\n");
 }
 
+static void list_snapshots(const char *folder)
+{
+    char id[MOOT_HASH_TEXT_BYTES], when[WHEN_BYTES], state[STATE_BYTES];
+    size_t count;
+    struct disk_snapshot *all = disk_snapshot_list(folder, true, &count);
+    for (size_t i = 0; i < count; i++) {
+        printf("%s  snapshot  %" PRIu64 " records %" PRIu64 "  %s  %s%s  ",
+               hash_format(&all[i].id, id), all[i].records, all[i].bytes,
+               when_made(all[i].made_ns, when),
+               disk_snapshot_state(&all[i], state, sizeof(state)),
+               all[i].reloaded_to ? ", gone back to" : "");
+        print_name(all[i].name);
+        printf("\n");
+    }
+    disk_snapshot_list_free(all, count);
+}
+
 int checkpoint_list(const struct checkpoint_query *query)
 {
     struct print print = {.query = query};
@@ -140,7 +160,11 @@ int checkpoint_list(const struct checkpoint_query *query)
                                               .env = pass_env,
                                               .record = list_record,
                                               .damaged = count_damage};
-    return tell_damage(&print, scan(query, &visitor));
+    const int status = scan(query, &visitor);
+    if (status == CLI_OK) {
+        list_snapshots(query->folder);
+    }
+    return tell_damage(&print, status);
 }
 
 /* --- show ------------------------------------------------------------------------- */
@@ -255,6 +279,48 @@ static void show_record(void *context, const struct disk_scan_env *env,
            found->library >> 8 & 255, found->library & 255, env->name);
 }
 
+static void show_snapshot(const struct disk_snapshot *snapshot)
+{
+    char id[MOOT_HASH_TEXT_BYTES], when[WHEN_BYTES], state[STATE_BYTES];
+    printf("snapshot     ");
+    print_name(snapshot->name);
+    printf(
+        "\nid           %s\nstate        %s%s\nmade         %s\nrecords      %" PRIu64
+        "\nbytes        %" PRIu64 "\n",
+        hash_format(&snapshot->id, id),
+        disk_snapshot_state(snapshot, state, sizeof(state)),
+        snapshot->reloaded_to ? ", gone back to" : "",
+        when_made(snapshot->made_ns, when), snapshot->records, snapshot->bytes);
+    for (size_t i = 0; i < snapshot->part_count; i++) {
+        const struct diskstore_part *part = &snapshot->parts[i];
+        if (part->rank == DISK_PART_REST) {
+            printf("part         of all who wrote no more");
+        } else {
+            printf("part         of rank %" PRIu32, part->rank);
+        }
+        printf(": %" PRIu64 " records of %" PRIu64 " bytes\n", part->records,
+               part->bytes);
+    }
+    printf("\n");
+}
+
+/* The snapshots that have this name, or this id; how many. */
+static size_t show_snapshots(const char *folder, const char *word)
+{
+    char id[MOOT_HASH_TEXT_BYTES];
+    size_t count, shown = 0;
+    struct disk_snapshot *all = disk_snapshot_list(folder, true, &count);
+    for (size_t i = 0; i < count; i++) {
+        if ((all[i].name[0] != '\0' && strcmp(all[i].name, word) == 0) ||
+            strcmp(hash_format(&all[i].id, id), word) == 0) {
+            show_snapshot(&all[i]);
+            shown++;
+        }
+    }
+    disk_snapshot_list_free(all, count);
+    return shown;
+}
+
 int checkpoint_show(const struct checkpoint_query *query)
 {
     struct print print = {.query = query};
@@ -266,8 +332,11 @@ int checkpoint_show(const struct checkpoint_query *query)
         return show_all(query);
     }
     int status = scan(query, &visitor);
-    if (status == CLI_OK && print.records == 0) {
-        cli_complain(&verb_checkpoint, "%s: no record has a hash that begins with %s",
+    if (status == CLI_OK && show_snapshots(query->folder, query->hash) == 0 &&
+        print.records == 0) {
+        cli_complain(&verb_checkpoint,
+                     "%s: no record has a hash that begins with %s, and no snapshot "
+                     "that name",
                      query->folder, query->hash);
         status = CLI_FAILED;
     }
@@ -283,12 +352,16 @@ static void count_good(void *context, const struct disk_scan_env *env,
     (void)env;
     print->records++;
     print->bytes += found->size;
+    if (found->kind == DISKSTORE_RESULT && !disk_set_add(&print->seen, found)) {
+        print->all_seen = false;
+    }
 }
 
 static void verify_env(void *context, const struct disk_scan_env *env)
 {
     struct print *print = context;
     print->envs++;
+    print->all_seen = print->all_seen && !env->alive;
     if (env->alive) {
         printf("%s: is being written; what cannot be read of it is not counted\n",
                env->name);
@@ -313,9 +386,49 @@ static void name_damage(void *context, const struct disk_scan_env *env,
            disk_kind_name((enum diskstore_kind)key->bytes[MOOT_HASH_BYTES]));
 }
 
+/* How many of the snapshot's results were not seen. */
+static size_t count_missing(const struct print *print,
+                            const struct disk_snapshot *snapshot)
+{
+    struct disk_set set = {0};
+    struct disk_snapshot again;
+    size_t missing = 0;
+    disk_snapshot_read(print->query->folder, &snapshot->id, &again, &set);
+    for (size_t i = 0; print->all_seen && i < set.count; i++) {
+        moot_hash hash;
+        memcpy(hash.bytes, set.entries[i].hash, MOOT_HASH_BYTES);
+        missing += !disk_set_has(&print->seen, &hash, set.entries[i].digest);
+    }
+    disk_snapshot_release(&again);
+    disk_set_release(&set);
+    return missing;
+}
+
+static void verify_snapshots(struct print *print)
+{
+    char id[MOOT_HASH_TEXT_BYTES], state[STATE_BYTES];
+    size_t count;
+    struct disk_snapshot *all = disk_snapshot_list(print->query->folder, true, &count);
+    disk_set_sort(&print->seen);
+    for (size_t i = 0; i < count; i++) {
+        const size_t missing =
+            disk_snapshot_is_whole(&all[i]) ? count_missing(print, &all[i]) : 0;
+        printf("snapshot %s ", hash_format(&all[i].id, id));
+        print_name(all[i].name);
+        printf(": %s", disk_snapshot_state(&all[i], state, sizeof(state)));
+        if (missing > 0) {
+            printf(", but %zu of its records are missing", missing);
+        }
+        printf("\n");
+        print->damaged += missing > 0 || all[i].damaged ||
+                          (all[i].committed && !disk_snapshot_is_whole(&all[i]));
+    }
+    disk_snapshot_list_free(all, count);
+}
+
 int checkpoint_verify(const struct checkpoint_query *query)
 {
-    struct print print = {.query = query};
+    struct print print = {.query = query, .all_seen = true};
     const struct disk_scan_visitor visitor = {.context = &print,
                                               .data = true,
                                               .env = verify_env,
@@ -323,10 +436,12 @@ int checkpoint_verify(const struct checkpoint_query *query)
                                               .damaged = name_damage};
     const int status = scan(query, &visitor);
     if (status == CLI_OK) {
+        verify_snapshots(&print);
         printf("%s: %" PRIu64 " records of %" PRIu64 " bytes are good, %" PRIu64
                " damaged\n",
                query->folder, print.records, print.bytes, print.damaged);
     }
+    disk_set_release(&print.seen);
     return status == CLI_OK && print.damaged > 0 ? CLI_FAILED : status;
 }
 

@@ -84,6 +84,12 @@ static int read_option(int argc, char **argv, int *i,
         request->bytes = value;
         return code;
     }
+    if ((value = cli_option(argc, argv, i, "--snapshot")) != NULL) {
+        const int code =
+            cli_once(&verb_checkpoint, "--snapshot", request->prune.snapshot, value);
+        request->prune.snapshot = value;
+        return code;
+    }
     if (strcmp(word, "--data") == 0) {
         request->data = true;
     } else if (strcmp(word, "--dry-run") == 0) {
@@ -101,10 +107,11 @@ static int check_options(const struct checkpoint_request *request)
 {
     const bool prune = strcmp(request->subverb, "prune") == 0;
     if ((request->age != NULL || request->bytes != NULL || request->dry ||
-         request->prune.damaged) &&
+         request->prune.damaged || request->prune.snapshot != NULL) &&
         !prune) {
         return cli_usage(&verb_checkpoint,
-                         "--older, --bytes, --damaged and --dry-run are for prune");
+                         "--older, --bytes, --snapshot, --damaged and "
+                         "--dry-run are for prune");
     }
     if (request->data && strcmp(request->subverb, "export") != 0) {
         return cli_usage(&verb_checkpoint, "--data is for export");
@@ -167,11 +174,16 @@ static int prune_run(const struct checkpoint_request *request)
                 {counts.old, "too old"},
                 {counts.over, "over the size"},
                 {counts.twice, "there twice"},
-                {counts.ended, "of tasks that have a result"}};
+                {counts.ended, "of tasks that have a result"},
+                {counts.undone, "undone by a reload"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         if (rows[i].count > 0) {
             printf("  %" PRIu64 " %s\n", rows[i].count, rows[i].what);
         }
+    }
+    if (counts.snapshots > 0) {
+        printf("  %" PRIu64 " snapshots, with what they name, stay\n",
+               counts.snapshots);
     }
     if (counts.foreign > 0) {
         printf("  %" PRIu64
@@ -218,7 +230,8 @@ const struct verb verb_checkpoint = {
     .line = "looks at, checks and prunes a folder of checkpoints",
     .usage =
         "checkpoint ls|show|verify|prune|export [--older AGE] [--bytes SIZE]\n"
-        "            [--damaged] [--dry-run] [--data] DIR [HASH]\n"
+        "            [--snapshot NAME] [--damaged] [--dry-run] [--data]\n"
+        "            DIR [HASH|SNAPSHOT]\n"
         "\n"
         "A folder of checkpoints holds results of tasks, by the tasks' hashes, so that "
         "a\n"
@@ -226,16 +239,22 @@ const struct verb verb_checkpoint = {
         "\n"
         "  ls      prints a line for each record: hash, kind, status, bytes, time of "
         "the\n"
-        "          run, when it was made, kernel and label\n"
+        "          run, when it was made, kernel and label; and one for each "
+        "snapshot\n"
         "  show    prints what there is by process and by kernel; with a HASH, or its\n"
-        "          beginning, all about the records of that task\n"
+        "          beginning, all about the records of that task; with the name or "
+        "id\n"
+        "          of a snapshot, its parts\n"
         "  verify  reads everything and names what is damaged\n"
         "  prune   makes one environment of all that jobs have left, without damaged\n"
-        "          and superseded ones; not while a job uses the folder\n"
+        "          and superseded ones; not while a job uses the folder; what a "
+        "snapshot\n"
+        "          names stays\n"
         "  export  prints a line of JSON for each record\n"
         "\n"
         "  --older AGE    prune: drops what is older, as 90s, 30m, 12h or 7d\n"
         "  --bytes SIZE   prune: drops the oldest until the rest has so many, as 10G\n"
+        "  --snapshot NAME  prune: drops that snapshot; also by its id\n"
         "  --damaged      prune: also where damage may hide once tasks that have "
         "started\n"
         "  --dry-run      prune: says what it would do\n"

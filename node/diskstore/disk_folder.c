@@ -13,7 +13,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static const char owner_mark[] = "moot checkpoint 1\n";
+/* This version's, and the one before, which knew no reloads; both are read. */
+static const char owner_mark[] = "moot checkpoint 2\n";
+static const char first_mark[] = "moot checkpoint 1\n";
 
 /* --- File systems ----------------------------------------------------------------- */
 
@@ -149,16 +151,24 @@ static bool sync_path(const char *path, bool sync)
     return good;
 }
 
-/* ".HOST-PID-RANDOM"; the host's name is cut where a path or a shell would read it. */
-static void make_name(char name[DISK_NAME_BYTES])
+/* The host's name is cut where a path or a shell would read it. */
+void disk_env_process(char process[DISK_NAME_BYTES])
 {
     char host[64] = "";
     gethostname(host, sizeof(host) - 1);
     host[strspn(host,
                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] =
         '\0';
-    snprintf(name, DISK_NAME_BYTES, ".%s-%ld-%08x", host[0] != '\0' ? host : "host",
-             (long)getpid(), randombytes_random());
+    snprintf(process, DISK_NAME_BYTES, "%s-%ld-", host[0] != '\0' ? host : "host",
+             (long)getpid());
+}
+
+/* ".HOST-PID-RANDOM" */
+static void make_name(char name[DISK_NAME_BYTES])
+{
+    char process[DISK_NAME_BYTES];
+    disk_env_process(process);
+    snprintf(name, DISK_NAME_BYTES, ".%.110s%08x", process, randombytes_random());
 }
 
 int disk_env_make(const char *folder, bool sync, char path[DISK_PATH_BYTES])
@@ -246,8 +256,9 @@ static bool look_at_owner(const char *folder, struct found_folder *out)
         return true;
     }
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    out->env.readable = read(fd, mark, sizeof(mark) - 1) == sizeof(mark) - 1 &&
-                        strcmp(mark, owner_mark) == 0;
+    out->env.readable =
+        read(fd, mark, sizeof(mark) - 1) == sizeof(mark) - 1 &&
+        (strcmp(mark, owner_mark) == 0 || strcmp(mark, first_mark) == 0);
     if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
         out->env.alive = true;
         out->env.writer = lock.l_pid > 0 ? lock.l_pid : 0;

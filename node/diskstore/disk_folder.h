@@ -42,6 +42,9 @@ int disk_folder_lock(const char *folder, enum disk_lock way, pid_t *holder);
  * Of two jobs that come at once at least one is told so. */
 bool disk_folder_join(int lock, uint64_t job, pid_t *holder);
 
+/* "HOST-PID-": what the names of this process' environments begin with. */
+void disk_env_process(char process[DISK_NAME_BYTES]);
+
 /* Makes an environment's folder, with the owner's lock.  `path` is then its path; a
  * name that begins with a dot until disk_env_show().  The descriptor holds the lock;
  * -1: errno. */

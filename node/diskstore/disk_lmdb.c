@@ -171,12 +171,46 @@ static enum disk_end lmdb_get(struct disk_env *env, const struct disk_key *key,
     return read_end(code);
 }
 
+/* Shows the transaction's records; a key of another size is none of ours. */
+static int walk_records(MDB_txn *txn, MDB_dbi records,
+                        bool (*visit)(void *context, const struct disk_key *key,
+                                      const struct disk_value *value),
+                        void *context)
+{
+    MDB_cursor *cursor;
+    MDB_val name, data;
+    struct disk_key key;
+    bool goes_on = true;
+    int code = mdb_cursor_open(txn, records, &cursor);
+    if (code != 0) {
+        return code;
+    }
+    while (goes_on && (code = mdb_cursor_get(cursor, &name, &data, MDB_NEXT)) == 0) {
+        if (name.mv_size == sizeof(key.bytes)) {
+            const struct disk_value value = {data.mv_data, data.mv_size};
+            memcpy(key.bytes, name.mv_data, sizeof(key.bytes));
+            goes_on = visit(context, &key, &value);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
 static enum disk_end lmdb_each(struct disk_env *env,
                                bool (*visit)(void *context, const struct disk_key *key,
                                              const struct disk_value *value),
                                void *context)
 {
-    return disk_pages_each(env->pages, visit, context);
+    MDB_txn *txn;
+    if (env->env == NULL) {
+        return disk_pages_each(env->pages, visit, context);
+    }
+    int code = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
+    if (code == 0) {
+        code = walk_records(txn, env->records, visit, context);
+        mdb_txn_abort(txn);
+    }
+    return code == 0 ? DISK_OK : DISK_DAMAGED;
 }
 
 /* --- Batches ---------------------------------------------------------------------- */
@@ -240,6 +274,13 @@ static void lmdb_abort(struct disk_env *env)
     }
 }
 
+static enum disk_end lmdb_sync(struct disk_env *env, const char **why)
+{
+    return env->env != NULL              ? batch_end(mdb_env_sync(env->env, 1), why)
+           : disk_pages_sync(env->pages) ? DISK_OK
+                                         : batch_end(errno, why);
+}
+
 const struct disk_table disk_lmdb = {
     .open_writer = lmdb_open_writer,
     .open_reader = lmdb_open_reader,
@@ -253,4 +294,5 @@ const struct disk_table disk_lmdb = {
     .large = lmdb_large,
     .commit = lmdb_commit,
     .abort = lmdb_abort,
+    .sync = lmdb_sync,
 };

@@ -153,6 +153,8 @@ struct disk_pages *disk_pages_open(const char *path, const char **why)
     return NULL;
 }
 
+bool disk_pages_sync(struct disk_pages *pages) { return fdatasync(pages->fd) == 0; }
+
 void disk_pages_close(struct disk_pages *pages)
 {
     for (int i = 0; i < KEPT_MAX; i++) {

@@ -20,6 +20,8 @@ struct disk_pages;
 /* NULL: errno, or text in `why`.  An empty file is a damaged one. */
 struct disk_pages *disk_pages_open(const char *path, const char **why);
 void disk_pages_close(struct disk_pages *pages);
+/* The file outlives a loss of power.  False: errno. */
+bool disk_pages_sync(struct disk_pages *pages);
 uint64_t disk_pages_entries(const struct disk_pages *pages);
 enum disk_end disk_pages_get(struct disk_pages *pages, const struct disk_key *key,
                              struct disk_value *value);

@@ -2,21 +2,23 @@
  *
  * `lock` guards the queue and the counts; no call to the disk is made under it.  The
  * thread that writes owns the number of the last large file, and makes `own` and
- * `own_path`, which others read once `own` is there, or under `opening`.  `finished` is
- * a list that only grows, under `opening` as well.
+ * `own_path`, which others read under `opening`.  `finished` is a list that only grows,
+ * under `opening` as well; so is `back`.
  */
 #ifndef NODE_DISKSTORE_DISK_PRIVATE_H
 #define NODE_DISKSTORE_DISK_PRIVATE_H
 
 #include "node/config/text.h"
 #include "node/diskstore/disk_folder.h"
+#include "node/diskstore/disk_snapshot.h"
 #include "node/diskstore/disk_table.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* How the writing of a record ended; OVER: `bytes_max` leaves no room for it. */
-enum disk_waiting_end { DISK_LOST, DISK_STORED, DISK_OVER, DISK_ENDS };
+/* How the writing of a record ended; OVER: `bytes_max` leaves no room for it; DONE: it
+ * was a job. */
+enum disk_waiting_end { DISK_LOST, DISK_STORED, DISK_OVER, DISK_DONE, DISK_ENDS };
 
 /* A record that waits to be written. */
 struct disk_waiting {
@@ -24,7 +26,8 @@ struct disk_waiting {
     struct diskstore_record record; /* its names, and perhaps data, stand behind */
     void (*done)(void *context, bool stored);
     void *context;
-    bool *stored; /* of one whose maker waits; NULL: nobody does */
+    bool *stored;         /* of one whose maker waits; NULL: nobody does */
+    struct disk_job *job; /* what is to be done instead of writing it; NULL: nothing */
     enum disk_waiting_end end;
 };
 
@@ -34,6 +37,13 @@ struct disk_finished {
     struct disk_env *env;
     char name[DISK_NAME_BYTES];
     char path[]; /* its folder's */
+};
+
+/* A mark that counts, or did, and what its snapshot names. */
+struct disk_back {
+    struct disk_back *next;
+    struct disk_mark mark;
+    struct disk_set set;
 };
 
 /* Kinds of trouble, each told once. */
@@ -67,11 +77,13 @@ struct diskstore {
     struct text lines;         /* about them */
     struct text why;           /* records were last not written */
 
-    _Atomic(struct disk_env *) own;
+    _Atomic(struct disk_finished *) own; /* is none while it is written to */
     char own_path[DISK_PATH_BYTES];
     int own_lock;
     uint64_t last_large;
     _Atomic(struct disk_finished *) finished;
+    _Atomic(struct disk_back *) back; /* the first counts; NULL: none does */
+    bool has_cut;      /* the thread's: a snapshot names records of `own` */
     atomic_bool blind; /* there is an environment that cannot be read */
     pthread_mutex_t opening;
 
@@ -90,6 +102,25 @@ void disk_tell_unwritten(struct diskstore *store, enum disk_trouble trouble,
 struct disk_batch *disk_batch_new(void); /* NULL without memory; free() */
 /* The thread that writes: until `ending`, and the queue is empty. */
 void *disk_writer_run(void *store);
+
+/* An environment of that name in the folder, not opened yet; NULL without memory. */
+struct disk_finished *disk_finished_new(const struct diskstore *store,
+                                        const char *name);
+/* Reads the mark that counts.  False, and why: the folder cannot be used. */
+bool disk_read_back(struct diskstore *store, struct text *why);
+/* Whether the record may be found, by the mark that counts. */
+bool disk_counts_by_mark(struct diskstore *store, const struct diskstore_found *found);
+/* Whether the snapshot that the mark names has it. */
+bool disk_is_named(struct diskstore *store, const struct diskstore_found *found);
+/* Whether there is a record of the key, or it cannot be told. */
+bool disk_may_have(struct diskstore *store, const struct disk_key *key);
+/* Does the job, by the thread that writes, and frees it. */
+void disk_job_run(struct diskstore *store, struct disk_job *job);
+/* Puts the job into the line; false without memory. */
+bool disk_job_queue(struct diskstore *store, struct disk_job *job);
+/* What was put before is written; the own environment is finished.  By the thread that
+ * writes. */
+void disk_finish_own(struct diskstore *store);
 
 /* As diskstore_open(), on another table. */
 int disk_open_on(const struct disk_table *table, const char *folder,

@@ -6,6 +6,7 @@
  * linked.
  */
 #include "node/diskstore/disk_prune.h"
+#include "hashing/identity.h"
 #include "node/api/moot.h"
 #include "node/config/text.h"
 #include "node/diskstore/disk_large.h"
@@ -23,10 +24,13 @@ enum { BATCH_RECORDS = 4096, BATCH_BYTES = 32 << 20 };
 /* A good record of the folder. */
 struct prune_entry {
     struct disk_key key;
-    bool kept;
-    bool stays; /* whatever its age: it says that a once task began, or how it ended */
-    uint32_t env;
+    bool kept, named, counts; /* by a snapshot; after the last reload */
+    bool stays; /* whatever its age: it is named, or says that a once task began, or how
+                   it ended */
+    uint32_t env, generation;
+    uint32_t layer; /* of those with its key that are kept */
     uint64_t made_ns, bytes;
+    unsigned char digest[DISK_DIGEST_BYTES];
 };
 
 struct prune {
@@ -37,7 +41,12 @@ struct prune {
     size_t env_count;
     struct prune_entry *entries;
     size_t count, room;
-    uint32_t env; /* that is read */
+    uint32_t env;    /* that is read */
+    uint32_t layers; /* environments to be made */
+    struct disk_snapshot *snapshots;
+    size_t snapshot_count;
+    struct disk_mark mark;
+    struct disk_set named, back; /* by snapshots; by that of the mark */
     bool no_memory;
     const char *why;
 };
@@ -83,8 +92,10 @@ static void note_record(void *context, const struct disk_scan_env *env,
     prune->entries[prune->count++] =
         (struct prune_entry){.key = disk_key(&found->hash, found->kind),
                              .env = prune->env,
+                             .generation = found->generation,
                              .made_ns = found->made_ns,
                              .bytes = found->size};
+    memcpy(prune->entries[prune->count - 1].digest, found->digest, DISK_DIGEST_BYTES);
 }
 
 static void read_all(struct prune *prune)
@@ -133,6 +144,113 @@ static int compare_age(const void *left, const void *right)
     return ((*a)->made_ns < (*b)->made_ns) - ((*a)->made_ns > (*b)->made_ns);
 }
 
+/* --- Snapshots ------------------------------------------------------------------- */
+
+/* Whether it is one that is to go. */
+static bool is_to_go(const struct prune *prune, const struct disk_snapshot *snapshot)
+{
+    char id[MOOT_HASH_TEXT_BYTES];
+    const char *word = prune->options->snapshot;
+    return word != NULL && (strcmp(snapshot->name, word) == 0 ||
+                            strcmp(hash_format(&snapshot->id, id), word) == 0);
+}
+
+static bool add_named(struct prune *prune, const struct disk_snapshot *snapshot,
+                      struct disk_set *set)
+{
+    struct disk_snapshot again;
+    const bool good = disk_snapshot_read(prune->folder, &snapshot->id, &again, set) &&
+                      disk_snapshot_is_whole(&again);
+    disk_snapshot_release(&again);
+    return good;
+}
+
+static int refuse_prune(const struct prune *prune, struct text *why, const char *cause)
+{
+    text_add(why, "%s is as it was: %s", prune->folder, cause);
+    return MOOT_ERR_FILE;
+}
+
+/* Lists what snapshots name. */
+static int read_snapshots(struct prune *prune, struct text *why)
+{
+    bool has_word = prune->options->snapshot == NULL;
+    if (!disk_mark_read(prune->folder, &prune->mark)) {
+        return refuse_prune(prune, why, "the mark of its last reload is damaged");
+    }
+    bool has_mark = prune->mark.generation == 0;
+    prune->snapshots = disk_snapshot_list(prune->folder, true, &prune->snapshot_count);
+    for (size_t i = 0; i < prune->snapshot_count; i++) {
+        const struct disk_snapshot *each = &prune->snapshots[i];
+        const bool goes = is_to_go(prune, each);
+        has_word = has_word || goes;
+        if (goes && each->reloaded_to) {
+            return refuse_prune(prune, why,
+                                "the last reload went back to that snapshot, so the "
+                                "folder's results are its");
+        }
+        if (each->reloaded_to) {
+            has_mark = add_named(prune, each, &prune->back);
+        }
+        if (!goes && disk_snapshot_is_whole(each)) {
+            prune->counts->snapshots++;
+            add_named(prune, each, &prune->named);
+        }
+    }
+    return !has_word ? refuse_prune(prune, why, "there is no such snapshot")
+           : !has_mark
+               ? refuse_prune(prune, why,
+                              "the snapshot that its last reload went back to is "
+                              "damaged; `moot checkpoint verify` says where")
+               : MOOT_OK;
+}
+
+static void sweep_snapshots(const struct prune *prune)
+{
+    for (size_t i = 0; i < prune->snapshot_count; i++) {
+        if (is_to_go(prune, &prune->snapshots[i])) {
+            disk_snapshot_remove(prune->folder, &prune->snapshots[i].id);
+        }
+    }
+    disk_snapshot_sweep(prune->folder);
+    disk_mark_sweep(prune->folder);
+}
+
+static bool is_same_task(const struct prune_entry *a, const struct prune_entry *b)
+{
+    return memcmp(a->key.bytes, b->key.bytes, MOOT_HASH_BYTES) == 0;
+}
+
+/* Whether a record of the same task, which follows, is an acceptance. */
+static bool was_accepted(const struct prune *prune, size_t i)
+{
+    for (size_t j = i + 1;
+         j < prune->count && is_same_task(&prune->entries[i], &prune->entries[j]);
+         j++) {
+        if (prune->entries[j].key.bytes[MOOT_HASH_BYTES] == DISKSTORE_ACCEPTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Fills in what snapshots and the mark say of the record (disk_snapshot.h). */
+static void mark_named(struct prune *prune, size_t i)
+{
+    struct prune_entry *entry = &prune->entries[i];
+    const int kind = entry->key.bytes[MOOT_HASH_BYTES];
+    moot_hash hash;
+    memcpy(hash.bytes, entry->key.bytes, MOOT_HASH_BYTES);
+    const bool result = kind == DISKSTORE_RESULT;
+    const bool once = kind == DISKSTORE_ACCEPTED || (result && was_accepted(prune, i));
+    entry->named = result && disk_set_has(&prune->named, &hash, entry->digest);
+    entry->stays = once || entry->named;
+    entry->counts = once || entry->generation >= prune->mark.generation ||
+                    (result && disk_set_has(&prune->back, &hash, entry->digest));
+}
+
+/* --- Choosing what stays ---------------------------------------------------------- */
+
 /* Drops the oldest of those that are kept until the others have `bytes_max`. */
 static void bound_bytes(struct prune *prune)
 {
@@ -163,56 +281,59 @@ static void bound_bytes(struct prune *prune)
     free(order);
 }
 
-static bool is_of_task(const struct prune_entry *entry, const struct prune_entry *other)
-{
-    return memcmp(entry->key.bytes, other->key.bytes, MOOT_HASH_BYTES) == 0;
-}
+/* What marking has come to: the first records of this key, and of this task. */
+struct marking {
+    const struct prune_entry *current; /* that counts, of the key */
+    const struct prune_entry *result;  /* of the task */
+    const struct prune_entry *before;
+    uint32_t kept; /* of the key */
+    uint64_t now;
+};
 
-/* Acceptances, and results of tasks that have one. */
-static void mark_once(struct prune *prune)
+/* The newest that counts stays, and what a snapshot names. */
+static void mark_entry(struct prune *prune, struct prune_entry *entry,
+                       struct marking *marking)
 {
-    struct prune_entry *result = NULL;
-    for (size_t i = 0; i < prune->count; i++) {
-        struct prune_entry *entry = &prune->entries[i];
-        const int kind = entry->key.bytes[MOOT_HASH_BYTES];
-        const bool same = result != NULL && is_of_task(result, entry);
-        entry->stays = kind == DISKSTORE_ACCEPTED;
-        if (kind == DISKSTORE_RESULT && !same) {
-            result = entry; /* the newest */
-        } else if (kind == DISKSTORE_ACCEPTED && same) {
-            result->stays = true;
-        }
+    struct disk_prune_counts *counts = prune->counts;
+    const int kind = entry->key.bytes[MOOT_HASH_BYTES];
+    if (marking->before == NULL ||
+        memcmp(&marking->before->key, &entry->key, sizeof(entry->key)) != 0) {
+        marking->current = NULL;
+        marking->kept = 0;
+    }
+    marking->before = entry;
+    const bool twice = marking->current != NULL;
+    if (!twice && entry->counts) {
+        marking->current = entry;
+        marking->result = kind == DISKSTORE_RESULT ? entry : marking->result;
+    }
+    const bool ended = kind == DISKSTORE_PROGRESS && marking->result != NULL &&
+                       is_same_task(marking->result, entry);
+    const bool old = !entry->stays && is_old(prune, entry, marking->now);
+    entry->kept = entry->named || (entry->counts && !twice && !ended && !old);
+    if (entry->kept) {
+        counts->kept++;
+        counts->kept_bytes += entry->bytes;
+        entry->layer = marking->kept++;
+        prune->layers = prune->layers > marking->kept ? prune->layers : marking->kept;
+    } else if (!entry->counts) {
+        counts->undone++;
+    } else {
+        counts->twice += twice;
+        counts->ended += !twice && ended;
+        counts->old += !twice && !ended;
     }
 }
 
 static void mark_kept(struct prune *prune)
 {
-    const uint64_t now = disk_now_ns();
-    const struct prune_entry *result = NULL, *before = NULL;
+    struct marking marking = {.now = disk_now_ns()};
     if (prune->count > 0) {
         qsort(prune->entries, prune->count, sizeof(*prune->entries), compare_entries);
-        mark_once(prune);
     }
     for (size_t i = 0; i < prune->count; i++) {
-        struct prune_entry *entry = &prune->entries[i];
-        const int kind = entry->key.bytes[MOOT_HASH_BYTES];
-        if (before != NULL &&
-            memcmp(&before->key, &entry->key, sizeof(entry->key)) == 0) {
-            prune->counts->twice++;
-            continue;
-        }
-        before = entry;
-        const bool ended =
-            kind == DISKSTORE_PROGRESS && result != NULL && is_of_task(result, entry);
-        if (kind == DISKSTORE_RESULT) {
-            result = entry;
-        }
-        const bool old = !entry->stays && is_old(prune, entry, now);
-        prune->counts->ended += ended;
-        prune->counts->old += old && !ended;
-        entry->kept = !ended && !old;
-        prune->counts->kept += entry->kept;
-        prune->counts->kept_bytes += entry->kept ? entry->bytes : 0;
+        mark_named(prune, i);
+        mark_entry(prune, &prune->entries[i], &marking);
     }
     bound_bytes(prune);
 }
@@ -222,6 +343,7 @@ static void mark_kept(struct prune *prune)
 struct prune_target {
     struct prune *prune;
     struct disk_env *env, **sources;
+    uint32_t layer;
     char path[DISK_PATH_BYTES];
     uint64_t large;                /* the last file's number */
     uint64_t files[BATCH_RECORDS]; /* of the batch */
@@ -252,6 +374,7 @@ static bool put_again(struct prune_target *target, const char *from,
                                             .build = found->build,
                                             .build_size = found->build_size,
                                             .version = found->version,
+                                            .generation = found->generation,
                                             .made_ns = found->made_ns,
                                             .took_ns = found->took_ns,
                                             .data = found->data,
@@ -315,7 +438,9 @@ static bool copy_entries(struct prune_target *target)
     struct prune *prune = target->prune;
     bool good = disk_lmdb.begin(target->env, &prune->why) == DISK_OK;
     for (size_t i = 0; good && i < prune->count; i++) {
-        good = !prune->entries[i].kept || copy_entry(target, &prune->entries[i]);
+        const struct prune_entry *entry = &prune->entries[i];
+        good =
+            !entry->kept || entry->layer != target->layer || copy_entry(target, entry);
         if (good && (target->records == BATCH_RECORDS || target->bytes > BATCH_BYTES)) {
             good = commit_batch(target) &&
                    disk_lmdb.begin(target->env, &prune->why) == DISK_OK;
@@ -359,10 +484,10 @@ static void close_target(struct prune_target *target)
     }
 }
 
-/* Makes the new environment; false, and why: nothing has changed. */
-static bool write_kept(struct prune *prune)
+/* Makes the new environment; false, and why: nothing is lost. */
+static bool write_layer(struct prune *prune, uint32_t layer)
 {
-    struct prune_target target = {.prune = prune}; /* some 40 kB */
+    struct prune_target target = {.prune = prune, .layer = layer}; /* some 40 kB */
     const int lock = disk_env_make(prune->folder, true, target.path);
     bool good = lock >= 0;
     if (!good) {
@@ -386,6 +511,16 @@ static bool write_kept(struct prune *prune)
     return good;
 }
 
+/* What counts is written last: the newest environment is asked first. */
+static bool write_kept(struct prune *prune)
+{
+    bool good = true;
+    for (uint32_t layer = prune->layers; good && layer-- > 0;) {
+        good = write_layer(prune, layer);
+    }
+    return good;
+}
+
 static void remove_old(const struct prune *prune)
 {
     for (size_t i = 0; i < prune->env_count; i++) {
@@ -399,14 +534,18 @@ static void remove_old(const struct prune *prune)
 static bool is_worth_it(const struct prune *prune)
 {
     const struct disk_prune_counts *counts = prune->counts;
-    return counts->environments > 1 ||
+    return counts->environments > (prune->layers > 0 ? prune->layers : 1) ||
            counts->damaged + counts->old + counts->over > 0 ||
-           counts->twice + counts->ended > 0 ||
+           counts->twice + counts->ended + counts->undone > 0 ||
            (counts->environments > 0 && counts->kept == 0);
 }
 
 static int prune_locked(struct prune *prune, struct text *why)
 {
+    const int code = read_snapshots(prune, why);
+    if (code != MOOT_OK) {
+        return code;
+    }
     read_all(prune);
     if (prune->counts->doubtful > 0 && !prune->options->damaged &&
         !prune->options->dry) {
@@ -425,6 +564,9 @@ static int prune_locked(struct prune *prune, struct text *why)
             if (good) {
                 remove_old(prune);
             }
+        }
+        if (good) {
+            sweep_snapshots(prune);
         }
     }
     if (!good && prune->no_memory) {
@@ -481,6 +623,9 @@ int disk_prune(const char *folder, const struct disk_prune_options *options,
     if (code == MOOT_OK) {
         code = prune_locked(&prune, why);
     }
+    disk_snapshot_list_free(prune.snapshots, prune.snapshot_count);
+    disk_set_release(&prune.named);
+    disk_set_release(&prune.back);
     free(prune.entries);
     free(prune.envs);
     close(lock);

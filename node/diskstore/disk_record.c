@@ -7,7 +7,9 @@
 #include <sodium.h>
 #include <string.h>
 
-enum { RECORD_VERSION = 1, DIGEST_AT = 64 };
+enum { RECORD_VERSION = 2, FIRST_VERSION = 1 };
+enum { LARGE_FLAG_AT = 6, NUMBER_AT = 44, NUMBER_END = 52, GENERATION_AT = 60 };
+enum { DIGEST_AT = 64 };
 static const unsigned char mark[4] = "moot";
 
 static const uint32_t library_version =
@@ -43,7 +45,7 @@ void disk_digest(const void *data, size_t size, unsigned char out[DISK_DIGEST_BY
 }
 
 /* The digest of a record: of its key, the fields before the digest, and all behind it.
- */
+ * The large file's number is left out, but in version 1. */
 static void digest_record(const struct disk_key *key, const unsigned char *head,
                           size_t head_size, const void *tail, size_t tail_size,
                           unsigned char out[DISK_DIGEST_BYTES])
@@ -51,7 +53,13 @@ static void digest_record(const struct disk_key *key, const unsigned char *head,
     crypto_generichash_blake2b_state state;
     crypto_generichash_blake2b_init(&state, NULL, 0, DISK_DIGEST_BYTES);
     crypto_generichash_blake2b_update(&state, key->bytes, sizeof(key->bytes));
-    crypto_generichash_blake2b_update(&state, head, DIGEST_AT);
+    if (head[4] == FIRST_VERSION) {
+        crypto_generichash_blake2b_update(&state, head, DIGEST_AT);
+    } else {
+        crypto_generichash_blake2b_update(&state, head, NUMBER_AT);
+        crypto_generichash_blake2b_update(&state, head + NUMBER_END,
+                                          DIGEST_AT - NUMBER_END);
+    }
     crypto_generichash_blake2b_update(&state, head + DISK_HEAD_BYTES,
                                       head_size - DISK_HEAD_BYTES);
     crypto_generichash_blake2b_update(&state, tail, tail_size);
@@ -91,16 +99,18 @@ void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
     memcpy(head, mark, sizeof(mark));
     head[4] = RECORD_VERSION;
     head[5] = (unsigned char)record->kind;
+    head[LARGE_FLAG_AT] = large != 0;
     put_small(head + 8, (uint32_t)record->status, 4);
     put_small(head + 12, record->version, 4);
     put_small(head + 16, library, 4);
     put_word(head + 20, record->made_ns);
     put_word(head + 28, record->took_ns);
     put_word(head + 36, record->size);
-    put_word(head + 44, large);
+    put_word(head + NUMBER_AT, large);
     put_small(head + 52, (uint32_t)kernel, 2);
     put_small(head + 54, (uint32_t)label, 2);
     head[56] = (unsigned char)build;
+    put_small(head + GENERATION_AT, record->generation, 4);
     out->head_size = append(head, DISK_HEAD_BYTES, record->kernel, kernel);
     out->head_size = append(head, out->head_size, record->label, label);
     out->head_size = append(head, out->head_size, record->build, build);
@@ -127,7 +137,8 @@ static bool read_parts(const struct disk_key *key, const unsigned char *bytes,
                        size_t size, struct parts *out)
 {
     if (size < DISK_HEAD_BYTES || memcmp(bytes, mark, sizeof(mark)) != 0 ||
-        bytes[4] != RECORD_VERSION || bytes[5] != key->bytes[MOOT_HASH_BYTES]) {
+        bytes[4] < FIRST_VERSION || bytes[4] > RECORD_VERSION ||
+        bytes[5] != key->bytes[MOOT_HASH_BYTES]) {
         return false;
     }
     out->kernel = get_small(bytes + 52, 2);
@@ -135,10 +146,27 @@ static bool read_parts(const struct disk_key *key, const unsigned char *bytes,
     out->build = bytes[56];
     const size_t names = out->kernel + out->label + out->build;
     const size_t rest = size - DISK_HEAD_BYTES;
-    const uint64_t large = get_word(bytes + 44), data = get_word(bytes + 36);
-    return out->kernel < DISKSTORE_NAME_BYTES && out->label < DISKSTORE_NAME_BYTES &&
+    const uint64_t large = get_word(bytes + NUMBER_AT), data = get_word(bytes + 36);
+    return bytes[LARGE_FLAG_AT] == (large != 0 && bytes[4] != FIRST_VERSION) &&
+           out->kernel < DISKSTORE_NAME_BYTES && out->label < DISKSTORE_NAME_BYTES &&
            out->build <= DISKSTORE_BUILD_BYTES && names <= rest &&
            rest - names == (large != 0 ? DISK_DIGEST_BYTES : data);
+}
+
+/* The digest that the good record has, or would have in the newest version. */
+static void name_record(const struct disk_key *key, const unsigned char *bytes,
+                        size_t size, unsigned char out[DISK_DIGEST_BYTES])
+{
+    unsigned char head[DISK_HEAD_BYTES];
+    if (bytes[4] == RECORD_VERSION) {
+        memcpy(out, bytes + DIGEST_AT, DISK_DIGEST_BYTES);
+        return;
+    }
+    memcpy(head, bytes, DISK_HEAD_BYTES);
+    head[4] = RECORD_VERSION;
+    head[LARGE_FLAG_AT] = get_word(bytes + NUMBER_AT) != 0;
+    digest_record(key, head, DISK_HEAD_BYTES, bytes + DISK_HEAD_BYTES,
+                  size - DISK_HEAD_BYTES, out);
 }
 
 bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
@@ -164,13 +192,15 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
     found->made_ns = get_word(bytes + 20);
     found->took_ns = get_word(bytes + 28);
     found->size = get_word(bytes + 36);
+    found->generation = get_small(bytes + GENERATION_AT, 4);
+    name_record(key, bytes, size, found->digest);
     memcpy(found->kernel, at, parts.kernel);
     found->kernel[parts.kernel] = '\0';
     memcpy(found->label, at + parts.kernel, parts.label);
     found->label[parts.label] = '\0';
     memcpy(found->build, at + parts.kernel + parts.label, parts.build);
     found->build_size = parts.build;
-    place->large = get_word(bytes + 44);
+    place->large = get_word(bytes + NUMBER_AT);
     place->at = DISK_HEAD_BYTES + parts.kernel + parts.label + parts.build;
     if (place->large != 0) {
         memcpy(place->digest, bytes + place->at, sizeof(place->digest));

@@ -5,17 +5,25 @@
  * numbers have their lowest byte first:
  *
  *      0  4  "moot"            44  8  number of the large file; 0: data are here
- *      4  1  version, 1        52  2  bytes of the kernel's name
+ *      4  1  version, 2        52  2  bytes of the kernel's name
  *      5  1  kind              54  2  bytes of the label
- *      6  2  0                 56  1  bytes of the build id
- *      8  4  status            57  7  0
- *     12  4  kernel's version  64 32  BLAKE2b-256 of the key and of all else
+ *      6  1  1: a large file   56  1  bytes of the build id
+ *      7  1  0                 57  3  0
+ *      8  4  status            60  4  generation
+ *     12  4  kernel's version  64 32  BLAKE2b-256 of the key and of the rest
  *     16  4  moot's version    96     name, label, build id
  *     20  8  made                     data, or BLAKE2b-256 of the large file
  *     28  8  took
  *     36  8  bytes of data
  *
- * A digest covers the key too, so that a record under another's key is damaged.
+ * The digest covers the key too, so that a record under another's key is damaged.  It
+ * does not cover the file's number: that is another one after a prune, and the file has
+ * a digest of its own.  So the digest names the record for good, which snapshots rely
+ * on (disk_snapshot.h).
+ *
+ * In version 1, which knew no reloads, generation and the byte at 6 are 0, and the
+ * digest covers the number.  Such a record is read; its name is the digest that it
+ * would have in version 2.
  */
 #ifndef NODE_DISKSTORE_DISK_RECORD_H
 #define NODE_DISKSTORE_DISK_RECORD_H

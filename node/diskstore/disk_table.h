@@ -41,8 +41,9 @@ struct disk_table {
      * sure. */
     enum disk_end (*get)(struct disk_env *env, const struct disk_key *key,
                          struct disk_value *value);
-    /* Shows every record of a reader's environment, in order, until `visit` says false.
-     * DAMAGED: some could not be reached, and others may have come twice. */
+    /* Shows every record, in order, until `visit` says false: of a writer's environment
+     * those that are committed.  DAMAGED: some could not be reached, and others may
+     * have come twice. */
     enum disk_end (*each)(struct disk_env *env,
                           bool (*visit)(void *context, const struct disk_key *key,
                                         const struct disk_value *value),
@@ -57,6 +58,9 @@ struct disk_table {
     uint64_t (*large)(struct disk_env *env, const struct disk_key *key);
     enum disk_end (*commit)(struct disk_env *env, const char **why);
     void (*abort)(struct disk_env *env);
+    /* What was committed outlives a loss of power, but for large files.  OK or FAILED.
+     */
+    enum disk_end (*sync)(struct disk_env *env, const char **why);
 };
 
 extern const struct disk_table disk_lmdb;

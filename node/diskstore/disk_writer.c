@@ -6,6 +6,7 @@
  * where the environment itself cannot commit; then the whole batch has failed.  The
  * next batch is tried anew: a full disk may have room by then.
  */
+#include "node/api/moot.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
 
@@ -57,16 +58,52 @@ static struct disk_env *make_own_env(struct diskstore *store)
     return env;
 }
 
+static struct disk_finished *make_own(struct diskstore *store)
+{
+    struct disk_env *env = make_own_env(store);
+    if (env == NULL) {
+        return NULL;
+    }
+    struct disk_finished *own =
+        disk_finished_new(store, strrchr(store->own_path, '/') + 1);
+    if (own == NULL) {
+        store->table->close(env); /* it stays, and is read by others later */
+        close(store->own_lock);
+        store->own_lock = -1;
+        store->own_path[0] = '\0';
+        return NULL;
+    }
+    own->env = env;
+    return own;
+}
+
 static struct disk_env *own_env(struct diskstore *store)
 {
-    struct disk_env *env = atomic_load_explicit(&store->own, memory_order_acquire);
-    if (env == NULL) {
+    struct disk_finished *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    if (own == NULL) {
         pthread_mutex_lock(&store->opening);
-        env = make_own_env(store);
+        own = make_own(store);
         pthread_mutex_unlock(&store->opening);
-        atomic_store_explicit(&store->own, env, memory_order_release);
+        atomic_store_explicit(&store->own, own, memory_order_release);
     }
-    return env;
+    return own != NULL ? own->env : NULL;
+}
+
+/* Its writer's own object goes on reading it: LMDB must not open it twice. */
+void disk_finish_own(struct diskstore *store)
+{
+    pthread_mutex_lock(&store->opening);
+    struct disk_finished *own = atomic_load(&store->own);
+    if (own != NULL) {
+        own->next = atomic_load(&store->finished);
+        atomic_store(&store->finished, own);
+        atomic_store(&store->own, NULL);
+        close(store->own_lock);
+        store->own_lock = -1;
+        store->own_path[0] = '\0';
+        store->has_cut = false;
+    }
+    pthread_mutex_unlock(&store->opening);
 }
 
 /* --- One batch -------------------------------------------------------------------- */
@@ -154,17 +191,41 @@ static void harm_record(struct diskstore *store, struct disk_image *image)
     pthread_mutex_unlock(&store->harming);
 }
 
+/* Whether the record must not take the place of the one that is there: a snapshot may
+ * name that, and another would not be the same to the last byte. */
+static bool must_stay(struct diskstore *store, const struct disk_key *key)
+{
+    struct disk_value value;
+    struct disk_place place;
+    struct diskstore_found found;
+    if (!store->has_cut || key->bytes[MOOT_HASH_BYTES] != DISKSTORE_RESULT ||
+        store->table->get(store->batch->env, key, &value) != DISK_OK) {
+        return false;
+    }
+    const bool good = disk_record_read(key, value.bytes, value.size, &found, &place) &&
+                      found.status == MOOT_OK;
+    free(value.bytes);
+    return good;
+}
+
 /* Puts the record into the batch; false: the batch is to be given up. */
 static bool put_record(struct diskstore *store, struct disk_batch *batch,
                        struct disk_waiting *waiting)
 {
     const struct diskstore_record *record = &waiting->record;
+    const struct disk_key key = disk_key(&record->hash, record->kind);
+    if (record->generation < diskstore_generation(store)) {
+        return true;
+    }
+    if (must_stay(store, &key)) {
+        waiting->end = DISK_STORED;
+        return true;
+    }
     const uint64_t large = write_large(store, batch, record);
     if (large == UINT64_MAX) {
         return true;
     }
     struct disk_image image;
-    const struct disk_key key = disk_key(&record->hash, record->kind);
     disk_record_write(record, large, &image);
     harm_record(store, &image);
     const uint64_t before = store->table->large(batch->env, &key);
@@ -284,7 +345,8 @@ static void finish_batch(struct diskstore *store, const struct disk_batch *batch
         tell_maker(each);
         free(each);
     }
-    const uint64_t finished = ends[DISK_STORED] + ends[DISK_LOST] + ends[DISK_OVER];
+    const uint64_t finished =
+        ends[DISK_STORED] + ends[DISK_LOST] + ends[DISK_OVER] + ends[DISK_DONE];
     pthread_mutex_lock(&store->lock);
     store->counts.waiting -= finished;
     store->counts.waiting_bytes -= bytes;
@@ -309,6 +371,12 @@ static void write_batch(struct diskstore *store, struct disk_waiting *first)
     batch->first = first;
     batch->made.count = batch->left.count = 0;
     batch->bytes = batch->large_bytes = batch->records = 0;
+    if (first->job != NULL) {
+        disk_job_run(store, first->job);
+        first->end = DISK_DONE;
+        finish_batch(store, batch, disk_clock_ns() - start);
+        return;
+    }
     batch->env = own_env(store);
     if (batch->env != NULL && write_records(store, batch)) {
         remove_files(store, &batch->left);
@@ -339,13 +407,17 @@ static void let_gather(struct diskstore *store)
     }
 }
 
-/* Takes as much of the queue as one batch may have.  Under the lock. */
+/* Takes as much of the queue as one batch may have; a job stands alone.  Under the
+ * lock. */
 static struct disk_waiting *take_batch(struct diskstore *store)
 {
     struct disk_waiting *first = store->first, **end = &store->first;
     uint64_t bytes = 0;
     for (size_t count = 0; *end != NULL && count < BATCH_RECORDS && bytes < BATCH_BYTES;
          count++) {
+        if (count > 0 && ((*end)->job != NULL || first->job != NULL)) {
+            break;
+        }
         bytes += (*end)->record.size;
         end = &(*end)->next;
     }

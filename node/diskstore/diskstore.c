@@ -100,14 +100,22 @@ static bool is_open(struct diskstore *store, const char *name)
     return false;
 }
 
+struct disk_finished *disk_finished_new(const struct diskstore *store, const char *name)
+{
+    const size_t size = strlen(store->folder) + 1 + strlen(name) + 1;
+    struct disk_finished *finished = calloc(1, sizeof(*finished) + size);
+    if (finished != NULL) {
+        snprintf(finished->path, size, "%s/%s", store->folder, name);
+        snprintf(finished->name, sizeof(finished->name), "%s", name);
+    }
+    return finished;
+}
+
 static bool open_finished(struct diskstore *store, const struct disk_env_name *name)
 {
-    const size_t size = strlen(store->folder) + 1 + strlen(name->name) + 1;
-    struct disk_finished *finished = calloc(1, sizeof(*finished) + size);
+    struct disk_finished *finished = disk_finished_new(store, name->name);
     const char *why = strerror(ENOMEM);
     if (finished != NULL) {
-        snprintf(finished->path, size, "%s/%s", store->folder, name->name);
-        memcpy(finished->name, name->name, strlen(name->name) + 1);
         finished->env = store->table->open_reader(finished->path, &why);
     }
     if (finished == NULL || finished->env == NULL) {
@@ -255,7 +263,13 @@ static struct diskstore *new_store(const struct disk_table *table, char *path,
 
 static void free_store(struct diskstore *store)
 {
-    struct disk_env *own = atomic_load(&store->own);
+    struct disk_finished *own = atomic_load(&store->own);
+    for (struct disk_back *each = atomic_load(&store->back), *next; each != NULL;
+         each = next) {
+        next = each->next;
+        disk_set_release(&each->set);
+        free(each);
+    }
     for (struct disk_finished *each = atomic_load(&store->finished), *next;
          each != NULL; each = next) {
         next = each->next;
@@ -263,7 +277,8 @@ static void free_store(struct diskstore *store)
         free(each);
     }
     if (own != NULL) {
-        store->table->close(own);
+        store->table->close(own->env);
+        free(own);
     }
     if (store->own_lock >= 0) {
         close(store->own_lock);
@@ -340,7 +355,7 @@ static int open_new(const struct disk_table *table, char *path,
         free_store(store);
         return MOOT_ERR_FILE;
     }
-    if (!join_job(store, why)) {
+    if (!join_job(store, why) || !disk_read_back(store, why)) {
         free_store(store);
         return MOOT_ERR_FILE;
     }
@@ -530,6 +545,20 @@ static void wait_written(struct diskstore *store)
     store->hurried--;
 }
 
+bool disk_job_queue(struct diskstore *store, struct disk_job *job)
+{
+    const struct diskstore_record none = {.made_ns = 1};
+    struct disk_waiting *waiting = copy_record(&none, true);
+    if (waiting == NULL) {
+        return false;
+    }
+    waiting->job = job;
+    pthread_mutex_lock(&store->lock);
+    append_waiting(store, waiting);
+    pthread_mutex_unlock(&store->lock);
+    return true;
+}
+
 bool diskstore_put_now(struct diskstore *store, const struct diskstore_record *record)
 {
     bool stored = false;
@@ -584,20 +613,21 @@ static bool is_old(struct diskstore *store, struct disk_env *env,
            store->table->get(env, &accepted, NULL) == DISK_NONE;
 }
 
-/* An environment's record, verified; NONE where it is damaged or old, which is counted.
- */
+/* An environment's record, verified; NONE where it is damaged or old, which is counted,
+ * or made void by a reload. */
 static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
                                  const char *folder, const struct disk_key *key,
                                  struct diskstore_found *found)
 {
     struct disk_value value;
     struct disk_place place;
-    bool damaged = false, old = false;
+    bool damaged = false, old = false, is_void = false;
     const enum disk_end end = store->table->get(env, key, &value);
     if (end == DISK_OK) {
         damaged = !disk_record_read(key, value.bytes, value.size, found, &place);
-        old = !damaged && is_old(store, env, found);
-        if (damaged || old) {
+        old = !damaged && is_old(store, env, found) && !disk_is_named(store, found);
+        is_void = !damaged && !old && !disk_counts_by_mark(store, found);
+        if (damaged || old || is_void) {
             free(value.bytes);
         } else {
             damaged = !disk_take_data(folder, &value, &place, found);
@@ -616,7 +646,7 @@ static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
             "%s: a damaged record was dropped; `moot checkpoint verify` finds all",
             folder);
     }
-    return end == DISK_OK && !damaged && !old ? DISK_OK : DISK_NONE;
+    return end == DISK_OK && !damaged && !old && !is_void ? DISK_OK : DISK_NONE;
 }
 
 /* Asks one environment; what it has takes the place of `found`, if that is older. */
@@ -642,9 +672,9 @@ static bool find_record(struct diskstore *store, const struct disk_key *key,
                         struct diskstore_found *found, bool all)
 {
     bool has = false;
-    struct disk_env *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    struct disk_finished *own = atomic_load_explicit(&store->own, memory_order_acquire);
     if (own != NULL) {
-        has = ask_env(store, own, store->own_path, key, found, has);
+        has = ask_env(store, own->env, own->path, key, found, has);
     }
     for (const struct disk_finished *each = atomic_load(&store->finished);
          each != NULL && (all || !has); each = each->next) {
@@ -653,12 +683,11 @@ static bool find_record(struct diskstore *store, const struct disk_key *key,
     return has;
 }
 
-/* Whether there is a record of the key, or it cannot be told. */
-static bool may_have(struct diskstore *store, const struct disk_key *key)
+bool disk_may_have(struct diskstore *store, const struct disk_key *key)
 {
-    struct disk_env *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    struct disk_finished *own = atomic_load_explicit(&store->own, memory_order_acquire);
     bool may = atomic_load(&store->blind) ||
-               (own != NULL && store->table->get(own, key, NULL) != DISK_NONE);
+               (own != NULL && store->table->get(own->env, key, NULL) != DISK_NONE);
     for (const struct disk_finished *each = atomic_load(&store->finished);
          each != NULL && !may; each = each->next) {
         may = store->table->get(each->env, key, NULL) != DISK_NONE;
@@ -672,7 +701,7 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
     const struct disk_key key = disk_key(hash, kind);
     const bool has = found != NULL
                          ? find_record(store, &key, found, kind == DISKSTORE_PROGRESS)
-                         : may_have(store, &key);
+                         : disk_may_have(store, &key);
     pthread_mutex_lock(&store->lock);
     store->counts.asked++;
     store->counts.found += has;

@@ -22,8 +22,9 @@
  * Files: diskstore.c (open, put, find), disk_writer.c (the thread that writes behind),
  * disk_record.c (the format), disk_folder.c (environments and locks), disk_large.c
  * (large data), disk_table.h (the table of functions below), disk_lmdb.c (which LMDB
- * fills), disk_pages.c (reads its files and survives damage), disk_scan.c and
- * disk_prune.c (for the command).
+ * fills), disk_pages.c (reads its files and survives damage), disk_jobs.c (snapshots
+ * and reloads; diskstore_snapshot.h), disk_snapshot.c and disk_sealed.c (their files),
+ * disk_scan.c and disk_prune.c (for the command).
  */
 #ifndef NODE_DISKSTORE_DISKSTORE_H
 #define NODE_DISKSTORE_DISKSTORE_H
@@ -42,7 +43,11 @@ enum diskstore_kind {
     DISKSTORE_PROGRESS = 3  /* a kernel's own half-done state; the newest counts */
 };
 
-enum { DISKSTORE_BUILD_BYTES = 32, DISKSTORE_NAME_BYTES = 256 };
+enum {
+    DISKSTORE_BUILD_BYTES = 32,
+    DISKSTORE_NAME_BYTES = 256,
+    DISKSTORE_DIGEST_BYTES = 32
+};
 
 struct diskstore_record {
     moot_hash hash;
@@ -55,6 +60,8 @@ struct diskstore_record {
     uint32_t version;   /* the kernel's */
     uint64_t made_ns;   /* since 1970; 0: now */
     uint64_t took_ns;   /* the run */
+    uint32_t generation; /* of the store when the task began: after a reload a record of
+                            before is refused */
     const void *data;
     uint64_t size; /* bytes of data */
 };
@@ -108,6 +115,8 @@ struct diskstore_found {
     int32_t status;
     uint32_t version,
         library; /* the kernel's; moot's: major << 16 | minor << 8 | patch */
+    uint32_t generation;
+    unsigned char digest[DISKSTORE_DIGEST_BYTES]; /* names the record, for good */
     uint64_t made_ns, took_ns, size;
     char kernel[DISKSTORE_NAME_BYTES], label[DISKSTORE_NAME_BYTES];
     unsigned char build[DISKSTORE_BUILD_BYTES];

@@ -102,6 +102,31 @@ run 0 prune --damaged "$folder"
 run 0 verify "$folder"
 run 2 ls --damaged "$folder"
 
+# --- Snapshots -----------------------------------------------------------------------------
+named=$scratch/s
+"$build/tests/unit/disk_snapshot_test" --make "$named" || exit 1
+run 0 ls "$named"
+check "ls of snapshots" "not two of them" lines 2 '^[0-9a-f]{32}  snapshot  (20|30) records .*  whole  (morning|evening)$'
+run 0 show "$named" morning
+check "show SNAPSHOT" "no parts" says '^part +of rank 0: 20 records of [0-9]+ bytes$'
+run 0 show "$named" "$(sed -n 's/^id  *//p' "$evidence")"
+check "show ID" "not that snapshot" says '^snapshot     morning$'
+run 1 show "$named" noon
+run 0 verify "$named"
+check "verify of snapshots" "not two whole" lines 2 '^snapshot [0-9a-f]{32} (morning|evening): whole$'
+run 0 prune --bytes 1K "$named"
+check "prune of snapshots" "they do not stay" says '2 snapshots, with what they name, stay$'
+run 0 verify "$named"
+check "verify after prune" "records are gone" says ': 30 records of [0-9]+ bytes are good, 0 damaged$'
+run 0 prune --snapshot evening --bytes 1K "$named"
+run 0 verify "$named"
+check "prune --snapshot" "more than the other names is left" says ': 20 records of [0-9]+ bytes are good, 0 damaged$'
+run 1 prune --snapshot evening "$named"
+run 2 ls --snapshot morning "$named"
+truncate -s 60 "$(find "$named/snapshots" -name rank-0)"
+run 1 verify "$named"
+check "a damaged part" "it is not named" says 'morning: its part rank-0 is missing or damaged$'
+
 # --- Mistakes ----------------------------------------------------------------------------------
 run 1 ls "$scratch"
 check "no store" "it is not said" says 'there is no such folder of checkpoints$'

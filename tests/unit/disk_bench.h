@@ -92,7 +92,7 @@ static struct diskstore_record bench_record(struct folder_bench *bench, uint64_t
 }
 
 /* Whether it is record n, to the last byte. */
-static bool bench_is(struct folder_bench *bench, uint64_t number,
+static inline bool bench_is(struct folder_bench *bench, uint64_t number,
                      const struct diskstore_found *found)
 {
     const struct diskstore_record want = bench_record(bench, number);
@@ -109,7 +109,7 @@ static bool bench_is(struct folder_bench *bench, uint64_t number,
 }
 
 /* Whether the store has record n; what it has must be right. */
-static bool bench_find(struct folder_bench *bench, struct diskstore *store,
+static inline bool bench_find(struct folder_bench *bench, struct diskstore *store,
                        uint64_t number)
 {
     const moot_hash hash = bench_hash(number);

@@ -180,18 +180,44 @@ static void sim_abort(struct disk_env *env)
     pthread_mutex_unlock(&sim_disk.lock);
 }
 
+static enum disk_end sim_each(struct disk_env *env,
+                              bool (*visit)(void *context, const struct disk_key *key,
+                                            const struct disk_value *value),
+                              void *context)
+{
+    bool goes_on = true;
+    for (size_t i = 0; i < env->batch && goes_on; i++) {
+        const struct sim_record *record = &env->records[i];
+        if (sim_find(env, &record->key, env->batch) == record) {
+            goes_on = visit(context, &record->key, &record->value);
+        }
+    }
+    return DISK_OK;
+}
+
+static enum disk_end sim_sync(struct disk_env *env, const char **why)
+{
+    (void)why;
+    for (size_t i = 0; i < env->batch; i++) {
+        env->records[i].synced = true;
+    }
+    return DISK_OK;
+}
+
 static const struct disk_table sim_table = {
     .open_writer = sim_open_writer,
     .open_reader = sim_open_reader,
     .close = sim_close,
     .entries = sim_entries,
     .get = sim_get,
+    .each = sim_each,
     .begin = sim_begin,
     .put = sim_put,
     .erase = sim_erase,
     .large = sim_large,
     .commit = sim_commit,
     .abort = sim_abort,
+    .sync = sim_sync,
 };
 
 /* Every record that was not synced is lost, torn, or stays, as drawn. */
@@ -215,7 +241,7 @@ static void sim_lose_power(uint64_t *seed)
 }
 
 /* One bit in so many records flips. */
-static void sim_flip_bits(uint64_t *seed, uint64_t one_in)
+static inline void sim_flip_bits(uint64_t *seed, uint64_t one_in)
 {
     for (size_t i = 0; i < sim_disk.count; i++) {
         struct disk_env *env = &sim_disk.envs[i];

@@ -622,7 +622,7 @@ static void another_versions_environment_is_left_alone(void **state)
     snprintf(path, sizeof(path), "%.4000s/owner", env);
     FILE *owner = fopen(path, "w");
     assert_non_null(owner);
-    fputs("moot checkpoint 2\n", owner);
+    fputs("moot checkpoint 3\n", owner);
     fclose(owner);
     store = bench_open(bench, NULL);
     assert_int_equal(counts_of(store).environments, 0);

@@ -1,0 +1,455 @@
+/* disk_jobs.c - see diskstore_snapshot.h: what the thread that writes does beside
+ * records, and what counts after a reload.
+ *
+ * A job stands in the line of the records, so what was put before it has been written,
+ * and nothing that was put behind.
+ */
+#include "hashing/identity.h"
+#include "node/api/moot.h"
+#include "node/config/text.h"
+#include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum disk_job_kind { JOB_CUT, JOB_COMMIT, JOB_MARK, JOB_FREEZE };
+
+struct disk_job {
+    enum disk_job_kind kind;
+    diskstore_done *done;
+    void *context;
+    uint32_t number; /* CUT: the rank; MARK: the generation */
+    struct disk_snapshot snapshot;
+    struct text why;
+    struct diskstore_part part;
+};
+
+static bool fail_job(struct disk_job *job, const struct diskstore *store,
+                     const char *cause)
+{
+    text_clear(&job->why);
+    text_add(&job->why, "%s: %s", store->folder, cause);
+    return false;
+}
+
+/* --- The results of an environment ------------------------------------------------ */
+
+struct env_listing {
+    struct disk_set *set;
+    uint64_t *large; /* numbers of their large files; NULL: none yet */
+    size_t large_count, large_room;
+    bool no_memory;
+};
+
+static bool note_large(struct env_listing *listing, uint64_t number)
+{
+    if (listing->large_count == listing->large_room) {
+        const size_t room = 2 * listing->large_room + 64;
+        uint64_t *more = realloc(listing->large, room * sizeof(*more));
+        if (more == NULL) {
+            return false;
+        }
+        listing->large = more;
+        listing->large_room = room;
+    }
+    listing->large[listing->large_count++] = number;
+    return true;
+}
+
+static bool list_record(void *context, const struct disk_key *key,
+                        const struct disk_value *value)
+{
+    struct env_listing *listing = context;
+    struct diskstore_found found;
+    struct disk_place place;
+    if (key->bytes[MOOT_HASH_BYTES] == DISKSTORE_RESULT &&
+        disk_record_read(key, value->bytes, value->size, &found, &place)) {
+        listing->no_memory = !disk_set_add(listing->set, &found) ||
+                             (place.large != 0 && !note_large(listing, place.large));
+    }
+    return !listing->no_memory;
+}
+
+/* Adds the environment's results to the set, and makes them outlive a loss of power. */
+static bool list_env(struct diskstore *store, struct disk_job *job,
+                     const struct disk_finished *env, struct disk_set *set)
+{
+    struct env_listing listing = {.set = set};
+    const char *cause = NULL;
+    store->table->each(env->env, list_record, &listing);
+    if (listing.no_memory) {
+        cause = strerror(ENOMEM);
+    } else if (!disk_large_sync(env->path, listing.large, listing.large_count)) {
+        cause = strerror(errno);
+    } else if (store->table->sync(env->env, &cause) == DISK_OK) {
+        cause = NULL;
+    }
+    free(listing.large);
+    return cause == NULL || fail_job(job, store, cause);
+}
+
+static bool is_of_process(const char *name, const char *process)
+{
+    return process[0] != '\0' && strncmp(name, process, strlen(process)) == 0;
+}
+
+/* --- A part ----------------------------------------------------------------------- */
+
+/* All that this process has written, also before it froze. */
+static bool run_cut(struct diskstore *store, struct disk_job *job)
+{
+    struct disk_set set = {0};
+    char process[DISK_NAME_BYTES];
+    const struct disk_finished *own = atomic_load(&store->own);
+    disk_env_process(process);
+    bool good = own == NULL || list_env(store, job, own, &set);
+    for (const struct disk_finished *each = atomic_load(&store->finished);
+         good && each != NULL; each = each->next) {
+        good = !is_of_process(each->name, process) || list_env(store, job, each, &set);
+    }
+    job->part.rank = job->number;
+    if (good &&
+        !disk_part_write(store->folder, &job->snapshot.id, process, &set, &job->part)) {
+        good = fail_job(job, store, strerror(errno));
+    }
+    store->has_cut = true;
+    disk_set_release(&set);
+    return good;
+}
+
+/* --- A commit --------------------------------------------------------------------- */
+
+/* The processes of the parts, each DISK_NAME_BYTES. */
+struct part_writers {
+    char (*process)[DISK_NAME_BYTES];
+    size_t count;
+};
+
+static bool is_members(const struct part_writers *members, const char *name)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        if (is_of_process(name, members->process[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all parts stand in this folder. */
+static bool read_members(struct diskstore *store, struct disk_job *job,
+                         struct part_writers *members)
+{
+    const struct disk_snapshot *snapshot = &job->snapshot;
+    members->process = calloc(snapshot->part_count + 1, sizeof(*members->process));
+    if (members->process == NULL) {
+        return fail_job(job, store, strerror(ENOMEM));
+    }
+    for (; members->count < snapshot->part_count; members->count++) {
+        const struct diskstore_part *part = &snapshot->parts[members->count];
+        if (!disk_part_read(store->folder, &snapshot->id, part, NULL,
+                            members->process[members->count])) {
+            text_add(&job->why,
+                     "%s: the part that rank %" PRIu32
+                     " has written is not there (%s); all ranks need one folder, and "
+                     "a folder of its own on each host is none",
+                     store->folder, part->rank, strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether nobody writes there but members. */
+static bool only_members_write(struct diskstore *store, struct disk_job *job,
+                               const struct part_writers *members)
+{
+    size_t count;
+    struct disk_env_name *all;
+    if (!disk_env_list(store->folder, NULL, &all, &count)) {
+        return fail_job(job, store, strerror(errno));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].alive && !is_members(members, all[i].name)) {
+            text_add(&job->why,
+                     "%s: process %ld writes there and is no rank of this view; ask "
+                     "again when it has ended",
+                     store->folder, (long)all[i].writer);
+            break;
+        }
+    }
+    free(all);
+    return text_get(&job->why)[0] == '\0';
+}
+
+/* The part of those who write no more, into the snapshot's last place. */
+static bool write_rest(struct diskstore *store, struct disk_job *job,
+                       const struct part_writers *members)
+{
+    struct disk_set set = {0};
+    struct diskstore_part *rest = &job->snapshot.parts[job->snapshot.part_count];
+    bool good = true;
+    for (const struct disk_finished *each = atomic_load(&store->finished);
+         good && each != NULL; each = each->next) {
+        good = is_members(members, each->name) || list_env(store, job, each, &set);
+    }
+    rest->rank = DISK_PART_REST;
+    if (good && !disk_part_write(store->folder, &job->snapshot.id, "", &set, rest)) {
+        good = fail_job(job, store, strerror(errno));
+    }
+    job->snapshot.part_count += good;
+    disk_set_release(&set);
+    return good;
+}
+
+static bool run_commit(struct diskstore *store, struct disk_job *job)
+{
+    struct part_writers members = {0};
+    bool good =
+        read_members(store, job, &members) && only_members_write(store, job, &members);
+    if (good) {
+        diskstore_look_again(store);
+        good = write_rest(store, job, &members);
+    }
+    job->snapshot.made_ns = disk_now_ns();
+    if (good && !disk_commit_write(store->folder, &job->snapshot)) {
+        good = fail_job(job, store, strerror(errno));
+    }
+    free(members.process);
+    return good;
+}
+
+/* --- Jobs ------------------------------------------------------------------------- */
+
+static bool run_mark(struct diskstore *store, struct disk_job *job)
+{
+    const struct disk_mark mark = {job->number, job->snapshot.id};
+    return disk_mark_write(store->folder, &mark) ||
+           fail_job(job, store, strerror(errno));
+}
+
+static void free_job(struct disk_job *job)
+{
+    disk_snapshot_release(&job->snapshot);
+    text_release(&job->why);
+    free(job);
+}
+
+void disk_job_run(struct diskstore *store, struct disk_job *job)
+{
+    struct diskstore_end end = {.good = true};
+    switch (job->kind) {
+    case JOB_CUT:
+        end.good = run_cut(store, job);
+        break;
+    case JOB_COMMIT:
+        end.good = run_commit(store, job);
+        break;
+    case JOB_MARK:
+        end.good = run_mark(store, job);
+        break;
+    case JOB_FREEZE:
+        disk_finish_own(store);
+        break;
+    }
+    end.part = job->part;
+    end.why = text_get(&job->why);
+    if (job->done != NULL) {
+        job->done(job->context, &end);
+    }
+    free_job(job);
+}
+
+static struct disk_job *new_job(enum disk_job_kind kind, const moot_hash *id,
+                                diskstore_done *done, void *context)
+{
+    struct disk_job *job = calloc(1, sizeof(*job));
+    if (job != NULL) {
+        job->kind = kind;
+        job->done = done;
+        job->context = context;
+        if (id != NULL) {
+            job->snapshot.id = *id;
+        }
+    }
+    return job;
+}
+
+static bool queue_job(struct diskstore *store, struct disk_job *job)
+{
+    const bool queued = job != NULL && disk_job_queue(store, job);
+    if (!queued && job != NULL) {
+        free_job(job);
+    }
+    return queued;
+}
+
+bool diskstore_cut(struct diskstore *store, const moot_hash *id, uint32_t rank,
+                   diskstore_done *done, void *context)
+{
+    struct disk_job *job = new_job(JOB_CUT, id, done, context);
+    if (job != NULL) {
+        job->number = rank;
+    }
+    return queue_job(store, job);
+}
+
+bool diskstore_commit(struct diskstore *store, const struct diskstore_commit *commit,
+                      diskstore_done *done, void *context)
+{
+    struct disk_job *job = new_job(JOB_COMMIT, &commit->id, done, context);
+    if (job == NULL) {
+        return false;
+    }
+    struct disk_snapshot *snapshot = &job->snapshot;
+    snprintf(snapshot->name, sizeof(snapshot->name), "%s", commit->name);
+    snapshot->parts = calloc(commit->part_count + 1, sizeof(*snapshot->parts));
+    if (snapshot->parts == NULL) {
+        free_job(job);
+        return false;
+    }
+    memcpy(snapshot->parts, commit->parts,
+           commit->part_count * sizeof(*snapshot->parts));
+    snapshot->part_count = commit->part_count;
+    return queue_job(store, job);
+}
+
+bool diskstore_mark(struct diskstore *store, uint32_t generation, const moot_hash *id,
+                    diskstore_done *done, void *context)
+{
+    struct disk_job *job = new_job(JOB_MARK, id, done, context);
+    if (job != NULL) {
+        job->number = generation;
+    }
+    return queue_job(store, job);
+}
+
+void diskstore_freeze(struct diskstore *store)
+{
+    if (queue_job(store, new_job(JOB_FREEZE, NULL, NULL, NULL))) {
+        diskstore_flush(store);
+    }
+}
+
+/* --- What counts after a reload --------------------------------------------------- */
+
+uint32_t diskstore_generation(struct diskstore *store)
+{
+    const struct disk_back *back = atomic_load(&store->back);
+    return back != NULL ? back->mark.generation : 0;
+}
+
+bool disk_is_named(struct diskstore *store, const struct diskstore_found *found)
+{
+    const struct disk_back *back = atomic_load(&store->back);
+    return back != NULL && disk_set_has(&back->set, &found->hash, found->digest);
+}
+
+/* Once is once, also after a reload: what was noted to have started keeps its end. */
+bool disk_counts_by_mark(struct diskstore *store, const struct diskstore_found *found)
+{
+    if (found->generation >= diskstore_generation(store) ||
+        found->kind == DISKSTORE_ACCEPTED || disk_is_named(store, found)) {
+        return true;
+    }
+    const struct disk_key accepted = disk_key(&found->hash, DISKSTORE_ACCEPTED);
+    return found->kind == DISKSTORE_RESULT && disk_may_have(store, &accepted);
+}
+
+static struct disk_back *read_set(const struct diskstore *store,
+                                  const struct disk_mark *mark, struct text *why)
+{
+    struct disk_snapshot snapshot;
+    char state[64], text[MOOT_HASH_TEXT_BYTES];
+    struct disk_back *back = calloc(1, sizeof(*back));
+    if (back == NULL) {
+        text_add(why, "%s", strerror(ENOMEM));
+        return NULL;
+    }
+    back->mark = *mark;
+    disk_snapshot_read(store->folder, &mark->id, &snapshot, &back->set);
+    const bool whole = disk_snapshot_is_whole(&snapshot);
+    if (!whole) {
+        text_add(why, "%s: snapshot %s cannot be gone back to: %s", store->folder,
+                 hash_format(&mark->id, text),
+                 disk_snapshot_state(&snapshot, state, sizeof(state)));
+        disk_set_release(&back->set);
+        free(back);
+        back = NULL;
+    }
+    disk_snapshot_release(&snapshot);
+    return back;
+}
+
+bool disk_read_back(struct diskstore *store, struct text *why)
+{
+    struct disk_mark mark;
+    if (!disk_mark_read(store->folder, &mark)) {
+        text_add(why, "%s: the mark of its last reload is damaged; use another folder",
+                 store->folder);
+        return false;
+    }
+    if (mark.generation == 0) {
+        return true;
+    }
+    struct disk_back *back = read_set(store, &mark, why);
+    if (back == NULL) {
+        text_add(why, ", as its last reload says; put its files back, or use another "
+                      "folder");
+        return false;
+    }
+    atomic_store(&store->back, back);
+    return true;
+}
+
+bool diskstore_go_back(struct diskstore *store, uint32_t generation,
+                       const moot_hash *id, struct text *why)
+{
+    const struct disk_mark mark = {generation, *id};
+    bool good = true;
+    if (diskstore_generation(store) < generation) {
+        struct disk_back *back = read_set(store, &mark, why);
+        good = back != NULL;
+        if (good) {
+            pthread_mutex_lock(&store->opening);
+            back->next = atomic_load(&store->back);
+            atomic_store(&store->back, back);
+            pthread_mutex_unlock(&store->opening);
+        }
+    }
+    diskstore_look_again(store);
+    return good;
+}
+
+/* --- What there is ---------------------------------------------------------------- */
+
+bool diskstore_snapshot_find(struct diskstore *store, const char *name,
+                             const moot_hash *id, struct diskstore_snapshot *out,
+                             struct text *why)
+{
+    size_t count, at = 0;
+    struct disk_snapshot *all = disk_snapshot_list(store->folder, false, &count);
+    while (at < count && (!disk_snapshot_is_whole(&all[at]) ||
+                          (name != NULL ? strcmp(all[at].name, name) != 0
+                                        : !hash_equal(&all[at].id, id)))) {
+        at++;
+    }
+    const bool found = at < count;
+    if (found) {
+        out->id = all[at].id;
+        memcpy(out->name, all[at].name, sizeof(out->name));
+        out->made_ns = all[at].made_ns;
+        out->records = all[at].records;
+        out->bytes = all[at].bytes;
+    } else {
+        char text[MOOT_HASH_TEXT_BYTES];
+        text_add(why,
+                 "%s: there is no whole snapshot '%s'; `moot checkpoint ls` shows all",
+                 store->folder, name != NULL ? name : hash_format(id, text));
+    }
+    disk_snapshot_list_free(all, count);
+    return found;
+}

@@ -1,0 +1,151 @@
+/* disk_sealed.c - see disk_sealed.h.
+ *
+ *      0  8  the mark of its kind
+ *      8  8  bytes of the body
+ *     16 32  BLAKE2b-256 of both, and of the body
+ *     48     the body
+ */
+#include "node/diskstore/disk_sealed.h"
+#include "hashing/base/byte_order.h"
+#include "node/diskstore/disk_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SIZE_AT = 8, DIGEST_AT = 16, HEAD_BYTES = DIGEST_AT + DISK_DIGEST_BYTES };
+
+static void digest_sealed(const unsigned char *head, const void *body, size_t size,
+                          unsigned char out[DISK_DIGEST_BYTES])
+{
+    crypto_generichash_blake2b_state state;
+    crypto_generichash_blake2b_init(&state, NULL, 0, DISK_DIGEST_BYTES);
+    crypto_generichash_blake2b_update(&state, head, DIGEST_AT);
+    crypto_generichash_blake2b_update(&state, body, size);
+    crypto_generichash_blake2b_final(&state, out, DISK_DIGEST_BYTES);
+}
+
+static bool sync_folder(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool good = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return good;
+}
+
+bool disk_sealed_folder(const char *parent, const char *name)
+{
+    char path[DISK_PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", parent, name);
+    return (mkdir(path, 0755) == 0 || errno == EEXIST) && sync_folder(parent);
+}
+
+static bool write_bytes(int fd, const unsigned char *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t more = write(fd, bytes + done, size - done);
+        if (more < 0 && errno != EINTR) {
+            return false;
+        }
+        done += more > 0 ? (size_t)more : 0;
+    }
+    return true;
+}
+
+bool disk_sealed_write(const char *folder, const char *name,
+                       const char mark[DISK_SEAL_MARK_BYTES], const void *body,
+                       size_t size, unsigned char digest[DISK_DIGEST_BYTES])
+{
+    unsigned char head[HEAD_BYTES];
+    char part[DISK_PATH_BYTES], path[DISK_PATH_BYTES];
+    memcpy(head, mark, DISK_SEAL_MARK_BYTES);
+    put_word(head + SIZE_AT, size);
+    digest_sealed(head, body, size, head + DIGEST_AT);
+    memcpy(digest, head + DIGEST_AT, DISK_DIGEST_BYTES);
+    snprintf(part, sizeof(part), "%s/.%s.XXXXXX", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    const int fd = mkostemp(part, O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    bool good = fchmod(fd, 0644) == 0 && write_bytes(fd, head, sizeof(head)) &&
+                write_bytes(fd, body, size) && fsync(fd) == 0;
+    good = close(fd) == 0 && good && rename(part, path) == 0 && sync_folder(folder);
+    if (!good) {
+        const int cause = errno;
+        unlink(part);
+        errno = cause;
+    }
+    return good;
+}
+
+static bool read_bytes(int fd, unsigned char *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t more = read(fd, bytes + done, size - done);
+        if (more == 0 || (more < 0 && errno != EINTR)) {
+            return false;
+        }
+        done += more > 0 ? (size_t)more : 0;
+    }
+    return true;
+}
+
+/* The body behind the head, in a file of that many bytes; NULL: damaged, or no memory.
+ */
+static unsigned char *read_body(int fd, const char *mark, size_t file_size,
+                                size_t *size, unsigned char digest[DISK_DIGEST_BYTES])
+{
+    unsigned char head[HEAD_BYTES], seen[DISK_DIGEST_BYTES];
+    errno = EBADMSG;
+    if (file_size < sizeof(head) || !read_bytes(fd, head, sizeof(head)) ||
+        memcmp(head, mark, DISK_SEAL_MARK_BYTES) != 0 ||
+        get_word(head + SIZE_AT) != file_size - sizeof(head)) {
+        return NULL;
+    }
+    *size = file_size - sizeof(head);
+    unsigned char *body = malloc(*size + 1);
+    if (body == NULL) {
+        return NULL;
+    }
+    if (read_bytes(fd, body, *size)) {
+        digest_sealed(head, body, *size, seen);
+        if (memcmp(seen, head + DIGEST_AT, sizeof(seen)) == 0) {
+            memcpy(digest, seen, sizeof(seen));
+            return body;
+        }
+    }
+    free(body);
+    errno = EBADMSG;
+    return NULL;
+}
+
+void *disk_sealed_read(const char *folder, const char *name,
+                       const char mark[DISK_SEAL_MARK_BYTES], size_t *size,
+                       unsigned char digest[DISK_DIGEST_BYTES])
+{
+    char path[DISK_PATH_BYTES];
+    struct stat stat;
+    void *body = NULL;
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
+        body = read_body(fd, mark, (size_t)stat.st_size, size, digest);
+    } else {
+        errno = EBADMSG;
+    }
+    const int cause = errno;
+    close(fd);
+    errno = cause;
+    return body;
+}

@@ -1,0 +1,111 @@
+/* disk_snapshot.h - the files of snapshots and reloads in a folder of checkpoints.
+ *
+ *     FOLDER/snapshots/ID/rank-N   a *part*: the records of one rank at its cut
+ *     FOLDER/snapshots/ID/rest     a part: the records of all who write no more
+ *     FOLDER/snapshots/ID/commit   the *commit*: the name, and all parts with digests
+ *     FOLDER/reloads/GENERATION    a *mark*: all went back to a snapshot
+ *
+ * A part lists results by task and by the digest that names the record
+ * (disk_record.h), wherever that stands; so a prune need not touch it.  A snapshot is
+ * there when its commit is, which is written last.  It is *whole* if its commit and all
+ * parts that this names have their digests.
+ *
+ * The mark with the highest generation counts.  Under it results of earlier generations
+ * are void unless its snapshot names them, or they are once tasks' that were noted to
+ * have started: once is once, also after a reload.
+ *
+ * All files are disk_sealed.h's, of words of 8 bytes, the lowest byte first.
+ */
+#ifndef NODE_DISKSTORE_DISK_SNAPSHOT_H
+#define NODE_DISKSTORE_DISK_SNAPSHOT_H
+
+#include "node/diskstore/disk_folder.h"
+#include "node/diskstore/disk_record.h"
+#include "node/diskstore/diskstore_snapshot.h"
+
+#define DISK_PART_REST UINT32_MAX /* the rank of a part of those who write no more */
+
+/* A result that a snapshot names. */
+struct disk_named {
+    unsigned char hash[MOOT_HASH_BYTES];
+    unsigned char digest[DISK_DIGEST_BYTES];
+};
+
+/* A list of them; zero: empty.  Sorted by disk_set_sort(). */
+struct disk_set {
+    struct disk_named *entries;
+    size_t count, room;
+    uint64_t bytes; /* of the results */
+};
+
+/* False without memory. */
+bool disk_set_add(struct disk_set *set, const struct diskstore_found *found);
+void disk_set_sort(struct disk_set *set);
+bool disk_set_has(const struct disk_set *set, const moot_hash *hash,
+                  const unsigned char digest[DISK_DIGEST_BYTES]);
+void disk_set_release(struct disk_set *set);
+
+/* --- Parts and commits ------------------------------------------------------------ */
+
+/* Writes the part of `out->rank`, and fills in the others of `out`.  `process` begins
+ * the names of the environments that it is of; "" for the rest.  False: errno. */
+bool disk_part_write(const char *folder, const moot_hash *id, const char *process,
+                     const struct disk_set *set, struct diskstore_part *out);
+/* Adds the part's results to the set, if `set` is there.  False, and errno: it is not
+ * as its names say; EBADMSG: damaged. */
+bool disk_part_read(const char *folder, const moot_hash *id,
+                    const struct diskstore_part *part, struct disk_set *set,
+                    char process[DISK_NAME_BYTES]);
+
+struct disk_snapshot {
+    moot_hash id;
+    char name[DISKSTORE_SNAPSHOT_NAME_BYTES];
+    uint64_t made_ns, records, bytes;
+    struct diskstore_part *parts;
+    size_t part_count;
+    bool committed;   /* the commit is there, and good, */
+    bool damaged;     /* or is not good */
+    size_t bad_part;  /* the first that is damaged or missing; part_count: none is */
+    bool reloaded_to; /* the mark that counts names it */
+};
+static inline bool disk_snapshot_is_whole(const struct disk_snapshot *snapshot)
+{
+    return snapshot->committed && snapshot->bad_part == snapshot->part_count;
+}
+
+/* Of `snapshot` .id, .name, .made_ns, .parts and .part_count count.  False: errno. */
+bool disk_commit_write(const char *folder, const struct disk_snapshot *snapshot);
+/* The snapshot of that id, and its results into `set`, if that is there.  False, and
+ * errno: there is none; EBADMSG: its commit is damaged.  Else the caller releases it,
+ * and looks whether it is whole. */
+bool disk_snapshot_read(const char *folder, const moot_hash *id,
+                        struct disk_snapshot *out, struct disk_set *set);
+void disk_snapshot_release(struct disk_snapshot *snapshot);
+/* All snapshots of the folder, the newest first; `all`: also those that are being made,
+ * or were not finished.  NULL and *count 0: none, or no memory. */
+struct disk_snapshot *disk_snapshot_list(const char *folder, bool all, size_t *count);
+void disk_snapshot_list_free(struct disk_snapshot *list, size_t count);
+/* The word for what it lacks: "whole", "not finished", "its part rank-3 is missing
+ * ...".
+ */
+const char *disk_snapshot_state(const struct disk_snapshot *snapshot, char *text,
+                                size_t size);
+
+/* Removes it, or those that were not finished.  Under the lock to write. */
+void disk_snapshot_remove(const char *folder, const moot_hash *id);
+void disk_snapshot_sweep(const char *folder);
+
+/* --- Marks ------------------------------------------------------------------------ */
+
+struct disk_mark {
+    uint32_t generation; /* 0: there is none */
+    moot_hash id;
+};
+/* False: errno. */
+bool disk_mark_write(const char *folder, const struct disk_mark *mark);
+/* The one that counts.  False: it is damaged, or cannot be read; errno. */
+bool disk_mark_read(const char *folder, struct disk_mark *out);
+/* Removes those that no longer count. */
+void disk_mark_sweep(const char *folder);
+
+#endif

@@ -1,0 +1,478 @@
+/* disk_snapshot_test.c - a snapshot of the store is whole or not there, and going back
+ * to one finds what it names and nothing later.
+ *
+ * With `--make DIR` it fills the folder for tests of the command instead: two
+ * snapshots, of 20 and of 30 records.
+ */
+#include "disk_simulated.h"
+
+#include "node/diskstore/disk_prune.h"
+#include "node/diskstore/disk_snapshot.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* How a job ended, and the thread that waits for it. */
+struct waited {
+    pthread_mutex_t lock;
+    pthread_cond_t over;
+    bool ended, good;
+    struct diskstore_part part;
+    char why[512];
+};
+
+static void note_end(void *context, const struct diskstore_end *end)
+{
+    struct waited *waited = context;
+    pthread_mutex_lock(&waited->lock);
+    waited->ended = true;
+    waited->good = end->good;
+    waited->part = end->part;
+    snprintf(waited->why, sizeof(waited->why), "%s", end->why);
+    pthread_cond_signal(&waited->over);
+    pthread_mutex_unlock(&waited->lock);
+}
+
+static void begin_wait(struct waited *waited)
+{
+    *waited = (struct waited){.ended = false};
+    pthread_mutex_init(&waited->lock, NULL);
+    pthread_cond_init(&waited->over, NULL);
+}
+
+static void end_wait(struct waited *waited)
+{
+    pthread_mutex_lock(&waited->lock);
+    while (!waited->ended) {
+        pthread_cond_wait(&waited->over, &waited->lock);
+    }
+    pthread_mutex_unlock(&waited->lock);
+}
+
+static void put_from(struct folder_bench *bench, struct diskstore *store, uint64_t from,
+                     uint64_t to, uint32_t generation)
+{
+    for (uint64_t number = from; number < to; number++) {
+        struct diskstore_record record = bench_record(bench, number);
+        record.generation = generation;
+        record.status = MOOT_OK;
+        while (!diskstore_put(store, &record, NULL, NULL)) {
+            diskstore_wait_room(store, record.size);
+        }
+    }
+}
+
+static bool finds(struct diskstore *store, uint64_t number)
+{
+    const moot_hash hash = bench_hash(number);
+    struct diskstore_found found;
+    const bool has = diskstore_find(store, &hash, DISKSTORE_RESULT, &found);
+    if (has) {
+        free(found.data);
+    }
+    return has;
+}
+
+static struct diskstore_part cut(struct diskstore *store, const moot_hash *id,
+                                 uint32_t rank)
+{
+    struct waited waited;
+    begin_wait(&waited);
+    assert_true(diskstore_cut(store, id, rank, note_end, &waited));
+    end_wait(&waited);
+    if (!waited.good) {
+        fail_msg("%s", waited.why);
+    }
+    return waited.part;
+}
+
+static bool commit(struct diskstore *store, const moot_hash *id, const char *name,
+                   const struct diskstore_part *parts, size_t count,
+                   struct waited *waited)
+{
+    const struct diskstore_commit commit = {
+        .id = *id, .name = name, .parts = parts, .part_count = count};
+    begin_wait(waited);
+    assert_true(diskstore_commit(store, &commit, note_end, waited));
+    end_wait(waited);
+    return waited->good;
+}
+
+static moot_hash snapshot(struct diskstore *store, uint64_t number, const char *name)
+{
+    struct waited waited;
+    const moot_hash id = bench_hash(1000000 + number);
+    const struct diskstore_part part = cut(store, &id, 0);
+    if (!commit(store, &id, name, &part, 1, &waited)) {
+        fail_msg("%s", waited.why);
+    }
+    return id;
+}
+
+static void go_back(struct diskstore *store, uint32_t generation, const moot_hash *id)
+{
+    struct waited waited;
+    struct text why = {0};
+    begin_wait(&waited);
+    diskstore_freeze(store);
+    assert_true(diskstore_mark(store, generation, id, note_end, &waited));
+    end_wait(&waited);
+    assert_true(waited.good);
+    if (!diskstore_go_back(store, generation, id, &why)) {
+        fail_msg("%s", text_get(&why));
+    }
+    assert_int_equal(diskstore_generation(store), generation);
+    text_release(&why);
+}
+
+static bool is_there(struct diskstore *store, const char *name,
+                     struct diskstore_snapshot *out)
+{
+    struct text why = {0};
+    const bool there = diskstore_snapshot_find(store, name, NULL, out, &why);
+    assert_int_equal(there, text_get(&why)[0] == '\0');
+    text_release(&why);
+    return there;
+}
+
+static void a_part_has_what_was_put_before_the_cut(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore_snapshot found;
+    struct waited waited;
+    const moot_hash id = bench_hash(77);
+    struct diskstore *store = bench_open(bench, NULL);
+    begin_wait(&waited);
+    put_from(bench, store, 0, 40, 0);
+    assert_true(diskstore_cut(store, &id, 3, note_end, &waited));
+    put_from(bench, store, 40, 60, 0);
+    end_wait(&waited);
+    assert_int_equal(waited.part.records, 40);
+    assert_int_equal(waited.part.rank, 3);
+    assert_false(is_there(store, "noon", &found));
+    const struct diskstore_part part = waited.part;
+    assert_true(commit(store, &id, "noon", &part, 1, &waited));
+    assert_true(is_there(store, "noon", &found));
+    assert_true(hash_equal(&found.id, &id));
+    assert_int_equal(found.records, 40);
+    assert_false(is_there(store, "moon", &found));
+    diskstore_close(store);
+}
+
+static void who_writes_no_more_is_in(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore_snapshot found;
+    const pid_t child = fork();
+    if (child == 0) {
+        struct diskstore *store = bench_open(bench, NULL);
+        put_from(bench, store, 0, 30, 0);
+        diskstore_flush(store);
+        _exit(0); /* dies: nothing is closed */
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct diskstore *store = bench_open(bench, NULL);
+    put_from(bench, store, 30, 40, 0);
+    const moot_hash id = snapshot(store, 1, "both");
+    assert_true(is_there(store, "both", &found));
+    assert_int_equal(found.records, 40);
+    put_from(bench, store, 40, 50, 0);
+    go_back(store, 1, &id);
+    for (uint64_t number = 0; number < 50; number++) {
+        assert_int_equal(finds(store, number), number < 40);
+    }
+    diskstore_close(store);
+}
+
+static void a_reload_makes_void_what_came_later_but_once_tasks(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore *store = bench_open(bench, NULL);
+    put_from(bench, store, 0, 20, 0);
+    const moot_hash first = snapshot(store, 1, "first");
+    put_from(bench, store, 20, 30, 0);
+    const struct diskstore_record accepted = {.hash = bench_hash(25),
+                                              .kind = DISKSTORE_ACCEPTED};
+    assert_true(diskstore_put_now(store, &accepted));
+    go_back(store, 1, &first);
+    put_from(bench, store, 28, 29, 0); /* a run of before the reload, that ends late */
+    put_from(bench, store, 29, 35, 1);
+    diskstore_flush(store);
+    for (int round = 0; round < 2; round++) {
+        for (uint64_t number = 0; number < 40; number++) {
+            assert_int_equal(finds(store, number), number < 20 || number == 25 ||
+                                                       (number >= 29 && number < 35));
+        }
+        diskstore_close(store);
+        store = bench_open(bench, NULL);
+        assert_int_equal(diskstore_generation(store), 1);
+    }
+    diskstore_close(store);
+}
+
+static void a_result_that_a_snapshot_names_is_not_written_over(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore_found found;
+    struct diskstore *store = bench_open(bench, NULL);
+    const moot_hash hash = bench_hash(1);
+    struct diskstore_record record = {
+        .hash = hash, .kind = DISKSTORE_RESULT, .data = "one", .size = 3};
+    assert_true(diskstore_put_now(store, &record));
+    const moot_hash first = snapshot(store, 1, "first");
+    record.data = "two";
+    assert_true(diskstore_put_now(store, &record));
+    const moot_hash second = snapshot(store, 2, "second");
+    go_back(store, 1, &first);
+    assert_true(diskstore_find(store, &hash, DISKSTORE_RESULT, &found));
+    assert_memory_equal(found.data, "one", 3);
+    free(found.data);
+    go_back(store, 2, &second);
+    assert_true(diskstore_find(store, &hash, DISKSTORE_RESULT, &found));
+    assert_memory_equal(found.data, "one", 3);
+    free(found.data);
+    diskstore_close(store);
+}
+
+static void prune_keeps_what_snapshots_name(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct disk_prune_counts counts;
+    struct diskstore_found found;
+    struct text why = {0};
+    struct diskstore *store = bench_open(bench, NULL);
+    const moot_hash hash = bench_hash(5);
+    struct diskstore_record record = {
+        .hash = hash, .kind = DISKSTORE_RESULT, .data = "one", .size = 3};
+    const moot_hash none = snapshot(store, 1, "empty");
+    put_from(bench, store, 10, 20, 0);
+    assert_true(diskstore_put_now(store, &record));
+    const moot_hash full = snapshot(store, 2, "full");
+    put_from(bench, store, 20, 30, 0);
+    diskstore_flush(store);
+    go_back(store, 1, &none);
+    record.generation = 1;
+    record.data = "two";
+    assert_true(diskstore_put_now(store, &record));
+    diskstore_close(store);
+
+    struct disk_prune_options options = {.age_max_ns = 1};
+    assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_OK);
+    assert_int_equal(counts.snapshots, 2);
+    assert_int_equal(counts.undone, 10);
+    assert_int_equal(counts.kept, 11); /* "two" is older than a nanosecond */
+    store = bench_open(bench, NULL);
+    assert_false(diskstore_find(store, &hash, DISKSTORE_RESULT, &found));
+    record.generation = 1;
+    assert_true(diskstore_put_now(store, &record));
+    diskstore_close(store);
+
+    options = (struct disk_prune_options){.dry = false};
+    assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_OK);
+    assert_int_equal(counts.kept, 12); /* "one" and "two" */
+    store = bench_open(bench, NULL);
+    assert_true(diskstore_find(store, &hash, DISKSTORE_RESULT, &found));
+    assert_memory_equal(found.data, "two", 3);
+    free(found.data);
+    go_back(store, 2, &full);
+    assert_true(diskstore_find(store, &hash, DISKSTORE_RESULT, &found));
+    assert_memory_equal(found.data, "one", 3);
+    free(found.data);
+    for (uint64_t number = 10; number < 30; number++) {
+        assert_int_equal(finds(store, number), number < 20);
+    }
+    diskstore_close(store);
+
+    options.snapshot = "full";
+    assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_ERR_FILE);
+    options.snapshot = "empty";
+    assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_OK);
+    assert_int_equal(counts.snapshots, 1);
+    assert_int_equal(counts.kept, 11);
+    options.snapshot = "empty";
+    assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_ERR_FILE);
+    text_release(&why);
+}
+
+static void damage_makes_it_no_snapshot(void **state)
+{
+    struct folder_bench *bench = *state;
+    char path[BENCH_PATH], id[MOOT_HASH_TEXT_BYTES];
+    struct diskstore_snapshot found;
+    struct text why = {0};
+    struct diskstore *store = bench_open(bench, NULL);
+    put_from(bench, store, 0, 10, 0);
+    const moot_hash first = snapshot(store, 1, "first");
+    const moot_hash second = snapshot(store, 2, "second");
+    go_back(store, 1, &second);
+    diskstore_close(store);
+    store = bench_open(bench, NULL);
+    assert_true(is_there(store, "first", &found));
+    snprintf(path, sizeof(path), "%s/snapshots/%s/rank-0", bench->folder,
+             hash_format(&first, id));
+    assert_int_equal(truncate(path, 100), 0);
+    assert_false(is_there(store, "first", &found));
+    assert_false(diskstore_go_back(store, 2, &first, &why));
+    assert_int_equal(diskstore_generation(store), 1);
+    diskstore_close(store);
+    snprintf(path, sizeof(path), "%s/snapshots/%s/rank-0", bench->folder,
+             hash_format(&second, id));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(diskstore_open(bench->folder, NULL, &why, &store), MOOT_ERR_FILE);
+    text_release(&why);
+}
+
+static void a_commit_needs_all_parts_and_no_stranger(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct waited waited;
+    int to[2], from[2];
+    char byte;
+    assert_true(pipe(to) == 0 && pipe(from) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct diskstore *other = bench_open(bench, NULL);
+        put_from(bench, other, 0, 30, 0);
+        diskstore_flush(other);
+        _exit(write(from[1], "x", 1) == 1 && read(to[0], &byte, 1) == 1 ? 0 : 1);
+    }
+    assert_int_equal(read(from[0], &byte, 1), 1);
+    struct diskstore *store = bench_open(bench, NULL);
+    const moot_hash id = bench_hash(5);
+    struct diskstore_part parts[2] = {cut(store, &id, 0)};
+    parts[1] = parts[0];
+    parts[1].rank = 1;
+    assert_false(commit(store, &id, "x", parts, 2, &waited));
+    assert_non_null(strstr(waited.why, "rank 1 has written is not there"));
+    assert_false(commit(store, &id, "x", parts, 1, &waited));
+    assert_non_null(strstr(waited.why, "is no rank of this view"));
+    assert_int_equal(write(to[1], "x", 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(commit(store, &id, "x", parts, 1, &waited));
+    diskstore_close(store);
+    close(to[0]), close(to[1]), close(from[0]), close(from[1]);
+}
+
+static void what_a_snapshot_names_survives_a_loss_of_power(void **state)
+{
+    struct folder_bench *bench = *state;
+    uint64_t seed = 6, lost = 0;
+    for (uint64_t round = 0; round < 20; round++) {
+        const struct diskstore_options options = {.sync = false};
+        struct diskstore *store = NULL;
+        struct text why = {0};
+        assert_int_equal(
+            disk_open_on(&sim_table, bench->folder, &options, &why, &store), MOOT_OK);
+        put_from(bench, store, 0, 40, 0);
+        (void)snapshot(store, round, "safe");
+        put_from(bench, store, 40, 80, 0);
+        diskstore_close(store);
+        sim_lose_power(&seed);
+        assert_int_equal(
+            disk_open_on(&sim_table, bench->folder, &options, &why, &store), MOOT_OK);
+        for (uint64_t number = 0; number < 80; number++) {
+            const bool has = finds(store, number);
+            assert_true(has || number >= 40);
+            lost += !has;
+        }
+        diskstore_close(store);
+        text_release(&why);
+        sim_forget();
+        bench_empty_folder(bench->folder);
+    }
+    assert_true(lost > 0);
+}
+
+/* Makes snapshots, and says so of each, until it is killed. */
+static void make_snapshots(struct folder_bench *bench, int told)
+{
+    struct diskstore *store = bench_open(bench, NULL);
+    for (uint64_t number = 0;; number++) {
+        put_from(bench, store, 20 * number, 20 * number + 20, 0);
+        (void)snapshot(store, number, "again");
+        if (write(told, "x", 1) != 1) {
+            _exit(1);
+        }
+    }
+}
+
+/* Kills a maker of snapshots, which has told of `least`, at a moment that is drawn. */
+static void kill_maker(struct folder_bench *bench, uint64_t *seed, uint64_t least)
+{
+    int told[2];
+    char byte;
+    assert_int_equal(pipe(told), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        make_snapshots(bench, told[1]);
+    }
+    for (uint64_t i = 0; i < least; i++) {
+        assert_int_equal(read(told[0], &byte, 1), 1);
+    }
+    usleep((useconds_t)bench_draw(seed, 20000));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(told[0]);
+    close(told[1]);
+}
+
+static void a_kill_leaves_each_snapshot_whole_or_none(void **state)
+{
+    struct folder_bench *bench = *state;
+    uint64_t seed = 7;
+    for (unsigned round = 0; round < 20; round++) {
+        const uint64_t least = bench_draw(&seed, 4);
+        size_t count, whole = 0;
+        kill_maker(bench, &seed, least);
+        struct disk_snapshot *all = disk_snapshot_list(bench->folder, true, &count);
+        struct diskstore *store = bench_open(bench, NULL);
+        for (size_t i = 0; i < count; i++) {
+            whole += all[i].committed;
+            assert_false(all[i].damaged);
+            assert_true(!all[i].committed || disk_snapshot_is_whole(&all[i]));
+            for (uint64_t number = 0; number < all[i].records; number++) {
+                assert_true(finds(store, number));
+            }
+        }
+        assert_true(whole >= least);
+        diskstore_close(store);
+        disk_snapshot_list_free(all, count);
+        bench_empty_folder(bench->folder);
+    }
+}
+
+static int make_folder_for_others(const char *folder)
+{
+    struct folder_bench bench;
+    snprintf(bench.folder, sizeof(bench.folder), "%s", folder);
+    bench.data = malloc(BENCH_DATA_MAX);
+    assert_true(bench.data != NULL && hashing_init());
+    struct diskstore *store = bench_open(&bench, NULL);
+    put_from(&bench, store, 0, 20, 0);
+    (void)snapshot(store, 1, "morning");
+    put_from(&bench, store, 20, 30, 0);
+    (void)snapshot(store, 2, "evening");
+    diskstore_close(store);
+    free(bench.data);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        BENCH_TEST(a_part_has_what_was_put_before_the_cut),
+        BENCH_TEST(who_writes_no_more_is_in),
+        BENCH_TEST(a_reload_makes_void_what_came_later_but_once_tasks),
+        BENCH_TEST(a_result_that_a_snapshot_names_is_not_written_over),
+        BENCH_TEST(prune_keeps_what_snapshots_name),
+        BENCH_TEST(damage_makes_it_no_snapshot),
+        BENCH_TEST(a_commit_needs_all_parts_and_no_stranger),
+        BENCH_TEST(what_a_snapshot_names_survives_a_loss_of_power),
+        BENCH_TEST(a_kill_leaves_each_snapshot_whole_or_none),
+    };
+    if (argc == 3 && strcmp(argv[1], "--make") == 0) {
+        return make_folder_for_others(argv[2]);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
