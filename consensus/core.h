@@ -386,7 +386,9 @@ enum core_signature_what {
     X(REPORT_SENT, "report.sent")                                                      \
     X(CLOSE, "close")                                                                  \
     X(CHECKPOINT_WRITE, "checkpoint.write")                                            \
-    X(SIGN, "sign")
+    X(SIGN, "sign")                                                                    \
+    X(CHECKPOINT_CUT, "checkpoint.cut")                                                \
+    X(CHECKPOINT_COMMIT, "checkpoint.commit")
 
 enum core_point {
 #define X(name, text) CORE_POINT_##name,

@@ -127,6 +127,8 @@ static const char *point_phrase(enum core_point point)
         [CORE_POINT_CLOSE] = "closes",
         [CORE_POINT_CHECKPOINT_WRITE] = "stores a result",
         [CORE_POINT_SIGN] = "is about to sign its state",
+        [CORE_POINT_CHECKPOINT_CUT] = "makes its part of a snapshot",
+        [CORE_POINT_CHECKPOINT_COMMIT] = "commits a snapshot",
     };
     static_assert(sizeof(phrases) / sizeof(*phrases) == CORE_POINT_END,
                   "every point has its phrase");

@@ -21,8 +21,11 @@
  *         }
  *         ...
  *
+ * A *snapshot* is a set of stored results with a name, that all ranks have agreed on:
+ * it is there or not, whoever dies, and never half.
+ *
  * deploy/doc/CHECKPOINTS.md says what is stored, when, and what is found.  Without a
- * checkpoint the calls do nothing, and succeed.
+ * checkpoint flushing and storing state do nothing, and succeed.
  */
 #ifndef NODE_API_MOOT_CHECKPOINT_H
 #define NODE_API_MOOT_CHECKPOINT_H
@@ -39,6 +42,30 @@ extern "C" {
  * the disk did not take is counted (moot_stats: records_lost), and no error.
  * Errors: INVALID, NO_MEMORY, CLOSED. */
 MOOT_API int moot_checkpoint_flush(moot *m);
+
+/* A zero field is the default. */
+typedef struct moot_checkpoint_options {
+    size_t size;           /* sizeof(moot_checkpoint_options); 0: the first release's */
+    const char *name;      /* of 1 to 64 bytes; NULL: "snapshot" */
+    moot_duration timeout; /* 0: for ever */
+} moot_checkpoint_options;
+
+/* Makes a snapshot of what all ranks have stored: what was stored on this rank when it
+ * is called is in.  `id` (NULL: not wanted) names it for good; another one of the same
+ * name does not touch it.  Any rank may ask, alone or with others; ranks that ask for
+ * the same name at a time get the same one.  `options` may be NULL.
+ * Not collective; any thread, but no kernel; blocks until the snapshot is on the disk,
+ * and runs tasks and serves peers meanwhile.  After TIMEOUT it may still come to be.
+ * Errors: INVALID (the name is empty), LIMIT (it is too long), STATE (no checkpoint is
+ * open; in a kernel), FILE (the disk of a rank fails, or not all ranks have one folder:
+ * a report of that rank says why), TIMEOUT, CLOSED, NO_QUORUM, FENCED, NO_MEMORY. */
+MOOT_API int moot_checkpoint(moot *m, const moot_checkpoint_options *options,
+                             moot_hash *id);
+
+/* The newest whole snapshot of that name in the folder, of this job or an earlier one.
+ * Local; any thread; reads the disk.
+ * Errors: INVALID, STATE (no checkpoint is open), FILE (there is none). */
+MOOT_API int moot_checkpoint_find(moot *m, const char *name, moot_hash *id);
 
 /* Stores half-done state of the kernel that calls it, in the place of what its task has
  * stored before, which stays until the new one is whole on the disk.  The bytes are

@@ -3,6 +3,7 @@
 
 #include "node/api/close.h"
 #include "node/checkpoint/checkpoint.h"
+#include "node/checkpoint/snapshots.h"
 #include "node/compose/bulk_region.h"
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
@@ -42,9 +43,9 @@ const struct engine_hooks wiring = {
             [CORE_OUT_VERDICT] = wait_carry_verdict,
             [CORE_OUT_DIVERGED] = report_carry_divergence,
             [CORE_OUT_MET] = wait_carry_met,
-            [CORE_OUT_CUT] = engine_carry_unasked,
-            [CORE_OUT_COMMIT] = engine_carry_unasked,
-            [CORE_OUT_SNAPSHOT_DONE] = engine_carry_unasked,
+            [CORE_OUT_CUT] = snapshots_carry_cut,
+            [CORE_OUT_COMMIT] = snapshots_carry_commit,
+            [CORE_OUT_SNAPSHOT_DONE] = snapshots_carry_done,
             [CORE_OUT_MARK] = engine_carry_unasked,
             [CORE_OUT_RELOADED] = engine_carry_unasked,
             [CORE_OUT_VIEW] = session_carry_view,

@@ -6,7 +6,8 @@
 
 #include "node/checkpoint/kept.h"
 #include "node/checkpoint/policy.h"
-#include "node/diskstore/diskstore.h"
+#include "node/checkpoint/snapshots.h"
+#include "node/diskstore/diskstore_snapshot.h"
 #include "node/engine/engine.h"
 #include "node/faults/faults.h"
 #include "node/tasks/kernel.h"
@@ -144,6 +145,7 @@ void checkpoint_release(struct moot *m)
     diskstore_unharm(m->checkpoint.store, m);
     diskstore_close(m->checkpoint.store);
     kept_drop(m);
+    snapshots_release(m);
     pthread_mutex_destroy(&m->checkpoint.lock);
     m->checkpoint.store = NULL;
 }
@@ -155,6 +157,7 @@ void checkpoint_look(struct moot *m, uint64_t now_ns)
         return;
     }
     kept_drop(m);
+    snapshots_look(m);
     if (checkpoint->policy.when == POLICY_INTERVAL && now_ns >= checkpoint->due_ns) {
         checkpoint->due_ns = now_ns + (uint64_t)checkpoint->policy.interval_ns;
         kept_write_some(m);
@@ -184,6 +187,7 @@ void checkpoint_begin(struct moot *m, const struct task *task,
     const bool first = task_seldom(task)->failures == 0;
     call->label = task_label(task);
     call->deaths = m->members.lost;
+    call->generation = diskstore_generation(checkpoint->store);
     call->asks =
         first &&
         (once || __atomic_load_n(&checkpoint->looks, __ATOMIC_RELAXED) ||

@@ -24,6 +24,7 @@ struct kept_result {
     const struct kernel *kernel;
     moot_hash hash;
     uint64_t took_ns;
+    uint32_t generation;
     char label[]; /* "": none */
 };
 
@@ -40,7 +41,8 @@ static struct diskstore_record record_of(const struct task *task,
                                      .label = call->label,
                                      .build = kernel->build,
                                      .build_size = kernel->build_size,
-                                     .version = kernel->version};
+                                     .version = kernel->version,
+                                     .generation = call->generation};
 }
 
 static void count_stored(struct moot *m, uint64_t size)
@@ -76,6 +78,7 @@ static bool put(struct kept_result *kept)
                                             .build_size = kernel->build_size,
                                             .version = kernel->version,
                                             .took_ns = kept->took_ns,
+                                            .generation = kept->generation,
                                             .data = kept->payload->data,
                                             .size = kept->payload->size};
     return diskstore_put(kept->m->checkpoint.store, &record, on_written, kept);
@@ -207,7 +210,8 @@ void checkpoint_keep(struct moot *m, const struct task *task,
                                  .payload = payload_hold(end->payload),
                                  .kernel = task->kernel,
                                  .hash = task->hash,
-                                 .took_ns = end->took_ns};
+                                 .took_ns = end->took_ns,
+                                 .generation = call->generation};
     memcpy(kept->label, label > 0 ? call->label : "", label + 1);
     if (!policy_waits(&m->checkpoint.policy)) {
         put_patiently(kept);

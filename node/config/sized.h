@@ -62,6 +62,7 @@ SIZED_TAKE(filter, moot_task_filter, label_prefix, label_prefix)
 SIZED_TAKE(watch, moot_watch, user, user)
 SIZED_TAKE(session, moot_session_options, leave, grow)
 SIZED_TAKE(data, moot_data_options, user, user)
+SIZED_TAKE(checkpoint, moot_checkpoint_options, timeout, timeout)
 
 /* What the call says is at least what the first release had. */
 #define SIZED_ADMITS(size, type, first) ((size) >= SIZED_END(type, first))

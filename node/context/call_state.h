@@ -72,6 +72,7 @@ struct wait {
     size_t which;            /* `any`: the first that ended */
     uint64_t meeting;        /* not 0: for the outcome of this meeting, and no task */
     bool (*until)(const struct moot *m); /* not NULL: for this, and no task */
+    const bool *said; /* not NULL: for this to be true, and no task */
     bool goes_on; /* without more being spawned elsewhere; so others wait for this rank
                    */
     uint64_t since_ns, deadline_ns;

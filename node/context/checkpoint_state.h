@@ -11,6 +11,8 @@
 
 struct diskstore;
 struct kept_result;
+struct snapshot_ask;
+struct snapshot_job;
 
 /* node/checkpoint/policy.h */
 enum policy_when { POLICY_FINISH, POLICY_INTERVAL, POLICY_LABEL, POLICY_CALL };
@@ -22,16 +24,17 @@ struct policy {
 
 /* A running kernel's part in it.  All zero: none. */
 struct call_checkpoint {
-    bool asks;         /* its result is looked for before it starts, */
-    bool found;        /* and was there: the kernel does not run, */
-    bool may_have;     /* or must not, as a job before may have run it */
-    bool accepts;      /* its acceptance is stored before it starts */
-    bool keeps;        /* its result may be stored, */
-    bool now;          /* at once, whatever it took */
-    int32_t status;    /* `found`: how it ended */
-    uint32_t deaths;   /* so many ranks had been lost when it began */
-    const char *label; /* the task's, or NULL */
-    void *state;       /* that it found of its own, or NULL */
+    bool asks;           /* its result is looked for before it starts, */
+    bool found;          /* and was there: the kernel does not run, */
+    bool may_have;       /* or must not, as a job before may have run it */
+    bool accepts;        /* its acceptance is stored before it starts */
+    bool keeps;          /* its result may be stored, */
+    bool now;            /* at once, whatever it took */
+    int32_t status;      /* `found`: how it ended */
+    uint32_t deaths;     /* so many ranks had been lost when it began */
+    uint32_t generation; /* of the store when it began */
+    const char *label;   /* the task's, or NULL */
+    void *state;         /* that it found of its own, or NULL */
     size_t state_size;
 };
 
@@ -46,10 +49,12 @@ struct moot_checkpoint {
     struct kept_result *waiting; /* a list, newest first: for the policy, */
     uint64_t waiting_bytes;
     struct kept_result *written; /* a list: references to be dropped */
+    struct snapshot_job *ended;  /* a list: of which the core is to hear */
     /* __atomic: what this rank has found, and what that took when it ran; stored; */
     uint64_t found, found_ns, stored, stored_bytes;
     uint32_t deaths_seen; /* and so many deaths after which the store was read again */
     /* Under the engine lock. */
+    struct snapshot_ask *asks; /* a list: calls that wait for snapshots */
     uint64_t lost; /* records of the store, when its troubles were looked at */
     size_t told;   /* bytes of the store's lines about trouble that were reported */
     bool told_older;

@@ -94,6 +94,9 @@ static bool look(struct moot *m, struct wait *wait)
     if (wait->until != NULL) {
         return wait->until(m) || m->engine.fatal != 0;
     }
+    if (wait->said != NULL) {
+        return *wait->said || m->engine.fatal != 0;
+    }
     if (wait->meeting != 0) {
         return look_at_meeting(m, wait);
     }

@@ -344,6 +344,53 @@ static void the_program_says_when(void)
     MUST(runs == TASKS && found == TASKS);
 }
 
+/* All ask for one, and each for one of its own; all see the same. */
+static void makes_snapshots(struct seat *seat)
+{
+    char own[32];
+    moot_hash id, again, other;
+    counts(seat);
+    EXPECT(seat,
+           moot_checkpoint(seat->m, &(moot_checkpoint_options){.name = "noon"}, &id),
+           MOOT_OK);
+    meet(seat);
+    EXPECT(seat, moot_checkpoint_find(seat->m, "noon", &again), MOOT_OK);
+    snprintf(own, sizeof(own), "of-%d", moot_rank(seat->m));
+    EXPECT(seat,
+           moot_checkpoint(seat->m, &(moot_checkpoint_options){.name = own}, &other),
+           MOOT_OK);
+    CHECK(seat, memcmp(&other, &id, sizeof(id)) != 0);
+    EXPECT(seat, moot_checkpoint_find(seat->m, own, &again), MOOT_OK);
+    CHECK(seat, memcmp(&other, &again, sizeof(id)) == 0);
+    EXPECT(seat, moot_checkpoint_find(seat->m, "never", &again), MOOT_ERR_FILE);
+    EXPECT(seat, moot_checkpoint(seat->m, NULL, NULL), MOOT_OK);
+    EXPECT(seat, moot_checkpoint(seat->m, &(moot_checkpoint_options){.name = ""}, &id),
+           MOOT_ERR_INVALID);
+    EXPECT(seat, moot_checkpoint(NULL, NULL, NULL), MOOT_ERR_INVALID);
+    EXPECT(seat, moot_checkpoint(seat->m, &(moot_checkpoint_options){.size = 8}, &id),
+           MOOT_ERR_INVALID);
+    meet(seat);
+}
+
+static void finds_snapshots(struct seat *seat)
+{
+    moot_hash id;
+    EXPECT(seat, moot_checkpoint_find(seat->m, "noon", &id), MOOT_OK);
+    EXPECT(seat, moot_checkpoint_find(seat->m, "of-2", &id), MOOT_OK);
+    EXPECT(seat, moot_checkpoint_find(seat->m, "snapshot", &id), MOOT_OK);
+    meet(seat);
+}
+
+static void ranks_agree_on_snapshots(void)
+{
+    begin_case(__func__);
+    job(makes_snapshots, 3, NULL);
+    job(finds_snapshots, 2, NULL);
+    begin_case(__func__);
+    job(makes_snapshots, 4, "MOOT_CHECKPOINT_WHEN=call");
+    job(finds_snapshots, 1, NULL);
+}
+
 /* Written within the interval, not at the close alone. */
 static void waits_for_the_interval(struct seat *seat)
 {
@@ -443,6 +490,7 @@ int main(void)
     short_tasks_are_not_stored();
     labels_say_what_is_stored();
     the_program_says_when();
+    ranks_agree_on_snapshots();
     results_are_stored_by_intervals();
     a_kernel_finds_its_own_state();
     results_of_older_code_are_told_or_not_found();

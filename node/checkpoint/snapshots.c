@@ -1,0 +1,234 @@
+/* snapshots.c - see snapshots.h. */
+#include "node/checkpoint/snapshots.h"
+
+#include "node/checkpoint/checkpoint.h"
+#include "node/checkpoint/kept.h"
+#include "node/diskstore/diskstore_snapshot.h"
+#include "node/engine/engine.h"
+#include "node/faults/faults.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the store does for the core, and then what it has done. */
+struct snapshot_job {
+    struct snapshot_job *next;
+    struct moot *m;
+    enum core_event_type type; /* PREPARED or COMMITTED */
+    uint64_t epoch;
+    uint32_t number;
+    int32_t status;
+    struct diskstore_part part;
+    char why[512];
+};
+
+/* --- Asking ----------------------------------------------------------------------- */
+
+int snapshots_ask(struct moot *m, struct snapshot_ask *ask)
+{
+    struct core_event event = {.type = CORE_EV_SNAPSHOT};
+    event.u.snapshot.name = ask->name;
+    event.u.snapshot.name_size = strlen(ask->name);
+    ask->over = false;
+    ask->next = m->checkpoint.asks;
+    m->checkpoint.asks = ask;
+    const int error = engine_step(m, &event);
+    if (error != MOOT_OK) {
+        snapshots_withdraw(m, ask);
+    }
+    return error;
+}
+
+void snapshots_withdraw(struct moot *m, struct snapshot_ask *ask)
+{
+    struct snapshot_ask **at = &m->checkpoint.asks;
+    while (*at != NULL && *at != ask) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = ask->next;
+    }
+}
+
+bool snapshots_find(struct moot *m, const char *name, moot_hash *id, struct text *why)
+{
+    struct diskstore_snapshot found;
+    engine_unlock(m);
+    const bool has =
+        diskstore_snapshot_find(m->checkpoint.store, name, NULL, &found, why);
+    engine_lock(m);
+    if (has) {
+        *id = found.id;
+    }
+    return has;
+}
+
+void snapshots_carry_done(struct moot *m, const struct core_output *output)
+{
+    const size_t size = output->u.snapshot_done.name_size;
+    struct snapshot_ask *rest = NULL;
+    for (struct snapshot_ask *ask = m->checkpoint.asks, *next; ask != NULL;
+         ask = next) {
+        next = ask->next;
+        if (strlen(ask->name) == size &&
+            memcmp(ask->name, output->u.snapshot_done.name, size) == 0) {
+            ask->over = true;
+            ask->status = output->u.snapshot_done.status;
+            ask->rank = output->u.snapshot_done.rank;
+            ask->id = output->hash;
+        } else {
+            ask->next = rest;
+            rest = ask;
+        }
+    }
+    m->checkpoint.asks = rest;
+    progress_ended(m);
+    progress_wake(m);
+}
+
+/* --- What the store does ---------------------------------------------------------- */
+
+static void end_job(struct snapshot_job *job)
+{
+    struct moot_checkpoint *checkpoint = &job->m->checkpoint;
+    pthread_mutex_lock(&checkpoint->lock);
+    job->next = checkpoint->ended;
+    checkpoint->ended = job;
+    pthread_mutex_unlock(&checkpoint->lock);
+}
+
+/* By the thread that writes. */
+static void on_end(void *context, const struct diskstore_end *end)
+{
+    struct snapshot_job *job = context;
+    job->status = end->good ? MOOT_OK : MOOT_ERR_FILE;
+    job->part = end->part;
+    snprintf(job->why, sizeof(job->why), "%s", end->why);
+    end_job(job);
+}
+
+static struct snapshot_job *begin_job(struct moot *m, enum core_event_type type,
+                                      uint64_t epoch, uint32_t number)
+{
+    struct snapshot_job *job = calloc(1, sizeof(*job));
+    if (job == NULL) {
+        engine_starve(m, "no memory for a snapshot");
+        return NULL;
+    }
+    job->m = m;
+    job->type = type;
+    job->epoch = epoch;
+    job->number = number;
+    return job;
+}
+
+static void refuse_job(struct snapshot_job *job, int32_t status, const char *why)
+{
+    job->status = status;
+    snprintf(job->why, sizeof(job->why), "%s", why);
+    end_job(job);
+}
+
+void snapshots_carry_cut(struct moot *m, const struct core_output *output)
+{
+    if (!checkpoint_is_on(m)) {
+        return; /* the coordinator asks in vain; all ranks have the same knobs */
+    }
+    struct snapshot_job *job =
+        begin_job(m, CORE_EV_PREPARED, output->u.cut.epoch, output->u.cut.number);
+    if (job == NULL) {
+        return;
+    }
+    faults_at_point(m, CORE_POINT_CHECKPOINT_CUT);
+    kept_write_some(m);
+    if (!diskstore_cut(m->checkpoint.store, &output->hash, m->group.rank, on_end,
+                       job)) {
+        refuse_job(job, MOOT_ERR_NO_MEMORY, "no memory");
+    }
+}
+
+static struct diskstore_part part_of(const struct core_part *part)
+{
+    struct diskstore_part own = {
+        .rank = part->rank, .records = part->records, .bytes = part->bytes};
+    _Static_assert(sizeof(own.digest) == sizeof(part->digest), "one digest");
+    memcpy(own.digest, part->digest, sizeof(own.digest));
+    return own;
+}
+
+void snapshots_carry_commit(struct moot *m, const struct core_output *output)
+{
+    const uint32_t count = output->u.commit.part_count;
+    char name[DISKSTORE_SNAPSHOT_NAME_BYTES];
+    struct snapshot_job *job = begin_job(m, CORE_EV_COMMITTED, output->u.commit.epoch,
+                                         output->u.commit.number);
+    if (job == NULL) {
+        return;
+    }
+    faults_at_point(m, CORE_POINT_CHECKPOINT_COMMIT);
+    struct diskstore_part *parts = calloc(count + 1, sizeof(*parts));
+    for (uint32_t i = 0; parts != NULL && i < count; i++) {
+        parts[i] = part_of(&output->u.commit.parts[i]);
+    }
+    snprintf(name, sizeof(name), "%.*s", (int)output->u.commit.name_size,
+             output->u.commit.name);
+    const struct diskstore_commit commit = {
+        .id = output->hash, .name = name, .parts = parts, .part_count = count};
+    if (parts == NULL || !diskstore_commit(m->checkpoint.store, &commit, on_end, job)) {
+        refuse_job(job, MOOT_ERR_NO_MEMORY, "no memory");
+    }
+    free(parts);
+}
+
+/* --- What it has done ------------------------------------------------------------- */
+
+static struct snapshot_job *take_ended(struct moot *m)
+{
+    struct moot_checkpoint *checkpoint = &m->checkpoint;
+    pthread_mutex_lock(&checkpoint->lock);
+    struct snapshot_job *job = checkpoint->ended;
+    checkpoint->ended = NULL;
+    pthread_mutex_unlock(&checkpoint->lock);
+    return job;
+}
+
+static void tell_core(struct moot *m, const struct snapshot_job *job)
+{
+    struct core_event event = {.type = job->type};
+    if (job->type == CORE_EV_PREPARED) {
+        struct core_part *part = &event.u.prepared.part;
+        event.u.prepared.epoch = job->epoch;
+        event.u.prepared.number = job->number;
+        event.u.prepared.status = job->status;
+        memcpy(part->digest, job->part.digest, sizeof(part->digest));
+        part->records = job->part.records;
+        part->bytes = job->part.bytes;
+    } else {
+        event.u.committed.epoch = job->epoch;
+        event.u.committed.number = job->number;
+        event.u.committed.status = job->status;
+    }
+    if (job->status != MOOT_OK) {
+        report_add(m, "moot: rank %u: a snapshot fails here: %s\n", m->group.rank,
+                   job->why);
+    }
+    (void)engine_step(m, &event);
+}
+
+void snapshots_look(struct moot *m)
+{
+    for (struct snapshot_job *job = take_ended(m), *next; job != NULL; job = next) {
+        next = job->next;
+        tell_core(m, job);
+        free(job);
+    }
+}
+
+void snapshots_release(struct moot *m)
+{
+    for (struct snapshot_job *job = take_ended(m), *next; job != NULL; job = next) {
+        next = job->next;
+        free(job);
+    }
+}

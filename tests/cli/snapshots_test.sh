@@ -1,0 +1,77 @@
+#!/bin/sh
+# snapshots_test.sh [KILLS] - named snapshots of all ranks: each that exists is whole and
+# consistent, whoever dies and when.
+#
+# Ranks die at the points checkpoint.cut and checkpoint.commit, the coordinator among
+# them; then all die, KILLS times (3), at moments that are drawn.  `snapshots --check`
+# reads each folder.  Finds the build in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+kills=${1:-3}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence=$scratch/said
+store=$scratch/c
+program=$build/tests/mpi/snapshots
+
+# start WHAT FAULTS ROUNDS: a job of four ranks with the folder; its status is $code
+start() {
+    set -- "$@" ${2:+--faults "$2"}
+    rounds=$3
+    shift 3
+    timeout -k 5 120 "$build/moot" run -n 4 --checkpoint "$store" "$@" \
+        MOOT_CHECKPOINT_LEAST=0 "$program" "$rounds" "$scratch/ledger" \
+        >"$evidence" 2>&1 </dev/null
+    code=$?
+}
+begin() { rm -rf "$store" "$scratch/ledger"; }
+
+# look WHAT LEAST: at least so many snapshots are there, and none is wrong
+look() {
+    check "$1" "a snapshot is wrong" "$program" --check "$store" "$scratch/ledger" \
+        >"$scratch/checked"
+    whole=$(sed -n 's/ whole, .*//p' "$scratch/checked")
+    cp "$scratch/checked" "$evidence"
+    check "$1" "${whole:-no} whole snapshots, not $2 or more" [ "${whole:-0}" -ge "$2" ]
+}
+
+begin
+start "no death" "" 15
+check "no death" "status $code" [ $code -eq 0 ]
+look "no death" 5
+"$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
+check verify "status $?" [ $? -eq 0 ]
+check verify "a snapshot is not named" says '^snapshot [0-9a-f]{32} round-14: whole$'
+"$build/moot" checkpoint prune "$store" >"$evidence" 2>&1
+check prune "snapshots do not stay" says 'snapshots, with what they name, stay$'
+look prune 5
+"$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
+check "verify after prune" "records are missing" says ' 0 damaged$'
+
+for plan in 'kill:r1@checkpoint.cut#2' 'kill:r0@checkpoint.cut#2' 'kill:r0@checkpoint.commit' \
+    'kill:r3@checkpoint.cut,kill:r0@checkpoint.commit#2'; do
+    begin
+    start "$plan" "$plan" 15
+    check "$plan" "the rule never struck" says 'fired once'
+    check "$plan" "survivors do not go on" says ' (go|goes) on in view '
+    check "$plan" "they do not end well: status $code" says '^moot: 4 ranks, '
+    look "$plan" 3
+done
+
+# --- Kills of all, at any moment -----------------------------------------------------------
+number=0
+begin
+while [ $number -lt "$kills" ]; do
+    number=$((number + 1))
+    start "kill $number" "seed:$number,kill:all@$((50 + number * 7919 % 400))ms" 15
+    look "kill $number" 0
+    [ $((number % 5)) -ne 0 ] || begin
+done
+start "after all kills" "" 15
+check "after all kills" "status $code" [ $code -eq 0 ]
+look "after all kills" 5
+
+check_end
