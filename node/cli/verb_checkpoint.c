@@ -122,11 +122,10 @@ static int check_options(const struct checkpoint_request *request)
     if (request->folder == NULL) {
         return cli_usage(&verb_checkpoint, "which folder?");
     }
-    if (request->hash != NULL &&
-        (request->hash[0] == '\0' ||
-         request->hash[strspn(request->hash, "0123456789abcdef")] != '\0')) {
-        return cli_usage(&verb_checkpoint, "'%s' is no hash, nor the beginning of one",
-                         request->hash);
+    if (request->hash != NULL && request->hash[0] == '\0') {
+        return cli_usage(&verb_checkpoint,
+                         "'' is no hash, nor the beginning of one, nor a snapshot's "
+                         "name");
     }
     return CLI_OK;
 }

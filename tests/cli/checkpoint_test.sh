@@ -144,7 +144,7 @@ run 2 prune --data "$folder"
 run 2 ls "$folder" more
 run 2 show "$folder" ''
 check "an empty hash" "it is taken for all" says 'is no hash'
-run 2 show "$folder" potrf
+run 1 show "$folder" potrf
 run 2 ls --al "$folder"
 
 check_end
