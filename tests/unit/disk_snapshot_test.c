@@ -199,6 +199,8 @@ static void a_reload_makes_void_what_came_later_but_once_tasks(void **state)
     put_from(bench, store, 28, 29, 0); /* a run of before the reload, that ends late */
     put_from(bench, store, 29, 35, 1);
     diskstore_flush(store);
+    put_from(bench, store, 29, 30, 0);
+    diskstore_flush(store);
     for (int round = 0; round < 2; round++) {
         for (uint64_t number = 0; number < 40; number++) {
             assert_int_equal(finds(store, number), number < 20 || number == 25 ||
@@ -268,9 +270,12 @@ static void prune_keeps_what_snapshots_name(void **state)
     assert_true(diskstore_put_now(store, &record));
     diskstore_close(store);
 
+    store = bench_open(bench, NULL);
+    put_from(bench, store, 100, 101, 1);
+    diskstore_close(store);
     options = (struct disk_prune_options){.dry = false};
     assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_OK);
-    assert_int_equal(counts.kept, 12); /* "one" and "two" */
+    assert_int_equal(counts.kept, 13); /* "one" and "two" */
     store = bench_open(bench, NULL);
     assert_true(diskstore_find(store, &hash, DISKSTORE_RESULT, &found));
     assert_memory_equal(found.data, "two", 3);
@@ -289,10 +294,38 @@ static void prune_keeps_what_snapshots_name(void **state)
     options.snapshot = "empty";
     assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_OK);
     assert_int_equal(counts.snapshots, 1);
-    assert_int_equal(counts.kept, 11);
+    assert_int_equal(counts.kept, 11); /* "one" and what "full" names besides */
     options.snapshot = "empty";
     assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_ERR_FILE);
     text_release(&why);
+}
+
+/* Another part of as many records, in the place of the one that the commit names. */
+static void replace_part(const struct folder_bench *bench, const moot_hash *id,
+                         size_t records)
+{
+    struct disk_set set = {0};
+    struct diskstore_found found = {.size = 1};
+    struct diskstore_part part = {.rank = 0};
+    for (size_t i = 0; i < records; i++) {
+        found.hash = bench_hash(i);
+        assert_true(disk_set_add(&set, &found));
+    }
+    assert_true(disk_part_write(bench->folder, id, "", &set, &part));
+    disk_set_release(&set);
+}
+
+static void a_part_is_the_one_that_the_commit_names(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore_snapshot found;
+    struct diskstore *store = bench_open(bench, NULL);
+    put_from(bench, store, 0, 10, 0);
+    const moot_hash id = snapshot(store, 1, "first");
+    assert_true(is_there(store, "first", &found));
+    replace_part(bench, &id, 10);
+    assert_false(is_there(store, "first", &found));
+    diskstore_close(store);
 }
 
 static void damage_makes_it_no_snapshot(void **state)
@@ -466,6 +499,7 @@ int main(int argc, char **argv)
         BENCH_TEST(a_reload_makes_void_what_came_later_but_once_tasks),
         BENCH_TEST(a_result_that_a_snapshot_names_is_not_written_over),
         BENCH_TEST(prune_keeps_what_snapshots_name),
+        BENCH_TEST(a_part_is_the_one_that_the_commit_names),
         BENCH_TEST(damage_makes_it_no_snapshot),
         BENCH_TEST(a_commit_needs_all_parts_and_no_stranger),
         BENCH_TEST(what_a_snapshot_names_survives_a_loss_of_power),
