@@ -15,6 +15,7 @@
 #include "hashing/rollsum.h"
 #include "proto/limits.h"
 #include "proto/message_beat.h"
+#include "proto/message_snapshot.h"
 #include <stddef.h>
 
 /* Properties of a type of messages: the columns of MESSAGE_TYPES. */
@@ -99,14 +100,14 @@ static inline bool message_is(enum message_type type, unsigned what)
 /* Why a task has the owner that it has.  CLAIM needs no vote; the others are the
  * evidence on which its chair yielded it. */
 #define EVIDENCE(X)                                                                    \
-    X(CLAIM, "claim")   /* the chair runs it itself */                                \
-    X(CLOSED, "closed") /* the chair's program, or the task's scope there, is over, or\
+    X(CLAIM, "claim")   /* the chair runs it itself */                                 \
+    X(CLOSED, "closed") /* the chair's program, or the task's scope there, is over, or \
                            a window past it (G6) */                                    \
-    X(DECLINED, "declined") /* the chair said that it took the other branch */        \
-    X(HINT, "hint")         /* an asker's spawn was conditional */                    \
-    X(NESTED, "nested")     /* spawned inside a running task */                       \
-    X(BLOCKED, "blocked")   /* the chair waits, its roll past the demand bound */     \
-    X(TIMEOUT, "timeout")   /* the vote timeout passed */                             \
+    X(DECLINED, "declined") /* the chair said that it took the other branch */         \
+    X(HINT, "hint")         /* an asker's spawn was conditional */                     \
+    X(NESTED, "nested")     /* spawned inside a running task */                        \
+    X(BLOCKED, "blocked")   /* the chair waits, its roll past the demand bound */      \
+    X(TIMEOUT, "timeout")   /* the vote timeout passed */                              \
     X(QUIET, "quiet")       /* nothing moved any more */
 
 enum evidence {
@@ -625,28 +626,6 @@ struct message_meet {
     uint32_t generation; /* ARRIVED: to reload, so that this one begins, or a later one;
                             MET: it does, or was to; 0: it is for something else */
     moot_hash snapshot;  /* MET: by that snapshot, if it is of a generation */
-};
-
-/* SNAPSHOT: a set of results on disks that all members agree on.  The lowest member
- * coordinates.  The hash of CUT and DONE is the snapshot's id. */
-enum snapshot_what {
-    SNAPSHOT_ASK,      /* asker -> lowest: make one of this name */
-    SNAPSHOT_CUT,      /* lowest -> all: what you have stored until now is in it */
-    SNAPSHOT_PREPARED, /* member -> lowest: that is durable, or cannot be */
-    SNAPSHOT_DONE,     /* lowest -> all: it exists, or not */
-    SNAPSHOT_END
-};
-struct message_snapshot {
-    enum snapshot_what what;
-    uint32_t number;  /* of those of this view, from 1; ASK: of the last that the asker
-                         has heard to be DONE; 0: none */
-    const char *name; /* ASK, DONE: so many bytes, at least one */
-    uint32_t name_size;
-    int32_t status; /* PREPARED, DONE: MOOT_OK, or why not; */
-    uint32_t rank;  /* DONE: if not MOOT_OK, who could not */
-    /* PREPARED: the member's part. */
-    unsigned char digest[LIMIT_SNAPSHOT_DIGEST_BYTES];
-    uint64_t records, bytes;
 };
 
 /* INQUIRY: what are you doing, and what do you know of these tasks?  Any rank asks any

@@ -166,6 +166,7 @@ static void run_canaries(struct tally *tally)
 
 #define STRICT_NEWCOMERS                                                               \
     .tasks = 20, .storm = true, .newcomers = 1, .boundary = true, .mode = CORE_STRICT
+#define SNAPSHOTS .tasks = 20, .storm = true, .snapshots = true
 
 /* Each on so many ranks, and seeds 1..seeds.  Where few members make a view large, its
  * committee and its tree do what else only a view of hundreds would see. */
@@ -222,21 +223,10 @@ static const struct {
     {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .newcomers = 1}, 30, 3, 6},
     {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .direct_max = 3}, 20, 5, 8},
     {{.tasks = 20, .storm = true, .mode = CORE_STRICT, .agree = true}, 20, 3, 6},
-    {{.tasks = 20, .storm = true, .snapshots = true}, 40, 1, 6},
-    {{.tasks = 40, .storm = true, .snapshots = true, .leaves = true, .newcomers = 1},
-     30,
-     3,
-     7},
-    {{.tasks = 20,
-      .storm = true,
-      .snapshots = true,
-      .sessions = true,
-      .boundary = true,
-      .newcomers = 1},
-     20,
-     3,
-     6},
-    {{.tasks = 20, .storm = true, .snapshots = true, .direct_max = 3}, 20, 4, 9},
+    {{SNAPSHOTS}, 40, 1, 6},
+    {{SNAPSHOTS, .leaves = true, .newcomers = 1}, 30, 3, 7},
+    {{SNAPSHOTS, .sessions = true, .boundary = true, .newcomers = 1}, 20, 3, 6},
+    {{SNAPSHOTS, .direct_max = 3}, 20, 4, 9},
     {{.tasks = 20, .storm = true, .parks = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .parks = true, .leaves = true, .direct_max = 3},
      20,

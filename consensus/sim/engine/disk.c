@@ -67,7 +67,7 @@ static void write_later(struct host *host, uint32_t what, uint64_t epoch,
                        .ticket = epoch << 32 | number});
 }
 
-void disk_cut(struct host *host, const struct core_output *output)
+static void make_cut(struct host *host, const struct core_output *output)
 {
     struct sim_disk *disk = &host->disk;
     const uint32_t number = output->u.cut.number;
@@ -81,7 +81,7 @@ void disk_cut(struct host *host, const struct core_output *output)
     write_later(host, DISK_PART, output->u.cut.epoch, number);
 }
 
-void disk_commit(struct host *host, const struct core_output *output)
+static void begin_commit(struct host *host, const struct core_output *output)
 {
     struct sim_disk *disk = &host->disk;
     const uint32_t count = output->u.commit.part_count;
@@ -148,6 +148,25 @@ void disk_go_on(struct host *host, uint32_t what, uint64_t ticket)
 
 /* --- Who asks --------------------------------------------------------------------- */
 
+/* It is no blocked lane: it goes on by itself. */
+static void begin_wait(struct host *host, uint32_t lane)
+{
+    struct sim_thread *state = &host->lanes[lane];
+    state->state = LANE_WAITS;
+    state->cut = lane_cut_code(host);
+    host->woken |= state->cut != MOOT_OK || state->snapped;
+    lane_stands(host, lane, CORE_LANE_TIMED);
+    worker_fill(host);
+}
+
+void disk_end_wait(struct host *host, uint32_t lane)
+{
+    host->lanes[lane].state = LANE_RUNS;
+    host->lanes[lane].snaps = 0;
+    sim_moved(host->sim);
+    lane_skip(host, lane, host->lanes[lane].pc); /* to the step that it stands before */
+}
+
 bool disk_asks(struct host *host, uint32_t lane)
 {
     struct sim *sim = host->sim;
@@ -168,10 +187,11 @@ bool disk_asks(struct host *host, uint32_t lane)
     event.u.snapshot.name = &state->snaps;
     event.u.snapshot.name_size = 1;
     host_step(host, &event);
+    begin_wait(host, lane);
     return true;
 }
 
-void disk_done(struct host *host, const struct core_output *output)
+static void tell_lanes(struct host *host, const struct core_output *output)
 {
     struct sim *sim = host->sim;
     struct sight sight = host_sight(host, SIGHT_SNAPSHOT, sim->program->task_count);
@@ -187,6 +207,17 @@ void disk_done(struct host *host, const struct core_output *output)
             state->snapped = true;
             host->woken = true;
         }
+    }
+}
+
+void disk_carry(struct host *host, const struct core_output *output)
+{
+    if (output->type == CORE_OUT_CUT) {
+        make_cut(host, output);
+    } else if (output->type == CORE_OUT_COMMIT) {
+        begin_commit(host, output);
+    } else {
+        tell_lanes(host, output);
     }
 }
 

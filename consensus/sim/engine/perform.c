@@ -505,13 +505,9 @@ void carry(struct host *host, const struct core_output *output,
         carry_signature(host, output);
         break;
     case CORE_OUT_CUT:
-        disk_cut(host, output);
-        break;
     case CORE_OUT_COMMIT:
-        disk_commit(host, output);
-        break;
     case CORE_OUT_SNAPSHOT_DONE:
-        disk_done(host, output);
+        disk_carry(host, output);
         break;
     case CORE_OUT_MARK:
     case CORE_OUT_RELOADED:

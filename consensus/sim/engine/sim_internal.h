@@ -427,12 +427,12 @@ void host_press(struct host *host); /* now and then memory is short */
 
 /* disk.c */
 void disk_store(struct host *host, uint32_t task); /* the rank has made its result */
-void disk_cut(struct host *host, const struct core_output *output);
-void disk_commit(struct host *host, const struct core_output *output);
+/* What the core has it write, or tells of a snapshot. */
+void disk_carry(struct host *host, const struct core_output *output);
 void disk_go_on(struct host *host, uint32_t what, uint64_t ticket);
-/* True: the lane, which is about to take a step, asks for a snapshot. */
+/* True: the lane, which is about to take a step, asks for a snapshot and waits. */
 bool disk_asks(struct host *host, uint32_t lane);
-void disk_done(struct host *host, const struct core_output *output);
+void disk_end_wait(struct host *host, uint32_t lane); /* it takes that step now */
 void disk_close(struct host *host);
 
 /* perform.c */

@@ -370,30 +370,10 @@ static void check_bytes(struct host *host, uint32_t lane,
     }
 }
 
-/* Ahead of a step, a lane waits for a snapshot.  It is no blocked lane: it goes on by
- * itself. */
-static void begin_snapshot(struct host *host, uint32_t lane)
-{
-    struct sim_thread *state = &host->lanes[lane];
-    state->state = LANE_WAITS;
-    state->cut = lane_cut_code(host);
-    host->woken |= state->cut != MOOT_OK || state->snapped;
-    lane_stands(host, lane, CORE_LANE_TIMED);
-    worker_fill(host);
-}
-
-static void end_snapshot(struct host *host, uint32_t lane)
-{
-    host->lanes[lane].state = LANE_RUNS;
-    host->lanes[lane].snaps = 0;
-    sim_moved(host->sim);
-    schedule(host, lane, host->sim->now_ns + own_code_ns(host));
-}
-
 static void end_wait(struct host *host, uint32_t lane, const struct program_step *step)
 {
     if (host->lanes[lane].snaps != 0) {
-        end_snapshot(host, lane);
+        disk_end_wait(host, lane);
         return;
     }
     check_bytes(host, lane, step);
@@ -648,7 +628,6 @@ static void take_step(struct host *host, uint32_t lane)
         host_flush(host);
     }
     if (disk_asks(host, lane)) {
-        begin_snapshot(host, lane);
         return;
     }
     switch (step->op) {

@@ -237,6 +237,27 @@ bool swarm_run(const struct swarm_job *job, uint64_t seed, FILE *story,
     return good;
 }
 
+static void print_flags(const struct swarm_job *job, FILE *to)
+{
+    const struct {
+        bool is_set;
+        const char *name;
+    } flags[] = {{job->agree, "agree"},        {job->calm, "calm"},
+                 {job->drops, "drops"},        {job->presses, "presses"},
+                 {job->lots, "lots"},          {job->sparing, "sparing"},
+                 {job->narrow, "narrow"},      {job->cancels, "cancels"},
+                 {job->boundary, "boundary"},  {job->aims, "aims"},
+                 {job->solo, "solo"},          {job->hosts, "hosts"},
+                 {job->poison, "poison"},      {job->parks, "parks"},
+                 {job->signs, "signs"},        {job->sessions, "sessions"},
+                 {job->snapshots, "snapshots"}};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+        if (flags[i].is_set) {
+            fprintf(to, " --%s", flags[i].name);
+        }
+    }
+}
+
 void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
 {
     fprintf(to, "%s --ranks %" PRIu32 " --seed %" PRIu64 " --tasks %" PRIu32,
@@ -244,63 +265,13 @@ void swarm_print_replay(const struct swarm_job *job, uint64_t seed, FILE *to)
     if (job->features != 0) {
         fprintf(to, " --features %" PRIu32, job->features);
     }
-    if (job->agree) {
-        fprintf(to, " --agree");
-    }
-    if (job->calm) {
-        fprintf(to, " --calm");
-    }
     if (job->direct_max != 0) {
         fprintf(to, " --direct-max %" PRIu32, job->direct_max);
-    }
-    if (job->drops) {
-        fprintf(to, " --drops");
-    }
-    if (job->presses) {
-        fprintf(to, " --presses");
-    }
-    if (job->lots) {
-        fprintf(to, " --lots");
-    }
-    if (job->sparing) {
-        fprintf(to, " --sparing");
     }
     if (job->mode != CORE_REPAIR) {
         fprintf(to, job->mode == CORE_STRICT ? " --strict" : " --trust");
     }
-    if (job->narrow) {
-        fprintf(to, " --narrow");
-    }
-    if (job->cancels) {
-        fprintf(to, " --cancels");
-    }
-    if (job->boundary) {
-        fprintf(to, " --boundary");
-    }
-    if (job->aims) {
-        fprintf(to, " --aims");
-    }
-    if (job->solo) {
-        fprintf(to, " --solo");
-    }
-    if (job->hosts) {
-        fprintf(to, " --hosts");
-    }
-    if (job->poison) {
-        fprintf(to, " --poison");
-    }
-    if (job->parks) {
-        fprintf(to, " --parks");
-    }
-    if (job->signs) {
-        fprintf(to, " --signs");
-    }
-    if (job->sessions) {
-        fprintf(to, " --sessions");
-    }
-    if (job->snapshots) {
-        fprintf(to, " --snapshots");
-    }
+    print_flags(job, to);
     if (job->canary != SIM_CANARY_NONE) {
         fprintf(to, " --canary %s", sim_canary_name(job->canary));
     }

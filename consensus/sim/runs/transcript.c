@@ -397,6 +397,39 @@ static void say_met(const struct narrator *narrator, const struct sight *sight)
         sight->code == MOOT_OK ? "" : error_name(sight->code));
 }
 
+/* Disks and snapshots. */
+static void see_disk(struct narrator *narrator, const struct sight *sight)
+{
+    switch ((int)sight->type) {
+    case SIGHT_STORE:
+        say(narrator, sight, "stores \"%s\"", name(narrator, sight->task));
+        break;
+    case SIGHT_ASK:
+        say(narrator, sight, "asks for the snapshot \"%.*s\"", (int)sight->size,
+            (const char *)sight->data);
+        break;
+    case SIGHT_CUT:
+        say(narrator, sight, "makes cut %" PRIu64 " of view %" PRIu64, sight->meeting,
+            sight->epoch);
+        break;
+    case SIGHT_PART:
+        say(narrator, sight, "has its part of %" PRIu64 " results on the disk",
+            sight->parts->records);
+        break;
+    case SIGHT_COMMIT:
+        say(narrator, sight, "has the commit with %" PRIu32 " parts on the disk",
+            sight->part_count);
+        break;
+    case SIGHT_SNAPSHOT:
+        say(narrator, sight, "is told of the snapshot \"%.*s\": %s", (int)sight->size,
+            (const char *)sight->data,
+            sight->code == MOOT_OK ? "it exists" : error_name(sight->code));
+        break;
+    default:
+        break;
+    }
+}
+
 /* The deeds of a storm and their results; meetings, and what is let go. */
 static void see_storm(struct narrator *narrator, struct sim *sim,
                       const struct sight *sight)
@@ -459,30 +492,6 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
         say(narrator, sight, "%s session %" PRIu64,
             sight->code != 0 ? "is told that this is" : "begins", sight->meeting);
         break;
-    case SIGHT_STORE:
-        say(narrator, sight, "stores \"%s\"", name(narrator, sight->task));
-        break;
-    case SIGHT_ASK:
-        say(narrator, sight, "asks for the snapshot \"%.*s\"", (int)sight->size,
-            (const char *)sight->data);
-        break;
-    case SIGHT_CUT:
-        say(narrator, sight, "makes cut %" PRIu64 " of view %" PRIu64, sight->meeting,
-            sight->epoch);
-        break;
-    case SIGHT_PART:
-        say(narrator, sight, "has its part of %" PRIu64 " results on the disk",
-            sight->parts->records);
-        break;
-    case SIGHT_COMMIT:
-        say(narrator, sight, "has the commit with %" PRIu32 " parts on the disk",
-            sight->part_count);
-        break;
-    case SIGHT_SNAPSHOT:
-        say(narrator, sight, "is told of the snapshot \"%.*s\": %s", (int)sight->size,
-            (const char *)sight->data,
-            sight->code == MOOT_OK ? "it exists" : error_name(sight->code));
-        break;
     case SIGHT_LET_GO:
         say(narrator, sight, "lets \"%s\" go", name(narrator, sight->task));
         break;
@@ -491,6 +500,7 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
             name(narrator, sight->task));
         break;
     default:
+        see_disk(narrator, sight);
         break;
     }
 }
