@@ -1,5 +1,5 @@
 /* rolls.c - whether what a rank says that it has announced has come (PROTOCOL.md,
- * N5).
+ * D5).
  *
  * Each rank counts the ROLLs that it has sent each rank that watches it in this view,
  * and adds them up; the receiver does so with those that come.  A heartbeat says how

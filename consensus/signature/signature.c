@@ -1,5 +1,5 @@
 /* signature.c - signatures that programs give of their state: who differs, and from
- * which step on (PROTOCOL.md, N1 to N4).
+ * which step on (PROTOCOL.md, D1 to D4).
  *
  * What a rank gave, and what it heard of each other, is kept (kept_signatures.c); ranks
  * come to a step at different times, and the later comparison counts.  Where two differ

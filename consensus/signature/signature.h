@@ -1,5 +1,5 @@
 /* signature.h - the room that compares what ranks say of themselves (PROTOCOL.md,
- * *Signatures of state*, N1 to N5).
+ * *Signatures of state*, D1 to D5).
  *
  * A program may give a signature of its state at each step, in steps that ascend.
  * Ranks tell each other theirs, with heartbeats and when they close; who holds the same

@@ -1,4 +1,4 @@
-/* signature_test.c - signatures of state (PROTOCOL.md, S1 to N5), on the bench. */
+/* signature_test.c - signatures of state (PROTOCOL.md, D1 to D5), on the bench. */
 #include "proto/limits.h"
 #include "tests/unit/bench.h"
 
