@@ -48,6 +48,7 @@ const struct verb verb_sim = {
         "  --ask-delay T  --gossip-period T  --vote-timeout T  --voters N\n"
         "  --crashes N  --divergence repair|strict|trust   (MOOT_DIVERGENCE)\n"
         "  --tree-fanout N     (MOOT_TREE_FANOUT)\n"
+        "  --signatures N      programs sign their state with every Nth step\n"
         "  --heartbeat T  --suspect T  --lease T  --quorum-wait T\n"
         "  --direct-max N      where T may be auto: ask-delay, vote-timeout, suspect\n"
         "  --trace             says what happens, sentence by sentence\n"

@@ -52,6 +52,8 @@ enum trial_faults {
     X(DIRECT_MAX, "direct-max", direct_max, 1, 0, 0,                                   \
       "ranks up to which everyone tells everyone; 0: 64")                              \
     X(TREE_FANOUT, "tree-fanout", tree_fanout, 1, 0, 0, "MOOT_TREE_FANOUT")            \
+    X(SIGNATURES, "signatures", signs, 1, 0, 0,                                        \
+      "steps of a program from one signature of its state to the next; 0: none")       \
     X(HEARTBEAT, "heartbeat", heartbeat_ns, 0, 0, 0, "MOOT_HEARTBEAT")                 \
     X(SUSPECT, "suspect", suspect_ns, 0, 0, CORE_ADAPT_SUSPECT, "MOOT_SUSPECT")        \
     X(LEASE, "lease", lease_ns, 0, 0, 0, "MOOT_LEASE")                                 \
