@@ -94,7 +94,6 @@
     X(NOFREEZEDEAD, "keys whose owner has left are not frozen")                        \
     X(RELOADKEPT, "who reloads forgets nothing")                                       \
     X(RELOADUNMARKED, "a reload begins before its mark is durable")                    \
-    X(RELOADCLOSED, "who has closed does not hear of a reload in a new view")          \
     X(RELOADSAME, "each reload begins the first generation")                           \
     X(RELOADLOSSES, "losses of before a reload count in it")                           \
     X(RELOADRESULT, "a result of before a reload is taken in it")                      \

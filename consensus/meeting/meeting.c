@@ -181,8 +181,8 @@ static void conclude(struct core *core)
     const struct rankset *came = rankset_empty(here) ? NULL : out_copy_set(core, here);
     FOR_MEMBERS(core, rank)
     {
-        bool hears = rankset_has(here, rank) || rankset_has(passed, rank) ||
-                     rank == core->rank || generation != 0;
+        bool hears =
+            rankset_has(here, rank) || rankset_has(passed, rank) || rank == core->rank;
         struct message *message = hears ? agenda_send(core, rank, MESSAGE_MEET) : NULL;
         if (message != NULL) {
             message->u.meet = (struct message_meet){.what = MEET_MET,
@@ -264,18 +264,6 @@ static void on_passed(struct core *core, uint32_t from, uint64_t number)
     }
 }
 
-/* Who has closed comes to no meeting.  That all reload it hears of all the same. */
-static void on_closed(struct core *core, uint32_t from, uint64_t number)
-{
-    if (!rankset_add(&core->meeting.closed, from)) {
-        core->broken = true;
-    }
-    if (number < core->meeting.met && core->meeting.told_generation != 0 &&
-        from != core->rank && !MUTANT(RELOADCLOSED)) {
-        meeting_say_outcome(core, from, core->meeting.met);
-    }
-}
-
 /* --- All members ------------------------------------------------------------------ */
 
 static const struct rankset *came_to(const struct core *core,
@@ -323,9 +311,7 @@ static void take_outcome(struct core *core, const struct message_meet *meet)
             !MUTANT(MEETKEPT)) {
             meeting_say_outcome(core, rank, next);
         }
-        const bool closed = rankset_has(&meeting->closed, rank) &&
-                            meeting->told_generation != 0 && !MUTANT(RELOADCLOSED);
-        if ((rankset_has(&meeting->passed, rank) || closed) && rank != core->rank) {
+        if (rankset_has(&meeting->passed, rank) && rank != core->rank) {
             meeting_say_outcome(core, rank, meeting->met);
         }
     }
@@ -381,8 +367,8 @@ void meeting_on_meet(struct core *core, uint32_t from, const struct message *mes
         on_arrived(core, from, message);
     } else if (meet->what == MEET_PASSED) {
         on_passed(core, from, meet->number);
-    } else {
-        on_closed(core, from, meet->number);
+    } else if (!rankset_add(&core->meeting.closed, from)) {
+        core->broken = true;
     }
     if (lowest(core) == core->rank && all_are_here(core)) {
         core->meeting.held_up = lets_somebody_in(core) || meeting_marks(core);

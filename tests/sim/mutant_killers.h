@@ -76,7 +76,6 @@ static const struct killer killers[] = {
     {MUTANT_RELOADKEPT, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .explored = "reload"},
-    {MUTANT_RELOADCLOSED, .bench = "reload_test"},
     {MUTANT_RELOADSAME, .bench = "reload_test"},
     {MUTANT_RELOADLOSSES, .bench = "reload_test"},
     {MUTANT_RELOADRESULT, .bench = "reload_test"},
