@@ -265,8 +265,8 @@ end:
 }
 
 inline decide(set_of) {
+  members[newest + 1] = set_of;
   newest++;
-  members[newest] = set_of;
   lowest(newest, lead[newest])
 }
 
