@@ -19,12 +19,12 @@
  * without any lock of the caller's being needed by them.  A child of fork() must not
  * use a store.
  *
- * Files: diskstore.c (open, put, find), disk_writer.c (the thread that writes behind),
- * disk_record.c (the format), disk_folder.c (environments and locks), disk_large.c
- * (large data), disk_table.h (the table of functions below), disk_lmdb.c (which LMDB
- * fills), disk_pages.c (reads its files and survives damage), disk_jobs.c (snapshots
- * and reloads; diskstore_snapshot.h), disk_snapshot.c and disk_sealed.c (their files),
- * disk_scan.c and disk_prune.c (for the command).
+ * Files: diskstore.c (open, put), disk_find.c (find), disk_writer.c (the thread that
+ * writes behind), disk_record.c (the format), disk_folder.c (environments and locks),
+ * disk_large.c (large data), disk_table.h (the table of functions below), disk_lmdb.c
+ * (which LMDB fills), disk_pages.c (reads its files and survives damage), disk_jobs.c
+ * (snapshots and reloads; diskstore_snapshot.h), disk_snapshot.c and disk_sealed.c
+ * (their files), disk_scan.c and disk_prune.c (for the command).
  */
 #ifndef NODE_DISKSTORE_DISKSTORE_H
 #define NODE_DISKSTORE_DISKSTORE_H

@@ -1,0 +1,158 @@
+/* disk_find.c - finds records: in the process' own environment, and in those whose
+ * writers are gone.
+ *
+ * A record that is damaged, old, or void after a reload is not found; another
+ * environment may have a good one.
+ */
+#include "hashing/identity.h"
+#include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool disk_take_data(const char *folder, struct disk_value *value,
+                    const struct disk_place *place, struct diskstore_found *found)
+{
+    if (place->large != 0) {
+        free(value->bytes);
+        value->bytes = NULL;
+        found->data = disk_large_read(folder, place->large, found->size, place->digest);
+        return found->data != NULL;
+    }
+    memmove(value->bytes, value->bytes + place->at, found->size);
+    value->bytes[found->size] = 0;
+    found->data = value->bytes;
+    return true;
+}
+
+/* Whether the record is older than those that are found.  The end of a once task is
+ * found whatever its age: its acceptance, which stands beside it, says that it began.
+ */
+static bool is_old(struct diskstore *store, struct disk_env *env,
+                   const struct diskstore_found *found)
+{
+    const uint64_t age = store->options.age_max_ns, now = age != 0 ? disk_now_ns() : 0;
+    if (found->made_ns >= now || now - found->made_ns <= age) {
+        return false;
+    }
+    const struct disk_key accepted = disk_key(&found->hash, DISKSTORE_ACCEPTED);
+    return found->kind != DISKSTORE_RESULT ||
+           store->table->get(env, &accepted, NULL) == DISK_NONE;
+}
+
+/* An environment's record, verified; NONE where it is damaged or old, which is counted,
+ * or made void by a reload. */
+static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
+                                 const char *folder, const struct disk_key *key,
+                                 struct diskstore_found *found)
+{
+    struct disk_value value;
+    struct disk_place place;
+    bool damaged = false, old = false, is_void = false;
+    const enum disk_end end = store->table->get(env, key, &value);
+    if (end == DISK_OK) {
+        damaged = !disk_record_read(key, value.bytes, value.size, found, &place);
+        old = !damaged && is_old(store, env, found) && !disk_is_named(store, found);
+        is_void = !damaged && !old && !disk_counts_by_mark(store, found);
+        if (damaged || old || is_void) {
+            free(value.bytes);
+        } else {
+            damaged = !disk_take_data(folder, &value, &place, found);
+        }
+    }
+    damaged = damaged || end == DISK_DAMAGED;
+    if (damaged || old) {
+        pthread_mutex_lock(&store->lock);
+        store->counts.damaged += damaged;
+        store->counts.old += old;
+        pthread_mutex_unlock(&store->lock);
+    }
+    if (damaged) {
+        disk_tell(
+            store, DISK_TROUBLE_DAMAGE,
+            "%s: a damaged record was dropped; `moot checkpoint verify` finds all",
+            folder);
+    }
+    return end == DISK_OK && !damaged && !old && !is_void ? DISK_OK : DISK_NONE;
+}
+
+/* Asks one environment; what it has takes the place of `found`, if that is older. */
+static bool ask_env(struct diskstore *store, struct disk_env *env, const char *folder,
+                    const struct disk_key *key, struct diskstore_found *found, bool has)
+{
+    struct diskstore_found other;
+    if (read_record(store, env, folder, key, &other) != DISK_OK) {
+        return has;
+    }
+    if (has && found->made_ns >= other.made_ns) {
+        free(other.data);
+        return true;
+    }
+    if (has) {
+        free(found->data);
+    }
+    *found = other;
+    return true;
+}
+
+static bool find_record(struct diskstore *store, const struct disk_key *key,
+                        struct diskstore_found *found, bool all)
+{
+    bool has = false;
+    struct disk_finished *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    if (own != NULL) {
+        has = ask_env(store, own->env, own->path, key, found, has);
+    }
+    for (const struct disk_finished *each = atomic_load(&store->finished);
+         each != NULL && (all || !has); each = each->next) {
+        has = ask_env(store, each->env, each->path, key, found, has);
+    }
+    return has;
+}
+
+bool disk_may_have(struct diskstore *store, const struct disk_key *key)
+{
+    struct disk_finished *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    bool may = atomic_load(&store->blind) ||
+               (own != NULL && store->table->get(own->env, key, NULL) != DISK_NONE);
+    for (const struct disk_finished *each = atomic_load(&store->finished);
+         each != NULL && !may; each = each->next) {
+        may = store->table->get(each->env, key, NULL) != DISK_NONE;
+    }
+    return may;
+}
+
+bool diskstore_find(struct diskstore *store, const moot_hash *hash,
+                    enum diskstore_kind kind, struct diskstore_found *found)
+{
+    const struct disk_key key = disk_key(hash, kind);
+    const bool has = found != NULL
+                         ? find_record(store, &key, found, kind == DISKSTORE_PROGRESS)
+                         : disk_may_have(store, &key);
+    pthread_mutex_lock(&store->lock);
+    store->counts.asked++;
+    store->counts.found += has;
+    pthread_mutex_unlock(&store->lock);
+    return has;
+}
+
+/* --- Harm ------------------------------------------------------------------------- */
+
+void diskstore_harm(struct diskstore *store, const struct diskstore_harm *harm)
+{
+    pthread_mutex_lock(&store->harming);
+    if (store->harm.batch == NULL) {
+        store->harm = *harm;
+    }
+    pthread_mutex_unlock(&store->harming);
+}
+
+void diskstore_unharm(struct diskstore *store, const void *context)
+{
+    pthread_mutex_lock(&store->harming);
+    if (store->harm.context == context) {
+        store->harm = (struct diskstore_harm){.context = NULL};
+    }
+    pthread_mutex_unlock(&store->harming);
+}
