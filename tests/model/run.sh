@@ -52,6 +52,11 @@ quick|snapshot|-DN=2 -DREMOVED|20
 full |snapshot|-DN=3 -DDEATHS=2|24
 full |snapshot|-DN=3 -DREMOVED|24
 full |snapshot|-DN=4|24
+quick|reload|-DN=2|20
+quick|reload|-DN=3 -DRUNNERS=1 -DFAILS=0 -DRESTARTS=0|22
+full |reload|-DN=3 -DRUNNERS=1|24
+full |reload|-DN=3 -DRUNNERS=1 -DREMOVED -DRESTARTS=0|24
+full |reload|-DN=3 -DRESTARTS=0|24
 quick|yield|-DR=2 -DT=2|20
 quick|yield|-DR=3 -DT=2 -DAGREE|20
 quick|yield|-DR=2 -DT=3 -DAGREE|20
@@ -169,6 +174,14 @@ snapshot|SNAPVIEW     |-DN=3
 snapshot|SNAPTOLD     |-DN=3 -DDEATHS=0
 snapshot|DEADLEFT     |-DN=3
 snapshot|AFTERTOLD    |-DN=3 -DDEATHS=0
+reload|MARKEARLY    |-DN=2 -DDEATHS=0
+reload|MARKTRIED    |-DN=2 -DDEATHS=0 -DRESTARTS=0
+reload|MARKANY      |-DN=2 -DDEATHS=0 -DRESTARTS=0
+reload|MARKONCE     |-DN=3 -DRESTARTS=0
+reload|RELOADOLD    |-DN=2 -DDEATHS=0 -DRESTARTS=0
+reload|RUNLATE      |-DN=2 -DDEATHS=0 -DRESTARTS=0
+reload|UNMARKED     |-DN=2 -DDEATHS=0
+reload|RELOADUNSAID |-DN=2 -DDEATHS=0 -DRESTARTS=0
 yield|BLOCKEDONLY   |-DR=2 -DT=2 -DAGREE
 yield|NOBOUND       |-DR=2 -DT=2
 yield|NOLACK        |-DR=2 -DT=2
