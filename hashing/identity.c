@@ -18,6 +18,13 @@
  * and the name.  BLAKE2b's personalisation keeps tasks, kernels, scopes and plain
  * digests apart: no task has the hash of a scope or of a file.
  *
+ * The spec of a task array has 32 among its facts, and behind the numbers above these:
+ * its count, the kind of its spread and how large a block of it is, and for each input
+ * the bytes of its map's name, or 0 for a single task's result, and if it has a map the
+ * map's version and the bytes of its arguments.  At the end stand the names and the
+ * arguments of the maps, in order.  An element is the digest of its array's 16 bytes
+ * and its index as an n, with the array's facts and scope.
+ *
  * Whether a task is nested is not in the digest but in its facts: the scope of a nested
  * task is its parent's hash, which is the hash of no scope.
  *
@@ -41,13 +48,15 @@ static_assert(crypto_generichash_blake2b_SALTBYTES == MOOT_HASH_BYTES, "a kernel
 static const unsigned char personal_task[16] = "moot task 4";
 static const unsigned char personal_kernel[16] = "moot kernel 4";
 static const unsigned char personal_scope[16] = "moot scope 4";
+static const unsigned char personal_element[16] = "moot element 4";
 
 enum {
     FACT_KEY = 1,
     FACT_ONCE = 2,
     FACT_CANDIDATES = 4,
     FACT_SCOPE = 8,
-    FACT_IDEMPOTENT = 16 /* only with FACT_ONCE */
+    FACT_IDEMPOTENT = 16, /* only with FACT_ONCE */
+    FACT_ARRAY = 32
 };
 
 /* --- Writing a spec --------------------------------------------------------------- */
@@ -166,14 +175,46 @@ static bool may_run_again(const struct identity *spec)
     return spec->once && spec->idempotent;
 }
 
-static void put_spec(digest_state *state, const struct identity *spec)
+static void put_array(digest_state *state, const struct identity_array *array,
+                      size_t input_count)
+{
+    put_bytes(state, NULL, 0);
+    put_number(state, array->count);
+    put_number(state, array->spread);
+    put_number(state, array->block);
+    for (size_t i = 0; i < input_count; i++) {
+        const struct identity_map *map = &array->maps[i];
+        put_bytes(state, NULL, 0);
+        put_number(state, map->name != NULL ? strlen(map->name) : 0);
+        if (map->name != NULL) {
+            put_number(state, map->version);
+            put_number(state, map->args_size);
+        }
+    }
+}
+
+static void put_maps(digest_state *state, const struct identity_array *array,
+                     size_t input_count)
+{
+    for (size_t i = 0; i < input_count; i++) {
+        const struct identity_map *map = &array->maps[i];
+        if (map->name != NULL) {
+            put_bytes(state, map->name, strlen(map->name));
+            put_bytes(state, map->args, map->args_size);
+        }
+    }
+}
+
+static inline void put_spec(digest_state *state, const struct identity *spec,
+                            const struct identity_array *array)
 {
     bool scoped = !hash_is_zero(&spec->scope);
     put_byte(state, (spec->key != NULL ? FACT_KEY : 0u) |
                         (spec->once ? FACT_ONCE : 0u) |
                         (spec->candidates != NULL ? FACT_CANDIDATES : 0u) |
                         (scoped ? FACT_SCOPE : 0u) |
-                        (may_run_again(spec) ? FACT_IDEMPOTENT : 0u));
+                        (may_run_again(spec) ? FACT_IDEMPOTENT : 0u) |
+                        (array != NULL ? FACT_ARRAY : 0u));
     put_number(state, spec->args_size);
     put_number(state, spec->input_count);
     if (spec->key != NULL) {
@@ -181,6 +222,9 @@ static void put_spec(digest_state *state, const struct identity *spec)
     }
     if (spec->candidates != NULL) {
         put_number(state, rankset_count(spec->candidates));
+    }
+    if (array != NULL) {
+        put_array(state, array, spec->input_count);
     }
     put_bytes(state, spec->args, spec->args_size);
     put_bytes(state, spec->inputs, spec->input_count * sizeof(*spec->inputs));
@@ -193,9 +237,13 @@ static void put_spec(digest_state *state, const struct identity *spec)
     if (scoped) {
         put_bytes(state, spec->scope.bytes, sizeof(spec->scope.bytes));
     }
+    if (array != NULL) {
+        put_maps(state, array, spec->input_count);
+    }
 }
 
-HOT moot_hash identity_hash(const struct identity *spec)
+static inline moot_hash hash_spec(const struct identity *spec,
+                                  const struct identity_array *array)
 {
     struct identity_kernel made;
     const struct identity_kernel *kernel = spec->kernel;
@@ -208,15 +256,41 @@ HOT moot_hash identity_hash(const struct identity *spec)
     memcpy(&state.blake, kernel->state, sizeof(state.blake));
     state.gathered = 0;
     state.bytes = room;
-    put_spec(&state, spec);
+    put_spec(&state, spec, array);
     moot_hash hash = digest_end(&state);
 
     int facts = (spec->once ? MOOT_HASH_ONCE : 0) |
                 (may_run_again(spec) ? MOOT_HASH_IDEMPOTENT : 0) |
                 (spec->candidates != NULL ? MOOT_HASH_CANDIDATES : 0) |
-                (spec->nested ? MOOT_HASH_NESTED : 0);
+                (spec->nested ? MOOT_HASH_NESTED : 0) |
+                (array != NULL ? MOOT_HASH_ARRAY : 0);
     hash.bytes[MOOT_HASH_BYTES - 1] |= (uint8_t)facts;
     put_scope(&hash, &spec->scope);
+    return hash;
+}
+
+HOT moot_hash identity_hash(const struct identity *spec)
+{
+    return hash_spec(spec, NULL);
+}
+
+HOT moot_hash identity_array_hash(const struct identity *spec,
+                                  const struct identity_array *array)
+{
+    return hash_spec(spec, array);
+}
+
+moot_hash identity_element(const moot_hash *array, uint64_t index)
+{
+    unsigned char room[GATHERED_ROOM];
+    digest_state state;
+    digest_begin(&state, room, NULL, personal_element);
+    put_bytes(&state, array->bytes, sizeof(array->bytes));
+    put_number(&state, index);
+    moot_hash hash = digest_end(&state);
+    hash.bytes[MOOT_HASH_BYTES - 1] |=
+        array->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
+    put_scope(&hash, array);
     return hash;
 }
 

@@ -53,6 +53,31 @@ void identity_kernel_init(struct identity_kernel *kernel, const char *name,
 /* The task hash of the spec. */
 moot_hash identity_hash(const struct identity *spec);
 
+/* The map by which an array takes the elements of an input. */
+struct identity_map {
+    const char *name; /* NUL-terminated, not empty; NULL: the input is one task's
+                         result, and the rest does not count */
+    uint32_t version;
+    const void *args; /* may be NULL if args_size is 0 */
+    size_t args_size;
+};
+
+/* What the spec of a task array has beside that of a task: its inputs are the hashes of
+ * arrays and tasks. */
+struct identity_array {
+    uint64_t count;
+    uint64_t block;  /* elements of a block, if the spread has blocks; else 0 */
+    uint32_t spread; /* its kind */
+    const struct identity_map *maps; /* one for each input */
+};
+
+/* The hash of the array, which is not one of a task. */
+moot_hash identity_array_hash(const struct identity *spec,
+                              const struct identity_array *array);
+/* The 16 bytes that people are shown of an element, and that a task which takes it
+ * covers. */
+moot_hash identity_element(const moot_hash *array, uint64_t index);
+
 /* Up to so many plain specs are hashed together in little more time than one of them:
  * neither once nor nested, in no scope, without a key, for all ranks or for one, and a
  * block of BLAKE2b in all. */

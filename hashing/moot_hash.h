@@ -12,8 +12,8 @@
  * waiting for the chair to register it is pointless (NESTED), and which phase of the
  * program it belongs to, so that what comes late about a phase that is over is known
  * for what it is (SCOPED: the six bytes before the last are then the scope's, the same
- * in the hash of the scope and in all its tasks', nested ones included).  ARRAY is kept
- * for arrays of tasks: no task has it, and a hash with it is one that nobody holds.
+ * in the hash of the scope and in all its tasks', nested ones included).  ARRAY is of
+ * arrays of tasks and their elements: no single task has it.
  */
 #ifndef MOOT_HASH_H
 #define MOOT_HASH_H
@@ -38,7 +38,7 @@ enum {
     MOOT_HASH_NESTED = 4,      /* spawned inside a running task */
     MOOT_HASH_SCOPED = 8,      /* in a named scope */
     MOOT_HASH_IDEMPOTENT = 16, /* with ONCE: may be re-run if its owner has died */
-    MOOT_HASH_ARRAY = 32,      /* kept, never set */
+    MOOT_HASH_ARRAY = 32,      /* a task array, or an element of one */
     MOOT_HASH_FACTS = 63
 };
 

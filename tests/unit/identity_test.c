@@ -113,8 +113,50 @@ static void parse_candidates(char *text, struct rankset *set)
     }
 }
 
-static moot_hash hash_task_row(struct row *row)
+/* "same:1:ab" for each input, "-" for that of a task; the caller frees the arguments. */
+static size_t parse_maps(char *text, struct identity_map *maps)
 {
+    size_t count = 0;
+    char *rest = NULL;
+    if (strcmp(text, "none") == 0) {
+        return 0;
+    }
+    for (char *word = strtok_r(text, ",", &rest); word != NULL;
+         word = strtok_r(NULL, ",", &rest)) {
+        assert_true(count < INPUTS_MAX);
+        struct identity_map *map = &maps[count++];
+        *map = (struct identity_map){0};
+        if (strcmp(word, "-") != 0) {
+            char *part = NULL;
+            map->name = strtok_r(word, ":", &part);
+            map->version = (uint32_t)strtoul(strtok_r(NULL, ":", &part), NULL, 10);
+            map->args = parse_bytes(strtok_r(NULL, ":", &part), &map->args_size);
+        }
+    }
+    return count;
+}
+
+static moot_hash hash_array(char **field, const struct identity *spec)
+{
+    struct identity_map maps[INPUTS_MAX];
+    const struct identity_array array = {
+        .count = strtoull(field[0], NULL, 10),
+        .spread = (uint32_t)strtoul(field[1], NULL, 10),
+        .block = strtoull(field[2], NULL, 10),
+        .maps = maps};
+    size_t count = parse_maps(field[3], maps);
+    assert_int_equal(count, spec->input_count);
+    moot_hash hash = identity_array_hash(spec, &array);
+    for (size_t i = 0; i < count; i++) {
+        free((void *)(uintptr_t)maps[i].args);
+    }
+    return hash;
+}
+
+/* Of a row of a task, or of an array. */
+static moot_hash hash_spec_row(struct row *row)
+{
+    const bool is_array = strcmp(row->field[0], "array") == 0;
     struct identity spec = {.kernel_name = row->field[1],
                             .kernel_version =
                                 (uint32_t)strtoul(row->field[2], NULL, 10),
@@ -136,12 +178,16 @@ static moot_hash hash_task_row(struct row *row)
         parse_candidates(row->field[8], &candidates);
         spec.candidates = &candidates;
     }
-    moot_hash hash = identity_hash(&spec);
     struct identity_kernel kernel;
     identity_kernel_init(&kernel, spec.kernel_name, spec.kernel_version);
+    moot_hash hash = identity_hash(&spec);
     spec.kernel = &kernel;
     moot_hash again = identity_hash(&spec);
     assert_true(hash_equal(&hash, &again));
+    if (is_array) {
+        hash = hash_array(row->field + 10, &spec);
+        assert_true(hash_has(&hash, MOOT_HASH_ARRAY));
+    }
     rankset_release(&candidates);
     free(key);
     free(args);
@@ -152,7 +198,16 @@ static moot_hash hash_row(struct row *row)
 {
     if (strcmp(row->field[0], "task") == 0) {
         assert_int_equal(row->count, 12);
-        return hash_task_row(row);
+        return hash_spec_row(row);
+    }
+    if (strcmp(row->field[0], "array") == 0) {
+        assert_int_equal(row->count, 16);
+        return hash_spec_row(row);
+    }
+    if (strcmp(row->field[0], "element") == 0) {
+        assert_int_equal(row->count, 5);
+        moot_hash array = parse_hash(row->field[1]);
+        return identity_element(&array, strtoull(row->field[2], NULL, 10));
     }
     if (strcmp(row->field[0], "scope") == 0) {
         assert_int_equal(row->count, 5);

@@ -1,0 +1,299 @@
+/* array_map.c - the maps that are built in, and the checks of all (array_map.h). */
+#include "consensus/shape/array_map.h"
+
+#include "hashing/base/byte_order.h"
+#include "proto/moot_error.h"
+
+#include <string.h>
+
+/* --- Same, all --------------------------------------------------------------------- */
+
+static int take_same(const void *user, const void *args, size_t args_size,
+                     uint64_t element, const struct array_counts *counts,
+                     struct range *out, size_t room)
+{
+    (void)user, (void)args, (void)counts, (void)room;
+    out[0] = (struct range){element, element + 1};
+    return args_size == 0 ? 1 : MOOT_ERR_ARG;
+}
+
+const struct array_map array_map_same = {"moot.same", 1, take_same, take_same, NULL};
+
+static int take_all(const void *user, const void *args, size_t args_size,
+                    uint64_t element, const struct array_counts *counts,
+                    struct range *out, size_t room)
+{
+    (void)user, (void)args, (void)element, (void)room;
+    out[0] = (struct range){0, counts->from};
+    return args_size == 0 ? 1 : MOOT_ERR_ARG;
+}
+
+static int feed_all(const void *user, const void *args, size_t args_size,
+                    uint64_t element, const struct array_counts *counts,
+                    struct range *out, size_t room)
+{
+    (void)user, (void)args, (void)element, (void)room;
+    out[0] = (struct range){0, counts->takes};
+    return args_size == 0 ? 1 : MOOT_ERR_ARG;
+}
+
+const struct array_map array_map_all = {"moot.all", 1, take_all, feed_all, NULL};
+
+/* --- Window, shift ------------------------------------------------------------------ */
+
+struct window {
+    int64_t low, high;
+    uint64_t edges;
+};
+
+static inline int64_t signed_word(const unsigned char *at)
+{
+    uint64_t word = get_word(at);
+    int64_t value;
+    memcpy(&value, &word, sizeof(value));
+    return value;
+}
+
+/* Offsets are as far as an array is long at most, so that sums do not overflow. */
+static bool window_can_be(const struct window *window,
+                          const struct array_counts *counts)
+{
+    static const int64_t far = INT64_C(1) << 33;
+    return window->low <= window->high && window->low >= -far && window->high <= far &&
+           (window->edges == ARRAY_EDGE_CUT ||
+            (window->edges == ARRAY_EDGE_WRAP && counts->takes == counts->from));
+}
+
+/* first .. last of 0 .. count-1. */
+static int cut_window(int64_t first, int64_t last, uint64_t count, struct range *out)
+{
+    if (last < 0 || first >= (int64_t)count) {
+        return 0;
+    }
+    uint64_t end = (uint64_t)last + 1;
+    *out = (struct range){first < 0 ? 0 : (uint64_t)first, end < count ? end : count};
+    return 1;
+}
+
+/* Likewise round and round, each once. */
+static int wrap_window(int64_t first, int64_t last, uint64_t count, struct range *out)
+{
+    uint64_t size = (uint64_t)(last - first) + 1;
+    int64_t begin = first % (int64_t)count;
+    uint64_t at = (uint64_t)(begin < 0 ? begin + (int64_t)count : begin);
+    size = size < count ? size : count;
+    if (at + size <= count) {
+        out[0] = (struct range){at, at + size};
+        return 1;
+    }
+    out[0] = (struct range){at, count};
+    out[1] = (struct range){0, at + size - count};
+    return 2;
+}
+
+static int open_window(const struct window *window, bool inverse, uint64_t element,
+                       const struct array_counts *counts, struct range *out)
+{
+    if (!window_can_be(window, counts)) {
+        return MOOT_ERR_ARG;
+    }
+    int64_t first = (int64_t)element + (inverse ? -window->high : window->low);
+    int64_t last = (int64_t)element + (inverse ? -window->low : window->high);
+    uint64_t count = inverse ? counts->takes : counts->from;
+    return window->edges == ARRAY_EDGE_WRAP ? wrap_window(first, last, count, out)
+                                            : cut_window(first, last, count, out);
+}
+
+static bool read_window(const void *args, size_t args_size, struct window *window)
+{
+    const unsigned char *words = args;
+    if (args_size != ARRAY_WINDOW_BYTES) {
+        return false;
+    }
+    *window = (struct window){signed_word(words), signed_word(words + 8),
+                              get_word(words + 16)};
+    return true;
+}
+
+static int take_window(const void *user, const void *args, size_t args_size,
+                       uint64_t element, const struct array_counts *counts,
+                       struct range *out, size_t room)
+{
+    struct window window;
+    (void)user, (void)room;
+    return read_window(args, args_size, &window)
+               ? open_window(&window, false, element, counts, out)
+               : MOOT_ERR_ARG;
+}
+
+static int feed_window(const void *user, const void *args, size_t args_size,
+                       uint64_t element, const struct array_counts *counts,
+                       struct range *out, size_t room)
+{
+    struct window window;
+    (void)user, (void)room;
+    return read_window(args, args_size, &window)
+               ? open_window(&window, true, element, counts, out)
+               : MOOT_ERR_ARG;
+}
+
+const struct array_map array_map_window = {"moot.window", 1, take_window, feed_window,
+                                           NULL};
+
+static bool read_shift(const void *args, size_t args_size, struct window *window)
+{
+    const unsigned char *words = args;
+    if (args_size != ARRAY_SHIFT_BYTES) {
+        return false;
+    }
+    int64_t by = signed_word(words);
+    *window = (struct window){by, by, get_word(words + 8)};
+    return true;
+}
+
+static int take_shift(const void *user, const void *args, size_t args_size,
+                      uint64_t element, const struct array_counts *counts,
+                      struct range *out, size_t room)
+{
+    struct window window;
+    (void)user, (void)room;
+    return read_shift(args, args_size, &window)
+               ? open_window(&window, false, element, counts, out)
+               : MOOT_ERR_ARG;
+}
+
+static int feed_shift(const void *user, const void *args, size_t args_size,
+                      uint64_t element, const struct array_counts *counts,
+                      struct range *out, size_t room)
+{
+    struct window window;
+    (void)user, (void)room;
+    return read_shift(args, args_size, &window)
+               ? open_window(&window, true, element, counts, out)
+               : MOOT_ERR_ARG;
+}
+
+const struct array_map array_map_shift = {"moot.shift", 1, take_shift, feed_shift,
+                                          NULL};
+
+/* --- Transpose ---------------------------------------------------------------------- */
+
+/* Rows and columns, if their product is both counts. */
+static bool read_table(const void *args, size_t args_size,
+                       const struct array_counts *counts, uint64_t *rows,
+                       uint64_t *columns)
+{
+    const unsigned char *words = args;
+    if (args_size != ARRAY_TRANSPOSE_BYTES) {
+        return false;
+    }
+    *rows = get_word(words);
+    *columns = get_word(words + 8);
+    return *rows != 0 && counts->takes % *rows == 0 &&
+           counts->takes / *rows == *columns && counts->from == counts->takes;
+}
+
+static int take_transpose(const void *user, const void *args, size_t args_size,
+                          uint64_t element, const struct array_counts *counts,
+                          struct range *out, size_t room)
+{
+    uint64_t rows, columns;
+    (void)user, (void)room;
+    if (!read_table(args, args_size, counts, &rows, &columns)) {
+        return MOOT_ERR_ARG;
+    }
+    uint64_t source = element % columns * rows + element / columns;
+    out[0] = (struct range){source, source + 1};
+    return 1;
+}
+
+static int feed_transpose(const void *user, const void *args, size_t args_size,
+                          uint64_t element, const struct array_counts *counts,
+                          struct range *out, size_t room)
+{
+    uint64_t rows, columns;
+    (void)user, (void)room;
+    if (!read_table(args, args_size, counts, &rows, &columns)) {
+        return MOOT_ERR_ARG;
+    }
+    uint64_t target = element % rows * columns + element / rows;
+    out[0] = (struct range){target, target + 1};
+    return 1;
+}
+
+const struct array_map array_map_transpose = {"moot.transpose", 1, take_transpose,
+                                              feed_transpose, NULL};
+
+/* --- Asking ------------------------------------------------------------------------- */
+
+int array_sources(const struct array_mapping *mapping, uint64_t element,
+                  const struct array_counts *counts,
+                  struct range out[ARRAY_MAP_RANGES_MAX])
+{
+    const struct array_map *map = mapping->map;
+    int count = map->sources(map->user, mapping->args, mapping->args_size, element,
+                             counts, out, ARRAY_MAP_RANGES_MAX);
+    if (count > ARRAY_MAP_RANGES_MAX) {
+        return MOOT_ERR_LIMIT;
+    }
+    for (int i = 0; i < count; i++) {
+        if (out[i].first >= out[i].end || out[i].end > counts->from) {
+            return MOOT_ERR_ARG;
+        }
+    }
+    return count;
+}
+
+int array_targets(const struct array_mapping *mapping, uint64_t element,
+                  const struct array_counts *counts,
+                  struct range out[ARRAY_MAP_RANGES_MAX])
+{
+    const struct array_map *map = mapping->map;
+    int count = map->targets(map->user, mapping->args, mapping->args_size, element,
+                             counts, out, ARRAY_MAP_RANGES_MAX);
+    if (count > ARRAY_MAP_RANGES_MAX) {
+        return MOOT_ERR_LIMIT;
+    }
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        struct range range = out[i];
+        range.end = range.end < counts->takes ? range.end : counts->takes;
+        if (range.first < range.end) {
+            out[kept++] = range;
+        }
+    }
+    return count < 0 ? count : kept;
+}
+
+/* Whether `element` is a target of `source`. */
+static bool is_target(const struct array_mapping *mapping, uint64_t source,
+                      uint64_t element, const struct array_counts *counts)
+{
+    struct range targets[ARRAY_MAP_RANGES_MAX];
+    int count = array_targets(mapping, source, counts, targets);
+    for (int i = 0; i < count; i++) {
+        if (targets[i].first <= element && element < targets[i].end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int array_inverse_holds(const struct array_mapping *mapping, uint64_t element,
+                        const struct array_counts *counts, uint64_t *missed)
+{
+    struct range sources[ARRAY_MAP_RANGES_MAX];
+    int count = array_sources(mapping, element, counts, sources);
+    if (count < 0 || mapping->map->targets == NULL) {
+        return count < 0 ? count : 1;
+    }
+    for (int i = 0; i < count; i++) {
+        for (uint64_t at = sources[i].first; at < sources[i].end; at++) {
+            if (!is_target(mapping, at, element, counts)) {
+                *missed = at;
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
