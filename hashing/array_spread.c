@@ -9,10 +9,10 @@
  * r - 1, or of the last home if r is 0.  So what is before home r is short by as much
  * and all the rest is products.
  *
- * *Hashed.*  Indices are permuted, and places shared out as blocks are.  The permutation
- * is a Feistel network over the least power of four that has room for the count, walked
- * until it falls below the count (Black and Rogaway, CT-RSA 2002): less than four steps
- * on average, and its inverse is the same walk backwards.
+ * *Hashed.*  Indices are permuted, and places shared out as blocks are.  The
+ * permutation is a Feistel network over the least power of four that has room for the
+ * count, walked until it falls below the count (Black and Rogaway, CT-RSA 2002): less
+ * than four steps on average, and its inverse is the same walk backwards.
  */
 #include "hashing/array_spread.h"
 
@@ -34,13 +34,14 @@ bool array_spread_valid(const struct array_spread *spread)
 
 static inline uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/* --- Cyclic ------------------------------------------------------------------------ */
+/* --- Cyclic ------------------------------------------------------------------------
+ */
 
 struct rounds {
-    uint64_t rest;  /* so many homes have a block more */
-    uint64_t long_; /* places of each of these, but for the last one's shortage, */
+    uint64_t rest;   /* so many homes have a block more */
+    uint64_t long_;  /* places of each of these, but for the last one's shortage, */
     uint64_t short_; /* and of the others */
-    uint64_t turn;  /* the first place of home `rest` */
+    uint64_t turn;   /* the first place of home `rest` */
 };
 
 static inline struct rounds rounds_of(const struct array_spread *spread)
@@ -88,7 +89,8 @@ static inline uint64_t cyclic_index(const struct array_spread *spread, uint64_t 
     return block * spread->block + at % spread->block;
 }
 
-/* --- Hashed ------------------------------------------------------------------------ */
+/* --- Hashed ------------------------------------------------------------------------
+ */
 
 /* Bits of either half of a number below the power of four that has room for `count`. */
 static inline unsigned half_bits(uint64_t count)
@@ -142,7 +144,8 @@ static uint64_t walk(uint64_t number, uint64_t count, bool back)
     return number;
 }
 
-/* --- All --------------------------------------------------------------------------- */
+/* --- All ---------------------------------------------------------------------------
+ */
 
 HOT uint64_t array_place(const struct array_spread *spread, uint64_t index)
 {

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* --- Same, all --------------------------------------------------------------------- */
+/* --- Same, all ---------------------------------------------------------------------
+ */
 
 static int take_same(const void *user, const void *args, size_t args_size,
                      uint64_t element, const struct array_counts *counts,
@@ -14,7 +15,7 @@ static int take_same(const void *user, const void *args, size_t args_size,
 {
     (void)user, (void)args, (void)counts, (void)room;
     out[0] = (struct range){element, element + 1};
-    return args_size == 0 ? 1 : MOOT_ERR_ARG;
+    return args_size == 0 ? 1 : MOOT_ERR_INVALID;
 }
 
 const struct array_map array_map_same = {"moot.same", 1, take_same, take_same, NULL};
@@ -25,7 +26,7 @@ static int take_all(const void *user, const void *args, size_t args_size,
 {
     (void)user, (void)args, (void)element, (void)room;
     out[0] = (struct range){0, counts->from};
-    return args_size == 0 ? 1 : MOOT_ERR_ARG;
+    return args_size == 0 ? 1 : MOOT_ERR_INVALID;
 }
 
 static int feed_all(const void *user, const void *args, size_t args_size,
@@ -34,12 +35,13 @@ static int feed_all(const void *user, const void *args, size_t args_size,
 {
     (void)user, (void)args, (void)element, (void)room;
     out[0] = (struct range){0, counts->takes};
-    return args_size == 0 ? 1 : MOOT_ERR_ARG;
+    return args_size == 0 ? 1 : MOOT_ERR_INVALID;
 }
 
 const struct array_map array_map_all = {"moot.all", 1, take_all, feed_all, NULL};
 
-/* --- Window, shift ------------------------------------------------------------------ */
+/* --- Window, shift ------------------------------------------------------------------
+ */
 
 struct window {
     int64_t low, high;
@@ -95,7 +97,7 @@ static int open_window(const struct window *window, bool inverse, uint64_t eleme
                        const struct array_counts *counts, struct range *out)
 {
     if (!window_can_be(window, counts)) {
-        return MOOT_ERR_ARG;
+        return MOOT_ERR_INVALID;
     }
     int64_t first = (int64_t)element + (inverse ? -window->high : window->low);
     int64_t last = (int64_t)element + (inverse ? -window->low : window->high);
@@ -123,7 +125,7 @@ static int take_window(const void *user, const void *args, size_t args_size,
     (void)user, (void)room;
     return read_window(args, args_size, &window)
                ? open_window(&window, false, element, counts, out)
-               : MOOT_ERR_ARG;
+               : MOOT_ERR_INVALID;
 }
 
 static int feed_window(const void *user, const void *args, size_t args_size,
@@ -134,7 +136,7 @@ static int feed_window(const void *user, const void *args, size_t args_size,
     (void)user, (void)room;
     return read_window(args, args_size, &window)
                ? open_window(&window, true, element, counts, out)
-               : MOOT_ERR_ARG;
+               : MOOT_ERR_INVALID;
 }
 
 const struct array_map array_map_window = {"moot.window", 1, take_window, feed_window,
@@ -159,7 +161,7 @@ static int take_shift(const void *user, const void *args, size_t args_size,
     (void)user, (void)room;
     return read_shift(args, args_size, &window)
                ? open_window(&window, false, element, counts, out)
-               : MOOT_ERR_ARG;
+               : MOOT_ERR_INVALID;
 }
 
 static int feed_shift(const void *user, const void *args, size_t args_size,
@@ -170,13 +172,14 @@ static int feed_shift(const void *user, const void *args, size_t args_size,
     (void)user, (void)room;
     return read_shift(args, args_size, &window)
                ? open_window(&window, true, element, counts, out)
-               : MOOT_ERR_ARG;
+               : MOOT_ERR_INVALID;
 }
 
 const struct array_map array_map_shift = {"moot.shift", 1, take_shift, feed_shift,
                                           NULL};
 
-/* --- Transpose ---------------------------------------------------------------------- */
+/* --- Transpose ----------------------------------------------------------------------
+ */
 
 /* Rows and columns, if their product is both counts. */
 static bool read_table(const void *args, size_t args_size,
@@ -200,7 +203,7 @@ static int take_transpose(const void *user, const void *args, size_t args_size,
     uint64_t rows, columns;
     (void)user, (void)room;
     if (!read_table(args, args_size, counts, &rows, &columns)) {
-        return MOOT_ERR_ARG;
+        return MOOT_ERR_INVALID;
     }
     uint64_t source = element % columns * rows + element / columns;
     out[0] = (struct range){source, source + 1};
@@ -214,7 +217,7 @@ static int feed_transpose(const void *user, const void *args, size_t args_size,
     uint64_t rows, columns;
     (void)user, (void)room;
     if (!read_table(args, args_size, counts, &rows, &columns)) {
-        return MOOT_ERR_ARG;
+        return MOOT_ERR_INVALID;
     }
     uint64_t target = element % rows * columns + element / rows;
     out[0] = (struct range){target, target + 1};
@@ -224,7 +227,8 @@ static int feed_transpose(const void *user, const void *args, size_t args_size,
 const struct array_map array_map_transpose = {"moot.transpose", 1, take_transpose,
                                               feed_transpose, NULL};
 
-/* --- Asking ------------------------------------------------------------------------- */
+/* --- Asking -------------------------------------------------------------------------
+ */
 
 int array_sources(const struct array_mapping *mapping, uint64_t element,
                   const struct array_counts *counts,
@@ -238,7 +242,7 @@ int array_sources(const struct array_mapping *mapping, uint64_t element,
     }
     for (int i = 0; i < count; i++) {
         if (out[i].first >= out[i].end || out[i].end > counts->from) {
-            return MOOT_ERR_ARG;
+            return MOOT_ERR_INVALID;
         }
     }
     return count;

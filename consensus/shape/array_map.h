@@ -46,7 +46,8 @@ struct array_mapping {
 /* Built in.  Arguments are words of 8 bytes, the lowest byte first, so that a map has
  * one hash on all machines. */
 
-/* Element i takes element i; an input of fewer elements is an error for those beyond. */
+/* Element i takes element i; an input of fewer elements is an error for those beyond.
+ */
 extern const struct array_map array_map_same;
 /* Every element takes all, in order. */
 extern const struct array_map array_map_all;
@@ -58,14 +59,14 @@ enum { ARRAY_EDGE_CUT, ARRAY_EDGE_WRAP, ARRAY_WINDOW_BYTES = 24 };
 /* A window of one: words by, edges. */
 extern const struct array_map array_map_shift;
 enum { ARRAY_SHIFT_BYTES = 16 };
-/* The array is `rows` x `columns`, row by row, and the input columns x rows: (r, c) takes
- * (c, r).  Words rows, columns. */
+/* The array is `rows` x `columns`, row by row, and the input columns x rows: (r, c)
+ * takes (c, r).  Words rows, columns. */
 extern const struct array_map array_map_transpose;
 enum { ARRAY_TRANSPOSE_BYTES = 16 };
 
 /* What an element takes.  Checks what it has from the map: MOOT_ERR_LIMIT is of more
- * than ARRAY_MAP_RANGES_MAX ranges, MOOT_ERR_ARG of a range that is empty or goes beyond
- * the input's count.  Returns how many ranges. */
+ * than ARRAY_MAP_RANGES_MAX ranges, MOOT_ERR_INVALID of a range that is empty or goes
+ * beyond the input's count.  Returns how many ranges. */
 int array_sources(const struct array_mapping *mapping, uint64_t element,
                   const struct array_counts *counts,
                   struct range out[ARRAY_MAP_RANGES_MAX]);

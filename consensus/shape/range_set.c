@@ -1,7 +1,8 @@
 /* range_set.c - see range_set.h.
  *
- * Adding and removing replace a stretch of the ranges by at most two: what they touch is
- * found by bisection, and what is behind it moves.  Whole sets are walked side by side.
+ * Adding and removing replace a stretch of the ranges by at most two: what they touch
+ * is found by bisection, and what is behind it moves.  Whole sets are walked side by
+ * side.
  */
 #include "consensus/shape/range_set.h"
 
@@ -101,8 +102,7 @@ HOT bool range_set_add(struct range_set *set, struct range range)
     }
     const struct range *items = range_set_items(set);
     /* A range that ends where this one begins touches it. */
-    uint32_t from =
-        range.first > 0 ? find_ending_behind(set, range.first - 1) : 0;
+    uint32_t from = range.first > 0 ? find_ending_behind(set, range.first - 1) : 0;
     uint32_t to = from;
     while (to < set->count && items[to].first <= range.end) {
         range.first = items[to].first < range.first ? items[to].first : range.first;

@@ -11,6 +11,7 @@
 #define CONSENSUS_SHAPE_RANGE_SET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct range {

@@ -113,7 +113,8 @@ static void parse_candidates(char *text, struct rankset *set)
     }
 }
 
-/* "same:1:ab" for each input, "-" for that of a task; the caller frees the arguments. */
+/* "same:1:ab" for each input, "-" for that of a task; the caller frees the arguments.
+ */
 static size_t parse_maps(char *text, struct identity_map *maps)
 {
     size_t count = 0;
@@ -139,11 +140,11 @@ static size_t parse_maps(char *text, struct identity_map *maps)
 static moot_hash hash_array(char **field, const struct identity *spec)
 {
     struct identity_map maps[INPUTS_MAX];
-    const struct identity_array array = {
-        .count = strtoull(field[0], NULL, 10),
-        .spread = (uint32_t)strtoul(field[1], NULL, 10),
-        .block = strtoull(field[2], NULL, 10),
-        .maps = maps};
+    const struct identity_array array = {.count = strtoull(field[0], NULL, 10),
+                                         .spread =
+                                             (uint32_t)strtoul(field[1], NULL, 10),
+                                         .block = strtoull(field[2], NULL, 10),
+                                         .maps = maps};
     size_t count = parse_maps(field[3], maps);
     assert_int_equal(count, spec->input_count);
     moot_hash hash = identity_array_hash(spec, &array);

@@ -1,0 +1,455 @@
+/* array_schedule.c - see array_schedule.h.
+ *
+ * Two lists are made first.  *Sources*: the pairs (chair, place) of all that this
+ * rank's elements take, in order.  *Targets*: the pairs (chair, own element) of all
+ * that take one of this rank's.  Sorted, and each pair once, they are what senders send
+ * and what takers are given; an edge finds its place among what is sent by bisection.
+ *
+ * A target that stands for many elements (1 to all) is not walked one by one: indices
+ * that follow each other in the places of one slot have one chair, and once all chairs
+ * there can be were met the rest adds nothing.
+ */
+#include "consensus/shape/array_schedule.h"
+
+#include "hashing/placement.h"
+#include "proto/limits.h"
+#include "proto/moot_error.h"
+
+#include <stdlib.h>
+
+/* --- Shares --------------------------------------------------------------------------
+ */
+
+static bool add_slots(const struct array_card *card, uint32_t slot, uint32_t end,
+                      struct range_set *out)
+{
+    return range_set_add(out, (struct range){array_slot_first(&card->spread, slot),
+                                             array_slot_first(&card->spread, end)});
+}
+
+/* The slots of a home that is no member, as far as they are this rank's. */
+static bool share_in(const struct array_card *card, const struct rankset *members,
+                     uint32_t rank, uint32_t home, struct range_set *out)
+{
+    bool good = true;
+    for (uint32_t i = 0; good && i < ARRAY_SLOTS; i++) {
+        uint32_t slot = home * ARRAY_SLOTS + i;
+        if (array_slot_chair(slot, card->homes, members) == rank) {
+            good = add_slots(card, slot, slot + 1, out);
+        }
+    }
+    return good;
+}
+
+bool array_share(const struct array_card *card, const struct rankset *members,
+                 uint32_t rank, struct range_set *out)
+{
+    uint32_t home = 0;
+    bool good = true;
+    for (uint32_t at = rankset_next(card->homes, 0); good && at != UINT32_MAX;
+         at = rankset_next(card->homes, at + 1)) {
+        if (!rankset_has(members, at)) {
+            good = share_in(card, members, rank, home, out);
+        } else if (at == rank) {
+            good = add_slots(card, home * ARRAY_SLOTS, (home + 1) * ARRAY_SLOTS, out);
+        }
+        home++;
+    }
+    return good;
+}
+
+uint32_t array_place_chair(const struct array_card *card, const struct rankset *members,
+                           uint64_t place)
+{
+    return array_slot_chair(array_slot(&card->spread, place), card->homes, members);
+}
+
+/* --- Pairs ---------------------------------------------------------------------------
+ */
+
+struct pair {
+    uint32_t rank;
+    uint64_t what;
+};
+
+struct pairs {
+    struct pair *items;
+    uint32_t count, room;
+};
+
+static int push(struct pairs *pairs, uint32_t rank, uint64_t what)
+{
+    if (pairs->count == ARRAY_EDGES_MAX) {
+        return MOOT_ERR_LIMIT;
+    }
+    if (pairs->count == pairs->room) {
+        uint32_t room = pairs->room == 0 ? 16 : pairs->room * 2;
+        struct pair *more = realloc(pairs->items, room * sizeof(*more));
+        if (more == NULL) {
+            return MOOT_ERR_NO_MEMORY;
+        }
+        pairs->items = more;
+        pairs->room = room;
+    }
+    pairs->items[pairs->count++] = (struct pair){rank, what};
+    return MOOT_OK;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct pair *a = left, *b = right;
+    if (a->rank != b->rank) {
+        return a->rank < b->rank ? -1 : 1;
+    }
+    return a->what < b->what ? -1 : a->what > b->what;
+}
+
+/* Those of others than `rank`, sorted, each once. */
+static int sort_foreign(const struct pairs *pairs, uint32_t rank, struct pairs *out)
+{
+    int error = MOOT_OK;
+    for (uint32_t i = 0; error == MOOT_OK && i < pairs->count; i++) {
+        if (pairs->items[i].rank != rank) {
+            error = push(out, pairs->items[i].rank, pairs->items[i].what);
+        }
+    }
+    if (out->count > 1) {
+        qsort(out->items, out->count, sizeof(*out->items), by_rank);
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < out->count; i++) {
+        if (i == 0 || by_rank(&out->items[i], &out->items[kept - 1]) != 0) {
+            out->items[kept++] = out->items[i];
+        }
+    }
+    out->count = kept;
+    return error;
+}
+
+static uint32_t count_ranks(const struct pairs *sorted)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sorted->count; i++) {
+        count += i == 0 || sorted->items[i].rank != sorted->items[i - 1].rank;
+    }
+    return count;
+}
+
+/* Peers of sorted pairs; NULL without memory. */
+static struct array_peer *make_peers(const struct pairs *sorted, uint32_t *count)
+{
+    *count = count_ranks(sorted);
+    struct array_peer *peers = calloc(*count + 1u, sizeof(*peers));
+    uint32_t last = 0;
+    for (uint32_t i = 0; peers != NULL && i < sorted->count; i++) {
+        if (i == 0 || sorted->items[i].rank != peers[last].rank) {
+            last += i > 0;
+            peers[last] = (struct array_peer){sorted->items[i].rank, i, 0};
+        }
+        peers[last].count++;
+    }
+    return peers;
+}
+
+/* --- Making --------------------------------------------------------------------------
+ */
+
+struct making {
+    const struct array_shape *shape;
+    struct array_counts counts;
+    struct range_set own, own_from; /* places */
+    struct pairs sources, targets;
+    struct array_schedule *made;
+    uint32_t *seen; /* for each rank, the last of own_from that it takes, and one */
+    uint32_t chairs_max; /* so many can be chairs */
+};
+
+/* Pushes the chair and the place of each source of a place. */
+static int push_sources(struct making *making, uint64_t place)
+{
+    const struct array_shape *shape = making->shape;
+    struct range ranges[ARRAY_MAP_RANGES_MAX];
+    uint64_t index = array_index(&shape->takes.spread, place);
+    int count = array_sources(&shape->mapping, index, &making->counts, ranges);
+    int error = count < 0 ? count : MOOT_OK;
+    uint32_t before = making->sources.count;
+    for (int i = 0; error == MOOT_OK && i < count; i++) {
+        for (uint64_t at = ranges[i].first; error == MOOT_OK && at < ranges[i].end;
+             at++) {
+            uint64_t source = array_place(&shape->from.spread, at);
+            uint32_t chair = array_place_chair(&shape->from, shape->members, source);
+            error = making->sources.count - before == LIMIT_INPUTS
+                        ? MOOT_ERR_LIMIT
+                        : push(&making->sources, chair, source);
+        }
+    }
+    return error;
+}
+
+static int find_sources(struct making *making)
+{
+    struct array_schedule *made = making->made;
+    int error = MOOT_OK;
+    for (uint32_t i = 0; error == MOOT_OK && i < made->own; i++) {
+        error = push_sources(making, range_set_at(&making->own, i));
+        made->first[i + 1] = making->sources.count;
+    }
+    return error;
+}
+
+/* --- Targets -------------------------------------------------------------------------
+ */
+
+/* How many indices from one on have places that follow each other in one slot. */
+static uint64_t run_length(const struct array_spread *spread, uint64_t index,
+                           uint64_t place)
+{
+    uint64_t slot_end = array_slot_first(spread, array_slot(spread, place) + 1);
+    uint64_t left = slot_end - place;
+    switch (spread->kind) {
+    case ARRAY_SPREAD_CYCLIC: {
+        uint64_t block = spread->block - index % spread->block;
+        return block < left ? block : left;
+    }
+    case ARRAY_SPREAD_HASHED:
+        return 1;
+    case ARRAY_SPREAD_BLOCK:
+    default:
+        return left;
+    }
+}
+
+/* Notes the chairs of a range of indices as takers of an own element; `met`: how many
+ * have been noted for it. */
+static int push_takers(struct making *making, struct range range, uint32_t given,
+                       uint32_t *met)
+{
+    const struct array_shape *shape = making->shape;
+    const struct array_card *takes = &shape->takes;
+    int error = MOOT_OK;
+    while (error == MOOT_OK && range.first < range.end && *met < making->chairs_max) {
+        uint64_t place = array_place(&takes->spread, range.first);
+        uint32_t chair = array_place_chair(takes, shape->members, place);
+        range.first += run_length(&takes->spread, range.first, place);
+        if (chair != PLACEMENT_NOBODY && making->seen[chair] != given + 1) {
+            making->seen[chair] = given + 1;
+            ++*met;
+            error = push(&making->targets, chair, given);
+        }
+    }
+    return error;
+}
+
+static int find_targets(struct making *making)
+{
+    const struct array_shape *shape = making->shape;
+    struct range ranges[ARRAY_MAP_RANGES_MAX];
+    int error = MOOT_OK;
+    for (uint32_t i = 0; error == MOOT_OK && i < making->made->own_from; i++) {
+        uint64_t place = range_set_at(&making->own_from, i);
+        uint64_t index = array_index(&shape->from.spread, place);
+        int count = array_targets(&shape->mapping, index, &making->counts, ranges);
+        uint32_t met = 0;
+        error = count < 0 ? count : MOOT_OK;
+        for (int j = 0; error == MOOT_OK && j < count; j++) {
+            error = push_takers(making, ranges[j], i, &met);
+        }
+    }
+    return error;
+}
+
+/* What a chair takes of this rank's: from the sources of an element that were pushed.
+ */
+static int turn_round(struct making *making, uint32_t chair)
+{
+    int error = MOOT_OK;
+    for (uint32_t i = 0; error == MOOT_OK && i < making->sources.count; i++) {
+        const struct pair *source = &making->sources.items[i];
+        if (source->rank == making->shape->rank) {
+            error = push(&making->targets, chair,
+                         range_set_below(&making->own_from, source->what));
+        }
+    }
+    return error;
+}
+
+/* Without an inverse: every element is asked what it takes. */
+static int search_targets(struct making *making)
+{
+    const struct array_shape *shape = making->shape;
+    struct pairs own_sources = making->sources;
+    int error = making->counts.takes > ARRAY_EDGES_MAX ? MOOT_ERR_LIMIT : MOOT_OK;
+    making->sources = (struct pairs){0};
+    for (uint64_t place = 0; error == MOOT_OK && place < making->counts.takes;
+         place++) {
+        uint32_t chair = array_place_chair(&shape->takes, shape->members, place);
+        making->sources.count = 0;
+        if (chair != shape->rank && chair != PLACEMENT_NOBODY) {
+            error = push_sources(making, place);
+            error = error == MOOT_OK ? turn_round(making, chair) : error;
+        }
+    }
+    free(making->sources.items);
+    making->sources = own_sources;
+    return error;
+}
+
+/* --- Putting together ----------------------------------------------------------------
+ */
+
+static uint32_t find_sent(const struct pairs *sorted, const struct pair *pair)
+{
+    const struct pair *found =
+        bsearch(pair, sorted->items, sorted->count, sizeof(*pair), by_rank);
+    return (uint32_t)(found - sorted->items);
+}
+
+/* Edges of sorted senders: pairs of one rank stand together, and so do peers. */
+static void fill_edges(struct making *making, const struct pairs *sorted)
+{
+    struct array_schedule *made = making->made;
+    uint32_t peer = 0;
+    for (uint32_t i = 0; i < sorted->count; i++) {
+        made->sent[i] = sorted->items[i].what;
+    }
+    for (uint32_t i = 0; i < making->sources.count; i++) {
+        const struct pair *source = &making->sources.items[i];
+        if (source->rank == making->shape->rank) {
+            uint64_t below = range_set_below(&making->own_from, source->what);
+            made->edges[i] = (struct array_edge){ARRAY_OWN, (uint32_t)below};
+            continue;
+        }
+        uint32_t at = find_sent(sorted, source);
+        while (made->senders[peer].rank > source->rank) {
+            peer--;
+        }
+        while (made->senders[peer].rank < source->rank) {
+            peer++;
+        }
+        made->edges[i] = (struct array_edge){peer, at - made->senders[peer].first};
+    }
+}
+
+static int put_senders(struct making *making)
+{
+    struct array_schedule *made = making->made;
+    struct pairs sorted = {0};
+    int error = sort_foreign(&making->sources, making->shape->rank, &sorted);
+    if (error == MOOT_OK) {
+        made->edges = calloc(making->sources.count + 1u, sizeof(*made->edges));
+        made->sent = calloc(sorted.count + 1u, sizeof(*made->sent));
+        made->senders = make_peers(&sorted, &made->sender_count);
+        error = made->edges == NULL || made->sent == NULL || made->senders == NULL
+                    ? MOOT_ERR_NO_MEMORY
+                    : MOOT_OK;
+    }
+    if (error == MOOT_OK) {
+        fill_edges(making, &sorted);
+    }
+    free(sorted.items);
+    return error;
+}
+
+static int put_takers(struct making *making)
+{
+    struct array_schedule *made = making->made;
+    struct pairs sorted = {0};
+    int error = sort_foreign(&making->targets, making->shape->rank, &sorted);
+    if (error == MOOT_OK) {
+        made->given = calloc(sorted.count + 1u, sizeof(*made->given));
+        made->takers = make_peers(&sorted, &made->taker_count);
+        error =
+            made->given == NULL || made->takers == NULL ? MOOT_ERR_NO_MEMORY : MOOT_OK;
+    }
+    for (uint32_t i = 0; error == MOOT_OK && i < sorted.count; i++) {
+        made->given[i] = (uint32_t)sorted.items[i].what;
+    }
+    free(sorted.items);
+    return error;
+}
+
+/* Shares, and room for what is as long as they are. */
+static int make_shares(struct making *making)
+{
+    const struct array_shape *shape = making->shape;
+    struct array_schedule *made = making->made;
+    if (!array_share(&shape->takes, shape->members, shape->rank, &making->own) ||
+        !array_share(&shape->from, shape->members, shape->rank, &making->own_from)) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    uint64_t own = range_set_size(&making->own);
+    uint64_t own_from = range_set_size(&making->own_from);
+    if (own > ARRAY_EDGES_MAX || own_from > ARRAY_EDGES_MAX) {
+        return MOOT_ERR_LIMIT;
+    }
+    uint32_t words = rankset_words(shape->members);
+    made->own = (uint32_t)own;
+    made->own_from = (uint32_t)own_from;
+    made->first = calloc(own + 1, sizeof(*made->first));
+    making->seen = calloc(words * 64u + 1u, sizeof(*making->seen));
+    making->chairs_max = rankset_count(shape->members);
+    return made->first != NULL && making->seen != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+static int make(struct making *making)
+{
+    int error = make_shares(making);
+    error = error == MOOT_OK ? find_sources(making) : error;
+    if (error == MOOT_OK) {
+        error = making->shape->mapping.map->targets != NULL ? find_targets(making)
+                                                            : search_targets(making);
+    }
+    error = error == MOOT_OK ? put_senders(making) : error;
+    return error == MOOT_OK ? put_takers(making) : error;
+}
+
+int array_schedule_new(const struct array_shape *shape, struct array_schedule **out)
+{
+    struct making making = {
+        .shape = shape,
+        .counts = {shape->takes.spread.count, shape->from.spread.count},
+        .made = calloc(1, sizeof(struct array_schedule))};
+    int error = making.made != NULL ? make(&making) : MOOT_ERR_NO_MEMORY;
+    range_set_release(&making.own);
+    range_set_release(&making.own_from);
+    free(making.sources.items);
+    free(making.targets.items);
+    free(making.seen);
+    if (error == MOOT_OK) {
+        *out = making.made;
+    } else {
+        array_schedule_free(making.made);
+    }
+    return error;
+}
+
+void array_schedule_free(struct array_schedule *schedule)
+{
+    if (schedule == NULL) {
+        return;
+    }
+    free(schedule->first);
+    free(schedule->edges);
+    free(schedule->senders);
+    free(schedule->sent);
+    free(schedule->takers);
+    free(schedule->given);
+    free(schedule);
+}
+
+static size_t count_of(const struct array_peer *peers, uint32_t count)
+{
+    return count > 0 ? peers[count - 1].first + peers[count - 1].count : 0;
+}
+
+size_t array_schedule_bytes(const struct array_schedule *schedule)
+{
+    size_t peers = (size_t)schedule->sender_count + schedule->taker_count + 2;
+    return sizeof(*schedule) + (schedule->own + 1u) * sizeof(*schedule->first) +
+           (schedule->first[schedule->own] + 1u) * sizeof(*schedule->edges) +
+           peers * sizeof(*schedule->senders) +
+           (count_of(schedule->senders, schedule->sender_count) + 1) *
+               sizeof(*schedule->sent) +
+           (count_of(schedule->takers, schedule->taker_count) + 1) *
+               sizeof(*schedule->given);
+}
