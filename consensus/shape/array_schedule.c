@@ -368,6 +368,17 @@ static int put_takers(struct making *making)
     return error;
 }
 
+static uint32_t count_chairs(const struct array_card *card,
+                             const struct rankset *members)
+{
+    uint32_t count = 0;
+    for (uint32_t home = rankset_next(card->homes, 0); home != UINT32_MAX;
+         home = rankset_next(card->homes, home + 1)) {
+        count += rankset_has(members, home);
+    }
+    return count;
+}
+
 /* Shares, and room for what is as long as they are. */
 static int make_shares(struct making *making)
 {
@@ -387,7 +398,7 @@ static int make_shares(struct making *making)
     made->own_from = (uint32_t)own_from;
     made->first = calloc(own + 1, sizeof(*made->first));
     making->seen = calloc(words * 64u + 1u, sizeof(*making->seen));
-    making->chairs_max = rankset_count(shape->members);
+    making->chairs_max = count_chairs(&shape->takes, shape->members);
     return made->first != NULL && making->seen != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -416,6 +427,7 @@ int array_schedule_new(const struct array_shape *shape, struct array_schedule **
     free(making.targets.items);
     free(making.seen);
     if (error == MOOT_OK) {
+        making.made->users = 1;
         *out = making.made;
     } else {
         array_schedule_free(making.made);

@@ -55,6 +55,7 @@ struct array_schedule {
     struct array_peer *takers;  /* ascending */
     uint32_t *given; /* own elements of the input, ascending for each taker */
     uint32_t sender_count, taker_count;
+    uint32_t users; /* one when it is made (schedule_cache.h) */
 };
 
 /* The places that this rank has of an array: those of the slots that it chairs.  False
