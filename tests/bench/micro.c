@@ -73,7 +73,7 @@ static const struct micro micro_nothing[] = {
 /* --- All -------------------------------------------------------------------------- */
 
 static const struct micro *const ALL[] = {micro_nothing, micro_codec, micro_core,
-                                          micro_spawn};
+                                          micro_arrays, micro_spawn};
 enum { ALL_COUNT = sizeof(ALL) / sizeof(*ALL) };
 
 __attribute__((noinline)) static void micro_loop(const struct micro *micro, void *state,

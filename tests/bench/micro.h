@@ -14,9 +14,10 @@ struct micro {
 };
 
 /* Each ends with an empty one. */
-extern const struct micro micro_codec[]; /* hash, frames, the ready queue */
-extern const struct micro micro_core[];  /* the core alone, and two that talk */
-extern const struct micro micro_spawn[]; /* through the public interface */
+extern const struct micro micro_codec[];  /* hash, frames, the ready queue */
+extern const struct micro micro_core[];   /* the core alone, and two that talk */
+extern const struct micro micro_arrays[]; /* arrays of tasks */
+extern const struct micro micro_spawn[];  /* through the public interface */
 
 /* A hash that looks like a task's: uniform, without facts. */
 moot_hash micro_hash(long i);
