@@ -44,16 +44,19 @@ static bool share_in(const struct array_card *card, const struct rankset *member
 bool array_share(const struct array_card *card, const struct rankset *members,
                  uint32_t rank, struct range_set *out)
 {
-    uint32_t home = 0;
+    const struct rankset *homes = card->homes;
     bool good = true;
-    for (uint32_t at = rankset_next(card->homes, 0); good && at != UINT32_MAX;
-         at = rankset_next(card->homes, at + 1)) {
-        if (!rankset_has(members, at)) {
-            good = share_in(card, members, rank, home, out);
-        } else if (at == rank) {
-            good = add_slots(card, home * ARRAY_SLOTS, (home + 1) * ARRAY_SLOTS, out);
+    if (rankset_has(members, rank) && rankset_has(homes, rank)) {
+        uint32_t slot = rankset_below(homes, rank) * ARRAY_SLOTS;
+        good = add_slots(card, slot, slot + ARRAY_SLOTS, out);
+    }
+    uint32_t words = rankset_words(homes);
+    for (uint32_t word = 0; good && word < words; word++) {
+        uint64_t gone = rankset_word(homes, word) & ~rankset_word(members, word);
+        for (; good && gone != 0; gone &= gone - 1) {
+            uint32_t home = word * 64 + (uint32_t)__builtin_ctzll(gone);
+            good = share_in(card, members, rank, rankset_below(homes, home), out);
         }
-        home++;
     }
     return good;
 }
@@ -154,15 +157,48 @@ static struct array_peer *make_peers(const struct pairs *sorted, uint32_t *count
 /* --- Making --------------------------------------------------------------------------
  */
 
+/* A card, and whether its homes are the ranks from 0 on, so that none has to be looked
+ * for. */
+struct deal {
+    const struct array_card *card;
+    bool dense;
+};
+
+/* The chairs that take one own element: a few are looked through, many are marked. */
+enum { MET_FEW = 16 };
+struct met {
+    uint32_t given, count;
+    uint32_t few[MET_FEW];
+    uint32_t *marks; /* for each rank, the last own element that it takes, and one */
+};
+
 struct making {
     const struct array_shape *shape;
+    struct deal takes, from;
     struct array_counts counts;
     struct range_set own, own_from; /* places */
     struct pairs sources, targets;
     struct array_schedule *made;
-    uint32_t *seen; /* for each rank, the last of own_from that it takes, and one */
+    struct met met;
     uint32_t chairs_max; /* so many can be chairs */
 };
+
+static struct deal deal_of(const struct array_card *card)
+{
+    uint32_t homes = card->spread.homes;
+    return (struct deal){card, rankset_below(card->homes, homes) == homes};
+}
+
+/* array_place_chair() */
+static inline uint32_t deal_chair(const struct deal *deal,
+                                  const struct rankset *members, uint64_t place)
+{
+    uint32_t slot = array_slot(&deal->card->spread, place);
+    uint32_t home = slot / ARRAY_SLOTS;
+    return deal->dense && rankset_has(members, home)
+               ? home
+               : array_slot_chair(slot, deal->card->homes, members);
+}
 
 /* Pushes the chair and the place of each source of a place. */
 static int push_sources(struct making *making, uint64_t place)
@@ -177,7 +213,7 @@ static int push_sources(struct making *making, uint64_t place)
         for (uint64_t at = ranges[i].first; error == MOOT_OK && at < ranges[i].end;
              at++) {
             uint64_t source = array_place(&shape->from.spread, at);
-            uint32_t chair = array_place_chair(&shape->from, shape->members, source);
+            uint32_t chair = deal_chair(&making->from, shape->members, source);
             error = making->sources.count - before == LIMIT_INPUTS
                         ? MOOT_ERR_LIMIT
                         : push(&making->sources, chair, source);
@@ -219,23 +255,61 @@ static uint64_t run_length(const struct array_spread *spread, uint64_t index,
     }
 }
 
-/* Notes the chairs of a range of indices as takers of an own element; `met`: how many
- * have been noted for it. */
-static int push_takers(struct making *making, struct range range, uint32_t given,
-                       uint32_t *met)
+/* Enough marks for all members; false without memory. */
+static bool mark_many(struct met *met, const struct rankset *members)
 {
-    const struct array_shape *shape = making->shape;
-    const struct array_card *takes = &shape->takes;
-    int error = MOOT_OK;
-    while (error == MOOT_OK && range.first < range.end && *met < making->chairs_max) {
-        uint64_t place = array_place(&takes->spread, range.first);
-        uint32_t chair = array_place_chair(takes, shape->members, place);
-        range.first += run_length(&takes->spread, range.first, place);
-        if (chair != PLACEMENT_NOBODY && making->seen[chair] != given + 1) {
-            making->seen[chair] = given + 1;
-            ++*met;
-            error = push(&making->targets, chair, given);
+    if (met->marks == NULL) {
+        met->marks = calloc(rankset_words(members) * 64u + 1u, sizeof(*met->marks));
+    }
+    for (uint32_t i = 0; met->marks != NULL && i < MET_FEW; i++) {
+        met->marks[met->few[i]] = met->given + 1;
+    }
+    return met->marks != NULL;
+}
+
+static bool has_met(const struct met *met, uint32_t chair)
+{
+    if (met->count > MET_FEW) {
+        return met->marks[chair] == met->given + 1;
+    }
+    for (uint32_t i = 0; i < met->count; i++) {
+        if (met->few[i] == chair) {
+            return true;
         }
+    }
+    return false;
+}
+
+/* Once for each chair and own element. */
+static int push_taker(struct making *making, uint32_t chair)
+{
+    struct met *met = &making->met;
+    if (chair == PLACEMENT_NOBODY || has_met(met, chair)) {
+        return MOOT_OK;
+    }
+    if (met->count == MET_FEW && !mark_many(met, making->shape->members)) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    if (met->count < MET_FEW) {
+        met->few[met->count] = chair;
+    } else {
+        met->marks[chair] = met->given + 1;
+    }
+    met->count++;
+    return push(&making->targets, chair, met->given);
+}
+
+/* Notes the chairs of a range of indices as takers of an own element. */
+static int push_takers(struct making *making, struct range range)
+{
+    const struct array_spread *spread = &making->takes.card->spread;
+    int error = MOOT_OK;
+    while (error == MOOT_OK && range.first < range.end &&
+           making->met.count < making->chairs_max) {
+        uint64_t place = array_place(spread, range.first);
+        uint32_t chair = deal_chair(&making->takes, making->shape->members, place);
+        range.first += run_length(spread, range.first, place);
+        error = push_taker(making, chair);
     }
     return error;
 }
@@ -249,10 +323,11 @@ static int find_targets(struct making *making)
         uint64_t place = range_set_at(&making->own_from, i);
         uint64_t index = array_index(&shape->from.spread, place);
         int count = array_targets(&shape->mapping, index, &making->counts, ranges);
-        uint32_t met = 0;
+        making->met.given = i;
+        making->met.count = 0;
         error = count < 0 ? count : MOOT_OK;
         for (int j = 0; error == MOOT_OK && j < count; j++) {
-            error = push_takers(making, ranges[j], i, &met);
+            error = push_takers(making, ranges[j]);
         }
     }
     return error;
@@ -282,7 +357,7 @@ static int search_targets(struct making *making)
     making->sources = (struct pairs){0};
     for (uint64_t place = 0; error == MOOT_OK && place < making->counts.takes;
          place++) {
-        uint32_t chair = array_place_chair(&shape->takes, shape->members, place);
+        uint32_t chair = deal_chair(&making->takes, shape->members, place);
         making->sources.count = 0;
         if (chair != shape->rank && chair != PLACEMENT_NOBODY) {
             error = push_sources(making, place);
@@ -368,13 +443,14 @@ static int put_takers(struct making *making)
     return error;
 }
 
+/* Homes that are members. */
 static uint32_t count_chairs(const struct array_card *card,
                              const struct rankset *members)
 {
-    uint32_t count = 0;
-    for (uint32_t home = rankset_next(card->homes, 0); home != UINT32_MAX;
-         home = rankset_next(card->homes, home + 1)) {
-        count += rankset_has(members, home);
+    uint32_t count = 0, words = rankset_words(card->homes);
+    for (uint32_t word = 0; word < words; word++) {
+        count += (uint32_t)__builtin_popcountll(rankset_word(card->homes, word) &
+                                                rankset_word(members, word));
     }
     return count;
 }
@@ -393,13 +469,11 @@ static int make_shares(struct making *making)
     if (own > ARRAY_EDGES_MAX || own_from > ARRAY_EDGES_MAX) {
         return MOOT_ERR_LIMIT;
     }
-    uint32_t words = rankset_words(shape->members);
     made->own = (uint32_t)own;
     made->own_from = (uint32_t)own_from;
     made->first = calloc(own + 1, sizeof(*made->first));
-    making->seen = calloc(words * 64u + 1u, sizeof(*making->seen));
     making->chairs_max = count_chairs(&shape->takes, shape->members);
-    return made->first != NULL && making->seen != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+    return made->first != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
 static int make(struct making *making)
@@ -418,6 +492,8 @@ int array_schedule_new(const struct array_shape *shape, struct array_schedule **
 {
     struct making making = {
         .shape = shape,
+        .takes = deal_of(&shape->takes),
+        .from = deal_of(&shape->from),
         .counts = {shape->takes.spread.count, shape->from.spread.count},
         .made = calloc(1, sizeof(struct array_schedule))};
     int error = making.made != NULL ? make(&making) : MOOT_ERR_NO_MEMORY;
@@ -425,7 +501,7 @@ int array_schedule_new(const struct array_shape *shape, struct array_schedule **
     range_set_release(&making.own_from);
     free(making.sources.items);
     free(making.targets.items);
-    free(making.seen);
+    free(making.met.marks);
     if (error == MOOT_OK) {
         making.made->users = 1;
         *out = making.made;
