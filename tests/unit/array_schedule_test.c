@@ -373,7 +373,16 @@ static void without_an_inverse_all_elements_are_asked_once(void **state)
     assert_int_equal(asked, ARRAY_EDGES_MAX);
     assert_int_equal(schedule->own + schedule->taker_count, 0);
     array_schedule_free(schedule);
-    shape.takes.spread.count++;
+    shape.rank = 1;
+    shape.takes.spread.count = shape.from.spread.count = 1000;
+    asked = 0;
+    assert_int_equal(array_schedule_new(&shape, &schedule), MOOT_OK);
+    assert_int_equal(asked, 1000);
+    assert_int_equal(schedule->own, 500);
+    array_schedule_free(schedule);
+    shape.rank = 2;
+    shape.takes.spread.count = ARRAY_EDGES_MAX + 1;
+    shape.from.spread.count = ARRAY_EDGES_MAX;
     assert_int_equal(array_schedule_new(&shape, &schedule), MOOT_ERR_LIMIT);
 }
 
