@@ -20,6 +20,8 @@
 #include "hashing/identity.h"
 #include "hashing/placement.h"
 
+#include <assert.h>
+
 enum { FEISTEL_ROUNDS = 4 };
 
 bool array_spread_valid(const struct array_spread *spread)
@@ -198,6 +200,7 @@ HOT uint32_t array_slot(const struct array_spread *spread, uint64_t place)
                         : (uint32_t)(place * spread->homes / spread->count);
     uint64_t first = array_home_first(spread, home);
     uint64_t size = array_home_first(spread, home + 1) - first;
+    assert(size > 0); /* a place is of a home that has some */
     return home * ARRAY_SLOTS + (uint32_t)((place - first) * ARRAY_SLOTS / size);
 }
 

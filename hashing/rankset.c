@@ -114,6 +114,16 @@ uint32_t rankset_at(const struct rankset *set, uint32_t below)
     return UINT32_MAX;
 }
 
+uint32_t rankset_count_both(const struct rankset *a, const struct rankset *b)
+{
+    uint32_t words = rankset_words(a), count = 0;
+    for (uint32_t word = 0; word < words; word++) {
+        count += (uint32_t)__builtin_popcountll(rankset_word(a, word) &
+                                                rankset_word(b, word));
+    }
+    return count;
+}
+
 bool rankset_equal(const struct rankset *a, const struct rankset *b)
 {
     uint32_t used = high_used(a);

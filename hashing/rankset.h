@@ -65,6 +65,8 @@ static inline uint32_t rankset_count(const struct rankset *set)
     bool few = set->high_words == 0 && (set->low & (set->low - 1)) == 0;
     return few ? set->low != 0 : rankset_count_all(set);
 }
+/* How many are in both. */
+uint32_t rankset_count_both(const struct rankset *a, const struct rankset *b);
 bool rankset_equal(const struct rankset *a, const struct rankset *b);
 bool rankset_copy(struct rankset *to, const struct rankset *from);
 /* Adds all of from. */

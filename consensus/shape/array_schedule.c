@@ -70,37 +70,37 @@ uint32_t array_place_chair(const struct array_card *card, const struct rankset *
 /* --- Pairs ---------------------------------------------------------------------------
  */
 
-struct pair {
+struct chair_pair {
     uint32_t rank;
     uint64_t what;
 };
 
-struct pairs {
-    struct pair *items;
+struct chair_pairs {
+    struct chair_pair *items;
     uint32_t count, room;
 };
 
-static int push(struct pairs *pairs, uint32_t rank, uint64_t what)
+static int push(struct chair_pairs *pairs, uint32_t rank, uint64_t what)
 {
     if (pairs->count == ARRAY_EDGES_MAX) {
         return MOOT_ERR_LIMIT;
     }
     if (pairs->count == pairs->room) {
         uint32_t room = pairs->room == 0 ? 16 : pairs->room * 2;
-        struct pair *more = realloc(pairs->items, room * sizeof(*more));
+        struct chair_pair *more = realloc(pairs->items, room * sizeof(*more));
         if (more == NULL) {
             return MOOT_ERR_NO_MEMORY;
         }
         pairs->items = more;
         pairs->room = room;
     }
-    pairs->items[pairs->count++] = (struct pair){rank, what};
+    pairs->items[pairs->count++] = (struct chair_pair){rank, what};
     return MOOT_OK;
 }
 
 static int by_rank(const void *left, const void *right)
 {
-    const struct pair *a = left, *b = right;
+    const struct chair_pair *a = left, *b = right;
     if (a->rank != b->rank) {
         return a->rank < b->rank ? -1 : 1;
     }
@@ -108,7 +108,8 @@ static int by_rank(const void *left, const void *right)
 }
 
 /* Those of others than `rank`, sorted, each once. */
-static int sort_foreign(const struct pairs *pairs, uint32_t rank, struct pairs *out)
+static int sort_foreign(const struct chair_pairs *pairs, uint32_t rank,
+                        struct chair_pairs *out)
 {
     int error = MOOT_OK;
     for (uint32_t i = 0; error == MOOT_OK && i < pairs->count; i++) {
@@ -129,7 +130,7 @@ static int sort_foreign(const struct pairs *pairs, uint32_t rank, struct pairs *
     return error;
 }
 
-static uint32_t count_ranks(const struct pairs *sorted)
+static uint32_t count_ranks(const struct chair_pairs *sorted)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < sorted->count; i++) {
@@ -139,7 +140,7 @@ static uint32_t count_ranks(const struct pairs *sorted)
 }
 
 /* Peers of sorted pairs; NULL without memory. */
-static struct array_peer *make_peers(const struct pairs *sorted, uint32_t *count)
+static struct array_peer *make_peers(const struct chair_pairs *sorted, uint32_t *count)
 {
     *count = count_ranks(sorted);
     struct array_peer *peers = calloc(*count + 1u, sizeof(*peers));
@@ -177,7 +178,7 @@ struct making {
     struct deal takes, from;
     struct array_counts counts;
     struct range_set own, own_from; /* places */
-    struct pairs sources, targets;
+    struct chair_pairs sources, targets;
     struct array_schedule *made;
     struct met met;
     uint32_t chairs_max; /* so many can be chairs */
@@ -339,7 +340,7 @@ static int turn_round(struct making *making, uint32_t chair)
 {
     int error = MOOT_OK;
     for (uint32_t i = 0; error == MOOT_OK && i < making->sources.count; i++) {
-        const struct pair *source = &making->sources.items[i];
+        const struct chair_pair *source = &making->sources.items[i];
         if (source->rank == making->shape->rank) {
             error = push(&making->targets, chair,
                          range_set_below(&making->own_from, source->what));
@@ -352,9 +353,9 @@ static int turn_round(struct making *making, uint32_t chair)
 static int search_targets(struct making *making)
 {
     const struct array_shape *shape = making->shape;
-    struct pairs own_sources = making->sources;
+    struct chair_pairs own_sources = making->sources;
     int error = making->counts.takes > ARRAY_EDGES_MAX ? MOOT_ERR_LIMIT : MOOT_OK;
-    making->sources = (struct pairs){0};
+    making->sources = (struct chair_pairs){0};
     for (uint64_t place = 0; error == MOOT_OK && place < making->counts.takes;
          place++) {
         uint32_t chair = deal_chair(&making->takes, shape->members, place);
@@ -372,15 +373,16 @@ static int search_targets(struct making *making)
 /* --- Putting together ----------------------------------------------------------------
  */
 
-static uint32_t find_sent(const struct pairs *sorted, const struct pair *pair)
+static uint32_t find_sent(const struct chair_pairs *sorted,
+                          const struct chair_pair *pair)
 {
-    const struct pair *found =
+    const struct chair_pair *found =
         bsearch(pair, sorted->items, sorted->count, sizeof(*pair), by_rank);
     return (uint32_t)(found - sorted->items);
 }
 
 /* Edges of sorted senders: pairs of one rank stand together, and so do peers. */
-static void fill_edges(struct making *making, const struct pairs *sorted)
+static void fill_edges(struct making *making, const struct chair_pairs *sorted)
 {
     struct array_schedule *made = making->made;
     uint32_t peer = 0;
@@ -388,7 +390,7 @@ static void fill_edges(struct making *making, const struct pairs *sorted)
         made->sent[i] = sorted->items[i].what;
     }
     for (uint32_t i = 0; i < making->sources.count; i++) {
-        const struct pair *source = &making->sources.items[i];
+        const struct chair_pair *source = &making->sources.items[i];
         if (source->rank == making->shape->rank) {
             uint64_t below = range_set_below(&making->own_from, source->what);
             made->edges[i] = (struct array_edge){ARRAY_OWN, (uint32_t)below};
@@ -408,7 +410,7 @@ static void fill_edges(struct making *making, const struct pairs *sorted)
 static int put_senders(struct making *making)
 {
     struct array_schedule *made = making->made;
-    struct pairs sorted = {0};
+    struct chair_pairs sorted = {0};
     int error = sort_foreign(&making->sources, making->shape->rank, &sorted);
     if (error == MOOT_OK) {
         made->edges = calloc(making->sources.count + 1u, sizeof(*made->edges));
@@ -428,7 +430,7 @@ static int put_senders(struct making *making)
 static int put_takers(struct making *making)
 {
     struct array_schedule *made = making->made;
-    struct pairs sorted = {0};
+    struct chair_pairs sorted = {0};
     int error = sort_foreign(&making->targets, making->shape->rank, &sorted);
     if (error == MOOT_OK) {
         made->given = calloc(sorted.count + 1u, sizeof(*made->given));
@@ -441,18 +443,6 @@ static int put_takers(struct making *making)
     }
     free(sorted.items);
     return error;
-}
-
-/* Homes that are members. */
-static uint32_t count_chairs(const struct array_card *card,
-                             const struct rankset *members)
-{
-    uint32_t count = 0, words = rankset_words(card->homes);
-    for (uint32_t word = 0; word < words; word++) {
-        count += (uint32_t)__builtin_popcountll(rankset_word(card->homes, word) &
-                                                rankset_word(members, word));
-    }
-    return count;
 }
 
 /* Shares, and room for what is as long as they are. */
@@ -472,7 +462,7 @@ static int make_shares(struct making *making)
     made->own = (uint32_t)own;
     made->own_from = (uint32_t)own_from;
     made->first = calloc(own + 1, sizeof(*made->first));
-    making->chairs_max = count_chairs(&shape->takes, shape->members);
+    making->chairs_max = rankset_count_both(shape->takes.homes, shape->members);
     return made->first != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 

@@ -119,6 +119,9 @@ static void copies_and_unions_are_their_own(void **state)
     assert_true(rankset_merge(&c, &a));
     assert_int_equal(rankset_count(&c), 3);
     assert_int_equal(rankset_count(&b), 2);
+    assert_int_equal(rankset_count_both(&b, &c), 2);
+    assert_int_equal(rankset_count_both(&c, &a), 1);
+    assert_int_equal(rankset_count_both(&a, &b), 0);
     assert_true(rankset_merge(&a, &c));
     assert_true(rankset_equal(&a, &c));
     assert_true(rankset_copy(&c, &(struct rankset){0})); /* what was there is gone */
