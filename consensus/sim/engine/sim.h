@@ -118,16 +118,17 @@ enum sight_type {
     SIGHT_LOST,     /* a frame from rank to peer, by a link that is cut, a relay that is
                        over, or for want of a way; code 1: it waits for a relay that
                        stands still */
-    SIGHT_STORE,    /* task's result, which rank has made, is on its disk */
-    SIGHT_ASK,      /* a lane asks for the snapshot whose name is data, and waits */
-    SIGHT_CUT,      /* rank makes the cut number `meeting` of view `epoch`: id */
-    SIGHT_PART,     /* its part of that is durable: parts */
-    SIGHT_COMMIT,   /* on rank's disk the snapshot exists: id, of all its parts */
-    SIGHT_SNAPSHOT, /* rank is told that the one of that name exists, or code: id */
     SIGHT_TOLD,     /* rank's host is told by another's agent that peer is dead */
     SIGHT_SIGN,     /* rank's program gives a signature of its state, at `step` */
-    SIGHT_SIGNATURE /* rank is told that peer differs: code is enum core_signature_what,
-                       `hash` the peer's signature at `step`, `others` the others' */
+    SIGHT_SIGNATURE, /* rank is told that peer differs: code is enum
+                       core_signature_what, `hash` the peer's signature at `step`,
+                       `others` the others' */
+    SIGHT_STORE,     /* task's result, which rank has made, is on its disk */
+    SIGHT_ASK,       /* a lane asks for the snapshot whose name is data, and waits */
+    SIGHT_CUT,       /* rank makes the cut number `meeting` of view `epoch`: id */
+    SIGHT_PART,      /* its part of that is durable: parts */
+    SIGHT_COMMIT,    /* on rank's disk the snapshot exists: id, of all its parts */
+    SIGHT_SNAPSHOT   /* rank is told that the one of that name exists, or code: id */
 };
 
 struct sight {
