@@ -122,7 +122,7 @@ bool array_file_opens(const char *name)
 {
     const char *mark = find_mark(name);
     char *path = mark != NULL ? strndup(name, (size_t)(mark - name)) : strdup(name);
-    const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const int fd = path != NULL ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     const int why = errno;
     free(path);
     if (fd >= 0) {

@@ -63,7 +63,7 @@ enum array_end array_file_read(const char *name, const struct array_sink *sink,
                                const struct array_story *story);
 
 /* Whether the file that `name` says can be opened here, to be read; false, and errno.
- */
+ * Does not wait for the other end of a pipe. */
 bool array_file_opens(const char *name);
 
 /* The digest of all bytes that can be read from `fd`, as digest_bytes() gives it; piece

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 size_t data_facts_pack(const struct data_facts *facts, unsigned char *bytes)
@@ -121,11 +122,13 @@ static moot_bytes string_at(const void *elements, size_t i)
     return string;
 }
 
+/* The sum stops above the limit, before it can wrap around. */
 static void measure_strings(void *context, const void *elements, size_t count)
 {
     uint64_t *size = context;
-    for (size_t i = 0; i < count; i++) {
-        *size += 8 + string_at(elements, i).size;
+    for (size_t i = 0; i < count && *size <= LIMIT_RESULT_BYTES; i++) {
+        const uint64_t more = string_at(elements, i).size;
+        *size += more <= LIMIT_RESULT_BYTES ? 8 + more : LIMIT_RESULT_BYTES + 1;
     }
 }
 
@@ -222,6 +225,28 @@ static bool gather_plain_file(const char *path, struct gathering *gathering,
     return good;
 }
 
+/* Refuses what would be waited for, or read for ever: pipes, devices, and files that no
+ * memory here can hold.  A name that is no file's is left to its reader: it says why it
+ * cannot be opened, or the name is that of a member of an archive. */
+static bool check_file(const char *path, const struct array_story *story)
+{
+    struct stat stat_of;
+    if (stat(path, &stat_of) != 0) {
+        return true;
+    }
+    if (!S_ISREG(stat_of.st_mode)) {
+        return array_refuse(story, "this is no regular file");
+    }
+    const uint64_t memory =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t most = memory < LIMIT_RESULT_BYTES ? memory : LIMIT_RESULT_BYTES;
+    return (uint64_t)stat_of.st_size <= most ||
+           array_refuse(story,
+                        "it has %llu bytes, and its task's result could have %llu, as "
+                        "many as this host has memory",
+                        (unsigned long long)stat_of.st_size, (unsigned long long)most);
+}
+
 bool data_gather_file(const char *path, const struct data_room *room,
                       struct data_facts *facts, const struct array_story *story)
 {
@@ -229,7 +254,7 @@ bool data_gather_file(const char *path, const struct data_room *room,
     const struct array_sink sink = {&gathering, gather_begin, gather_numbers,
                                     gather_string};
     bool good = hashing_init() || array_refuse(story, "libsodium cannot be begun");
-    if (!good) {
+    if (!good || !check_file(path, story)) {
         return false;
     }
     switch (array_file_read(path, &sink, story)) {

@@ -202,7 +202,8 @@ static void tools(struct seat *seat)
     TAKES(seat, watch, moot_watch_add(seat->m, &watch.now, &id));
     EXPECT(seat, moot_watch_remove(seat->m, id), MOOT_OK);
     TAKES(seat, filter, moot_tasks_each(seat->m, &filter.now, see_task, NULL));
-    TAKES(seat, data, moot_data_file_with(seat->m, "/dev/null", &data.now, &task));
+    TAKES(seat, data,
+          moot_data_file_with(seat->m, "/proc/self/cmdline", &data.now, &task));
 }
 
 static int open_alone(struct inproc_hub *hub, const moot_options *options, moot **out)

@@ -3,10 +3,14 @@
 #include "node/reference/data_facts.h"
 #include "proto/moot_error.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -89,6 +93,50 @@ static void sizes_of_strings_count_their_lengths(void **state)
     assert_int_equal(facts.size, size);
 }
 
+static void a_string_longer_than_a_result_is_refused(void **state)
+{
+    (void)state;
+    static const uint64_t two[] = {2};
+    const moot_bytes strings[] = {{"a", 1}, {"b", SIZE_MAX}};
+    const moot_ndarray endless = {MOOT_TYPE_BYTES, 1, two, NULL, strings};
+    uint64_t size = 0;
+    assert_int_equal(data_size(&endless, &size), MOOT_ERR_LIMIT);
+}
+
+static void expect_file_refused(const char *path, const char *words)
+{
+    char why[256] = "";
+    struct data_facts facts;
+    const struct data_room room = {.bytes = NULL};
+    assert_true(array_file_opens(path));
+    assert_false(
+        data_gather_file(path, &room, &facts, &(struct array_story){why, sizeof(why)}));
+    assert_non_null(strstr(why, words));
+}
+
+/* A pipe whose other end nobody opens, a device without an end, and a file of 8 TiB
+ * without a block: each would be read for ever, or nearly. */
+static void files_that_do_not_end_are_refused(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/moot-data-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/pipe.npy", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    expect_file_refused(path, "no regular file");
+    unlink(path);
+    expect_file_refused("/dev/zero", "no regular file");
+    snprintf(path, sizeof(path), "%s/sparse", folder);
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    if (ftruncate(fd, (off_t)1 << 43) == 0) { /* the file system may have a limit */
+        expect_file_refused(path, "its task's result could have");
+    }
+    close(fd);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +144,8 @@ int main(void)
         cmocka_unit_test(arguments_that_are_no_facts_are_refused),
         cmocka_unit_test(bytes_beyond_the_room_are_counted_and_not_kept),
         cmocka_unit_test(sizes_of_strings_count_their_lengths),
+        cmocka_unit_test(a_string_longer_than_a_result_is_refused),
+        cmocka_unit_test(files_that_do_not_end_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
