@@ -247,17 +247,19 @@ end:
 #define CAME(i)                                                                               \
   (!IN(VIEW, i) || (view[i] == VIEW && names[i] && heard[i] == 0 && at[i] == at[LEAD]))
 #define SAME(i) (!IN(VIEW, i) || names[i] == names[LEAD])
+#ifdef MARKONCE
+#define MAY_MARK (VIEW == 1 || said[VIEW] != said[VIEW - 1])
+#else
+#define MAY_MARK true
+#endif
 #define KNOWS(i) (IN(VIEW, i) -> knows[i] : 0)
 
 active [VIEWS] proctype coordinator() {
 end:
   do
   :: atomic { VIEW <= newest && ALIVE(LEAD) && writes[LEAD] == 0 && at[LEAD] < MEETINGS &&
-              outcome[OUTCOME(VIEW, at[LEAD])] == 0 && CAME(0) && CAME(1) && CAME(N - 1)
-#ifdef MARKONCE
-              && (VIEW == 1 || said[VIEW] != said[VIEW - 1])
-#endif
-              ->
+              outcome[OUTCOME(VIEW, at[LEAD])] == 0 && CAME(0) && CAME(1) && CAME(N - 1) &&
+              MAY_MARK ->
        if
 #ifdef MARKANY
        :: true ->
