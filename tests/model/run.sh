@@ -53,10 +53,8 @@ full |snapshot|-DN=3 -DDEATHS=2|24
 full |snapshot|-DN=3 -DREMOVED|24
 full |snapshot|-DN=4|24
 quick|reload|-DN=2|20
-quick|reload|-DN=3 -DRUNNERS=1 -DFAILS=0 -DRESTARTS=0|22
-full |reload|-DN=3 -DRUNNERS=1|24
+quick|reload|-DN=3 -DRUNNERS=1|22
 full |reload|-DN=3 -DRUNNERS=1 -DREMOVED -DRESTARTS=0|24
-full |reload|-DN=3 -DRESTARTS=0|24
 quick|yield|-DR=2 -DT=2|20
 quick|yield|-DR=3 -DT=2 -DAGREE|20
 quick|yield|-DR=2 -DT=3 -DAGREE|20
