@@ -10,7 +10,7 @@ shift
 
 to_do=$("$@" -s -n 2>/dev/null) || to_do='it fails, and will say why'
 [ -n "$to_do" ] || exit 0
-files=$(printf '%s\n' "$to_do" | grep -c -e ' -MMD -MP -c ') || :
+files=$(printf '%s\n' "$to_do" | grep -c -e ' -MMD -MP -MT .* -c ') || :
 if [ "$files" -gt 100 ]; then
     echo "building in $build/: $files files, which takes about a minute on two cores"
 else

@@ -93,7 +93,7 @@ static struct diskstore_record bench_record(struct folder_bench *bench, uint64_t
 
 /* Whether it is record n, to the last byte. */
 static inline bool bench_is(struct folder_bench *bench, uint64_t number,
-                     const struct diskstore_found *found)
+                            const struct diskstore_found *found)
 {
     const struct diskstore_record want = bench_record(bench, number);
     return hash_equal(&found->hash, &want.hash) && found->kind == want.kind &&
@@ -110,7 +110,7 @@ static inline bool bench_is(struct folder_bench *bench, uint64_t number,
 
 /* Whether the store has record n; what it has must be right. */
 static inline bool bench_find(struct folder_bench *bench, struct diskstore *store,
-                       uint64_t number)
+                              uint64_t number)
 {
     const moot_hash hash = bench_hash(number);
     struct diskstore_found found;
