@@ -300,6 +300,7 @@ static inline void carry(struct host *host, const struct core_output *output)
     case CORE_OUT_SNAPSHOT_DONE:
     case CORE_OUT_MARK:
     case CORE_OUT_RELOADED:
+    case CORE_OUT_SIGNATURE:
     case CORE_OUT_REFUSE: /* the incarnation that asked is nobody's host */
     case CORE_OUT_FORGET: /* all of it stands in the program's own scope here */
     case CORE_OUT_CANCEL:
