@@ -12,7 +12,7 @@
 #        model M=quick | virtual SEEDS=1..20000
 #   make bench-quick | bench    METG beside hand-written MPI; bench-costs | bench-wires |
 #                               bench-hosts | bench-attack | bench-crowd | bench-changing |
-#                               bench-micro | bench-long | bench-others | bench-profile
+#                               bench-storing | bench-micro | bench-long | bench-others | bench-profile
 #   make doc          the documents and the manual as HTML, in BUILD/doc
 #   make clean
 #
@@ -539,7 +539,7 @@ scale:
 	$(if $(DOC),,$(BUILD)/tests/sim/scale_view_test --table)
 
 # Speed, as ratios to what is written by hand; wants a machine that does nothing else.
-BENCH_PARTS := $(addprefix bench-,quick costs wires hosts attack crowd changing micro long)
+BENCH_PARTS := $(addprefix bench-,quick costs wires hosts attack crowd changing storing micro long)
 .PHONY: bench $(BENCH_PARTS)
 bench $(BENCH_PARTS): deps
 	@$(AGAIN) -s all $(BENCHES) $(BENCH_UCX) $(BUILD)/tests/mpi/steady

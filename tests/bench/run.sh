@@ -8,6 +8,7 @@
 #   attack  a job of honest ranks while strangers send frames and connect; needs root
 #   crowd   what a rank needs among 256 processes, beside 64; minutes
 #   changing  what it costs that ranks come and go, beside MPI_Comm_spawn; minutes
+#   storing   what checkpoints cost: to open, to find, to make durable, and a job; minutes
 #   micro   the parts: a hash, a frame, a registration; time and instructions
 #   long    a hundred million tasks on one rank, and on two: whether memory grows; minutes
 #   others  METG beside StarPU's, in one process with a worker for each core
@@ -150,6 +151,7 @@ take_rows() {
 wires() { take_rows tests/bench/wires.sh "$BUILD" "${ROUNDS:-9}"; }
 hosts() { take_rows tests/bench/hosts.sh "$BUILD" "${ROUNDS:-5}"; }
 attack() { take_rows tests/bench/attack.py "$BUILD" "${ROUNDS:-5}"; }
+storing() { take_rows tests/bench/storing.sh "$BUILD" "${ROUNDS:-5}"; }
 changing() { take_rows tests/bench/changing.py "$BUILD" "${ROUNDS:-3}"; }
 crowd() { take_rows tests/bench/crowd.sh "$BUILD" 64 256; }
 
@@ -178,9 +180,9 @@ compiler=$(sed "s,^[^ ]*ccache ,,; s, .*,,; q" "$BUILD/flags" 2>/dev/null) || co
 sed 's/^/# /' "$about"
 echo "# load: $(cut -d' ' -f1 /proc/loadavg)"
 case $what in
-quick | costs | wires | hosts | attack | crowd | changing | micro | long | others | all) "$what" ;;
+quick | costs | wires | hosts | attack | crowd | changing | storing | micro | long | others | all) "$what" ;;
 *)
-    echo "run.sh: unknown part \"$what\": quick, costs, wires, hosts, attack, crowd, changing, micro, long, others or all" >&2
+    echo "run.sh: unknown part \"$what\": quick, costs, wires, hosts, attack, crowd, changing, storing, micro, long, others or all" >&2
     exit 2
     ;;
 esac

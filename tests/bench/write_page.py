@@ -18,7 +18,7 @@ import re
 import sys
 
 OTHERS_PERCENT_MAX = 5
-BY_THEMSELVES = ("hosts", "attack", "crowd", "changing", "long", "others")
+BY_THEMSELVES = ("hosts", "attack", "crowd", "changing", "storing", "long", "others")
 BLOCK = re.compile(r"(<!-- bench (\w+): ([^>]*?) -->\n).*?(<!-- end -->)", re.S)
 
 

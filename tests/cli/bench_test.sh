@@ -85,7 +85,8 @@ for row in way-rings-8B-us way-mpi-vader-16MiB-us rings-to-mpi-8B tcp-seal-adds-
 done
 # script NAME "ROW...": one that skips itself where it cannot be run
 script() {
-    WAYS_QUICK=1 TASKS=20000 SIZES=2 SIM=16 timeout 120 "tests/bench/$1" "$build" 1 >"$scratch/out" 2>"$scratch/err"
+    WAYS_QUICK=1 TASKS=20000 SIZES=2 SIM=16 RECORDS=2000 MIB=4 TILES=4 timeout 120 \
+        "tests/bench/$1" "$build" 1 >"$scratch/out" 2>"$scratch/err"
     code=$?
     [ "$code" -eq 0 ] || [ "$code" -eq 77 ] || fail "$1: exit $code: $(tail -n 5 "$scratch/err")"
     for row in $([ "$code" -ne 0 ] || echo "$2"); do
@@ -95,6 +96,7 @@ script() {
 script hosts.sh "hosts-moot-ms hosts-moot-to-mpi-time hosts-moot-to-mpi-link"
 script attack.py "attack-frames-time attack-connections-processor"
 script changing.py "changing-grow-2-ms changing-boundary-one-comes-2-ms changing-others-grow-sleep-8 changing-sim-leave-16-ms"
+script storing.sh "storing-open-1-ms storing-find-8-us storing-miss-8-us storing-large-beside-dd storing-job"
 rows 3 "vote-pure-us vote-once-us vote-parked-us branch-of-10000-alone-to-agreed" voting
 rows 2 "idle-core-share-after-1s idle-wake-up-us" idling --rounds 1
 rows 2 "cholesky-access-modes-to-inputs" access --tiles 4 --pairs 2
