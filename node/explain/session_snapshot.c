@@ -187,9 +187,23 @@ Moot__Account__Session *session_snapshot(struct moot *m)
     return NULL;
 }
 
+static void *take(void *context, size_t size)
+{
+    (void)context;
+    return malloc(size);
+}
+
+static void give_back(void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+/* What is freed was taken here, and not by protobuf-c. */
 void session_snapshot_free(Moot__Account__Session *session)
 {
+    ProtobufCAllocator allocator = {.alloc = take, .free = give_back};
     if (session != NULL) {
-        protobuf_c_message_free_unpacked(&session->base, NULL);
+        protobuf_c_message_free_unpacked(&session->base, &allocator);
     }
 }
