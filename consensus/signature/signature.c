@@ -66,6 +66,9 @@ static struct poll_of_step take_poll(const struct core *core, uint64_t step)
         }
         ahead += hash_equal(&said->hash, &poll.one->hash) ? 1 : UINT32_MAX;
     }
+    if (poll.one == NULL) {
+        return poll;
+    }
     FOR_MEMBERS(core, rank)
     {
         const struct kept_signature *said = said_by(core, rank, step);
