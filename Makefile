@@ -382,9 +382,10 @@ $(BUILD)/tests/bench/starpu: LIBS += $(shell pkg-config --libs starpu-1.3)
 $(BUILD)/tests/bench/wires_ucx: LIBS += -lucp -lucs
 BENCH_UCX := $(if $(UCX_HEADER),$(BUILD)/tests/bench/wires_ucx)
 
-# What train.sh runs.
+# The programs that train.sh runs, and the launcher.
 .PHONY: trained
-trained: all $(addprefix $(BUILD)/tests/bench/,trust spawning voting)
+trained: $(BUILD)/moot $(addprefix $(BUILD)/examples/,cholesky tree queues conditional tsp) \
+  $(addprefix $(BUILD)/tests/bench/,trust spawning voting)
 
 # Preloaded by profile.sh.
 $(BUILD)/tests/bench/slow_clock.so: $(BUILD)/tests/bench/slow_clock.o
