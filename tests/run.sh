@@ -14,7 +14,9 @@
 #
 # A program passes if it exits 0 in time; exit 77 skips it.  Its output goes to
 # BUILD/logs/ and is shown if it fails.  -q prints failures only.  The last line is
-# "N passed, N failed"; the exit status is 1 if one failed or none ran.
+# "N passed, N failed"; the exit status is 1 if one failed or none ran.  Without -q
+# the ten programs that took most seconds of a core stand before it; BUILD/logs/costs has all,
+# and the seconds that passed.
 #
 # A program that starts processes and looks at the clock (unit, conformance, mpi, cli) can
 # fail because other work had the cores.  Where up to 3 of these fail they run once more at
@@ -51,7 +53,9 @@ mkdir -p "$logs"
 scratch=$(mktemp -d)
 AGAIN_MAX=3
 results=$scratch/results
+costs=$logs/costs
 : >"$results"
+: >"$costs"
 cores=$(nproc 2>/dev/null || echo 2)
 CALM="digests doc train bench examples install cxx"
 WAITING="agents deaths documents endings line newcomers poison routes ssh stalls"
@@ -70,6 +74,11 @@ launcher="mpirun --oversubscribe"
 # to it.
 list=0 place=0 priority='' helpers='' patient='' child='' looks_at_clock='' again=''
 
+# of_cores: the seconds of cores that this shell's programs had taken by `times`.
+of_cores() {
+    tail -n 1 "$clock" | awk -F '[ms ]+' '{ print 60 * ($1 + $3) + $2 + $4 }'
+}
+
 log_of() { echo "$logs/$(echo "$1" | tr -c 'A-Za-z0-9._\n-' _).log"; }
 
 # run_one NAME SECONDS COMMAND...
@@ -79,13 +88,19 @@ run_one() {
     name=$1 seconds=$2
     shift 2
     log=$(log_of "$name")
+    clock=$scratch/$list-$place/clock
     began=$(date +%s.%N)
+    times >"$clock"
+    cores_before=$(of_cores)
     # shellcheck disable=SC2086 # no priority is no word
     timeout -k 10 "$seconds" $priority "$@" >"$log" 2>&1 </dev/null &
     child=$!
     wait "$child"
     code=$?
     took=$(echo "$began $(date +%s.%N)" | awk '{ printf "%.1f", $2 - $1 }')
+    times >"$clock"
+    used=$(echo "$cores_before $(of_cores)" | awk '{ printf "%.1f", $2 - $1 }')
+    printf '%s\t%s\t%s\n' "$used" "$took" "$name" >>"$costs"
     case $code in
     0)
         echo passed >>"$results"
@@ -305,6 +320,8 @@ if [ -f "$scratch/again" ]; then
     done <"$scratch/again"
 fi
 
+[ -n "$quiet" ] || echo "the ten that took most seconds of a core, of $(awk '{ all += $1 } END { printf "%.0f", all }' "$costs"):
+$(sort -rn "$costs" | head -n 10 | awk -F '\t' '{ printf "  %7.1fs  %s\n", $1, $3 }')"
 passed=$(count passed) failed=$(count failed) skipped=$(count skipped)
 [ "$failed" -eq 0 ] || echo "failed, with the whole output in:
 $(sed -n 's/^failed //p' "$results")"
