@@ -230,7 +230,7 @@ const struct verb verb_checkpoint = {
     .usage =
         "checkpoint ls|show|verify|prune|export [--older AGE] [--bytes SIZE]\n"
         "            [--snapshot NAME] [--damaged] [--dry-run] [--data]\n"
-        "            DIR [HASH|SNAPSHOT]\n"
+        "            DIR [HASH | SNAPSHOT]\n"
         "\n"
         "A folder of checkpoints holds results of tasks, by the tasks' hashes, so that "
         "a\n"
