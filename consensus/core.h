@@ -359,7 +359,7 @@ enum core_output_type {
 
 #define CORE_SIGNATURE_STEP_MAX (UINT64_MAX >> 1)
 
-/* What is said of a rank, which may be this one. */
+/* A word about a rank, which may be this one. */
 enum core_signature_what {
     CORE_SIGNATURE_DIFFERS,      /* this rank's signature at the step is another */
     CORE_SIGNATURE_CONTRADICTED, /* the most have the same, and it has another */

@@ -244,7 +244,7 @@ static bool find_difference(const struct core *core, uint32_t rank, uint64_t *st
     return false;
 }
 
-/* Who has been named is not looked at any more, nor is anybody by one who has. */
+/* Ranks that have been named are not looked at any more, nor is anybody by them. */
 static void compare_with(struct core *core, uint32_t rank)
 {
     uint64_t step;
@@ -345,7 +345,7 @@ static void tell_all(struct core *core)
 
 /* --- Hearing ---------------------------------------------------------------------- */
 
-/* Who asks is answered once. */
+/* Askers are answered once. */
 static void answer(struct core *core, uint64_t step)
 {
     struct signatures *own = core->signature.own;

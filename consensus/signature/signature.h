@@ -23,7 +23,7 @@ void signature_forget_all(struct core *core);
 /* The program's own: MOOT_ERR_STATE if the step does not ascend, INVALID if it is
  * beyond what a message can say. */
 int signature_give(struct core *core, uint64_t step, const moot_hash *hash);
-/* What is to be told with the present round of heartbeats; NULL: nothing. */
+/* Signatures for the present round of heartbeats; NULL: none. */
 const struct message_signatures *signature_tell(struct core *core);
 void signature_hear(struct core *core, uint32_t from,
                     const struct message_signatures *said);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the store does for the core, and then what it has done. */
+/* Work of the store for the core, and then its outcome. */
 struct snapshot_job {
     struct snapshot_job *next;
     struct moot *m;

@@ -281,7 +281,8 @@ static void bound_bytes(struct prune *prune)
     free(order);
 }
 
-/* What marking has come to: the first records of this key, and of this task. */
+/* The place that marking has come to: the first records of this key, and of this task.
+ */
 struct marking {
     const struct prune_entry *current; /* that counts, of the key */
     const struct prune_entry *result;  /* of the task */
@@ -511,7 +512,7 @@ static bool write_layer(struct prune *prune, uint32_t layer)
     return good;
 }
 
-/* What counts is written last: the newest environment is asked first. */
+/* Records that count are written last: the newest environment is asked first. */
 static bool write_kept(struct prune *prune)
 {
     bool good = true;

@@ -199,7 +199,7 @@ static void give_back(void *context, void *block)
     free(block);
 }
 
-/* What is freed was taken here, and not by protobuf-c. */
+/* Its parts were taken here, and not by protobuf-c. */
 void session_snapshot_free(Moot__Account__Session *session)
 {
     ProtobufCAllocator allocator = {.alloc = take, .free = give_back};

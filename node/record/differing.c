@@ -50,7 +50,7 @@ static void describe(struct text *text, const struct moot *m,
     }
 }
 
-/* Who is contradicted ends; where nobody is named, all who differ do. */
+/* The rank that is contradicted ends; where nobody is named, all that differ do. */
 static bool ends_by(const struct moot *m, const struct core_output *output)
 {
     const enum core_signature_what what = output->u.signature.what;

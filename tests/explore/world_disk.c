@@ -32,7 +32,7 @@ static void carry_commit(struct host *host, const struct core_output *output)
     }
 }
 
-/* What was before is of no account to the program, and to this host. */
+/* Earlier events are of no account to the program, and to this host. */
 static void carry_reloaded(struct world *world, uint32_t rank,
                            const struct core_output *output)
 {

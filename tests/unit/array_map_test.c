@@ -213,7 +213,7 @@ static void inverses_of_what_is_built_in_are_right(void **state)
 /* --- Maps of users ------------------------------------------------------------------
  */
 
-/* What a test would have a map answer. */
+/* The answer that a test would have of a map. */
 struct answer {
     struct range ranges[3];
     int count;

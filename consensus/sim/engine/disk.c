@@ -148,7 +148,7 @@ void disk_go_on(struct host *host, uint32_t what, uint64_t ticket)
 
 /* --- Who asks --------------------------------------------------------------------- */
 
-/* It is no blocked lane: it goes on by itself. */
+/* A lane that waits for a disk is not blocked: it goes on by itself. */
 static void begin_wait(struct host *host, uint32_t lane)
 {
     struct sim_thread *state = &host->lanes[lane];

@@ -427,7 +427,7 @@ void host_press(struct host *host); /* now and then memory is short */
 
 /* disk.c */
 void disk_store(struct host *host, uint32_t task); /* the rank has made its result */
-/* What the core has it write, or tells of a snapshot. */
+/* Writes that the core asks for, and its words about a snapshot. */
 void disk_carry(struct host *host, const struct core_output *output);
 void disk_go_on(struct host *host, uint32_t what, uint64_t ticket);
 /* True: the lane, which is about to take a step, asks for a snapshot and waits. */
