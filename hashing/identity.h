@@ -62,7 +62,7 @@ struct identity_map {
     size_t args_size;
 };
 
-/* What the spec of a task array has beside that of a task: its inputs are the hashes of
+/* The part of a task array's spec that a task's has not.  Its inputs are the hashes of
  * arrays and tasks. */
 struct identity_array {
     uint64_t count;

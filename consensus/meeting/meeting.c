@@ -75,8 +75,8 @@ void meeting_say_outcome(struct core *core, uint32_t to, uint64_t number)
     }
 }
 
-/* What the program is told that has come to reload.  If it is MOOT_OK it is told when
- * the view is there. */
+/* Tells the program that has come to reload.  If all is MOOT_OK it is told when the
+ * view is there. */
 static void put_out_reload(struct core *core, const struct message_meet *meet)
 {
     struct core_meeting *meeting = &core->meeting;

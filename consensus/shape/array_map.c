@@ -106,10 +106,9 @@ static int open_window(const struct window *window, bool inverse, uint64_t eleme
                                             : cut_window(first, last, count, out);
 }
 
-static bool read_window(const void *args, size_t args_size, struct window *window)
+static bool read_window(const unsigned char *words, size_t size, struct window *window)
 {
-    const unsigned char *words = args;
-    if (args_size != ARRAY_WINDOW_BYTES) {
+    if (size != ARRAY_WINDOW_BYTES) {
         return false;
     }
     *window = (struct window){signed_word(words), signed_word(words + 8),
@@ -117,13 +116,30 @@ static bool read_window(const void *args, size_t args_size, struct window *windo
     return true;
 }
 
+/* A shift is a window of one. */
+static bool read_shift(const unsigned char *words, size_t size, struct window *window)
+{
+    if (size != ARRAY_SHIFT_BYTES) {
+        return false;
+    }
+    const int64_t by = signed_word(words);
+    *window = (struct window){by, by, get_word(words + 8)};
+    return true;
+}
+
+/* How the arguments of a map that is a window are read: its `user`. */
+struct window_form {
+    bool (*read)(const unsigned char *words, size_t size, struct window *window);
+};
+
 static int take_window(const void *user, const void *args, size_t args_size,
                        uint64_t element, const struct array_counts *counts,
                        struct range *out, size_t room)
 {
+    const struct window_form *form = user;
     struct window window;
-    (void)user, (void)room;
-    return read_window(args, args_size, &window)
+    (void)room;
+    return form->read(args, args_size, &window)
                ? open_window(&window, false, element, counts, out)
                : MOOT_ERR_INVALID;
 }
@@ -132,51 +148,20 @@ static int feed_window(const void *user, const void *args, size_t args_size,
                        uint64_t element, const struct array_counts *counts,
                        struct range *out, size_t room)
 {
+    const struct window_form *form = user;
     struct window window;
-    (void)user, (void)room;
-    return read_window(args, args_size, &window)
+    (void)room;
+    return form->read(args, args_size, &window)
                ? open_window(&window, true, element, counts, out)
                : MOOT_ERR_INVALID;
 }
+
+static const struct window_form window_form = {read_window}, shift_form = {read_shift};
 
 const struct array_map array_map_window = {"moot.window", 1, take_window, feed_window,
-                                           NULL};
-
-static bool read_shift(const void *args, size_t args_size, struct window *window)
-{
-    const unsigned char *words = args;
-    if (args_size != ARRAY_SHIFT_BYTES) {
-        return false;
-    }
-    int64_t by = signed_word(words);
-    *window = (struct window){by, by, get_word(words + 8)};
-    return true;
-}
-
-static int take_shift(const void *user, const void *args, size_t args_size,
-                      uint64_t element, const struct array_counts *counts,
-                      struct range *out, size_t room)
-{
-    struct window window;
-    (void)user, (void)room;
-    return read_shift(args, args_size, &window)
-               ? open_window(&window, false, element, counts, out)
-               : MOOT_ERR_INVALID;
-}
-
-static int feed_shift(const void *user, const void *args, size_t args_size,
-                      uint64_t element, const struct array_counts *counts,
-                      struct range *out, size_t room)
-{
-    struct window window;
-    (void)user, (void)room;
-    return read_shift(args, args_size, &window)
-               ? open_window(&window, true, element, counts, out)
-               : MOOT_ERR_INVALID;
-}
-
-const struct array_map array_map_shift = {"moot.shift", 1, take_shift, feed_shift,
-                                          NULL};
+                                           &window_form};
+const struct array_map array_map_shift = {"moot.shift", 1, take_window, feed_window,
+                                          &shift_form};
 
 /* --- Transpose ----------------------------------------------------------------------
  */

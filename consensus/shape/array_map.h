@@ -64,14 +64,14 @@ enum { ARRAY_SHIFT_BYTES = 16 };
 extern const struct array_map array_map_transpose;
 enum { ARRAY_TRANSPOSE_BYTES = 16 };
 
-/* What an element takes.  Checks what it has from the map: MOOT_ERR_LIMIT is of more
- * than ARRAY_MAP_RANGES_MAX ranges, MOOT_ERR_INVALID of a range that is empty or goes
- * beyond the input's count.  Returns how many ranges. */
+/* The sources of an element.  Checks what it has from the map: MOOT_ERR_LIMIT is of
+ * more than ARRAY_MAP_RANGES_MAX ranges, MOOT_ERR_INVALID of a range that is empty or
+ * goes beyond the input's count.  Returns how many ranges. */
 int array_sources(const struct array_mapping *mapping, uint64_t element,
                   const struct array_counts *counts,
                   struct range out[ARRAY_MAP_RANGES_MAX]);
-/* What takes an element of the input.  Ranges that are empty, or go beyond the count of
- * the array, are left out, and what is left of one counts: a wrong inverse costs
+/* The takers of an element of the input.  Ranges that are empty, or go beyond the count
+ * of the array, are left out, and what is left of one counts: a wrong inverse costs
  * messages (PROTOCOL.md, rule A13).  Not without `targets`. */
 int array_targets(const struct array_mapping *mapping, uint64_t element,
                   const struct array_counts *counts,

@@ -334,8 +334,8 @@ static int find_targets(struct making *making)
     return error;
 }
 
-/* What a chair takes of this rank's: from the sources of an element that were pushed.
- */
+/* A chair's share of this rank's results: from the sources of an element that were
+ * pushed. */
 static int turn_round(struct making *making, uint32_t chair)
 {
     int error = MOOT_OK;

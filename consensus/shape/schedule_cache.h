@@ -27,7 +27,7 @@ void schedule_let_go(const struct array_schedule *schedule); /* accepts NULL */
 
 /* Another view begins. */
 void schedule_cache_clear(struct schedule_cache *cache);
-/* So many are kept; `made`: how many were worked out so far. */
+/* How many are kept; `made`: how many were worked out so far. */
 uint32_t schedule_cache_count(const struct schedule_cache *cache, uint64_t *made);
 
 #endif

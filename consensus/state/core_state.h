@@ -354,7 +354,7 @@ struct core_snapshot {
     /* Asked for by this rank's program, and not answered. */
     struct snapshot_name asks[SNAPSHOT_ASKS_MAX];
     uint32_t ask_count;
-    /* Of this view: its newest cut here, that which messages carry, as it is not over,
+    /* In this view: its newest cut here, that which messages carry, as it is not over,
      * and the last that this rank has heard to be over; 0: none. */
     uint32_t cut, colour, over;
     /* The lowest member: begun so many in this view; the last one goes on, */

@@ -52,7 +52,7 @@ struct rolls_said {
     uint64_t count, sum;
 };
 
-/* What the host has been told of a rank (CORE_OUT_SIGNATURE). */
+/* Words that the host has had about a rank (CORE_OUT_SIGNATURE). */
 enum { TOLD_DIFFERS = 1, TOLD_CONTRADICTED = 2, TOLD_ROLLS = 4 };
 
 /* A peer, as this rank knows it from the peer itself.  Up to PEERS_ALL_MAX ranks there

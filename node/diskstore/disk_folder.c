@@ -1,5 +1,6 @@
 /* disk_folder.c - see disk_folder.h. */
 #include "node/diskstore/disk_folder.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 
 #include <dirent.h>
@@ -138,19 +139,6 @@ bool disk_folder_join(int lock, uint64_t job, pid_t *holder)
 
 /* --- Making one ------------------------------------------------------------------- */
 
-static bool sync_path(const char *path, bool sync)
-{
-    if (!sync) {
-        return true;
-    }
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool good = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return good;
-}
-
 /* The host's name is cut where a path or a shell would read it. */
 void disk_env_process(char process[DISK_NAME_BYTES])
 {
@@ -207,8 +195,8 @@ bool disk_env_show(const char *folder, bool sync, char path[DISK_PATH_BYTES])
     char shown[DISK_PATH_BYTES];
     const char *name = strrchr(path, '/') + 1;
     snprintf(shown, sizeof(shown), "%s/%s", folder, name + (name[0] == '.'));
-    if (!sync_path(path, sync) || rename(path, shown) != 0 ||
-        !sync_path(folder, sync)) {
+    if ((sync && !disk_sync_folder(path)) || rename(path, shown) != 0 ||
+        (sync && !disk_sync_folder(folder))) {
         return false;
     }
     memcpy(path, shown, strlen(shown) + 1);

@@ -1,5 +1,6 @@
 /* disk_large.c - see disk_large.h. */
 #include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_bytes.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,29 +20,6 @@ static void large_path(char path[PATH_BYTES], const char *folder, uint64_t numbe
 {
     snprintf(path, PATH_BYTES, "%s/%s/%0*" PRIx64 "%s", folder, sub_folder, FILE_DIGITS,
              number, ending);
-}
-
-static bool write_all(int fd, const unsigned char *data, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        const ssize_t more = write(fd, data + done, size - done);
-        if (more < 0 && errno != EINTR) {
-            return false;
-        }
-        done += more > 0 ? (size_t)more : 0;
-    }
-    return true;
-}
-
-/* Makes what the folder says of its files outlive a loss of power. */
-static bool sync_folder(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool good = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return good;
 }
 
 /* The folder of large files is made with the first. */
@@ -72,7 +50,7 @@ bool disk_large_write(const char *folder, uint64_t number, const void *data,
     if (fd < 0) {
         return false;
     }
-    bool good = write_all(fd, data, size);
+    bool good = disk_write_all(fd, data, size);
     if (good && soon) {
         sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
     }
@@ -98,19 +76,7 @@ bool disk_large_sync(const char *folder, const uint64_t *numbers, size_t count)
         }
     }
     snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
-    return good && (count == 0 || sync_folder(path));
-}
-
-static bool read_all(int fd, unsigned char *data, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        const ssize_t more = read(fd, data + done, size - done);
-        if (more == 0 || (more < 0 && errno != EINTR)) {
-            return false;
-        }
-        done += more > 0 ? (size_t)more : 0;
-    }
-    return true;
+    return good && (count == 0 || disk_sync_folder(path));
 }
 
 void *disk_large_read(const char *folder, uint64_t number, size_t size,
@@ -128,7 +94,7 @@ void *disk_large_read(const char *folder, uint64_t number, size_t size,
         (uint64_t)stat.st_size == size) {
         data = malloc(size + 1);
     }
-    if (data != NULL && read_all(fd, data, size)) {
+    if (data != NULL && disk_read_all(fd, data, size)) {
         disk_digest(data, size, seen);
         data[size] = 0;
     } else {

@@ -118,7 +118,7 @@ bool disk_may_have(struct diskstore *store, const struct disk_key *key);
 void disk_job_run(struct diskstore *store, struct disk_job *job);
 /* Puts the job into the line; false without memory. */
 bool disk_job_queue(struct diskstore *store, struct disk_job *job);
-/* What was put before is written; the own environment is finished.  By the thread that
+/* Writes what was put before, and finishes the own environment.  By the thread that
  * writes. */
 void disk_finish_own(struct diskstore *store);
 

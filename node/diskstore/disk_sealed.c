@@ -7,6 +7,7 @@
  */
 #include "node/diskstore/disk_sealed.h"
 #include "hashing/base/byte_order.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_folder.h"
 
 #include <errno.h>
@@ -30,33 +31,11 @@ static void digest_sealed(const unsigned char *head, const void *body, size_t si
     crypto_generichash_blake2b_final(&state, out, DISK_DIGEST_BYTES);
 }
 
-static bool sync_folder(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool good = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return good;
-}
-
 bool disk_sealed_folder(const char *parent, const char *name)
 {
     char path[DISK_PATH_BYTES];
     snprintf(path, sizeof(path), "%s/%s", parent, name);
-    return (mkdir(path, 0755) == 0 || errno == EEXIST) && sync_folder(parent);
-}
-
-static bool write_bytes(int fd, const unsigned char *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        const ssize_t more = write(fd, bytes + done, size - done);
-        if (more < 0 && errno != EINTR) {
-            return false;
-        }
-        done += more > 0 ? (size_t)more : 0;
-    }
-    return true;
+    return (mkdir(path, 0755) == 0 || errno == EEXIST) && disk_sync_folder(parent);
 }
 
 bool disk_sealed_write(const char *folder, const char *name,
@@ -75,27 +54,16 @@ bool disk_sealed_write(const char *folder, const char *name,
     if (fd < 0) {
         return false;
     }
-    bool good = fchmod(fd, 0644) == 0 && write_bytes(fd, head, sizeof(head)) &&
-                write_bytes(fd, body, size) && fsync(fd) == 0;
-    good = close(fd) == 0 && good && rename(part, path) == 0 && sync_folder(folder);
+    bool good = fchmod(fd, 0644) == 0 && disk_write_all(fd, head, sizeof(head)) &&
+                disk_write_all(fd, body, size) && fsync(fd) == 0;
+    good =
+        close(fd) == 0 && good && rename(part, path) == 0 && disk_sync_folder(folder);
     if (!good) {
         const int cause = errno;
         unlink(part);
         errno = cause;
     }
     return good;
-}
-
-static bool read_bytes(int fd, unsigned char *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        const ssize_t more = read(fd, bytes + done, size - done);
-        if (more == 0 || (more < 0 && errno != EINTR)) {
-            return false;
-        }
-        done += more > 0 ? (size_t)more : 0;
-    }
-    return true;
 }
 
 /* The body behind the head, in a file of that many bytes; NULL: damaged, or no memory.
@@ -105,7 +73,7 @@ static unsigned char *read_body(int fd, const char *mark, size_t file_size,
 {
     unsigned char head[HEAD_BYTES], seen[DISK_DIGEST_BYTES];
     errno = EBADMSG;
-    if (file_size < sizeof(head) || !read_bytes(fd, head, sizeof(head)) ||
+    if (file_size < sizeof(head) || !disk_read_all(fd, head, sizeof(head)) ||
         memcmp(head, mark, DISK_SEAL_MARK_BYTES) != 0 ||
         get_word(head + SIZE_AT) != file_size - sizeof(head)) {
         return NULL;
@@ -115,7 +83,7 @@ static unsigned char *read_body(int fd, const char *mark, size_t file_size,
     if (body == NULL) {
         return NULL;
     }
-    if (read_bytes(fd, body, *size)) {
+    if (disk_read_all(fd, body, *size)) {
         digest_sealed(head, body, *size, seen);
         if (memcmp(seen, head + DIGEST_AT, sizeof(seen)) == 0) {
             memcpy(digest, seen, sizeof(seen));

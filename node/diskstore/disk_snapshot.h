@@ -73,7 +73,7 @@ static inline bool disk_snapshot_is_whole(const struct disk_snapshot *snapshot)
     return snapshot->committed && snapshot->bad_part == snapshot->part_count;
 }
 
-/* Of `snapshot` .id, .name, .made_ns, .parts and .part_count count.  False: errno. */
+/* Takes .id, .name, .made_ns, .parts and .part_count of `snapshot`.  False: errno. */
 bool disk_commit_write(const char *folder, const struct disk_snapshot *snapshot);
 /* The snapshot of that id, and its results into `set`, if that is there.  False, and
  * errno: there is none; EBADMSG: its commit is damaged.  Else the caller releases it,

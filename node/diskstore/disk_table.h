@@ -58,8 +58,8 @@ struct disk_table {
     uint64_t (*large)(struct disk_env *env, const struct disk_key *key);
     enum disk_end (*commit)(struct disk_env *env, const char **why);
     void (*abort)(struct disk_env *env);
-    /* What was committed outlives a loss of power, but for large files.  OK or FAILED.
-     */
+    /* Makes what was committed outlive a loss of power, but for large files.  OK or
+     * FAILED. */
     enum disk_end (*sync)(struct disk_env *env, const char **why);
 };
 

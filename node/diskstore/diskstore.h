@@ -24,7 +24,8 @@
  * disk_large.c (large data), disk_table.h (the table of functions below), disk_lmdb.c
  * (which LMDB fills), disk_pages.c (reads its files and survives damage), disk_jobs.c
  * (snapshots and reloads; diskstore_snapshot.h), disk_snapshot.c and disk_sealed.c
- * (their files), disk_scan.c and disk_prune.c (for the command).
+ * (their files), disk_bytes.c (whole
+ * reads and writes), disk_scan.c and disk_prune.c (for the command).
  */
 #ifndef NODE_DISKSTORE_DISKSTORE_H
 #define NODE_DISKSTORE_DISKSTORE_H
@@ -137,8 +138,8 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
  * environments of processes that have died.  Blocks as the open does.  How many. */
 size_t diskstore_look_again(struct diskstore *store);
 
-/* What a fault plan does to the store; called by the thread that writes, without a lock
- * of the store's that others need. */
+/* The harm that a fault plan does to the store; called by the thread that writes,
+ * without a lock of the store's that others need. */
 struct diskstore_harm {
     void *context;
     /* A batch is about to be written; may sleep.  True: the disk is full for it. */

@@ -55,8 +55,8 @@ bool diskstore_mark(struct diskstore *store, uint32_t generation, const moot_has
 
 /* --- Going back ------------------------------------------------------------------- */
 
-/* What was put is written, and the environment is finished: others can read it.  What
- * is put from now on goes into another.  Blocks. */
+/* Writes what was put, and finishes the environment: others can read it.  What is put
+ * from now on goes into another.  Blocks. */
 void diskstore_freeze(struct diskstore *store);
 /* The folder has such a mark: results that it makes void are no longer found or taken,
  * and those that its snapshot names are read, whoever wrote them.  Blocks.  False, and

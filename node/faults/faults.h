@@ -52,7 +52,7 @@ void faults_end_turn(struct moot *m, uint64_t now_ns);
  */
 void faults_after_kernel(struct moot *m, uint64_t took_ns);
 
-/* What the plan does to the checkpoint's disk.  Without the lock.  A batch of results
+/* The plan's harm to the checkpoint's disk.  Without the lock.  A batch of results
  * is about to be written: may sleep; true: it finds the disk full.  A record: true: a
  * bit of it flips, as the word is drawn. */
 bool faults_of_disk_batch(struct moot *m);

@@ -266,7 +266,7 @@ static void a_damaged_meta_page_is_damage(void **state)
             flips += ends[1] == DISK_DAMAGED;
         }
     }
-    /* Of the older one, the root and the records do not matter.  One flip may give it
+    /* The root and the records of the older one do not matter.  One flip may give it
      * the number that follows the newest, which cannot be told from a newer one. */
     const unsigned most = 2 * 3 * (sizeof(places) / sizeof(*places)) - 2 * 3;
     assert_in_range(flips, most - 1, most);

@@ -154,7 +154,7 @@ static moot_hash hash_array(char **field, const struct identity *spec)
     return hash;
 }
 
-/* Of a row of a task, or of an array. */
+/* The hash of a row of a task, or of an array. */
 static moot_hash hash_spec_row(struct row *row)
 {
     const bool is_array = strcmp(row->field[0], "array") == 0;

@@ -233,7 +233,7 @@ static void it_begins_a_generation_beyond_all_that_disks_have(void **state)
     bench_close();
 }
 
-/* Whoever dies, and when: all who are left reload, once. */
+/* Deaths of any rank, at any moment: all who are left reload, once. */
 static void a_death_in_it_leaves_it_to_the_others(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ static void a_death_in_it_leaves_it_to_the_others(void **state)
     }
 }
 
-/* It has closed, and heard nothing of the outcome when the lowest member died. */
+/* A rank has closed, and heard nothing of the outcome when the lowest member died. */
 static void who_has_closed_reloads_too(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static void who_has_closed_reloads_too(void **state)
     }
 }
 
-/* It was sent before, and comes behind the view that begins the reload. */
+/* A result was sent before, and comes behind the view that begins the reload. */
 static void a_result_of_before_is_not_taken(void **state)
 {
     (void)state;

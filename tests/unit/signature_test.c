@@ -65,7 +65,7 @@ static void two_that_differ_are_both_told(void **state)
     bench_close();
 }
 
-/* Whoever of them it is; and however often it differs it is said once. */
+/* Any of them is named; and however often it differs it is said once. */
 static void the_majority_names_who_differs(void **state)
 {
     (void)state;

@@ -580,8 +580,8 @@ static void cancel(struct host *host, uint32_t lane, uint32_t task)
     next_step(host, lane, 0);
 }
 
-/* What all ranks have at a step of the program, and one that was flipped has not; each
- * flip is another. */
+/* The state that all ranks have at a step of the program, and one that was flipped has
+ * not; each flip is another. */
 static moot_hash state_at(const struct host *host, uint64_t step)
 {
     const uint64_t words[2] = {random_mix(step + 1),

@@ -1,0 +1,42 @@
+/* disk_bytes.c - see disk_bytes.h. */
+#include "node/diskstore/disk_bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+bool disk_write_all(int fd, const void *bytes, size_t size)
+{
+    const unsigned char *from = bytes;
+    for (size_t done = 0; done < size;) {
+        const ssize_t more = write(fd, from + done, size - done);
+        if (more < 0 && errno != EINTR) {
+            return false;
+        }
+        done += more > 0 ? (size_t)more : 0;
+    }
+    return true;
+}
+
+bool disk_read_all(int fd, void *bytes, size_t size)
+{
+    unsigned char *to = bytes;
+    for (size_t done = 0; done < size;) {
+        const ssize_t more = read(fd, to + done, size - done);
+        if (more == 0 || (more < 0 && errno != EINTR)) {
+            return false;
+        }
+        done += more > 0 ? (size_t)more : 0;
+    }
+    return true;
+}
+
+bool disk_sync_folder(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool good = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return good;
+}

@@ -1,0 +1,15 @@
+/* disk_bytes.h - bytes of files, all of them or an error: for what is not LMDB's. */
+#ifndef NODE_DISKSTORE_DISK_BYTES_H
+#define NODE_DISKSTORE_DISK_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* False: errno. */
+bool disk_write_all(int fd, const void *bytes, size_t size);
+/* False: the file ends before, or errno. */
+bool disk_read_all(int fd, void *bytes, size_t size);
+/* Makes what the folder says of its files outlive a loss of power.  False: errno. */
+bool disk_sync_folder(const char *path);
+
+#endif
