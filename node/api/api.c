@@ -34,22 +34,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call, what);
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call, what);
-}
-
 /* --- Closing, and who one is ---------------------------------------------------- */
 
 int moot_close(moot *m)
 {
     if (m == NULL) {
-        return invalid(NULL, "moot_close", "the context is NULL");
+        return lane_invalid(NULL, "moot_close", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -66,7 +56,7 @@ int moot_close(moot *m)
 int moot_leave(moot *m)
 {
     if (m == NULL) {
-        return invalid(NULL, "moot_leave", "the context is NULL");
+        return lane_invalid(NULL, "moot_leave", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -95,7 +85,7 @@ int moot_size(const moot *m)
 int moot_present(moot *m, int rank)
 {
     if (m == NULL || rank < 0 || (uint32_t)rank >= m->session.size) {
-        return invalid(m, "moot_present", "there is no such rank");
+        return lane_invalid(m, "moot_present", "there is no such rank");
     }
     if (engine_enter(m) == NULL) {
         return MOOT_ERR_NO_MEMORY;
@@ -185,12 +175,12 @@ static int register_kernel(struct moot *m, struct lane *lane, const moot_kernel 
 int moot_kernel_register(moot *m, const moot_kernel *kernel, moot_kernel_id *out)
 {
     if (m == NULL || kernel == NULL || out == NULL) {
-        return invalid(m, "moot_kernel_register", "an argument is NULL");
+        return lane_invalid(m, "moot_kernel_register", "an argument is NULL");
     }
     moot_kernel room;
     kernel = sized_kernel(kernel, &room);
     if (kernel == NULL) {
-        return invalid(m, "moot_kernel_register", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_kernel_register", SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -207,12 +197,12 @@ HOT int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
                            const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return invalid(m, "moot_task_spawn", "an argument is NULL");
+        return lane_invalid(m, "moot_task_spawn", "an argument is NULL");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return invalid(m, "moot_task_spawn", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_task_spawn", SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter_unsettled(m);
     if (lane == NULL) {
@@ -226,12 +216,12 @@ HOT int moot_task_spawn_at(moot *m, const moot_task_spec *spec, moot_task *out,
 int moot_spec_hash(moot *m, const moot_task_spec *spec, moot_hash *out)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return invalid(m, "moot_spec_hash", "an argument is NULL");
+        return lane_invalid(m, "moot_spec_hash", "an argument is NULL");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return invalid(m, "moot_spec_hash", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_spec_hash", SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -271,10 +261,10 @@ static int find_by_hash(struct moot *m, struct lane *lane, const moot_hash *hash
 int moot_task_find(moot *m, const moot_hash *hash, moot_task *out)
 {
     if (m == NULL || hash == NULL || out == NULL) {
-        return invalid(m, "moot_task_find", "an argument is NULL");
+        return lane_invalid(m, "moot_task_find", "an argument is NULL");
     }
     if (hash_is_zero(hash)) {
-        return invalid(m, "moot_task_find", "the hash is zero, which no task has");
+        return lane_invalid(m, "moot_task_find", "the hash is zero, which no task has");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -305,12 +295,12 @@ static int find_by_spec(struct moot *m, struct lane *lane, const moot_task_spec 
 int moot_task_name(moot *m, const moot_task_spec *spec, moot_task *out)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return invalid(m, "moot_task_name", "an argument is NULL");
+        return lane_invalid(m, "moot_task_name", "an argument is NULL");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return invalid(m, "moot_task_name", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_task_name", SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -337,10 +327,10 @@ static int decline(struct moot *m, struct lane *lane, const moot_hash *hash)
 int moot_decline(moot *m, const moot_hash *hash)
 {
     if (m == NULL || hash == NULL) {
-        return invalid(m, "moot_decline", "an argument is NULL");
+        return lane_invalid(m, "moot_decline", "an argument is NULL");
     }
     if (hash_is_zero(hash)) {
-        return invalid(m, "moot_decline", "the hash is zero, which no task has");
+        return lane_invalid(m, "moot_decline", "the hash is zero, which no task has");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -372,7 +362,7 @@ static int open_scope(struct moot *m, struct lane *lane, const char *name)
 int moot_scope_open(moot *m, const char *name)
 {
     if (m == NULL || name == NULL) {
-        return invalid(m, "moot_scope_open", "an argument is NULL");
+        return lane_invalid(m, "moot_scope_open", "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -386,7 +376,7 @@ int moot_scope_open(moot *m, const char *name)
 int moot_scope_close(moot *m)
 {
     if (m == NULL) {
-        return invalid(m, "moot_scope_close", "the context is NULL");
+        return lane_invalid(m, "moot_scope_close", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -428,7 +418,7 @@ static int set_parked(struct moot *m, struct lane *lane, bool parked)
 static int park(const char *call, moot *m, bool parked)
 {
     if (m == NULL) {
-        return invalid(m, call, "the context is NULL");
+        return lane_invalid(m, call, "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -448,10 +438,10 @@ int moot_unpark(moot *m) { return park("moot_unpark", m, false); }
 int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size)
 {
     if (m == NULL || out == NULL) {
-        return invalid(m, "moot_stats_get", "an argument is NULL");
+        return lane_invalid(m, "moot_stats_get", "an argument is NULL");
     }
     if (!SIZED_ADMITS(size, moot_stats, tasks_taken_over)) {
-        return invalid(m, "moot_stats_get", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_stats_get", SIZED_REFUSAL);
     }
     moot_stats stats;
     struct moot *context = m->bond->m;

@@ -8,11 +8,9 @@
 
 enum { STORY_BYTES = 512 };
 
-static int refuse(struct moot *m, int code, const char *why)
+static int refuse_announced(struct moot *m, int code, const char *why)
 {
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    return lane != NULL ? lane_fail(lane, code, "moot_data_announce: %s", why)
-                        : thread_fail(code, "moot_data_announce: %s", why);
+    return lane_refuse(m, code, "moot_data_announce", why);
 }
 
 /* The object's member of that name, if it is a text; NULL: it is not there, or none. */
@@ -47,19 +45,21 @@ static int read_announcement(struct moot *m, json_t *object, const char **path)
     if (unknown != NULL) {
         snprintf(story, sizeof(story), "\"%.128s\" is no member of an announcement",
                  unknown);
-        return refuse(m, MOOT_ERR_INVALID, story);
+        return refuse_announced(m, MOOT_ERR_INVALID, story);
     }
     if (!json_is_string(uid) && !json_is_integer(uid)) {
-        return refuse(m, MOOT_ERR_INVALID, "\"uid\" is no text and no integer");
+        return refuse_announced(m, MOOT_ERR_INVALID,
+                                "\"uid\" is no text and no integer");
     }
     if (operation == NULL || *path == NULL) {
-        return refuse(m, MOOT_ERR_INVALID, "\"operation\" or \"input\" is no text");
+        return refuse_announced(m, MOOT_ERR_INVALID,
+                                "\"operation\" or \"input\" is no text");
     }
     if (strcmp(operation, "read") != 0) {
         snprintf(story, sizeof(story),
                  "the operation is \"%.128s\"; only \"read\" needs no kernel",
                  operation);
-        return refuse(m, MOOT_ERR_UNSUPPORTED, story);
+        return refuse_announced(m, MOOT_ERR_UNSUPPORTED, story);
     }
     return MOOT_OK;
 }
@@ -71,14 +71,14 @@ int moot_data_announce_at(moot *m, const char *text, const moot_data_options *op
     const char *path = NULL;
     json_error_t wrong;
     if (m == NULL || text == NULL || out == NULL) {
-        return refuse(m, MOOT_ERR_INVALID, "an argument is NULL");
+        return refuse_announced(m, MOOT_ERR_INVALID, "an argument is NULL");
     }
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
     if (object == NULL || !json_is_object(object)) {
         snprintf(story, sizeof(story), "line %d: %.160s", object ? 1 : wrong.line,
                  object ? "this is no object" : wrong.text);
         json_decref(object);
-        return refuse(m, MOOT_ERR_INVALID, story);
+        return refuse_announced(m, MOOT_ERR_INVALID, story);
     }
     int error = read_announcement(m, object, &path);
     if (error == MOOT_OK) {

@@ -15,16 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    return lane != NULL ? lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
-                                    m != NULL ? what : "the moot is NULL")
-                        : thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
-                                      m != NULL ? what : "the moot is NULL");
-}
-
 struct victims {
     moot_hash *hashes;
     size_t count, room;
@@ -95,7 +85,7 @@ static int cancel_handles(struct moot *m, const char *call, const moot_task *tas
 int moot_task_cancel(moot *m, moot_task t)
 {
     if (m == NULL) {
-        return invalid(m, "moot_task_cancel", "");
+        return lane_invalid(m, "moot_task_cancel", "");
     }
     return cancel_handles(m, "moot_task_cancel", &t, 1);
 }
@@ -103,8 +93,8 @@ int moot_task_cancel(moot *m, moot_task t)
 int moot_task_cancel_all(moot *m, const moot_task *t, size_t count)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return invalid(m, "moot_task_cancel_all",
-                       "the array of tasks is NULL, and count is not 0");
+        return lane_invalid(m, "moot_task_cancel_all",
+                            "the array of tasks is NULL, and count is not 0");
     }
     return cancel_handles(m, "moot_task_cancel_all", t, count);
 }
@@ -141,7 +131,7 @@ static int cancel_labelled(struct moot *m, struct lane *lane, const char *prefix
 int moot_task_cancel_label(moot *m, const char *prefix)
 {
     if (m == NULL || prefix == NULL) {
-        return invalid(m, "moot_task_cancel_label", "the prefix is NULL");
+        return lane_invalid(m, "moot_task_cancel_label", "the prefix is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -16,8 +16,7 @@
 int moot_checkpoint_flush(moot *m)
 {
     if (m == NULL) {
-        return thread_fail(MOOT_ERR_INVALID,
-                           "moot_checkpoint_flush: the context is NULL");
+        return lane_invalid(m, "moot_checkpoint_flush", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -92,8 +91,7 @@ int moot_checkpoint(moot *m, const moot_checkpoint_options *options, moot_hash *
     const moot_checkpoint_options *given =
         options != NULL ? sized_checkpoint(options, &room) : &room;
     if (m == NULL || given == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
-                           m == NULL ? "the context is NULL" : SIZED_REFUSAL);
+        return lane_invalid(m, call, SIZED_REFUSAL);
     }
     struct snapshot_ask ask = {.name = given->name != NULL ? given->name : "snapshot"};
     struct lane *lane = engine_enter(m);
@@ -122,7 +120,7 @@ int moot_checkpoint_find(moot *m, const char *name, moot_hash *id)
     static const char call[] = "moot_checkpoint_find";
     struct text why = {0};
     if (m == NULL || name == NULL || id == NULL) {
-        return thread_fail(MOOT_ERR_INVALID, "%s: an argument is NULL", call);
+        return lane_invalid(m, call, "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

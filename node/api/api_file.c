@@ -25,11 +25,9 @@
 
 enum { STORY_BYTES = 512, NAP_FIRST_MS = 10, NAP_LAST_MS = 1000 };
 
-static int refuse(struct moot *m, int code, const char *why)
+static int refuse_file(struct moot *m, int code, const char *why)
 {
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    return lane != NULL ? lane_fail(lane, code, "moot_data_file: %s", why)
-                        : thread_fail(code, "moot_data_file: %s", why);
+    return lane_refuse(m, code, "moot_data_file", why);
 }
 
 /* --- Asking ----------------------------------------------------------------------- */
@@ -212,7 +210,7 @@ static int read_here(struct moot *m, const char *path, moot_task *out, const cha
     if (!data_gather_file(path, &(struct data_room){.bytes = NULL}, &source.facts,
                           &told)) {
         snprintf(story, sizeof(story), "%s: %s", path, why);
-        return refuse(m, MOOT_ERR_FILE, story);
+        return refuse_file(m, MOOT_ERR_FILE, story);
     }
     char *whole = data_whole_path(path);
     source.path = whole;
@@ -253,8 +251,9 @@ static int resolve(struct moot *m, const char *path, const moot_data_options *op
         const bool asks = options->missing != NULL;
         error = asks ? options->missing(options->user, path) : MOOT_OK;
         if (error != MOOT_OK || (!asks && clock_ns() >= end_ns)) {
-            return error != MOOT_OK ? refuse(m, error, "the program gives the file up")
-                                    : refuse_missing(m, &search, strerror(why));
+            return error != MOOT_OK
+                       ? refuse_file(m, error, "the program gives the file up")
+                       : refuse_missing(m, &search, strerror(why));
         }
         const uint64_t wakes_ns = clock_ns() + nap_ns;
         error = asks ? MOOT_OK : nap(m, wakes_ns < end_ns ? wakes_ns : end_ns);
@@ -273,15 +272,16 @@ int moot_data_file_at(moot *m, const char *path, const moot_data_options *option
     static const moot_data_options none;
     moot_data_options room;
     if (m == NULL || path == NULL || out == NULL || path[0] == '\0') {
-        return refuse(m, MOOT_ERR_INVALID, "an argument is NULL, or the path is empty");
+        return refuse_file(m, MOOT_ERR_INVALID,
+                           "an argument is NULL, or the path is empty");
     }
     if (strnlen(path, DATA_PATH_BYTES_MAX) == DATA_PATH_BYTES_MAX) {
-        return refuse(m, MOOT_ERR_LIMIT, "the path is too long");
+        return refuse_file(m, MOOT_ERR_LIMIT, "the path is too long");
     }
     options = sized_data(options != NULL ? options : &none, &room);
     if (options == NULL || options->patience < 0) {
-        return refuse(m, MOOT_ERR_INVALID,
-                      options == NULL ? SIZED_REFUSAL : ".patience is negative");
+        return refuse_file(m, MOOT_ERR_INVALID,
+                           options == NULL ? SIZED_REFUSAL : ".patience is negative");
     }
     return resolve(m, path, options, out, site);
 }

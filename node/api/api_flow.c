@@ -13,18 +13,6 @@
 
 enum { FLOW_INPUTS_INLINE = 16 };
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
-                         m != NULL ? what : "the moot is NULL");
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
-                       m != NULL ? what : "the moot is NULL");
-}
-
 /* --- Continuations -------------------------------------------------------------- */
 
 static int then_locked(struct moot *m, struct lane *lane, moot_task t,
@@ -65,13 +53,13 @@ int moot_task_then_at(moot *m, moot_task t, const moot_task_spec *spec, moot_tas
                       const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return invalid(m, "moot_task_then",
-                       spec == NULL ? "the spec is NULL" : "the output is NULL");
+        return lane_invalid(m, "moot_task_then",
+                            spec == NULL ? "the spec is NULL" : "the output is NULL");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return invalid(m, "moot_task_then", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_task_then", SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -87,7 +75,7 @@ int moot_task_then_at(moot *m, moot_task t, const moot_task_spec *spec, moot_tas
 int moot_group_open(moot *m)
 {
     if (m == NULL) {
-        return invalid(m, "moot_group_open", "");
+        return lane_invalid(m, "moot_group_open", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -106,7 +94,7 @@ int moot_group_open(moot *m)
 int moot_group_close(moot *m, moot_duration timeout)
 {
     if (m == NULL) {
-        return invalid(m, "moot_group_close", "");
+        return lane_invalid(m, "moot_group_close", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -13,16 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call, what);
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call, what);
-}
-
 /* A rank that has shown its program what all have spawned keeps their lists, should one
  * of those die before others have it, until all have come to the next meeting: then all
  * have been shown the same. */
@@ -53,7 +43,7 @@ static void release_lists(struct moot *m, moot_task *lists, size_t count)
 int moot_barrier(moot *m)
 {
     if (m == NULL) {
-        return invalid(m, "moot_barrier", "the context is NULL");
+        return lane_invalid(m, "moot_barrier", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -366,7 +356,7 @@ int moot_scope_tasks(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
     struct listing_question question = {0};
     filter = take_filter(&question, filter, &room);
     if (m == NULL || fn == NULL || filter == NULL) {
-        return invalid(m, "moot_scope_tasks", LISTING_REFUSAL);
+        return lane_invalid(m, "moot_scope_tasks", LISTING_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -425,7 +415,7 @@ int moot_scope_tasks_live(moot *m, const moot_task_filter *filter, moot_tasks_fn
     struct listing_question question = {0};
     filter = take_filter(&question, filter, &room);
     if (m == NULL || fn == NULL || filter == NULL) {
-        return invalid(m, "moot_scope_tasks_live", LISTING_REFUSAL);
+        return lane_invalid(m, "moot_scope_tasks_live", LISTING_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

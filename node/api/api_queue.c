@@ -10,16 +10,6 @@
 #include "node/tasks/task.h"
 #include "proto/error.h"
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call, what);
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call, what);
-}
-
 /* --- Opening and closing ---------------------------------------------------------- */
 
 static int open_locked(moot *m, enum queue_kind kind, const moot_queue_custom *custom)
@@ -36,10 +26,10 @@ static int open_locked(moot *m, enum queue_kind kind, const moot_queue_custom *c
 int moot_queue_open(moot *m, enum moot_queue_kind kind)
 {
     if (m == NULL) {
-        return invalid(m, "moot_queue_open", "the context is NULL");
+        return lane_invalid(m, "moot_queue_open", "");
     }
     if (kind != MOOT_QUEUE_SEQUENTIAL && kind != MOOT_QUEUE_BULK) {
-        return invalid(m, "moot_queue_open", "there is no such kind of queue");
+        return lane_invalid(m, "moot_queue_open", "there is no such kind of queue");
     }
     return open_locked(m, kind == MOOT_QUEUE_SEQUENTIAL ? QUEUE_SEQUENTIAL : QUEUE_BULK,
                        NULL);
@@ -49,18 +39,18 @@ int moot_queue_open_custom(moot *m, const moot_queue_custom *custom)
 {
     const char *call = "moot_queue_open_custom";
     if (m == NULL || custom == NULL) {
-        return invalid(m, call, "an argument is NULL");
+        return lane_invalid(m, call, "an argument is NULL");
     }
     moot_queue_custom room;
     custom = sized_custom(custom, &room);
     if (custom == NULL) {
-        return invalid(m, call, SIZED_REFUSAL);
+        return lane_invalid(m, call, SIZED_REFUSAL);
     }
     if (custom->name == NULL || custom->submit == NULL) {
-        return invalid(m, call, "a queue needs .name and .submit");
+        return lane_invalid(m, call, "a queue needs .name and .submit");
     }
     if ((custom->flags & ~(uint32_t)MOOT_QUEUE_INHERITED) != 0) {
-        return invalid(m, call, ".flags has unknown bits");
+        return lane_invalid(m, call, ".flags has unknown bits");
     }
     return open_locked(m, QUEUE_CUSTOM, custom);
 }
@@ -68,7 +58,7 @@ int moot_queue_open_custom(moot *m, const moot_queue_custom *custom)
 int moot_queue_close(moot *m)
 {
     if (m == NULL) {
-        return invalid(m, "moot_queue_close", "the context is NULL");
+        return lane_invalid(m, "moot_queue_close", "");
     }
     struct lane *lane = engine_enter_unsettled(m);
     if (lane == NULL) {
@@ -109,7 +99,7 @@ static int take_out(struct lane *lane, struct moot_queue *queue,
 int moot_queue_up(moot_queue *queue, moot_ticket *const *tickets, size_t count)
 {
     if (queue == NULL || (tickets == NULL && count > 0)) {
-        return invalid(NULL, "moot_queue_up", "an argument is NULL");
+        return lane_invalid(NULL, "moot_queue_up", "an argument is NULL");
     }
     moot *m = queue->m;
     struct lane *lane = engine_enter(m);
@@ -142,10 +132,10 @@ int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
                            size_t size)
 {
     if (ticket == NULL || out == NULL) {
-        return invalid(NULL, "moot_ticket_look", "an argument is NULL");
+        return lane_invalid(NULL, "moot_ticket_look", "an argument is NULL");
     }
     if (!SIZED_ADMITS(size, moot_ticket_view, site)) {
-        return invalid(NULL, "moot_ticket_look", SIZED_REFUSAL);
+        return lane_invalid(NULL, "moot_ticket_look", SIZED_REFUSAL);
     }
     moot *m = ticket->m;
     if (engine_enter(m) == NULL) { /* another thread may raise its priority */
@@ -168,7 +158,7 @@ int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
 int moot_ticket_task(moot_ticket *ticket, moot_task *out)
 {
     if (ticket == NULL || out == NULL) {
-        return invalid(NULL, "moot_ticket_task", "an argument is NULL");
+        return lane_invalid(NULL, "moot_ticket_task", "an argument is NULL");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);
@@ -214,7 +204,7 @@ static int order_after(struct lane *lane, moot_ticket *ticket, const moot_task *
 int moot_ticket_after(moot_ticket *ticket, const moot_task *tasks, size_t count)
 {
     if (ticket == NULL || (tasks == NULL && count > 0)) {
-        return invalid(NULL, "moot_ticket_after", "an argument is NULL");
+        return lane_invalid(NULL, "moot_ticket_after", "an argument is NULL");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);
@@ -232,7 +222,7 @@ int moot_ticket_after(moot_ticket *ticket, const moot_task *tasks, size_t count)
 int moot_ticket_label(moot_ticket *ticket, const char *label)
 {
     if (ticket == NULL || label == NULL) {
-        return invalid(NULL, "moot_ticket_label", "an argument is NULL");
+        return lane_invalid(NULL, "moot_ticket_label", "an argument is NULL");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);
@@ -249,7 +239,7 @@ int moot_ticket_label(moot_ticket *ticket, const char *label)
 int moot_ticket_priority(moot_ticket *ticket, int32_t priority)
 {
     if (ticket == NULL) {
-        return invalid(NULL, "moot_ticket_priority", "the ticket is NULL");
+        return lane_invalid(NULL, "moot_ticket_priority", "the ticket is NULL");
     }
     moot *m = ticket->m;
     if (engine_enter(m) == NULL) {

@@ -39,17 +39,6 @@ enum { STORY_BYTES = 512 };
 
 static const char NEXT[] = "moot_session_next";
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call, what);
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
-                       m != NULL ? what : "the moot is NULL");
-}
-
 static int no_memory(struct lane *lane, const char *call)
 {
     return lane_fail(lane, MOOT_ERR_NO_MEMORY, "%s: no memory", call);
@@ -81,9 +70,9 @@ int moot_grow(moot *m, int count, const moot_grow_options *options)
     char story[STORY_BYTES] = "";
     uint32_t first;
     if (m == NULL || count <= 0 || options != NULL) {
-        return invalid(m, call,
-                       count <= 0 ? "the count is less than 1"
-                                  : "there are no options yet: they are NULL");
+        return lane_invalid(m, call,
+                            count <= 0 ? "the count is less than 1"
+                                       : "there are no options yet: they are NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -320,7 +309,7 @@ int moot_session_next_sized(moot *m, const moot_session_options *options,
     options = sized_session(options != NULL ? options : &none, &room);
     if (m == NULL || options == NULL ||
         (out != NULL && !SIZED_ADMITS(size, moot_session_info, process))) {
-        return invalid(m, NEXT, SIZED_REFUSAL);
+        return lane_invalid(m, NEXT, SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -344,7 +333,8 @@ int moot_session_info_get_sized(moot *m, moot_session_info *out, size_t size)
 {
     const char *call = "moot_session_info_get";
     if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_session_info, process)) {
-        return invalid(m, call, out == NULL ? "the output is NULL" : SIZED_REFUSAL);
+        return lane_invalid(m, call,
+                            out == NULL ? "the output is NULL" : SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -363,7 +353,7 @@ size_t moot_pset_count(moot *m)
 {
     size_t count = 0;
     if (m == NULL) {
-        (void)invalid(m, "moot_pset_count", "");
+        (void)lane_invalid(m, "moot_pset_count", "");
         return 0;
     }
     struct lane *lane = engine_enter(m);
@@ -381,7 +371,8 @@ int moot_pset_info_sized(moot *m, size_t index, moot_pset_info *out, size_t size
 {
     const char *call = "moot_pset_info";
     if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_pset_info, size)) {
-        return invalid(m, call, out == NULL ? "the output is NULL" : SIZED_REFUSAL);
+        return lane_invalid(m, call,
+                            out == NULL ? "the output is NULL" : SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -468,7 +459,7 @@ int moot_pset_define(moot *m, const char *name, const moot_ranks *ranks)
         flaw = "a set has at least one rank";
     }
     if (m == NULL || flaw != NULL) {
-        return invalid(m, call, flaw);
+        return lane_invalid(m, call, flaw);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -490,7 +481,7 @@ int moot_pset_delete(moot *m, const char *name)
     const char *call = "moot_pset_delete";
     const char *flaw = name_flaw(name);
     if (m == NULL || flaw != NULL) {
-        return invalid(m, call, flaw);
+        return lane_invalid(m, call, flaw);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -574,7 +565,7 @@ static int find_set(struct moot *m, struct lane *lane, const char *name,
 int moot_pset_members(moot *m, const char *name, struct pset_call *set)
 {
     if (m == NULL || name == NULL) {
-        return invalid(m, set->call, "an argument is NULL");
+        return lane_invalid(m, set->call, "an argument is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

@@ -20,18 +20,6 @@ enum { WAIT_ITEMS_INLINE = 16 };
  */
 enum { COPY_LOCKED_BYTES = 4096 };
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
-                         m != NULL ? what : "the moot is NULL");
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
-                       m != NULL ? what : "the moot is NULL");
-}
-
 static const char no_tasks[] = "the array of tasks is NULL, and count is not 0";
 
 /* --- Waiting -------------------------------------------------------------------- */
@@ -121,7 +109,7 @@ static int wait_many(const char *call, moot *m, const moot_task *tasks, size_t c
 int moot_task_wait(moot *m, moot_task t, moot_duration timeout)
 {
     if (m == NULL) {
-        return invalid(m, "moot_task_wait", "");
+        return lane_invalid(m, "moot_task_wait", "");
     }
     return wait_many("moot_task_wait", m, &t, 1, timeout, NULL, NULL);
 }
@@ -129,7 +117,7 @@ int moot_task_wait(moot *m, moot_task t, moot_duration timeout)
 int moot_task_wait_all(moot *m, const moot_task *t, size_t count, moot_duration timeout)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return invalid(m, "moot_task_wait_all", no_tasks);
+        return lane_invalid(m, "moot_task_wait_all", no_tasks);
     }
     return wait_many("moot_task_wait_all", m, t, count, timeout, NULL, NULL);
 }
@@ -138,10 +126,10 @@ int moot_task_wait_any(moot *m, const moot_task *t, size_t count, moot_duration 
                        size_t *which)
 {
     if (m == NULL || t == NULL || which == NULL || count == 0) {
-        return invalid(m, "moot_task_wait_any",
-                       count == 0  ? "count is 0"
-                       : t == NULL ? "the array of tasks is NULL"
-                                   : "the place for which is NULL");
+        return lane_invalid(m, "moot_task_wait_any",
+                            count == 0  ? "count is 0"
+                            : t == NULL ? "the array of tasks is NULL"
+                                        : "the place for which is NULL");
     }
     const struct task_ends ends = {.which = which};
     return wait_many("moot_task_wait_any", m, t, count, timeout, &ends, NULL);
@@ -151,10 +139,10 @@ int moot_task_wait_some(moot *m, const moot_task *t, size_t count,
                         moot_duration timeout, size_t *indices, size_t *done)
 {
     if (m == NULL || t == NULL || indices == NULL || done == NULL || count == 0) {
-        return invalid(m, "moot_task_wait_some",
-                       count == 0  ? "count is 0"
-                       : t == NULL ? "the array of tasks is NULL"
-                                   : "a place for the result is NULL");
+        return lane_invalid(m, "moot_task_wait_some",
+                            count == 0  ? "count is 0"
+                            : t == NULL ? "the array of tasks is NULL"
+                                        : "a place for the result is NULL");
     }
     const struct task_ends ends = {.indices = indices, .done = done};
     return wait_many("moot_task_wait_some", m, t, count, timeout, &ends, NULL);
@@ -196,7 +184,7 @@ int moot_task_fetch(moot *m, moot_task t, moot_duration timeout, const void **da
                     size_t *size)
 {
     if (m == NULL || data == NULL) {
-        return invalid(m, "moot_task_fetch", "the place for the data is NULL");
+        return lane_invalid(m, "moot_task_fetch", "the place for the data is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -211,7 +199,7 @@ int moot_task_fetch_all(moot *m, const moot_task *t, size_t count,
                         moot_duration timeout, const void **data, size_t *sizes)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return invalid(m, "moot_task_fetch_all", no_tasks);
+        return lane_invalid(m, "moot_task_fetch_all", no_tasks);
     }
     const struct fetched fetched = {.data = data, .sizes = sizes};
     return wait_many("moot_task_fetch_all", m, t, count, timeout, NULL, &fetched);
@@ -260,8 +248,8 @@ int moot_task_fetch_into(moot *m, moot_task t, moot_duration timeout, void *buff
                          size_t buffer_size, size_t *size)
 {
     if (m == NULL || (buffer == NULL && buffer_size > 0)) {
-        return invalid(m, "moot_task_fetch_into",
-                       "the buffer is NULL, and its size is not 0");
+        return lane_invalid(m, "moot_task_fetch_into",
+                            "the buffer is NULL, and its size is not 0");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -303,7 +291,7 @@ static inline int release_locked(struct moot *m, struct lane *lane, const char *
 HOT int moot_task_release(moot *m, moot_task t)
 {
     if (m == NULL) {
-        return invalid(m, "moot_task_release", "");
+        return lane_invalid(m, "moot_task_release", "");
     }
     struct lane *lane = engine_enter_untimed(m);
     if (lane == NULL) {
@@ -341,7 +329,7 @@ static int release_all_locked(struct moot *m, struct lane *lane, const moot_task
 int moot_task_release_all(moot *m, const moot_task *t, size_t count)
 {
     if (m == NULL || (t == NULL && count > 0)) {
-        return invalid(m, "moot_task_release_all", no_tasks);
+        return lane_invalid(m, "moot_task_release_all", no_tasks);
     }
     struct lane *lane = engine_enter_untimed(m);
     if (lane == NULL) {

@@ -14,18 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
-                         m != NULL ? what : "the moot is NULL");
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
-                       m != NULL ? what : "the moot is NULL");
-}
-
 /* --- One ------------------------------------------------------------------------ */
 
 /* What had ended well on a rank that is gone, and runs again here, has not ended. */
@@ -91,8 +79,8 @@ int moot_task_info_sized(moot *m, moot_task t, moot_task_info *out, size_t size)
 {
     moot_task_info info;
     if (m == NULL || out == NULL || !SIZED_ADMITS(size, moot_task_info, kernel)) {
-        return invalid(m, "moot_task_info",
-                       out == NULL ? "the output is NULL" : SIZED_REFUSAL);
+        return lane_invalid(m, "moot_task_info",
+                            out == NULL ? "the output is NULL" : SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -141,7 +129,7 @@ int moot_task_info_all_sized(moot *m, const moot_task *tasks, size_t count,
                            : tasks == NULL ? "the array of tasks is NULL"
                            : infos == NULL ? "the array of infos is NULL"
                                            : SIZED_REFUSAL;
-        return invalid(m, "moot_task_info_all", what);
+        return lane_invalid(m, "moot_task_info_all", what);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -226,9 +214,9 @@ int moot_tasks_each(moot *m, const moot_task_filter *filter, moot_tasks_fn fn,
     moot_task_filter room;
     filter = sized_filter(filter != NULL ? filter : &none, &room);
     if (m == NULL || fn == NULL || filter == NULL) {
-        return invalid(m, "moot_tasks_each",
-                       fn == NULL ? "the function is NULL"
-                                  : "the filter: " SIZED_REFUSAL);
+        return lane_invalid(m, "moot_tasks_each",
+                            fn == NULL ? "the function is NULL"
+                                       : "the filter: " SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

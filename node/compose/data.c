@@ -46,18 +46,6 @@ struct access_spawn {
     moot_task versions[LIMIT_PARTS]; /* the new ones, by access that writes */
 };
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
-                         m != NULL ? what : "the moot is NULL");
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
-                       m != NULL ? what : "the moot is NULL");
-}
-
 /* --- Handles -------------------------------------------------------------------- */
 
 /* Not the tag of tasks: a task's handle is foreign here. */
@@ -189,7 +177,7 @@ static int new_locked(struct moot *m, struct lane *lane, moot_task first,
 int moot_data_new(moot *m, moot_task first, moot_data *out)
 {
     if (m == NULL || out == NULL) {
-        return invalid(m, "moot_data_new", "the output is NULL");
+        return lane_invalid(m, "moot_data_new", "the output is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -215,7 +203,7 @@ static int release_locked(struct moot *m, struct lane *lane, moot_data data)
 int moot_data_release(moot *m, moot_data data)
 {
     if (m == NULL) {
-        return invalid(m, "moot_data_release", "");
+        return lane_invalid(m, "moot_data_release", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -244,7 +232,7 @@ static int version_locked(struct moot *m, struct lane *lane, moot_data data,
 int moot_data_version(moot *m, moot_data data, moot_task *out)
 {
     if (m == NULL || out == NULL) {
-        return invalid(m, "moot_data_version", "the output is NULL");
+        return lane_invalid(m, "moot_data_version", "the output is NULL");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -472,14 +460,14 @@ int moot_data_spawn_at(moot *m, const moot_task_spec *spec, const moot_access *a
                        size_t count, moot_task *out, const char *site)
 {
     if (m == NULL || spec == NULL || (accesses == NULL && count > 0)) {
-        return invalid(m, "moot_data_spawn",
-                       spec == NULL ? "the spec is NULL"
-                                    : "the accesses are NULL, and count is not 0");
+        return lane_invalid(m, "moot_data_spawn",
+                            spec == NULL ? "the spec is NULL"
+                                         : "the accesses are NULL, and count is not 0");
     }
     moot_task_spec room;
     spec = sized_spec(spec, &room);
     if (spec == NULL) {
-        return invalid(m, "moot_data_spawn", SIZED_REFUSAL);
+        return lane_invalid(m, "moot_data_spawn", SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

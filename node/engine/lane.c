@@ -356,6 +356,19 @@ int thread_fail(int code, const char *format, ...)
     return code;
 }
 
+int lane_refuse(const struct moot *m, int code, const char *call, const char *why)
+{
+    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
+    return lane != NULL ? lane_fail(lane, code, "%s: %s", call, why)
+                        : thread_fail(code, "%s: %s", call, why);
+}
+
+int lane_invalid(const struct moot *m, const char *call, const char *what)
+{
+    return lane_refuse(m, MOOT_ERR_INVALID, call,
+                       m != NULL ? what : "the moot is NULL");
+}
+
 const char *thread_error(void)
 {
     const struct thread *thread = this_thread(false);

@@ -67,6 +67,15 @@ int lane_fail(struct lane *lane, int code, const char *format, ...)
 int thread_fail(int code, const char *format, ...)
     __attribute__((cold, format(printf, 2, 3)));
 
+/* Records why `call` is refused before it has entered the context, which may be NULL,
+ * and returns `code`.  The lock must not be held. */
+int lane_refuse(const struct moot *m, int code, const char *call, const char *why)
+    __attribute__((cold));
+/* The same for an argument that is not good, with INVALID; a context that is NULL is
+ * then the reason. */
+int lane_invalid(const struct moot *m, const char *call, const char *what)
+    __attribute__((cold));
+
 /* The story of this thread's last failed call on `m`, "" if there is none.  Nothing is
  * read of `m`, which may be closed. */
 const char *lane_error(const struct moot *m);

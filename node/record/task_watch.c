@@ -41,18 +41,6 @@ struct observe {
 
 /* --- Watches -------------------------------------------------------------------- */
 
-/* The story goes to the context's thread if there is a context. */
-static int invalid(const moot *m, const char *call, const char *what)
-{
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    if (lane != NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "%s: %s", call,
-                         m != NULL ? what : "the moot is NULL");
-    }
-    return thread_fail(MOOT_ERR_INVALID, "%s: %s", call,
-                       m != NULL ? what : "the moot is NULL");
-}
-
 static void count_kinds(struct moot *m)
 {
     m->record.observed_kinds = 0;
@@ -120,7 +108,7 @@ int moot_watch_add(moot *m, const moot_watch *watch, moot_watch_id *out)
                            : watch == NULL     ? "the watch is NULL, or " SIZED_REFUSAL
                            : watch->fn == NULL ? "the watch has no function"
                                                : "kinds has a bit that is no event's";
-        return invalid(m, "moot_watch_add", what);
+        return lane_invalid(m, "moot_watch_add", what);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
@@ -151,7 +139,7 @@ static int remove_watch(struct moot *m, struct lane *lane, uint64_t id)
 int moot_watch_remove(moot *m, moot_watch_id id)
 {
     if (m == NULL) {
-        return invalid(m, "moot_watch_remove", "");
+        return lane_invalid(m, "moot_watch_remove", "");
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {

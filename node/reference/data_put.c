@@ -5,11 +5,9 @@
 #include "node/reference/data_task.h"
 #include "node/store/store.h"
 
-static int refuse(struct moot *m, int code, const char *why)
+static int refuse_put(struct moot *m, int code, const char *why)
 {
-    struct lane *lane = m != NULL ? lane_of_thread(m->bond) : NULL;
-    return lane != NULL ? lane_fail(lane, code, "moot_data_put: %s", why)
-                        : thread_fail(code, "moot_data_put: %s", why);
+    return lane_refuse(m, code, "moot_data_put", why);
 }
 
 /* The elements' canonical bytes, and what they are. */
@@ -18,20 +16,20 @@ static int gather(struct moot *m, const moot_ndarray *array, struct data_source 
     uint64_t size = 0;
     int error = data_size(array, &size);
     if (error != MOOT_OK) {
-        return refuse(m, error,
-                      error == MOOT_ERR_LIMIT
-                          ? "the array has more bytes than a result can have"
-                          : "this is no array: its type, its shape or its data");
+        return refuse_put(m, error,
+                          error == MOOT_ERR_LIMIT
+                              ? "the array has more bytes than a result can have"
+                              : "this is no array: its type, its shape or its data");
     }
     source->bytes = payloads_new(&m->store.payloads, size);
     if (source->bytes == NULL) {
-        return refuse(m, MOOT_ERR_NO_MEMORY, "no memory for a copy of the array");
+        return refuse_put(m, MOOT_ERR_NO_MEMORY, "no memory for a copy of the array");
     }
     const struct data_room room = {source->bytes->data, size};
     error = data_gather_array(array, &room, &source->facts);
     if (error != MOOT_OK) {
         payload_free(source->bytes);
-        return refuse(m, error, "an element is no text in UTF-8, or has no data");
+        return refuse_put(m, error, "an element is no text in UTF-8, or has no data");
     }
     return MOOT_OK;
 }
@@ -40,7 +38,7 @@ int moot_data_put_at(moot *m, const moot_ndarray *array, moot_task *out,
                      const char *site)
 {
     if (m == NULL || array == NULL || out == NULL) {
-        return refuse(m, MOOT_ERR_INVALID, "an argument is NULL");
+        return refuse_put(m, MOOT_ERR_INVALID, "an argument is NULL");
     }
     struct data_source source = {.path = NULL};
     int error = gather(m, array, &source);

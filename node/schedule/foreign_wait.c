@@ -124,9 +124,7 @@ int foreign_wait(struct moot *m, const char *call, foreign_test test, void *arg)
 {
     struct lane *lane = m != NULL ? engine_enter(m) : NULL;
     if (lane == NULL) {
-        return m != NULL
-                   ? MOOT_ERR_NO_MEMORY
-                   : thread_fail(MOOT_ERR_INVALID, "%s: the context is NULL", call);
+        return m != NULL ? MOOT_ERR_NO_MEMORY : lane_invalid(m, call, "");
     }
     int code = MOOT_ERR_INVALID;
     if (test == NULL) {

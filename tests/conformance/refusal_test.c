@@ -1,7 +1,9 @@
 /* refusal_test.c - bad input, kernels that fail and calls out of place: a clear error
  * each, and nothing lost.
  */
+#include "node/api/moot_checkpoint.h"
 #include "node/api/moot_data.h"
+#include "node/api/moot_reference.h"
 #include "node/api/moot_watch.h"
 #include "tests/conformance/kernels.h"
 
@@ -293,6 +295,26 @@ static void bad_input(struct seat *seat)
     CHECK(seat, fetch_u64(seat, good) == 25); /* nothing was lost */
 }
 
+/* The story of a refused call is the moot's, where there is one. */
+static void the_moot_has_the_story(struct seat *seat)
+{
+    moot *m = seat->m;
+    const moot_checkpoint_options unsized = {.size = 1};
+    moot_hash hash = {{0}};
+    moot_task task;
+    EXPECT(seat, moot_checkpoint(m, &unsized, &hash), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "moot_checkpoint: "));
+    EXPECT(seat, moot_checkpoint_find(m, NULL, &hash), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "moot_checkpoint_find: an argument is NULL"));
+    EXPECT(seat, moot_state_signature(m, NULL, 1), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "moot_state_signature: an argument is NULL"));
+    EXPECT(seat, moot_data_put(m, NULL, &task), MOOT_ERR_INVALID);
+    CHECK(seat, told(seat, "moot_data_put: "));
+    EXPECT(seat, moot_checkpoint_flush(NULL), MOOT_ERR_INVALID);
+    CHECK(seat, strstr(moot_last_error(NULL),
+                       "moot_checkpoint_flush: the moot is NULL") != NULL);
+}
+
 /* A result that does not fit here ends the wait, and later ones still come. */
 static void no_memory(struct seat *seat)
 {
@@ -387,6 +409,7 @@ static const struct scene scenes[] = {
     SCENE(a_failure_has_the_code_of_its_root, .knobs = NULL),
     SCENE(missing_fields, .knobs = NULL),
     SCENE(bad_input, .knobs = NULL),
+    SCENE(the_moot_has_the_story, .knobs = NULL),
     SCENE(no_memory, .knobs = NULL),
     SCENE(mismatched_kernel, .sizes = {2, 3}),
     SCENE(a_conflict_ends_waits, .sizes = {2}),
