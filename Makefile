@@ -348,7 +348,8 @@ VIRTUAL_WRAPS := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthre
   pthread_getspecific pthread_setspecific sched_yield nanosleep clock_gettime clock_begin getpid kill \
   stand_still malloc calloc realloc aligned_alloc posix_memalign strdup free mmap munmap \
   watch_new watch_free watch_next
-VIRTUAL_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/virtual/*.c tests/medley/*.c))
+VIRTUAL_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/virtual/*.c tests/medley/*.c) \
+  tests/mpi/support/error_table.c)
 $(BUILD)/tests/virtual/virtual: $(VIRTUAL_OBJ) $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(VIRTUAL_WRAPS:%=-Wl,--wrap=%)
 

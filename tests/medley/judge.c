@@ -7,17 +7,11 @@
 #include "tests/medley/base.h"
 
 #include "proto/moot_error.h"
+#include "tests/mpi/support/error_table.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ROWS_MAX = 32, LINE_BYTES_MAX = 512 };
-
-struct row {
-    int code;
-    char name[32], conditions[96], words[256];
-};
 
 /* Whether some error of a task may be what a rank sees, once that has been asked. */
 struct opinion {
@@ -27,89 +21,12 @@ struct opinion {
 struct court {
     const struct medley_base *base;
     const struct medley_ends *ledger;
-    struct row rows[ROWS_MAX];
-    uint32_t row_count;
+    struct error_table table;
     uint64_t gone; /* ranks that did not finish */
     uint32_t task, rank;
     FILE *to; /* NULL: nothing is said */
     struct opinion (*opinions)[MEDLEY_TASKS];
 };
-
-/* --- The table -------------------------------------------------------------------- */
-
-static int code_of(const char *name)
-{
-    static const struct {
-        const char *name;
-        int code;
-    } errors[] = {
-#define X(name, number, text) {#name, number},
-        MOOT_ERRORS(X)
-#undef X
-    };
-    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        if (strcmp(errors[i].name, name) == 0) {
-            return errors[i].code;
-        }
-    }
-    return 0;
-}
-
-static const char *name_of(int code)
-{
-    switch (code) {
-    case MOOT_OK:
-        return "OK";
-#define X(name, number, text)                                                          \
-    case number:                                                                       \
-        return #name;
-        MOOT_ERRORS(X)
-#undef X
-    default:
-        return "no error of moot's";
-    }
-}
-
-/* The text up to a bar, without the blanks around it. */
-static void take_field(char **at, char *to, size_t size)
-{
-    char *end = *at + strcspn(*at, "|\n");
-    char *from = *at + strspn(*at, " ");
-    size_t length = from < end ? (size_t)(end - from) : 0;
-    while (length > 0 && from[length - 1] == ' ') {
-        length--;
-    }
-    (void)snprintf(to, size, "%.*s", (int)length, from);
-    *at = *end == '|' ? end + 1 : end;
-}
-
-static bool read_table(struct court *court, const char *path)
-{
-    char line[LINE_BYTES_MAX];
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        perror(path);
-        return false;
-    }
-    bool good = true;
-    while (good && fgets(line, sizeof(line), file) != NULL) {
-        char *at = line;
-        struct row *row = &court->rows[court->row_count];
-        if (line[0] == '#' || line[0] == '\n') {
-            continue;
-        }
-        take_field(&at, row->name, sizeof(row->name));
-        take_field(&at, row->conditions, sizeof(row->conditions));
-        take_field(&at, row->words, sizeof(row->words));
-        row->code = code_of(row->name);
-        good = row->code != 0 && row->words[0] != '\0' && ++court->row_count < ROWS_MAX;
-        if (!good) {
-            fprintf(stderr, "%s: not a row: %s", path, line);
-        }
-    }
-    fclose(file);
-    return good && court->row_count > 0;
-}
 
 /* --- The conditions --------------------------------------------------------------- */
 
@@ -255,8 +172,9 @@ static bool minority(const struct court *court)
 
 /* --- Judging ---------------------------------------------------------------------- */
 
-static bool holds(const struct court *court, const char *word, size_t length)
+static bool holds(const void *judge, const char *word, size_t length)
 {
+    const struct court *court = judge;
     static const struct {
         const char *name;
         bool (*is_so)(const struct court *court);
@@ -287,26 +205,9 @@ static bool holds(const struct court *court, const char *word, size_t length)
     return false; /* of what no medley has */
 }
 
-static bool row_holds(const struct court *court, const struct row *row)
-{
-    for (const char *at = row->conditions; *at != '\0';) {
-        size_t length = strcspn(at, " ");
-        if (!holds(court, at, length)) {
-            return false;
-        }
-        at += length + strspn(at + length, " ");
-    }
-    return true;
-}
-
 static bool is_explained(const struct court *court, int code)
 {
-    for (uint32_t i = 0; i < court->row_count; i++) {
-        if (court->rows[i].code == code && row_holds(court, &court->rows[i])) {
-            return true;
-        }
-    }
-    return false;
+    return error_table_explains(&court->table, code, holds, court);
 }
 
 /* Some error of the task itself is legitimate; who is fenced says nothing of it. */
@@ -319,10 +220,10 @@ static bool may_end_badly(const struct court *court, uint32_t task)
     struct court other = *court;
     other.task = task;
     opinion->asked = true;
-    for (uint32_t i = 0; i < other.row_count; i++) {
-        int code = other.rows[i].code;
+    for (uint32_t i = 0; i < other.table.count; i++) {
+        int code = other.table.rows[i].code;
         if (code != MOOT_ERR_FENCED && code != MOOT_ERR_NO_QUORUM &&
-            row_holds(&other, &other.rows[i])) {
+            error_row_holds(&other.table.rows[i], holds, &other)) {
             opinion->may_end_badly = true;
             return true;
         }
@@ -360,7 +261,7 @@ static int judge_end(const struct court *court)
         return 0;
     }
     (void)snprintf(what, sizeof(what), "ends with %s, which nothing explains",
-                   name_of(end->code));
+                   error_name_of(end->code));
     return complain(court, what, end->story);
 }
 
@@ -417,7 +318,7 @@ static int judge_rank(const struct court *court)
     bool out = code != MOOT_OK;
     if (code != MOOT_OK && !is_explained(court, code)) {
         say(court, "WRONG: rank %u closes with %s\n", (unsigned)court->rank,
-            name_of(code));
+            error_name_of(code));
         return 1;
     }
     for (uint32_t task = 0; task < MEDLEY_TASKS; task++) {
@@ -436,24 +337,24 @@ static int judge_rank(const struct court *court)
 /* A line for each kind of end: how many there were. */
 static void count_ends(const struct court *court)
 {
-    uint32_t well = 0, errors[ROWS_MAX] = {0};
+    uint32_t well = 0, errors[ERROR_ROWS_MAX] = {0};
     for (uint32_t i = 0; i < MEDLEY_TASKS * court->base->ranks; i++) {
         const struct medley_end *end =
             &court->ledger->ends[i % MEDLEY_TASKS][i / MEDLEY_TASKS];
         bool known = end->seen && end->code == MOOT_OK;
         well += known;
-        for (uint32_t row = 0; !known && end->seen && row < court->row_count; row++) {
-            if (court->rows[row].code == end->code) {
+        for (uint32_t row = 0; !known && end->seen && row < court->table.count; row++) {
+            if (court->table.rows[row].code == end->code) {
                 errors[row]++;
                 break;
             }
         }
     }
     say(court, "%u ends with a result\n", (unsigned)well);
-    for (uint32_t row = 0; row < court->row_count; row++) {
+    for (uint32_t row = 0; row < court->table.count; row++) {
         if (errors[row] > 0) {
             say(court, "%u ends with %s\n", (unsigned)errors[row],
-                court->rows[row].name);
+                court->table.rows[row].name);
         }
     }
 }
@@ -467,8 +368,8 @@ int medley_judge_ends(const struct medley_base *base, const struct medley_ends *
     memset(opinions, 0, sizeof(opinions));
     court =
         (struct court){.base = base, .ledger = ledger, .to = to, .opinions = opinions};
-    if (!read_table(&court, "tests/mpi/hostile/errors.txt") ||
-        !read_table(&court, "tests/medley/errors.txt")) {
+    if (!error_table_read(&court.table, "tests/mpi/hostile/errors.txt") ||
+        !error_table_read(&court.table, "tests/medley/errors.txt")) {
         return 2;
     }
     for (uint32_t rank = 0; rank < base->ranks; rank++) {

@@ -7,22 +7,15 @@
 #include "tests/mpi/hostile/chaos.h"
 
 #include "proto/moot_error.h"
+#include "tests/mpi/support/error_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 32, LINE_BYTES_MAX = 512 };
-
-struct row {
-    int code;
-    char name[32], conditions[96], words[256];
-};
-
 struct court {
     const struct chaos *chaos;
     const struct ledger *ledger;
-    struct row rows[ROWS_MAX];
-    uint32_t row_count;
+    struct error_table table;
     uint64_t gone; /* ranks that did not finish */
     uint64_t ill;  /* tasks that may end badly by the table, as `rank` sees it */
     uint32_t task, rank;
@@ -30,90 +23,16 @@ struct court {
 
 /* --- The table -------------------------------------------------------------------- */
 
-static int code_of(const char *name)
-{
-    static const struct {
-        const char *name;
-        int code;
-    } errors[] = {
-#define X(name, number, text) {#name, number},
-        MOOT_ERRORS(X)
-#undef X
-    };
-    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        if (strcmp(errors[i].name, name) == 0) {
-            return errors[i].code;
-        }
-    }
-    return 0;
-}
-
-static const char *name_of(int code)
-{
-    switch (code) {
-    case MOOT_OK:
-        return "OK";
-#define X(name, number, text)                                                          \
-    case number:                                                                       \
-        return #name;
-        MOOT_ERRORS(X)
-#undef X
-    default:
-        return "no error of moot's";
-    }
-}
-
-/* The text up to a bar, without the blanks around it. */
-static void take_field(char **at, char *to, size_t size)
-{
-    char *end = *at + strcspn(*at, "|\n");
-    char *from = *at + strspn(*at, " ");
-    size_t length = from < end ? (size_t)(end - from) : 0;
-    while (length > 0 && from[length - 1] == ' ') {
-        length--;
-    }
-    (void)snprintf(to, size, "%.*s", (int)length, from);
-    *at = *end == '|' ? end + 1 : end;
-}
-
-static bool read_table(struct court *court, const char *path)
-{
-    char line[LINE_BYTES_MAX];
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        perror(path);
-        return false;
-    }
-    bool good = true;
-    while (good && fgets(line, sizeof(line), file) != NULL) {
-        char *at = line;
-        struct row *row = &court->rows[court->row_count];
-        if (line[0] == '#' || line[0] == '\n') {
-            continue;
-        }
-        take_field(&at, row->name, sizeof(row->name));
-        take_field(&at, row->conditions, sizeof(row->conditions));
-        take_field(&at, row->words, sizeof(row->words));
-        row->code = code_of(row->name);
-        good = row->code != 0 && row->words[0] != '\0' && ++court->row_count < ROWS_MAX;
-        if (!good) {
-            fprintf(stderr, "%s: not a row: %s", path, line);
-        }
-    }
-    fclose(file);
-    return good && court->row_count > 0;
-}
-
 int chaos_print_table(const char *table, FILE *to)
 {
     static struct court court;
-    if (!read_table(&court, table)) {
+    if (!error_table_read(&court.table, table)) {
         return 1;
     }
     fprintf(to, "| error | a wait may end with it, because |\n|---|---|\n");
-    for (uint32_t i = 0; i < court.row_count; i++) {
-        fprintf(to, "| `MOOT_ERR_%s` | %s |\n", court.rows[i].name,
-                court.rows[i].words);
+    for (uint32_t i = 0; i < court.table.count; i++) {
+        fprintf(to, "| `MOOT_ERR_%s` | %s |\n", court.table.rows[i].name,
+                court.table.rows[i].words);
     }
     return 0;
 }
@@ -271,8 +190,9 @@ static bool minority(const struct court *court)
 
 /* --- Judging ---------------------------------------------------------------------- */
 
-static bool holds(const struct court *court, const char *word, size_t length)
+static bool holds(const void *judge, const char *word, size_t length)
 {
+    const struct court *court = judge;
     static const struct {
         const char *name;
         bool (*is_so)(const struct court *court);
@@ -305,26 +225,9 @@ static bool holds(const struct court *court, const char *word, size_t length)
     exit(2);
 }
 
-static bool row_holds(const struct court *court, const struct row *row)
-{
-    for (const char *at = row->conditions; *at != '\0';) {
-        size_t length = strcspn(at, " ");
-        if (!holds(court, at, length)) {
-            return false;
-        }
-        at += length + strspn(at + length, " ");
-    }
-    return true;
-}
-
 static bool is_explained(const struct court *court, int code)
 {
-    for (uint32_t i = 0; i < court->row_count; i++) {
-        if (court->rows[i].code == code && row_holds(court, &court->rows[i])) {
-            return true;
-        }
-    }
-    return false;
+    return error_table_explains(&court->table, code, holds, court);
 }
 
 /* Tasks for which some error of their own is legitimate; who is fenced says nothing of
@@ -333,10 +236,11 @@ static void find_ill(struct court *court)
 {
     court->ill = 0;
     for (court->task = 0; court->task < court->chaos->tasks; court->task++) {
-        for (uint32_t i = 0; i < court->row_count; i++) {
-            int code = court->rows[i].code;
+        for (uint32_t i = 0; i < court->table.count; i++) {
+            int code = court->table.rows[i].code;
             if (code != MOOT_ERR_FENCED && code != MOOT_ERR_NO_QUORUM &&
-                code != MOOT_ERR_NO_MEMORY && row_holds(court, &court->rows[i])) {
+                code != MOOT_ERR_NO_MEMORY &&
+                error_row_holds(&court->table.rows[i], holds, court)) {
                 court->ill |= UINT64_C(1) << court->task;
             }
         }
@@ -362,7 +266,7 @@ static int judge_end(const struct court *court)
         return 0;
     }
     (void)snprintf(what, sizeof(what), "ends with %s, which nothing explains",
-                   name_of(end->code));
+                   error_name_of(end->code));
     return complain(court, what, end->story);
 }
 
@@ -406,7 +310,8 @@ static int judge_rank(const struct court *court)
     int code = ledger->close_code[court->rank];
     bool out = code != MOOT_OK;
     if (code != MOOT_OK && !is_explained(court, code)) {
-        printf("WRONG: rank %u closes with %s\n", (unsigned)court->rank, name_of(code));
+        printf("WRONG: rank %u closes with %s\n", (unsigned)court->rank,
+               error_name_of(code));
         return 1;
     }
     for (uint32_t task = 0; task < court->chaos->tasks; task++) {
@@ -464,7 +369,7 @@ static int judge_groups(struct court *court)
         if (group->code != MOOT_OK && !is_of_a_member(court, group)) {
             printf("WRONG: rank %u, group %u of tasks %llx ends with %s: %s\n",
                    (unsigned)court->rank, (unsigned)i,
-                   (unsigned long long)group->members, name_of(group->code),
+                   (unsigned long long)group->members, error_name_of(group->code),
                    group->story);
             bad = 1;
         }
@@ -482,23 +387,24 @@ static int judge_groups(struct court *court)
 /* A line for each kind of end: how many there were. */
 static void count_ends(const struct court *court)
 {
-    uint32_t well = 0, errors[ROWS_MAX] = {0};
+    uint32_t well = 0, errors[ERROR_ROWS_MAX] = {0};
     for (uint32_t i = 0; i < court->chaos->tasks * court->chaos->ranks; i++) {
         const struct chaos_end *end =
             &court->ledger->ends[i % court->chaos->tasks][i / court->chaos->tasks];
         bool known = end->seen && end->code == MOOT_OK;
         well += known;
-        for (uint32_t row = 0; !known && end->seen && row < court->row_count; row++) {
-            if (court->rows[row].code == end->code) {
+        for (uint32_t row = 0; !known && end->seen && row < court->table.count; row++) {
+            if (court->table.rows[row].code == end->code) {
                 errors[row]++;
                 break;
             }
         }
     }
     printf("%u ends with a result\n", (unsigned)well);
-    for (uint32_t row = 0; row < court->row_count; row++) {
+    for (uint32_t row = 0; row < court->table.count; row++) {
         if (errors[row] > 0) {
-            printf("%u ends with %s\n", (unsigned)errors[row], court->rows[row].name);
+            printf("%u ends with %s\n", (unsigned)errors[row],
+                   court->table.rows[row].name);
         }
     }
 }
@@ -509,7 +415,7 @@ int chaos_judge(const struct chaos *chaos, const struct ledger *ledger,
     static struct court court;
     int bad = 0;
     court = (struct court){.chaos = chaos, .ledger = ledger};
-    if (!read_table(&court, table)) {
+    if (!error_table_read(&court.table, table)) {
         return 2;
     }
     for (uint32_t rank = 0; rank < chaos->ranks; rank++) {
