@@ -356,7 +356,7 @@ bool plan_parts_hosts(const struct plan *plan, uint32_t from_host, uint32_t to_h
 uint32_t plan_newcomers(const struct plan *plan);
 /* Whether any rule touches messages: the wire may then not be declared reliable. */
 bool plan_harms_wire(const struct plan *plan);
-/* The first rule about disks, which only real ranks have; NULL: there is none. */
+/* The first rule about disks, which ranks with a store have; NULL: there is none. */
 const struct plan_rule *plan_harms_disk(const struct plan *plan);
 
 /* --- How hard they strike --------------------------------------------------------- */

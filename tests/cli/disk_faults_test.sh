@@ -62,7 +62,19 @@ check "slow" "records are lost" no says 'records lost'
 # --- Where there is no disk --------------------------------------------------------------
 timeout -k 5 60 "$build/moot" run -n 2 --faults disk.full cholesky 2 8 >"$evidence" 2>&1
 check "no checkpoint" "it is taken for a test" says 'disk.full: never fired, and it should have'
-"$build/moot" sim --ranks 2 --faults disk.full >"$evidence" 2>&1
-check "simulated ranks" "they have a disk" says 'disk.full is for real ranks'
+"$build/moot" sim --ranks 2 --faults disk.full --workload agree >"$evidence" 2>&1
+check "simulated ranks" "they have a store" says 'disk.full harms a store, and there is none: --snapshots N'
+
+# --- Simulated disks -----------------------------------------------------------------------
+# simulated OPTION...: some seeds
+simulated() {
+    "$build/moot" sim --ranks 3 --seeds 1..40 "$@" >"$evidence" 2>&1 </dev/null
+    code=$?
+}
+simulated --faults disk.full:0.2,disk.slow:0.2:1ms,disk.flip:0.1
+check "simulated harm" "a check fails" ended_well
+check "simulated harm" "no snapshot is told" says 'snapshots  *[1-9][0-9]* askers'
+simulated --workload agree --snapshots 50 --faults disk.full
+check "simulated disks" "a check fails, or the rule did not fire" ended_well
 
 check_end

@@ -8,7 +8,7 @@
  * bits out makes a failing program smaller.  --calm lets no rank ask before a second
  * has passed: agreeing programs that wait alike must be over by then, with nothing but
  * pushes.  --direct-max 1 runs the tree, the census and the gossip in turns of large
- * moots.
+ * moots.  --snapshots has programs ask for snapshots of what disks hold.
  * --verbose prints the program and every sight.  --canary NAME breaks the
  * harness on purpose.  Every seed runs once, and one in 64 twice, to see that the
  * digest is the same.
@@ -146,6 +146,9 @@ static const struct {
     {{.tasks = 20, .signs = true}, 150},
     {{.tasks = 40, .signs = true, .agree = true}, 40},
     {{.tasks = 20, .signs = true, .direct_max = 1}, 60},
+    {{.tasks = 20, .snapshots = true}, 100},
+    {{.tasks = 30, .snapshots = true, .drops = true}, 30},
+    {{.tasks = 20, .snapshots = true, .direct_max = 1}, 40},
     {{.tasks = 12, .direct_max = 1}, 250},
     {{.tasks = 60, .direct_max = 1}, 60},
     {{.tasks = 60, .direct_max = 1, .agree = true}, 25},
@@ -242,6 +245,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->parks = true;
         } else if (strcmp(word, "--signs") == 0) {
             good = flag = job->signs = true;
+        } else if (strcmp(word, "--snapshots") == 0) {
+            good = flag = job->snapshots = true;
         } else if (strcmp(word, "--calm") == 0) {
             good = flag = job->calm = true;
         } else if (strcmp(word, "--direct-max") == 0) {

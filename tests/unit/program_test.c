@@ -502,6 +502,7 @@ static int named_by(enum program_op op)
     case PROGRAM_MEET:
     case PROGRAM_SESSION:
     case PROGRAM_PARK:
+    case PROGRAM_SNAPSHOT:
         break;
     }
     return BYS;

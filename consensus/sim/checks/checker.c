@@ -2,6 +2,7 @@
 #include "consensus/sim/checks/checker.h"
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/signature_checker.h"
+#include "consensus/sim/checks/snapshot_checker.h"
 #include "consensus/sim/checks/strict_checker.h"
 #include "consensus/sim/checks/tree_checker.h"
 #include <inttypes.h>
@@ -25,6 +26,8 @@ struct checker {
     const struct program *program;
     struct task_seen *tasks;
     bool differs; /* in strict mode: tasks that some ranks lack stay undone */
+    bool asks; /* for snapshots: who waits for one is not blocked, and evidence of its
+                  tasks has to wait, too */
 };
 
 struct checker *checker_new(const struct program *program)
@@ -433,7 +436,8 @@ bool checker_finish(struct checker *checker, struct sim_report *report)
             return fail(report, "ran once", why);
         }
     }
-    if (checker->program->plain && report->counts.yields[EVIDENCE_QUIET] != 0) {
+    if (checker->program->plain && !checker->asks &&
+        report->counts.yields[EVIDENCE_QUIET] != 0) {
         return fail(report, "no quiet", "a vote took QUIET");
     }
     for (int i = 0; i < EVIDENCE_END && checker->program->agree; i++) {
@@ -452,12 +456,15 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     checker->differs = options->weather != NULL &&
                        options->weather->mode == CORE_STRICT &&
                        strict_checker_differs(options->program);
+    checker->asks =
+        options->weather != NULL && options->weather->snapshots_per_mille > 0;
     struct meeting_checker *meetings = meeting_checker_new(options->program, NULL);
     struct strict_checker *strict = strict_checker_new(options);
     struct tree_checker *trees = tree_checker_new(options->program);
     struct signature_checker *signatures = signature_checker_new();
+    struct snapshot_checker *snapshots = snapshot_checker_new(options->program, NULL);
     struct sim_watcher *watchers =
-        calloc(options->watcher_count + 5, sizeof(*watchers));
+        calloc(options->watcher_count + 6, sizeof(*watchers));
     if (watchers == NULL) {
         abort();
     }
@@ -469,13 +476,15 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     watchers[options->watcher_count + 2] = strict_checker_watcher(strict);
     watchers[options->watcher_count + 3] = tree_checker_watcher(trees);
     watchers[options->watcher_count + 4] = signature_checker_watcher(signatures);
+    watchers[options->watcher_count + 5] = snapshot_checker_watcher(snapshots);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = options->watcher_count + 5;
+    all.watcher_count = options->watcher_count + 6;
     bool good = sim_run(&all, report) && checker_finish(checker, report) &&
                 strict_checker_finish(strict, report);
     tree_checker_free(trees);
     signature_checker_free(signatures);
+    snapshot_checker_free(snapshots);
     strict_checker_free(strict);
     meeting_checker_free(meetings);
     checker_free(checker);

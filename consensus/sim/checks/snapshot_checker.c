@@ -33,6 +33,7 @@ struct snapshot_checker {
     moot_hash *commits;
     size_t commit_count, commit_room;
     bool *in, *passed; /* per task: in the set; looked at already */
+    bool *lost;        /* per task: some disk did not keep it */
 };
 
 static void *zeroed(size_t count, size_t size)
@@ -62,14 +63,15 @@ struct snapshot_checker *snapshot_checker_new(const struct program *program,
 {
     struct snapshot_checker *checker = zeroed(1, sizeof(*checker));
     checker->program = program;
-    checker->limit = program->rank_count + storm->comebacks;
+    checker->limit = program->rank_count + (storm != NULL ? storm->comebacks : 0);
     checker->disks = zeroed(checker->limit, sizeof(*checker->disks));
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
         checker->disks[rank].place = zeroed(program->task_count, sizeof(uint64_t));
     }
     checker->in = zeroed(program->task_count, sizeof(*checker->in));
     checker->passed = zeroed(program->task_count, sizeof(*checker->passed));
-    ranks_fill(&checker->views[1], storm->first);
+    checker->lost = zeroed(program->task_count, sizeof(*checker->lost));
+    ranks_fill(&checker->views[1], storm != NULL ? storm->first : program->rank_count);
     return checker;
 }
 
@@ -88,6 +90,7 @@ void snapshot_checker_free(struct snapshot_checker *checker)
     free(checker->cuts);
     free(checker->commits);
     free(checker->in);
+    free(checker->lost);
     free(checker->passed);
     free(checker);
 }
@@ -134,7 +137,9 @@ static int64_t look_at(const struct snapshot_checker *checker, uint32_t from)
         return -1; /* it is looked at itself, or was */
     }
     checker->passed[from] = true;
-    return task->varies || task->once ? (int64_t)from : find_lack(checker, from);
+    return (task->varies || task->once) && !checker->lost[from]
+               ? (int64_t)from
+               : find_lack(checker, from);
 }
 
 /* A result that varies, is not in the set, and that the task was made from; -1: none.
@@ -175,6 +180,10 @@ static void check_cut(const struct snapshot_checker *checker, struct sim *sim,
 static void see_store(struct snapshot_checker *checker, const struct sight *sight)
 {
     struct disk *disk = &checker->disks[sight->rank];
+    if (sight->code != MOOT_OK) {
+        checker->lost[sight->task] = true;
+        return;
+    }
     disk->count++;
     if (disk->place[sight->task] == 0) {
         disk->place[sight->task] = disk->count;

@@ -5,7 +5,12 @@
  * that goes.  Some time later the part is durable, or the disk fails; likewise the
  * commit.  What a disk holds is for watchers: a process that dies leaves it as it is.
  *
- * Where snapshots are drawn, a lane asks for one before some of its steps, and waits.
+ * A plan may have a disk full, slow, or flip bits.  Of a result that finds no room, or
+ * whose bit flips, there is no record; the program goes on without it.  What a slow
+ * disk writes later holds up all that is given to it after that.
+ *
+ * Where snapshots are drawn, a lane asks for one before some of its steps, and waits;
+ * so it does where its program says so.
  */
 #include "consensus/sim/engine/sim_internal.h"
 #include <stdlib.h>
@@ -19,6 +24,7 @@ enum { DISK_PART, DISK_COMMIT };
 void sim_disk_draw(uint64_t seed, struct sim_weather *weather)
 {
     struct random random = random_stream(seed, STREAM_DISK);
+    weather->disks = true;
     weather->snapshots_per_mille = (uint32_t)random_between(&random, 20, 200);
     weather->disk_ns = MICROSECONDS(random_between(&random, 1, 2000));
     weather->disk_fails_per_mille =
@@ -27,13 +33,28 @@ void sim_disk_draw(uint64_t seed, struct sim_weather *weather)
 
 /* --- What is stored --------------------------------------------------------------- */
 
+static uint64_t ready_ns(const struct host *host)
+{
+    return host->disk.busy_ns > host->sim->now_ns ? host->disk.busy_ns
+                                                  : host->sim->now_ns;
+}
+
 void disk_store(struct host *host, uint32_t task)
 {
-    if (host->sim->weather.snapshots_per_mille == 0) {
+    uint64_t more_ns = 0, unused_ns = 0;
+    if (!host->sim->weather.disks) {
         return;
     }
-    host->disk.stored++;
-    const struct sight sight = host_sight(host, SIGHT_STORE, task);
+    struct sight sight = host_sight(host, SIGHT_STORE, task);
+    if (strike_disk(host, PLAN_DISK_SLOW, &more_ns)) {
+        host->disk.busy_ns = ready_ns(host) + more_ns;
+    }
+    if (strike_disk(host, PLAN_DISK_FULL, &unused_ns)) {
+        sight.code = MOOT_ERR_FILE;
+    } else if (strike_disk(host, PLAN_DISK_FLIP, &unused_ns)) {
+        sight.code = MOOT_ERR_FINGERPRINT;
+    }
+    host->disk.stored += sight.code == MOOT_OK;
     sim_see(host->sim, &sight);
 }
 
@@ -59,7 +80,7 @@ static void write_later(struct host *host, uint32_t what, uint64_t epoch,
 {
     struct sim *sim = host->sim;
     heap_push(sim, &(struct event){
-                       .time_ns = sim->now_ns +
+                       .time_ns = ready_ns(host) +
                                   random_below(&sim->writing, sim->weather.disk_ns + 1),
                        .kind = EVENT_DISK,
                        .rank = host->rank,
@@ -161,22 +182,19 @@ static void begin_wait(struct host *host, uint32_t lane)
 
 void disk_end_wait(struct host *host, uint32_t lane)
 {
-    host->lanes[lane].state = LANE_RUNS;
-    host->lanes[lane].snaps = 0;
+    struct sim_thread *state = &host->lanes[lane];
+    state->state = LANE_RUNS;
+    state->snaps = 0;
     sim_moved(host->sim);
-    lane_skip(host, lane, host->lanes[lane].pc); /* to the step that it stands before */
+    lane_skip(host, lane, state->pc + state->snap_step);
 }
 
-bool disk_asks(struct host *host, uint32_t lane)
+void disk_ask(struct host *host, uint32_t lane, char name, bool step)
 {
     struct sim *sim = host->sim;
-    const uint32_t per_mille = sim->weather.snapshots_per_mille;
     struct sim_thread *state = &host->lanes[lane];
-    if (per_mille == 0 || host->closed || lane_cut_code(host) != MOOT_OK ||
-        !random_chance(&sim->writing, per_mille)) {
-        return false;
-    }
-    state->snaps = (char)('a' + random_below(&sim->writing, NAMES));
+    state->snaps = name;
+    state->snap_step = step;
     state->snapped = false;
     struct sight sight = host_sight(host, SIGHT_ASK, sim->program->task_count);
     sight.lane = lane;
@@ -188,6 +206,17 @@ bool disk_asks(struct host *host, uint32_t lane)
     event.u.snapshot.name_size = 1;
     host_step(host, &event);
     begin_wait(host, lane);
+}
+
+bool disk_asks(struct host *host, uint32_t lane)
+{
+    struct sim *sim = host->sim;
+    const uint32_t per_mille = sim->weather.snapshots_per_mille;
+    if (per_mille == 0 || host->closed || lane_cut_code(host) != MOOT_OK ||
+        !random_chance(&sim->writing, per_mille)) {
+        return false;
+    }
+    disk_ask(host, lane, (char)('a' + random_below(&sim->writing, NAMES)), false);
     return true;
 }
 

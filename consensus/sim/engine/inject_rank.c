@@ -1,4 +1,4 @@
-/* inject_rank.c - what a plan does to ranks and their clocks; and newcomers.
+/* inject_rank.c - what a plan does to ranks, their disks and clocks; and newcomers.
  *
  * A kill may come in the middle of a step: what the core has put out before the point
  * is on the wire, the rest is not.  A pause holds back whatever would happen at the
@@ -418,6 +418,23 @@ uint64_t strike_slow_ns(struct host *host, uint64_t took_ns)
         }
     }
     return more_ns;
+}
+
+/* --- Disks ----------------------------------------------------------------------- */
+
+bool strike_disk(struct host *host, enum plan_fault fault, uint64_t *more_ns)
+{
+    struct sim *sim = host->sim;
+    plan_rules rules = rules_on(host, fault);
+    bool fired = false;
+    for (uint32_t i = 0; rules >> i != 0 && i < PLAN_RULES_MAX; i++) {
+        if ((rules & PLAN_RULE(i)) && strike_fires(sim, i, host->rank, UINT32_MAX)) {
+            fired = true;
+            *more_ns += plan_spread_ns(&sim->options.plan->rules[i].spread,
+                                       random_next(&sim->faults));
+        }
+    }
+    return fired;
 }
 
 /* --- Clocks ---------------------------------------------------------------------- */

@@ -123,7 +123,9 @@ enum sight_type {
     SIGHT_SIGNATURE, /* rank is told that peer differs: code is enum
                        core_signature_what, `hash` the peer's signature at `step`,
                        `others` the others' */
-    SIGHT_STORE,     /* task's result, which rank has made, is on its disk */
+    SIGHT_STORE,     /* task's result, which rank has made, is on its disk; or code: it
+                        is not, as there was no room (FILE), or a bit of it has flipped
+                        (FINGERPRINT) */
     SIGHT_ASK,       /* a lane asks for the snapshot whose name is data, and waits */
     SIGHT_CUT,       /* rank makes the cut number `meeting` of view `epoch`: id */
     SIGHT_PART,      /* its part of that is durable: parts */
@@ -237,8 +239,10 @@ struct sim_weather {
     uint32_t signs;    /* the program gives a signature of its state with every so many
                           steps of its first lane; not drawn; 0: never */
     uint32_t together; /* stubs that a step registers, at most; 0: one */
-    /* Snapshots: 0 unless sim_disk_draw() draws them.  Steps before which a lane asks
-     * for one; and how long a disk takes to write, and how often it fails. */
+    /* Ranks store what they make; not drawn but by sim_disk_draw().  Steps of a
+     * thousand before which a lane asks for a snapshot; and how long a disk takes to
+     * write, and how often it fails. */
+    bool disks;
     uint32_t snapshots_per_mille;
     uint64_t disk_ns;
     uint32_t disk_fails_per_mille;

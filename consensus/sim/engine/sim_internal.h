@@ -135,6 +135,7 @@ struct sim_thread {
     bool fetched;    /* it was woken by bytes */
     uint64_t wait;   /* the present one's number; 0: one task is enough for it */
     char snaps;      /* it waits for the snapshot of that name, ahead of its step, */
+    bool snap_step;  /* or by its step, */
     bool snapped;    /* and has been answered */
 };
 
@@ -168,7 +169,8 @@ struct host_session {
 
 /* A rank's disk (disk.c). */
 struct sim_disk {
-    uint64_t stored; /* results, so far */
+    uint64_t stored;  /* results, so far */
+    uint64_t busy_ns; /* what it is given is written after that time */
     uint64_t cut_epoch;
     uint32_t cut_number;
     moot_hash cut_id;
@@ -430,6 +432,8 @@ void disk_store(struct host *host, uint32_t task); /* the rank has made its resu
 /* Writes that the core asks for, and its words about a snapshot. */
 void disk_carry(struct host *host, const struct core_output *output);
 void disk_go_on(struct host *host, uint32_t what, uint64_t ticket);
+/* The lane asks for the snapshot of that name, and waits; `step`: its step says so. */
+void disk_ask(struct host *host, uint32_t lane, char name, bool step);
 /* True: the lane, which is about to take a step, asks for a snapshot and waits. */
 bool disk_asks(struct host *host, uint32_t lane);
 void disk_end_wait(struct host *host, uint32_t lane); /* it takes that step now */
@@ -452,6 +456,9 @@ void strike_at_point(struct host *host, enum core_point point);
 void strike_after_turn(struct host *host); /* of its progress */
 /* How much longer its kernel takes, now that it took so long. */
 uint64_t strike_slow_ns(struct host *host, uint64_t took_ns);
+/* Whether a rule of this fault strikes what the host's disk writes; what its spreads
+ * draw is added. */
+bool strike_disk(struct host *host, enum plan_fault fault, uint64_t *more_ns);
 /* `rule`: one more than the number of the plan's, or 0: no rule says so. */
 void strike_leave(struct sim *sim, uint32_t role, uint64_t rule);
 /* The kernel of the task, the innermost of its thread, ends its rank. */

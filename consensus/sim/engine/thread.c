@@ -650,6 +650,9 @@ static void take_step(struct host *host, uint32_t lane)
     case PROGRAM_BARRIER:
         enter_barrier(host, lane);
         break;
+    case PROGRAM_SNAPSHOT:
+        disk_ask(host, lane, 'a', true);
+        break;
     case PROGRAM_MEET:
     case PROGRAM_SESSION:
         boundary_begin(host, lane, step);

@@ -103,6 +103,9 @@ static void print_step(const struct program *program, const struct program_step 
     case PROGRAM_SESSION:
         fputs(step->leaves ? " |leaves" : " |", to);
         break;
+    case PROGRAM_SNAPSHOT:
+        fputs(" #", to);
+        break;
     default:
         break;
     }

@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+enum { DISK_NS = 20000 };
+
 struct scene {
     const char *name, *story;
     uint32_t ranks;
@@ -17,6 +19,8 @@ struct scene {
     bool fails;               /* its waits may end in errors */
     uint64_t vote_timeout_ns; /* 0: never */
     uint64_t leave_ns;        /* when rank 1 leaves; 0: it does not */
+    uint64_t kill_ns;         /* when it dies; 0: it does not */
+    bool disks;
 };
 
 /* --- Writing programs ------------------------------------------------------------- */
@@ -352,97 +356,129 @@ static void write_leave(struct program *program)
     fetch(program, 0, b);
 }
 
+static void write_snapshot(struct program *p)
+{
+    uint32_t n = add(p, "n", 0), t = add_consumer(p, "t", n, 1);
+    p->tasks[n].varies = true;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(p, rank, n);
+        spawn(p, rank, t);
+    }
+    fetch(p, 2, t);
+    program_add_step(p, 2, 0, PROGRAM_SNAPSHOT, PROGRAM_NONE);
+    compute(p, 0, 1000);
+    compute(p, 1, 1000);
+}
+
 static const struct scene scenes[] = {
     {"claim", "Both ranks spawn both tasks, and each runs the one that it chairs (T2).",
-     2, write_claim, false, 0, 0},
+     2, write_claim, false, 0, 0, 0, false},
     {"push", "Task b needs a, on another rank: a's owner sends it unasked (T3a).", 2,
-     write_push, false, 0, 0},
+     write_push, false, 0, 0, 0, false},
     {"offer",
      "As push, but the result is very large: the push is an offer, and the bytes\n"
      "follow when the consumer has asked for them (T3a).",
-     2, write_offer, false, 0, 0},
+     2, write_offer, false, 0, 0, 0, false},
     {"ask",
      "Rank 1 waits for a task of rank 0, and rank 0's program does not show it:\n"
      "after the ask delay rank 1 sends a motion (T3).",
-     2, write_ask, false, 0, 0},
+     2, write_ask, false, 0, 0, 0, false},
     {"chair-skips",
      "Rank 1 chairs b and skips it.  Rank 0, which runs c, needs b; rank 1 waits\n"
      "for c.  Blocked at or past the place of whoever waits, rank 1 will not\n"
      "spawn b in time: it yields b to a rank that holds it (T5).",
-     2, write_skips, false, 0, 0},
+     2, write_skips, false, 0, 0, 0, false},
     {"chair-closed", "The chair's program is over when somebody asks (T5).", 2,
-     write_closed, false, 0, 0},
+     write_closed, false, 0, 0, 0, false},
     {"hint",
      "Rank 0 says that its spawn is conditional: the chair, busy with something\n"
      "else, need not be blocked (T5).",
-     2, write_hint, false, 0, 0},
+     2, write_hint, false, 0, 0, 0, false},
     {"decline", "The chair takes the other branch and says so (T5).", 2, write_decline,
-     false, 0, 0},
+     false, 0, 0, 0, false},
     {"vote-timeout",
      "The chair is busy in its own code for a long time, and a vote timeout of\n"
      "0.1 ms is set (T5).",
-     2, write_timeout, false, 100000, 0},
+     2, write_timeout, false, 100000, 0, 0, false},
     {"nested",
      "A running task spawns a child that another rank chairs: only the spawner\n"
      "holds it, so the chair yields at once (T5).",
-     2, write_nested, false, 0, 0},
+     2, write_nested, false, 0, 0, 0, false},
     {"once", "A once task starts after a majority of its three voters accepts (T8).", 3,
-     write_once, false, 0, 0},
+     write_once, false, 0, 0, 0, false},
     {"once-yielded",
      "As once, but the chair skips it: the winner starts after the vote and the\n"
      "decision (T5, T8).",
-     3, write_once_yielded, false, 0, 0},
+     3, write_once_yielded, false, 0, 0, 0, false},
     {"two-waiters",
      "The chair has yielded; another rank asks later, and the owner hears of it\n"
      "(T6).",
-     3, write_two_waiters, false, 0, 0},
+     3, write_two_waiters, false, 0, 0, 0, false},
     {"late-registration",
      "Rank 1 is blocked and yields a; then it spawns a after all, and is one more\n"
      "holder that does not run it (T2).",
-     3, write_late, false, 0, 0},
+     3, write_late, false, 0, 0, 0, false},
     {"seek",
      "Rank 0 waits for the hash of a task that it never spawned; the chair does\n"
      "not hold it either, and asks around.",
-     3, write_seek, false, 0, 0},
+     3, write_seek, false, 0, 0, 0, false},
     {"candidates",
      "Rank 0 waits for a task whose owner must be rank 1 or 2, which its hash\n"
      "does not tell: rank 3, the finder, learns the candidates from a holder and\n"
      "refers rank 0 to the chair.",
-     4, write_candidates, false, 0, 0},
+     4, write_candidates, false, 0, 0, 0, false},
     {"portable",
      "The spec of a portable task travels with the motion: the chair adopts the\n"
      "task, and is a holder like any other.",
-     2, write_portable, false, 0, 0},
+     2, write_portable, false, 0, 0, 0, false},
     {"nobody-waits", "A task that nobody waits for runs too (T1a).", 2,
-     write_nobody_waits, false, 0, 0},
+     write_nobody_waits, false, 0, 0, 0, false},
     {"failure", "A failed task has a result too: its error, which fails its consumer.",
-     2, write_failure, false, 0, 0},
+     2, write_failure, false, 0, 0, 0, false},
     {"not-held",
      "Rank 0 waits for what no rank holds, and rank 1 for what rank 0 would spawn\n"
      "next.  When nothing moves any more, first what is held is yielded; when\n"
      "nothing moves again, rank 0's wait ends, and the program goes on (QUIET).",
-     2, write_not_held, true, 0, 0},
+     2, write_not_held, true, 0, 0, 0, false},
     {"nobody-will",
      "As not-held, but every rank has said that it never will hold it: no need to\n"
      "wait until all is quiet.",
-     2, write_nobody_will, true, 0, 0},
+     2, write_nobody_will, true, 0, 0, 0, false},
     {"cycle",
      "Two tasks are declared to come after each other.  (Ranks may differ in what\n"
      "they declare, so no rank alone can see it.)  A chase from owner to owner\n"
      "finds the circle.",
-     2, write_cycle, true, 0, 0},
+     2, write_cycle, true, 0, 0, 0, false},
     {"cancel",
      "Rank 1 cancels a, which waits for d on rank 0: its owner ends it, and what\n"
      "takes its result fails.",
-     2, write_cancel, false, 0, 0},
+     2, write_cancel, false, 0, 0, 0, false},
     {"cancel-voted",
      "Rank 2 cancels what its chair has not spawned: the chair keeps it in mind,\n"
      "and tells the rank to which it yields the task (T5).",
-     3, write_cancel_voted, false, 0, 0},
+     3, write_cancel_voted, false, 0, 0, 0, false},
+    {.name = "snapshot",
+     .story =
+         "n varies, and t is made from it.  Rank 2 asks for a snapshot.  Each rank "
+         "makes\n"
+         "its cut when it hears of it, and writes its part; when all parts are "
+         "durable\n"
+         "rank 0's disk writes that the snapshot exists, and only then rank 2 is told.",
+     .ranks = 3,
+     .write = write_snapshot,
+     .disks = true},
+    {.name = "snapshot-death",
+     .story =
+         "As snapshot, but rank 1 dies before its part is durable.  The view ends the\n"
+         "attempt, and rank 2 asks anew in the next; what rank 1 had stored is in.",
+     .ranks = 3,
+     .write = write_snapshot,
+     .kill_ns = 62000,
+     .disks = true},
     {"leave",
      "Rank 1 leaves: it has run a, runs b, and has not started c.  It gives c\n"
      "to rank 2, which runs it; finishes b; hands a and b over; and goes.",
-     3, write_leave, false, 0, 60000},
+     3, write_leave, false, 0, 60000, 0, false},
 };
 enum { SCENE_COUNT = sizeof(scenes) / sizeof(scenes[0]) };
 
@@ -453,17 +489,25 @@ const char *scene_name(size_t index)
     return index < SCENE_COUNT ? scenes[index].name : NULL;
 }
 
-/* A scene that somebody leaves is under a storm without faults. */
-static bool run_with_leaver(const struct scene *scene, struct sim_options *options,
-                            struct sim_weather *weather, struct sim_report *report)
+static bool is_stormy(const struct scene *scene)
+{
+    return scene->leave_ns != 0 || scene->kill_ns != 0;
+}
+
+/* A scene that somebody leaves is under a storm without faults; one in which somebody
+ * dies, under one with that alone. */
+static bool run_stormy(const struct scene *scene, struct sim_options *options,
+                       struct sim_weather *weather, struct sim_report *report)
 {
     struct storm storm;
     struct plan plan = {.rule_count = 1};
-    plan.rules[0] = (struct plan_rule){.fault = PLAN_LEAVE,
-                                       .chance_ppb = PLAN_CERTAIN_PPB,
-                                       .when = PLAN_AT_TIME,
-                                       .at_ns = scene->leave_ns,
-                                       .lasts_ns = PLAN_FOREVER};
+    const bool leaves = scene->leave_ns != 0;
+    plan.rules[0] =
+        (struct plan_rule){.fault = leaves ? PLAN_LEAVE : PLAN_KILL,
+                           .chance_ppb = PLAN_CERTAIN_PPB,
+                           .when = PLAN_AT_TIME,
+                           .at_ns = leaves ? scene->leave_ns : scene->kill_ns,
+                           .lasts_ns = PLAN_FOREVER};
     (void)plan_ranks_add(&plan.rules[0].ranks, 1, 1);
     const struct storm_request request = {.ranks = scene->ranks, .given = &plan};
     storm_default(&request, weather, &storm);
@@ -518,6 +562,8 @@ bool scene_tell(size_t index, FILE *to, struct sim_report *report)
         .vote_timeout_ns =
             scene->vote_timeout_ns != 0 ? scene->vote_timeout_ns : CORE_NEVER,
         .voters = 3,
+        .disks = scene->disks,
+        .disk_ns = scene->disks ? DISK_NS : 0,
     };
     struct program *program = program_blank(1, scene->ranks, 1);
     scene->write(program);
@@ -535,9 +581,9 @@ bool scene_tell(size_t index, FILE *to, struct sim_report *report)
                                   .weather = &weather,
                                   .notes = true,
                                   .watchers = watchers,
-                                  .watcher_count = scene->leave_ns != 0 ? 1 : 2};
-    bool good = scene->leave_ns != 0
-                    ? run_with_leaver(scene, &options, &weather, report)
+                                  .watcher_count = is_stormy(scene) ? 1 : 2};
+    bool good = is_stormy(scene)
+                    ? run_stormy(scene, &options, &weather, report)
                     : sim_run(&options, report) && checker_finish(checker, report);
     print_sum(report, to);
     narrator_free(narrator);

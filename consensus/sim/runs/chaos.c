@@ -15,6 +15,7 @@ enum {
     STREAM_LEAVES,
     STREAM_POISON,
     STREAM_HOSTS,
+    STREAM_DISKS,
     COMEBACKS_MAX = 8,
     HEARTBEATS_PER_RULE = 2000,
     KILLS_MAX = 4,
@@ -227,6 +228,17 @@ static void draw_hosts(uint64_t seed, const struct storm_request *request,
     storm_hosts_draw(&random, &scale, plan);
 }
 
+static void draw_disks(uint64_t seed, const struct storm_request *request,
+                       uint64_t horizon_ns, const struct sim_weather *weather,
+                       struct plan *plan)
+{
+    struct random random = random_stream(seed, STREAM_DISKS);
+    const struct storm_scale scale = {.ranks = request->ranks,
+                                      .horizon_ns = horizon_ns,
+                                      .suspect_ns = weather->suspect_ns};
+    storm_disks_draw(&random, &scale, plan);
+}
+
 /* A rank that shares a machine with others leaves somebody who sees what it died of. */
 static void place_readers(struct random *random, const struct storm_request *request,
                           struct storm *storm)
@@ -309,6 +321,9 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
     }
     if (request->leaves && request->given == NULL) {
         draw_leaves(seed, request->ranks, horizon_ns, plan);
+    }
+    if (weather->disks && request->given == NULL && !request->calm) {
+        draw_disks(seed, request, horizon_ns, weather, plan);
     }
 }
 

@@ -31,6 +31,12 @@ void storm_aim_draw(struct random *random, const struct storm_scale *scale,
 void storm_split_draw(struct random *random, const struct storm_scale *scale,
                       struct plan *plan);
 
+/* --- chaos_disks.c ---------------------------------------------------------------- */
+
+/* Likewise, of ranks' disks; none in some seeds. */
+void storm_disks_draw(struct random *random, const struct storm_scale *scale,
+                      struct plan *plan);
+
 /* --- chaos_hosts.c ---------------------------------------------------------------- */
 
 /* Likewise, of hosts and their links. */

@@ -205,6 +205,26 @@ static void say_leave(const struct narrator *narrator, const struct sight *sight
         of_task ? name(narrator, sight->task) : "", of_task ? "\"" : "");
 }
 
+static void say_snapshot(const struct narrator *narrator, const struct sight *sight)
+{
+    const struct message_snapshot *it = &sight->message->u.snapshot;
+    const bool good = it->status == MOOT_OK;
+    if (it->what == SNAPSHOT_ASK) {
+        say(narrator, sight, "asks rank %" PRIu32 " for the snapshot \"%.*s\"",
+            sight->peer, (int)it->name_size, it->name);
+    } else if (it->what == SNAPSHOT_CUT) {
+        say(narrator, sight, "tells rank %" PRIu32 " to make cut %" PRIu32, sight->peer,
+            it->number);
+    } else if (it->what == SNAPSHOT_PREPARED) {
+        say(narrator, sight,
+            "tells rank %" PRIu32 " that its part of cut %" PRIu32 " %s", sight->peer,
+            it->number, good ? "is durable" : "cannot be");
+    } else {
+        say(narrator, sight, "tells rank %" PRIu32 " that the snapshot \"%.*s\" %s",
+            sight->peer, (int)it->name_size, it->name, good ? "exists" : "cannot be");
+    }
+}
+
 static void say_other_send(const struct narrator *narrator, const struct sight *sight)
 {
     const char *task = name(narrator, sight->task);
@@ -234,6 +254,8 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
         say(narrator, sight, "asks rank %" PRIu32 " to cancel \"%s\"", peer, task);
     } else if (type == MESSAGE_LEAVE) {
         say_leave(narrator, sight);
+    } else if (type == MESSAGE_SNAPSHOT) {
+        say_snapshot(narrator, sight);
     } else if (message_is(type, MESSAGE_IS_PAXOS)) {
         say_ballot(narrator, sight);
     } else if (type == MESSAGE_POLLR) {
@@ -402,7 +424,10 @@ static void see_disk(struct narrator *narrator, const struct sight *sight)
 {
     switch ((int)sight->type) {
     case SIGHT_STORE:
-        say(narrator, sight, "stores \"%s\"", name(narrator, sight->task));
+        say(narrator, sight, "stores \"%s\"%s", name(narrator, sight->task),
+            sight->code == MOOT_OK         ? ""
+            : sight->code == MOOT_ERR_FILE ? ", but the disk is full"
+                                           : ", but a bit flips on the way");
         break;
     case SIGHT_ASK:
         say(narrator, sight, "asks for the snapshot \"%.*s\"", (int)sight->size,

@@ -12,12 +12,14 @@
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 #define SECONDS(n) (UINT64_C(1000000000) * (n))
+#define STEADY_DISK_NS MICROSECONDS(100)
 #define RATE_MOST UINT64_C(1000000000000000) /* bytes a second */
 enum { SUSPECT_HEARTBEATS = 6, LEASE_HEARTBEATS = 2, STEP_HEARTBEATS = 100 };
 enum { STREAM_MODE = 502, STRICT_PER_MILLE = 100 };
 enum { STREAM_NEWCOMERS = 503, NEWCOMERS_PER_MILLE = 200, NEWCOMERS_DRAWN_MAX = 3 };
 enum { NEWCOMERS_MAX = 8 };
 enum { STREAM_POISONED = 501, POISON_RANKS_MIN = 3, POISONED_PER_MILLE = 125 };
+enum { STREAM_SNAPSHOTS = 504, SNAPSHOTS_PER_MILLE = 150 };
 
 /* --- Settings --------------------------------------------------------------------- */
 
@@ -171,6 +173,9 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
     }
     if (setting == TRIAL_GAPS && value > 1000) {
         return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand turns, at most 1000");
+    }
+    if (setting == TRIAL_SNAPSHOTS && value > 1000) {
+        return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand steps, at most 1000");
     }
     *out = value;
     return true;
@@ -352,6 +357,19 @@ static void release_surroundings(struct surroundings *around)
     }
 }
 
+/* Whether ranks store what they make, and programs ask for snapshots: if that is said,
+ * or the plan is about disks; of other random programs in one seed of so many. */
+static bool has_disks(const struct trial *trial, uint64_t seed)
+{
+    struct random random = random_stream(seed, STREAM_SNAPSHOTS);
+    const bool drawn = random_chance(&random, SNAPSHOTS_PER_MILLE);
+    if (trial->set[TRIAL_SNAPSHOTS]) {
+        return trial->settings[TRIAL_SNAPSHOTS] > 0;
+    }
+    return trial->workload.kind == WORKLOAD_RANDOM && !trial->steady &&
+           (drawn || (trial->plan != NULL && plan_harms_disk(trial->plan) != NULL));
+}
+
 static void set_weather(const struct trial *trial, uint64_t seed,
                         struct sim_weather *weather)
 {
@@ -364,6 +382,12 @@ static void set_weather(const struct trial *trial, uint64_t seed,
                            trial->workload.kind == WORKLOAD_POISON)) {
         sim_memory_draw(seed, weather);
         sim_bandwidth_draw(seed, weather);
+    }
+    if (has_disks(trial, seed)) {
+        sim_disk_draw(seed, weather);
+        const bool calm = trial->steady || trial->faults == TRIAL_NONE;
+        weather->disk_fails_per_mille = calm ? 0 : weather->disk_fails_per_mille;
+        weather->disk_ns = trial->steady ? STEADY_DISK_NS : weather->disk_ns;
     }
     apply_settings(trial, weather);
     weather->mode = mode_of(trial, seed);
@@ -563,8 +587,10 @@ static bool check_places(const struct trial *trial, uint64_t seed,
                      wrong.wrong);
     }
     const struct plan_rule *disk = good ? plan_harms_disk(plan) : NULL;
-    if (disk != NULL) {
-        good = refuse(error, "%s is for real ranks: simulated ones have no disk",
+    if (disk != NULL && !has_disks(trial, seed)) {
+        good = refuse(error,
+                      "%s harms a store, and there is none: --snapshots N gives ranks "
+                      "disks, and has N of a thousand steps ask for a snapshot",
                       plan_fault_name(disk->fault));
     }
     free(hosts);

@@ -54,6 +54,10 @@ enum trial_faults {
     X(TREE_FANOUT, "tree-fanout", tree_fanout, 1, 0, 0, "MOOT_TREE_FANOUT")            \
     X(SIGNATURES, "signatures", signs, 1, 0, 0,                                        \
       "steps of a program from one signature of its state to the next; 0: none")       \
+    X(SNAPSHOTS, "snapshots", snapshots_per_mille, 1, 0, 0,                            \
+      "of a thousand steps of a program, so many wait for a snapshot first")           \
+    X(DISK, "disk", disk_ns, 0, 0, 0,                                                  \
+      "what a rank's disk takes to write its part of a snapshot, at most")             \
     X(HEARTBEAT, "heartbeat", heartbeat_ns, 0, 0, 0, "MOOT_HEARTBEAT")                 \
     X(SUSPECT, "suspect", suspect_ns, 0, 0, CORE_ADAPT_SUSPECT, "MOOT_SUSPECT")        \
     X(LEASE, "lease", lease_ns, 0, 0, 0, "MOOT_LEASE")                                 \

@@ -330,6 +330,8 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
     case PROGRAM_COMPUTE:
         harness_sleep_us(step->pause_us);
         break;
+    case PROGRAM_SNAPSHOT:
+        break; /* of no program that is drawn */
     case PROGRAM_PARK:
         CHECK_OK(moot_park(m));
         harness_sleep_us(step->pause_us);
