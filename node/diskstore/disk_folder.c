@@ -341,6 +341,55 @@ bool disk_env_list(const char *folder, const char *own, struct disk_env_name **a
     return good;
 }
 
+static bool add_name(struct disk_names *names, const char *name)
+{
+    if (names->count == names->room) {
+        const size_t room = 2 * names->room + 16;
+        char(*more)[DISK_NAME_BYTES] = realloc(names->names, room * sizeof(*more));
+        if (more == NULL) {
+            return false;
+        }
+        names->names = more;
+        names->room = room;
+    }
+    snprintf(names->names[names->count++], DISK_NAME_BYTES, "%s", name);
+    return true;
+}
+
+bool disk_names_read(const char *folder, struct disk_names *names)
+{
+    DIR *files = opendir(folder);
+    if (files == NULL) {
+        return false;
+    }
+    bool good = true;
+    errno = 0;
+    for (const struct dirent *entry; good && (entry = readdir(files)) != NULL;) {
+        good = entry->d_name[0] == '.' || strlen(entry->d_name) >= DISK_NAME_BYTES ||
+               add_name(names, entry->d_name);
+    }
+    const int cause = errno;
+    closedir(files);
+    errno = cause;
+    return good && cause == 0;
+}
+
+bool disk_names_has(const struct disk_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (strcmp(names->names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void disk_names_release(struct disk_names *names)
+{
+    free(names->names);
+    *names = (struct disk_names){0};
+}
+
 void disk_env_remove(const char *folder, const char *name)
 {
     char path[DISK_PATH_BYTES], hidden[DISK_PATH_BYTES];

@@ -67,6 +67,17 @@ struct disk_env_name {
 bool disk_env_list(const char *folder, const char *own, struct disk_env_name **all,
                    size_t *count);
 
+/* Names, each DISK_NAME_BYTES; zero: none. */
+struct disk_names {
+    char (*names)[DISK_NAME_BYTES];
+    size_t count, room;
+};
+/* Adds all that the folder has, environments or not, but for what is hidden.  False:
+ * errno. */
+bool disk_names_read(const char *folder, struct disk_names *names);
+bool disk_names_has(const struct disk_names *names, const char *name);
+void disk_names_release(struct disk_names *names);
+
 /* Removes an environment.  It is hidden first, so that half of one is never seen. Under
  * the lock to write. */
 void disk_env_remove(const char *folder, const char *name);

@@ -24,6 +24,7 @@ struct disk_job {
     void *context;
     uint32_t number; /* CUT: the rank; MARK: the generation */
     struct disk_snapshot snapshot;
+    struct disk_names names; /* CUT: what the folder has */
     struct text why;
     struct diskstore_part part;
 };
@@ -112,6 +113,10 @@ static bool run_cut(struct diskstore *store, struct disk_job *job)
         good = !is_of_process(each->name, process) || list_env(store, job, each, &set);
     }
     job->part.rank = job->number;
+    disk_names_release(&store->cut_names);
+    store->cut_names = job->names;
+    store->cut_id = job->snapshot.id;
+    job->names = (struct disk_names){0};
     if (good &&
         !disk_part_write(store->folder, &job->snapshot.id, process, &set, &job->part)) {
         good = fail_job(job, store, strerror(errno));
@@ -185,7 +190,8 @@ static bool only_members_write(struct diskstore *store, struct disk_job *job,
     return text_get(&job->why)[0] == '\0';
 }
 
-/* The part of those who write no more, into the snapshot's last place. */
+/* The part of those who write no more, and had begun when this rank made its cut; into
+ * the snapshot's last place. */
 static bool write_rest(struct diskstore *store, struct disk_job *job,
                        const struct part_writers *members)
 {
@@ -194,7 +200,9 @@ static bool write_rest(struct diskstore *store, struct disk_job *job,
     bool good = true;
     for (const struct disk_finished *each = atomic_load(&store->finished);
          good && each != NULL; each = each->next) {
-        good = is_members(members, each->name) || list_env(store, job, each, &set);
+        good = is_members(members, each->name) ||
+               !disk_names_has(&store->cut_names, each->name) ||
+               list_env(store, job, each, &set);
     }
     rest->rank = DISK_PART_REST;
     if (good && !disk_part_write(store->folder, &job->snapshot.id, "", &set, rest)) {
@@ -208,8 +216,10 @@ static bool write_rest(struct diskstore *store, struct disk_job *job,
 static bool run_commit(struct diskstore *store, struct disk_job *job)
 {
     struct part_writers members = {0};
-    bool good =
-        read_members(store, job, &members) && only_members_write(store, job, &members);
+    bool good = hash_equal(&store->cut_id, &job->snapshot.id) ||
+                fail_job(job, store, "another cut has followed that of the snapshot");
+    good = good && read_members(store, job, &members) &&
+           only_members_write(store, job, &members);
     if (good) {
         diskstore_look_again(store);
         good = write_rest(store, job, &members);
@@ -234,6 +244,7 @@ static bool run_mark(struct diskstore *store, struct disk_job *job)
 static void free_job(struct disk_job *job)
 {
     disk_snapshot_release(&job->snapshot);
+    disk_names_release(&job->names);
     text_release(&job->why);
     free(job);
 }
@@ -293,6 +304,7 @@ bool diskstore_cut(struct diskstore *store, const moot_hash *id, uint32_t rank,
     struct disk_job *job = new_job(JOB_CUT, id, done, context);
     if (job != NULL) {
         job->number = rank;
+        (void)disk_names_read(store->folder, &job->names); /* of some: less is in */
     }
     return queue_job(store, job);
 }

@@ -83,8 +83,10 @@ struct diskstore {
     uint64_t last_large;
     _Atomic(struct disk_finished *) finished;
     _Atomic(struct disk_back *) back; /* the first counts; NULL: none does */
-    bool has_cut;      /* the thread's: a snapshot names records of `own` */
-    atomic_bool blind; /* there is an environment that cannot be read */
+    bool has_cut;                /* the thread's: a snapshot names records of `own` */
+    moot_hash cut_id;            /* likewise: its last cut's, */
+    struct disk_names cut_names; /* and what the folder had when that was made */
+    atomic_bool blind;           /* there is an environment that cannot be read */
     pthread_mutex_t opening;
 
     pthread_mutex_t harming; /* held while a function of the harm runs */

@@ -294,6 +294,7 @@ static void free_store(struct diskstore *store)
     pthread_mutex_destroy(&store->lock);
     text_release(&store->lines);
     text_release(&store->why);
+    disk_names_release(&store->cut_names);
     free(store->batch);
     free(store->folder);
     free(store);

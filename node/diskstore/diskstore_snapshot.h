@@ -34,7 +34,8 @@ typedef void diskstore_done(void *context, const struct diskstore_end *end);
 
 /* Each queues a job, and does not block.  False without memory: `done` is not called.
  *
- * What was put until now, and no more, is the part of the rank. */
+ * What was put until now, and no more, is the part of the rank.  The names in the
+ * folder are read at once: who begins to write later is in no commit. */
 bool diskstore_cut(struct diskstore *store, const moot_hash *id, uint32_t rank,
                    diskstore_done *done, void *context);
 
@@ -44,8 +45,9 @@ struct diskstore_commit {
     const struct diskstore_part *parts; /* of all ranks; copied, as is the name */
     size_t part_count;
 };
-/* The snapshot exists, of these parts and one of all who write no more.  Fails where
- * a part is not in this folder, or somebody else writes there. */
+/* The snapshot exists, of these parts and one of all others who had written when this
+ * store's part was cut, and write no more.  Fails where a part is not in this folder,
+ * somebody else writes there, or another cut has followed. */
 bool diskstore_commit(struct diskstore *store, const struct diskstore_commit *commit,
                       diskstore_done *done, void *context);
 

@@ -185,6 +185,54 @@ static void who_writes_no_more_is_in(void **state)
     diskstore_close(store);
 }
 
+/* A rank of a later view, which has died since; its results may be made from what is in
+ * no part. */
+static void who_begins_to_write_after_the_cut_is_left_out(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore_snapshot found;
+    struct waited waited;
+    int to[2];
+    char byte;
+    assert_int_equal(pipe(to), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool told = read(to[0], &byte, 1) == 1;
+        struct diskstore *late = bench_open(bench, NULL);
+        put_from(bench, late, 40, 70, 0);
+        diskstore_flush(late);
+        _exit(told ? 0 : 1);
+    }
+    struct diskstore *store = bench_open(bench, NULL);
+    put_from(bench, store, 0, 40, 0);
+    const moot_hash id = bench_hash(8);
+    const struct diskstore_part part = cut(store, &id, 0);
+    assert_int_equal(write(to[1], "x", 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(commit(store, &id, "first", &part, 1, &waited));
+    assert_true(is_there(store, "first", &found));
+    assert_int_equal(found.records, 40);
+    snapshot(store, 2, "second");
+    assert_true(is_there(store, "second", &found));
+    assert_int_equal(found.records, 70);
+    diskstore_close(store);
+    close(to[0]), close(to[1]);
+}
+
+static void a_commit_is_of_the_last_cut(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct waited waited;
+    struct diskstore *store = bench_open(bench, NULL);
+    put_from(bench, store, 0, 4, 0);
+    const moot_hash id = bench_hash(8);
+    const struct diskstore_part part = cut(store, &id, 0);
+    snapshot(store, 2, "second");
+    assert_false(commit(store, &id, "first", &part, 1, &waited));
+    assert_non_null(strstr(waited.why, "another cut has followed"));
+    diskstore_close(store);
+}
+
 static void a_reload_makes_void_what_came_later_but_once_tasks(void **state)
 {
     struct folder_bench *bench = *state;
@@ -496,6 +544,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         BENCH_TEST(a_part_has_what_was_put_before_the_cut),
         BENCH_TEST(who_writes_no_more_is_in),
+        BENCH_TEST(who_begins_to_write_after_the_cut_is_left_out),
+        BENCH_TEST(a_commit_is_of_the_last_cut),
         BENCH_TEST(a_reload_makes_void_what_came_later_but_once_tasks),
         BENCH_TEST(a_result_that_a_snapshot_names_is_not_written_over),
         BENCH_TEST(prune_keeps_what_snapshots_name),

@@ -108,12 +108,12 @@ static void prepare_all(struct told *told, uint32_t members, unsigned char numbe
     }
 }
 
-/* Of the parts of these ranks, a set. */
+/* Of the parts of these ranks, a set, by the lowest. */
 static void commit(struct told *told, uint64_t epoch, uint32_t named,
                    unsigned char number)
 {
     const moot_hash id = id_of(number);
-    struct core_part parts[RANKS];
+    struct core_part parts[RANKS] = {{0}};
     uint32_t count = 0;
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         if (named >> rank & 1) {
@@ -121,6 +121,7 @@ static void commit(struct told *told, uint64_t epoch, uint32_t named,
         }
     }
     show(told, &(struct sight){.type = SIGHT_COMMIT,
+                               .rank = parts[0].rank,
                                .epoch = epoch,
                                .id = &id,
                                .parts = parts,
@@ -286,6 +287,31 @@ static void what_the_dead_have_stored_is_in(void **state)
     expect_good(told);
 }
 
+/* Rank 2 is of the next view alone: its u was made from t, and that from n, which rank
+ * 0 stored after the cut. */
+static void who_began_to_store_after_the_cut_is_not_in(void **state)
+{
+    struct told *told = *state;
+    enter(told, 2, 3);
+    prepare_all(told, 3, 1);
+    store(told, 0, TASK_N);
+    store(told, 2, TASK_U);
+    commit(told, 2, 3, 1);
+    expect_good(told);
+}
+
+static void who_began_before_it_is_in(void **state)
+{
+    struct told *told = *state;
+    enter(told, 2, 3);
+    store(told, 2, TASK_P);
+    prepare_all(told, 3, 1);
+    store(told, 0, TASK_N);
+    store(told, 2, TASK_U);
+    commit(told, 2, 3, 1);
+    expect(told, "cut");
+}
+
 static void what_the_dead_have_not_stored_is_not_in(void **state)
 {
     struct told *told = *state;
@@ -301,6 +327,15 @@ static void what_a_disk_lost_is_lacked(void **state)
     struct told *told = *state;
     lose(told, 0, TASK_N);
     store(told, 1, TASK_T);
+    prepare_all(told, ALL, 1);
+    commit(told, 1, ALL, 1);
+    expect_good(told);
+}
+
+static void what_a_disk_lost_is_not_in(void **state)
+{
+    struct told *told = *state;
+    lose(told, 1, TASK_T);
     prepare_all(told, ALL, 1);
     commit(told, 1, ALL, 1);
     expect_good(told);
@@ -334,8 +369,11 @@ int main(void)
         CHECKER_TEST(what_does_not_vary_may_lack),
         CHECKER_TEST(so_has_a_kernel_what_its_children_made),
         CHECKER_TEST(what_the_dead_have_stored_is_in),
+        CHECKER_TEST(who_began_to_store_after_the_cut_is_not_in),
+        CHECKER_TEST(who_began_before_it_is_in),
         CHECKER_TEST(what_the_dead_have_not_stored_is_not_in),
         CHECKER_TEST(what_a_disk_lost_is_lacked),
+        CHECKER_TEST(what_a_disk_lost_is_not_in),
         CHECKER_TEST(what_a_disk_lost_excuses_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,8 @@ struct disk {
 struct cut {
     moot_hash id;
     uint32_t rank;
-    uint64_t count; /* results that were there */
+    uint64_t count;         /* results that were there */
+    struct rankset writers; /* who had stored something by then */
     bool durable;
     struct core_part part;
 };
@@ -86,6 +87,9 @@ void snapshot_checker_free(struct snapshot_checker *checker)
     for (int epoch = 0; epoch < VIEWS_MAX; epoch++) {
         rankset_release(&checker->views[epoch]);
     }
+    for (size_t i = 0; i < checker->cut_count; i++) {
+        rankset_release(&checker->cuts[i].writers);
+    }
     free(checker->disks);
     free(checker->cuts);
     free(checker->commits);
@@ -109,18 +113,20 @@ static struct cut *find_cut(const struct snapshot_checker *checker, uint32_t ran
     return NULL;
 }
 
-/* Members have what was there at their cut; all others, what is there now. */
-static void fill_set(const struct snapshot_checker *checker,
+/* Members have what was there at their cut; others who had written when the coordinator
+ * made its own, what is there now. */
+static void fill_set(const struct snapshot_checker *checker, uint32_t coordinator,
                      const struct rankset *members, const moot_hash *id)
 {
+    const struct cut *first = find_cut(checker, coordinator, id);
     memset(checker->in, 0, checker->program->task_count * sizeof(*checker->in));
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
         const struct disk *disk = &checker->disks[rank];
         const struct cut *cut =
             rankset_has(members, rank) ? find_cut(checker, rank, id) : NULL;
-        const uint64_t count = cut != NULL                  ? cut->count
-                               : rankset_has(members, rank) ? 0
-                                                            : disk->count;
+        const bool is_other = !rankset_has(members, rank) && first != NULL &&
+                              rankset_has(&first->writers, rank);
+        const uint64_t count = cut != NULL ? cut->count : is_other ? disk->count : 0;
         for (uint32_t task = 0; task < checker->program->task_count; task++) {
             const uint64_t place = disk->place[task];
             checker->in[task] |= place > 0 && place <= count;
@@ -160,10 +166,11 @@ static int64_t find_lack(const struct snapshot_checker *checker, uint32_t task)
 }
 
 static void check_cut(const struct snapshot_checker *checker, struct sim *sim,
-                      const struct rankset *members, const moot_hash *id)
+                      uint32_t coordinator, const struct rankset *members,
+                      const moot_hash *id)
 {
     const struct program *program = checker->program;
-    fill_set(checker, members, id);
+    fill_set(checker, coordinator, members, id);
     for (uint32_t task = 0; task < program->task_count; task++) {
         memset(checker->passed, 0, program->task_count * sizeof(*checker->passed));
         const int64_t lack = checker->in[task] ? find_lack(checker, task) : -1;
@@ -194,10 +201,15 @@ static void see_cut(struct snapshot_checker *checker, const struct sight *sight)
 {
     checker->cuts = grown(checker->cuts, checker->cut_count, &checker->cut_room,
                           sizeof(*checker->cuts));
-    checker->cuts[checker->cut_count++] =
-        (struct cut){.id = *sight->id,
-                     .rank = sight->rank,
-                     .count = checker->disks[sight->rank].count};
+    struct cut *cut = &checker->cuts[checker->cut_count++];
+    *cut = (struct cut){.id = *sight->id,
+                        .rank = sight->rank,
+                        .count = checker->disks[sight->rank].count};
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        if (checker->disks[rank].count > 0 && !rankset_add(&cut->writers, rank)) {
+            abort();
+        }
+    }
 }
 
 static void see_part(const struct snapshot_checker *checker, struct sim *sim,
@@ -243,7 +255,7 @@ static void see_commit(struct snapshot_checker *checker, struct sim *sim,
     checker->commits = grown(checker->commits, checker->commit_count,
                              &checker->commit_room, sizeof(*checker->commits));
     checker->commits[checker->commit_count++] = *sight->id;
-    check_cut(checker, sim, members, sight->id);
+    check_cut(checker, sim, sight->rank, members, sight->id);
 }
 
 static void see_told(const struct snapshot_checker *checker, struct sim *sim,
