@@ -347,7 +347,10 @@ VIRTUAL_WRAPS := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthre
   pthread_cond_signal pthread_cond_broadcast pthread_create pthread_join pthread_key_create \
   pthread_getspecific pthread_setspecific sched_yield nanosleep clock_gettime clock_begin getpid kill \
   stand_still malloc calloc realloc aligned_alloc posix_memalign strdup free mmap munmap \
-  watch_new watch_free watch_next
+  watch_new watch_free watch_next \
+  open close read write fsync fdatasync fstat lstat mkdir rmdir unlink rename link opendir fdopendir readdir \
+  closedir fcntl realpath statfs mkostemp fchmod sync_file_range gethostname randombytes_random \
+  pthread_sigmask diskstore_open
 VIRTUAL_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/virtual/*.c tests/medley/*.c) \
   tests/mpi/support/error_table.c)
 $(BUILD)/tests/virtual/virtual: $(VIRTUAL_OBJ) $(BUILD)/libmoot.a

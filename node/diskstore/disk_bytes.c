@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 bool disk_write_all(int fd, const void *bytes, size_t size)
@@ -39,4 +42,13 @@ bool disk_sync_folder(const char *path)
         close(fd);
     }
     return good;
+}
+
+bool disk_sync_parent(const char *path)
+{
+    char parent[PATH_MAX];
+    const char *end = strrchr(path, '/');
+    const int length = end != NULL && end > path ? (int)(end - path) : 1;
+    snprintf(parent, sizeof(parent), "%.*s", length, path);
+    return disk_sync_folder(parent);
 }

@@ -11,5 +11,7 @@ bool disk_write_all(int fd, const void *bytes, size_t size);
 bool disk_read_all(int fd, void *bytes, size_t size);
 /* Makes what the folder says of its files outlive a loss of power.  False: errno. */
 bool disk_sync_folder(const char *path);
+/* Likewise of the folder that the path, which is absolute, lies in. */
+bool disk_sync_parent(const char *path);
 
 #endif

@@ -159,7 +159,7 @@ static void make_name(char name[DISK_NAME_BYTES])
     snprintf(name, DISK_NAME_BYTES, ".%.110s%08x", process, randombytes_random());
 }
 
-int disk_env_make(const char *folder, bool sync, char path[DISK_PATH_BYTES])
+int disk_env_make(const char *folder, char path[DISK_PATH_BYTES])
 {
     char name[DISK_NAME_BYTES], owner[DISK_PATH_BYTES];
     pid_t holder;
@@ -172,7 +172,7 @@ int disk_env_make(const char *folder, bool sync, char path[DISK_PATH_BYTES])
     const ssize_t size = sizeof(owner_mark) - 1;
     const int fd = open(owner, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd >= 0 && take_lock(fd, true, all_bytes, &holder) &&
-        write(fd, owner_mark, (size_t)size) == size && (!sync || fsync(fd) == 0)) {
+        write(fd, owner_mark, (size_t)size) == size && fsync(fd) == 0) {
         return fd;
     }
     const int cause = errno;
@@ -201,6 +201,13 @@ bool disk_env_show(const char *folder, bool sync, char path[DISK_PATH_BYTES])
     }
     memcpy(path, shown, strlen(shown) + 1);
     return true;
+}
+
+/* The names of its files, and its own.  The owner's file was synced when it was made:
+ * to open and close it here would end its lock. */
+bool disk_env_sync(const char *path)
+{
+    return disk_sync_folder(path) && disk_sync_parent(path);
 }
 
 /* --- All of them ------------------------------------------------------------------ */

@@ -48,7 +48,7 @@ void disk_env_process(char process[DISK_NAME_BYTES]);
 /* Makes an environment's folder, with the owner's lock.  `path` is then its path; a
  * name that begins with a dot until disk_env_show().  The descriptor holds the lock;
  * -1: errno. */
-int disk_env_make(const char *folder, bool sync, char path[DISK_PATH_BYTES]);
+int disk_env_make(const char *folder, char path[DISK_PATH_BYTES]);
 /* Whether the environment whose owner's lock this is has been removed. */
 bool disk_env_is_gone(int owner_lock);
 /* Gives it its own name.  False: errno. */
@@ -61,6 +61,10 @@ struct disk_env_name {
     bool alive;    /* its writer is */
     pid_t writer;  /* of one alive; 0: not known */
 };
+/* The environment, by its path, is there after a loss of power, whatever its writer's
+ * `sync`; its records and large files are not this function's.  False: errno. */
+bool disk_env_sync(const char *path);
+
 /* All of the folder but `own` (NULL: none is), in order of their last change, the
  * newest first; free(*all), which is NULL where there are none.  False, and none are
  * given: errno. */

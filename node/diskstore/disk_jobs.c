@@ -87,7 +87,7 @@ static bool list_env(struct diskstore *store, struct disk_job *job,
     } else if (!disk_large_sync(env->path, listing.large, listing.large_count)) {
         cause = strerror(errno);
     } else if (store->table->sync(env->env, &cause) == DISK_OK) {
-        cause = NULL;
+        cause = disk_env_sync(env->path) ? NULL : strerror(errno);
     }
     free(listing.large);
     return cause == NULL || fail_job(job, store, cause);

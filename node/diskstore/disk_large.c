@@ -22,12 +22,13 @@ static void large_path(char path[PATH_BYTES], const char *folder, uint64_t numbe
              number, ending);
 }
 
-/* The folder of large files is made with the first. */
+/* The folder of large files is made with the first, and then outlives a loss of power.
+ */
 static bool make_sub_folder(const char *folder)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
-    return mkdir(path, 0755) == 0 || errno == EEXIST;
+    return mkdir(path, 0755) == 0 ? disk_sync_folder(folder) : errno == EEXIST;
 }
 
 static int create_part(const char *folder, const char *part)

@@ -93,6 +93,12 @@ struct diskstore {
     struct diskstore_harm harm;
 };
 
+/* The stores of the process, by the real path of their folder. */
+extern struct disk_stores {
+    pthread_mutex_t lock;
+    struct diskstore *first;
+} disk_stores;
+
 /* Tells, if this kind was not told before. */
 void disk_tell(struct diskstore *store, enum disk_trouble trouble, const char *format,
                ...) __attribute__((format(printf, 3, 4)));

@@ -489,7 +489,7 @@ static void close_target(struct prune_target *target)
 static bool write_layer(struct prune *prune, uint32_t layer)
 {
     struct prune_target target = {.prune = prune, .layer = layer}; /* some 40 kB */
-    const int lock = disk_env_make(prune->folder, true, target.path);
+    const int lock = disk_env_make(prune->folder, target.path);
     bool good = lock >= 0;
     if (!good) {
         prune->why = strerror(errno);

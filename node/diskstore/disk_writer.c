@@ -34,8 +34,7 @@ static const char advice[] = "a later job runs again what is not; free room ther
 static struct disk_env *make_own_env(struct diskstore *store)
 {
     const char *why = NULL;
-    store->own_lock =
-        disk_env_make(store->folder, store->options.sync, store->own_path);
+    store->own_lock = disk_env_make(store->folder, store->own_path);
     if (store->own_lock < 0) {
         disk_tell_unwritten(store, DISK_TROUBLE_WRITE, strerror(errno), advice);
         return NULL;

@@ -7,6 +7,7 @@
 #include "node/diskstore/diskstore.h"
 #include "hashing/identity.h"
 #include "node/api/moot.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
 
@@ -25,8 +26,7 @@ enum { LARGE_DEFAULT = 256 << 10, LARGE_MAX = 16 << 20, QUEUE_DEFAULT = 64 << 20
 /* How long, and how often, processes of another job may take to end. */
 enum { OTHER_JOB_LOOK_NS = 50000000, OTHER_JOB_LOOKS = 60 };
 
-static pthread_mutex_t stores_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct diskstore *stores;
+struct disk_stores disk_stores = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 uint64_t disk_now_ns(void)
 {
@@ -197,8 +197,12 @@ static int refuse_open(struct text *why, const char *folder, const char *cause)
 /* The folder's real path, malloc'ed; NULL, and why. */
 static char *make_folder(const char *folder, struct text *why)
 {
-    const bool made = mkdir(folder, 0755) == 0 || errno == EEXIST;
-    char *path = made ? realpath(folder, NULL) : NULL;
+    const bool made = mkdir(folder, 0755) == 0, there = made || errno == EEXIST;
+    char *path = there ? realpath(folder, NULL) : NULL;
+    if (path != NULL && made && !disk_sync_parent(path)) {
+        free(path);
+        path = NULL;
+    }
     if (path == NULL) {
         refuse_open(why, folder, strerror(errno));
         return NULL;
@@ -369,8 +373,8 @@ static int open_new(const struct disk_table *table, char *path,
         free_store(store);
         return MOOT_ERR_NO_MEMORY;
     }
-    store->next = stores;
-    stores = store;
+    store->next = disk_stores.first;
+    disk_stores.first = store;
     *out = store;
     return MOOT_OK;
 }
@@ -388,8 +392,8 @@ int disk_open_on(const struct disk_table *table, const char *folder,
         return MOOT_ERR_FILE;
     }
     int end = MOOT_OK;
-    pthread_mutex_lock(&stores_lock);
-    struct diskstore *store = stores;
+    pthread_mutex_lock(&disk_stores.lock);
+    struct diskstore *store = disk_stores.first;
     while (store != NULL && strcmp(store->folder, path) != 0) {
         store = store->next;
     }
@@ -400,7 +404,7 @@ int disk_open_on(const struct disk_table *table, const char *folder,
     } else {
         end = open_new(table, path, options, why, out);
     }
-    pthread_mutex_unlock(&stores_lock);
+    pthread_mutex_unlock(&disk_stores.lock);
     return end;
 }
 
@@ -412,7 +416,7 @@ int diskstore_open(const char *folder, const struct diskstore_options *options,
 
 static void unlist(struct diskstore *store)
 {
-    struct diskstore **at = &stores;
+    struct diskstore **at = &disk_stores.first;
     while (*at != store) {
         at = &(*at)->next;
     }
@@ -427,7 +431,7 @@ void diskstore_close(struct diskstore *store)
         return;
     }
     diskstore_flush(store);
-    pthread_mutex_lock(&stores_lock);
+    pthread_mutex_lock(&disk_stores.lock);
     assert(store->openers > 0);
     if (--store->openers == 0) {
         unlist(store);
@@ -438,7 +442,7 @@ void diskstore_close(struct diskstore *store)
         pthread_join(store->thread, NULL);
         free_store(store);
     }
-    pthread_mutex_unlock(&stores_lock);
+    pthread_mutex_unlock(&disk_stores.lock);
 }
 
 /* --- Putting ---------------------------------------------------------------------- */

@@ -3,14 +3,17 @@
  * It stands where LMDB does (disk_table.h) and keeps records in memory, by the name of
  * the environment's folder, so that they outlive a store.  sim_lose_power() then does
  * to them what a loss of power may: batches that were not synced are lost, or some of
- * their records are; values are torn, and bits of values and keys flip.
+ * their records are; values are torn, and bits of values flip.  With SIM_ALONE one
+ * thread has it all, and there is no lock.
  */
 #ifndef TESTS_UNIT_DISK_SIMULATED_H
 #define TESTS_UNIT_DISK_SIMULATED_H
 
-#include "disk_bench.h"
-
 #include "node/diskstore/disk_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { SIM_ENVS_MAX = 64 };
 
@@ -34,6 +37,38 @@ static struct {
     uint64_t written;
     pthread_mutex_t lock;
 } sim_disk = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void sim_lock(void)
+{
+#ifndef SIM_ALONE
+    pthread_mutex_lock(&sim_disk.lock);
+#endif
+}
+
+static void sim_unlock(void)
+{
+#ifndef SIM_ALONE
+    pthread_mutex_unlock(&sim_disk.lock);
+#endif
+}
+
+static void *sim_have(void *block)
+{
+    if (block == NULL) {
+        abort();
+    }
+    return block;
+}
+
+/* The step of splitmix64. */
+static uint64_t sim_draw(uint64_t *seed, uint64_t below)
+{
+    uint64_t word = *seed + 0x9E3779B97F4A7C15U;
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9U;
+    word = (word ^ word >> 27) * 0x94D049BB133111EBU;
+    *seed = word ^ word >> 31;
+    return *seed % below;
+}
 
 /* A hidden environment is the one that it will be. */
 static struct disk_env *sim_open(const char *folder, const char **why)
@@ -87,15 +122,14 @@ static struct sim_record *sim_find(const struct disk_env *env,
 static enum disk_end sim_get(struct disk_env *env, const struct disk_key *key,
                              struct disk_value *value)
 {
-    pthread_mutex_lock(&sim_disk.lock);
+    sim_lock();
     const struct sim_record *record = sim_find(env, key, env->batch);
     if (record != NULL && value != NULL) {
         value->size = record->value.size;
-        value->bytes = malloc(value->size + 1);
-        assert_non_null(value->bytes);
+        value->bytes = sim_have(malloc(value->size + 1));
         memcpy(value->bytes, record->value.bytes, value->size);
     }
-    pthread_mutex_unlock(&sim_disk.lock);
+    sim_unlock();
     return record != NULL ? DISK_OK : DISK_NONE;
 }
 
@@ -110,8 +144,8 @@ static struct sim_record *sim_append(struct disk_env *env, const struct disk_key
 {
     if (env->count == env->room) {
         env->room = env->room != 0 ? 2 * env->room : 64;
-        env->records = realloc(env->records, env->room * sizeof(*env->records));
-        assert_non_null(env->records);
+        env->records =
+            sim_have(realloc(env->records, env->room * sizeof(*env->records)));
     }
     struct sim_record *record = &env->records[env->count++];
     *record = (struct sim_record){.key = *key};
@@ -126,58 +160,57 @@ static enum disk_end sim_put(struct disk_env *env, const struct disk_key *key,
         return DISK_FAILED;
     }
     sim_disk.written++;
-    pthread_mutex_lock(&sim_disk.lock);
+    sim_lock();
     struct disk_value *value = &sim_append(env, key)->value;
     value->size = image->head_size + image->tail_size;
-    value->bytes = malloc(value->size + 1);
-    assert_non_null(value->bytes);
+    value->bytes = sim_have(malloc(value->size + 1));
     memcpy(value->bytes, image->head, image->head_size);
     memcpy(value->bytes + image->head_size, image->tail, image->tail_size);
-    pthread_mutex_unlock(&sim_disk.lock);
+    sim_unlock();
     return DISK_OK;
 }
 
 static enum disk_end sim_erase(struct disk_env *env, const struct disk_key *key)
 {
-    pthread_mutex_lock(&sim_disk.lock);
+    sim_lock();
     const bool there = sim_find(env, key, env->count) != NULL;
     if (there) {
         sim_append(env, key)->gone = true;
     }
-    pthread_mutex_unlock(&sim_disk.lock);
+    sim_unlock();
     return there ? DISK_OK : DISK_NONE;
 }
 
 static uint64_t sim_large(struct disk_env *env, const struct disk_key *key)
 {
-    pthread_mutex_lock(&sim_disk.lock);
+    sim_lock();
     const struct sim_record *record = sim_find(env, key, env->count);
     const uint64_t large =
         record != NULL ? disk_record_large(key, record->value.bytes, record->value.size)
                        : 0;
-    pthread_mutex_unlock(&sim_disk.lock);
+    sim_unlock();
     return large;
 }
 
 static enum disk_end sim_commit(struct disk_env *env, const char **why)
 {
     (void)why;
-    pthread_mutex_lock(&sim_disk.lock);
+    sim_lock();
     for (size_t i = env->batch; i < env->count; i++) {
         env->records[i].synced = env->sync;
     }
     env->batch = env->count;
-    pthread_mutex_unlock(&sim_disk.lock);
+    sim_unlock();
     return DISK_OK;
 }
 
 static void sim_abort(struct disk_env *env)
 {
-    pthread_mutex_lock(&sim_disk.lock);
+    sim_lock();
     while (env->count > env->batch) {
         free(env->records[--env->count].value.bytes);
     }
-    pthread_mutex_unlock(&sim_disk.lock);
+    sim_unlock();
 }
 
 static enum disk_end sim_each(struct disk_env *env,
@@ -227,13 +260,13 @@ static void sim_lose_power(uint64_t *seed)
         struct disk_env *env = &sim_disk.envs[i];
         for (size_t j = 0; j < env->count; j++) {
             struct sim_record *record = &env->records[j];
-            const uint64_t drawn = record->synced ? 3 : bench_draw(seed, 4);
+            const uint64_t drawn = record->synced ? 3 : sim_draw(seed, 4);
             if (drawn == 0) {
                 record->gone = true;
             } else if (drawn == 1 && record->value.size > 0) {
-                record->value.size = (size_t)bench_draw(seed, record->value.size);
+                record->value.size = (size_t)sim_draw(seed, record->value.size);
             } else if (drawn == 2 && record->value.size > 0) {
-                const size_t from = (size_t)bench_draw(seed, record->value.size);
+                const size_t from = (size_t)sim_draw(seed, record->value.size);
                 memset(record->value.bytes + from, 0, record->value.size - from);
             }
         }
@@ -247,8 +280,8 @@ static inline void sim_flip_bits(uint64_t *seed, uint64_t one_in)
         struct disk_env *env = &sim_disk.envs[i];
         for (size_t j = 0; j < env->count; j++) {
             struct disk_value *value = &env->records[j].value;
-            if (bench_draw(seed, one_in) == 0 && value->size > 0) {
-                const uint64_t bit = bench_draw(seed, 8 * (uint64_t)value->size);
+            if (sim_draw(seed, one_in) == 0 && value->size > 0) {
+                const uint64_t bit = sim_draw(seed, 8 * (uint64_t)value->size);
                 value->bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
             }
         }

@@ -2,6 +2,7 @@
  * flips bits: it gives the right record or none, and with `sync` nothing that it said
  * was safe is lost.
  */
+#include "disk_bench.h"
 #include "disk_simulated.h"
 
 enum { ROUNDS = 60, RECORDS = 60 };

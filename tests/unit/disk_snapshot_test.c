@@ -4,6 +4,7 @@
  * With `--make DIR` it fills the folder for tests of the command instead: two
  * snapshots, of 20 and of 30 records.
  */
+#include "disk_bench.h"
 #include "disk_simulated.h"
 
 #include "node/diskstore/disk_prune.h"

@@ -4,6 +4,7 @@
 #include "node/api/context_open.h"
 #include "tests/virtual/sessions.h"
 #include "tests/virtual/steady.h"
+#include "tests/virtual/stores_run.h"
 #include "tests/virtual/wire.h"
 
 #include <stdarg.h>
@@ -348,6 +349,9 @@ static void count(struct run_result *is)
 
 bool run(const struct run_options *options, struct run_result *result)
 {
+    if (options->stores) {
+        return stores_run(options, result);
+    }
     memset(&job, 0, sizeof(job));
     *result = (struct run_result){0};
     job.options = options;

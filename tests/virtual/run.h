@@ -21,6 +21,7 @@ struct run_options {
     uint64_t kill_ns;
     bool steady;   /* the long program, without faults (steady.h) */
     bool sessions; /* a program of sessions (sessions.h) */
+    bool stores;   /* a program with a checkpoint, in several lives (stores.h) */
     bool shows;    /* what ranks report */
     bool quiet;    /* nothing is said of what is wrong */
 };

@@ -104,7 +104,9 @@ static uint64_t ns_of(const struct timespec *time)
 int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock,
                                   const struct timespec *until)
 {
-    return world_is_on() ? wait_for(condition, lock, ns_of(until))
+    const uint64_t ns = ns_of(until); /* since 1970, if the condition counts so */
+    const uint64_t until_ns = ns >= (uint64_t)WALL_NS ? ns - (uint64_t)WALL_NS : ns;
+    return world_is_on() ? wait_for(condition, lock, until_ns)
                          : __real_pthread_cond_timedwait(condition, lock, until);
 }
 

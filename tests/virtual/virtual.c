@@ -2,7 +2,7 @@
  *
  *     virtual [--seed S | --seeds A..B] [--ranks N] [--faults PLAN] [--features WORDS]
  *             [--kill RANK@NS] [--canary NAME] [--digest] [--show] [--no-shrink]
- *             [--watch RANK:BLOCK] [--steady | --sessions]
+ *             [--watch RANK:BLOCK] [--steady | --sessions | --stores]
  *
  * A seed gives the program (tests/medley/medley.h), the fault plan, the knobs, the
  * wire and the world.  What is named by an option is not drawn: `--faults none`,
@@ -17,8 +17,9 @@
  *            other side did not
  *   digest   with --digest: a second run is the same run
  *   sessions with --sessions, which plays a program of sessions (sessions.h): its rules
- *   level    with --steady, which plays a long program instead (steady.h): memory does
- *            not grow
+ *   stores   with --stores, which plays one in several lives of a job: its rules
+ * (stores.h) level    with --steady, which plays a long program instead (steady.h):
+ * memory does not grow
  *
  * A failure prints what is wrong and the line that repeats it, with as few features and
  * faults as it still fails with; then the exit status is 1.  `--canary NAME` breaks
@@ -29,6 +30,7 @@
  *   leak           a rank keeps a block of memory
  *   hoard          rank 0 of a long program releases nothing
  *   hang           a rank never closes
+ *   unsynced deaf  a disk syncs nothing; does not find records that it has (--stores)
  *   time           the second run has another clock: what digests are for
  *
  * --watch says who takes the block that a leak names.  --show passes on what ranks
@@ -47,7 +49,7 @@ static int usage(void)
             "usage: virtual [--seed S | --seeds A..B] [--ranks N] [--faults PLAN] "
             "[--features WORDS]\n               [--kill RANK@NS] [--canary NAME] "
             "[--digest] [--show] [--no-shrink] [--watch RANK:BLOCK]\n               "
-            "[--steady | --sessions]\n");
+            "[--steady | --sessions | --stores]\n");
     return 2;
 }
 
@@ -144,6 +146,8 @@ static bool read_command(struct command *command, int argc, char **argv)
             command->run.steady = true;
         } else if (strcmp(argv[i], "--sessions") == 0) {
             command->run.sessions = true;
+        } else if (strcmp(argv[i], "--stores") == 0) {
+            command->run.stores = true;
         } else if (strcmp(argv[i], "--show") == 0) {
             command->run.shows = true;
         } else if (strcmp(argv[i], "--no-shrink") == 0) {
@@ -167,6 +171,7 @@ static void print_repeat(const struct run_options *options, const struct run_res
     printf("repeat: virtual%s --seed %llu --ranks %u --faults %s --features ",
            options->steady     ? " --steady"
            : options->sessions ? " --sessions"
+           : options->stores   ? " --stores"
                                : "",
            (unsigned long long)options->seed, (unsigned)is->ranks,
            is->faults[0] != '\0' ? is->faults : "none");
@@ -234,7 +239,7 @@ static bool run_seed(const struct command *command, uint64_t seed,
                    (unsigned long long)seed, (unsigned long long)result.digest,
                    (unsigned long long)again.digest);
         }
-    } else if (!good && !command->no_shrink) {
+    } else if (!good && !command->no_shrink && !options.stores) {
         shrink(&options, &result);
     }
     if (!good) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS_MAX = 64, TLS_BYTES_MAX = 4096, HELD_MAX = 16 };
+enum { KEYS_MAX = 64, TLS_BYTES_MAX = 4096, HELD_MAX = 16, OWN_BYTES_MAX = 256 };
 
 enum thread_state {
     THREAD_READY,
@@ -53,6 +53,14 @@ static struct {
 } world;
 
 static void (*destroys[KEYS_MAX])(void *); /* a key is made once for all worlds */
+
+/* Memory of the process that each rank has for itself, or whose it is off the world. */
+static struct {
+    unsigned char *memory;
+    size_t size;
+    uint32_t owner;
+    unsigned char first[OWN_BYTES_MAX], of_rank[WORLD_RANKS_MAX][OWN_BYTES_MAX];
+} own = {.owner = WORLD_NO_RANK};
 
 /* --- Drawing ---------------------------------------------------------------------- */
 
@@ -103,6 +111,39 @@ static void swap_tls(unsigned char *out, const unsigned char *in)
     }
 }
 
+/* --- Memory that ranks do not share ----------------------------------------------- */
+
+void world_own(void *memory, size_t size)
+{
+    if (size > OWN_BYTES_MAX) {
+        fprintf(stderr, "virtual: more memory of the process than there is room for\n");
+        exit(2);
+    }
+    own.memory = memory;
+    own.size = size;
+    memcpy(own.first, memory, size);
+}
+
+static void forget_own(void)
+{
+    for (uint32_t rank = 0; rank < WORLD_RANKS_MAX; rank++) {
+        memcpy(own.of_rank[rank], own.first, own.size);
+    }
+    own.owner = WORLD_NO_RANK;
+}
+
+static void swap_own(uint32_t rank)
+{
+    if (own.memory == NULL || own.owner == rank) {
+        return;
+    }
+    if (own.owner != WORLD_NO_RANK) {
+        memcpy(own.of_rank[own.owner], own.memory, own.size);
+    }
+    memcpy(own.memory, own.of_rank[rank], own.size);
+    own.owner = rank;
+}
+
 /* --- Beginning -------------------------------------------------------------------- */
 
 void world_begin(const struct world_options *options)
@@ -118,6 +159,7 @@ void world_begin(const struct world_options *options)
     for (uint32_t rank = 0; rank < WORLD_RANKS_MAX; rank++) {
         world.kill_ns[rank] = WORLD_NEVER;
     }
+    forget_own();
     account_begin();
 }
 
@@ -220,6 +262,10 @@ static struct thread *next_thread(void)
 static bool is_of_process(const void *lock)
 {
     extern char __data_start[], _end[];
+    const unsigned char *at = lock;
+    if (own.memory != NULL && at >= own.memory && at < own.memory + own.size) {
+        return false;
+    }
     return (const char *)lock >= __data_start && (const char *)lock < _end;
 }
 
@@ -251,6 +297,7 @@ static void run_thread(struct thread *thread)
 {
     world.current = thread;
     thread->state = THREAD_READY;
+    swap_own(thread->rank);
     swap_tls(world.tls_outside, thread->tls);
     errno = thread->saved_errno;
     bool ended = strand_run(thread->strand);

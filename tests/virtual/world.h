@@ -23,6 +23,8 @@
  *               program with each thread, so it is each thread's own
  *               the key of lanes, and its once: keys are the world's, values a thread's
  *   faults, trace, process.c    getpid(): a number by rank
+ *   diskstore.c    the list of stores: each rank's own, as it is swapped with the rank
+ *                  (world_own)
  *   usr1.c, ending.c, sigpipe.c, mpi.c      of the process: the ranks have it in
  *               common, as contexts of one program do
  *   moot_name.c    how many contexts the process has opened: goes into names of files
@@ -62,6 +64,9 @@ struct world_options {
 enum world_end { WORLD_DONE, WORLD_LATE, WORLD_STUCK, WORLD_BUSY };
 
 void world_begin(const struct world_options *options);
+/* This memory of the process is each rank's own, and begins as it is now.  Once, before
+ * any world. */
+void world_own(void *memory, size_t size);
 /* Before world_run(): the rank's program. */
 void world_add_rank(uint32_t rank, void (*program)(void *), void *argument);
 /* SIGKILL from outside, at this time. */

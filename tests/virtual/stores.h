@@ -1,0 +1,95 @@
+/* stores.h - a program with a checkpoint, over several lives of its job.
+ *
+ * Each rank spawns the same few tasks: pure ones, ones that vary, once tasks, and once
+ * tasks that may run again, each made from results of earlier ones.  It fetches them,
+ * stores what waits, and asks for snapshots.  A life ends well, or all ranks are
+ * killed, or power is lost with them; then the program runs again over what the disk
+ * has (disk.h), on as many ranks as are drawn.  The last life is calm.
+ *
+ * These must be true.  A result is one that a kernel made, to the last byte, in this
+ * life or an earlier one: no damaged record is used.  What it was made from is what
+ * ranks find of its inputs, in whatever life.  What the disk has at the beginning of a
+ * life does not run in it.  A once task starts once in all lives.  A snapshot of which
+ * somebody was told is whole in all later lives, what it names can be read, and with a
+ * result it has those that vary from which that was made.  In the calm life all ends
+ * well, but for once tasks that had started, and what takes their results.
+ *
+ * What a disk lost by a plan's harm, by flipped bits, or with power before it was
+ * synced excuses what could not be otherwise then; never a damaged result.
+ */
+#ifndef TESTS_VIRTUAL_STORES_H
+#define TESTS_VIRTUAL_STORES_H
+
+#include "node/api/moot.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    STORES_LIVES_MAX = 4,
+    STORES_TASKS = 24,
+    STORES_RANKS = 8,
+    STORES_INPUTS = 2,
+    STORES_RUNS = 64,
+    STORES_SNAPSHOTS = 64
+};
+
+enum stores_kind {
+    STORES_PURE,
+    STORES_VARIES,
+    STORES_ONCE,
+    STORES_AGAIN,
+    STORES_KINDS
+};
+
+/* What a result begins with. */
+struct stores_value {
+    uint64_t task, value, nonce;
+};
+
+struct stores_task {
+    enum stores_kind kind;
+    uint32_t input_count, inputs[STORES_INPUTS];
+    uint32_t bytes;
+    bool named; /* its hash is known: */
+    moot_hash hash;
+    uint32_t starts, run_count; /* in all lives */
+    struct stores_value runs[STORES_RUNS];
+    /* Of this life: on the disk at its beginning; and as each rank has it in the end.
+     */
+    bool stored;
+    bool seen[STORES_RANKS];
+    int32_t codes[STORES_RANKS];
+    struct stores_value values[STORES_RANKS];
+};
+
+struct stores_ledger {
+    uint64_t seed, nonces;
+    struct stores_task tasks[STORES_TASKS];
+    uint32_t life, ranks;
+    bool calm;
+    bool closed[STORES_RANKS]; /* well, in this life */
+    struct {
+        moot_hash id;
+        uint32_t life;
+    } snapshots[STORES_SNAPSHOTS]; /* somebody was told of */
+    uint32_t snapshot_count;
+    /* What a disk has lost so far: records that it was given, acceptances among them;
+     * or bits have flipped there. */
+    bool lost, forgot, flipped;
+    uint32_t found, ran_again, checked; /* for people: stored tasks that did not run */
+    uint32_t wrong;
+    bool quiet;
+};
+
+void stores_draw(struct stores_ledger *ledger, uint64_t seed);
+/* A life begins, over what the disk has. */
+void stores_begin_life(struct stores_ledger *ledger, uint32_t ranks, bool calm);
+/* Before the first rank opens, on it. */
+void stores_check_snapshots(struct stores_ledger *ledger);
+/* Plays the rank's part, and closes. */
+void stores_play(struct stores_ledger *ledger, uint32_t rank, moot *m);
+/* Looks at what ranks saw that have not died.  How much was wrong so far, as told. */
+uint32_t stores_judge(struct stores_ledger *ledger, const bool *died);
+
+#endif
