@@ -188,24 +188,26 @@ void checkpoint_begin(struct moot *m, const struct task *task,
     call->label = task_label(task);
     call->deaths = m->members.lost;
     call->generation = diskstore_generation(checkpoint->store);
-    call->asks =
-        first &&
-        (once || __atomic_load_n(&checkpoint->looks, __ATOMIC_RELAXED) ||
-         call->deaths != __atomic_load_n(&checkpoint->deaths_seen, __ATOMIC_RELAXED));
+    /* `deaths_seen` before `looks`, which is set before it (look_again). */
+    const bool seen =
+        call->deaths == __atomic_load_n(&checkpoint->deaths_seen, __ATOMIC_ACQUIRE);
+    call->asks = first && (once || !seen ||
+                           __atomic_load_n(&checkpoint->looks, __ATOMIC_RELAXED));
     call->accepts = once && (kernel->flags & MOOT_KERNEL_IDEMPOTENT) == 0 &&
                     m->knobs.checkpoint_once != 0;
     call->now = once || (kernel->flags & MOOT_KERNEL_NONDETERMINISTIC) != 0;
     call->keeps = call->now || policy_admits(&checkpoint->policy, call->label);
 }
 
-/* Ranks have died since: what they stored can be read now. */
+/* Ranks have died since: what they stored can be read now.  Of several callers each
+ * waits until that has been opened: who went on before would make a result anew that
+ * another rank has seen. */
 static void look_again(struct moot *m, uint32_t deaths)
 {
-    uint32_t seen =
-        __atomic_exchange_n(&m->checkpoint.deaths_seen, deaths, __ATOMIC_RELAXED);
-    if (seen != deaths && diskstore_look_again(m->checkpoint.store) > 0) {
-        __atomic_store_n(&m->checkpoint.looks, true, __ATOMIC_RELAXED);
-    }
+    struct moot_checkpoint *checkpoint = &m->checkpoint;
+    (void)diskstore_look_again(checkpoint->store);
+    __atomic_store_n(&checkpoint->looks, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&checkpoint->deaths_seen, deaths, __ATOMIC_RELEASE);
 }
 
 static void tell_older(struct moot *m, const struct kernel *kernel)
@@ -248,7 +250,7 @@ enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
                                        struct diskstore_found *out)
 {
     struct diskstore *store = m->checkpoint.store;
-    if (call->deaths != __atomic_load_n(&m->checkpoint.deaths_seen, __ATOMIC_RELAXED)) {
+    if (call->deaths != __atomic_load_n(&m->checkpoint.deaths_seen, __ATOMIC_ACQUIRE)) {
         look_again(m, call->deaths);
     }
     if (diskstore_find(store, &task->hash, DISKSTORE_RESULT, out)) {

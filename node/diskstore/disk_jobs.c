@@ -40,6 +40,7 @@ static bool fail_job(struct disk_job *job, const struct diskstore *store,
 /* --- The results of an environment ------------------------------------------------ */
 
 struct env_listing {
+    const char *path; /* the environment's */
     struct disk_set *set;
     uint64_t *large; /* numbers of their large files; NULL: none yet */
     size_t large_count, large_room;
@@ -68,7 +69,9 @@ static bool list_record(void *context, const struct disk_key *key,
     struct diskstore_found found;
     struct disk_place place;
     if (key->bytes[MOOT_HASH_BYTES] == DISKSTORE_RESULT &&
-        disk_record_read(key, value->bytes, value->size, &found, &place)) {
+        disk_record_read(key, value->bytes, value->size, &found, &place) &&
+        (place.large == 0 ||
+         disk_large_is_there(listing->path, place.large, found.size))) {
         listing->no_memory = !disk_set_add(listing->set, &found) ||
                              (place.large != 0 && !note_large(listing, place.large));
     }
@@ -79,7 +82,7 @@ static bool list_record(void *context, const struct disk_key *key,
 static bool list_env(struct diskstore *store, struct disk_job *job,
                      const struct disk_finished *env, struct disk_set *set)
 {
-    struct env_listing listing = {.set = set};
+    struct env_listing listing = {.path = env->path, .set = set};
     const char *cause = NULL;
     store->table->each(env->env, list_record, &listing);
     if (listing.no_memory) {

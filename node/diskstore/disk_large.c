@@ -118,6 +118,15 @@ bool disk_large_link(const char *from, uint64_t number, const char *to,
     return make_sub_folder(to) && link(old, new) == 0;
 }
 
+bool disk_large_is_there(const char *folder, uint64_t number, uint64_t size)
+{
+    char path[PATH_BYTES];
+    struct stat stat;
+    large_path(path, folder, number, "");
+    return lstat(path, &stat) == 0 && S_ISREG(stat.st_mode) &&
+           (uint64_t)stat.st_size == size;
+}
+
 void disk_large_remove(const char *folder, uint64_t number)
 {
     char path[PATH_BYTES];

@@ -22,6 +22,8 @@ void *disk_large_read(const char *folder, uint64_t number, size_t size,
 /* Gives a file a second name in another environment; false: errno. */
 bool disk_large_link(const char *from, uint64_t number, const char *to,
                      uint64_t to_number);
+/* Whether there is such a file, of that size. */
+bool disk_large_is_there(const char *folder, uint64_t number, uint64_t size);
 void disk_large_remove(const char *folder, uint64_t number);
 
 /* Bytes of the folder's large files together, and of the folder's own. */

@@ -194,12 +194,13 @@ static int refuse_open(struct text *why, const char *folder, const char *cause)
     return MOOT_ERR_FILE;
 }
 
-/* The folder's real path, malloc'ed; NULL, and why. */
+/* The folder's real path, malloc'ed; NULL, and why.  Its name is synced whoever made
+ * it: that may have been killed before it had done so. */
 static char *make_folder(const char *folder, struct text *why)
 {
     const bool made = mkdir(folder, 0755) == 0, there = made || errno == EEXIST;
     char *path = there ? realpath(folder, NULL) : NULL;
-    if (path != NULL && made && !disk_sync_parent(path)) {
+    if (path != NULL && !disk_sync_parent(path) && made) {
         free(path);
         path = NULL;
     }

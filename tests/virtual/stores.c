@@ -99,6 +99,10 @@ static int make(moot_call *call, void *user)
         say_wrong(ledger, "task %u runs, and its result is on the disk",
                   (unsigned)number);
     }
+    if (task->kind == STORES_ONCE && task->accepted) {
+        say_wrong(ledger, "once task %u starts, and the disk has that it may have run",
+                  (unsigned)number);
+    }
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct stores_value input;
         size_t size = 0;
@@ -171,13 +175,21 @@ static void spawn_one(struct player *player, uint32_t number)
         }
         inputs[i] = player->handles[task->inputs[i]];
     }
-    const moot_task_spec spec = {.kernel = player->kernels[task->kind],
-                                 .args = &number,
-                                 .args_size = sizeof(number),
-                                 .inputs = inputs,
-                                 .input_count = task->input_count};
-    player->held[number] =
-        moot_task_spawn(player->m, &spec, &player->handles[number]) == MOOT_OK;
+    moot_task_spec spec = {.kernel = player->kernels[task->kind],
+                           .args = &number,
+                           .args_size = sizeof(number),
+                           .inputs = inputs,
+                           .input_count = task->input_count};
+    if (task->kind == STORES_ONCE || task->kind == STORES_AGAIN) {
+        spec.key = &number;
+        spec.key_size = sizeof(number);
+    }
+    const int code = moot_task_spawn(player->m, &spec, &player->handles[number]);
+    player->held[number] = code == MOOT_OK;
+    if (code != MOOT_OK && player->ledger->calm) {
+        say_wrong(player->ledger, "rank %u does not spawn task %u: %s",
+                  (unsigned)player->rank, (unsigned)number, moot_last_error(player->m));
+    }
     if (player->held[number] &&
         moot_task_info(player->m, player->handles[number], &info) == MOOT_OK) {
         task->hash = info.hash;
@@ -279,13 +291,15 @@ static void note_stored(void *context, const struct disk_key *key,
     struct stores_ledger *ledger = context;
     struct diskstore_found found;
     struct disk_place place;
-    if (key->bytes[MOOT_HASH_BYTES] != DISKSTORE_RESULT ||
-        !disk_record_read(key, value->bytes, value->size, &found, &place)) {
+    if (!disk_record_read(key, value->bytes, value->size, &found, &place)) {
         return;
     }
     struct stores_task *task = find_task(ledger, &found.hash);
-    if (task != NULL && found.status == MOOT_OK &&
-        (place.large == 0 || !(ledger->flipped || ledger->lost))) {
+    if (task != NULL && found.kind == DISKSTORE_ACCEPTED) {
+        task->accepted = true;
+    } else if (task != NULL && found.kind == DISKSTORE_RESULT &&
+               found.status == MOOT_OK &&
+               (place.large == 0 || !(ledger->flipped || ledger->lost))) {
         task->stored = true;
     }
 }
@@ -296,7 +310,7 @@ void stores_begin_life(struct stores_ledger *ledger, uint32_t ranks, bool calm)
     ledger->calm = calm;
     memset(ledger->closed, 0, sizeof(ledger->closed));
     for (uint32_t i = 0; i < STORES_TASKS; i++) {
-        ledger->tasks[i].stored = false;
+        ledger->tasks[i].stored = ledger->tasks[i].accepted = false;
         memset(ledger->tasks[i].seen, 0, sizeof(ledger->tasks[i].seen));
     }
     disk_each(note_stored, ledger);
@@ -484,7 +498,7 @@ static void judge_code(struct stores_ledger *ledger, uint32_t number, uint32_t r
     const struct stores_task *task = &ledger->tasks[number];
     const int32_t code = task->codes[rank];
     const bool may_have = task->kind == STORES_ONCE && code == MOOT_ERR_MAYBE_RAN &&
-                          (task->starts > 0 || ledger->lost || ledger->flipped);
+                          (task->accepted || ledger->lost || ledger->flipped);
     if (!may_have && !has_failed_input(ledger, number, rank)) {
         say_wrong(ledger, "on rank %u task %u ends with %s", (unsigned)rank,
                   (unsigned)number, moot_err_name(code));

@@ -55,9 +55,9 @@ struct stores_task {
     moot_hash hash;
     uint32_t starts, run_count; /* in all lives */
     struct stores_value runs[STORES_RUNS];
-    /* Of this life: on the disk at its beginning; and as each rank has it in the end.
-     */
-    bool stored;
+    /* Of this life: its result, or that it was about to start, is on the disk at its
+     * beginning; and as each rank has it in the end. */
+    bool stored, accepted;
     bool seen[STORES_RANKS];
     int32_t codes[STORES_RANKS];
     struct stores_value values[STORES_RANKS];
