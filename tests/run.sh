@@ -269,6 +269,8 @@ run_kind() {
         run_one "virtual, 300 programs of sessions" 600 "$BUILD/tests/virtual/virtual" --sessions --seeds 1..300
         run_one "virtual, 40 of them twice" 600 "$BUILD/tests/virtual/virtual" --sessions --seeds 301..340 --digest
         run_one "virtual, 700 programs with a checkpoint" 600 "$BUILD/tests/virtual/virtual" --stores --seeds 1..700
+        # A worker asked for what a dead rank had stored before another one had opened it.
+        run_one "virtual, seed 882 of these" 600 "$BUILD/tests/virtual/virtual" --stores --seed 882
         run_one "virtual, 40 of them twice" 600 "$BUILD/tests/virtual/virtual" --stores --seeds 701..740 --digest
         run_one "virtual, 12 long programs" 600 "$BUILD/tests/virtual/virtual" --steady --seeds 1..12
         run_one "virtual, its canaries" 600 sh tests/virtual/canaries.sh

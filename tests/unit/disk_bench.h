@@ -41,7 +41,7 @@ static uint64_t bench_mix(uint64_t word)
     return word ^ word >> 31;
 }
 
-static uint64_t bench_draw(uint64_t *seed, uint64_t below)
+static inline uint64_t bench_draw(uint64_t *seed, uint64_t below)
 {
     *seed = bench_mix(*seed);
     return *seed % below;

@@ -12,14 +12,12 @@
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 #define SECONDS(n) (UINT64_C(1000000000) * (n))
-#define STEADY_DISK_NS MICROSECONDS(100)
 #define RATE_MOST UINT64_C(1000000000000000) /* bytes a second */
 enum { SUSPECT_HEARTBEATS = 6, LEASE_HEARTBEATS = 2, STEP_HEARTBEATS = 100 };
 enum { STREAM_MODE = 502, STRICT_PER_MILLE = 100 };
 enum { STREAM_NEWCOMERS = 503, NEWCOMERS_PER_MILLE = 200, NEWCOMERS_DRAWN_MAX = 3 };
-enum { NEWCOMERS_MAX = 8 };
 enum { STREAM_POISONED = 501, POISON_RANKS_MIN = 3, POISONED_PER_MILLE = 125 };
-enum { STREAM_SNAPSHOTS = 504, SNAPSHOTS_PER_MILLE = 150 };
+enum { STREAM_DISKS = 504, DISKS_PER_MILLE = 150, NEWCOMERS_MAX = 8 };
 
 /* --- Settings --------------------------------------------------------------------- */
 
@@ -171,11 +169,9 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
     if (setting == TRIAL_WORKERS && value > 64) {
         return lex_wrong(&lexer, 0, lexer.end, "", "there are 0 to 64 workers");
     }
-    if (setting == TRIAL_GAPS && value > 1000) {
-        return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand turns, at most 1000");
-    }
-    if (setting == TRIAL_SNAPSHOTS && value > 1000) {
-        return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand steps, at most 1000");
+    if ((setting == TRIAL_GAPS || setting == TRIAL_SNAPSHOTS) && value > 1000) {
+        return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand %s, at most 1000",
+                         setting == TRIAL_GAPS ? "turns" : "steps");
     }
     *out = value;
     return true;
@@ -215,8 +211,8 @@ static void apply_settings(const struct trial *trial, struct sim_weather *weathe
 {
     for (int i = 0; i < TRIAL_SETTING_END; i++) {
         char *field = (char *)weather + settings[i].offset;
-        if (!trial->set[i]) {
-            continue;
+        if (!trial->set[i] || settings[i].kind == IS_MODE) {
+            continue; /* the mode is mode_of()'s */
         }
         if (settings[i].adapt != 0 && trial->settings[i] == TRIAL_AUTO) {
             weather->adapt |= settings[i].adapt;
@@ -224,9 +220,6 @@ static void apply_settings(const struct trial *trial, struct sim_weather *weathe
                 weather->suspect_ns = SUSPECT_HEARTBEATS * weather->heartbeat_ns;
             }
             continue;
-        }
-        if (settings[i].kind == IS_MODE) {
-            continue; /* mode_of() */
         }
         if (settings[i].kind == IS_COUNT) {
             *(uint32_t *)(void *)field = (uint32_t)trial->settings[i];
@@ -357,12 +350,12 @@ static void release_surroundings(struct surroundings *around)
     }
 }
 
-/* Whether ranks store what they make, and programs ask for snapshots: if that is said,
- * or the plan is about disks; of other random programs in one seed of so many. */
+/* Ranks store, and programs ask for snapshots: if that is said, or the plan is about
+ * disks; else random programs, in one seed of so many. */
 static bool has_disks(const struct trial *trial, uint64_t seed)
 {
-    struct random random = random_stream(seed, STREAM_SNAPSHOTS);
-    const bool drawn = random_chance(&random, SNAPSHOTS_PER_MILLE);
+    struct random random = random_stream(seed, STREAM_DISKS);
+    const bool drawn = random_chance(&random, DISKS_PER_MILLE);
     if (trial->set[TRIAL_SNAPSHOTS]) {
         return trial->settings[TRIAL_SNAPSHOTS] > 0;
     }
@@ -385,9 +378,7 @@ static void set_weather(const struct trial *trial, uint64_t seed,
     }
     if (has_disks(trial, seed)) {
         sim_disk_draw(seed, weather);
-        const bool calm = trial->steady || trial->faults == TRIAL_NONE;
-        weather->disk_fails_per_mille = calm ? 0 : weather->disk_fails_per_mille;
-        weather->disk_ns = trial->steady ? STEADY_DISK_NS : weather->disk_ns;
+        weather->disk_fails_per_mille *= !trial->steady && trial->faults != TRIAL_NONE;
     }
     apply_settings(trial, weather);
     weather->mode = mode_of(trial, seed);
@@ -580,14 +571,13 @@ static bool check_places(const struct trial *trial, uint64_t seed,
         plan_place(plan, hosts, ranks);
     }
     bool good = plan_check_ranks(plan, ranks, &wrong) == MOOT_OK;
+    const struct plan_rule *disk = good ? plan_harms_disk(plan) : NULL;
     if (!good && plan_names_hosts(plan) && layout->hosts == 0) {
         (void)refuse(error, "the plan names hosts: say which there are, --hosts 4x2");
     } else if (!good) {
         (void)refuse(error, "the plan does not fit %u ranks: %s", (unsigned)ranks,
                      wrong.wrong);
-    }
-    const struct plan_rule *disk = good ? plan_harms_disk(plan) : NULL;
-    if (disk != NULL && !has_disks(trial, seed)) {
+    } else if (disk != NULL && !has_disks(trial, seed)) {
         good = refuse(error,
                       "%s harms a store, and there is none: --snapshots N gives ranks "
                       "disks, and has N of a thousand steps ask for a snapshot",
