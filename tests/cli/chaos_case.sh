@@ -24,6 +24,10 @@ run_case() {
     shm='' short=''
     case $words in memory\ *) short=1 words=${words#* } ;; esac
     case $words in shm=*) shm=${words%% *} words=${words#* } ;; esac
+    rm -rf "$2/store"
+    case $words in
+    store\ *) words="--checkpoint $2/store ${words#* } MOOT_CHECKPOINT_LEAST=0" ;;
+    esac
     if [ -n "$shm" ] && ! unshare -m true 2>/dev/null; then
         echo "skip $1: no mounts of one's own here, so /dev/shm cannot be made small"
         return 77

@@ -7,10 +7,10 @@
 #
 # Each seed is a program of everything that users have, on 3 to 8 ranks, and a plan that kills or
 # stops one rank or two: at points of the protocol, in close, in large transfers; or a rank without
-# memory, a full /dev/shm, a signal from outside (tests/mpi/hostile/chaos.h).  A run passes if it
-# ends in time, no byte is wrong, and each error that a wait ended with is one that
-# tests/mpi/hostile/errors.txt allows.  What fails is made as small as it gets
-# (tests/cli/chaos_case.sh), and the line that repeats it printed.
+# memory, a full /dev/shm, a signal from outside, a checkpoint whose disk is harmed
+# (tests/mpi/hostile/chaos.h).  A run passes if it ends in time, no byte is wrong, and each error
+# that a wait ended with is one that tests/mpi/hostile/errors.txt allows.  What fails is made as
+# small as it gets (tests/cli/chaos_case.sh), and the line that repeats it printed.
 #
 # The document that is made from that table must be up to date, too.
 #

@@ -57,6 +57,7 @@ enum chaos_kind {
     X(SHM, "shm")         /* /dev/shm is small, or gets full */                        \
     X(LANES, "lanes")                                                                  \
     X(WORKERS, "workers")                                                              \
+    X(STORE, "store") /* a checkpoint, whose disk may be harmed */                     \
     X(RELEASES, "releases")                                                            \
     X(QUEUES, "queues")                                                                \
     X(GROUPS, "groups")                                                                \
@@ -126,6 +127,7 @@ struct chaos {
     bool lets_go, queues, groups; /* ranks release what lies far behind, and so on */
     char plan[256];               /* of faults, or "" */
     char settings[128];           /* NAME=VALUE of knobs, or "" */
+    bool stores;                  /* it has a checkpoint */
     struct chaos_blow memory, outside, fill;
     uint32_t shm_mib; /* the size of /dev/shm; 0: as it is */
     uint64_t struck;  /* the ranks that somebody else may kill, */

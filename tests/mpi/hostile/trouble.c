@@ -1,6 +1,6 @@
 /* trouble.c - draws what goes wrong in a program (chaos.h): a fault plan of one rank or
- * two, and in some cases a rank without memory, a full /dev/shm, or a signal from
- * outside.
+ * two, or of the disk of a checkpoint, and in some cases a rank without memory, a full
+ * /dev/shm, or a signal from outside.
  */
 #include "tests/mpi/hostile/chaos.h"
 
@@ -105,6 +105,23 @@ static void add_setting(struct chaos *chaos, const char *setting)
                    at > 0 ? " " : "", setting);
 }
 
+/* Results are stored, on a disk that may be full, slow, or flip bits.  Once tasks start
+ * though it is full: that they do not is another test's. */
+static void draw_store(struct dice *dice, struct chaos *chaos)
+{
+    static const char *const harms[] = {"disk.full:0.3", "disk.slow:0.3:20ms",
+                                        "disk.flip:0.3", "disk.slow:5ms/r0"};
+    const uint32_t harm = dice_draw(dice, 4);
+    const bool harmed = dice_chance(dice, 60);
+    const size_t at = strlen(chaos->plan);
+    chaos->stores = chaos_flip(chaos, dice, CHAOS_HAS_STORE, 25);
+    if (chaos->stores && harmed) {
+        (void)snprintf(chaos->plan + at, sizeof(chaos->plan) - at, "%s%s",
+                       at > 0 ? "," : "", harms[harm]);
+        add_setting(chaos, "MOOT_CHECKPOINT_ONCE=0");
+    }
+}
+
 void chaos_draw_trouble(struct chaos *chaos)
 {
     static const char *const windows[] = {"MOOT_WINDOW=8", "MOOT_WINDOW=16",
@@ -121,6 +138,7 @@ void chaos_draw_trouble(struct chaos *chaos)
     draw_outside(&dice, chaos, second);
     uint32_t window = dice_draw(&dice, 3), workers = 1 + dice_draw(&dice, 2);
     bool worked = chaos_flip(chaos, &dice, CHAOS_HAS_WORKERS, 30);
+    draw_store(&dice, chaos);
     if (chaos->paused != 0) {
         add_setting(chaos, "MOOT_SUSPECT=1s");
     }
@@ -139,6 +157,9 @@ void chaos_print_command(const struct chaos *chaos, FILE *to)
     }
     if (chaos->shm_mib > 0) {
         fprintf(to, "shm=%u ", (unsigned)chaos->shm_mib);
+    }
+    if (chaos->stores) {
+        fprintf(to, "store ");
     }
     fprintf(to, "-n %u", (unsigned)chaos->ranks);
     if (chaos->plan[0] != '\0') {
