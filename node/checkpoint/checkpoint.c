@@ -65,12 +65,27 @@ static void tell_idle_policy(struct moot *m)
     }
 }
 
+/* Without a checkpoint: a plan that harms its disk would test nothing. */
+static int refuse_harm(const struct moot *m, char *story, size_t story_size)
+{
+    const struct plan_rule *rule =
+        m->faults.plan != NULL ? plan_harms_disk(m->faults.plan) : NULL;
+    if (rule == NULL) {
+        return MOOT_OK;
+    }
+    snprintf(story, story_size,
+             "MOOT_FAULTS: %s harms a checkpoint, and there is none; name its folder "
+             "with `moot run --checkpoint DIR`, or set MOOT_CHECKPOINT",
+             plan_fault_name(rule->fault));
+    return MOOT_ERR_CONFIG;
+}
+
 int checkpoint_open(struct moot *m, char *story, size_t story_size)
 {
     struct moot_checkpoint *checkpoint = &m->checkpoint;
     if (m->knobs.checkpoint[0] == '\0') {
         tell_idle_policy(m);
-        return MOOT_OK;
+        return refuse_harm(m, story, story_size);
     }
     if (!policy_read(m->knobs.checkpoint_when, &checkpoint->policy) ||
         pthread_mutex_init(&checkpoint->lock, NULL) != 0) {

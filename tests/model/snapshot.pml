@@ -14,6 +14,8 @@
  *   - Who is no member takes nothing in from members, nor they from it (Rule E): a result
  *     between the two is lost.
  *   - A disk that fails gives no part: less happens.
+ *   - Nobody is let in.  Who begins to write after the coordinator's cut is left out (S4);
+ *     storms have newcomers, and disks that are slow.
  *
  * Invariants.
  *   WHOLE  a commit that is durable has the durable parts of all members of its view,

@@ -193,7 +193,7 @@ static void who_begins_to_write_after_the_cut_is_left_out(void **state)
     struct folder_bench *bench = *state;
     struct diskstore_snapshot found;
     struct waited waited;
-    int to[2];
+    int to[2] = {-1, -1};
     char byte;
     assert_int_equal(pipe(to), 0);
     const pid_t child = fork();
@@ -409,7 +409,7 @@ static void a_commit_needs_all_parts_and_no_stranger(void **state)
 {
     struct folder_bench *bench = *state;
     struct waited waited;
-    int to[2], from[2];
+    int to[2] = {-1, -1}, from[2] = {-1, -1};
     char byte;
     assert_true(pipe(to) == 0 && pipe(from) == 0);
     const pid_t child = fork();
