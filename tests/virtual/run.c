@@ -2,6 +2,8 @@
 #include "tests/virtual/run.h"
 
 #include "node/api/context_open.h"
+#include "node/diskstore/disk_private.h"
+#include "tests/virtual/disk.h"
 #include "tests/virtual/sessions.h"
 #include "tests/virtual/steady.h"
 #include "tests/virtual/stores_run.h"
@@ -16,7 +18,7 @@
 #define MILLISECONDS(n) (UINT64_C(1000000) * (n))
 #define SECONDS(n) (UINT64_C(1000000000) * (n))
 
-enum { KNOBS_MAX = 16, KNOB_BYTES = 288, REPORT_BYTES = 64 << 10 };
+enum { KNOBS_MAX = 20, KNOB_BYTES = 288, REPORT_BYTES = 64 << 10 };
 
 struct job {
     const struct run_options *options;
@@ -114,6 +116,29 @@ static void draw_knobs(const struct run_result *is)
     }
 }
 
+/* One program in five has a checkpoint, in an empty folder; what ranks store those find
+ * who go on when they have died.  Drawn apart from all else. */
+static bool has_store(void)
+{
+    return !job.options->steady && medley_mix(job.options->seed * 13 + 1) % 5 == 0;
+}
+
+static void draw_store(void)
+{
+    static const char *const when[] = {"finish", "1ms", "call", "finish"};
+    const uint64_t word = medley_mix(job.options->seed * 17 + 3) >> 8;
+    const struct disk_options disk = {.seed = job.options->seed,
+                                      .slow_ns = word % 3 == 0 ? word % 100000 : 0};
+    if (!has_store()) {
+        return;
+    }
+    disk_begin(&disk);
+    add_knob("MOOT_CHECKPOINT=%s/store", DISK_FOLDER);
+    add_knob("MOOT_CHECKPOINT_LEAST=0");
+    add_knob("MOOT_CHECKPOINT_SYNC=%u", (unsigned)(word >> 20) % 2);
+    add_knob("MOOT_CHECKPOINT_WHEN=%s", when[(word >> 24) % 4]);
+}
+
 static void draw_wire_faults(struct run_result *is)
 {
     static const char *const harms[] = {
@@ -183,6 +208,7 @@ static void draw_program(struct run_result *is)
     medley_draw(&job.medley, options->seed, is->ranks, is->features);
     draw_faults(is);
     draw_knobs(is);
+    draw_store();
 }
 
 static struct world_options draw_world(const struct run_result *is)
@@ -382,6 +408,10 @@ bool run(const struct run_options *options, struct run_result *result)
     count(result);
     wire_free(job.wire);
     world_finish();
+    if (has_store()) {
+        disk_life_ends();
+        disk_end();
+    }
     return !job.wrong;
 }
 
@@ -398,6 +428,7 @@ bool run_setup(void)
         }
     }
     *to = NULL;
+    world_own(&disk_stores, sizeof(disk_stores));
     return setenv("HOME", "/nonexistent", 1) == 0 && unsetenv("XDG_CONFIG_HOME") == 0;
 }
 

@@ -6,7 +6,6 @@
 #include "tests/virtual/stores_run.h"
 
 #include "node/api/context_open.h"
-#include "node/diskstore/disk_private.h"
 #include "tests/virtual/disk.h"
 #include "tests/virtual/stores.h"
 #include "tests/virtual/wire.h"
@@ -286,7 +285,6 @@ static void count_ends(struct run_result *result)
 
 bool stores_run(const struct run_options *options, struct run_result *result)
 {
-    static bool owned;
     memset(&job, 0, sizeof(job));
     *result = (struct run_result){.kill_rank = WORLD_NO_RANK};
     job.options = options;
@@ -297,10 +295,6 @@ bool stores_run(const struct run_options *options, struct run_result *result)
                                      .deaf = has_canary("deaf")};
     stores_draw(&job.ledger, options->seed);
     job.ledger.quiet = options->quiet;
-    if (!owned) {
-        world_own(&disk_stores, sizeof(disk_stores));
-        owned = true;
-    }
     disk_begin(&job.disk);
     const uint32_t lives = 2 + (uint32_t)draw(STORES_LIVES_MAX - 1);
     for (; job.ledger.life < lives && !job.wrong; job.ledger.life++) {
