@@ -388,7 +388,8 @@ enum core_signature_what {
     X(CHECKPOINT_WRITE, "checkpoint.write")                                            \
     X(SIGN, "sign")                                                                    \
     X(CHECKPOINT_CUT, "checkpoint.cut")                                                \
-    X(CHECKPOINT_COMMIT, "checkpoint.commit")
+    X(CHECKPOINT_COMMIT, "checkpoint.commit")                                          \
+    X(CHECKPOINT_RELOAD, "checkpoint.reload")
 
 enum core_point {
 #define X(name, text) CORE_POINT_##name,

@@ -129,6 +129,7 @@ static const char *point_phrase(enum core_point point)
         [CORE_POINT_SIGN] = "is about to sign its state",
         [CORE_POINT_CHECKPOINT_CUT] = "makes its part of a snapshot",
         [CORE_POINT_CHECKPOINT_COMMIT] = "commits a snapshot",
+        [CORE_POINT_CHECKPOINT_RELOAD] = "takes a step back to a snapshot",
     };
     static_assert(sizeof(phrases) / sizeof(*phrases) == CORE_POINT_END,
                   "every point has its phrase");

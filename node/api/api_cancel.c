@@ -58,6 +58,9 @@ static int find_all(struct moot *m, struct lane *lane, const char *call,
         if (error != MOOT_OK) {
             return task_handle_refuse(lane, call, i, count, error);
         }
+        if (handle->task->undone) {
+            continue; /* a reload has cancelled it: the hash is another task's now */
+        }
         if (!add(victims, &handle->task->hash)) {
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "%s: no memory", call);
         }

@@ -284,11 +284,12 @@ typedef struct moot_task_spec {
 /* Spawns a task.  Equal specs in one scope are one task: the same handle value is not
  * promised, but the same task is, and each spawn has its own reference to release.
  *
- * Errors: INVALID, STALE or FOREIGN (an input), UNKNOWN_KERNEL, KERNEL_MISMATCH,
- * NO_KEY, LIMIT, DECLINED, NO_CANDIDATE (each rank that may own it is gone; with
- * MOOT_DIVERGENCE=strict a wait for it ends so instead), SCOPE_CLOSED, RESULT_LOST (a
- * once task that has been forgotten), CLOSED, DIVERGED, STALLED, TRANSPORT, NO_QUORUM,
- * FENCED, NO_MEMORY; STATE inside a kernel, where moot_call_spawn is the call. */
+ * Errors: INVALID, STALE or FOREIGN (an input), CANCELLED (an input, by a reload),
+ * UNKNOWN_KERNEL, KERNEL_MISMATCH, NO_KEY, LIMIT, DECLINED, NO_CANDIDATE (each rank
+ * that may own it is gone; with MOOT_DIVERGENCE=strict a wait for it ends so instead),
+ * SCOPE_CLOSED, RESULT_LOST (a once task that has been forgotten), CLOSED, DIVERGED,
+ * STALLED, TRANSPORT, NO_QUORUM, FENCED, NO_MEMORY; STATE inside a kernel, where
+ * moot_call_spawn is the call. */
 #define moot_task_spawn(m, ...) moot_task_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 #define MOOT_SITE MOOT_SITE_(__FILE__, __LINE__)
 #define MOOT_SITE_(file, line) MOOT_SITE__(file, line)
@@ -562,6 +563,9 @@ typedef struct moot_stats {
     /* Ranks that were found to differ here (moot_state_signature), this one included;
      * and ranks whose announcements came otherwise than they say. */
     uint64_t signatures_differing, rolls_differing;
+    /* How often this rank went back to a snapshot (moot_checkpoint_reload), and its
+     * runs of kernels before the last time, which tasks_run counts, too. */
+    uint64_t reloads, tasks_undone;
 } moot_stats;
 #define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))
 MOOT_API int moot_stats_get_sized(const moot *m, moot_stats *out, size_t size);

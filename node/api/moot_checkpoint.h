@@ -67,6 +67,26 @@ MOOT_API int moot_checkpoint(moot *m, const moot_checkpoint_options *options,
  * Errors: INVALID, STATE (no checkpoint is open), FILE (there is none). */
 MOOT_API int moot_checkpoint_find(moot *m, const char *name, moot_hash *id);
 
+/* All ranks go back to that snapshot, whole in the folder, and go on from the call: what
+ * it does not name is found no more, but for once tasks, which stay once; what
+ * ran is cancelled, and handles of tasks spawned before answer with CANCELLED, or STALE,
+ * and are still to be released.
+ * Collective: all ranks that have not closed call it with the same id, no scope open;
+ * not in a kernel; no other thread of the program spawns meanwhile.  Blocks until
+ * kernels that run have returned (moot_call_cancelled() is true, and their waits end).
+ * Errors: INVALID, STATE (no checkpoint; in a kernel; a scope is open; ranks have come
+ * for other snapshots, or to another call), FILE (there is no such whole snapshot, or
+ * the disk fails), UNSUPPORTED (ranks may join at any moment), CLOSED, NO_QUORUM,
+ * FENCED, NO_MEMORY. */
+MOOT_API int moot_checkpoint_reload(moot *m, const moot_hash *id);
+
+/* The function drops the program's own state: it is called when all have gone back, by
+ * the thread that calls moot_checkpoint_reload(), before that returns.  One for a
+ * context; NULL: none.  Local.
+ * Errors: INVALID, NO_MEMORY. */
+typedef void (*moot_reload_fn)(moot *m, void *user);
+MOOT_API int moot_checkpoint_on_reload(moot *m, moot_reload_fn fn, void *user);
+
 /* Stores half-done state of the kernel that calls it, in the place of what its task has
  * stored before, which stays until the new one is whole on the disk.  The bytes are
  * copied and written behind; waits while much is on its way to the disk.  The task's

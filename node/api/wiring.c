@@ -21,6 +21,7 @@
 #include "node/schedule/priority.h"
 #include "node/schedule/self_end.h"
 #include "node/schedule/task_end.h"
+#include "node/schedule/undo.h"
 #include "node/schedule/wait.h"
 #include "node/schedule/workers.h"
 #include "node/service/dismissal.h"
@@ -46,8 +47,8 @@ const struct engine_hooks wiring = {
             [CORE_OUT_CUT] = snapshots_carry_cut,
             [CORE_OUT_COMMIT] = snapshots_carry_commit,
             [CORE_OUT_SNAPSHOT_DONE] = snapshots_carry_done,
-            [CORE_OUT_MARK] = engine_carry_unasked,
-            [CORE_OUT_RELOADED] = engine_carry_unasked,
+            [CORE_OUT_MARK] = snapshots_carry_mark,
+            [CORE_OUT_RELOADED] = undo_carry_reloaded,
             [CORE_OUT_VIEW] = session_carry_view,
             [CORE_OUT_QUORUM] = members_carry_quorum,
             [CORE_OUT_FENCED] = members_carry_fenced,

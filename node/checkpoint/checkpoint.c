@@ -145,6 +145,13 @@ void checkpoint_flush(struct moot *m)
     look_at_losses(m);
 }
 
+void checkpoint_on_reload(struct moot *m, void (*fn)(struct moot *m, void *user),
+                          void *user)
+{
+    m->checkpoint.dropped = fn;
+    m->checkpoint.dropped_user = user;
+}
+
 void checkpoint_why(struct moot *m, struct text *out)
 {
     diskstore_why(m->checkpoint.store, out);

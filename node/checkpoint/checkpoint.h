@@ -58,6 +58,11 @@ static inline bool checkpoint_is_on(const struct moot *m)
 void checkpoint_begin(struct moot *m, const struct task *task,
                       struct call_checkpoint *call);
 
+/* The function that drops the program's own state when all have gone back to a
+ * snapshot; NULL: none. */
+void checkpoint_on_reload(struct moot *m, void (*fn)(struct moot *m, void *user),
+                          void *user);
+
 enum checkpoint_answer {
     CHECKPOINT_NOTHING,
     CHECKPOINT_ENDED,    /* *out is its end, and the caller's to free */

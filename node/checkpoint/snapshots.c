@@ -15,9 +15,9 @@
 struct snapshot_job {
     struct snapshot_job *next;
     struct moot *m;
-    enum core_event_type type; /* PREPARED or COMMITTED */
+    enum core_event_type type; /* PREPARED, COMMITTED, MARKED */
     uint64_t epoch;
-    uint32_t number;
+    uint32_t number; /* MARKED: the generation */
     int32_t status;
     struct diskstore_part part;
     char why[512];
@@ -181,6 +181,19 @@ void snapshots_carry_commit(struct moot *m, const struct core_output *output)
     free(parts);
 }
 
+void snapshots_carry_mark(struct moot *m, const struct core_output *output)
+{
+    const uint32_t generation = output->u.mark.generation;
+    struct snapshot_job *job = begin_job(m, CORE_EV_MARKED, 0, generation);
+    if (job == NULL) {
+        return;
+    }
+    faults_at_point(m, CORE_POINT_CHECKPOINT_RELOAD);
+    if (!diskstore_mark(m->checkpoint.store, generation, &output->hash, on_end, job)) {
+        refuse_job(job, MOOT_ERR_NO_MEMORY, "no memory");
+    }
+}
+
 /* --- What it has done ------------------------------------------------------------- */
 
 static struct snapshot_job *take_ended(struct moot *m)
@@ -204,14 +217,18 @@ static void tell_core(struct moot *m, const struct snapshot_job *job)
         memcpy(part->digest, job->part.digest, sizeof(part->digest));
         part->records = job->part.records;
         part->bytes = job->part.bytes;
+    } else if (job->type == CORE_EV_MARKED) {
+        event.u.marked.generation = job->number;
+        event.u.marked.status = job->status;
     } else {
         event.u.committed.epoch = job->epoch;
         event.u.committed.number = job->number;
         event.u.committed.status = job->status;
     }
     if (job->status != MOOT_OK) {
-        report_add(m, "moot: rank %u: a snapshot fails here: %s\n", m->group.rank,
-                   job->why);
+        report_add(m,
+                   "moot: rank %u: a snapshot, or going back to one, fails here: %s\n",
+                   m->group.rank, job->why);
     }
     (void)engine_step(m, &event);
 }

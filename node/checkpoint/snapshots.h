@@ -34,6 +34,7 @@ bool snapshots_find(struct moot *m, const char *name, moot_hash *id, struct text
 
 void snapshots_carry_cut(struct moot *m, const struct core_output *output);
 void snapshots_carry_commit(struct moot *m, const struct core_output *output);
+void snapshots_carry_mark(struct moot *m, const struct core_output *output);
 void snapshots_carry_done(struct moot *m, const struct core_output *output);
 /* Tells the core what the store has done. */
 void snapshots_look(struct moot *m);

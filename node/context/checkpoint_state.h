@@ -13,6 +13,7 @@ struct diskstore;
 struct kept_result;
 struct snapshot_ask;
 struct snapshot_job;
+struct moot;
 
 /* node/checkpoint/policy.h */
 enum policy_when { POLICY_FINISH, POLICY_INTERVAL, POLICY_LABEL, POLICY_CALL };
@@ -58,6 +59,8 @@ struct moot_checkpoint {
     uint64_t lost; /* records of the store, when its troubles were looked at */
     size_t told;   /* bytes of the store's lines about trouble that were reported */
     bool told_older;
+    void (*dropped)(struct moot *m, void *user); /* NULL: nothing of its own to drop */
+    void *dropped_user;
 };
 
 #endif

@@ -234,6 +234,7 @@ struct moot_tasks {
     struct handles handles;
     struct kernels kernels;
     struct task *gone;       /* task.c: records that the core has forgotten */
+    bool undoing;            /* what it forgets now is undone by a reload */
     struct site_name *sites; /* task.c: each spelling once */
     uint32_t site_count, site_room;
     const char *site_last;   /* of the last spawn: a loop spawns from one place */
@@ -309,9 +310,16 @@ struct moot_schedule {
     bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
     struct task *lingering; /* list */
     bool handles_to_settle; /* task_handle.c: some that were kept may go */
-    struct meetings {       /* wait.c, and node/compose/meet_wait.h */
-        uint64_t number;    /* to which the program has come last, */
-        uint64_t met;       /* and the last of which the outcome is known: */
+    struct reload_call {
+        bool over;
+        bool meets; /* it comes to the meeting before: kernels are drained after that */
+        int32_t status;
+        uint32_t generation;
+    } reload;      /* that of the program's call, and then what came of it */
+    bool draining; /* undo.c: no kernel begins, and none that runs waits any longer */
+    struct meetings {    /* wait.c, and node/compose/meet_wait.h */
+        uint64_t number; /* to which the program has come last, */
+        uint64_t met;    /* and the last of which the outcome is known: */
         int32_t code;
         struct rankset came;
         unsigned char *words; /* of those (proto/meet_words.h); NULL: none */
@@ -441,8 +449,8 @@ struct moot {
                         done under it */
     struct {
         uint32_t entered; /* modulo 2^32 */
-        uint64_t spawned, run, failed, retried, verified, nondeterministic,
-            results_received, frames_refused, stalls;
+        uint64_t spawned, run, failed, retried, reloads, undone, verified,
+            nondeterministic, results_received, frames_refused, stalls;
     } counts;
     struct moot_engine engine;
     struct moot_store store;

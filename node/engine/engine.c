@@ -245,6 +245,17 @@ HOT void engine_later(struct moot *m, const struct later *later)
     m->engine.laters[m->engine.later_count++] = *later;
 }
 
+void engine_drop_laters(struct moot *m)
+{
+    size_t kept = m->engine.later_first;
+    for (size_t i = m->engine.later_first; i < m->engine.later_count; i++) {
+        if (m->engine.laters[i].type == CORE_EV_LANE) {
+            m->engine.laters[kept++] = m->engine.laters[i];
+        }
+    }
+    m->engine.later_count = kept;
+}
+
 __attribute__((format(printf, 3, 0))) static void fail(struct moot *m, int code,
                                                        const char *format, va_list args)
 {

@@ -55,6 +55,8 @@ void engine_carry_end(struct moot *m, const struct core_output *output);
 void engine_carry_unasked(struct moot *m, const struct core_output *output);
 /* An event for after the present step; at once if there is none. */
 void engine_later(struct moot *m, const struct later *later);
+/* Drops those about tasks, which the core has forgotten; those about lanes stay. */
+void engine_drop_laters(struct moot *m);
 
 /* Ends every wait and spawn of this rank with `code`; the first one stays. */
 void engine_fail(struct moot *m, int code, const char *format, ...)

@@ -56,6 +56,8 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .kernels_rebuilt = m->tasks.kernels.rebuilt,
         .signatures_differing = core->signatures_differing,
         .rolls_differing = core->rolls_differing,
+        .reloads = m->counts.reloads,
+        .tasks_undone = m->counts.undone,
     };
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         out->messages_sent += core->sent[type];
@@ -95,6 +97,8 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"kernels_rebuilt", stats.kernels_rebuilt},
         {"signatures_differing", stats.signatures_differing},
         {"rolls_differing", stats.rolls_differing},
+        {"reloads", stats.reloads},
+        {"tasks_undone", stats.tasks_undone},
         {"votes", stats.votes},
         {"votes_closed", core->yields[EVIDENCE_CLOSED]},
         {"votes_declined", core->yields[EVIDENCE_DECLINED]},

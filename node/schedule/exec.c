@@ -448,7 +448,7 @@ static bool may_go_on(const struct moot *m, const struct run *run)
 /* Nothing else is to be done before the next kernel. */
 static bool another_may_follow(struct moot *m, struct run *run)
 {
-    return m->schedule.ready.live > 0 && !is_held_back(m) &&
+    return m->schedule.ready.live > 0 && !m->schedule.draining && !is_held_back(m) &&
            m->schedule.going_on == NULL && m->schedule.resting.count == 0 &&
            m->engine.fatal == 0 && m->schedule.kernel_waits < LIMIT_RUNS / 2 &&
            !progress_is_due(m) && !run->enough(m, run->context);
@@ -607,7 +607,7 @@ HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
         run_on(m, lane, run);
         return true;
     }
-    if (is_held_back(m)) {
+    if (m->schedule.draining || is_held_back(m)) {
         return false;
     }
     if (m->schedule.ready.live == 0 && m->schedule.checks != NULL) {

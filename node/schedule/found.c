@@ -132,7 +132,8 @@ void found_end(struct moot *m, struct moot_call *call)
 
 void found_failure(struct moot *m, const struct moot_call *call)
 {
-    const bool kept = call->checkpoint.accepts && call->checkpoint.keeps;
+    const bool kept = call->checkpoint.accepts && call->checkpoint.keeps &&
+                      !m->schedule.draining; /* else it failed for a reload */
     if (kept && call->task->status != MOOT_OK && call->child_count == 0) {
         checkpoint_keep_failure(m, call->task, &call->checkpoint);
     }

@@ -26,6 +26,7 @@
 #include "node/schedule/self_end.h"
 #include "node/schedule/task_end.h"
 #include "node/schedule/task_handle.h"
+#include "node/schedule/undo.h"
 #include "node/schedule/unstarted.h"
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"

@@ -151,7 +151,7 @@ static int tell_need(struct moot *m, const struct task *task, uint32_t i,
                      enum core_event_type type)
 {
     const struct task *what = needed(task, i);
-    if (what == NULL) {
+    if (what == NULL || what->undone) {
         return MOOT_ERR_RESULT_LOST;
     }
     struct core_event event = {

@@ -11,6 +11,7 @@
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/task_handle.h"
+#include "node/schedule/undo.h"
 #include "node/tasks/error_chain.h"
 
 #include <assert.h>
@@ -31,6 +32,10 @@ static int public_code(int status)
 static bool item_ends(const struct moot *m, struct wait_item *item, enum want want)
 {
     const struct task *task = item->task;
+    if (task->undone) {
+        item->code = MOOT_ERR_CANCELLED;
+        return true;
+    }
     if (task_is_here(task, want)) {
         item->code = public_code(task->status);
         return true;
@@ -89,8 +94,20 @@ static bool look_at_meeting(const struct moot *m, const struct wait *wait)
     return m->schedule.meetings.met >= wait->meeting || m->engine.fatal != 0;
 }
 
+static bool look_while_draining(struct wait *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        wait->items[i].code = MOOT_ERR_CANCELLED;
+        wait->items[i].ended = true;
+    }
+    return true;
+}
+
 static bool look(struct moot *m, struct wait *wait)
 {
+    if (m->schedule.draining && wait->waiter != NULL) {
+        return look_while_draining(wait);
+    }
     if (wait->until != NULL) {
         return wait->until(m) || m->engine.fatal != 0;
     }
@@ -168,7 +185,8 @@ static bool must_tell(const struct moot *m, const struct wait *wait,
                       struct wait_item *item)
 {
     struct task *task = item->task;
-    if (!task->own || task->lane_waited || wait->waiter != NULL || m->group.size == 1) {
+    if (!task->own || task->lane_waited || task->undone || wait->waiter != NULL ||
+        m->group.size == 1) {
         return false;
     }
     task->lane_waited = true;
@@ -237,8 +255,8 @@ static void end_needs(struct moot *m, struct wait *wait, bool timed_out)
 {
     for (size_t i = 0; i < wait->count; i++) {
         struct wait_item *item = &wait->items[i];
-        if (!item->needed) {
-            continue;
+        if (!item->needed || item->task->undone) {
+            continue; /* the core knows nothing of it */
         }
         if (timed_out && !item_ends(m, item, wait->want) &&
             item->task->handle_count > 0) {
@@ -505,6 +523,9 @@ void wait_carry_met(struct moot *m, const struct core_output *output)
         engine_starve(m, "no memory for who came to a meeting");
     }
     take_words(m, output->u.met.words, output->u.met.words_size);
+    if (m->schedule.reload.meets && meetings->code == MOOT_OK) {
+        undo_drain(m, true); /* the thread that waits may be in a kernel */
+    }
     progress_ended(m);
     m->schedule.ended_ns = m->now_ns;
     wait_release_ended(m);

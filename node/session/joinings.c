@@ -11,6 +11,7 @@
  * of such a view its own set is the first that they are in, and the view makes none.
  */
 #include "node/session/psets_private.h"
+#include "node/tasks/task.h"
 
 #include "consensus/core_view.h"
 #include "hashing/placement.h"
@@ -196,6 +197,7 @@ void session_carry_view(struct moot *m, const struct core_output *output)
 {
     uint64_t epoch;
     const struct rankset *members;
+    task_undoing(m, false); /* what a reload has undone was told before */
     members_carry_view(m, output);
     if (m->group.size == m->group.founders || joinings_of(m) == NULL) {
         return; /* nobody ever comes */

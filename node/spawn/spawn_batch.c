@@ -65,6 +65,9 @@ static inline enum inputs find_inputs(const struct moot *m, const moot_task_spec
         if (handle->task == UNNAMED_TASK) {
             return INPUTS_UNNAMED;
         }
+        if (!core_is_stub(handle->task) && handle->task->undone) {
+            return INPUTS_WRONG;
+        }
         inputs[i] = handle->task;
     }
     return INPUTS_NAMED;

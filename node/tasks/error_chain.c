@@ -323,6 +323,10 @@ void story_of_wait(struct text *story, const struct moot *m, const struct task *
 {
     if (code == m->engine.fatal) {
         text_add(story, "%s", text_get(&m->engine.fatal_story));
+    } else if (task->undone) {
+        task_describe(story, task);
+        text_add(story, " is of before the reload of a checkpoint, which has cancelled "
+                        "it: spawn it again");
     } else if (code == MOOT_ERR_KERNEL_MISMATCH && task->kernel != NULL) {
         story_of_conflict(story, m, task->kernel);
     } else if (task->known && task->status != MOOT_OK && task->payload != NULL &&

@@ -405,13 +405,24 @@ static void drop_own_bytes(struct moot *m, struct task *task)
     task_drop_args(task);
 }
 
+/* Only a reload forgets a stub whose handle the program has. */
+static void free_stub_handle(struct moot *m, struct task *stub)
+{
+    const struct task_stub *part = core_stub_host(stub);
+    if (m->tasks.undoing && part->handle != 0) {
+        handle_free(&m->tasks.handles, handle_at(&m->tasks.handles, part->handle));
+    }
+}
+
 static void forget(struct moot *m, struct task *task)
 {
     if (core_is_stub(task)) {
+        free_stub_handle(m, task);
         core_entry_give(m->core, task);
         return;
     }
     task->gone = true;
+    task->undone = m->tasks.undoing;
     drop_own_bytes(m, task);
     if (is_unused(task)) {
         give_record(m, task);
@@ -433,6 +444,8 @@ static void expect(void *const *tasks, uint32_t i, uint32_t count)
         fetch_ahead(task->args, 1);
     }
 }
+
+void task_undoing(struct moot *m, bool undoing) { m->tasks.undoing = undoing; }
 
 void task_carry_forget(struct moot *m, const struct core_output *output)
 {

@@ -113,6 +113,8 @@ void task_drop_args(struct task *task);
 /* CORE_OUT_FORGET, of many tasks: a record goes, or does when nothing uses it any more.
  */
 void task_carry_forget(struct moot *m, const struct core_output *output);
+/* Those that follow are undone by a reload, or are not any more. */
+void task_undoing(struct moot *m, bool undoing);
 void task_try_free(struct moot *m, struct task *task);
 
 /* "task 1a2b3c4d of kernel 'square' 'label' (file:line)", as far as known */

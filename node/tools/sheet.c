@@ -59,6 +59,8 @@ static const struct sheet_key {
     STAT(kernels_rebuilt),
     STAT(signatures_differing),
     STAT(rolls_differing),
+    STAT(reloads),
+    STAT(tasks_undone),
     STAT(votes),
     STAT(motions),
     STAT(results_pushed),
@@ -453,9 +455,10 @@ static void spawned_print(const struct sheet *sum, FILE *to)
 {
     fprintf(to, "  spawned        %" PRIu64 " by all ranks, %" PRIu64 " by some",
             sum->common, sum->partial);
-    /* Each task ran once, and again where it failed and was tried again; one that is on
-     * no program's list was a task's. */
-    const uint64_t listed = sum->common + sum->partial + sum->stats.tasks_retried;
+    /* Each task ran once, and again where it failed and was tried again, or was of
+     * before a reload; one that is on no program's list was a task's. */
+    const uint64_t listed =
+        sum->common + sum->partial + sum->stats.tasks_retried + sum->stats.tasks_undone;
     if (sum->stats.tasks_run > listed) {
         fprintf(to, ", %" PRIu64 " inside tasks", sum->stats.tasks_run - listed);
     }

@@ -75,6 +75,12 @@ static void checkpoint_print(const moot_stats *stats, FILE *to)
     }
     fprintf(to, ", %" PRIu64 " stored, %s\n", stats->results_stored,
             sheet_bytes_format(stats->bytes_stored, text));
+    if (stats->reloads > 0) {
+        fprintf(to,
+                "  went back      to snapshots, %" PRIu64
+                " times over all ranks, behind %" PRIu64 " runs\n",
+                stats->reloads, stats->tasks_undone);
+    }
     if (stats->records_lost > 0) {
         fprintf(to,
                 "  records lost   %" PRIu64

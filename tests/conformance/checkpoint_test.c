@@ -5,70 +5,11 @@
  */
 #include "node/config/text.h"
 #include "node/diskstore/diskstore.h"
-#include "tests/conformance/kernels.h"
+#include "tests/conformance/checkpoint_jobs.h"
 
-#include <ftw.h>
-
-enum { COUNTED = RELAY + 1, FAILING, ONCE_FAILING, ONCE_PARENT, VARYING, STEPS };
 enum { TASKS = 12, BIG_BYTES = 700000 };
 
-static char folder[64];
-static char folder_knob[96];
-static atomic_int runs;    /* of counted kernels, in this case */
-static atomic_int found;   /* tasks of all ranks of the last job */
 static atomic_int resumed; /* steps that a kernel found done */
-
-/* args: a number.  Gives its successor. */
-static int counted(moot_call *call, void *user)
-{
-    (void)user;
-    const uint64_t *x = moot_call_args(call, NULL);
-    uint64_t *y = moot_call_output(call, sizeof(*y));
-    if (x == NULL || y == NULL) {
-        return MOOT_ERR_NO_MEMORY;
-    }
-    *y = *x + 1;
-    runs++;
-    return MOOT_OK;
-}
-
-static int failing(moot_call *call, void *user)
-{
-    (void)user;
-    runs++;
-    return moot_call_fail(call, 7, "the pump is dry");
-}
-
-/* Its result is not stored, as it spawns. */
-static int parent(moot_call *call, void *user)
-{
-    const struct seat *seat = user;
-    uint64_t one = 1;
-    moot_task child;
-    int error = moot_call_spawn(call,
-                                &(moot_task_spec){.kernel = seat->kernels[COUNTED],
-                                                  .args = &one,
-                                                  .args_size = sizeof(one)},
-                                &child);
-    if (error == MOOT_OK) {
-        error = moot_call_wait(call, child, NULL, NULL);
-    }
-    runs++;
-    return error == MOOT_OK && moot_call_output(call, 0) == NULL ? MOOT_ERR_NO_MEMORY
-                                                                 : error;
-}
-
-/* Another value with each run. */
-static int varying(moot_call *call, void *user)
-{
-    (void)user;
-    uint64_t *out = moot_call_output(call, sizeof(*out));
-    if (out == NULL) {
-        return MOOT_ERR_NO_MEMORY;
-    }
-    *out = (uint64_t)++runs;
-    return MOOT_OK;
-}
 
 /* Does a step more than the run before, and fails until there are three. */
 static int steps(moot_call *call, void *user)
@@ -93,79 +34,6 @@ static int steps(moot_call *call, void *user)
     *out = done;
     return MOOT_OK;
 }
-
-static void checkpoint_kernels(struct seat *seat)
-{
-    kernels(seat);
-    add_kernel(seat, COUNTED, "counted", counted, 0);
-    add_kernel(seat, FAILING, "failing", failing, 0);
-    add_kernel(seat, ONCE_FAILING, "once-failing", failing, MOOT_KERNEL_ONCE);
-    add_kernel(seat, VARYING, "varying", varying, MOOT_KERNEL_NONDETERMINISTIC);
-    add_kernel(seat, STEPS, "steps", steps, 0);
-    moot_kernel kernel = {
-        .name = "once-parent", .fn = parent, .user = seat, .flags = MOOT_KERNEL_ONCE};
-    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[ONCE_PARENT]),
-           MOOT_OK);
-}
-
-/* --- Jobs ------------------------------------------------------------------------- */
-
-static int remove_one(const char *path, const struct stat *about, int type,
-                      struct FTW *where)
-{
-    (void)about;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
-static void begin_case(const char *name)
-{
-    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    scene_name = name;
-    runs = 0;
-}
-
-/* `knob` may be NULL. */
-static void job(void (*program)(struct seat *seat), int size, const char *knob)
-{
-    const struct scene scene = {.program = program,
-                                .register_kernels = checkpoint_kernels,
-                                .after = closes_well};
-    const char *const knobs[] = {folder_knob, "MOOT_CHECKPOINT_LEAST=0", knob, NULL};
-    found = 0;
-    play(&scene, size, knobs);
-}
-
-/* All have what they want: what was found can be added up. */
-static void add_up(struct seat *seat)
-{
-    meet(seat);
-    found += (int)stats_of(seat).tasks_found;
-    meet(seat);
-}
-
-static moot_task spawn_keyed(struct seat *seat, int kernel)
-{
-    moot_task task = {0};
-    EXPECT(seat,
-           moot_task_spawn(seat->m,
-                           &(moot_task_spec){.kernel = seat->kernels[kernel],
-                                             .key = "k",
-                                             .key_size = 1},
-                           &task),
-           MOOT_OK);
-    return task;
-}
-
-#define MUST(condition)                                                                \
-    do {                                                                               \
-        if (!(condition)) {                                                            \
-            failures++;                                                                \
-            fprintf(stderr, "%s: line %d: %s (runs %d, found %d)\n", scene_name,       \
-                    __LINE__, #condition, (int)runs, (int)found);                      \
-        }                                                                              \
-    } while (0)
 
 /* --- Cases ------------------------------------------------------------------------ */
 
@@ -413,6 +281,7 @@ static void results_are_stored_by_intervals(void)
 
 static void does_a_step(struct seat *seat)
 {
+    add_kernel(seat, STEPS, "steps", steps, 0);
     EXPECT(seat, moot_task_wait(seat->m, spawn_u64(seat, STEPS, 1), MOOT_FOREVER),
            wanted);
     add_up(seat);
@@ -478,22 +347,20 @@ static void results_of_older_code_are_told_or_not_found(void)
 
 int main(void)
 {
-    alarm(300);
-    (void)snprintf(folder, sizeof(folder), "/tmp/checkpoint-test-%d", (int)getpid());
-    (void)snprintf(folder_knob, sizeof(folder_knob), "MOOT_CHECKPOINT=%s", folder);
-    results_are_found_by_other_ranks();
-    results_of_all_sizes_are_found();
-    failures_run_again();
-    a_once_task_that_failed_has_failed();
-    a_once_task_without_a_result_may_have_run();
-    what_varies_is_stored_however_short();
-    short_tasks_are_not_stored();
-    labels_say_what_is_stored();
-    the_program_says_when();
-    ranks_agree_on_snapshots();
-    results_are_stored_by_intervals();
-    a_kernel_finds_its_own_state();
-    results_of_older_code_are_told_or_not_found();
-    begin_case("");
-    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    static void (*const cases[])(void) = {
+        results_are_found_by_other_ranks,
+        results_of_all_sizes_are_found,
+        failures_run_again,
+        a_once_task_that_failed_has_failed,
+        a_once_task_without_a_result_may_have_run,
+        what_varies_is_stored_however_short,
+        short_tasks_are_not_stored,
+        labels_say_what_is_stored,
+        the_program_says_when,
+        ranks_agree_on_snapshots,
+        results_are_stored_by_intervals,
+        a_kernel_finds_its_own_state,
+        results_of_older_code_are_told_or_not_found,
+    };
+    return run_cases("checkpoint-test", cases, sizeof(cases) / sizeof(cases[0]));
 }

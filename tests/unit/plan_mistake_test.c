@@ -235,8 +235,10 @@ static void where_a_time_may_stand_it_is_allowed(void **state)
     static const struct {
         const char *text, *end;
     } rows[] = {
-        {"kill:r1@tsk.start", "checkpoint.cut, checkpoint.commit, or a time, 20ms"},
-        {"kill:r1@", "checkpoint.cut, checkpoint.commit, or a time, 20ms"},
+        {"kill:r1@tsk.start",
+         "checkpoint.cut, checkpoint.commit, checkpoint.reload, or a time, 20ms"},
+        {"kill:r1@",
+         "checkpoint.cut, checkpoint.commit, checkpoint.reload, or a time, 20ms"},
         {"delay:gauss:5ms", "exp, pareto, or a time, 5ms or 5ms+-2ms"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -1,0 +1,91 @@
+#!/bin/sh
+# reload_test.sh [KILLS] - all ranks go back to a snapshot, whoever dies on the way; and
+# what a job finds that is started after.
+#
+# Ranks die at each step of it (checkpoint.reload), who writes the mark among them; then
+# all die, KILLS times (3), at moments that are drawn.  `going_back` sees results that are
+# put together from two runs.  Finds the build in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+kills=${1:-3}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/cli/check.sh
+. tests/cli/check.sh
+evidence=$scratch/said
+store=$scratch/c
+rounds=24
+
+# start RANKS FAULTS [again]: a job with the folder; its status is $code
+start() {
+    ranks=$1
+    faults=$2
+    shift 2
+    timeout -k 5 120 "$build/moot" run -n "$ranks" --checkpoint "$store" \
+        ${faults:+--faults "$faults"} MOOT_CHECKPOINT_LEAST=0 \
+        "$build/tests/mpi/going_back" "$rounds" "$@" >"$evidence" 2>&1 </dev/null
+    code=$?
+}
+begin() { rm -rf "$store"; }
+
+# ends WHAT COUNT: so many ranks end, with one value, which is $value
+ends() {
+    value=$(sed -n 's/^end //p' "$evidence" | sort -u)
+    check "$1" "not $2 ranks end" [ "$(grep -c '^end ' "$evidence")" -eq "$2" ]
+    check "$1" "they end with several values" [ "$(echo "$value" | wc -l)" -eq 1 ]
+}
+
+# start_again WHAT [VALUE]: a job of two ranks finds all, and has the value
+start_again() {
+    start 2 "" again
+    check "$1, and again" "status $code" [ $code -eq 0 ]
+    ends "$1, and again" 2
+    check "$1, and again" "the value is another, $value" [ "$value" = "${2:-$value}" ]
+    check "$1, and again" "tasks ran again" says "^ *checkpoint +$rounds found "
+}
+
+begin
+start 4 ""
+check "no death" "status $code" [ $code -eq 0 ]
+ends "no death" 4
+start_again "no death" "$value"
+for plan in 'kill:r1@checkpoint.reload' 'kill:r0@checkpoint.reload' \
+    'kill:r0@checkpoint.reload#2' 'kill:r0@checkpoint.reload#3' \
+    'kill:r3@checkpoint.reload#2' 'kill:r0@checkpoint.reload#2,kill:r1@checkpoint.reload#2'; do
+    begin
+    start 4 "$plan"
+    check "$plan" "the rule never struck" says 'fired once'
+    dead=$(echo "$plan" | tr ',' '\n' | wc -l)
+    ends "$plan" $((4 - dead))
+    kept=$value
+    start 2 "" again
+    check "$plan, and again" "status $code" [ $code -eq 0 ]
+    ends "$plan, and again" 2
+    check "$plan, and again" "the value is another, $value" [ "$value" = "$kept" ]
+done
+
+# Whoever has the mark by then, all of the next job stand on the same side of it.
+for plan in 'kill:all@checkpoint.reload' 'kill:all@checkpoint.reload#2'; do
+    begin
+    start 4 "$plan"
+    check "$plan" "the rule never struck" says 'fired'
+    start 3 "" again
+    check "$plan, and again" "status $code" [ $code -eq 0 ]
+    ends "$plan, and again" 3
+    start_again "$plan, a third time" "$value"
+done
+
+# --- Kills of all, at any moment -----------------------------------------------------------
+number=0
+begin
+while [ $number -lt "$kills" ]; do
+    number=$((number + 1))
+    start 4 "seed:$number,kill:all@$((20 + number * 7919 % 200))ms"
+    start 3 "" again
+    check "kill $number, and again" "status $code" [ $code -eq 0 ]
+    ends "kill $number, and again" 3
+    [ $((number % 4)) -ne 0 ] || begin
+done
+
+check_end
