@@ -22,7 +22,7 @@ static uint64_t varied_of(struct seat *seat, uint64_t number)
     return value;
 }
 
-/* The same one on all ranks. */
+/* The same one on all ranks: who asks when it is over already has made another. */
 static moot_hash snapshot_of(struct seat *seat, const char *name)
 {
     moot_hash id = {{0}};
@@ -30,6 +30,8 @@ static moot_hash snapshot_of(struct seat *seat, const char *name)
     EXPECT(seat,
            moot_checkpoint(seat->m, &(moot_checkpoint_options){.name = name}, &id),
            MOOT_OK);
+    meet(seat);
+    EXPECT(seat, moot_checkpoint_find(seat->m, name, &id), MOOT_OK);
     meet(seat);
     return id;
 }

@@ -197,6 +197,26 @@ static void spawn_one(struct player *player, uint32_t number)
     }
 }
 
+/* A result that varies is the one of the snapshot that all went back to, or made since.
+ */
+static void check_generation(struct stores_ledger *ledger, uint32_t number,
+                             const struct stores_value *value)
+{
+    const struct stores_task *task = &ledger->tasks[number];
+    if (ledger->lost || ledger->flipped || ledger->forgot) {
+        return;
+    }
+    if (task->kept && task->kept_known && value->value != task->kept_value) {
+        say_wrong(ledger,
+                  "task %u has another result than in the snapshot of the reload",
+                  (unsigned)number);
+    }
+    if (!task->kept && value->nonce <= task->void_before) {
+        say_wrong(ledger, "task %u has a result that a reload made void",
+                  (unsigned)number);
+    }
+}
+
 static void fetch_one(struct player *player, uint32_t number)
 {
     struct stores_task *task = &player->ledger->tasks[number];
@@ -209,10 +229,14 @@ static void fetch_one(struct player *player, uint32_t number)
                                      &bytes, &size);
     task->seen[player->rank] = true;
     task->codes[player->rank] = code;
-    if (code == MOOT_OK &&
-        !read_value(player->ledger, number, bytes, size, &task->values[player->rank])) {
+    if (code != MOOT_OK) {
+        return;
+    }
+    if (!read_value(player->ledger, number, bytes, size, &task->values[player->rank])) {
         say_wrong(player->ledger, "rank %u finds other bytes of task %u",
                   (unsigned)player->rank, (unsigned)number);
+    } else if (task->kind == STORES_VARIES) {
+        check_generation(player->ledger, number, &task->values[player->rank]);
     }
 }
 
@@ -234,6 +258,81 @@ static void ask_snapshot(struct player *player)
     }
 }
 
+static void spawn_all(struct player *player)
+{
+    for (uint32_t task = 0; task < STORES_TASKS; task++) {
+        spawn_one(player, task);
+        if (task > 0 && chance(player, 12)) {
+            fetch_one(player, (uint32_t)(player->random >> 30) % task);
+        }
+        if (chance(player, 4)) {
+            ask_snapshot(player);
+        }
+        if (chance(player, 4)) {
+            (void)moot_checkpoint_flush(player->m);
+        }
+    }
+}
+
+static void fetch_all(struct player *player)
+{
+    for (uint32_t task = 0; task < STORES_TASKS; task++) {
+        fetch_one(player, task);
+    }
+}
+
+static void stand_on(struct stores_ledger *ledger, const moot_hash *id);
+
+static void forget_all(struct player *player)
+{
+    for (uint32_t i = 0; i < STORES_TASKS; i++) {
+        if (player->held[i] &&
+            moot_task_release(player->m, player->handles[i]) != MOOT_OK) {
+            say_wrong(player->ledger, "rank %u does not release task %u of before",
+                      (unsigned)player->rank, (unsigned)i);
+        }
+        player->held[i] = false;
+        player->ledger->tasks[i].seen[player->rank] = false;
+    }
+}
+
+/* Which snapshot is drawn when all have come: who draws first does so for all. */
+static const moot_hash *draw_back(struct stores_ledger *ledger,
+                                  struct stores_back *back)
+{
+    if (!back->drawn && ledger->snapshot_count > 0) {
+        const uint64_t word = word_of(ledger, 90 + ledger->life, ledger->reloads);
+        back->id = ledger->snapshots[word % ledger->snapshot_count].id;
+    }
+    back->drawn = true;
+    return hash_is_zero(&back->id) ? NULL : &back->id;
+}
+
+/* False: this rank ends here. */
+static bool go_back(struct player *player, struct stores_back *back)
+{
+    struct stores_ledger *ledger = player->ledger;
+    int code = moot_barrier(player->m);
+    const moot_hash *id = code == MOOT_OK ? draw_back(ledger, back) : NULL;
+    if (id != NULL) {
+        ledger->reloads++;
+        code = moot_checkpoint_reload(player->m, id);
+    }
+    if (code != MOOT_OK && ledger->calm && !ledger->flipped) {
+        say_wrong(ledger, "rank %u does not go back: %s", (unsigned)player->rank,
+                  moot_last_error(player->m));
+    }
+    if (id == NULL || code != MOOT_OK) {
+        return false;
+    }
+    if (!back->done) {
+        back->done = true;
+        stand_on(ledger, id);
+    }
+    forget_all(player);
+    return true;
+}
+
 void stores_play(struct stores_ledger *ledger, uint32_t rank, moot *m)
 {
     struct player player = {.ledger = ledger,
@@ -243,21 +342,17 @@ void stores_play(struct stores_ledger *ledger, uint32_t rank, moot *m)
     if (!register_kernels(&player)) {
         say_wrong(ledger, "rank %u registers no kernel", (unsigned)rank);
     }
-    for (uint32_t task = 0; task < STORES_TASKS; task++) {
-        spawn_one(&player, task);
-        if (task > 0 && chance(&player, 12)) {
-            fetch_one(&player, (uint32_t)(player.random >> 30) % task);
+    spawn_all(&player);
+    for (uint32_t i = 0; i < ledger->back_count; i++) {
+        if (chance(&player, 50)) {
+            fetch_all(&player);
         }
-        if (chance(&player, 4)) {
-            ask_snapshot(&player);
+        if (!go_back(&player, &ledger->backs[i])) {
+            break;
         }
-        if (chance(&player, 4)) {
-            (void)moot_checkpoint_flush(m);
-        }
+        spawn_all(&player);
     }
-    for (uint32_t task = 0; task < STORES_TASKS; task++) {
-        fetch_one(&player, task);
-    }
+    fetch_all(&player);
     if (chance(&player, 30)) {
         ask_snapshot(&player);
     }
@@ -313,6 +408,9 @@ void stores_begin_life(struct stores_ledger *ledger, uint32_t ranks, bool calm)
         ledger->tasks[i].stored = ledger->tasks[i].accepted = false;
         memset(ledger->tasks[i].seen, 0, sizeof(ledger->tasks[i].seen));
     }
+    memset(ledger->backs, 0, sizeof(ledger->backs));
+    const uint64_t word = word_of(ledger, 80, ledger->life);
+    ledger->back_count = word % 2 == 0 ? 0 : 1 + (uint32_t)(word / 2 % STORES_BACKS);
     disk_each(note_stored, ledger);
     for (uint32_t i = 0; i < STORES_TASKS; i++) {
         ledger->found += ledger->tasks[i].stored;
@@ -437,8 +535,77 @@ static void check_snapshot(struct stores_ledger *ledger, const moot_hash *id)
     disk_snapshot_release(&snapshot);
 }
 
+/* --- Where a reload leaves all -----------------------------------------------------
+ */
+
+struct standing {
+    struct stores_ledger *ledger;
+    const struct disk_set *set;
+    uint32_t generation;
+};
+
+/* Results that count: those that the snapshot names, and those made since. */
+static void note_standing(void *context, const struct disk_key *key,
+                          const struct disk_value *value)
+{
+    const struct standing *standing = context;
+    struct diskstore_found found;
+    struct disk_place place;
+    if (disk_record_read(key, value->bytes, value->size, &found, &place) &&
+        (found.kind == DISKSTORE_ACCEPTED || found.generation >= standing->generation ||
+         disk_set_has(standing->set, &found.hash, found.digest))) {
+        note_stored(standing->ledger, key, value);
+    }
+}
+
+static void stand_on_mark(struct stores_ledger *ledger, const struct disk_mark *mark)
+{
+    struct disk_snapshot snapshot;
+    struct disk_set set = {0};
+    struct named named = {.ledger = ledger, .set = &set};
+    struct standing standing = {ledger, &set, mark->generation};
+    if (disk_snapshot_read(FOLDER, &mark->id, &snapshot, &set) &&
+        disk_snapshot_is_whole(&snapshot)) {
+        disk_each(note_named, &named);
+    } else if (!ledger->flipped) {
+        say_wrong(ledger, "the snapshot of the last reload is not whole");
+    }
+    for (uint32_t i = 0; i < STORES_TASKS; i++) {
+        struct stores_task *task = &ledger->tasks[i];
+        task->stored = task->accepted = false;
+        task->kept = named.in[i];
+        task->kept_known = named.has_value[i];
+        task->kept_value = named.values[i];
+    }
+    disk_each(note_standing, &standing);
+    disk_set_release(&set);
+    disk_snapshot_release(&snapshot);
+}
+
+/* All have gone back to the snapshot, and nobody has spawned since. */
+static void stand_on(struct stores_ledger *ledger, const moot_hash *id)
+{
+    struct disk_mark mark = {0};
+    if (!disk_mark_read(FOLDER, &mark) || !hash_equal(&mark.id, id)) {
+        if (!ledger->flipped) {
+            say_wrong(ledger, "a reload is over, and its mark is not there");
+        }
+        return;
+    }
+    stand_on_mark(ledger, &mark);
+    for (uint32_t i = 0; i < STORES_TASKS; i++) {
+        if (!ledger->tasks[i].kept) {
+            ledger->tasks[i].void_before = ledger->nonces;
+        }
+    }
+}
+
 void stores_check_snapshots(struct stores_ledger *ledger)
 {
+    struct disk_mark mark = {0};
+    if (disk_mark_read(FOLDER, &mark) && mark.generation > 0) {
+        stand_on_mark(ledger, &mark);
+    }
     for (uint32_t i = 0; i < ledger->snapshot_count; i++) {
         if (ledger->snapshots[i].life < ledger->life) {
             check_snapshot(ledger, &ledger->snapshots[i].id);

@@ -4,7 +4,9 @@
  * tasks that may run again, each made from results of earlier ones.  It fetches them,
  * stores what waits, and asks for snapshots.  A life ends well, or all ranks are
  * killed, or power is lost with them; then the program runs again over what the disk
- * has (disk.h), on as many ranks as are drawn.  The last life is calm.
+ * has (disk.h), on as many ranks as are drawn.  In some lives all ranks go back to a
+ * snapshot, of this life or an earlier one, and run the program again from there.  The
+ * last life is calm.
  *
  * These must be true.  A result is one that a kernel made, to the last byte, in this
  * life or an earlier one: no damaged record is used.  What it was made from is what
@@ -13,6 +15,10 @@
  * somebody was told is whole in all later lives, what it names can be read, and with a
  * result it has those that vary from which that was made.  In the calm life all ends
  * well, but for once tasks that had started, and what takes their results.
+ *
+ * After a reload, and in the lives behind it, what the snapshot names does not run, and
+ * what varies has the value that stands there; of what it does not name no result that
+ * varies is from before the reload.
  *
  * What a disk lost by a plan's harm, by flipped bits, or with power before it was
  * synced excuses what could not be otherwise then; never a damaged result.
@@ -31,7 +37,8 @@ enum {
     STORES_RANKS = 8,
     STORES_INPUTS = 2,
     STORES_RUNS = 64,
-    STORES_SNAPSHOTS = 64
+    STORES_SNAPSHOTS = 64,
+    STORES_BACKS = 2
 };
 
 enum stores_kind {
@@ -58,6 +65,10 @@ struct stores_task {
     /* Of this life: its result, or that it was about to start, is on the disk at its
      * beginning; and as each rank has it in the end. */
     bool stored, accepted;
+    /* All went back to a snapshot that names it, with that value if it is known; or to
+     * none that does, when this many runs had begun. */
+    bool kept, kept_known;
+    uint64_t kept_value, void_before;
     bool seen[STORES_RANKS];
     int32_t codes[STORES_RANKS];
     struct stores_value values[STORES_RANKS];
@@ -74,6 +85,13 @@ struct stores_ledger {
         uint32_t life;
     } snapshots[STORES_SNAPSHOTS]; /* somebody was told of */
     uint32_t snapshot_count;
+    /* The reloads of this life; the first rank that comes to one draws the snapshot. */
+    struct stores_back {
+        bool drawn, done;
+        moot_hash id;
+    } backs[STORES_BACKS];
+    uint32_t back_count;
+    uint32_t reloads; /* ever tried, by any rank */
     /* What a disk has lost so far: records that it was given, acceptances among them;
      * or bits have flipped there. */
     bool lost, forgot, flipped;
@@ -85,7 +103,7 @@ struct stores_ledger {
 void stores_draw(struct stores_ledger *ledger, uint64_t seed);
 /* A life begins, over what the disk has. */
 void stores_begin_life(struct stores_ledger *ledger, uint32_t ranks, bool calm);
-/* Before the first rank opens, on it. */
+/* Before the first rank opens, on it; also where the last reload has left the job. */
 void stores_check_snapshots(struct stores_ledger *ledger);
 /* Plays the rank's part, and closes. */
 void stores_play(struct stores_ledger *ledger, uint32_t rank, moot *m);

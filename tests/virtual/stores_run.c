@@ -74,7 +74,10 @@ static void draw_knobs(bool calm)
                                         "disk.full:0.3/r1",
                                         "kill:r1@checkpoint.write#2",
                                         "kill:r0@checkpoint.commit",
-                                        "kill:r1@checkpoint.cut"};
+                                        "kill:r1@checkpoint.cut",
+                                        "kill:r0@checkpoint.reload",
+                                        "kill:r1@checkpoint.reload",
+                                        "kill:r0@checkpoint.reload#2"};
     job.knob_count = 0;
     add_knob("MOOT_STATE=off");
     add_knob("MOOT_STALL=20s");
@@ -158,7 +161,8 @@ static void play_rank(void *argument)
     }
     if (moot_open_transport(&options, wire_open, &end, &m) == MOOT_OK) {
         stores_play(&job.ledger, seat->rank, m);
-    } else if (job.ledger.calm) {
+    } else if (job.ledger.calm &&
+               !(job.ledger.flipped && job.ledger.reloads > 0)) { /* a damaged mark */
         job.wrong = true;
         printf("WRONG: rank %u does not open: %s\n", (unsigned)seat->rank,
                moot_last_error(NULL));
