@@ -40,6 +40,7 @@ static bool fail_job(struct disk_job *job, const struct diskstore *store,
 /* --- The results of an environment ------------------------------------------------ */
 
 struct env_listing {
+    struct diskstore *store;
     const char *path; /* the environment's */
     struct disk_set *set;
     uint64_t *large; /* numbers of their large files; NULL: none yet */
@@ -70,6 +71,7 @@ static bool list_record(void *context, const struct disk_key *key,
     struct disk_place place;
     if (key->bytes[MOOT_HASH_BYTES] == DISKSTORE_RESULT &&
         disk_record_read(key, value->bytes, value->size, &found, &place) &&
+        disk_counts_by_mark(listing->store, &found) &&
         (place.large == 0 ||
          disk_large_is_there(listing->path, place.large, found.size))) {
         listing->no_memory = !disk_set_add(listing->set, &found) ||
@@ -78,11 +80,12 @@ static bool list_record(void *context, const struct disk_key *key,
     return !listing->no_memory;
 }
 
-/* Adds the environment's results to the set, and makes them outlive a loss of power. */
+/* Adds the environment's results that count to the set, and makes them outlive a loss
+ * of power. */
 static bool list_env(struct diskstore *store, struct disk_job *job,
                      const struct disk_finished *env, struct disk_set *set)
 {
-    struct env_listing listing = {.path = env->path, .set = set};
+    struct env_listing listing = {.store = store, .path = env->path, .set = set};
     const char *cause = NULL;
     store->table->each(env->env, list_record, &listing);
     if (listing.no_memory) {

@@ -364,6 +364,14 @@ void stores_play(struct stores_ledger *ledger, uint32_t rank, moot *m)
     }
 }
 
+/* Once is once, also after a reload: its result may be made from what is void now. */
+static bool outlives_reload(const struct stores_ledger *ledger,
+                            const struct stores_task *task)
+{
+    return ledger->reloads > 0 &&
+           (task->kind == STORES_ONCE || task->kind == STORES_AGAIN);
+}
+
 /* --- What the disk has ------------------------------------------------------------ */
 
 static struct stores_task *find_task(struct stores_ledger *ledger,
@@ -481,6 +489,9 @@ static void check_made_from(struct named *named, uint32_t number)
     const struct stores_task *task = &ledger->tasks[number];
     uint64_t inputs[STORES_INPUTS] = {0};
     memset(named->passed, 0, sizeof(named->passed));
+    if (outlives_reload(ledger, task)) {
+        return;
+    }
     const uint32_t lack = find_lack(named, number);
     if (lack < STORES_TASKS) {
         say_wrong(ledger, "task %u is in a snapshot without task %u, which varies",
@@ -640,6 +651,7 @@ static void judge_value(struct stores_ledger *ledger, uint32_t number, uint32_t 
         known = known && input->seen[rank] && input->codes[rank] == MOOT_OK;
         inputs[i] = input->values[rank].value;
     }
+    known = known && !outlives_reload(ledger, task);
     if (known && !ledger->lost && !ledger->flipped &&
         combine(number, inputs, task->input_count, task->values[rank].nonce) !=
             task->values[rank].value) {
