@@ -252,10 +252,13 @@ static void equal_specs_unnamed(struct seat *seat)
 /* --- All of them ----------------------------------------------------------------- */
 
 static const char *const by_caller[] = {"MOOT_PROGRESS=caller", NULL};
+/* A window makes a spawn turn the loop, where about a thousand tasks are unfinished. */
+static const char *const by_caller_without_window[] = {"MOOT_PROGRESS=caller",
+                                                       "MOOT_WINDOW=0", NULL};
 
 static const struct scene scenes[] = {
     SCENE(released_unnamed, .knobs = by_caller),
-    SCENE(a_table_that_moves, .knobs = by_caller),
+    SCENE(a_table_that_moves, .knobs = by_caller_without_window),
     SCENE(where_it_was_spawned, .knobs = by_caller),
     SCENE(inputs_released, .knobs = by_caller),
     SCENE(spawned_again_and_released, .knobs = by_caller),
