@@ -26,8 +26,12 @@
 # What computes and does not look at the clock (lint, sim, explore, virtual, mutants, seeds,
 # and of cli what CALM names) runs beside all the rest, at the lowest priority: most other
 # tests wait most of their time.  The rest run one by one, since they have more ranks than
-# cores and look at it; -j N runs N at a time.  Beside them, one by one, too, run those of cli
-# that wait nearly all of their time, for silences and leases, and the documents (WAITING).
+# cores and look at it; -j N runs N at a time.  Beside them run, two at a time, those of cli
+# that wait most of their time, for silences and leases, and the documents: WAITING, whose
+# longest stand first, so that none of them is alone at the end.  A test belongs there if
+# BUILD/logs/costs gives it less than a third of a core.  Programs that measure for so many
+# seconds (train, bench) are not calm: at the lowest priority their ranks, which spin for
+# each other, take ten times as long.
 # Fuzzers, which are given seconds, come last, one for each core at a time.
 #
 # A line of a plan: ranks (a comma list; - for no mpirun), seconds, program, arguments.
@@ -57,8 +61,11 @@ costs=$logs/costs
 : >"$results"
 : >"$costs"
 cores=$(nproc 2>/dev/null || echo 2)
-CALM="digests doc train bench examples install cxx"
-WAITING="agents deaths documents endings line newcomers poison routes ssh stalls"
+CALM="digests doc examples install cxx"
+WAITING="deaths documents tune stalls line local_wires routes ssh agents poison shrink late"
+WAITING="$WAITING newcomers grow endings slurm late_hosts joining routes_hosts hash ports"
+WAITING="$WAITING disk_faults joining_hosts doctor faults checkpoint hosts builds"
+WAITING_MAX=2
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting
 # ranks must yield the core.
@@ -300,7 +307,7 @@ done
     begin "$cores" $beside
     patient=$helpers priority='' helpers=''
     begin "$at_a_time" $alone
-    begin 1 $waiting
+    begin $WAITING_MAX $waiting
     finish
     helpers=$patient patient=''
     finish

@@ -1,12 +1,12 @@
 /* storm_test.c - random programs while ranks die, stall, are cut off and join.
  *
  *   storm_test                        the quick set of `make check`
+ *   storm_test --whole                with all of its seeds: twice as many
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
- *              [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing]
- *              [--narrow] [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks]
- *              [--signs] [--sessions] [--snapshots] [--strict] [--agree] [--hosts]
- * [--boundary]
+ *     [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing] [--narrow]
+ *     [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks] [--signs] [--hosts]
+ *     [--sessions] [--snapshots] [--strict] [--agree] [--boundary]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
  * draw who joins and leaves into the plan; a replay's plan has them.  --faults takes
@@ -15,9 +15,8 @@
  * there must be no view change.  --aims draws plans that disturb ballots (chaos_aim.c);
  * --solo splits all ranks in two under MOOT_SPLIT=solo, and sees that every wait ends.
  * --hosts puts ranks on hosts, which die and are cut off, with relays between.
- * --boundary lets newcomers in at meetings alone.
- * --verbose prints the program and every sight; --summary what the batch's faults have
- * done.
+ * --boundary lets newcomers in at meetings alone.  --verbose prints the program and
+ * every sight; --summary what the batch's faults have done.
  */
 #include "consensus/sim/runs/swarm.h"
 #include <inttypes.h>
@@ -168,8 +167,9 @@ static void run_canaries(struct tally *tally)
     .tasks = 20, .storm = true, .newcomers = 1, .boundary = true, .mode = CORE_STRICT
 #define SNAPSHOTS .tasks = 20, .storm = true, .snapshots = true
 
-/* Each on so many ranks, and seeds 1..seeds.  Where few members make a view large, its
- * committee and its tree do what else only a view of hundreds would see. */
+/* Each on so many ranks, and seeds 1..seeds, in `make check` half of them.  Where few
+ * members make a view large, its committee and its tree do what else only hundreds see.
+ */
 static const struct {
     struct swarm_job job;
     uint32_t seeds, ranks_first, ranks_last;
@@ -502,7 +502,7 @@ static void run_kept(struct tally *tally)
     }
 }
 
-static void run_quick_set(struct tally *tally)
+static void run_quick_set(bool whole, struct tally *tally)
 {
     run_canaries(tally);
     run_kept(tally);
@@ -512,7 +512,7 @@ static void run_quick_set(struct tally *tally)
             struct batch batch = {
                 .job = quick_set[i].job,
                 .seed_first = 1,
-                .seed_last = quick_set[i].seeds,
+                .seed_last = whole ? quick_set[i].seeds : (quick_set[i].seeds + 1) / 2,
             };
             batch.job.ranks = ranks;
             run_batch(&batch, tally);
@@ -687,11 +687,12 @@ int main(int argc, char **argv)
     struct batch batch = {.job = {.ranks = 4, .tasks = 20, .storm = true},
                           .seed_first = 1,
                           .seed_last = 1};
-    if (!parse(argc, argv, &batch)) {
+    bool whole = argc == 2 && strcmp(argv[1], "--whole") == 0;
+    if (!whole && !parse(argc, argv, &batch)) {
         return 2;
     }
-    if (argc == 1) {
-        run_quick_set(&tally);
+    if (argc == 1 || whole) {
+        run_quick_set(whole, &tally);
     } else {
         run_batch(&batch, &tally);
     }
