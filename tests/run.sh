@@ -29,7 +29,7 @@
 # cores and look at it; -j N runs N at a time.  Beside them run, two at a time, those of cli
 # that wait most of their time, for silences and leases, and the documents: WAITING, whose
 # longest stand first, so that none of them is alone at the end.  A test belongs there if
-# BUILD/logs/costs gives it less than a third of a core.  Programs that measure for so many
+# BUILD/logs/costs gives it less than half of a core.  Programs that measure for so many
 # seconds (train, bench) are not calm: at the lowest priority their ranks, which spin for
 # each other, take ten times as long.
 # Fuzzers, which are given seconds, come last, one for each core at a time.
@@ -62,9 +62,9 @@ costs=$logs/costs
 : >"$costs"
 cores=$(nproc 2>/dev/null || echo 2)
 CALM="digests doc examples install cxx"
-WAITING="deaths documents tune stalls line local_wires routes ssh agents poison shrink late"
-WAITING="$WAITING newcomers grow endings slurm late_hosts joining routes_hosts hash ports"
-WAITING="$WAITING disk_faults joining_hosts doctor faults checkpoint hosts builds"
+WAITING="deaths documents wires tune stalls line routes ssh agents poison shrink late"
+WAITING="$WAITING newcomers slurm grow endings late_hosts joining leave routes_hosts ports links"
+WAITING="$WAITING hash disk_faults joining_hosts doctor faults checkpoint hosts builds"
 WAITING_MAX=2
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting

@@ -3,18 +3,18 @@
  *   storm_test                        the quick set of `make check`
  *   storm_test --whole                with all of its seeds: twice as many
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
- *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm]
+ *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm] [--solo]
  *     [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing] [--narrow]
- *     [--cancels] [--leaves] [--poison] [--aims] [--solo] [--parks] [--signs] [--hosts]
+ *     [--cancels] [--leaves] [--poison] [--aims] [--parks] [--signs] [--hosts]
  *     [--sessions] [--snapshots] [--strict] [--agree] [--boundary]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
  * draw who joins and leaves into the plan; a replay's plan has them.  --faults takes
- * the place of the plan that a seed draws; a failure prints that plan, and the line
- * says the same with and without it.  --calm runs failure detection without a fault:
- * there must be no view change.  --aims draws plans that disturb ballots (chaos_aim.c);
- * --solo splits all ranks in two under MOOT_SPLIT=solo, and sees that every wait ends.
- * --hosts puts ranks on hosts, which die and are cut off, with relays between.
+ * the place of the plan that a seed draws; a failure prints that plan.  --calm runs
+ * failure detection without a fault: there must be no view change.  --aims draws plans
+ * that disturb ballots (chaos_aim.c); --solo splits all ranks in two under
+ * MOOT_SPLIT=solo, and sees that every wait ends.  --hosts puts ranks on hosts, which
+ * die and are cut off, with relays between.
  * --boundary lets newcomers in at meetings alone.  --verbose prints the program and
  * every sight; --summary what the batch's faults have done.
  */
@@ -167,9 +167,8 @@ static void run_canaries(struct tally *tally)
     .tasks = 20, .storm = true, .newcomers = 1, .boundary = true, .mode = CORE_STRICT
 #define SNAPSHOTS .tasks = 20, .storm = true, .snapshots = true
 
-/* Each on so many ranks, and seeds 1..seeds, in `make check` half of them.  Where few
- * members make a view large, its committee and its tree do what else only hundreds see.
- */
+/* Each on so many ranks, and seeds 1..seeds; `make check` runs half.  Where few members
+ * make a view large, its committee and tree do what else only hundreds would see. */
 static const struct {
     struct swarm_job job;
     uint32_t seeds, ranks_first, ranks_last;
@@ -687,7 +686,7 @@ int main(int argc, char **argv)
     struct batch batch = {.job = {.ranks = 4, .tasks = 20, .storm = true},
                           .seed_first = 1,
                           .seed_last = 1};
-    bool whole = argc == 2 && strcmp(argv[1], "--whole") == 0;
+    const bool whole = argc == 2 && strcmp(argv[1], "--whole") == 0;
     if (!whole && !parse(argc, argv, &batch)) {
         return 2;
     }
