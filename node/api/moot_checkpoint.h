@@ -67,9 +67,9 @@ MOOT_API int moot_checkpoint(moot *m, const moot_checkpoint_options *options,
  * Errors: INVALID, STATE (no checkpoint is open), FILE (there is none). */
 MOOT_API int moot_checkpoint_find(moot *m, const char *name, moot_hash *id);
 
-/* All ranks go back to that snapshot, whole in the folder, and go on from the call: what
- * it does not name is found no more, but for once tasks, which stay once; what
- * ran is cancelled, and handles of tasks spawned before answer with CANCELLED, or STALE,
+/* All ranks go back to that snapshot, whole in the folder, and go on from the call:
+ * what it does not name is found no more, but for once tasks, which stay once; what ran
+ * is cancelled, and handles of tasks spawned before answer with CANCELLED, or STALE,
  * and are still to be released.
  * Collective: all ranks that have not closed call it with the same id, no scope open;
  * not in a kernel; no other thread of the program spawns meanwhile.  Blocks until

@@ -16,8 +16,9 @@ void stats_fill(const struct moot *m, moot_stats *out)
     m->transport->ops->stats(m->transport, &wire);
     *out = (moot_stats){
         .tasks_spawned = m->counts.spawned,
-        .tasks_run =
-            m->counts.run - __atomic_load_n(&m->checkpoint.found, __ATOMIC_RELAXED),
+        .tasks_run = m->counts.run -
+                     __atomic_load_n(&m->checkpoint.found, __ATOMIC_RELAXED) -
+                     __atomic_load_n(&m->checkpoint.refused, __ATOMIC_RELAXED),
         .tasks_failed = m->counts.failed,
         .tasks_retried = m->counts.retried,
         .tasks_verified = m->counts.verified,

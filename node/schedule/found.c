@@ -11,6 +11,7 @@
 #include "node/faults/faults.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
+#include "node/schedule/descendants.h"
 #include "node/schedule/task_end.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/task.h"
@@ -78,6 +79,11 @@ static int refuse_start(struct moot_call *call)
     return code;
 }
 
+static void count_refused(struct moot *m, bool refused)
+{
+    __atomic_fetch_add(&m->checkpoint.refused, refused, __ATOMIC_RELAXED);
+}
+
 bool found_instead(struct moot_call *call, int *code)
 {
     struct moot *m = call->m;
@@ -85,6 +91,7 @@ bool found_instead(struct moot_call *call, int *code)
         if (look_up(call)) {
             *code = call->checkpoint.may_have ? MOOT_ERR_MAYBE_RAN
                                               : call->checkpoint.status;
+            count_refused(m, call->checkpoint.may_have);
             return true;
         }
         engine_lock(m);
@@ -95,15 +102,32 @@ bool found_instead(struct moot_call *call, int *code)
         !checkpoint_accept(m, call->task, &call->checkpoint)) {
         call->checkpoint.keeps = false;
         *code = refuse_start(call);
+        count_refused(m, true);
         return true;
     }
     return false;
 }
 
+/* Whether it leaves nothing to be done.  A parent without a result runs again, and
+ * spawns its children again; a once task does not, so that its result says more than
+ * none, if all children are over. */
+static bool is_whole(struct moot_call *call)
+{
+    if (call->child_count == 0 && call->released_count == 0) {
+        return true;
+    }
+    if (!call->checkpoint.accepts) {
+        return false;
+    }
+    engine_lock(call->m);
+    const bool whole = family_make(call) && task_seldom(call->task)->family == NULL;
+    engine_unlock(call->m);
+    return whole;
+}
+
 void found_keep(struct moot_call *call, int code, uint64_t took_ns)
 {
-    if (code != MOOT_OK || call->output == NULL || call->check ||
-        call->child_count > 0) {
+    if (code != MOOT_OK || call->output == NULL || call->check || !is_whole(call)) {
         return;
     }
     const struct checkpoint_end end = {
@@ -134,7 +158,8 @@ void found_failure(struct moot *m, const struct moot_call *call)
 {
     const bool kept = call->checkpoint.accepts && call->checkpoint.keeps &&
                       !m->schedule.draining; /* else it failed for a reload */
-    if (kept && call->task->status != MOOT_OK && call->child_count == 0) {
+    const bool whole = task_seldom(call->task)->family == NULL;
+    if (kept && call->task->status != MOOT_OK && whole) {
         checkpoint_keep_failure(m, call->task, &call->checkpoint);
     }
 }

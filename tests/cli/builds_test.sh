@@ -68,6 +68,22 @@ mpmd "$one" first : -n 1 "$other" first : -n 1 "$one" second
 check "$name" "the kernel in one of them was told of" \
     [ "$(count "kernel 'second' here")" = 0 ]
 
+# A build is that of the object that has the kernel: of a library that two programs load
+# there is one, and of two libraries there are two, whichever program loads them.
+cat >"$scratch/through.c" <<'END'
+typedef int kernel(void *call, void *user);
+int through(void *call, void *user) { return (*(kernel *const *)user)(call, 0); }
+END
+${CC:-cc} -shared -fPIC -Wl,--build-id "$scratch/through.c" -o "$scratch/through.so"
+${CC:-cc} -shared -fPIC -Wl,--build-id -DOTHER=1 -g "$scratch/through.c" -o "$scratch/again.so"
+name="one library in two programs"
+mpmd "$one" lib "$scratch/through.so" : -n 1 "$other" lib "$scratch/through.so"
+check "$name" "a build was told of" [ "$(count 'of build|[1-9] rebuilt')" = 0 ]
+check "$name" "it did not run" [ "$(count ': 0 rebuilt, MOOT_OK')" = 2 ]
+name="two libraries in one program"
+mpmd "$one" lib "$scratch/through.so" : -n 1 "$one" lib "$scratch/again.so"
+check "$name" "figures" [ "$(count ': 1 rebuilt, MOOT_OK')" = 2 ]
+
 name="the summary"
 cat >"$scratch/either" <<END
 #!/bin/sh

@@ -13,6 +13,7 @@ enum {
     FAILING,
     ONCE_FAILING,
     ONCE_PARENT,
+    ONCE_LEAVER,
     VARYING,
     STEPS,
     ENDLESS
@@ -20,8 +21,9 @@ enum {
 
 static char folder[64];
 static char folder_knob[96];
-static atomic_int runs;  /* of counted kernels, in this case */
-static atomic_int found; /* tasks of all ranks of the last job */
+static atomic_int runs;     /* of counted kernels, in this case */
+static atomic_int found;    /* tasks of all ranks of the last job */
+static atomic_int told_run; /* so many they say that they ran */
 
 /* args: a number.  Gives its successor. */
 static inline int counted(moot_call *call, void *user)
@@ -44,7 +46,7 @@ static inline int failing(moot_call *call, void *user)
     return moot_call_fail(call, 7, "the pump is dry");
 }
 
-/* Its result is not stored, as it spawns. */
+/* It waits for its child, so that all is over when it is. */
 static inline int parent(moot_call *call, void *user)
 {
     const struct seat *seat = user;
@@ -59,6 +61,18 @@ static inline int parent(moot_call *call, void *user)
         error = moot_call_wait(call, child, NULL, NULL);
     }
     runs++;
+    return error == MOOT_OK && moot_call_output(call, 0) == NULL ? MOOT_ERR_NO_MEMORY
+                                                                 : error;
+}
+
+/* It leaves a child that does not end well, so that its result is not stored. */
+static inline int leaver(moot_call *call, void *user)
+{
+    const struct seat *seat = user;
+    moot_task child;
+    runs++;
+    const int error = moot_call_spawn(
+        call, &(moot_task_spec){.kernel = seat->kernels[FAILING]}, &child);
     return error == MOOT_OK && moot_call_output(call, 0) == NULL ? MOOT_ERR_NO_MEMORY
                                                                  : error;
 }
@@ -97,6 +111,10 @@ static inline void checkpoint_kernels(struct seat *seat)
         .name = "once-parent", .fn = parent, .user = seat, .flags = MOOT_KERNEL_ONCE};
     EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[ONCE_PARENT]),
            MOOT_OK);
+    kernel.name = "once-leaver";
+    kernel.fn = leaver;
+    EXPECT(seat, moot_kernel_register(seat->m, &kernel, &seat->kernels[ONCE_LEAVER]),
+           MOOT_OK);
 }
 
 /* --- Jobs ------------------------------------------------------------------------- */
@@ -124,7 +142,7 @@ static inline void job(void (*program)(struct seat *seat), int size, const char 
                                 .register_kernels = checkpoint_kernels,
                                 .after = closes_well};
     const char *const knobs[] = {folder_knob, "MOOT_CHECKPOINT_LEAST=0", knob, NULL};
-    found = 0;
+    found = told_run = 0;
     play(&scene, size, knobs);
 }
 
@@ -133,6 +151,7 @@ static inline void add_up(struct seat *seat)
 {
     meet(seat);
     found += (int)stats_of(seat).tasks_found;
+    told_run += (int)stats_of(seat).tasks_run;
     meet(seat);
 }
 

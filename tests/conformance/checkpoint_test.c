@@ -121,26 +121,42 @@ static void a_once_task_that_failed_has_failed(void)
     MUST(runs == 1 && found == 1);
 }
 
-static int wanted;
 static void is_parent_once(struct seat *seat)
 {
     EXPECT(seat, moot_task_wait(seat->m, spawn_keyed(seat, ONCE_PARENT), MOOT_FOREVER),
+           MOOT_OK);
+    add_up(seat);
+}
+
+static void a_once_task_that_waited_for_its_children_is_found(void)
+{
+    begin_case(__func__);
+    job(is_parent_once, 2, NULL);
+    MUST(runs == 2);
+    job(is_parent_once, 3, NULL);
+    MUST(runs == 2 && found == 1 && told_run == 0);
+}
+
+static int wanted;
+static void leaves_once(struct seat *seat)
+{
+    EXPECT(seat, moot_task_wait(seat->m, spawn_keyed(seat, ONCE_LEAVER), MOOT_FOREVER),
            wanted);
     CHECK(seat, wanted == MOOT_OK || told(seat, "a job before this one accepted"));
-    meet(seat);
+    add_up(seat);
 }
 
 static void a_once_task_without_a_result_may_have_run(void)
 {
     begin_case(__func__);
     wanted = MOOT_OK;
-    job(is_parent_once, 2, NULL);
+    job(leaves_once, 2, NULL);
     const int before = runs;
     wanted = MOOT_ERR_MAYBE_RAN;
-    job(is_parent_once, 3, NULL);
-    MUST(runs == before);
+    job(leaves_once, 3, NULL);
+    MUST(runs == before && found == 0 && told_run == 0);
     wanted = MOOT_OK;
-    job(is_parent_once, 2, "MOOT_CHECKPOINT_ONCE=0");
+    job(leaves_once, 2, "MOOT_CHECKPOINT_ONCE=0");
     MUST(runs > before);
 }
 
@@ -352,6 +368,7 @@ int main(void)
         results_of_all_sizes_are_found,
         failures_run_again,
         a_once_task_that_failed_has_failed,
+        a_once_task_that_waited_for_its_children_is_found,
         a_once_task_without_a_result_may_have_run,
         what_varies_is_stored_however_short,
         short_tasks_are_not_stored,

@@ -1,15 +1,17 @@
 /* builds.c - a kernel of which programs of one job may have two builds.
  *
- *     builds [NAME]
+ *     builds [NAME [LIBRARY]]
  *
  * Each rank registers the kernel NAME ("shared") and spawns a task for each rank, which
  * that rank owns.  The job ends when all of them have, or when a rank refuses the
- * kernel because another has another build of it (MOOT_KERNEL_BY_BUILD=1).  Rank r says
+ * kernel because another has another build of it (MOOT_KERNEL_BY_BUILD=1).  With
+ * LIBRARY the kernel is its function through(), which calls the program's.  Rank r says
  * "rank r: N rebuilt, CODE": of how many kernels it knows another build.
  */
 #include "node/api/moot.h"
 #include "tests/mpi/support/must.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +25,19 @@ static int take_rank(moot_call *call, void *user)
     }
     memcpy(output, &rank, sizeof(rank));
     return MOOT_OK;
+}
+
+static moot_kernel_fn through_library(const char *path)
+{
+    moot_kernel_fn through = NULL;
+    void *library = dlopen(path, RTLD_NOW);
+    void *symbol = library != NULL ? dlsym(library, "through") : NULL;
+    if (symbol == NULL) {
+        fprintf(stderr, "builds: %s\n", dlerror());
+        return NULL;
+    }
+    memcpy(&through, &symbol, sizeof(through)); /* as POSIX has it */
+    return through;
 }
 
 /* A task for each rank in each round: after the first all have heard of all. */
@@ -49,7 +64,10 @@ int main(int argc, char **argv)
     moot *m = NULL;
     moot_stats stats;
     moot_kernel_id id = {0};
-    const moot_kernel kernel = {.name = argc > 1 ? argv[1] : "shared", .fn = take_rank};
+    moot_kernel_fn own = take_rank;
+    const moot_kernel kernel = {.name = argc > 1 ? argv[1] : "shared",
+                                .fn = argc > 2 ? through_library(argv[2]) : own,
+                                .user = argc > 2 ? (void *)&own : NULL};
     must(NULL, moot_open(NULL, &m), "open");
     must(m, moot_kernel_register(m, &kernel, &id), "register");
     const int code = use_kernel(m, id);

@@ -189,6 +189,45 @@ static void a_stride_of_zero_repeats(void **state)
     expect_print(&array, &print);
 }
 
+/* Rows of a picture of `outer` x `inner` elements of `item` bytes, of which each second
+ * is left out: their print is that of the same elements one behind the other. */
+static void expect_rows(enum moot_type type, uint64_t outer, uint64_t inner)
+{
+    const uint64_t shape[] = {outer, 3, inner};
+    const size_t item = type_size(type), row = (size_t)inner * item;
+    const int64_t strides[] = {(int64_t)(6 * row), 0, (int64_t)item};
+    unsigned char *sparse = malloc((size_t)outer * 6 * row);
+    unsigned char *dense = malloc((size_t)outer * 3 * row);
+    moot_hash print;
+    assert_non_null(sparse);
+    assert_non_null(dense);
+    for (size_t i = 0; i < (size_t)outer * 6 * row; i++) {
+        sparse[i] = (unsigned char)(i * 31 % 127);
+    }
+    for (size_t i = 0; i < (size_t)outer * 3; i++) {
+        memcpy(dense + i * row, sparse + i / 3 * 6 * row, row);
+    }
+    moot_ndarray array = {type, 3, shape, NULL, dense};
+    assert_int_equal(moot_fingerprint_array(&array, &print), MOOT_OK);
+    array.strides = strides;
+    array.data = sparse;
+    expect_print(&array, &print);
+    free(sparse);
+    free(dense);
+}
+
+static void rows_of_all_lengths_are_put_together(void **state)
+{
+    (void)state;
+    static const uint64_t lengths[] = {1, 3, 4, 5, 31, 32, 33, 255, 256, 700};
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        expect_rows(MOOT_TYPE_UINT8, 611, lengths[i]);
+        expect_rows(MOOT_TYPE_INT16, 97, lengths[i]);
+        expect_rows(MOOT_TYPE_INT64, 301, lengths[i]);
+        expect_rows(MOOT_TYPE_COMPLEX128, 41, lengths[i]);
+    }
+}
+
 static void what_is_no_array_is_refused(void **state)
 {
     (void)state;
@@ -234,6 +273,7 @@ int main(void)
         cmocka_unit_test(vectors_come_out),
         cmocka_unit_test(nans_are_one_and_zeros_are_two),
         cmocka_unit_test(a_stride_of_zero_repeats),
+        cmocka_unit_test(rows_of_all_lengths_are_put_together),
         cmocka_unit_test(what_is_no_array_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
