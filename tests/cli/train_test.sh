@@ -148,20 +148,16 @@ for object in gen/moot.pb-c.o node/store/pool.o; do
 done
 
 # The real one, once in a `make check`, which takes it a minute: a library that counts, the
-# programs of train.sh, and one file by what they have shown; at -O1, which is compiled
-# sooner, and counts the same way.  Another compiler than gcc has
+# programs of train.sh, and one file by what they have shown.  Another compiler than gcc has
 # no counts, and a sanitizer's build is not for speed.
 evidence="$root/err $root/out $root/real/counted/train.log"
 if [ -z "${SANITIZE-}" ] && gcc --version | grep -q 'Free Software Foundation'; then
     source=node/engine/engine
-    small="OPTIMISE=-O1 LTO= DEVELOPER= SANITIZE= CFLAGS="
-    # shellcheck disable=SC2086 # words are meant to split
-    env -u MAKEFLAGS make -s -j"$(nproc)" BUILD="$root/real" PROFILE=1 $small CC=gcc \
+    env -u MAKEFLAGS make -s -j"$(nproc)" BUILD="$root/real" PROFILE=1 LTO= DEVELOPER= SANITIZE= CFLAGS= CC=gcc \
         "$root/real/$source.o" >"$root/out" 2>&1 || :
     check trained "the programs failed, or did not count" test -s "$root/real/counted/$source.gcda"
-    # shellcheck disable=SC2086 # words are meant to split
-    compile=$(env -u MAKEFLAGS make --no-print-directory -n BUILD="$root/real" PROFILE=1 $small CC=gcc \
-        AS_IT_IS=1 -W "$source.c" -o "$root/real/counted/done" "$root/real/$source.o" |
+    compile=$(env -u MAKEFLAGS make --no-print-directory -n BUILD="$root/real" PROFILE=1 LTO= DEVELOPER= \
+        SANITIZE= CFLAGS= CC=gcc AS_IT_IS=1 -W "$source.c" -o "$root/real/counted/done" "$root/real/$source.o" |
         grep -- "-c $source.c" | sed -e 's/ -w / /' -e 's/ -MMD.*//')
     # shellcheck disable=SC2086 # words are meant to split
     LC_ALL=C $compile -Wmissing-profile -c $source.c -o "$root/engine.o" 2>"$root/err" || :
