@@ -111,16 +111,20 @@ static bool find_record(struct diskstore *store, const struct disk_key *key,
     return has;
 }
 
-bool disk_may_have(struct diskstore *store, const struct disk_key *key)
+bool disk_has_key(struct diskstore *store, const struct disk_key *key)
 {
     struct disk_finished *own = atomic_load_explicit(&store->own, memory_order_acquire);
-    bool may = atomic_load(&store->blind) ||
-               (own != NULL && store->table->get(own->env, key, NULL) != DISK_NONE);
+    bool has = own != NULL && store->table->get(own->env, key, NULL) != DISK_NONE;
     for (const struct disk_finished *each = atomic_load(&store->finished);
-         each != NULL && !may; each = each->next) {
-        may = store->table->get(each->env, key, NULL) != DISK_NONE;
+         each != NULL && !has; each = each->next) {
+        has = store->table->get(each->env, key, NULL) != DISK_NONE;
     }
-    return may;
+    return has;
+}
+
+static bool may_have(struct diskstore *store, const struct disk_key *key)
+{
+    return atomic_load(&store->blind) || disk_has_key(store, key);
 }
 
 bool diskstore_find(struct diskstore *store, const moot_hash *hash,
@@ -129,7 +133,7 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
     const struct disk_key key = disk_key(hash, kind);
     const bool has = found != NULL
                          ? find_record(store, &key, found, kind == DISKSTORE_PROGRESS)
-                         : disk_may_have(store, &key);
+                         : may_have(store, &key);
     pthread_mutex_lock(&store->lock);
     store->counts.asked++;
     store->counts.found += has;

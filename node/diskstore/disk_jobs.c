@@ -374,7 +374,7 @@ bool disk_counts_by_mark(struct diskstore *store, const struct diskstore_found *
         return true;
     }
     const struct disk_key accepted = disk_key(&found->hash, DISKSTORE_ACCEPTED);
-    return found->kind == DISKSTORE_RESULT && disk_may_have(store, &accepted);
+    return found->kind == DISKSTORE_RESULT && disk_has_key(store, &accepted);
 }
 
 static struct disk_back *read_set(const struct diskstore *store,

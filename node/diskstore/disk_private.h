@@ -121,7 +121,7 @@ bool disk_counts_by_mark(struct diskstore *store, const struct diskstore_found *
 /* Whether the snapshot that the mark names has it. */
 bool disk_is_named(struct diskstore *store, const struct diskstore_found *found);
 /* Whether there is a record of the key, or it cannot be told. */
-bool disk_may_have(struct diskstore *store, const struct disk_key *key);
+bool disk_has_key(struct diskstore *store, const struct disk_key *key);
 /* Does the job, by the thread that writes, and frees it. */
 void disk_job_run(struct diskstore *store, struct disk_job *job);
 /* Puts the job into the line; false without memory. */

@@ -262,6 +262,28 @@ static void a_reload_makes_void_what_came_later_but_once_tasks(void **state)
     diskstore_close(store);
 }
 
+/* Else who goes back to it would find results of two times side by side. */
+static void a_snapshot_names_nothing_that_a_reload_made_void(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore *store = bench_open(bench, NULL);
+    put_from(bench, store, 0, 10, 0);
+    const moot_hash first = snapshot(store, 1, "first");
+    put_from(bench, store, 10, 20, 0);
+    const struct diskstore_record accepted = {.hash = bench_hash(15),
+                                              .kind = DISKSTORE_ACCEPTED};
+    assert_true(diskstore_put_now(store, &accepted));
+    go_back(store, 1, &first);
+    put_from(bench, store, 20, 30, 1);
+    const moot_hash second = snapshot(store, 2, "second");
+    go_back(store, 2, &second);
+    for (uint64_t number = 0; number < 30; number++) {
+        assert_int_equal(finds(store, number),
+                         number < 10 || number == 15 || number >= 20);
+    }
+    diskstore_close(store);
+}
+
 static void a_result_that_a_snapshot_names_is_not_written_over(void **state)
 {
     struct folder_bench *bench = *state;
@@ -548,6 +570,7 @@ int main(int argc, char **argv)
         BENCH_TEST(who_begins_to_write_after_the_cut_is_left_out),
         BENCH_TEST(a_commit_is_of_the_last_cut),
         BENCH_TEST(a_reload_makes_void_what_came_later_but_once_tasks),
+        BENCH_TEST(a_snapshot_names_nothing_that_a_reload_made_void),
         BENCH_TEST(a_result_that_a_snapshot_names_is_not_written_over),
         BENCH_TEST(prune_keeps_what_snapshots_name),
         BENCH_TEST(a_part_is_the_one_that_the_commit_names),
