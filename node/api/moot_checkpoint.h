@@ -72,6 +72,8 @@ MOOT_API int moot_checkpoint_find(moot *m, const char *name, moot_hash *id);
  * is cancelled, and handles of tasks spawned before answer with CANCELLED, or STALE,
  * and are still to be released.
  * Collective: all ranks that have not closed call it with the same id, no scope open;
+ * (ranks that asked for a snapshot at different times have been given two: after a
+ * moot_barrier() moot_checkpoint_find() gives all the newest);
  * not in a kernel; no other thread of the program spawns meanwhile.  Blocks until
  * kernels that run have returned (moot_call_cancelled() is true, and their waits end).
  * Errors: INVALID, STATE (no checkpoint; in a kernel; a scope is open; ranks have come
