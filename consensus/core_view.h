@@ -216,6 +216,10 @@ struct core_stats {
 };
 const struct core_stats *core_stats(const struct core *core);
 
+/* The latest step at which all members have told the signature that this rank's program
+ * gave; false: there is none. */
+bool core_signature_agreed(const struct core *core, uint64_t *step);
+
 /* How many tasks this rank owns and has not finished. */
 uint64_t core_unfinished(const struct core *core);
 /* How many it was asked for as their chair, and nobody owns yet: counts them. */

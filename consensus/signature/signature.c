@@ -77,6 +77,19 @@ static struct poll_of_step take_poll(const struct core *core, uint64_t step)
     return poll;
 }
 
+bool core_signature_agreed(const struct core *core, uint64_t *step)
+{
+    const struct signatures *own = core->signature.own;
+    for (uint32_t i = own != NULL ? own->count : 0; i-- > 0;) {
+        const struct poll_of_step poll = take_poll(core, own->items[i].step);
+        if (poll.most == core->member_count) {
+            *step = own->items[i].step;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- Telling the host ------------------------------------------------------------- */
 
 static uint8_t *told_of(struct core *core, uint32_t rank)

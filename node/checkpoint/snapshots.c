@@ -4,8 +4,10 @@
 #include "node/checkpoint/checkpoint.h"
 #include "node/checkpoint/kept.h"
 #include "node/diskstore/diskstore_snapshot.h"
+#include "node/engine/clock.h"
 #include "node/engine/engine.h"
 #include "node/faults/faults.h"
+#include "node/record/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,9 @@ struct snapshot_job {
     uint64_t epoch;
     uint32_t number; /* MARKED: the generation */
     int32_t status;
+    uint64_t began_ns, ended_ns;
     struct diskstore_part part;
+    char name[DISKSTORE_SNAPSHOT_NAME_BYTES]; /* COMMITTED */
     char why[512];
 };
 
@@ -92,6 +96,7 @@ void snapshots_carry_done(struct moot *m, const struct core_output *output)
 static void end_job(struct snapshot_job *job)
 {
     struct moot_checkpoint *checkpoint = &job->m->checkpoint;
+    job->ended_ns = clock_ns();
     pthread_mutex_lock(&checkpoint->lock);
     job->next = checkpoint->ended;
     checkpoint->ended = job;
@@ -120,6 +125,7 @@ static struct snapshot_job *begin_job(struct moot *m, enum core_event_type type,
     job->type = type;
     job->epoch = epoch;
     job->number = number;
+    job->began_ns = clock_ns();
     return job;
 }
 
@@ -160,7 +166,6 @@ static struct diskstore_part part_of(const struct core_part *part)
 void snapshots_carry_commit(struct moot *m, const struct core_output *output)
 {
     const uint32_t count = output->u.commit.part_count;
-    char name[DISKSTORE_SNAPSHOT_NAME_BYTES];
     struct snapshot_job *job = begin_job(m, CORE_EV_COMMITTED, output->u.commit.epoch,
                                          output->u.commit.number);
     if (job == NULL) {
@@ -171,10 +176,10 @@ void snapshots_carry_commit(struct moot *m, const struct core_output *output)
     for (uint32_t i = 0; parts != NULL && i < count; i++) {
         parts[i] = part_of(&output->u.commit.parts[i]);
     }
-    snprintf(name, sizeof(name), "%.*s", (int)output->u.commit.name_size,
+    snprintf(job->name, sizeof(job->name), "%.*s", (int)output->u.commit.name_size,
              output->u.commit.name);
     const struct diskstore_commit commit = {
-        .id = output->hash, .name = name, .parts = parts, .part_count = count};
+        .id = output->hash, .name = job->name, .parts = parts, .part_count = count};
     if (parts == NULL || !diskstore_commit(m->checkpoint.store, &commit, on_end, job)) {
         refuse_job(job, MOOT_ERR_NO_MEMORY, "no memory");
     }
@@ -206,6 +211,28 @@ static struct snapshot_job *take_ended(struct moot *m)
     return job;
 }
 
+/* The rank that writes the commit counts a snapshot, and one that cannot write what it
+ * is to counts a failure.  A snapshot's time is that from this rank's cut on: who
+ * writes the commit has cut, too. */
+static void count_job(struct moot *m, const struct snapshot_job *job)
+{
+    struct moot_checkpoint *checkpoint = &m->checkpoint;
+    if (job->type == CORE_EV_MARKED) {
+        return; /* a reload's */
+    }
+    if (job->status != MOOT_OK) {
+        checkpoint->snapshots_failed++;
+        trace_snapshot(m, job->status, job->ended_ns - job->began_ns, job->why);
+    } else if (job->type == CORE_EV_PREPARED) {
+        checkpoint->cut_ns = job->began_ns;
+    } else {
+        const uint64_t took_ns = job->ended_ns - checkpoint->cut_ns;
+        checkpoint->snapshots++;
+        checkpoint->snapshots_ns += took_ns;
+        trace_snapshot(m, MOOT_OK, took_ns, job->name);
+    }
+}
+
 static void tell_core(struct moot *m, const struct snapshot_job *job)
 {
     struct core_event event = {.type = job->type};
@@ -225,6 +252,7 @@ static void tell_core(struct moot *m, const struct snapshot_job *job)
         event.u.committed.number = job->number;
         event.u.committed.status = job->status;
     }
+    count_job(m, job);
     if (job->status != MOOT_OK) {
         report_add(m,
                    "moot: rank %u: a snapshot, or going back to one, fails here: %s\n",

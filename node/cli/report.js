@@ -392,6 +392,36 @@ const faults = () => {
   } else $("events-table").textContent = "None: nothing struck, nobody died, no wait stalled.";
 };
 
+/* --- The checkpoint, snapshots and signatures --- */
+
+const checkpoint = () => {
+  const differing = D.events.filter(([, , word]) => word.startsWith("finds another"));
+  if (!V.found && D.snapshots.length === 0 && !D.agreed && differing.length === 0) {
+    $("checkpoint").remove();
+    return;
+  }
+  const made = D.snapshots.filter((row) => !row[4]).length;
+  const told = [];
+  if (V.found) told.push(count(V.found, "task") + " not run: found in the checkpoint.");
+  if (D.snapshots.length) told.push(count(made, "snapshot") + " made" +
+    (made < D.snapshots.length ? "; a rank could not write its part " +
+      count(D.snapshots.length - made, "time") : "") + ".");
+  if (D.agreed) told.push("All ranks were seen to agree on their state at step " +
+    (D.agreed - 1) + ".");
+  const first = differing.sort((a, b) => a[0] - b[0])[0];
+  if (first) told.push("The first to differ: " + first[4]);
+  for (const text of told) $("checkpoint-told").append(el("p", {}, text));
+  if (D.snapshots.length) {
+    const rows = D.snapshots.slice().sort((a, b) => a[0] - b[0]).map(
+      ([at, rank, text, us, error]) => [time(at), rank, error ? "" : code(text), time(us),
+        error ? error + ": " + text : "made"]);
+    if (D.snapshot_count > rows.length)
+      rows.push(["", "", "", "", "and " + (D.snapshot_count - rows.length) + " more"]);
+    $("snapshots-table").append(table(["#when", "#by rank", "snapshot", "#took", "outcome"],
+      rows));
+  }
+};
+
 /* --- Sessions and process sets --- */
 
 /* "0-2, 5" */
@@ -448,8 +478,8 @@ const settings = () => {
       D.knobs.map(([name, value, origin]) => [code(name), code(value), origin])));
 };
 
-for (const part of [verdict, timeline, waits, ready, path, graph, votes, faults, sessions,
-  settings])
+for (const part of [verdict, timeline, waits, ready, path, graph, votes, faults,
+  checkpoint, sessions, settings])
   part();
 let resized = 0;
 window.addEventListener("resize", () => {

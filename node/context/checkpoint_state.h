@@ -58,6 +58,9 @@ struct moot_checkpoint {
     uint32_t deaths_seen; /* and so many deaths after which the store was read again */
     /* Under the engine lock. */
     struct snapshot_ask *asks; /* a list: calls that wait for snapshots */
+    uint64_t cut_ns; /* this rank's part of the present snapshot was begun then; */
+    uint64_t snapshots, snapshots_ns; /* whose commits it wrote, from its cuts on; */
+    uint64_t snapshots_failed;        /* of which it could not write its part */
     uint64_t lost; /* records of the store, when its troubles were looked at */
     size_t told;   /* bytes of the store's lines about trouble that were reported */
     bool told_older;

@@ -248,7 +248,12 @@ struct moot_record {
     struct observe *observe; /* task_watch.c; NULL: nobody ever watched */
     uint32_t observed_kinds;
     struct rankset differing; /* ranks that are told to differ (differing.h) */
-    char name[24];            /* of the moot among those of its job (moot_name.h) */
+    struct first_difference {
+        bool is;
+        uint32_t rank;
+        uint64_t step;
+    } first;         /* of states, as far as this rank was told */
+    char name[24];   /* of the moot among those of its job (moot_name.h) */
     int64_t zero_ns; /* of this rank's clock, where events count from (job_clock.h) */
 };
 

@@ -5,6 +5,7 @@
 
 #include "node/engine/engine.h"
 #include "node/record/task_watch.h"
+#include "node/record/trace.h"
 
 #include <inttypes.h>
 
@@ -60,12 +61,27 @@ static bool ends_by(const struct moot *m, const struct core_output *output)
              output->u.signature.rank == m->group.rank));
 }
 
+/* Of two that are found at the same step the last one told stands, which may be named
+ * by most ranks. */
+static void note_first(struct moot *m, const struct core_output *output)
+{
+    struct first_difference *first = &m->record.first;
+    const uint64_t step = output->u.signature.step;
+    if (output->u.signature.what != CORE_SIGNATURE_ROLLS &&
+        (!first->is || step <= first->step)) {
+        *first = (struct first_difference){true, output->u.signature.rank, step};
+    }
+}
+
 void differing_carry(struct moot *m, const struct core_output *output)
 {
     struct text text = {0};
     describe(&text, m, output);
     report_add(m, "moot: rank %u: %s\n", m->group.rank, text_get(&text));
     observe_rank(m, MOOT_EVENT_RANK_DIFFERS, output->u.signature.rank, text_get(&text));
+    trace_differs(m, output->u.signature.rank, output->u.signature.step,
+                  text_get(&text));
+    note_first(m, output);
     (void)rankset_add(&m->record.differing, output->u.signature.rank);
     if (ends_by(m, output)) {
         engine_end_alone(m, MOOT_ERR_SIGNATURE, "%s", text_get(&text));

@@ -76,6 +76,9 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
     const struct core_stats *core = core_stats(m->core);
     struct transport_stats wire;
     m->transport->ops->stats(m->transport, &wire);
+    uint64_t agreed = 0;
+    const bool agrees = core_signature_agreed(m->core, &agreed);
+    const struct first_difference *first = &m->record.first;
     const struct figure figures[] = {
         {"rank", m->group.rank},
         {"size", transport_group_ever(&m->group)},
@@ -95,11 +98,17 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"results_stored", stats.results_stored},
         {"bytes_stored", stats.bytes_stored},
         {"records_lost", stats.records_lost},
+        {"snapshots", m->checkpoint.snapshots},
+        {"snapshots_ns", m->checkpoint.snapshots_ns},
+        {"snapshots_failed", m->checkpoint.snapshots_failed},
         {"kernels_rebuilt", stats.kernels_rebuilt},
         {"signatures_differing", stats.signatures_differing},
         {"rolls_differing", stats.rolls_differing},
         {"reloads", stats.reloads},
         {"tasks_undone", stats.tasks_undone},
+        {"agreed_step", agrees ? agreed + 1 : 0},
+        {"differing_step", first->is ? first->step + 1 : 0},
+        {"differing_rank", first->is ? first->rank + UINT64_C(1) : 0},
         {"votes", stats.votes},
         {"votes_closed", core->yields[EVIDENCE_CLOSED]},
         {"votes_declined", core->yields[EVIDENCE_DECLINED]},

@@ -426,6 +426,26 @@ void trace_write_parted(struct moot *m, uint32_t rank)
     write_peer(m, KIND(PARTED), rank, 0);
 }
 
+/* --- Checkpoints and states ------------------------------------------------------ */
+
+void trace_write_snapshot(struct moot *m, int code, uint64_t took_ns, const char *text)
+{
+    struct trace_record record = begin(m, KIND(SNAPSHOT));
+    trace_put(&record, FIELD_VALUE, took_ns);
+    trace_put_signed(&record, FIELD_CODE, code);
+    trace_put_bytes(&record, FIELD_TEXT, text, strlen(text));
+    end(m, &record);
+}
+
+void trace_write_differs(struct moot *m, uint32_t rank, uint64_t step, const char *text)
+{
+    struct trace_record record = begin(m, KIND(DIFFERS));
+    trace_put(&record, FIELD_PEER, rank);
+    trace_put(&record, FIELD_VALUE, step);
+    trace_put_bytes(&record, FIELD_TEXT, text, strlen(text));
+    end(m, &record);
+}
+
 /* --- What befalls the rank -------------------------------------------------------- */
 
 void trace_write_fault(struct moot *m, uint32_t rule)

@@ -74,6 +74,10 @@ void trace_write_set(struct moot *m, size_t index, const char *name,
                      const struct rankset *members);
 void trace_write_joined(struct moot *m, uint32_t rank, const char *process);
 void trace_write_parted(struct moot *m, uint32_t rank);
+/* A snapshot's commit is written, or what this rank was to write of one is not. */
+void trace_write_snapshot(struct moot *m, int code, uint64_t took_ns, const char *text);
+void trace_write_differs(struct moot *m, uint32_t rank, uint64_t step,
+                         const char *text);
 void trace_write_out(struct moot *m); /* what is in the buffer, now */
 /* A chore of the loop: likewise, if that was last done long ago. */
 void trace_look(struct moot *m, uint64_t now_ns);
@@ -113,6 +117,10 @@ TRACE_HOOK(set,
 TRACE_HOOK(joined, (struct moot * m, uint32_t rank, const char *process),
            (m, rank, process))
 TRACE_HOOK(parted, (struct moot * m, uint32_t rank), (m, rank))
+TRACE_HOOK(snapshot, (struct moot * m, int code, uint64_t took_ns, const char *text),
+           (m, code, took_ns, text))
+TRACE_HOOK(differs, (struct moot * m, uint32_t rank, uint64_t step, const char *text),
+           (m, rank, step, text))
 TRACE_HOOK(out, (struct moot * m), (m))
 
 #undef TRACE_HOOK

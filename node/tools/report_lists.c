@@ -157,7 +157,8 @@ static void event_write(const struct trace_job *trace, uint32_t rank,
     const bool about_peer = event->kind == MOOT__RECORD__KIND__DEAD ||
                             event->kind == MOOT__RECORD__KIND__REMOVED ||
                             event->kind == MOOT__RECORD__KIND__JOINED ||
-                            event->kind == MOOT__RECORD__KIND__PARTED;
+                            event->kind == MOOT__RECORD__KIND__PARTED ||
+                            event->kind == MOOT__RECORD__KIND__DIFFERS;
     if (event->kind == MOOT__RECORD__KIND__VERDICT) {
         trace_task_name(trace, event->task, name, sizeof(name));
     }
@@ -177,6 +178,51 @@ static bool is_of_sessions(Moot__Record__Kind kind)
            kind == MOOT__RECORD__KIND__SET_DELETED;
 }
 
+/* Likewise: [when, rank, name or why, ms, error]. */
+static void snapshots_write(const struct trace_job *trace, FILE *file)
+{
+    uint64_t count = 0;
+    fputs(",\n\"snapshots\":[", file);
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
+            const struct trace_event *event = &trace->ranks[r].events[i];
+            if (event->kind != MOOT__RECORD__KIND__SNAPSHOT ||
+                count++ >= REPORT_EVENTS_MAX) {
+                continue;
+            }
+            fprintf(file, "%s[%.3f,%u,", count > 1 ? ",\n" : "",
+                    report_us(event->at_ns), r);
+            json_text(file, event->text ? event->text : "");
+            fprintf(file, ",%.3f,", report_us((int64_t)event->value));
+            json_text(file, event->code != 0 ? error_name(event->code) : "");
+            putc(']', file);
+        }
+    }
+    fprintf(file, "],\"snapshot_count\":%" PRIu64, count);
+}
+
+/* What the ranks' last figures say of a key, at most. */
+static uint64_t figure_most(const struct trace_job *trace, const char *key)
+{
+    uint64_t most = 0;
+    for (uint32_t r = 0; r < trace->rank_count; r++) {
+        const struct trace_rank *rank = &trace->ranks[r];
+        for (size_t i = 0; i < rank->figure_count; i++) {
+            if (strcmp(rank->figures[i].key, key) == 0 &&
+                rank->figures[i].value > most) {
+                most = rank->figures[i].value;
+            }
+        }
+    }
+    return most;
+}
+
+/* Plus 1; 0: no step. */
+static void agreed_write(const struct trace_job *trace, FILE *file)
+{
+    fprintf(file, ",\"agreed\":%" PRIu64, figure_most(trace, "agreed_step"));
+}
+
 static void events_write(const struct trace_job *trace, FILE *file)
 {
     uint64_t count = 0;
@@ -185,6 +231,7 @@ static void events_write(const struct trace_job *trace, FILE *file)
         for (size_t i = 0; i < trace->ranks[r].event_count; i++) {
             const struct trace_event *event = &trace->ranks[r].events[i];
             if (trace_event_word(event->kind) == NULL || is_of_sessions(event->kind) ||
+                event->kind == MOOT__RECORD__KIND__SNAPSHOT ||
                 count++ >= REPORT_EVENTS_MAX) {
                 continue;
             }
@@ -236,5 +283,7 @@ bool report_lists_write(const struct model *model, FILE *file)
     votes_write(model, file);
     events_write(model->trace, file);
     faults_write(model->trace, file);
+    snapshots_write(model->trace, file);
+    agreed_write(model->trace, file);
     return good;
 }

@@ -44,6 +44,12 @@ static const struct sheet_key {
     OWN(bytes_left),
     OWN(peers_by_ring),
     OWN(peers_by_wire),
+    OWN(snapshots),
+    OWN(snapshots_ns),
+    OWN(snapshots_failed),
+    OWN(agreed_step),
+    OWN(differing_step),
+    OWN(differing_rank),
     {"tasks_common", offsetof(struct sheet, common)},
     {"tasks_partial", offsetof(struct sheet, partial)},
     STAT(tasks_spawned),
@@ -205,11 +211,12 @@ static bool file_read(const char *path, struct sheet *out)
 static bool is_added(size_t offset)
 {
     static const size_t others[] = {
-        offsetof(struct sheet, rank),          offsetof(struct sheet, size),
-        offsetof(struct sheet, process),       offsetof(struct sheet, wall_ns),
-        offsetof(struct sheet, close_code),    offsetof(struct sheet, ended_ns),
-        offsetof(struct sheet, taken_over_ns), offsetof(struct sheet, peers_by_ring),
-        offsetof(struct sheet, peers_by_wire)};
+        offsetof(struct sheet, rank),           offsetof(struct sheet, size),
+        offsetof(struct sheet, process),        offsetof(struct sheet, wall_ns),
+        offsetof(struct sheet, close_code),     offsetof(struct sheet, ended_ns),
+        offsetof(struct sheet, agreed_step),    offsetof(struct sheet, differing_step),
+        offsetof(struct sheet, differing_rank), offsetof(struct sheet, taken_over_ns),
+        offsetof(struct sheet, peers_by_ring),  offsetof(struct sheet, peers_by_wire)};
     size_t i = 0;
     while (i < sizeof(others) / sizeof(others[0]) && others[i] != offset) {
         i++;
@@ -622,7 +629,7 @@ void sheets_print(const struct sheets *sheets, FILE *to)
     if (stats->frames_refused > 0) {
         fprintf(to, "  frames refused %" PRIu64 ", malformed\n", stats->frames_refused);
     }
-    sheet_lines_print(stats, to);
+    sheet_lines_print(sheets, &sum, to);
     if (stats->violations > 0) {
         fprintf(to, "  violations     %" PRIu64 ": a rank broke the protocol\n",
                 stats->violations);

@@ -33,6 +33,11 @@ struct sheet {
     uint64_t ended_ns;        /* when it was written, by the job's clock (ending.h) */
     uint64_t peers_by_ring, peers_by_wire; /* at open */
     uint64_t handles_left, bytes_left; /* not released at the close, and their bytes */
+    uint64_t snapshots, snapshots_ns;  /* whose commits it wrote, and their time */
+    uint64_t snapshots_failed;         /* of which it could not write its part */
+    /* Plus 1; 0: none.  Of several moots that of the first. */
+    uint64_t agreed_step; /* the latest at which all had told the same state, */
+    uint64_t differing_step, differing_rank; /* and the first that differed, and who */
     uint64_t taken_over_ns; /* when the first task of a lost rank began; 0: none did */
     struct sheet_loss *losses;
     size_t loss_count;

@@ -1,8 +1,6 @@
 /* sheet_lines.c - see sheet_lines.h. */
 #include "node/tools/sheet_lines.h"
 
-#include "node/tools/sheet.h"
-
 #include <inttypes.h>
 
 const char *sheet_bytes_format(uint64_t bytes, char text[32])
@@ -52,14 +50,62 @@ static void builds_print(const moot_stats *stats, FILE *to)
     }
 }
 
-static void signatures_print(const moot_stats *stats, FILE *to)
+/* The earliest difference that any rank was told of. */
+static const struct sheet *first_difference(const struct sheets *sheets)
 {
+    const struct sheet *first = NULL;
+    for (size_t r = 0; r < sheets->count; r++) {
+        const struct sheet *each = &sheets->items[r];
+        if (each->differing_step > 0 &&
+            (first == NULL || each->differing_step < first->differing_step)) {
+            first = each;
+        }
+    }
+    return first;
+}
+
+static void signatures_print(const struct sheets *sheets, const moot_stats *stats,
+                             FILE *to)
+{
+    const struct sheet *first = first_difference(sheets);
+    uint64_t agreed = 0;
+    for (size_t r = 0; r < sheets->count; r++) {
+        const uint64_t step = sheets->items[r].agreed_step;
+        agreed = step > agreed ? step : agreed;
+    }
+    if (agreed > 0) {
+        fprintf(to,
+                "  states agree   at step %" PRIu64
+                ", the latest that all were seen to have signed alike\n",
+                agreed - 1);
+    }
+    if (first != NULL) {
+        fprintf(to, "  first differs  rank %" PRIu64 ", at step %" PRIu64 "\n",
+                first->differing_rank - 1, first->differing_step - 1);
+    }
     if (stats->signatures_differing + stats->rolls_differing > 0) {
         fprintf(to,
                 "  states differ  found %" PRIu64 " times by signatures, %" PRIu64
                 " times by what was announced, over all ranks\n",
                 stats->signatures_differing, stats->rolls_differing);
     }
+}
+
+static void snapshots_print(const struct sheet *sum, FILE *to)
+{
+    if (sum->snapshots + sum->snapshots_failed == 0) {
+        return;
+    }
+    fprintf(to, "  snapshots      %" PRIu64 " made", sum->snapshots);
+    if (sum->snapshots > 0) {
+        fprintf(to, " (%.1f ms each)",
+                (double)sum->snapshots_ns / (double)sum->snapshots / 1e6);
+    }
+    if (sum->snapshots_failed > 0) {
+        fprintf(to, ", %" PRIu64 " times a rank could not write its part",
+                sum->snapshots_failed);
+    }
+    fputc('\n', to);
 }
 
 /* Tasks that did not run, and results that were stored for another time. */
@@ -101,11 +147,13 @@ static void resent_print(const moot_stats *stats, FILE *to)
     }
 }
 
-void sheet_lines_print(const moot_stats *stats, FILE *to)
+void sheet_lines_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
 {
+    const moot_stats *stats = &sum->stats;
     checkpoint_print(stats, to);
+    snapshots_print(sum, to);
     builds_print(stats, to);
-    signatures_print(stats, to);
+    signatures_print(sheets, stats, to);
     dropped_print(stats, to);
     streams_print(stats, to);
     resent_print(stats, to);

@@ -146,8 +146,14 @@ static char *event_name(const struct trace_event *event, char *text, size_t size
 {
     const char *word = trace_event_word(event->kind);
     if (event->kind == KIND(DEAD) || event->kind == KIND(REMOVED) ||
-        event->kind == KIND(JOINED) || event->kind == KIND(PARTED)) {
+        event->kind == KIND(JOINED) || event->kind == KIND(PARTED) ||
+        event->kind == KIND(DIFFERS)) {
         snprintf(text, size, "%s rank %u", word, event->peer);
+    } else if (event->kind == KIND(SNAPSHOT)) {
+        snprintf(text, size, "%s %s", word,
+                 event->code != 0      ? "fails"
+                 : event->text != NULL ? event->text
+                                       : "");
     } else if (event->kind == KIND(SET) || event->kind == KIND(SET_DELETED)) {
         snprintf(text, size, "%s %s", word, event->text != NULL ? event->text : "");
     } else if (event->kind == KIND(VIEW) || event->kind == KIND(SESSION)) {

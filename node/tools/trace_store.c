@@ -209,6 +209,8 @@ const char *trace_event_word(Moot__Record__Kind kind)
                  {MOOT__RECORD__KIND__SESSION, "is in session"},
                  {MOOT__RECORD__KIND__SET, "has set"},
                  {MOOT__RECORD__KIND__SET_DELETED, "has no more set"},
+                 {MOOT__RECORD__KIND__SNAPSHOT, "snapshot"},
+                 {MOOT__RECORD__KIND__DIFFERS, "finds another state of"},
                  {MOOT__RECORD__KIND__STALL, "stalls"},
                  {MOOT__RECORD__KIND__VERDICT, "gives up a wait"}};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

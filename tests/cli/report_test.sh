@@ -104,7 +104,7 @@ awk -v us="$(figure makespan "$page")" -v s="$wall_s" -v began="$began" -v ended
     'BEGIN { exit !(us / 1e6 > 0.9 * s && us / 1e6 < ended - began) }'
 note $? "the makespan is $(figure makespan "$page") us, and the summary has $wall_s s"
 sections=$(sed -n 's/^<section id="\([a-z]*\)".*/\1/p' "$page" | tr '\n' ' ')
-equal "sections" "$sections" "timeline waits ready path graph votes faults sessions settings "
+equal "sections" "$sections" "timeline waits ready path graph votes faults checkpoint sessions settings "
 ! grep -nE '@[A-Z]+@|<(script|img|iframe|link)[^>]*(src|href)="[^d]|@import|url\(|fetch\(' "$page"
 note $? "the page is not whole, or loads something"
 sed -n '/id="data"/,/<\/script>/p' "$page" | sed '1d; s,</script>.*,,' |
@@ -242,6 +242,27 @@ for name in "sees the coming of rank 3" "sees the going of rank 0" "is in sessio
     grep -q "\"ph\":\"i\".*\"name\":\"$name\"" "$scratch/chrome.json"
     note $? "no instant '$name'"
 done
+
+# --- A checkpoint -----------------------------------------------------------------------------
+
+for job in first second; do # the second one finds what the first one has stored
+    expect "checkpoint_$job" 0 "$moot" run -n 2 --trace "$scratch/c" --checkpoint "$scratch/kept" \
+        MOOT_CHECKPOINT_LEAST=0 "$build/tests/mpi/snapshots" 6
+done
+made=$(sed -n 's/^  snapshots  *\([0-9]*\) made .*/\1/p' "$scratch/err")
+found=$(sed -n 's/^  checkpoint  *\([0-9]*\) found .*/\1/p' "$scratch/err")
+expect report_of_snapshots 0 "$moot" report "$scratch/c" -o "$page"
+equal "tasks found" "$(figure found "$page")" "$found"
+equal "snapshots" "$(sed -n 's/.*"snapshot_count":\([0-9]*\).*/\1/p' "$page")" "$made"
+[ "${found:-0}" -gt 0 ] && [ "${made:-0}" -gt 0 ]
+note $? "nothing was found, or no snapshot made"
+drawn "$page"
+if [ -s "$scratch/dom" ]; then
+    tr '\n' ' ' <"$scratch/dom" |
+        grep -q "id=\"checkpoint-told\"><p>$found tasks not run: found in the checkpoint.</p><p>$made snapshot"
+    note $? "not drawn: what was found, and snapshots"
+    equal "snapshots drawn" "$(grep -o '<td>made</td>' "$scratch/dom" | wc -l)" "$made"
+fi
 
 # --- Of tasks that a rank neither runs nor feeds it tells no less than who runs them ---
 

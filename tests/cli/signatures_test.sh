@@ -42,11 +42,15 @@ all() { check "$name" "not $2 times: $1" [ "$(count "$1")" = "$2" ]; }
 job "no difference" 3 -- 300
 all 'state at step|states differ' 0
 all '^rank [0-2]: 300 signed, MOOT_OK, closed with MOOT_OK' 3
+all '^  states agree +at step [0-9]+, ' 1
+all '^  first differs' 0
 
 job "told at the close" 3 -- 20 1 7
 all '^moot: rank [0-2]: rank 1 \([^)]+\) has another state at step 7: .* most ranks' 3
 all '^rank [0-2]: event: rank 1: .* at step 7' 3
 all '^  states differ  found 3 times by signatures, 0 times' 1
+all '^  states agree +at step 6, ' 1
+all '^  first differs +rank 1, at step 7$' 1
 
 job "two ranks" 2 -- 20 1 7
 all '^moot: rank 0: rank 1 \([^)]+\) has another state at step 7: .* no majority' 1

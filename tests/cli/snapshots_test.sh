@@ -41,6 +41,7 @@ look() {
 begin
 start "no death" "" 15
 check "no death" "status $code" [ $code -eq 0 ]
+check "no death" "the summary does not tell of them" says '^  snapshots +[0-9]+ made \([0-9.]+ ms each\)$'
 look "no death" 5
 "$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
 check verify "status $?" [ $? -eq 0 ]
