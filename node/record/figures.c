@@ -69,6 +69,39 @@ void stats_fill(const struct moot *m, moot_stats *out)
     }
 }
 
+enum { KEPT_FIGURES = 16 };
+
+/* Figures of results that outlive a job, and of ranks that are held against each other.
+ */
+static size_t fill_kept_figures(const struct moot *m, const moot_stats *stats,
+                                struct figure *out)
+{
+    uint64_t agreed = 0;
+    const bool agrees = core_signature_agreed(m->core, &agreed);
+    const struct first_difference *first = &m->record.first;
+    const struct figure figures[] = {
+        {"tasks_found", stats->tasks_found},
+        {"tasks_found_ns", stats->tasks_found_ns},
+        {"results_stored", stats->results_stored},
+        {"bytes_stored", stats->bytes_stored},
+        {"records_lost", stats->records_lost},
+        {"snapshots", m->checkpoint.snapshots},
+        {"snapshots_ns", m->checkpoint.snapshots_ns},
+        {"snapshots_failed", m->checkpoint.snapshots_failed},
+        {"kernels_rebuilt", stats->kernels_rebuilt},
+        {"signatures_differing", stats->signatures_differing},
+        {"rolls_differing", stats->rolls_differing},
+        {"reloads", stats->reloads},
+        {"tasks_undone", stats->tasks_undone},
+        {"agreed_step", agrees ? agreed + 1 : 0},
+        {"differing_step", first->is ? first->step + 1 : 0},
+        {"differing_rank", first->is ? first->rank + UINT64_C(1) : 0},
+    };
+    static_assert(sizeof(figures) == KEPT_FIGURES * sizeof(*out), "as many as that");
+    memcpy(out, figures, sizeof(figures));
+    return KEPT_FIGURES;
+}
+
 size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
 {
     moot_stats stats;
@@ -76,9 +109,6 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
     const struct core_stats *core = core_stats(m->core);
     struct transport_stats wire;
     m->transport->ops->stats(m->transport, &wire);
-    uint64_t agreed = 0;
-    const bool agrees = core_signature_agreed(m->core, &agreed);
-    const struct first_difference *first = &m->record.first;
     const struct figure figures[] = {
         {"rank", m->group.rank},
         {"size", transport_group_ever(&m->group)},
@@ -93,22 +123,6 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"tasks_common", core->common},
         {"tasks_partial", core->partial},
         {"tasks_forgotten", core->dropped},
-        {"tasks_found", stats.tasks_found},
-        {"tasks_found_ns", stats.tasks_found_ns},
-        {"results_stored", stats.results_stored},
-        {"bytes_stored", stats.bytes_stored},
-        {"records_lost", stats.records_lost},
-        {"snapshots", m->checkpoint.snapshots},
-        {"snapshots_ns", m->checkpoint.snapshots_ns},
-        {"snapshots_failed", m->checkpoint.snapshots_failed},
-        {"kernels_rebuilt", stats.kernels_rebuilt},
-        {"signatures_differing", stats.signatures_differing},
-        {"rolls_differing", stats.rolls_differing},
-        {"reloads", stats.reloads},
-        {"tasks_undone", stats.tasks_undone},
-        {"agreed_step", agrees ? agreed + 1 : 0},
-        {"differing_step", first->is ? first->step + 1 : 0},
-        {"differing_rank", first->is ? first->rank + UINT64_C(1) : 0},
         {"votes", stats.votes},
         {"votes_closed", core->yields[EVIDENCE_CLOSED]},
         {"votes_declined", core->yields[EVIDENCE_DECLINED]},
@@ -143,10 +157,11 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"peers_by_ring", wire.peers_by_ring},
         {"peers_by_wire", transport_group_ever(&m->group) - 1 - wire.peers_by_ring},
     };
-    static_assert(sizeof(figures) <= SUMMARY_FIGURES * sizeof(figures[0]),
+    static_assert(sizeof(figures) <= (SUMMARY_FIGURES - KEPT_FIGURES) * sizeof(*out),
                   "there is room for all figures");
     memcpy(out, figures, sizeof(figures));
-    return sizeof(figures) / sizeof(figures[0]);
+    const size_t count = sizeof(figures) / sizeof(figures[0]);
+    return count + fill_kept_figures(m, &stats, out + count);
 }
 
 void figures_write_hits(FILE *file, const struct moot *m)

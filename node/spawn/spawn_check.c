@@ -137,7 +137,8 @@ static inline int add_handles(struct moot *m, struct lane *lane, const char *fie
             error = MOOT_ERR_NO_MEMORY; /* there was none for it */
         }
         if (error == MOOT_OK && !core_is_stub(handle->task) && handle->task->undone) {
-            error = MOOT_ERR_CANCELLED; /* by a reload: the hash is another task's now */
+            /* By a reload: the hash is another task's now. */
+            error = MOOT_ERR_CANCELLED;
         }
         if (error != MOOT_OK) {
             return lane_fail(lane, error, ".%s[%zu]: %s", field, i, error_text(error));
