@@ -82,7 +82,7 @@ LDFLAGS_ALL = -pthread $(COUNTING) $(if $(COVERAGE),--coverage) $(if $(SANITIZE)
 # -isystem: MPI's and protobuf-c's headers are not ours to warn about.
 MPI_CFLAGS = $(subst -I,-isystem ,$(shell mpicc --showme:compile 2>/dev/null || mpicc -compile-info 2>/dev/null | cut -d' ' -f2-))
 MPI_LIBS = $(shell mpicc --showme:link 2>/dev/null || mpicc -link-info 2>/dev/null | cut -d' ' -f2-)
-LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lzip -ljansson -llmdb -lm
+LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lzip -ljansson -llmdb -lxxhash -lm
 
 # --- What there is ------------------------------------------------------------------
 
@@ -425,7 +425,7 @@ $(BUILD)/fuzz/libfuzzed.a: $(FUZZ_LIB_OBJ)
 	ar rcs $@ $^
 
 $(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/lib/tests/fuzz/%.o $(BUILD)/fuzz/libfuzzed.a
-	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c -lsodium -lzip -ljansson -llmdb -lm
+	clang $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $^ -lprotobuf-c -lsodium -lzip -ljansson -llmdb -lxxhash -lm
 
 # The same stories without a fuzzer, for a build that counts.
 $(BUILD)/tests/fuzz/stories: $(BUILD)/tests/fuzz/stories.o $(BUILD)/tests/fuzz/events_fuzz.o \
@@ -440,7 +440,7 @@ AGAIN = $(MAKE) --no-print-directory -j$(JOBS)
 
 # Debian 12's names.  A second make then sees what the packages brought.
 PACKAGES := gcc make libopenmpi-dev openmpi-bin libsodium-dev protobuf-compiler \
-  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev libucx-dev libzmq3-dev libzip-dev libjansson-dev liblmdb-dev pkg-config
+  protobuf-c-compiler libprotobuf-c-dev libcmocka-dev libucx-dev libzmq3-dev libzip-dev libjansson-dev liblmdb-dev libxxhash-dev pkg-config
 PACKAGES_CHECK := g++ clang clang-format-15 clang-tidy libclang-rt-14-dev shellcheck mandoc binutils \
   python3 python3-numpy iproute2 nftables openssh-client openssh-server munge slurm-wlm
 

@@ -17,7 +17,7 @@ bool disk_take_data(const char *folder, struct disk_value *value,
     if (place->large != 0) {
         free(value->bytes);
         value->bytes = NULL;
-        found->data = disk_large_read(folder, place->large, found->size, place->digest);
+        found->data = disk_large_read(folder, place, found->size);
         return found->data != NULL;
     }
     memmove(value->bytes, value->bytes + place->at, found->size);

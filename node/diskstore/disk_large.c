@@ -80,13 +80,12 @@ bool disk_large_sync(const char *folder, const uint64_t *numbers, size_t count)
     return good && (count == 0 || disk_sync_folder(path));
 }
 
-void *disk_large_read(const char *folder, uint64_t number, size_t size,
-                      const unsigned char digest[DISK_DIGEST_BYTES])
+void *disk_large_read(const char *folder, const struct disk_place *place, size_t size)
 {
     char path[PATH_BYTES];
-    unsigned char seen[DISK_DIGEST_BYTES], *data = NULL;
+    unsigned char *data = NULL;
     struct stat stat;
-    large_path(path, folder, number, "");
+    large_path(path, folder, place->large, "");
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return NULL;
@@ -95,17 +94,14 @@ void *disk_large_read(const char *folder, uint64_t number, size_t size,
         (uint64_t)stat.st_size == size) {
         data = malloc(size + 1);
     }
-    if (data != NULL && disk_read_all(fd, data, size)) {
-        disk_digest(data, size, seen);
-        data[size] = 0;
-    } else {
-        memset(seen, 0, sizeof(seen));
-    }
+    const bool good = data != NULL && disk_read_all(fd, data, size) &&
+                      disk_place_holds(place, data, size);
     close(fd);
-    if (data != NULL && memcmp(seen, digest, sizeof(seen)) != 0) {
+    if (!good) {
         free(data);
-        data = NULL;
+        return NULL;
     }
+    data[size] = 0;
     return data;
 }
 

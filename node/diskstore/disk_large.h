@@ -15,10 +15,9 @@ bool disk_large_write(const char *folder, uint64_t number, const void *data,
                       size_t size, bool soon);
 /* Makes these files outlive a loss of power.  False: errno. */
 bool disk_large_sync(const char *folder, const uint64_t *numbers, size_t count);
-/* The file's bytes, malloc'ed with one zero behind, if they are `size` with this
- * digest; NULL: they are not, or memory is short. */
-void *disk_large_read(const char *folder, uint64_t number, size_t size,
-                      const unsigned char digest[DISK_DIGEST_BYTES]);
+/* The bytes of the record's file, malloc'ed with one zero behind, if they are `size`
+ * and its own; NULL: they are not, or memory is short. */
+void *disk_large_read(const char *folder, const struct disk_place *place, size_t size);
 /* Gives a file a second name in another environment; false: errno. */
 bool disk_large_link(const char *from, uint64_t number, const char *to,
                      uint64_t to_number);

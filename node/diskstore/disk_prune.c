@@ -390,7 +390,7 @@ static bool put_again(struct prune_target *target, const char *from,
         }
         target->files[target->file_count++] = number;
     }
-    disk_record_write_as(&record, number, found->library, &image);
+    disk_record_write_as(&record, number, found->library, place->format, &image);
     return disk_lmdb.put(target->env, &key, &image, &target->prune->why) == DISK_OK;
 }
 

@@ -6,8 +6,9 @@
 #include <assert.h>
 #include <sodium.h>
 #include <string.h>
+#include <xxhash.h>
 
-enum { RECORD_VERSION = 2, FIRST_VERSION = 1 };
+enum { FIRST_VERSION = 1, SECOND_VERSION = 2, RECORD_VERSION = 3 };
 enum { LARGE_FLAG_AT = 6, NUMBER_AT = 44, NUMBER_END = 52, GENERATION_AT = 60 };
 enum { DIGEST_AT = 64 };
 static const unsigned char mark[4] = "moot";
@@ -39,13 +40,47 @@ struct disk_key disk_key(const moot_hash *hash, enum diskstore_kind kind)
     return key;
 }
 
-void disk_digest(const void *data, size_t size, unsigned char out[DISK_DIGEST_BYTES])
+/* Bytes of the sum of a record's data. */
+static size_t sum_bytes(unsigned format)
 {
-    crypto_generichash_blake2b(out, DISK_DIGEST_BYTES, data, size, NULL, 0);
+    return format == RECORD_VERSION ? sizeof(XXH128_canonical_t) : DISK_DIGEST_BYTES;
 }
 
-/* The digest of a record: of its key, the fields before the digest, and all behind it.
- * The large file's number is left out, but in version 1. */
+static void sum_data(unsigned format, const void *data, size_t size,
+                     unsigned char out[DISK_DIGEST_BYTES])
+{
+    if (format == RECORD_VERSION) {
+        XXH128_canonical_t sum;
+        XXH128_canonicalFromHash(&sum, XXH3_128bits(data, size));
+        memcpy(out, sum.digest, sizeof(sum.digest));
+    } else {
+        crypto_generichash_blake2b(out, DISK_DIGEST_BYTES, data, size, NULL, 0);
+    }
+}
+
+bool disk_place_holds(const struct disk_place *place, const void *data, size_t size)
+{
+    unsigned char sum[DISK_DIGEST_BYTES];
+    sum_data(place->format, data, size, sum);
+    return memcmp(sum, place->sum, sum_bytes(place->format)) == 0;
+}
+
+/* Data in the value itself count by their sum since version 3, and as they are before.
+ */
+static void add_data(crypto_generichash_blake2b_state *state, const unsigned char *head,
+                     const void *tail, size_t tail_size)
+{
+    if (head[4] != RECORD_VERSION || head[LARGE_FLAG_AT] != 0) {
+        crypto_generichash_blake2b_update(state, tail, tail_size);
+        return;
+    }
+    unsigned char sum[DISK_DIGEST_BYTES];
+    sum_data(head[4], tail, tail_size, sum);
+    crypto_generichash_blake2b_update(state, sum, sum_bytes(head[4]));
+}
+
+/* The digest of a record: of its key, the head but for the digest, the names and the
+ * data.  The large file's number is left out, but in version 1. */
 static void digest_record(const struct disk_key *key, const unsigned char *head,
                           size_t head_size, const void *tail, size_t tail_size,
                           unsigned char out[DISK_DIGEST_BYTES])
@@ -62,7 +97,7 @@ static void digest_record(const struct disk_key *key, const unsigned char *head,
     }
     crypto_generichash_blake2b_update(&state, head + DISK_HEAD_BYTES,
                                       head_size - DISK_HEAD_BYTES);
-    crypto_generichash_blake2b_update(&state, tail, tail_size);
+    add_data(&state, head, tail, tail_size);
     crypto_generichash_blake2b_final(&state, out, DISK_DIGEST_BYTES);
 }
 
@@ -82,11 +117,11 @@ static size_t append(unsigned char *head, size_t at, const void *bytes, size_t s
 void disk_record_write(const struct diskstore_record *record, uint64_t large,
                        struct disk_image *out)
 {
-    disk_record_write_as(record, large, library_version, out);
+    disk_record_write_as(record, large, library_version, RECORD_VERSION, out);
 }
 
 void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
-                          uint32_t library, struct disk_image *out)
+                          uint32_t library, unsigned format, struct disk_image *out)
 {
     unsigned char *head = out->head;
     const size_t kernel = name_length(record->kernel);
@@ -97,7 +132,7 @@ void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
                              : DISKSTORE_BUILD_BYTES;
     memset(head, 0, DISK_HEAD_BYTES);
     memcpy(head, mark, sizeof(mark));
-    head[4] = RECORD_VERSION;
+    head[4] = (unsigned char)format;
     head[5] = (unsigned char)record->kind;
     head[LARGE_FLAG_AT] = large != 0;
     put_small(head + 8, (uint32_t)record->status, 4);
@@ -118,9 +153,9 @@ void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
     out->tail = record->data;
     out->tail_size = record->size;
     if (large != 0) {
-        disk_digest(record->data, record->size, out->digest);
-        out->tail = out->digest;
-        out->tail_size = sizeof(out->digest);
+        sum_data(format, record->data, record->size, out->sum);
+        out->tail = out->sum;
+        out->tail_size = sum_bytes(format);
     }
     const struct disk_key key = disk_key(&record->hash, record->kind);
     digest_record(&key, head, out->head_size, out->tail, out->tail_size,
@@ -150,23 +185,23 @@ static bool read_parts(const struct disk_key *key, const unsigned char *bytes,
     return bytes[LARGE_FLAG_AT] == (large != 0 && bytes[4] != FIRST_VERSION) &&
            out->kernel < DISKSTORE_NAME_BYTES && out->label < DISKSTORE_NAME_BYTES &&
            out->build <= DISKSTORE_BUILD_BYTES && names <= rest &&
-           rest - names == (large != 0 ? DISK_DIGEST_BYTES : data);
+           rest - names == (large != 0 ? sum_bytes(bytes[4]) : data);
 }
 
-/* The digest that the good record has, or would have in the newest version. */
+/* The digest that the good record has, or would have in version 2.  `start`: bytes of
+ * the head and the names. */
 static void name_record(const struct disk_key *key, const unsigned char *bytes,
-                        size_t size, unsigned char out[DISK_DIGEST_BYTES])
+                        size_t start, size_t size, unsigned char out[DISK_DIGEST_BYTES])
 {
-    unsigned char head[DISK_HEAD_BYTES];
-    if (bytes[4] == RECORD_VERSION) {
+    unsigned char head[DISK_HEAD_MAX];
+    if (bytes[4] != FIRST_VERSION) {
         memcpy(out, bytes + DIGEST_AT, DISK_DIGEST_BYTES);
         return;
     }
-    memcpy(head, bytes, DISK_HEAD_BYTES);
-    head[4] = RECORD_VERSION;
+    memcpy(head, bytes, start);
+    head[4] = SECOND_VERSION;
     head[LARGE_FLAG_AT] = get_word(bytes + NUMBER_AT) != 0;
-    digest_record(key, head, DISK_HEAD_BYTES, bytes + DISK_HEAD_BYTES,
-                  size - DISK_HEAD_BYTES, out);
+    digest_record(key, head, start, bytes + start, size - start, out);
 }
 
 bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
@@ -178,8 +213,8 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
     if (!read_parts(key, bytes, size, &parts)) {
         return false;
     }
-    digest_record(key, bytes, DISK_HEAD_BYTES, bytes + DISK_HEAD_BYTES,
-                  size - DISK_HEAD_BYTES, digest);
+    const size_t start = DISK_HEAD_BYTES + parts.kernel + parts.label + parts.build;
+    digest_record(key, bytes, start, bytes + start, size - start, digest);
     if (memcmp(digest, bytes + DIGEST_AT, sizeof(digest)) != 0) {
         return false;
     }
@@ -193,7 +228,7 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
     found->took_ns = get_word(bytes + 28);
     found->size = get_word(bytes + 36);
     found->generation = get_small(bytes + GENERATION_AT, 4);
-    name_record(key, bytes, size, found->digest);
+    name_record(key, bytes, start, size, found->digest);
     memcpy(found->kernel, at, parts.kernel);
     found->kernel[parts.kernel] = '\0';
     memcpy(found->label, at + parts.kernel, parts.label);
@@ -201,9 +236,10 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
     memcpy(found->build, at + parts.kernel + parts.label, parts.build);
     found->build_size = parts.build;
     place->large = get_word(bytes + NUMBER_AT);
-    place->at = DISK_HEAD_BYTES + parts.kernel + parts.label + parts.build;
+    place->format = bytes[4] == FIRST_VERSION ? SECOND_VERSION : bytes[4];
+    place->at = start;
     if (place->large != 0) {
-        memcpy(place->digest, bytes + place->at, sizeof(place->digest));
+        memcpy(place->sum, bytes + start, sum_bytes(place->format));
     }
     return true;
 }

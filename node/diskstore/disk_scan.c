@@ -51,8 +51,7 @@ static bool show_record(void *context, const struct disk_key *key,
     const bool large = place.large != 0;
     found.data = large ? NULL : value->bytes + place.at;
     if (large && step->visitor->data) {
-        found.data =
-            disk_large_read(step->env->path, place.large, found.size, place.digest);
+        found.data = disk_large_read(step->env->path, &place, found.size);
         if (found.data == NULL) {
             tell_damage(step, key);
             return true;

@@ -302,11 +302,52 @@ static void a_record_under_anothers_key_is_damaged(void **state)
     assert_false(disk_record_read(&key, bytes, size, &found, &place));
 }
 
+/* Records that an older moot wrote: its digest is another one, and so are the sums of
+ * large files. */
+static void records_of_before_are_read(void **state)
+{
+    (void)state;
+    enum { SECOND = 2, NEWEST = 3 };
+    struct disk_image image;
+    struct diskstore_found found, newest;
+    struct disk_place place;
+    const struct diskstore_record record = {
+        .hash = bench_hash(1), .kind = DISKSTORE_RESULT, .data = "bytes", .size = 5};
+    const struct disk_key key = disk_key(&record.hash, DISKSTORE_RESULT);
+    for (uint64_t large = 0; large < 2; large++) {
+        for (unsigned format = NEWEST; format >= SECOND; format--) {
+            unsigned char bytes[DISK_HEAD_MAX + DISK_DIGEST_BYTES];
+            disk_record_write_as(&record, large, 1, format, &image);
+            memcpy(bytes, image.head, image.head_size);
+            memcpy(bytes + image.head_size, image.tail, image.tail_size);
+            const size_t size = image.head_size + image.tail_size;
+            assert_true(disk_record_read(&key, bytes, size, &found, &place));
+            assert_int_equal(place.format, format);
+            assert_int_equal(found.size, 5);
+            if (large != 0) {
+                assert_true(disk_place_holds(&place, "bytes", 5));
+                assert_false(disk_place_holds(&place, "bytez", 5));
+                assert_false(disk_place_holds(&place, "bytes", 4));
+            }
+            bytes[4] = (unsigned char)(format == NEWEST ? SECOND : NEWEST);
+            assert_false(disk_record_read(&key, bytes, size, &found, &place));
+        }
+    }
+    /* What names a record in snapshots is its own digest. */
+    disk_record_write_as(&record, 0, 1, SECOND, &image);
+    unsigned char bytes[DISK_HEAD_MAX + 5];
+    memcpy(bytes, image.head, image.head_size);
+    memcpy(bytes + image.head_size, "bytes", 5);
+    assert_true(disk_record_read(&key, bytes, image.head_size + 5, &newest, &place));
+    assert_memory_equal(newest.digest, bytes + 64, DISK_DIGEST_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(flipped_bits_cost_records_and_nothing_else),
         BENCH_TEST(torn_files_cost_records_and_nothing_else),
+        BENCH_TEST(records_of_before_are_read),
         BENCH_TEST(a_large_file_that_is_not_as_it_was_is_dropped),
         BENCH_TEST(damage_hides_no_acceptance),
         BENCH_TEST(a_damaged_meta_page_is_damage),
