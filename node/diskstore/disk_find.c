@@ -85,14 +85,12 @@ static bool ask_env(struct diskstore *store, struct disk_env *env, const char *f
     if (read_record(store, env, folder, key, &other) != DISK_OK) {
         return has;
     }
-    if (has && found->made_ns >= other.made_ns) {
-        free(other.data);
-        return true;
+    const bool older = has && found->made_ns >= other.made_ns;
+    void *const data = older ? other.data : has ? found->data : NULL;
+    if (!older) {
+        *found = other;
     }
-    if (has) {
-        free(found->data);
-    }
-    *found = other;
+    free(data);
     return true;
 }
 
