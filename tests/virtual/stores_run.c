@@ -74,10 +74,10 @@ static void draw_knobs(bool calm)
                                         "disk.full:0.3/r1",
                                         "kill:r1@checkpoint.write#2",
                                         "kill:r0@checkpoint.commit",
-                                        "kill:r1@checkpoint.cut",
-                                        "kill:r0@checkpoint.reload",
-                                        "kill:r1@checkpoint.reload",
-                                        "kill:r0@checkpoint.reload#2"};
+                                        "kill:r1@checkpoint.cut"};
+    static const char *const reload_harms[] = {"kill:r0@checkpoint.reload",
+                                               "kill:r1@checkpoint.reload",
+                                               "kill:r0@checkpoint.reload#2"};
     job.knob_count = 0;
     add_knob("MOOT_STATE=off");
     add_knob("MOOT_STALL=20s");
@@ -89,6 +89,9 @@ static void draw_knobs(bool calm)
     add_knob("MOOT_CHECKPOINT_SYNC=%u", (unsigned)job.sync);
     add_knob("MOOT_CHECKPOINT_WHEN=%s", when[draw(4)]);
     const char *harm = harms[draw(sizeof(harms) / sizeof(*harms))];
+    if (job.ledger.back_count > 0 && chance(50)) {
+        harm = reload_harms[draw(sizeof(reload_harms) / sizeof(*reload_harms))];
+    }
     if (!calm && chance(35) && job.options->faults == NULL) {
         add_knob("MOOT_FAULTS=%s", harm);
         job.ledger.lost = job.ledger.lost || strstr(harm, "full") != NULL;
