@@ -272,6 +272,8 @@ run_kind() {
     explore) run_one explore 900 "$BUILD/tests/explore/explore" --quick ;;
     virtual)
         run_one "virtual, 500 seeds" 600 "$BUILD/tests/virtual/virtual" --seeds 1..500
+        run_one "virtual, seed 1515: an heir dies" 600 "$BUILD/tests/virtual/virtual" --seed 1515
+        run_one "virtual, seed 2360: likewise" 600 "$BUILD/tests/virtual/virtual" --seed 2360
         run_one "virtual, 60 seeds twice" 600 "$BUILD/tests/virtual/virtual" --seeds 501..560 --digest
         run_one "virtual, 300 programs of sessions" 600 "$BUILD/tests/virtual/virtual" --sessions --seeds 1..300
         run_one "virtual, 40 of them twice" 600 "$BUILD/tests/virtual/virtual" --sessions --seeds 301..340 --digest

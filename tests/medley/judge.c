@@ -44,6 +44,13 @@ static const struct medley_recipe *recipe_of(const struct court *court)
     return &court->base->tasks[court->task];
 }
 
+/* Ranks with whom what they held may be gone.  Who left has handed it over, and where
+ * some rank died that may have been the one that had it then. */
+static uint64_t lost_ranks(const struct court *court)
+{
+    return court->gone | (court->gone != 0 ? court->base->early : 0);
+}
+
 static bool may_end_badly(const struct court *court, uint32_t task);
 
 static bool loss(const struct court *court) { return court->gone != 0; }
@@ -106,7 +113,7 @@ static bool left_to_none(const struct court *court)
 static bool no_holder(const struct court *court)
 {
     const struct medley_recipe *recipe = recipe_of(court);
-    uint64_t holders = recipe->holders & ~court->gone;
+    uint64_t holders = recipe->holders & ~lost_ranks(court);
     uint64_t owners = recipe->candidates != 0 ? recipe->candidates & ~court->gone
                       : recipe->kind == MEDLEY_PORTABLE ? ~court->gone
                                                         : holders;
@@ -133,7 +140,7 @@ static bool lost_before(const struct court *court, uint32_t rank)
 /* The ranks that were still to spawn it waited for something that is lost. */
 static bool behind_lost(const struct court *court)
 {
-    uint64_t holders = recipe_of(court)->holders & ~court->gone;
+    uint64_t holders = recipe_of(court)->holders & ~lost_ranks(court);
     for (uint32_t rank = 0; rank < court->base->ranks; rank++) {
         if ((holders >> rank & 1) != 0 && !lost_before(court, rank)) {
             return false;
@@ -145,7 +152,7 @@ static bool behind_lost(const struct court *court)
 static bool none_ran(const struct court *court)
 {
     for (uint32_t rank = 0; rank < court->base->ranks; rank++) {
-        if ((court->gone >> rank & 1) == 0 &&
+        if ((lost_ranks(court) >> rank & 1) == 0 &&
             court->ledger->starts[court->task][rank] > 0) {
             return false;
         }
@@ -265,13 +272,10 @@ static int judge_end(const struct court *court)
     return complain(court, what, end->story);
 }
 
-/* Tasks that it has run nobody has to run again.  With who left the one may be gone to
- * whom it was handed over. */
+/* Tasks that it has run nobody has to run again. */
 static bool keeps_what_it_ran(const struct court *court, uint32_t rank)
 {
-    uint64_t out = court->gone | court->base->paused;
-    out |= court->gone != 0 ? court->base->early : 0;
-    return (out >> rank & 1) == 0;
+    return ((lost_ranks(court) | court->base->paused) >> rank & 1) == 0;
 }
 
 /* Rules for all ranks together.  Whoever stood still for long may have been removed,
@@ -292,7 +296,7 @@ static int judge_task(const struct court *court)
             continue;
         }
         ill += end->code == MOOT_ERR_NOT_HELD;
-        well += end->code == MOOT_OK;
+        well += end->code == MOOT_OK && (lost_ranks(court) >> rank & 1) == 0;
         if (end->code == MOOT_OK && nonce != 0 && end->nonce != nonce) {
             bad = complain(court, "gave one rank other bytes than another", "");
         }
