@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,16 @@ bool disk_folder_join(int lock, uint64_t job, pid_t *holder)
 
 /* --- Making one ------------------------------------------------------------------- */
 
+/* A number that is drawn once in a process, and is not 0.  Hosts may have one name, and
+ * processes of two containers, or of two jobs, one process id; who took one for the
+ * other would leave its results out of a snapshot. */
+static uint32_t process_number(void)
+{
+    static _Atomic uint32_t number;
+    uint32_t drawn = randombytes_random() | 1, none = 0;
+    return atomic_compare_exchange_strong(&number, &none, drawn) ? drawn : none;
+}
+
 /* The host's name is cut where a path or a shell would read it. */
 void disk_env_process(char process[DISK_NAME_BYTES])
 {
@@ -147,11 +158,11 @@ void disk_env_process(char process[DISK_NAME_BYTES])
     host[strspn(host,
                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] =
         '\0';
-    snprintf(process, DISK_NAME_BYTES, "%s-%ld-", host[0] != '\0' ? host : "host",
-             (long)getpid());
+    snprintf(process, DISK_NAME_BYTES, "%s-%08x-%ld-", host[0] != '\0' ? host : "host",
+             process_number(), (long)getpid());
 }
 
-/* ".HOST-PID-RANDOM" */
+/* ".HOST-NUMBER-PID-RANDOM" */
 static void make_name(char name[DISK_NAME_BYTES])
 {
     char process[DISK_NAME_BYTES];
@@ -217,7 +228,8 @@ struct found_folder {
     struct timespec changed;
 };
 
-/* Whether the name is that of an environment, HOST-PID-RANDOM. */
+/* Whether the name is that of an environment: HOST-NUMBER-PID-RANDOM, or without
+ * NUMBER, of an earlier release. */
 static bool is_env_name(const char *name)
 {
     static const char digits[] = "0123456789";

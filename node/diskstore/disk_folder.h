@@ -1,16 +1,20 @@
 /* disk_folder.h - the folder of a store: whose environments it has, and who is alive.
  *
- *     FOLDER/lock                  its first byte is read-locked by each process that
- * has the store open, and so is another byte, which the number of the process' job
- * names; all of it is write-locked while it is pruned FOLDER/HOST-PID-RANDOM/      an
- * environment owner                    write-locked by its writer for as long as that
- * lives data.mdb lock.mdb        LMDB's large/NUMBER             disk_large.h
- *     FOLDER/.HOST-PID-RANDOM/     one that is being made, or rubbish
+ *     FOLDER/lock      its first byte is read-locked by each process that has the store
+ *                      open, and so is another byte, which the number of the process'
+ *                      job names; all of it is write-locked while it is pruned
+ *     FOLDER/HOST-NUMBER-PID-RANDOM/    an environment
+ *         owner        write-locked by its writer for as long as that lives
+ *         data.mdb, lock.mdb            LMDB's
+ *         large/NUMBER                  disk_large.h
+ *     FOLDER/.HOST-NUMBER-PID-RANDOM/   one that is being made, or rubbish
  *
  * Locks are fcntl()'s: the kernel ends them with their process, and no child inherits
  * them.  They are a process's, not a descriptor's, and closing any descriptor of a file
- * ends them; so a process opens these files once.  A name that begins with a dot
- * belongs to nobody until its maker renames it, by then with the lock.
+ * ends them; so a process opens these files once.  They are the kernel's: they hold
+ * between containers of one host, and no process id says who is alive.  A name that
+ * begins with a dot belongs to nobody until its maker renames it, by then with the
+ * lock.
  */
 #ifndef NODE_DISKSTORE_DISK_FOLDER_H
 #define NODE_DISKSTORE_DISK_FOLDER_H
@@ -42,7 +46,8 @@ int disk_folder_lock(const char *folder, enum disk_lock way, pid_t *holder);
  * Of two jobs that come at once at least one is told so. */
 bool disk_folder_join(int lock, uint64_t job, pid_t *holder);
 
-/* "HOST-PID-": what the names of this process' environments begin with. */
+/* "HOST-NUMBER-PID-": what the names of this process' environments begin with, and
+ * those of no other process. */
 void disk_env_process(char process[DISK_NAME_BYTES]);
 
 /* Makes an environment's folder, with the owner's lock.  `path` is then its path; a
