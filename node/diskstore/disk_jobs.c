@@ -185,10 +185,14 @@ static bool only_members_write(struct diskstore *store, struct disk_job *job,
     }
     for (size_t i = 0; i < count; i++) {
         if (all[i].alive && !is_members(members, all[i].name)) {
-            text_add(&job->why,
-                     "%s: process %ld writes there and is no rank of this view; ask "
-                     "again when it has ended",
-                     store->folder, (long)all[i].writer);
+            text_add(&job->why, "%s: ", store->folder);
+            if (all[i].writer != 0) {
+                text_add(&job->why, "process %ld", (long)all[i].writer);
+            } else {
+                text_add(&job->why, "a process of another container");
+            }
+            text_add(&job->why, " writes there and is no rank of this view; ask again "
+                                "when it has ended");
             break;
         }
     }

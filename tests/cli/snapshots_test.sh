@@ -75,4 +75,17 @@ start "after all kills" "" 15
 check "after all kills" "status $code" [ $code -eq 0 ]
 look "after all kills" 5
 
+# --- Containers ----------------------------------------------------------------------------
+# Each rank is process 1 of a container of one name.  The first process of a container
+# outlives a SIGKILL of its own: others remove rank 2, which still has its results.
+if unshare -p -f --mount-proc true 2>/dev/null; then
+    begin
+    timeout -k 5 120 "$build/moot" run --launcher "$build/examples/launcher_exec.so" \
+        --hosts a:1,b:1,c:1 --checkpoint "$store" --faults 'kill:r2@checkpoint.cut#2' \
+        MOOT_CHECKPOINT_LEAST=0 unshare -p -f --mount-proc --kill-child "$program" 15 \
+        "$scratch/ledger" >"$evidence" 2>&1 </dev/null
+    check containers "the rule never struck" says "view 2|another container writes there"
+    look containers 1
+fi
+
 check_end
