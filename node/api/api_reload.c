@@ -89,7 +89,7 @@ static bool see_all(void *context, void *entry)
     return false;
 }
 
-/* What the kernels that are drained have stored is written, too. */
+/* Results of the kernels that are drained are written, too. */
 static void freeze(struct moot *m)
 {
     checkpoint_flush(m);

@@ -34,7 +34,7 @@ typedef void diskstore_done(void *context, const struct diskstore_end *end);
 
 /* Each queues a job, and does not block.  False without memory: `done` is not called.
  *
- * What was put until now, and no more, is the part of the rank.  The names in the
+ * Records put until now, and no more, are the part of the rank.  The names in the
  * folder are read at once: who begins to write later is in no commit. */
 bool diskstore_cut(struct diskstore *store, const moot_hash *id, uint32_t rank,
                    diskstore_done *done, void *context);

@@ -61,7 +61,7 @@ static bool ends_by(const struct moot *m, const struct core_output *output)
              output->u.signature.rank == m->group.rank));
 }
 
-/* Of two that are found at the same step the last one told stands, which may be named
+/* The last one told stands of two that are found at the same step, which may be named
  * by most ranks. */
 static void note_first(struct moot *m, const struct core_output *output)
 {

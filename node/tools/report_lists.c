@@ -201,7 +201,7 @@ static void snapshots_write(const struct trace_job *trace, FILE *file)
     fprintf(file, "],\"snapshot_count\":%" PRIu64, count);
 }
 
-/* What the ranks' last figures say of a key, at most. */
+/* The most that the ranks' last figures say of a key. */
 static uint64_t figure_most(const struct trace_job *trace, const char *key)
 {
     uint64_t most = 0;

@@ -65,7 +65,7 @@ for plan in 'kill:r1@checkpoint.reload' 'kill:r0@checkpoint.reload' \
     check "$plan, and again" "the value is another, $value" [ "$value" = "$kept" ]
 done
 
-# Whoever has the mark by then, all of the next job stand on the same side of it.
+# All of the next job stand on the same side of the mark, whoever has it by then.
 for plan in 'kill:all@checkpoint.reload' 'kill:all@checkpoint.reload#2'; do
     begin
     start 4 "$plan"

@@ -46,7 +46,7 @@ static inline int failing(moot_call *call, void *user)
     return moot_call_fail(call, 7, "the pump is dry");
 }
 
-/* It waits for its child, so that all is over when it is. */
+/* A kernel that waits for its child, so that all is over when it is. */
 static inline int parent(moot_call *call, void *user)
 {
     const struct seat *seat = user;
@@ -65,7 +65,7 @@ static inline int parent(moot_call *call, void *user)
                                                                  : error;
 }
 
-/* It leaves a child that does not end well, so that its result is not stored. */
+/* A kernel that leaves a child that does not end well: its result is not stored. */
 static inline int leaver(moot_call *call, void *user)
 {
     const struct seat *seat = user;

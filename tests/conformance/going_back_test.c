@@ -36,7 +36,7 @@ static moot_hash snapshot_of(struct seat *seat, const char *name)
     return id;
 }
 
-/* What varied before the snapshot is found again, what varied after it made anew. */
+/* A value from before the snapshot is found again, one from after it made anew. */
 static void goes_back(struct seat *seat)
 {
     const moot_hash none = {{1}};
@@ -191,7 +191,7 @@ static void uses_old_handles(struct seat *seat)
     meet(seat);
 }
 
-/* What is open, and what queues still have, is of before, too. */
+/* Groups that are open, and tasks that queues still have, are of before, too. */
 static void goes_back_from_within(struct seat *seat)
 {
     const moot_hash id = snapshot_of(seat, "a");
@@ -282,7 +282,7 @@ static void comes_to_a_barrier(struct seat *seat)
     meet(seat);
 }
 
-/* Who has closed need not come. */
+/* A rank that has closed need not come. */
 static void closes_instead(struct seat *seat)
 {
     const uint64_t before = varied_of(seat, 1);

@@ -53,7 +53,7 @@ static void note_drop(moot *m, void *user)
     *(int *)user += 1;
 }
 
-/* Who asks when one is over already makes another: the last counts for all. */
+/* A rank that asks when one is over already makes another: the last counts for all. */
 static void make_snapshot(moot *m, moot_hash *id)
 {
     must(m, moot_checkpoint(m, &(moot_checkpoint_options){.name = "half"}, id),

@@ -333,7 +333,7 @@ static void records_of_before_are_read(void **state)
             assert_false(disk_record_read(&key, bytes, size, &found, &place));
         }
     }
-    /* What names a record in snapshots is its own digest. */
+    /* A record's own digest names it in snapshots. */
     disk_record_write_as(&record, 0, 1, SECOND, &image);
     unsigned char bytes[DISK_HEAD_MAX + 5];
     memcpy(bytes, image.head, image.head_size);

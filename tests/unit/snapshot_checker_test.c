@@ -108,7 +108,7 @@ static void prepare_all(struct told *told, uint32_t members, unsigned char numbe
     }
 }
 
-/* Of the parts of these ranks, a set, by the lowest. */
+/* The parts of these ranks, a set, made one by the lowest. */
 static void commit(struct told *told, uint64_t epoch, uint32_t named,
                    unsigned char number)
 {

@@ -76,7 +76,7 @@ uint64_t disk_draw(uint64_t below)
 
 const struct disk_options *disk_has_options(void) { return &disk.options; }
 
-/* What the disk holds is nobody's memory. */
+/* Bytes on the disk are nobody's memory. */
 static void *resize(void *block, size_t size)
 {
     account_own_begin();
@@ -350,7 +350,7 @@ long disk_write_file(int fd, const void *bytes, size_t size)
     return (long)size;
 }
 
-/* Of a folder its names are safe; of a file its bytes. */
+/* A folder's names are safe then, and a file's bytes. */
 int disk_sync_file(int fd)
 {
     const int folder = file_of(fd)->node;
@@ -527,7 +527,7 @@ void disk_end(void)
     disk_records_end();
 }
 
-/* What came since the last sync is there, or is not, or is half there. */
+/* Bytes that came since the last sync are there, or are not, or are half there. */
 static void tear_file(struct node *node)
 {
     const uint64_t drawn = disk_draw(4);

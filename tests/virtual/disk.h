@@ -1,11 +1,12 @@
 /* disk.h - the disk below the stores of virtual ranks (world.h).
  *
- * It has two halves.  A file system in memory, under the path DISK_FOLDER, holds what a
- * store keeps in files of its own: folders of environments with their owners' locks,
- * large data, and the parts, commits and marks of snapshots.  The linker puts it in the
- * place of the system's calls for paths there, and leaves all others alone.  Records
- * stand behind the same table of functions as LMDB (tests/unit/disk_simulated.h).  So
- * all of node/diskstore runs as in programs, but for LMDB and the reader of its files.
+ * The disk has two halves.  A file system in memory, under the path DISK_FOLDER, holds
+ * what a store keeps in files of its own: folders of environments with their owners'
+ * locks, large data, and the parts, commits and marks of snapshots.  The linker puts it
+ * in the place of the system's calls for paths there, and leaves all others alone.
+ * Records stand behind the same table of functions as LMDB
+ * (tests/unit/disk_simulated.h).  So all of node/diskstore runs as in programs, but for
+ * LMDB and the reader of its files.
  *
  * LMDB itself in a scratch folder was weighed against that.  It would be no less code:
  * its environments, locks and names are a process's, and all ranks are one process
@@ -39,7 +40,7 @@ struct disk_options {
     bool deaf;               /* a canary: one in four records is not found */
 };
 
-/* Of one run, with all lives of its job; outside of the world. */
+/* One run, with all lives of its job; outside of the world. */
 void disk_begin(const struct disk_options *options);
 void disk_end(void);
 /* Everybody is dead: descriptors and locks end.  Between two lives. */

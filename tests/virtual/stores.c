@@ -294,7 +294,7 @@ static void forget_all(struct player *player)
     }
 }
 
-/* Which snapshot is drawn when all have come: who draws first does so for all. */
+/* The snapshot is drawn when all have come: who draws first does so for all. */
 static const moot_hash *draw_back(struct stores_ledger *ledger,
                                   struct stores_back *back)
 {

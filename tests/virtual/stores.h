@@ -49,7 +49,7 @@ enum stores_kind {
     STORES_KINDS
 };
 
-/* What a result begins with. */
+/* A result begins with this. */
 struct stores_value {
     uint64_t task, value, nonce;
 };
@@ -62,7 +62,7 @@ struct stores_task {
     moot_hash hash;
     uint32_t starts, run_count; /* in all lives */
     struct stores_value runs[STORES_RUNS];
-    /* Of this life: its result, or that it was about to start, is on the disk at its
+    /* In this life: its result, or that it was about to start, is on the disk at its
      * beginning; and as each rank has it in the end. */
     bool stored, accepted;
     /* All went back to a snapshot that names it, with that value if it is known; or to
@@ -92,7 +92,7 @@ struct stores_ledger {
     } backs[STORES_BACKS];
     uint32_t back_count;
     uint32_t reloads; /* ever tried, by any rank */
-    /* What a disk has lost so far: records that it was given, acceptances among them;
+    /* Losses of a disk so far: records that it was given, acceptances among them;
      * or bits have flipped there. */
     bool lost, forgot, flipped;
     uint32_t found, ran_again, checked; /* for people: stored tasks that did not run */

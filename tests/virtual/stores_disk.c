@@ -72,7 +72,7 @@ void stores_begin_life(struct stores_ledger *ledger, uint32_t ranks, bool calm)
 
 /* --- Snapshots -------------------------------------------------------------------- */
 
-/* What a snapshot names, by task; and their values, but for large ones. */
+/* Results that a snapshot names, by task; and their values, but for large ones. */
 struct named {
     struct stores_ledger *ledger;
     const struct disk_set *set;
