@@ -108,7 +108,11 @@ static int come_to_reload(struct moot *m, struct lane *lane, const moot_hash *id
     undo_begin(m);
     int error = engine_step(m, &event);
     if (error != MOOT_OK) {
-        return lane_fail(lane, error, "%s: %s", CALL, error_text(error));
+        return lane_fail(lane, error, "%s: %s", CALL,
+                         error == MOOT_ERR_UNSUPPORTED
+                             ? "ranks may join at any moment, and have nowhere to go "
+                               "back to; let them join at boundaries (--joins session)"
+                             : error_text(error));
     }
     error = run_wait(m, lane, &(struct wait){.said = &reload->over});
     undo_end(m);
@@ -152,7 +156,14 @@ static int reload(struct moot *m, struct lane *lane, const moot_hash *id)
     undo_meets(m, false);
     if (error != MOOT_OK) {
         undo_drain(m, false);
-        return error;
+        return error != MOOT_ERR_STATE
+                   ? error
+                   : lane_fail(
+                         lane, error,
+                         "%s: not all ranks have come to it with this id: some to "
+                         "another snapshot, or to another call that waits for all "
+                         "ranks; nothing has changed",
+                         CALL);
     }
     error =
         run_wait(m, lane, &(struct wait){.until = undo_is_drained, .goes_on = true});

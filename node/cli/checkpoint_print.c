@@ -43,7 +43,7 @@ static const char *when_made(uint64_t ns, char text[WHEN_BYTES])
 {
     const time_t seconds = (time_t)(ns / 1000000000);
     struct tm when;
-    if (gmtime_r(&seconds, &when) == NULL ||
+    if (ns == 0 || gmtime_r(&seconds, &when) == NULL ||
         strftime(text, WHEN_BYTES, "%Y-%m-%dT%H:%M:%SZ", &when) == 0) {
         snprintf(text, WHEN_BYTES, "-");
     }

@@ -39,8 +39,12 @@ int task_wait_check(struct moot *m, struct lane *lane, const char *call,
         return lane_fail(lane, MOOT_ERR_CLOSED, "%s: %s", call, engine_closed_why(m));
     }
     int error = lane_enrol(m, lane);
-    return error == MOOT_OK ? error
-                            : lane_fail(lane, error, "%s: %s", call, error_text(error));
+    if (error == MOOT_OK) {
+        return error;
+    }
+    return lane_fail(lane, error, "%s: %s", call,
+                     error == m->engine.fatal ? text_get(&m->engine.fatal_story)
+                                              : error_text(error));
 }
 
 static uint64_t deadline_of(moot_duration timeout)

@@ -294,7 +294,7 @@ int lane_enrol(struct moot *m, struct lane *lane)
         m->engine.lane_numbers[number] = 1;
         board_add_outside(m, !lane->here);
     }
-    return error;
+    return error != MOOT_OK && m->engine.fatal != 0 ? m->engine.fatal : error;
 }
 
 void lane_set_state(struct moot *m, struct lane *lane, enum core_lane_state state)

@@ -40,8 +40,8 @@ const struct lane *lane_in_kernel(void);
 void lanes_leave(struct moot *m);
 bool lanes_any_parked(const struct moot *m); /* under the lock */
 
-/* Makes it a lane of the protocol if it is not yet.  Under the lock.  LIMIT, NO_MEMORY.
- */
+/* Makes it a lane of the protocol if it is not yet.  Under the lock.  LIMIT, NO_MEMORY,
+ * or what ended the moot. */
 int lane_enrol(struct moot *m, struct lane *lane);
 /* It is one, and the core knows that it runs. */
 static inline bool lane_is_running(const struct lane *lane)

@@ -560,8 +560,8 @@ static void say_absent(struct text *text, const struct picture *picture,
     uint32_t one = rankset_next(&finding->waiting, 0);
     const Moot__Account *waiting = account_of(picture, one);
     text_add(text,
-             "rank %u has not come to moot_barrier(), moot_scope_tasks() or "
-             "moot_session_next() ",
+             "rank %u has not come to moot_barrier(), moot_scope_tasks(), "
+             "moot_session_next() or moot_checkpoint_reload() ",
              finding->culprit);
     if (account != NULL && waiting != NULL) {
         text_add(text, "number %llu (", (unsigned long long)waiting->meetings);

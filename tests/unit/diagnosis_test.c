@@ -216,8 +216,8 @@ static const struct row {
      meeting,
      "absent",
      2,
-     {"rank 2 has not come to moot_barrier(), moot_scope_tasks() or "
-      "moot_session_next() number 3",
+     {"rank 2 has not come to moot_barrier(), moot_scope_tasks(), "
+      "moot_session_next() or moot_checkpoint_reload() number 3",
       "keeps ranks 0-1,3"}},
     {"meeting silent", one_does_not_answer_a_meeting, "silent", 2, {"ranks 0-1,3"}},
     {"meeting closed",
