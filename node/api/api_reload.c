@@ -10,7 +10,6 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
-#include "node/api/close.h"
 #include "node/checkpoint/checkpoint.h"
 #include "node/compose/meet_wait.h"
 #include "node/compose/task_wait.h"
@@ -27,8 +26,10 @@ static const char CALL[] = "moot_checkpoint_reload";
 
 static int check(struct moot *m, struct lane *lane, const moot_hash *id)
 {
-    int error = close_check(m, lane, CALL);
-    error = error == MOOT_OK ? task_wait_check(m, lane, CALL, MOOT_FOREVER) : error;
+    if (lane->call != NULL) {
+        return lane_fail(lane, MOOT_ERR_STATE, "%s inside a kernel", CALL);
+    }
+    int error = task_wait_check(m, lane, CALL, MOOT_FOREVER);
     if (error != MOOT_OK) {
         return error;
     }
@@ -41,9 +42,13 @@ static int check(struct moot *m, struct lane *lane, const moot_hash *id)
                          "--checkpoint DIR`, or set MOOT_CHECKPOINT",
                          CALL);
     }
-    if (lane->scope_depth > 0) {
-        return lane_fail(lane, MOOT_ERR_STATE, "%s: a scope is open; close it before",
-                         CALL);
+    if (lane->scope_depth > 0 || lane->queues.top != NULL) {
+        return lane_fail(lane, MOOT_ERR_STATE, "%s: a %s is open; close it before",
+                         CALL, lane->scope_depth > 0 ? "scope" : "queue");
+    }
+    if (m->schedule.reload.meets || m->schedule.draining) {
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "%s: another thread of this rank is in it", CALL);
     }
     struct diskstore_snapshot found;
     struct text why = {0};

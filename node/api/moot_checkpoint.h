@@ -71,15 +71,14 @@ MOOT_API int moot_checkpoint_find(moot *m, const char *name, moot_hash *id);
  * what it does not name is found no more, but for once tasks, which stay once; what ran
  * is cancelled, and handles of tasks spawned before answer with CANCELLED, or STALE,
  * and are still to be released.
- * Collective: all ranks that have not closed call it with the same id, no scope open;
- * (ranks that asked for a snapshot at different times have been given two: after a
- * moot_barrier() moot_checkpoint_find() gives all the newest);
- * not in a kernel; no other thread of the program spawns meanwhile.  Blocks until
- * kernels that run have returned (moot_call_cancelled() is true, and their waits end).
- * Errors: INVALID, STATE (no checkpoint; in a kernel; a scope is open; ranks have come
- * for other snapshots, or to another call), FILE (there is no such whole snapshot, or
- * the disk fails), UNSUPPORTED (ranks may join at any moment), CLOSED, NO_QUORUM,
- * FENCED, NO_MEMORY. */
+ * Collective: all ranks that have not closed call it with the same id, no scope or
+ * queue open; (ranks that asked for a snapshot at different times have been given two:
+ * after a moot_barrier() moot_checkpoint_find() gives all the newest); not in a kernel;
+ * no other thread of the program spawns meanwhile.  Blocks until kernels that run have
+ * returned (moot_call_cancelled() is true, and their waits end). Errors: INVALID, STATE
+ * (no checkpoint; in a kernel; a scope is open; ranks have come for other snapshots, or
+ * to another call), FILE (there is no such whole snapshot, or the disk fails),
+ * UNSUPPORTED (ranks may join at any moment), CLOSED, NO_QUORUM, FENCED, NO_MEMORY. */
 MOOT_API int moot_checkpoint_reload(moot *m, const moot_hash *id);
 
 /* The function drops the program's own state: it is called when all have gone back, by

@@ -426,6 +426,29 @@ static void verify_snapshots(struct print *print)
     disk_snapshot_list_free(all, count);
 }
 
+/* A job does not begin where this is wrong. */
+static void verify_mark(struct print *print)
+{
+    struct disk_mark mark;
+    struct disk_snapshot snapshot = {0};
+    char id[MOOT_HASH_TEXT_BYTES], state[STATE_BYTES];
+    if (!disk_mark_read(print->query->folder, &mark)) {
+        printf("reloads: the mark of the last reload is damaged, or not to be read\n");
+        print->damaged++;
+    } else if (mark.generation > 0) {
+        const bool is_there =
+            disk_snapshot_read(print->query->folder, &mark.id, &snapshot, NULL);
+        printf("reloads: the last one went back to snapshot %s: %s\n",
+               hash_format(&mark.id, id),
+               is_there ? disk_snapshot_state(&snapshot, state, sizeof(state))
+                        : "its commit is not there, or damaged");
+        print->damaged += !is_there || !disk_snapshot_is_whole(&snapshot);
+        if (is_there) {
+            disk_snapshot_release(&snapshot);
+        }
+    }
+}
+
 int checkpoint_verify(const struct checkpoint_query *query)
 {
     struct print print = {.query = query, .all_seen = true};
@@ -437,6 +460,7 @@ int checkpoint_verify(const struct checkpoint_query *query)
     const int status = scan(query, &visitor);
     if (status == CLI_OK) {
         verify_snapshots(&print);
+        verify_mark(&print);
         printf("%s: %" PRIu64 " records of %" PRIu64 " bytes are good, %" PRIu64
                " damaged\n",
                query->folder, print.records, print.bytes, print.damaged);

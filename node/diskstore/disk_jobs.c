@@ -410,8 +410,10 @@ bool disk_read_back(struct diskstore *store, struct text *why)
 {
     struct disk_mark mark;
     if (!disk_mark_read(store->folder, &mark)) {
-        text_add(why, "%s: the mark of its last reload is damaged; use another folder",
-                 store->folder);
+        text_add(why,
+                 "%s: the mark of its last reload is not to be read: %s; put the "
+                 "folder's reloads in order, or use another folder",
+                 store->folder, errno == EBADMSG ? "it is damaged" : strerror(errno));
         return false;
     }
     if (mark.generation == 0) {

@@ -176,7 +176,8 @@ static int read_snapshots(struct prune *prune, struct text *why)
 {
     bool has_word = prune->options->snapshot == NULL;
     if (!disk_mark_read(prune->folder, &prune->mark)) {
-        return refuse_prune(prune, why, "the mark of its last reload is damaged");
+        return refuse_prune(
+            prune, why, "the mark of its last reload is damaged, or not to be read");
     }
     bool has_mark = prune->mark.generation == 0;
     prune->snapshots = disk_snapshot_list(prune->folder, true, &prune->snapshot_count);

@@ -424,19 +424,23 @@ bool disk_mark_write(const char *folder, const struct disk_mark *mark)
            disk_sealed_write(path, name, mark_mark, body, sizeof(body), digest);
 }
 
-static uint32_t highest_mark(const char *folder)
+/* 0: there is none.  False: nobody can say; errno. */
+static bool highest_mark(const char *folder, uint32_t *highest)
 {
-    uint32_t highest = 0;
     DIR *files = open_sub_folder(folder, reloads);
-    for (const struct dirent *entry;
-         files != NULL && (entry = readdir(files)) != NULL;) {
+    *highest = 0;
+    if (files == NULL) {
+        return errno == ENOENT;
+    }
+    errno = 0;
+    for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
         const uint32_t generation = named_generation(entry->d_name);
-        highest = generation > highest ? generation : highest;
+        *highest = generation > *highest ? generation : *highest;
     }
-    if (files != NULL) {
-        closedir(files);
-    }
-    return highest;
+    const int cause = errno;
+    closedir(files);
+    errno = cause;
+    return cause == 0;
 }
 
 bool disk_mark_read(const char *folder, struct disk_mark *out)
@@ -444,7 +448,10 @@ bool disk_mark_read(const char *folder, struct disk_mark *out)
     char path[DISK_PATH_BYTES], name[FILE_NAME_BYTES];
     unsigned char digest[DISK_DIGEST_BYTES];
     size_t size;
-    *out = (struct disk_mark){.generation = highest_mark(folder)};
+    *out = (struct disk_mark){0};
+    if (!highest_mark(folder, &out->generation)) {
+        return false;
+    }
     if (out->generation == 0) {
         return true;
     }
@@ -464,7 +471,10 @@ bool disk_mark_read(const char *folder, struct disk_mark *out)
 void disk_mark_sweep(const char *folder)
 {
     char path[DISK_PATH_BYTES];
-    const uint32_t highest = highest_mark(folder);
+    uint32_t highest;
+    if (!highest_mark(folder, &highest)) {
+        return;
+    }
     DIR *files = open_sub_folder(folder, reloads);
     for (const struct dirent *entry;
          files != NULL && (entry = readdir(files)) != NULL;) {

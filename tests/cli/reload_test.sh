@@ -50,6 +50,32 @@ start 4 ""
 check "no death" "status $code" [ $code -eq 0 ]
 ends "no death" 4
 start_again "no death" "$value"
+# refuses WHAT: a job does not begin from the folder, and verify says why
+refuses() {
+    "$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
+    code=$?
+    check "$1, verify" "status $code" [ $code -eq 1 ]
+    check "$1, verify" "it does not name the reload" says '^reloads: the '
+    start 2 "" again
+    check "$1" "a job begins all the same" [ $code -ne 0 ]
+    check "$1" "it does not say why" says 'last reload'
+}
+
+"$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
+check "verify" "the reload is not told" says '^reloads: .* went back to snapshot .*: whole$'
+mark=$(echo "$store"/reloads/*)
+cp "$mark" "$scratch/mark"
+: >"$mark"
+refuses "an empty mark"
+rm -r "$store/reloads"
+: >"$store/reloads"
+refuses "no folder of marks"
+rm "$store/reloads"
+mkdir "$store/reloads"
+cp "$scratch/mark" "$mark"
+rm -r "$store/snapshots"
+refuses "no snapshot"
+
 for plan in 'kill:r1@checkpoint.reload' 'kill:r0@checkpoint.reload' \
     'kill:r0@checkpoint.reload#2' 'kill:r0@checkpoint.reload#3' \
     'kill:r3@checkpoint.reload#2' 'kill:r0@checkpoint.reload#2,kill:r1@checkpoint.reload#2'; do

@@ -199,6 +199,10 @@ static void goes_back_from_within(struct seat *seat)
     EXPECT(seat, moot_checkpoint_reload(seat->m, &id), MOOT_ERR_STATE);
     CHECK(seat, told(seat, "a scope is open"));
     EXPECT(seat, moot_scope_close(seat->m), MOOT_OK);
+    EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_BULK), MOOT_OK);
+    EXPECT(seat, moot_checkpoint_reload(seat->m, &id), MOOT_ERR_STATE);
+    CHECK(seat, told(seat, "a queue is open"));
+    EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
     EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
     const moot_task running = spawn_u64(seat, ENDLESS, 3);
     EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_SEQUENTIAL), MOOT_OK);
