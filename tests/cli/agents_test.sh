@@ -12,6 +12,13 @@ build=$(cd "${BUILD:?}" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch/tmp"
+
+# own_agents: the processes of this test's agents; another test may have some, too
+own_agents() {
+    for agent in $(pgrep -f "$build/moot agent"); do
+        ! tr '\0' '\n' <"/proc/$agent/environ" | grep -qx "TMPDIR=$TMPDIR" || echo "$agent"
+    done 2>/dev/null
+}
 mkdir "$TMPDIR"
 unset MOOT_CONFIG MOOT_TRANSPORT
 # shellcheck source=tests/cli/check.sh
@@ -182,7 +189,7 @@ wait "$job" 2>/dev/null
 check killed "a rank is left" gone
 
 begin
-kill -KILL "$(pgrep -f "$build/moot agent" | head -1)"
+kill -KILL "$(own_agents | head -1)"
 tries=0
 until says 'moot: host . is lost, with ranks' || [ $tries -gt 100 ]; do
     tries=$((tries + 1))
@@ -240,7 +247,7 @@ sleep 14
 echo "end of $rank"
 END_OF_PROGRAM
 begin
-agents=$(pgrep -f "$build/moot agent")
+agents=$(own_agents)
 # shellcheck disable=SC2086 # several
 kill -STOP $agents
 sleep 11.5
