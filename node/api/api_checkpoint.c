@@ -46,10 +46,7 @@ static int check_snapshot(struct moot *m, struct lane *lane, const char *call,
         return lane_fail(lane, MOOT_ERR_CLOSED, "%s", engine_closed_why(m));
     }
     if (!checkpoint_is_on(m)) {
-        return lane_fail(lane, MOOT_ERR_STATE,
-                         "%s: no results are stored; start with `moot run "
-                         "--checkpoint DIR`, or set MOOT_CHECKPOINT",
-                         call);
+        return checkpoint_refuse(lane, call);
     }
     return MOOT_OK;
 }

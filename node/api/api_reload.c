@@ -37,10 +37,7 @@ static int check(struct moot *m, struct lane *lane, const moot_hash *id)
         return lane_fail(lane, MOOT_ERR_CLOSED, "%s", engine_closed_why(m));
     }
     if (!checkpoint_is_on(m)) {
-        return lane_fail(lane, MOOT_ERR_STATE,
-                         "%s: no results are stored; start with `moot run "
-                         "--checkpoint DIR`, or set MOOT_CHECKPOINT",
-                         CALL);
+        return checkpoint_refuse(lane, CALL);
     }
     if (lane->scope_depth > 0 || lane->queues.top != NULL) {
         return lane_fail(lane, MOOT_ERR_STATE, "%s: a %s is open; close it before",

@@ -145,6 +145,14 @@ void checkpoint_flush(struct moot *m)
     look_at_losses(m);
 }
 
+int checkpoint_refuse(struct lane *lane, const char *call)
+{
+    return lane_fail(lane, MOOT_ERR_STATE,
+                     "%s: no results are stored; start with `moot run --checkpoint "
+                     "DIR`, or set MOOT_CHECKPOINT",
+                     call);
+}
+
 void checkpoint_on_reload(struct moot *m, void (*fn)(struct moot *m, void *user),
                           void *user)
 {

@@ -58,6 +58,9 @@ static inline bool checkpoint_is_on(const struct moot *m)
 void checkpoint_begin(struct moot *m, const struct task *task,
                       struct call_checkpoint *call);
 
+/* The call needs stored results, and there are none: STATE. */
+int checkpoint_refuse(struct lane *lane, const char *call);
+
 /* The function that drops the program's own state when all have gone back to a
  * snapshot; NULL: none. */
 void checkpoint_on_reload(struct moot *m, void (*fn)(struct moot *m, void *user),
