@@ -20,8 +20,8 @@
  * what varies has the value that stands there; of what it does not name no result that
  * varies is from before the reload.
  *
- * What a disk lost by a plan's harm, by flipped bits, or with power before it was
- * synced excuses what could not be otherwise then; never a damaged result.
+ * A loss of a disk, by a plan's harm, by flipped bits, or with power before a sync,
+ * excuses what could not be otherwise then; never a damaged result.
  */
 #ifndef TESTS_VIRTUAL_STORES_H
 #define TESTS_VIRTUAL_STORES_H
