@@ -99,7 +99,8 @@ static int take_out(struct lane *lane, struct moot_queue *queue,
 int moot_queue_up(moot_queue *queue, moot_ticket *const *tickets, size_t count)
 {
     if (queue == NULL || (tickets == NULL && count > 0)) {
-        return lane_invalid(NULL, "moot_queue_up", "an argument is NULL");
+        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_queue_up",
+                           "an argument is NULL");
     }
     moot *m = queue->m;
     struct lane *lane = engine_enter(m);
@@ -132,10 +133,11 @@ int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
                            size_t size)
 {
     if (ticket == NULL || out == NULL) {
-        return lane_invalid(NULL, "moot_ticket_look", "an argument is NULL");
+        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_look",
+                           "an argument is NULL");
     }
     if (!SIZED_ADMITS(size, moot_ticket_view, site)) {
-        return lane_invalid(NULL, "moot_ticket_look", SIZED_REFUSAL);
+        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_look", SIZED_REFUSAL);
     }
     moot *m = ticket->m;
     if (engine_enter(m) == NULL) { /* another thread may raise its priority */
@@ -158,7 +160,8 @@ int moot_ticket_look_sized(const moot_ticket *ticket, moot_ticket_view *out,
 int moot_ticket_task(moot_ticket *ticket, moot_task *out)
 {
     if (ticket == NULL || out == NULL) {
-        return lane_invalid(NULL, "moot_ticket_task", "an argument is NULL");
+        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_task",
+                           "an argument is NULL");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);
@@ -204,7 +207,8 @@ static int order_after(struct lane *lane, moot_ticket *ticket, const moot_task *
 int moot_ticket_after(moot_ticket *ticket, const moot_task *tasks, size_t count)
 {
     if (ticket == NULL || (tasks == NULL && count > 0)) {
-        return lane_invalid(NULL, "moot_ticket_after", "an argument is NULL");
+        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_after",
+                           "an argument is NULL");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);
@@ -222,7 +226,8 @@ int moot_ticket_after(moot_ticket *ticket, const moot_task *tasks, size_t count)
 int moot_ticket_label(moot_ticket *ticket, const char *label)
 {
     if (ticket == NULL || label == NULL) {
-        return lane_invalid(NULL, "moot_ticket_label", "an argument is NULL");
+        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_label",
+                           "an argument is NULL");
     }
     moot *m = ticket->m;
     struct lane *lane = engine_enter(m);
@@ -239,7 +244,8 @@ int moot_ticket_label(moot_ticket *ticket, const char *label)
 int moot_ticket_priority(moot_ticket *ticket, int32_t priority)
 {
     if (ticket == NULL) {
-        return lane_invalid(NULL, "moot_ticket_priority", "the ticket is NULL");
+        return lane_refuse(NULL, MOOT_ERR_INVALID, "moot_ticket_priority",
+                           "the ticket is NULL");
     }
     moot *m = ticket->m;
     if (engine_enter(m) == NULL) {

@@ -310,6 +310,9 @@ static void the_moot_has_the_story(struct seat *seat)
     CHECK(seat, told(seat, "moot_state_signature: an argument is NULL"));
     EXPECT(seat, moot_data_put(m, NULL, &task), MOOT_ERR_INVALID);
     CHECK(seat, told(seat, "moot_data_put: "));
+    EXPECT(seat, moot_ticket_task(NULL, &task), MOOT_ERR_INVALID);
+    CHECK(seat, strstr(moot_last_error(NULL),
+                       "moot_ticket_task: an argument is NULL") != NULL);
     EXPECT(seat, moot_checkpoint_flush(NULL), MOOT_ERR_INVALID);
     CHECK(seat, strstr(moot_last_error(NULL),
                        "moot_checkpoint_flush: the moot is NULL") != NULL);
