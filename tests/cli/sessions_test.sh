@@ -118,7 +118,7 @@ for how in cut cut-leave; do
 done
 odd absent MOOT_STALL=1s "$build/tests/mpi/boundaries" absent
 check "$name" "the stall report does not name it" \
-    says 'rank 1 has not come to .*moot_session_next\(\) number 1'
+    says 'rank 1 has not come to .*moot_session_next\(\) .*number 1'
 check "$name" "the others have not gone on" \
     [ "$(grep -c 'session 2 of 3: unchanged$' "$evidence")" = 3 ]
 odd "wrong calls" "$build/tests/mpi/boundaries" wrong

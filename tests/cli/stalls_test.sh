@@ -223,12 +223,12 @@ row close 3 0 open <<'END'
 keeps ranks 0,2 waiting
 END
 row meeting 3 0 absent <<'END'
-\[absent\]: rank 1 has not come to moot_barrier\(\), moot_scope_tasks\(\) or moot_session_next\(\) number 1
+\[absent\]: rank 1 has not come to moot_barrier\(\), moot_scope_tasks\(\), moot_session_next\(\) or moot_checkpoint_reload\(\) number 1
 keeps ranks 0,2 waiting
 where all ranks meet \(number 1\)
 END
 row session 3 0 absent <<'END'
-\[absent\]: rank 1 has not come to .*moot_session_next\(\) number 1
+\[absent\]: rank 1 has not come to .*moot_session_next\(\) .*number 1
 keeps ranks 0,2 waiting
 END
 row trust 3 1 undecided MOOT_DIVERGENCE=trust MOOT_STALL_ABORT=1 <<'END'
