@@ -348,7 +348,7 @@ VIRTUAL_WRAPS := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthre
   pthread_getspecific pthread_setspecific sched_yield nanosleep clock_gettime clock_begin getpid kill \
   stand_still malloc calloc realloc aligned_alloc posix_memalign strdup free mmap munmap \
   watch_new watch_free watch_next \
-  open close read write fsync fdatasync fstat lstat mkdir rmdir unlink rename link opendir fdopendir readdir \
+  open close read write lseek fsync fdatasync fstat lstat mkdir rmdir unlink rename link opendir fdopendir readdir \
   closedir fcntl realpath statfs mkostemp fchmod sync_file_range gethostname randombytes_random \
   pthread_sigmask diskstore_open
 VIRTUAL_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/virtual/*.c tests/medley/*.c) \

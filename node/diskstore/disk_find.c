@@ -14,7 +14,7 @@
 bool disk_take_data(const char *folder, struct disk_value *value,
                     const struct disk_place *place, struct diskstore_found *found)
 {
-    if (place->large != 0) {
+    if (place->spot.home != DISK_IN_VALUE) {
         free(value->bytes);
         value->bytes = NULL;
         found->data = disk_large_read(folder, place, found->size);

@@ -43,23 +43,23 @@ struct env_listing {
     struct diskstore *store;
     const char *path; /* the environment's */
     struct disk_set *set;
-    uint64_t *large; /* numbers of their large files; NULL: none yet */
+    struct disk_spot *large; /* files that have data; NULL: none yet */
     size_t large_count, large_room;
     bool no_memory;
 };
 
-static bool note_large(struct env_listing *listing, uint64_t number)
+static bool note_large(struct env_listing *listing, const struct disk_spot *spot)
 {
     if (listing->large_count == listing->large_room) {
         const size_t room = 2 * listing->large_room + 64;
-        uint64_t *more = realloc(listing->large, room * sizeof(*more));
+        struct disk_spot *more = realloc(listing->large, room * sizeof(*more));
         if (more == NULL) {
             return false;
         }
         listing->large = more;
         listing->large_room = room;
     }
-    listing->large[listing->large_count++] = number;
+    listing->large[listing->large_count++] = *spot;
     return true;
 }
 
@@ -72,12 +72,36 @@ static bool list_record(void *context, const struct disk_key *key,
     if (key->bytes[MOOT_HASH_BYTES] == DISKSTORE_RESULT &&
         disk_record_read(key, value->bytes, value->size, &found, &place) &&
         disk_counts_by_mark(listing->store, &found) &&
-        (place.large == 0 ||
-         disk_large_is_there(listing->path, place.large, found.size))) {
-        listing->no_memory = !disk_set_add(listing->set, &found) ||
-                             (place.large != 0 && !note_large(listing, place.large));
+        (place.spot.home == DISK_IN_VALUE ||
+         disk_large_is_there(listing->path, &place.spot, found.size))) {
+        listing->no_memory =
+            !disk_set_add(listing->set, &found) ||
+            (place.spot.home != DISK_IN_VALUE && !note_large(listing, &place.spot));
     }
     return !listing->no_memory;
+}
+
+static int compare_spots(const void *left, const void *right)
+{
+    const struct disk_spot *a = left, *b = right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Syncs each file once, however many records have their data there. */
+static bool sync_large(struct env_listing *listing)
+{
+    size_t count = 0;
+    if (listing->large_count > 0) {
+        qsort(listing->large, listing->large_count, sizeof(*listing->large),
+              compare_spots);
+    }
+    for (size_t i = 0; i < listing->large_count; i++) {
+        if (count == 0 ||
+            listing->large[count - 1].number != listing->large[i].number) {
+            listing->large[count++] = listing->large[i];
+        }
+    }
+    return disk_large_sync(listing->path, listing->large, count);
 }
 
 /* Adds the environment's results that count to the set, and makes them outlive a loss
@@ -90,7 +114,7 @@ static bool list_env(struct diskstore *store, struct disk_job *job,
     store->table->each(env->env, list_record, &listing);
     if (listing.no_memory) {
         cause = strerror(ENOMEM);
-    } else if (!disk_large_sync(env->path, listing.large, listing.large_count)) {
+    } else if (!sync_large(&listing)) {
         cause = strerror(errno);
     } else if (store->table->sync(env->env, &cause) == DISK_OK) {
         cause = disk_env_sync(env->path) ? NULL : strerror(errno);

@@ -13,13 +13,19 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096, FILE_DIGITS = 16 };
-static const char sub_folder[] = "large", part_end[] = ".part";
+static const char sub_folder[] = "large", part_end[] = ".part", pack_end[] = ".pack";
 
 static void large_path(char path[PATH_BYTES], const char *folder, uint64_t number,
                        const char *ending)
 {
     snprintf(path, PATH_BYTES, "%s/%s/%0*" PRIx64 "%s", folder, sub_folder, FILE_DIGITS,
              number, ending);
+}
+
+static void spot_path(char path[PATH_BYTES], const char *folder,
+                      const struct disk_spot *spot)
+{
+    large_path(path, folder, spot->number, spot->home == DISK_IN_PACK ? pack_end : "");
 }
 
 /* The folder of large files is made with the first, and then outlives a loss of power.
@@ -31,14 +37,28 @@ static bool make_sub_folder(const char *folder)
     return mkdir(path, 0755) == 0 ? disk_sync_folder(folder) : errno == EEXIST;
 }
 
-static int create_part(const char *folder, const char *part)
+static int create_file(const char *folder, const char *path)
 {
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-    int fd = open(part, flags, 0644);
+    int fd = open(path, flags, 0644);
     if (fd < 0 && errno == ENOENT && make_sub_folder(folder)) {
-        fd = open(part, flags, 0644);
+        fd = open(path, flags, 0644);
     }
     return fd;
+}
+
+int disk_large_create(const char *folder, uint64_t number)
+{
+    char path[PATH_BYTES];
+    large_path(path, folder, number, pack_end);
+    return create_file(folder, path);
+}
+
+void disk_large_remove_pack(const char *folder, uint64_t number)
+{
+    char path[PATH_BYTES];
+    large_path(path, folder, number, pack_end);
+    unlink(path);
 }
 
 bool disk_large_write(const char *folder, uint64_t number, const void *data,
@@ -47,7 +67,7 @@ bool disk_large_write(const char *folder, uint64_t number, const void *data,
     char part[PATH_BYTES], path[PATH_BYTES];
     large_path(part, folder, number, part_end);
     large_path(path, folder, number, "");
-    const int fd = create_part(folder, part);
+    const int fd = create_file(folder, part);
     if (fd < 0) {
         return false;
     }
@@ -64,20 +84,37 @@ bool disk_large_write(const char *folder, uint64_t number, const void *data,
     return good;
 }
 
-bool disk_large_sync(const char *folder, const uint64_t *numbers, size_t count)
+bool disk_large_sync_names(const char *folder)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
+    return disk_sync_folder(path);
+}
+
+bool disk_large_sync(const char *folder, const struct disk_spot *spots, size_t count)
 {
     char path[PATH_BYTES];
     bool good = true;
     for (size_t i = 0; i < count && good; i++) {
-        large_path(path, folder, numbers[i], "");
+        spot_path(path, folder, &spots[i]);
         const int fd = open(path, O_RDONLY | O_CLOEXEC);
         good = fd >= 0 && fdatasync(fd) == 0;
         if (fd >= 0) {
             close(fd);
         }
     }
-    snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
-    return good && (count == 0 || disk_sync_folder(path));
+    return good && (count == 0 || disk_large_sync_names(folder));
+}
+
+/* Whether a file of that size can have the data. */
+static bool may_have(const struct disk_spot *spot, const struct stat *stat,
+                     uint64_t size)
+{
+    const uint64_t bytes = (uint64_t)stat->st_size;
+    return S_ISREG(stat->st_mode) &&
+           (spot->home == DISK_IN_PACK
+                ? spot->from <= bytes && size <= bytes - spot->from
+                : size == bytes);
 }
 
 void *disk_large_read(const char *folder, const struct disk_place *place, size_t size)
@@ -85,13 +122,13 @@ void *disk_large_read(const char *folder, const struct disk_place *place, size_t
     char path[PATH_BYTES];
     unsigned char *data = NULL;
     struct stat stat;
-    large_path(path, folder, place->large, "");
+    spot_path(path, folder, &place->spot);
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return NULL;
     }
-    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-        (uint64_t)stat.st_size == size) {
+    if (fstat(fd, &stat) == 0 && may_have(&place->spot, &stat, size) &&
+        lseek(fd, (off_t)place->spot.from, SEEK_SET) >= 0) {
         data = malloc(size + 1);
     }
     const bool good = data != NULL && disk_read_all(fd, data, size) &&
@@ -114,13 +151,13 @@ bool disk_large_link(const char *from, uint64_t number, const char *to,
     return make_sub_folder(to) && link(old, new) == 0;
 }
 
-bool disk_large_is_there(const char *folder, uint64_t number, uint64_t size)
+bool disk_large_is_there(const char *folder, const struct disk_spot *spot,
+                         uint64_t size)
 {
     char path[PATH_BYTES];
     struct stat stat;
-    large_path(path, folder, number, "");
-    return lstat(path, &stat) == 0 && S_ISREG(stat.st_mode) &&
-           (uint64_t)stat.st_size == size;
+    spot_path(path, folder, spot);
+    return lstat(path, &stat) == 0 && may_have(spot, &stat, size);
 }
 
 void disk_large_remove(const char *folder, uint64_t number)
@@ -173,7 +210,8 @@ static void remove_file(void *context, const char *path)
     const size_t digits = strspn(name, "0123456789abcdef");
     (void)context;
     if (digits == FILE_DIGITS &&
-        (name[digits] == '\0' || strcmp(name + digits, part_end) == 0)) {
+        (name[digits] == '\0' || strcmp(name + digits, part_end) == 0 ||
+         strcmp(name + digits, pack_end) == 0)) {
         unlink(path);
     }
 }

@@ -14,16 +14,24 @@
 bool disk_large_write(const char *folder, uint64_t number, const void *data,
                       size_t size, bool soon);
 /* Makes these files outlive a loss of power.  False: errno. */
-bool disk_large_sync(const char *folder, const uint64_t *numbers, size_t count);
-/* The bytes of the record's file, malloc'ed with one zero behind, if they are `size`
- * and its own; NULL: they are not, or memory is short. */
+bool disk_large_sync(const char *folder, const struct disk_spot *spots, size_t count);
+/* The record's data, malloc'ed with one zero behind, if they are `size` and its own;
+ * NULL: they are not, or memory is short. */
 void *disk_large_read(const char *folder, const struct disk_place *place, size_t size);
 /* Gives a file a second name in another environment; false: errno. */
 bool disk_large_link(const char *from, uint64_t number, const char *to,
                      uint64_t to_number);
-/* Whether there is such a file, of that size. */
-bool disk_large_is_there(const char *folder, uint64_t number, uint64_t size);
+/* Whether there is such a file, of that size; or a pack that has so many bytes there.
+ */
+bool disk_large_is_there(const char *folder, const struct disk_spot *spot,
+                         uint64_t size);
 void disk_large_remove(const char *folder, uint64_t number);
+
+/* For packs: opens a new one to write; -1: errno. */
+int disk_large_create(const char *folder, uint64_t number);
+void disk_large_remove_pack(const char *folder, uint64_t number);
+/* Makes the names of files and packs outlive a loss of power.  False: errno. */
+bool disk_large_sync_names(const char *folder);
 
 /* Bytes of the folder's large files together, and of the folder's own. */
 uint64_t disk_folder_bytes(const char *folder);

@@ -1,7 +1,7 @@
 /* disk_private.h - a store: what the files of this room share.
  *
  * `lock` guards the queue and the counts; no call to the disk is made under it.  The
- * thread that writes owns the number of the last large file, and makes `own` and
+ * thread that writes owns the pack and the number of the last file, and makes `own` and
  * `own_path`, which others read under `opening`.  `finished` is a list that only grows,
  * under `opening` as well; so is `back`.
  */
@@ -10,6 +10,7 @@
 
 #include "node/config/text.h"
 #include "node/diskstore/disk_folder.h"
+#include "node/diskstore/disk_pack.h"
 #include "node/diskstore/disk_snapshot.h"
 #include "node/diskstore/disk_table.h"
 
@@ -81,6 +82,9 @@ struct diskstore {
     char own_path[DISK_PATH_BYTES];
     int own_lock;
     uint64_t last_large;
+    struct disk_pack pack;        /* the thread's: of `own` */
+    bool has_files, has_progress; /* likewise: it has, or had, data in files of their
+                                     own, and half-done states */
     _Atomic(struct disk_finished *) finished;
     _Atomic(struct disk_back *) back; /* the first counts; NULL: none does */
     bool has_cut;                /* the thread's: a snapshot names records of `own` */
@@ -108,6 +112,9 @@ void disk_tell_unwritten(struct diskstore *store, enum disk_trouble trouble,
                          const char *cause, const char *advice);
 
 struct disk_batch *disk_batch_new(void); /* NULL without memory; free() */
+/* Whether enough waits for a batch.  Less is let gather for a moment, for which nobody
+ * need wake the thread that writes.  Under the lock. */
+bool disk_has_gathered(const struct diskstore *store);
 /* The thread that writes: until `ending`, and the queue is empty. */
 void *disk_writer_run(void *store);
 

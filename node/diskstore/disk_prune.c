@@ -2,8 +2,8 @@
  *
  * One pass reads and verifies everything and lists what there is.  The list is sorted
  * by key, the newest first, and marked.  A second pass writes what is kept, and makes
- * each record anew, because its large file gets another number; the file itself is
- * linked.
+ * each record anew, because its data get another place: a file of their own is linked,
+ * and what stood in a pack is copied into a new one.
  */
 #include "node/diskstore/disk_prune.h"
 #include "hashing/identity.h"
@@ -347,22 +347,35 @@ struct prune_target {
     struct disk_env *env, **sources;
     uint32_t layer;
     char path[DISK_PATH_BYTES];
-    uint64_t large;                /* the last file's number */
-    uint64_t files[BATCH_RECORDS]; /* of the batch */
+    uint64_t large; /* the last file's number */
+    struct disk_pack pack;
+    struct disk_spot files[BATCH_RECORDS]; /* of the batch */
     size_t file_count, records, bytes;
 };
 
-/* Gives the large file another number in the new environment, by a second name, or by a
- * copy where the file system has no such. */
-static bool take_large(struct prune_target *target, const char *from, uint64_t number,
-                       const struct diskstore_found *found)
+/* Gives data that stand in a file another place in the new environment: by a second
+ * name, or by a copy where the file system has no such, or they share it with others.
+ */
+static bool take_data(struct prune_target *target, const char *from,
+                      const struct disk_spot *spot, const struct diskstore_found *found,
+                      struct disk_spot *out)
 {
-    return disk_large_link(from, number, target->path, target->large) ||
-           disk_large_write(target->path, target->large, found->data, found->size,
-                            true);
+    bool good = true;
+    *out = (struct disk_spot){.home = spot->home};
+    if (spot->home == DISK_IN_PACK) {
+        good =
+            disk_pack_add(&target->pack, &target->large, found->data, found->size, out);
+    } else if (spot->home == DISK_IN_FILE) {
+        out->number = ++target->large;
+        target->files[target->file_count++] = *out;
+        good =
+            disk_large_link(from, spot->number, target->path, out->number) ||
+            disk_large_write(target->path, out->number, found->data, found->size, true);
+    }
+    return good;
 }
 
-/* Writes the record as it was, but for the number of its file. */
+/* Writes the record as it was, but for the place of its data. */
 static bool put_again(struct prune_target *target, const char *from,
                       const struct disk_place *place,
                       const struct diskstore_found *found)
@@ -382,16 +395,12 @@ static bool put_again(struct prune_target *target, const char *from,
                                             .data = found->data,
                                             .size = found->size};
     const struct disk_key key = disk_key(&found->hash, found->kind);
-    uint64_t number = 0;
-    if (place->large != 0) {
-        number = ++target->large;
-        if (!take_large(target, from, place->large, found)) {
-            target->prune->why = strerror(errno);
-            return false;
-        }
-        target->files[target->file_count++] = number;
+    struct disk_spot spot;
+    if (!take_data(target, from, &place->spot, found, &spot)) {
+        target->prune->why = strerror(errno);
+        return false;
     }
-    disk_record_write_as(&record, number, found->library, place->format, &image);
+    disk_record_write_as(&record, &spot, found->library, place->format, &image);
     return disk_lmdb.put(target->env, &key, &image, &target->prune->why) == DISK_OK;
 }
 
@@ -426,13 +435,18 @@ static bool copy_entry(struct prune_target *target, const struct prune_entry *en
 static bool commit_batch(struct prune_target *target)
 {
     struct prune *prune = target->prune;
-    const bool good = disk_large_sync(target->path, target->files, target->file_count);
+    bool good = disk_pack_write(&target->pack) &&
+                disk_large_sync(target->path, target->files, target->file_count);
     if (!good) {
         prune->why = strerror(errno);
         disk_lmdb.abort(target->env);
     }
     target->file_count = target->records = target->bytes = 0;
-    return good && disk_lmdb.commit(target->env, &prune->why) == DISK_OK;
+    good = good && disk_lmdb.commit(target->env, &prune->why) == DISK_OK;
+    if (good) {
+        disk_pack_keep(&target->pack);
+    }
+    return good;
 }
 
 static bool copy_entries(struct prune_target *target)
@@ -481,6 +495,7 @@ static void close_target(struct prune_target *target)
         }
     }
     free(target->sources);
+    disk_pack_close(&target->pack);
     if (target->env != NULL) {
         disk_lmdb.close(target->env);
     }
@@ -498,6 +513,7 @@ static bool write_layer(struct prune *prune, uint32_t layer)
     }
     good = open_sources(&target);
     if (good) {
+        target.pack = (struct disk_pack){.folder = target.path, .sync = true};
         target.env = disk_lmdb.open_writer(target.path, true, &prune->why);
         good = target.env != NULL && copy_entries(&target);
     }

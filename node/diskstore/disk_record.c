@@ -9,8 +9,8 @@
 #include <xxhash.h>
 
 enum { FIRST_VERSION = 1, SECOND_VERSION = 2, RECORD_VERSION = 3 };
-enum { LARGE_FLAG_AT = 6, NUMBER_AT = 44, NUMBER_END = 52, GENERATION_AT = 60 };
-enum { DIGEST_AT = 64 };
+enum { HOME_AT = 6, SPOT_AT = 44, SPOT_END = 52, GENERATION_AT = 60 };
+enum { DIGEST_AT = 64, NUMBER_BITS = 36 };
 static const unsigned char mark[4] = "moot";
 
 static const uint32_t library_version =
@@ -70,7 +70,7 @@ bool disk_place_holds(const struct disk_place *place, const void *data, size_t s
 static void add_data(crypto_generichash_blake2b_state *state, const unsigned char *head,
                      const void *tail, size_t tail_size)
 {
-    if (head[4] != RECORD_VERSION || head[LARGE_FLAG_AT] != 0) {
+    if (head[4] != RECORD_VERSION || head[HOME_AT] != DISK_IN_VALUE) {
         crypto_generichash_blake2b_update(state, tail, tail_size);
         return;
     }
@@ -80,7 +80,7 @@ static void add_data(crypto_generichash_blake2b_state *state, const unsigned cha
 }
 
 /* The digest of a record: of its key, the head but for the digest, the names and the
- * data.  The large file's number is left out, but in version 1. */
+ * data.  Their place in a file is left out, but in version 1. */
 static void digest_record(const struct disk_key *key, const unsigned char *head,
                           size_t head_size, const void *tail, size_t tail_size,
                           unsigned char out[DISK_DIGEST_BYTES])
@@ -91,9 +91,9 @@ static void digest_record(const struct disk_key *key, const unsigned char *head,
     if (head[4] == FIRST_VERSION) {
         crypto_generichash_blake2b_update(&state, head, DIGEST_AT);
     } else {
-        crypto_generichash_blake2b_update(&state, head, NUMBER_AT);
-        crypto_generichash_blake2b_update(&state, head + NUMBER_END,
-                                          DIGEST_AT - NUMBER_END);
+        crypto_generichash_blake2b_update(&state, head, SPOT_AT);
+        crypto_generichash_blake2b_update(&state, head + SPOT_END,
+                                          DIGEST_AT - SPOT_END);
     }
     crypto_generichash_blake2b_update(&state, head + DISK_HEAD_BYTES,
                                       head_size - DISK_HEAD_BYTES);
@@ -114,14 +114,39 @@ static size_t append(unsigned char *head, size_t at, const void *bytes, size_t s
     return at + size;
 }
 
-void disk_record_write(const struct diskstore_record *record, uint64_t large,
-                       struct disk_image *out)
+/* The field that says where data are. */
+static uint64_t spot_word(const struct disk_spot *spot)
 {
-    disk_record_write_as(record, large, library_version, RECORD_VERSION, out);
+    return spot->number | spot->from << NUMBER_BITS;
 }
 
-void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
-                          uint32_t library, unsigned format, struct disk_image *out)
+/* The field of a value; false: it can be none. */
+static bool read_spot(const unsigned char *bytes, struct disk_spot *out)
+{
+    const uint64_t word = get_word(bytes + SPOT_AT);
+    const unsigned format = bytes[4];
+    const int home = bytes[HOME_AT];
+    out->number = word & ((UINT64_C(1) << NUMBER_BITS) - 1);
+    out->from = word >> NUMBER_BITS;
+    out->home = format != FIRST_VERSION ? (enum disk_home)home
+                : word != 0             ? DISK_IN_FILE
+                                        : DISK_IN_VALUE;
+    return home <= (format == RECORD_VERSION   ? DISK_IN_PACK
+                    : format == SECOND_VERSION ? DISK_IN_FILE
+                                               : DISK_IN_VALUE) &&
+           (out->home == DISK_IN_VALUE) == (word == 0) &&
+           (out->home == DISK_IN_PACK || out->from == 0);
+}
+
+void disk_record_write(const struct diskstore_record *record,
+                       const struct disk_spot *spot, struct disk_image *out)
+{
+    disk_record_write_as(record, spot, library_version, RECORD_VERSION, out);
+}
+
+void disk_record_write_as(const struct diskstore_record *record,
+                          const struct disk_spot *spot, uint32_t library,
+                          unsigned format, struct disk_image *out)
 {
     unsigned char *head = out->head;
     const size_t kernel = name_length(record->kernel);
@@ -134,14 +159,14 @@ void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
     memcpy(head, mark, sizeof(mark));
     head[4] = (unsigned char)format;
     head[5] = (unsigned char)record->kind;
-    head[LARGE_FLAG_AT] = large != 0;
+    head[HOME_AT] = (unsigned char)spot->home;
     put_small(head + 8, (uint32_t)record->status, 4);
     put_small(head + 12, record->version, 4);
     put_small(head + 16, library, 4);
     put_word(head + 20, record->made_ns);
     put_word(head + 28, record->took_ns);
     put_word(head + 36, record->size);
-    put_word(head + NUMBER_AT, large);
+    put_word(head + SPOT_AT, spot_word(spot));
     put_small(head + 52, (uint32_t)kernel, 2);
     put_small(head + 54, (uint32_t)label, 2);
     head[56] = (unsigned char)build;
@@ -152,7 +177,7 @@ void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
     assert(out->head_size <= sizeof(out->head));
     out->tail = record->data;
     out->tail_size = record->size;
-    if (large != 0) {
+    if (spot->home != DISK_IN_VALUE) {
         sum_data(format, record->data, record->size, out->sum);
         out->tail = out->sum;
         out->tail_size = sum_bytes(format);
@@ -162,9 +187,10 @@ void disk_record_write_as(const struct diskstore_record *record, uint64_t large,
                   head + DIGEST_AT);
 }
 
-/* Sizes of the parts behind the head. */
+/* Sizes of the parts behind the head, and where the data are. */
 struct parts {
     size_t kernel, label, build;
+    struct disk_spot spot;
 };
 
 /* Whether the fields before the digest can be those of a value of that size. */
@@ -173,7 +199,7 @@ static bool read_parts(const struct disk_key *key, const unsigned char *bytes,
 {
     if (size < DISK_HEAD_BYTES || memcmp(bytes, mark, sizeof(mark)) != 0 ||
         bytes[4] < FIRST_VERSION || bytes[4] > RECORD_VERSION ||
-        bytes[5] != key->bytes[MOOT_HASH_BYTES]) {
+        bytes[5] != key->bytes[MOOT_HASH_BYTES] || !read_spot(bytes, &out->spot)) {
         return false;
     }
     out->kernel = get_small(bytes + 52, 2);
@@ -181,11 +207,10 @@ static bool read_parts(const struct disk_key *key, const unsigned char *bytes,
     out->build = bytes[56];
     const size_t names = out->kernel + out->label + out->build;
     const size_t rest = size - DISK_HEAD_BYTES;
-    const uint64_t large = get_word(bytes + NUMBER_AT), data = get_word(bytes + 36);
-    return bytes[LARGE_FLAG_AT] == (large != 0 && bytes[4] != FIRST_VERSION) &&
-           out->kernel < DISKSTORE_NAME_BYTES && out->label < DISKSTORE_NAME_BYTES &&
-           out->build <= DISKSTORE_BUILD_BYTES && names <= rest &&
-           rest - names == (large != 0 ? sum_bytes(bytes[4]) : data);
+    const uint64_t data =
+        out->spot.home == DISK_IN_VALUE ? get_word(bytes + 36) : sum_bytes(bytes[4]);
+    return out->kernel < DISKSTORE_NAME_BYTES && out->label < DISKSTORE_NAME_BYTES &&
+           out->build <= DISKSTORE_BUILD_BYTES && names <= rest && rest - names == data;
 }
 
 /* The digest that the good record has, or would have in version 2.  `start`: bytes of
@@ -200,7 +225,7 @@ static void name_record(const struct disk_key *key, const unsigned char *bytes,
     }
     memcpy(head, bytes, start);
     head[4] = SECOND_VERSION;
-    head[LARGE_FLAG_AT] = get_word(bytes + NUMBER_AT) != 0;
+    head[HOME_AT] = get_word(bytes + SPOT_AT) != 0 ? DISK_IN_FILE : DISK_IN_VALUE;
     digest_record(key, head, start, bytes + start, size - start, out);
 }
 
@@ -235,10 +260,10 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
     found->label[parts.label] = '\0';
     memcpy(found->build, at + parts.kernel + parts.label, parts.build);
     found->build_size = parts.build;
-    place->large = get_word(bytes + NUMBER_AT);
+    place->spot = parts.spot;
     place->format = bytes[4] == FIRST_VERSION ? SECOND_VERSION : bytes[4];
     place->at = start;
-    if (place->large != 0) {
+    if (place->spot.home != DISK_IN_VALUE) {
         memcpy(place->sum, bytes + start, sum_bytes(place->format));
     }
     return true;
@@ -249,5 +274,8 @@ uint64_t disk_record_large(const struct disk_key *key, const unsigned char *byte
 {
     struct diskstore_found found;
     struct disk_place place;
-    return disk_record_read(key, bytes, size, &found, &place) ? place.large : 0;
+    return disk_record_read(key, bytes, size, &found, &place) &&
+                   place.spot.home == DISK_IN_FILE
+               ? place.spot.number
+               : 0;
 }

@@ -48,7 +48,7 @@ static bool show_record(void *context, const struct disk_key *key,
         tell_damage(step, key);
         return true;
     }
-    const bool large = place.large != 0;
+    const bool large = place.spot.home != DISK_IN_VALUE;
     found.data = large ? NULL : value->bytes + place.at;
     if (large && step->visitor->data) {
         found.data = disk_large_read(step->env->path, &place, found.size);

@@ -23,7 +23,8 @@ enum {
     GATHER_BYTES = 1 << 20, /* and up to how many of their bytes */
     BATCH_BYTES = 32 << 20,
     BATCH_RECORDS = 8192,
-    OVERHEAD_BYTES = 256 /* of a record beside its data, about */
+    OVERHEAD_BYTES = 256, /* of a record beside its data, about */
+    VALUE_BYTES = 512     /* larger results stand in packs */
 };
 
 static const char advice[] = "a later job runs again what is not; free room there, or "
@@ -99,17 +100,18 @@ void disk_finish_own(struct diskstore *store)
         atomic_store(&store->own, NULL);
         close(store->own_lock);
         store->own_lock = -1;
+        disk_pack_close(&store->pack);
         store->own_path[0] = '\0';
-        store->has_cut = false;
+        store->has_cut = store->has_files = false;
     }
     pthread_mutex_unlock(&store->opening);
 }
 
 /* --- One batch -------------------------------------------------------------------- */
 
-/* Numbers of large files. */
+/* Files that have the data of one record each. */
 struct batch_files {
-    uint64_t numbers[2 * BATCH_RECORDS];
+    struct disk_spot spots[2 * BATCH_RECORDS];
     size_t count;
 };
 
@@ -126,44 +128,69 @@ struct disk_batch *disk_batch_new(void) { return calloc(1, sizeof(struct disk_ba
 
 static void note_file(struct batch_files *files, uint64_t number)
 {
-    assert(files->count < sizeof(files->numbers) / sizeof(*files->numbers));
+    assert(files->count < sizeof(files->spots) / sizeof(*files->spots));
     if (number != 0) {
-        files->numbers[files->count++] = number;
+        files->spots[files->count++] =
+            (struct disk_spot){.home = DISK_IN_FILE, .number = number};
     }
 }
 
 static void remove_files(const struct diskstore *store, const struct batch_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
-        disk_large_remove(store->own_path, files->numbers[i]);
+        disk_large_remove(store->own_path, files->spots[i].number);
     }
 }
 
-/* Writes the data of a large record; 0: it is none, UINT64_MAX: it could not be. */
-static uint64_t write_large(struct diskstore *store, struct disk_batch *batch,
-                            const struct diskstore_record *record)
+/* Writes data that are too large for the value, and says where.  A file that cannot be
+ * written is its record's trouble alone. */
+static enum disk_end write_data(struct diskstore *store, struct disk_batch *batch,
+                                const struct diskstore_record *record,
+                                struct disk_spot *out)
 {
-    if (record->size <= store->options.large_bytes) {
-        return 0;
+    *out = (struct disk_spot){.home = DISK_IN_VALUE};
+    if (record->kind == DISKSTORE_RESULT && record->size > VALUE_BYTES &&
+        record->size <= store->options.large_bytes) {
+        store->pack.folder = store->own_path;
+        store->pack.sync = store->options.sync;
+        return disk_pack_add(&store->pack, &store->last_large, record->data,
+                             record->size, out)
+                   ? DISK_OK
+                   : DISK_FAILED;
     }
-    const uint64_t number = ++store->last_large;
-    if (!disk_large_write(store->own_path, number, record->data, record->size,
+    if (record->size <= store->options.large_bytes) {
+        return DISK_OK;
+    }
+    out->home = DISK_IN_FILE;
+    out->number = ++store->last_large;
+    if (!disk_large_write(store->own_path, out->number, record->data, record->size,
                           store->options.sync)) {
         disk_tell_unwritten(store, DISK_TROUBLE_WRITE, strerror(errno), advice);
-        return UINT64_MAX;
+        return DISK_NONE;
     }
-    note_file(&batch->made, number);
+    note_file(&batch->made, out->number);
+    store->has_files = true;
     batch->large_bytes += record->size;
-    return number;
+    return DISK_OK;
+}
+
+/* The file of its own that a record has, which is to go; 0: none.  Only an environment
+ * that has such files, or half-done states, is asked. */
+static void leave_file(struct diskstore *store, struct disk_batch *batch,
+                       const struct disk_key *key)
+{
+    if (store->has_files) {
+        note_file(&batch->left, store->table->large(batch->env, key));
+    }
 }
 
 /* A result ends its task's half-done state. */
 static void erase_progress(struct diskstore *store, struct disk_batch *batch,
                            const struct diskstore_record *record)
 {
-    if (record->kind == DISKSTORE_RESULT) {
+    if (record->kind == DISKSTORE_RESULT && store->has_progress) {
         const struct disk_key key = disk_key(&record->hash, DISKSTORE_PROGRESS);
-        note_file(&batch->left, store->table->large(batch->env, &key));
+        leave_file(store, batch, &key);
         store->table->erase(batch->env, &key);
     }
 }
@@ -220,18 +247,20 @@ static bool put_record(struct diskstore *store, struct disk_batch *batch,
         waiting->end = DISK_STORED;
         return true;
     }
-    const uint64_t large = write_large(store, batch, record);
-    if (large == UINT64_MAX) {
-        return true;
-    }
     struct disk_image image;
-    disk_record_write(record, large, &image);
+    struct disk_spot spot;
+    const enum disk_end written = write_data(store, batch, record, &spot);
+    if (written != DISK_OK) {
+        batch->why = strerror(errno);
+        return written == DISK_NONE;
+    }
+    disk_record_write(record, &spot, &image);
     harm_record(store, &image);
-    const uint64_t before = store->table->large(batch->env, &key);
+    leave_file(store, batch, &key);
     if (store->table->put(batch->env, &key, &image, &batch->why) != DISK_OK) {
         return false;
     }
-    note_file(&batch->left, before);
+    store->has_progress |= record->kind == DISKSTORE_PROGRESS;
     erase_progress(store, batch, record);
     waiting->end = DISK_STORED;
     batch->records++;
@@ -260,23 +289,20 @@ static bool fits(struct diskstore *store, const struct disk_waiting *waiting)
     return good;
 }
 
-static bool sync_large(const struct diskstore *store, struct disk_batch *batch)
+static bool sync_data(struct diskstore *store, struct disk_batch *batch)
 {
     const bool good =
-        !store->options.sync ||
-        disk_large_sync(store->own_path, batch->made.numbers, batch->made.count);
+        disk_pack_write(&store->pack) &&
+        (!store->options.sync ||
+         disk_large_sync(store->own_path, batch->made.spots, batch->made.count));
     if (!good) {
         batch->why = strerror(errno);
     }
     return good;
 }
 
-static bool write_records(struct diskstore *store, struct disk_batch *batch)
+static bool put_records(struct diskstore *store, struct disk_batch *batch)
 {
-    if (harms_batch(store)) {
-        batch->why = strerror(ENOSPC);
-        return false;
-    }
     bool good = store->table->begin(batch->env, &batch->why) == DISK_OK;
     for (struct disk_waiting *each = batch->first; good && each != NULL;
          each = each->next) {
@@ -286,15 +312,28 @@ static bool write_records(struct diskstore *store, struct disk_batch *batch)
             each->end = DISK_OVER;
         }
     }
-    if (!good || !sync_large(store, batch)) {
+    if (!good || !sync_data(store, batch)) {
         store->table->abort(batch->env);
         return false;
     }
-    if (store->table->commit(batch->env, &batch->why) != DISK_OK) {
+    return store->table->commit(batch->env, &batch->why) == DISK_OK;
+}
+
+static bool write_records(struct diskstore *store, struct disk_batch *batch)
+{
+    if (harms_batch(store)) {
+        batch->why = strerror(ENOSPC);
         return false;
     }
-    batch->why = "the folder was removed while it was in use";
-    return !disk_env_is_gone(store->own_lock);
+    const bool good = put_records(store, batch);
+    if (good) {
+        disk_pack_keep(&store->pack);
+    }
+    if (disk_env_is_gone(store->own_lock)) {
+        batch->why = "the folder was removed while it was in use";
+        return false;
+    }
+    return good;
 }
 
 static void lose_batch(struct diskstore *store, struct disk_batch *batch)
@@ -303,6 +342,7 @@ static void lose_batch(struct diskstore *store, struct disk_batch *batch)
         each->end = DISK_LOST;
     }
     if (batch->env != NULL) {
+        disk_pack_drop(&store->pack);
         remove_files(store, &batch->made);
         disk_tell_unwritten(store, DISK_TROUBLE_WRITE, batch->why, advice);
     }
@@ -387,6 +427,12 @@ static void write_batch(struct diskstore *store, struct disk_waiting *first)
 
 /* --- The thread ------------------------------------------------------------------- */
 
+bool disk_has_gathered(const struct diskstore *store)
+{
+    return store->counts.waiting_bytes >= GATHER_BYTES ||
+           store->counts.waiting >= BATCH_RECORDS;
+}
+
 /* Lets records gather until there are enough, a caller waits, or a moment has passed.
  * Under the lock. */
 static void let_gather(struct diskstore *store)
@@ -400,8 +446,7 @@ static void let_gather(struct diskstore *store)
     }
     int end = 0;
     while (end == 0 && store->hurried == 0 && !store->ending &&
-           store->counts.waiting_bytes < GATHER_BYTES &&
-           store->counts.waiting < BATCH_RECORDS) {
+           !disk_has_gathered(store)) {
         end = pthread_cond_timedwait(&store->work, &store->lock, &until);
     }
 }

@@ -300,6 +300,7 @@ static void free_store(struct diskstore *store)
     text_release(&store->lines);
     text_release(&store->why);
     disk_names_release(&store->cut_names);
+    disk_pack_close(&store->pack);
     free(store->batch);
     free(store->folder);
     free(store);
@@ -506,7 +507,9 @@ static void append_waiting(struct diskstore *store, struct disk_waiting *waiting
     store->counts.waiting++;
     store->counts.waiting_bytes += waiting->record.size;
     store->put_number++;
-    pthread_cond_signal(&store->work);
+    if (store->counts.waiting == 1 || disk_has_gathered(store)) {
+        pthread_cond_signal(&store->work);
+    }
 }
 
 bool diskstore_put(struct diskstore *store, const struct diskstore_record *record,

@@ -55,9 +55,12 @@ static void write_and_read(const unsigned char *data, size_t size)
                                             .took_ns = data[8],
                                             .data = data + 64,
                                             .size = size - 64};
-    const uint64_t large = data[9] % 3;
+    const enum disk_home home = (enum disk_home)(data[9] % 3);
+    const bool here = home == DISK_IN_VALUE;
+    const struct disk_spot spot = {home, here ? 0 : UINT64_C(1) + data[9],
+                                   home == DISK_IN_PACK ? data[13] : 0};
     const struct disk_key key = disk_key(&record.hash, record.kind);
-    disk_record_write(&record, large, &image);
+    disk_record_write(&record, &spot, &image);
     const size_t all = image.head_size + image.tail_size;
     unsigned char *value = malloc(all);
     require(value != NULL);
@@ -65,16 +68,17 @@ static void write_and_read(const unsigned char *data, size_t size)
     memcpy(value + image.head_size, image.tail, image.tail_size);
     require(disk_record_read(&key, value, all, &found, &place));
     require(strcmp(found.kernel, kernel) == 0 && strcmp(found.label, label) == 0);
-    require(found.size == record.size && place.large == large);
+    require(found.size == record.size && place.spot.home == home);
+    require(place.spot.number == spot.number && place.spot.from == spot.from);
     require(found.status == record.status && found.build_size == record.build_size);
-    require(large != 0 || memcmp(value + place.at, record.data, record.size) == 0);
+    require(!here || memcmp(value + place.at, record.data, record.size) == 0);
     const size_t bit =
         ((size_t)data[10] << 16 | (size_t)data[11] << 8 | data[12]) % (8 * all);
     value[bit / 8] ^= (unsigned char)(1 << bit % 8);
-    /* The number of a large file is another one after a prune: the file has a digest.
-     */
-    require(!disk_record_read(&key, value, all, &found, &place) ||
-            (large != 0 && place.large != large));
+    /* The place of data in a file is another one after a prune: they have a digest. */
+    require(
+        !disk_record_read(&key, value, all, &found, &place) ||
+        (!here && (place.spot.number != spot.number || place.spot.from != spot.from)));
     free(value);
 }
 

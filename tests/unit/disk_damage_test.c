@@ -282,7 +282,7 @@ static void a_record_under_anothers_key_is_damaged(void **state)
     const struct diskstore_record record = {
         .hash = bench_hash(1), .kind = DISKSTORE_RESULT, .data = "bytes", .size = 5};
     unsigned char bytes[DISK_HEAD_MAX + 5];
-    disk_record_write(&record, 0, &image);
+    disk_record_write(&record, &(struct disk_spot){.home = DISK_IN_VALUE}, &image);
     memcpy(bytes, image.head, image.head_size);
     memcpy(bytes + image.head_size, image.tail, image.tail_size);
     const size_t size = image.head_size + image.tail_size;
@@ -314,10 +314,13 @@ static void records_of_before_are_read(void **state)
     const struct diskstore_record record = {
         .hash = bench_hash(1), .kind = DISKSTORE_RESULT, .data = "bytes", .size = 5};
     const struct disk_key key = disk_key(&record.hash, DISKSTORE_RESULT);
-    for (uint64_t large = 0; large < 2; large++) {
+    static const struct disk_spot here = {.home = DISK_IN_VALUE};
+    static const struct disk_spot spots[] = {{.home = DISK_IN_VALUE},
+                                             {.home = DISK_IN_FILE, .number = 1}};
+    for (int large = 0; large < 2; large++) {
         for (unsigned format = NEWEST; format >= SECOND; format--) {
             unsigned char bytes[DISK_HEAD_MAX + DISK_DIGEST_BYTES];
-            disk_record_write_as(&record, large, 1, format, &image);
+            disk_record_write_as(&record, &spots[large], 1, format, &image);
             memcpy(bytes, image.head, image.head_size);
             memcpy(bytes + image.head_size, image.tail, image.tail_size);
             const size_t size = image.head_size + image.tail_size;
@@ -334,7 +337,7 @@ static void records_of_before_are_read(void **state)
         }
     }
     /* A record's own digest names it in snapshots. */
-    disk_record_write_as(&record, 0, 1, SECOND, &image);
+    disk_record_write_as(&record, &here, 1, SECOND, &image);
     unsigned char bytes[DISK_HEAD_MAX + 5];
     memcpy(bytes, image.head, image.head_size);
     memcpy(bytes + image.head_size, "bytes", 5);

@@ -350,6 +350,12 @@ long disk_write_file(int fd, const void *bytes, size_t size)
     return (long)size;
 }
 
+long disk_seek_file(int fd, long at)
+{
+    file_of(fd)->at = (size_t)at;
+    return at;
+}
+
 /* A folder's names are safe then, and a file's bytes. */
 int disk_sync_file(int fd)
 {

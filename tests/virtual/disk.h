@@ -68,6 +68,7 @@ int disk_close_file(int fd);
 int disk_make_temporary(char *path);
 long disk_read_file(int fd, void *bytes, size_t size);
 long disk_write_file(int fd, const void *bytes, size_t size);
+long disk_seek_file(int fd, long at); /* from the beginning */
 int disk_sync_file(int fd);
 int disk_stat_file(int fd, struct stat *out);
 int disk_stat_path(const char *path, struct stat *out);

@@ -28,6 +28,7 @@ enum { TMPFS = 0x01021994 };
     X(int, close, (int fd))                                                            \
     X(ssize_t, read, (int fd, void *bytes, size_t size))                               \
     X(ssize_t, write, (int fd, const void *bytes, size_t size))                        \
+    X(off64_t, lseek, (int fd, off64_t at, int whence))                                \
     X(int, fsync, (int fd))                                                            \
     X(int, fdatasync, (int fd))                                                        \
     X(int, fstat, (int fd, struct stat *out))                                          \
@@ -93,6 +94,11 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size)
     }
     world_spend();
     return disk_write_file(fd, bytes, size);
+}
+
+off64_t __wrap_lseek(int fd, off64_t at, int whence)
+{
+    return disk_is_open(fd) ? disk_seek_file(fd, at) : __real_lseek(fd, at, whence);
 }
 
 /* A rank may die over it. */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LARGE_BYTES = 300 << 10, NAMES = 3 };
+enum { LARGE_BYTES = 300 << 10, PACKED_BYTES = 600, NAMES = 3 };
 
 void stores_say_wrong(struct stores_ledger *ledger, const char *format, ...)
 {
@@ -32,6 +32,15 @@ uint64_t stores_word(const struct stores_ledger *ledger, uint64_t a, uint64_t b)
     return medley_mix(ledger->seed * 131 + medley_mix(a * 977 + b)) >> 8;
 }
 
+/* Most stand in the record; some in a pack (node/diskstore/disk_pack.h), or in a file
+ * of their own. */
+static uint32_t drawn_bytes(uint64_t word)
+{
+    return word % 20 == 0  ? LARGE_BYTES
+           : word % 20 < 5 ? PACKED_BYTES + (uint32_t)(word / 20 % 3000)
+                           : 24 + (uint32_t)(word / 20 % 400);
+}
+
 void stores_draw(struct stores_ledger *ledger, uint64_t seed)
 {
     static const enum stores_kind kinds[] = {STORES_PURE,   STORES_PURE, STORES_PURE,
@@ -46,7 +55,7 @@ void stores_draw(struct stores_ledger *ledger, uint64_t seed)
             const uint32_t reach = i < 6 ? i : 6;
             task->inputs[k] = i - 1 - (uint32_t)(stores_word(ledger, 2 + k, i) % reach);
         }
-        task->bytes = (uint32_t)(word / 18 % 20 == 0 ? LARGE_BYTES : 24 + word % 400);
+        task->bytes = drawn_bytes(word / 18);
     }
 }
 

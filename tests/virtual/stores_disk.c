@@ -47,7 +47,8 @@ static void note_stored(void *context, const struct disk_key *key,
         task->accepted = true;
     } else if (task != NULL && found.kind == DISKSTORE_RESULT &&
                found.status == MOOT_OK &&
-               (place.large == 0 || !(ledger->flipped || ledger->lost))) {
+               (place.spot.home == DISK_IN_VALUE ||
+                !(ledger->flipped || ledger->lost))) {
         task->stored = true;
     }
 }
@@ -101,7 +102,7 @@ static void note_named(void *context, const struct disk_key *key,
     }
     named->read++;
     named->in[number] = true;
-    if (place.large == 0 &&
+    if (place.spot.home == DISK_IN_VALUE &&
         stores_read_value(named->ledger, number, value->bytes + place.at,
                           (size_t)found.size, &made)) {
         named->has_value[number] = true;

@@ -1,0 +1,110 @@
+/* disk_pack.c - see disk_pack.h. */
+#include "node/diskstore/disk_pack.h"
+#include "node/diskstore/disk_bytes.h"
+#include "node/diskstore/disk_large.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOM_BYTES = 256 << 10, ALONE_BYTES = 32 << 10 };
+/* A pack that has so many bytes is full. The disk is told to begin when so many wait.
+ */
+enum { FULL_BYTES = 64 << 20, BEGIN_BYTES = 1 << 20 };
+
+static bool open_pack(struct disk_pack *pack, uint64_t *last)
+{
+    unsigned char *room = pack->room != NULL ? pack->room : malloc(ROOM_BYTES);
+    if (room == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    pack->room = room;
+    pack->number = ++*last;
+    pack->fd = disk_large_create(pack->folder, pack->number);
+    pack->open = pack->fd >= 0;
+    return pack->open;
+}
+
+static bool write_bytes(struct disk_pack *pack, const void *bytes, size_t size)
+{
+    if (!disk_write_all(pack->fd, bytes, size)) {
+        return false;
+    }
+    pack->size += size;
+    if (pack->sync && pack->size - pack->begun >= BEGIN_BYTES) {
+        sync_file_range(pack->fd, (off64_t)pack->begun,
+                        (off64_t)(pack->size - pack->begun), SYNC_FILE_RANGE_WRITE);
+        pack->begun = pack->size;
+    }
+    return true;
+}
+
+static bool write_held(struct disk_pack *pack)
+{
+    const size_t held = pack->held;
+    pack->held = 0;
+    return write_bytes(pack, pack->room, held);
+}
+
+bool disk_pack_add(struct disk_pack *pack, uint64_t *last, const void *data,
+                   size_t size, struct disk_spot *out)
+{
+    const bool alone = size >= ALONE_BYTES;
+    if (!pack->open && !open_pack(pack, last)) {
+        return false;
+    }
+    if ((alone || pack->held + size > ROOM_BYTES) && !write_held(pack)) {
+        return false;
+    }
+    *out = (struct disk_spot){
+        .home = DISK_IN_PACK, .number = pack->number, .from = pack->size + pack->held};
+    if (alone) {
+        return write_bytes(pack, data, size);
+    }
+    memcpy(pack->room + pack->held, data, size);
+    pack->held += size;
+    return true;
+}
+
+bool disk_pack_write(struct disk_pack *pack)
+{
+    if (!pack->open || pack->size + pack->held == pack->kept) {
+        return true;
+    }
+    if (!write_held(pack)) {
+        return false;
+    }
+    const bool good =
+        !pack->sync || (fdatasync(pack->fd) == 0 &&
+                        (pack->named || disk_large_sync_names(pack->folder)));
+    pack->named = pack->named || (good && pack->sync);
+    return good;
+}
+
+void disk_pack_keep(struct disk_pack *pack)
+{
+    pack->kept = pack->size;
+    if (pack->kept >= FULL_BYTES) {
+        disk_pack_close(pack);
+    }
+}
+
+void disk_pack_drop(struct disk_pack *pack)
+{
+    if (pack->open && pack->kept == 0) {
+        disk_large_remove_pack(pack->folder, pack->number);
+    }
+    disk_pack_close(pack);
+}
+
+void disk_pack_close(struct disk_pack *pack)
+{
+    if (pack->open) {
+        close(pack->fd);
+    }
+    free(pack->room);
+    *pack = (struct disk_pack){.folder = pack->folder, .sync = pack->sync};
+}

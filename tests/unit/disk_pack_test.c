@@ -1,0 +1,258 @@
+/* disk_pack_test.c - middling results share files: none costs another, and a prune
+ * leaves those that nobody needs. */
+#include "disk_bench.h"
+
+#include "node/diskstore/disk_prune.h"
+
+enum { MIDDLING = 4000, RESULTS = 100, SMALL = 500, LARGE = 300000 };
+
+static struct diskstore_record result(uint64_t number, uint64_t made_ns,
+                                      unsigned char *data, size_t size)
+{
+    bench_fill(number + made_ns, data, size);
+    return (struct diskstore_record){.hash = bench_hash(number),
+                                     .kind = DISKSTORE_RESULT,
+                                     .made_ns = made_ns,
+                                     .data = data,
+                                     .size = size};
+}
+
+static void put(struct diskstore *store, uint64_t number, uint64_t made_ns, size_t size)
+{
+    static unsigned char data[LARGE];
+    const struct diskstore_record record = result(number, made_ns, data, size);
+    while (!diskstore_put(store, &record, NULL, NULL)) {
+        diskstore_wait_room(store, size);
+    }
+}
+
+static bool finds(struct diskstore *store, uint64_t number, uint64_t made_ns,
+                  size_t size)
+{
+    static unsigned char data[LARGE];
+    const struct diskstore_record want = result(number, made_ns, data, size);
+    struct diskstore_found found;
+    if (!diskstore_find(store, &want.hash, DISKSTORE_RESULT, &found)) {
+        return false;
+    }
+    assert_int_equal(found.size, size);
+    assert_memory_equal(found.data, data, size);
+    free(found.data);
+    return true;
+}
+
+/* The environment's packs: how many, the bytes of all, and the path of one. */
+struct packs {
+    size_t count, others;
+    uint64_t bytes;
+    char path[BENCH_PATH];
+};
+
+static struct packs packs_of(const struct folder_bench *bench)
+{
+    struct packs packs = {0};
+    char env[BENCH_PATH], path[BENCH_PATH];
+    bench_env(bench, env);
+    snprintf(path, sizeof(path), "%.3000s/large", env);
+    DIR *files = opendir(path);
+    for (const struct dirent *entry;
+         files != NULL && (entry = readdir(files)) != NULL;) {
+        struct stat stat_of;
+        snprintf(path, sizeof(path), "%.3000s/large/%.90s", env, entry->d_name);
+        assert_int_equal(stat(path, &stat_of), 0);
+        if (strstr(entry->d_name, ".pack") != NULL) {
+            packs.count++;
+            packs.bytes += (uint64_t)stat_of.st_size;
+            memcpy(packs.path, path, sizeof(path));
+        } else {
+            packs.others += entry->d_name[0] != '.';
+        }
+    }
+    if (files != NULL) {
+        closedir(files);
+    }
+    return packs;
+}
+
+static void fill_store(const struct folder_bench *bench, uint64_t made_ns)
+{
+    struct diskstore *store = bench_open(bench, NULL);
+    for (uint64_t number = 0; number < RESULTS; number++) {
+        put(store, number, made_ns, MIDDLING + number);
+        if (number % 30 == 0) {
+            diskstore_flush(store);
+        }
+    }
+    diskstore_close(store);
+}
+
+static size_t count_found(const struct folder_bench *bench, uint64_t made_ns,
+                          uint64_t *damaged)
+{
+    struct diskstore *store = bench_open(bench, NULL);
+    struct diskstore_counts counts;
+    size_t found = 0;
+    for (uint64_t number = 0; number < RESULTS; number++) {
+        found += finds(store, number, made_ns, MIDDLING + number);
+    }
+    diskstore_counts(store, &counts);
+    *damaged = counts.damaged;
+    diskstore_close(store);
+    return found;
+}
+
+static void middling_results_share_a_file(void **state)
+{
+    const struct folder_bench *bench = *state;
+    uint64_t damaged;
+    fill_store(bench, 7);
+    struct packs packs = packs_of(bench);
+    assert_int_equal(packs.count, 1);
+    assert_int_equal(packs.others, 0);
+    assert_int_equal(packs.bytes, RESULTS * MIDDLING + RESULTS * (RESULTS - 1) / 2);
+    assert_int_equal(count_found(bench, 7, &damaged), RESULTS);
+    assert_int_equal(damaged, 0);
+}
+
+static void small_and_large_results_and_half_done_states_do_not(void **state)
+{
+    const struct folder_bench *bench = *state;
+    static unsigned char data[MIDDLING];
+    struct diskstore *store = bench_open(bench, NULL);
+    put(store, 1, 1, SMALL);
+    put(store, 2, 2, LARGE);
+    struct diskstore_record state_of = result(3, 3, data, sizeof(data));
+    state_of.kind = DISKSTORE_PROGRESS;
+    assert_true(diskstore_put_now(store, &state_of));
+    const struct packs packs = packs_of(bench);
+    assert_int_equal(packs.count, 0);
+    assert_int_equal(packs.others, 1);
+    assert_true(finds(store, 1, 1, SMALL) && finds(store, 2, 2, LARGE));
+    diskstore_close(store);
+}
+
+static void write_bytes(const char *path, const unsigned char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Each flipped bit costs the record whose data it is in, and a file that is cut those
+ * that are behind. */
+static void damage_costs_the_records_that_it_is_in(void **state)
+{
+    const struct folder_bench *bench = *state;
+    uint64_t seed = 3, damaged;
+    fill_store(bench, 7);
+    const struct packs packs = packs_of(bench);
+    unsigned char *bytes = malloc(packs.bytes);
+    FILE *file = fopen(packs.path, "rb");
+    assert_true(bytes != NULL && file != NULL);
+    assert_int_equal(fread(bytes, 1, packs.bytes, file), packs.bytes);
+    fclose(file);
+    for (int i = 0; i < 30; i++) {
+        const uint64_t at = bench_draw(&seed, packs.bytes);
+        bytes[at] ^= (unsigned char)(1 << bench_draw(&seed, 8));
+        write_bytes(packs.path, bytes, packs.bytes);
+        const size_t found = count_found(bench, 7, &damaged);
+        assert_int_equal(found + damaged, RESULTS);
+        assert_in_range(damaged, 1, (uintmax_t)i + 1);
+    }
+    fill_store(bench, 7);
+    unlink(packs.path);
+    free(bytes);
+    const struct packs second = packs_of(bench);
+    assert_int_equal(truncate(second.path, (off_t)(MIDDLING * 10 + 46)), 0);
+    assert_int_equal(count_found(bench, 7, &damaged), 10);
+}
+
+/* The records of a second run take the place of those of the first, in another pack:
+ * a prune leaves no byte of the first. */
+static void a_prune_leaves_what_is_needed(void **state)
+{
+    const struct folder_bench *bench = *state;
+    struct disk_prune_counts counts;
+    struct text why = {0};
+    uint64_t damaged;
+    fill_store(bench, 7);
+    const uint64_t bytes = packs_of(bench).bytes;
+    fill_store(bench, 8);
+    assert_int_equal(disk_prune(bench->folder,
+                                &(struct disk_prune_options){.dry = false}, &counts,
+                                &why),
+                     MOOT_OK);
+    text_release(&why);
+    assert_int_equal(counts.twice, RESULTS);
+    const struct packs packs = packs_of(bench);
+    assert_int_equal(packs.count, 1);
+    assert_int_equal(packs.bytes, bytes);
+    assert_int_equal(count_found(bench, 8, &damaged), RESULTS);
+    assert_int_equal(damaged, 0);
+}
+
+/* A pack that is full is followed by another. */
+static void full_packs_are_followed_by_others(void **state)
+{
+    enum { MANY = 640, BYTES = 250000 };
+    const struct folder_bench *bench = *state;
+    struct diskstore *store = bench_open(bench, NULL);
+    for (uint64_t number = 0; number < MANY; number++) {
+        put(store, number, 5, BYTES);
+    }
+    diskstore_close(store);
+    const struct packs packs = packs_of(bench);
+    assert_in_range(packs.count, 2, 3);
+    assert_int_equal(packs.bytes, (uint64_t)MANY * BYTES);
+    store = bench_open(bench, NULL);
+    for (uint64_t number = 0; number < MANY; number++) {
+        assert_true(finds(store, number, 5, BYTES));
+    }
+    diskstore_close(store);
+}
+
+/* A batch finds the disk full; the next does not. */
+static bool is_full(void *context)
+{
+    int *batches = context;
+    return ++*batches == 2;
+}
+
+static bool flips_nothing(void *context, uint64_t *word)
+{
+    (void)context;
+    (void)word;
+    return false;
+}
+
+static void a_batch_that_fails_takes_no_other_with_it(void **state)
+{
+    const struct folder_bench *bench = *state;
+    int batches = 0;
+    const struct diskstore_harm harm = {&batches, is_full, flips_nothing};
+    struct diskstore *store = bench_open(bench, NULL);
+    diskstore_harm(store, &harm);
+    for (uint64_t number = 0; number < 3; number++) {
+        put(store, number, 4, MIDDLING);
+        diskstore_flush(store);
+    }
+    diskstore_unharm(store, &batches);
+    assert_true(finds(store, 0, 4, MIDDLING));
+    assert_false(finds(store, 1, 4, MIDDLING));
+    assert_true(finds(store, 2, 4, MIDDLING));
+    diskstore_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BENCH_TEST(middling_results_share_a_file),
+        BENCH_TEST(small_and_large_results_and_half_done_states_do_not),
+        BENCH_TEST(damage_costs_the_records_that_it_is_in),
+        BENCH_TEST(a_prune_leaves_what_is_needed),
+        BENCH_TEST(full_packs_are_followed_by_others),
+        BENCH_TEST(a_batch_that_fails_takes_no_other_with_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
