@@ -26,7 +26,7 @@ struct disk_pack {
                                    committed batches have */
     bool named;                 /* its name outlives a loss of power */
     size_t held;
-    unsigned char *room; /* malloc'ed: small data gather here */
+    unsigned char *room; /* malloc'ed: data gather here */
 };
 
 /* Appends the data to the batch; they are the caller's again.  Where there is no pack
