@@ -68,7 +68,8 @@ struct diskstore {
     pthread_cond_t work, room, written;
     struct disk_waiting *first, **last;
     uint64_t put_number, done_number; /* records put, and finished with */
-    unsigned hurried;                 /* callers wait for what they put */
+    unsigned hurried;                 /* callers wait for what they put; */
+    unsigned jobs;                    /* that stand in the line: ranks wait for them */
     bool ending;
     pthread_t thread;
     struct disk_batch *batch; /* the thread's */
@@ -112,8 +113,8 @@ void disk_tell_unwritten(struct diskstore *store, enum disk_trouble trouble,
                          const char *cause, const char *advice);
 
 struct disk_batch *disk_batch_new(void); /* NULL without memory; free() */
-/* Whether enough waits for a batch.  Less is let gather for a moment, for which nobody
- * need wake the thread that writes.  Under the lock. */
+/* Whether enough waits for a batch, or a job does.  Less is let gather for a moment,
+ * for which nobody need wake the thread that writes.  Under the lock. */
 bool disk_has_gathered(const struct diskstore *store);
 /* The thread that writes: until `ending`, and the queue is empty. */
 void *disk_writer_run(void *store);

@@ -429,12 +429,12 @@ static void write_batch(struct diskstore *store, struct disk_waiting *first)
 
 bool disk_has_gathered(const struct diskstore *store)
 {
-    return store->counts.waiting_bytes >= GATHER_BYTES ||
+    return store->jobs > 0 || store->counts.waiting_bytes >= GATHER_BYTES ||
            store->counts.waiting >= BATCH_RECORDS;
 }
 
-/* Lets records gather until there are enough, a caller waits, or a moment has passed.
- * Under the lock. */
+/* Lets records gather until there are enough, a caller or a job waits, or a moment has
+ * passed.  Under the lock. */
 static void let_gather(struct diskstore *store)
 {
     struct timespec until;
@@ -467,6 +467,7 @@ static struct disk_waiting *take_batch(struct diskstore *store)
     }
     store->first = *end;
     *end = NULL;
+    store->jobs -= first->job != NULL;
     if (store->first == NULL) {
         store->last = &store->first;
     }

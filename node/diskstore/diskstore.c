@@ -563,6 +563,7 @@ bool disk_job_queue(struct diskstore *store, struct disk_job *job)
     }
     waiting->job = job;
     pthread_mutex_lock(&store->lock);
+    store->jobs++;
     append_waiting(store, waiting);
     pthread_mutex_unlock(&store->lock);
     return true;

@@ -121,6 +121,27 @@ static void nothing_is_known_behind_it(void **state)
     }
 }
 
+/* No death is told of, with which others might come. */
+static void the_first_in_line_proposes_at_once(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 4; size++) {
+        bench_open_with(size, CORE_REPAIR, HEARTBEAT_NS);
+        for (uint32_t rank = 0; rank < size; rank++) {
+            come(rank, "first");
+        }
+        deliver_all();
+        mark_as(0, bench.snapshot[0].mark, MOOT_OK);
+        pass(MS / 4); /* less than causes gather */
+        for (uint32_t rank = 0; rank < size; rank++) {
+            assert_reloaded(rank, 1, MOOT_OK, 1);
+            go_on(rank);
+        }
+        close_all();
+        bench_close();
+    }
+}
+
 static void what_still_ran_is_of_no_account(void **state)
 {
     (void)state;
@@ -442,6 +463,7 @@ int main(void)
     bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_known_behind_it),
+        cmocka_unit_test(the_first_in_line_proposes_at_once),
         cmocka_unit_test(what_still_ran_is_of_no_account),
         cmocka_unit_test(all_are_told_that_they_came_for_different_things),
         cmocka_unit_test(a_mark_that_cannot_be_written_changes_nothing),
