@@ -51,6 +51,7 @@ static int check(struct moot *m, struct lane *lane, const moot_hash *id)
     struct text why = {0};
     engine_unlock(m);
     const bool has =
+        diskstore_may_go_back(m->checkpoint.store, m->group.size, &why) &&
         diskstore_snapshot_find(m->checkpoint.store, NULL, id, &found, &why);
     engine_lock(m);
     error =

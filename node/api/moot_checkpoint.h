@@ -77,7 +77,8 @@ MOOT_API int moot_checkpoint_find(moot *m, const char *name, moot_hash *id);
  * no other thread of the program spawns meanwhile.  Blocks until kernels that run have
  * returned (moot_call_cancelled() is true, and their waits end). Errors: INVALID, STATE
  * (no checkpoint; in a kernel; a scope is open; ranks have come for other snapshots, or
- * to another call), FILE (there is no such whole snapshot, or the disk fails),
+ * to another call), FILE (there is no such whole snapshot, the disk fails, or this rank
+ * may not open the files that it takes, of which one for each rank stays open),
  * UNSUPPORTED (ranks may join at any moment), CLOSED, NO_QUORUM, FENCED, NO_MEMORY. */
 MOOT_API int moot_checkpoint_reload(moot *m, const moot_hash *id);
 

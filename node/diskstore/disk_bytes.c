@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,4 +52,39 @@ bool disk_sync_parent(const char *path)
     const int length = end != NULL && end > path ? (int)(end - path) : 1;
     snprintf(parent, sizeof(parent), "%.*s", length, path);
     return disk_sync_folder(parent);
+}
+
+bool disk_lacks_files(int cause) { return cause == EMFILE || cause == ENFILE; }
+
+const char *disk_error(int cause)
+{
+    return cause == EMFILE ? "this process has too many files open; raise `ulimit -n`"
+           : cause == ENFILE
+               ? "this machine has too many files open; raise its fs.file-max"
+               : strerror(cause);
+}
+
+bool disk_tells_lack(const char *text)
+{
+    return strcmp(text, disk_error(EMFILE)) == 0 ||
+           strcmp(text, disk_error(ENFILE)) == 0;
+}
+
+bool disk_can_open(size_t count)
+{
+    int *fds = malloc((count + 1) * sizeof(*fds));
+    size_t opened = 0;
+    bool good = fds != NULL;
+    while (good && opened < count) {
+        fds[opened] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        good = fds[opened] >= 0;
+        opened += good;
+    }
+    const int cause = errno;
+    while (opened > 0) {
+        close(fds[--opened]);
+    }
+    free(fds);
+    errno = cause;
+    return good;
 }

@@ -5,9 +5,11 @@
  * environment may have a good one.
  */
 #include "hashing/identity.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@ bool disk_take_data(const char *folder, struct disk_value *value,
     if (place->spot.home != DISK_IN_VALUE) {
         free(value->bytes);
         value->bytes = NULL;
+        errno = 0;
         found->data = disk_large_read(folder, place, found->size);
         return found->data != NULL;
     }
@@ -41,6 +44,20 @@ static bool is_old(struct diskstore *store, struct disk_env *env,
            store->table->get(env, &accepted, NULL) == DISK_NONE;
 }
 
+static void tell_unread(struct diskstore *store, const char *folder, int cause)
+{
+    if (disk_lacks_files(cause)) {
+        disk_tell(store, DISK_TROUBLE_FILES,
+                  "%s: a stored result is not read, and made again: %s", folder,
+                  disk_error(cause));
+    } else {
+        disk_tell(
+            store, DISK_TROUBLE_DAMAGE,
+            "%s: a damaged record was dropped; `moot checkpoint verify` finds all",
+            folder);
+    }
+}
+
 /* An environment's record, verified; NONE where it is damaged or old, which is counted,
  * or made void by a reload. */
 static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
@@ -50,6 +67,7 @@ static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
     struct disk_value value;
     struct disk_place place;
     bool damaged = false, old = false, is_void = false;
+    int cause = 0;
     const enum disk_end end = store->table->get(env, key, &value);
     if (end == DISK_OK) {
         damaged = !disk_record_read(key, value.bytes, value.size, found, &place);
@@ -59,6 +77,7 @@ static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
             free(value.bytes);
         } else {
             damaged = !disk_take_data(folder, &value, &place, found);
+            cause = errno;
         }
     }
     damaged = damaged || end == DISK_DAMAGED;
@@ -69,10 +88,7 @@ static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
         pthread_mutex_unlock(&store->lock);
     }
     if (damaged) {
-        disk_tell(
-            store, DISK_TROUBLE_DAMAGE,
-            "%s: a damaged record was dropped; `moot checkpoint verify` finds all",
-            folder);
+        tell_unread(store, folder, cause);
     }
     return end == DISK_OK && !damaged && !old && !is_void ? DISK_OK : DISK_NONE;
 }
@@ -98,7 +114,7 @@ static bool find_record(struct diskstore *store, const struct disk_key *key,
                         struct diskstore_found *found, bool all)
 {
     bool has = false;
-    struct disk_finished *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    struct disk_finished *own = atomic_load(&store->own);
     if (own != NULL) {
         has = ask_env(store, own->env, own->path, key, found, has);
     }
@@ -111,7 +127,7 @@ static bool find_record(struct diskstore *store, const struct disk_key *key,
 
 bool disk_has_key(struct diskstore *store, const struct disk_key *key)
 {
-    struct disk_finished *own = atomic_load_explicit(&store->own, memory_order_acquire);
+    struct disk_finished *own = atomic_load(&store->own);
     bool has = own != NULL && store->table->get(own->env, key, NULL) != DISK_NONE;
     for (const struct disk_finished *each = atomic_load(&store->finished);
          each != NULL && !has; each = each->next) {
@@ -129,9 +145,11 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
                     enum diskstore_kind kind, struct diskstore_found *found)
 {
     const struct disk_key key = disk_key(hash, kind);
+    atomic_fetch_add(&store->looking, 1);
     const bool has = found != NULL
                          ? find_record(store, &key, found, kind == DISKSTORE_PROGRESS)
                          : may_have(store, &key);
+    atomic_fetch_sub(&store->looking, 1);
     pthread_mutex_lock(&store->lock);
     store->counts.asked++;
     store->counts.found += has;

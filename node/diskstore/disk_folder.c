@@ -245,8 +245,9 @@ static bool is_env_name(const char *name)
            strspn(random + 1, "0123456789abcdef") == 8 && random[9] == '\0';
 }
 
-/* Fills in what the owner's file says; false: the folder is none of ours.  One that may
- * be, and cannot be looked into or lies elsewhere, is not readable. */
+/* Fills in what the owner's file says; false: the folder is none of ours, or there are
+ * no descriptors (errno).  One that may be, and cannot be looked into or lies
+ * elsewhere, is not readable. */
 static bool look_at_owner(const char *folder, struct found_folder *out)
 {
     char path[DISK_PATH_BYTES], mark[sizeof(owner_mark)] = "";
@@ -256,7 +257,8 @@ static bool look_at_owner(const char *folder, struct found_folder *out)
     snprintf(path, sizeof(path), "%s/%s/owner", folder, out->env.name);
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
-        return (errno != ENOENT && errno != ENOTDIR) || is_env_name(out->env.name);
+        return !disk_lacks_files(errno) &&
+               ((errno != ENOENT && errno != ENOTDIR) || is_env_name(out->env.name));
     }
     if (elsewhere) {
         close(fd);
@@ -305,8 +307,9 @@ static bool append_entry(struct found_list *list, const char *folder, const char
         return true;
     }
     memcpy(one.env.name, name, strlen(name) + 1);
+    errno = 0;
     if (!look_at_owner(folder, &one)) {
-        return true;
+        return !disk_lacks_files(errno);
     }
     struct found_folder *more =
         realloc(list->all, (list->count + 1) * sizeof(*list->all));

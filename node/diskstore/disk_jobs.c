@@ -7,6 +7,7 @@
 #include "hashing/identity.h"
 #include "node/api/moot.h"
 #include "node/config/text.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
 
@@ -15,6 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Files that are open at one moment to read a snapshot, and those that a reload takes
+ * beside the environments of others: a new environment, and one at work. */
+enum { FILES_TO_READ = 2, FILES_OF_RELOAD = 6 };
 
 enum disk_job_kind { JOB_CUT, JOB_COMMIT, JOB_MARK, JOB_FREEZE };
 
@@ -115,9 +120,9 @@ static bool list_env(struct diskstore *store, struct disk_job *job,
     if (listing.no_memory) {
         cause = strerror(ENOMEM);
     } else if (!sync_large(&listing)) {
-        cause = strerror(errno);
+        cause = disk_error(errno);
     } else if (store->table->sync(env->env, &cause) == DISK_OK) {
-        cause = disk_env_sync(env->path) ? NULL : strerror(errno);
+        cause = disk_env_sync(env->path) ? NULL : disk_error(errno);
     }
     free(listing.large);
     return cause == NULL || fail_job(job, store, cause);
@@ -149,7 +154,7 @@ static bool run_cut(struct diskstore *store, struct disk_job *job)
     job->names = (struct disk_names){0};
     if (good &&
         !disk_part_write(store->folder, &job->snapshot.id, process, &set, &job->part)) {
-        good = fail_job(job, store, strerror(errno));
+        good = fail_job(job, store, disk_error(errno));
     }
     store->has_cut = true;
     disk_set_release(&set);
@@ -191,7 +196,7 @@ static bool read_members(struct diskstore *store, struct disk_job *job,
                      "%s: the part that rank %" PRIu32
                      " has written is not there (%s); all ranks need one folder, and "
                      "a folder of its own on each host is none",
-                     store->folder, part->rank, strerror(errno));
+                     store->folder, part->rank, disk_error(errno));
             return false;
         }
     }
@@ -205,7 +210,7 @@ static bool only_members_write(struct diskstore *store, struct disk_job *job,
     size_t count;
     struct disk_env_name *all;
     if (!disk_env_list(store->folder, NULL, &all, &count)) {
-        return fail_job(job, store, strerror(errno));
+        return fail_job(job, store, disk_error(errno));
     }
     for (size_t i = 0; i < count; i++) {
         if (all[i].alive && !is_members(members, all[i].name)) {
@@ -240,7 +245,7 @@ static bool write_rest(struct diskstore *store, struct disk_job *job,
     }
     rest->rank = DISK_PART_REST;
     if (good && !disk_part_write(store->folder, &job->snapshot.id, "", &set, rest)) {
-        good = fail_job(job, store, strerror(errno));
+        good = fail_job(job, store, disk_error(errno));
     }
     job->snapshot.part_count += good;
     disk_set_release(&set);
@@ -260,7 +265,7 @@ static bool run_commit(struct diskstore *store, struct disk_job *job)
     }
     job->snapshot.made_ns = disk_now_ns();
     if (good && !disk_commit_write(store->folder, &job->snapshot)) {
-        good = fail_job(job, store, strerror(errno));
+        good = fail_job(job, store, disk_error(errno));
     }
     free(members.process);
     return good;
@@ -272,7 +277,7 @@ static bool run_mark(struct diskstore *store, struct disk_job *job)
 {
     const struct disk_mark mark = {job->number, job->snapshot.id};
     return disk_mark_write(store->folder, &mark) ||
-           fail_job(job, store, strerror(errno));
+           fail_job(job, store, disk_error(errno));
 }
 
 static void free_job(struct disk_job *job)
@@ -405,11 +410,29 @@ bool disk_counts_by_mark(struct diskstore *store, const struct diskstore_found *
     return found->kind == DISKSTORE_RESULT && disk_has_key(store, &accepted);
 }
 
+/* Whether the process may open so many more files; false, and why not. */
+static bool tells_room(const struct diskstore *store, size_t count, struct text *why)
+{
+    const bool good = disk_can_open(count);
+    if (!good) {
+        text_add(why, "%s: %s", store->folder, disk_error(errno));
+    }
+    return good;
+}
+
+bool diskstore_may_go_back(struct diskstore *store, size_t ranks, struct text *why)
+{
+    return tells_room(store, FILES_OF_RELOAD + ranks, why);
+}
+
 static struct disk_back *read_set(const struct diskstore *store,
                                   const struct disk_mark *mark, struct text *why)
 {
     struct disk_snapshot snapshot;
     char state[64], text[MOOT_HASH_TEXT_BYTES];
+    if (!tells_room(store, FILES_TO_READ, why)) {
+        return NULL;
+    }
     struct disk_back *back = calloc(1, sizeof(*back));
     if (back == NULL) {
         text_add(why, "%s", strerror(ENOMEM));
@@ -437,7 +460,7 @@ bool disk_read_back(struct diskstore *store, struct text *why)
         text_add(why,
                  "%s: the mark of its last reload is not to be read: %s; put the "
                  "folder's reloads in order, or use another folder",
-                 store->folder, errno == EBADMSG ? "it is damaged" : strerror(errno));
+                 store->folder, errno == EBADMSG ? "it is damaged" : disk_error(errno));
         return false;
     }
     if (mark.generation == 0) {
@@ -469,6 +492,13 @@ bool diskstore_go_back(struct diskstore *store, uint32_t generation,
         }
     }
     diskstore_look_again(store);
+    pthread_mutex_lock(&store->opening);
+    if (good && store->lacks_files) {
+        text_add(why, "%s: results of other ranks are not read: %s", store->folder,
+                 disk_error(EMFILE));
+        good = false;
+    }
+    pthread_mutex_unlock(&store->opening);
     return good;
 }
 
@@ -479,6 +509,9 @@ bool diskstore_snapshot_find(struct diskstore *store, const char *name,
                              struct text *why)
 {
     size_t count, at = 0;
+    if (!tells_room(store, FILES_TO_READ, why)) {
+        return false;
+    }
     struct disk_snapshot *all = disk_snapshot_list(store->folder, false, &count);
     while (at < count && (!disk_snapshot_is_whole(&all[at]) ||
                           (name != NULL ? strcmp(all[at].name, name) != 0

@@ -8,6 +8,7 @@
  * Without `sync` LMDB leaves writing to the kernel: pages reach its cache in order, so
  * that a killed process leaves a whole file.
  */
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_pages.h"
 
 #include <errno.h>
@@ -92,7 +93,7 @@ static struct disk_env *lmdb_open_writer(const char *folder, bool sync,
         code = open_mapped(env, folder, sync, bytes);
     }
     if (code != 0) {
-        *why = mdb_strerror(code);
+        *why = disk_lacks_files(code) ? disk_error(code) : mdb_strerror(code);
         free(env);
         return NULL;
     }

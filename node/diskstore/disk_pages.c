@@ -9,6 +9,7 @@
  * may hide the newest transaction; then nothing is said to be absent.
  */
 #include "node/diskstore/disk_pages.h"
+#include "node/diskstore/disk_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +141,7 @@ struct disk_pages *disk_pages_open(const char *path, const char **why)
     }
     pages->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (pages->fd < 0 || fstat(pages->fd, &stat) != 0) {
-        *why = strerror(errno);
+        *why = disk_error(errno);
     } else if (!S_ISREG(stat.st_mode)) {
         *why = "it is no regular file";
     } else if (read_metas(pages, (uint64_t)stat.st_size, why)) {

@@ -53,7 +53,8 @@ enum disk_trouble {
     DISK_TROUBLE_FULL = 2,
     DISK_TROUBLE_DAMAGE = 4,
     DISK_TROUBLE_OPEN = 8,
-    DISK_TROUBLE_OTHER = 16
+    DISK_TROUBLE_OTHER = 16,
+    DISK_TROUBLE_FILES = 32 /* descriptors have run out */
 };
 
 struct diskstore {
@@ -88,10 +89,14 @@ struct diskstore {
                                      own, and half-done states */
     _Atomic(struct disk_finished *) finished;
     _Atomic(struct disk_back *) back; /* the first counts; NULL: none does */
-    bool has_cut;                /* the thread's: a snapshot names records of `own` */
-    moot_hash cut_id;            /* likewise: its last cut's, */
-    struct disk_names cut_names; /* and what the folder had when that was made */
-    atomic_bool blind;           /* there is an environment that cannot be read */
+    bool has_cut;                  /* the thread's: a snapshot names records of `own` */
+    moot_hash cut_id;              /* likewise: its last cut's, */
+    struct disk_names cut_names;   /* and what the folder had when that was made */
+    atomic_bool blind;             /* there is an environment that cannot be read, */
+    bool lacks_files;              /* under `opening`: for lack of descriptors */
+    atomic_uint looking;           /* calls that read environments now */
+    struct disk_finished *retired; /* the thread's: were `own`, and others read the same
+                                      files now; closed when nobody looks */
     pthread_mutex_t opening;
 
     pthread_mutex_t harming; /* held while a function of the harm runs */

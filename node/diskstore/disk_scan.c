@@ -2,6 +2,7 @@
 #include "node/diskstore/disk_scan.h"
 #include "node/api/moot.h"
 #include "node/config/text.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
 
@@ -100,7 +101,7 @@ static int lock_to_look(const char *folder, struct text *why, int *code)
     } else if (lock < 0 && errno == EAGAIN) {
         text_add(why, "%s: process %ld prunes it", folder, (long)holder);
     } else if (lock < 0) {
-        text_add(why, "%s: %s", folder, strerror(errno));
+        text_add(why, "%s: %s", folder, disk_error(errno));
     }
     return lock;
 }
@@ -117,7 +118,7 @@ int disk_scan(const char *folder, const struct disk_scan_visitor *visitor,
     }
     struct disk_env_name *all;
     if (!disk_env_list(folder, NULL, &all, &count)) {
-        text_add(why, "%s: %s", folder, strerror(errno));
+        text_add(why, "%s: %s", folder, disk_error(errno));
         code = errno == ENOMEM ? MOOT_ERR_NO_MEMORY : MOOT_ERR_FILE;
     }
     for (size_t i = 0; i < count; i++) {

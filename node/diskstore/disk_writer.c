@@ -7,6 +7,7 @@
  * next batch is tried anew: a full disk may have room by then.
  */
 #include "node/api/moot.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
 
@@ -37,7 +38,7 @@ static struct disk_env *make_own_env(struct diskstore *store)
     const char *why = NULL;
     store->own_lock = disk_env_make(store->folder, store->own_path);
     if (store->own_lock < 0) {
-        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, strerror(errno), advice);
+        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, disk_error(errno), advice);
         return NULL;
     }
     struct disk_env *env =
@@ -45,7 +46,7 @@ static struct disk_env *make_own_env(struct diskstore *store)
     if (env == NULL ||
         !disk_env_show(store->folder, store->options.sync, store->own_path)) {
         disk_tell_unwritten(store, DISK_TROUBLE_WRITE,
-                            env == NULL ? why : strerror(errno), advice);
+                            env == NULL ? why : disk_error(errno), advice);
         if (env != NULL) {
             store->table->close(env);
         }
@@ -89,21 +90,57 @@ static struct disk_env *own_env(struct diskstore *store)
     return own != NULL ? own->env : NULL;
 }
 
-/* Its writer's own object goes on reading it: LMDB must not open it twice. */
+/* Another object for the environment, as others read it: of one descriptor, where a
+ * writer's has three.  NULL: none could be opened. */
+static struct disk_finished *open_as_reader(const struct diskstore *store,
+                                            const struct disk_finished *own)
+{
+    const char *why;
+    struct disk_finished *reader = disk_finished_new(store, own->name);
+    if (reader != NULL) {
+        reader->env = store->table->open_reader(reader->path, &why);
+    }
+    if (reader != NULL && reader->env == NULL) {
+        free(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+/* A call that has begun since they were taken out does not see them, so they go if none
+ * runs; else another time. */
+static void close_retired(struct diskstore *store)
+{
+    while (store->retired != NULL && atomic_load(&store->looking) == 0) {
+        struct disk_finished *own = store->retired;
+        store->retired = own->next;
+        store->table->close(own->env);
+        free(own);
+    }
+}
+
+/* Without descriptors the writer's own object goes on reading it. */
 void disk_finish_own(struct diskstore *store)
 {
     pthread_mutex_lock(&store->opening);
     struct disk_finished *own = atomic_load(&store->own);
     if (own != NULL) {
-        own->next = atomic_load(&store->finished);
-        atomic_store(&store->finished, own);
+        struct disk_finished *reader = open_as_reader(store, own);
+        struct disk_finished *listed = reader != NULL ? reader : own;
+        listed->next = atomic_load(&store->finished);
+        atomic_store(&store->finished, listed);
         atomic_store(&store->own, NULL);
+        if (reader != NULL) {
+            own->next = store->retired;
+            store->retired = own;
+        }
         close(store->own_lock);
         store->own_lock = -1;
         disk_pack_close(&store->pack);
         store->own_path[0] = '\0';
-        store->has_cut = store->has_files = false;
+        store->has_cut = store->has_files = store->has_progress = false;
     }
+    close_retired(store);
     pthread_mutex_unlock(&store->opening);
 }
 
@@ -165,7 +202,7 @@ static enum disk_end write_data(struct diskstore *store, struct disk_batch *batc
     out->number = ++store->last_large;
     if (!disk_large_write(store->own_path, out->number, record->data, record->size,
                           store->options.sync)) {
-        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, strerror(errno), advice);
+        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, disk_error(errno), advice);
         return DISK_NONE;
     }
     note_file(&batch->made, out->number);
@@ -251,7 +288,7 @@ static bool put_record(struct diskstore *store, struct disk_batch *batch,
     struct disk_spot spot;
     const enum disk_end written = write_data(store, batch, record, &spot);
     if (written != DISK_OK) {
-        batch->why = strerror(errno);
+        batch->why = disk_error(errno);
         return written == DISK_NONE;
     }
     disk_record_write(record, &spot, &image);
@@ -296,7 +333,7 @@ static bool sync_data(struct diskstore *store, struct disk_batch *batch)
         (!store->options.sync ||
          disk_large_sync(store->own_path, batch->made.spots, batch->made.count));
     if (!good) {
-        batch->why = strerror(errno);
+        batch->why = disk_error(errno);
     }
     return good;
 }

@@ -65,8 +65,14 @@ void disk_tell_unwritten(struct diskstore *store, enum disk_trouble trouble,
     text_clear(&store->why);
     text_add(&store->why, "%s", cause);
     pthread_mutex_unlock(&store->lock);
-    disk_tell(store, trouble, "%s: results are not stored: %s; %s", store->folder,
-              cause, advice);
+    if (disk_tells_lack(cause)) {
+        disk_tell(store, DISK_TROUBLE_FILES,
+                  "%s: results are not stored: %s; a later job runs again what is not",
+                  store->folder, cause);
+    } else {
+        disk_tell(store, trouble, "%s: results are not stored: %s; %s", store->folder,
+                  cause, advice);
+    }
 }
 
 size_t diskstore_told(struct diskstore *store, size_t from, struct text *out)
@@ -119,12 +125,12 @@ static bool open_finished(struct diskstore *store, const struct disk_env_name *n
         finished->env = store->table->open_reader(finished->path, &why);
     }
     if (finished == NULL || finished->env == NULL) {
+        const bool lack = disk_tells_lack(why);
         atomic_store(&store->blind, true);
-        disk_tell(
-            store, DISK_TROUBLE_OPEN,
-            "%s/%s: its results are not read: %s; `moot checkpoint verify` looks at "
-            "all",
-            store->folder, name->name, why);
+        store->lacks_files |= lack;
+        disk_tell(store, lack ? DISK_TROUBLE_FILES : DISK_TROUBLE_OPEN,
+                  "%s/%s: its results are not read: %s%s", store->folder, name->name,
+                  why, lack ? "" : "; `moot checkpoint verify` looks at all");
         pthread_mutex_lock(&store->lock);
         store->counts.damaged++;
         pthread_mutex_unlock(&store->lock);
@@ -146,13 +152,17 @@ size_t diskstore_look_again(struct diskstore *store)
 {
     size_t count, opened = 0;
     pthread_mutex_lock(&store->opening);
+    store->lacks_files = false;
     const char *own = strrchr(store->own_path, '/');
     struct disk_env_name *all;
     if (!disk_env_list(store->folder, own != NULL ? own + 1 : NULL, &all, &count)) {
+        const int cause = errno;
         atomic_store(&store->blind, true);
-        disk_tell(store, DISK_TROUBLE_OTHER,
+        store->lacks_files |= disk_lacks_files(cause);
+        disk_tell(store,
+                  disk_lacks_files(cause) ? DISK_TROUBLE_FILES : DISK_TROUBLE_OTHER,
                   "%s: its results are not read, as the folder cannot be: %s",
-                  store->folder, strerror(errno));
+                  store->folder, disk_error(cause));
     }
     for (size_t i = count; i-- > 0;) {
         if (!all[i].readable) {
@@ -205,7 +215,7 @@ static char *make_folder(const char *folder, struct text *why)
         path = NULL;
     }
     if (path == NULL) {
-        refuse_open(why, folder, strerror(errno));
+        refuse_open(why, folder, disk_error(errno));
         return NULL;
     }
     const char *system = disk_folder_refused(path);
@@ -266,6 +276,15 @@ static struct diskstore *new_store(const struct disk_table *table, char *path,
     return store;
 }
 
+static void close_each(const struct diskstore *store, struct disk_finished *list)
+{
+    for (struct disk_finished *each = list, *next; each != NULL; each = next) {
+        next = each->next;
+        store->table->close(each->env);
+        free(each);
+    }
+}
+
 static void free_store(struct diskstore *store)
 {
     struct disk_finished *own = atomic_load(&store->own);
@@ -275,12 +294,8 @@ static void free_store(struct diskstore *store)
         disk_set_release(&each->set);
         free(each);
     }
-    for (struct disk_finished *each = atomic_load(&store->finished), *next;
-         each != NULL; each = next) {
-        next = each->next;
-        store->table->close(each->env);
-        free(each);
-    }
+    close_each(store, atomic_load(&store->finished));
+    close_each(store, store->retired);
     if (own != NULL) {
         store->table->close(own->env);
         free(own);
@@ -319,7 +334,7 @@ static bool join_job(const struct diskstore *store, struct text *why)
         }
         joined = disk_folder_join(store->folder_lock, store->options.job, &holder);
         if (!joined && errno != EAGAIN) {
-            refuse_open(why, store->folder, strerror(errno));
+            refuse_open(why, store->folder, disk_error(errno));
             return false;
         }
     }
@@ -357,7 +372,7 @@ static int open_new(const struct disk_table *table, char *path,
             text_add(why, "checkpoints cannot be kept in %s: process %ld prunes it",
                      path, (long)holder);
         } else {
-            refuse_open(why, path, strerror(errno));
+            refuse_open(why, path, disk_error(errno));
         }
         free_store(store);
         return MOOT_ERR_FILE;

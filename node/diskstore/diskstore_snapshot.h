@@ -57,6 +57,9 @@ bool diskstore_mark(struct diskstore *store, uint32_t generation, const moot_has
 
 /* --- Going back ------------------------------------------------------------------- */
 
+/* Whether this process may open the files that a reload of so many ranks takes, some of
+ * which stay open.  False, and why. */
+bool diskstore_may_go_back(struct diskstore *store, size_t ranks, struct text *why);
 /* Writes what was put, and finishes the environment: others can read it.  What is put
  * from now on goes into another.  Blocks. */
 void diskstore_freeze(struct diskstore *store);

@@ -17,7 +17,7 @@ evidence=$scratch/said
 store=$scratch/c
 rounds=24
 
-# start RANKS FAULTS [again]: a job with the folder; its status is $code
+# start RANKS FAULTS [again | TIMES]: a job with the folder; its status is $code
 start() {
     ranks=$1
     faults=$2
@@ -101,6 +101,20 @@ for plan in 'kill:all@checkpoint.reload' 'kill:all@checkpoint.reload#2'; do
     ends "$plan, and again" 3
     start_again "$plan, a third time" "$value"
 done
+
+# --- No descriptors -------------------------------------------------------------------------
+# A rank that may open no more files says so, and what was stored is there.
+begin
+# shellcheck disable=SC3045 # dash and bash have it
+files=$(ulimit -S -n) && ulimit -S -n 64
+start 2 "" 60
+# shellcheck disable=SC3045
+ulimit -S -n "$files"
+check "no descriptors" "status $code" [ $code -ne 0 ]
+check "no descriptors" "it hangs" [ $code -ne 124 ]
+check "no descriptors" "the cause is not told" \
+    says "reload: .*: this process has too many files open; raise .ulimit -n."
+start_again "no descriptors"
 
 # --- Kills of all, at any moment -----------------------------------------------------------
 number=0

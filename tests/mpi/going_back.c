@@ -1,13 +1,13 @@
 /* going_back.c - a chain of results that vary, a snapshot of its first half, and back
  * to that when it is whole.
  *
- *     going_back [ROUNDS [again]]
+ *     going_back [ROUNDS [again | TIMES]]
  *
  * Each result has the value of the one before and a number that no other run has, so a
  * chain that is put together from two runs is seen.  All ranks make the chain, name a
  * snapshot "half" on the way, and when they have all of it they go back: the first half
- * must be as it was, and the second another.  With `again`, or without a checkpoint,
- * the chain is made, or found, and checked, and nobody goes back.
+ * must be as it was, and the second another; that TIMES times.  With `again`, or
+ * without a checkpoint, the chain is made, or found, and checked, and nobody goes back.
  *
  * Each rank prints "end VALUE".  Exit status: 0 right, 1 wrong.
  */
@@ -117,19 +117,25 @@ static bool went_back(const struct link *old, const struct link *chain, uint64_t
 }
 
 static bool goes_back(moot *m, moot_kernel_id kernel, uint64_t rounds,
-                      struct link *chain)
+                      struct link *chain, int times)
 {
     static struct link old[ROUNDS_MAX];
+    bool good = true;
     moot_hash half;
     int drops = 0;
     must(m, moot_checkpoint_on_reload(m, note_drop, &drops), "callback");
-    make_chain(m, kernel, rounds, old, &half);
-    must(m, moot_checkpoint_reload(m, &half), "reload");
-    make_chain(m, kernel, rounds, chain, NULL);
-    return is_whole(old, rounds) && drops == 1 && went_back(old, chain, rounds);
+    make_chain(m, kernel, rounds, chain, &half);
+    for (int time = 1; good && time <= times; time++) {
+        memcpy(old, chain, sizeof(old));
+        must(m, moot_checkpoint_reload(m, &half), "reload");
+        make_chain(m, kernel, rounds, chain, NULL);
+        good = is_whole(old, rounds) && drops == time && went_back(old, chain, rounds);
+    }
+    return good;
 }
 
-static int run(uint64_t rounds, bool again)
+/* `times` 0: again. */
+static int run(uint64_t rounds, int times)
 {
     static struct link chain[ROUNDS_MAX];
     moot *m;
@@ -146,10 +152,10 @@ static int run(uint64_t rounds, bool again)
                                              .flags = MOOT_KERNEL_NONDETERMINISTIC},
                               &kernel),
          "kernel");
-    if (again) {
+    if (times == 0) {
         make_chain(m, kernel, rounds, chain, NULL);
     } else {
-        good = goes_back(m, kernel, rounds, chain);
+        good = goes_back(m, kernel, rounds, chain, times);
     }
     good = good && is_whole(chain, rounds);
     printf("end %016" PRIx64 "\n", chain[rounds - 1].value);
@@ -161,10 +167,13 @@ int main(int argc, char **argv)
 {
     const uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 10) : 8;
     const char *folder = getenv("MOOT_CHECKPOINT");
-    const bool again = argc > 2 || folder == NULL || *folder == '\0';
+    const bool again = folder == NULL || *folder == '\0' ||
+                       (argc > 2 && strcmp(argv[2], "again") == 0);
+    const int times = again ? 0 : argc > 2 ? atoi(argv[2]) : 1;
     if (rounds < 2 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "usage: going_back [ROUNDS of 2 to %d [again]]\n", ROUNDS_MAX);
+        fprintf(stderr, "usage: going_back [ROUNDS of 2 to %d [again | TIMES]]\n",
+                ROUNDS_MAX);
         return 2;
     }
-    return run(rounds, again);
+    return run(rounds, times);
 }

@@ -1,0 +1,246 @@
+/* disk_files_test.c - the store's descriptors: how many a reload leaves open, and what
+ * happens where there are no more.
+ *
+ * A process at its limit of open files is told so and keeps all that it has stored; and
+ * goes on as before when it may open files again.
+ */
+#include "disk_bench.h"
+
+#include "node/diskstore/diskstore_snapshot.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static size_t open_files(void)
+{
+    size_t count = 0;
+    DIR *files = opendir("/proc/self/fd");
+    assert_non_null(files);
+    while (readdir(files) != NULL) {
+        count++;
+    }
+    closedir(files);
+    return count - 3; /* ".", ".." and the folder's own */
+}
+
+static struct rlimit before;
+
+/* No more files can be opened than are open now. */
+static void take_files_away(void)
+{
+    struct rlimit none;
+    const int lowest = dup(0); /* all below are taken */
+    assert_true(lowest >= 0 && getrlimit(RLIMIT_NOFILE, &before) == 0);
+    close(lowest);
+    none = (struct rlimit){(rlim_t)lowest, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+static void give_files_back(void)
+{
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+static void put(struct folder_bench *bench, struct diskstore *store, uint64_t from,
+                uint64_t to)
+{
+    for (uint64_t number = from; number < to; number++) {
+        const struct diskstore_record record = bench_record(bench, number);
+        while (!diskstore_put(store, &record, NULL, NULL)) {
+            diskstore_wait_room(store, record.size);
+        }
+    }
+    diskstore_flush(store);
+}
+
+static bool finds_all(struct folder_bench *bench, struct diskstore *store,
+                      uint64_t from, uint64_t to)
+{
+    bool all = true;
+    for (uint64_t number = from; number < to; number++) {
+        all = bench_find(bench, store, number) && all;
+    }
+    return all;
+}
+
+static bool has_told(struct diskstore *store, const char *words)
+{
+    struct text told = {0};
+    diskstore_told(store, 0, &told);
+    const bool has = strstr(text_get(&told), words) != NULL;
+    text_release(&told);
+    return has;
+}
+
+static void a_finished_environment_costs_one_descriptor(void **state)
+{
+    struct folder_bench *bench = *state;
+    enum { ROUNDS = 20 };
+    struct diskstore *store = bench_open(bench, NULL);
+    const size_t first = open_files();
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        put(bench, store, 10 * round, 10 * round + 10);
+        diskstore_freeze(store);
+        assert_int_equal(open_files(), first + round + 1);
+    }
+    assert_true(finds_all(bench, store, 0, 10 * (uint64_t)ROUNDS));
+    diskstore_close(store);
+}
+
+struct reader {
+    struct diskstore *store;
+    atomic_uint known; /* so many records are there */
+    atomic_bool ends;
+    uint64_t found;
+};
+
+static void *find_again_and_again(void *context)
+{
+    struct reader *reader = context;
+    struct diskstore_found found;
+    for (uint64_t i = 0; !atomic_load(&reader->ends); i++) {
+        const unsigned known = atomic_load(&reader->known);
+        const moot_hash hash = bench_hash(known > 0 ? known - 1 - i % known : 0);
+        if (known > 0) {
+            assert_true(diskstore_find(reader->store, &hash, DISKSTORE_RESULT, &found));
+            reader->found++;
+            free(found.data);
+        }
+    }
+    return NULL;
+}
+
+/* Another moot of the process may look for results at any moment. */
+static void who_looks_meanwhile_finds_all(void **state)
+{
+    struct folder_bench *bench = *state;
+    enum { ROUNDS = 60, READERS = 3 };
+    struct reader readers[READERS] = {0};
+    pthread_t threads[READERS];
+    struct diskstore *store = bench_open(bench, NULL);
+    const size_t first = open_files();
+    for (int i = 0; i < READERS; i++) {
+        readers[i].store = store;
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, find_again_and_again, &readers[i]), 0);
+    }
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        put(bench, store, 4 * round, 4 * round + 4);
+        for (int i = 0; i < READERS; i++) {
+            atomic_store(&readers[i].known, 4 * round + 4);
+        }
+        diskstore_freeze(store);
+    }
+    for (int i = 0; i < READERS; i++) {
+        atomic_store(&readers[i].ends, true);
+        pthread_join(threads[i], NULL);
+    }
+    diskstore_freeze(store); /* closes what somebody was looking at */
+    assert_int_equal(open_files(), first + ROUNDS);
+    assert_true(finds_all(bench, store, 0, 4 * (uint64_t)ROUNDS));
+    diskstore_close(store);
+}
+
+static void without_descriptors_nothing_is_lost(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct text why = {0};
+    struct diskstore_snapshot snapshot;
+    struct diskstore *store = bench_open(bench, NULL);
+    put(bench, store, 0, 20);
+    assert_true(diskstore_may_go_back(store, 4, &why));
+    take_files_away();
+    diskstore_freeze(store);
+    assert_false(diskstore_may_go_back(store, 4, &why));
+    assert_non_null(strstr(text_get(&why), "raise `ulimit -n`"));
+    text_clear(&why);
+    assert_false(diskstore_snapshot_find(store, "any", NULL, &snapshot, &why));
+    assert_non_null(strstr(text_get(&why), "raise `ulimit -n`"));
+    put(bench, store, 20, 30);
+    assert_true(has_told(store, "results are not stored: this process has too many "
+                                "files open; raise `ulimit -n`"));
+    text_clear(&why);
+    diskstore_why(store, &why);
+    assert_non_null(strstr(text_get(&why), "raise `ulimit -n`"));
+    assert_false(bench_find(bench, store, 20));
+    give_files_back();
+    assert_true(finds_all(bench, store, 0, 20));
+    put(bench, store, 20, 30);
+    assert_true(finds_all(bench, store, 0, 30));
+    diskstore_close(store);
+    store = bench_open(bench, NULL);
+    assert_true(finds_all(bench, store, 0, 30));
+    diskstore_close(store);
+    text_release(&why);
+}
+
+/* Another process, which begins before this one has a store, stores records when it is
+ * told. */
+struct other {
+    pid_t child;
+    int to;
+};
+
+static struct other begin_other(struct folder_bench *bench, uint64_t from, uint64_t end)
+{
+    int to[2];
+    char byte;
+    assert_int_equal(pipe(to), 0);
+    const struct other other = {.child = fork(), .to = to[1]};
+    if (other.child == 0) {
+        if (read(to[0], &byte, 1) != 1) {
+            _exit(1);
+        }
+        struct diskstore *store = bench_open(bench, NULL);
+        put(bench, store, from, end);
+        diskstore_close(store);
+        _exit(0);
+    }
+    close(to[0]);
+    return other;
+}
+
+static void run_other(struct other other)
+{
+    int status;
+    assert_int_equal(write(other.to, "x", 1), 1);
+    assert_int_equal(waitpid(other.child, &status, 0), other.child);
+    assert_int_equal(status, 0);
+    close(other.to);
+}
+
+/* A rank that cannot read what others stored would make anew what they have seen. */
+static void going_back_needs_all_that_others_stored(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct text why = {0};
+    const moot_hash none = bench_hash(7);
+    const struct other other = begin_other(bench, 20, 30);
+    struct diskstore *store = bench_open(bench, NULL);
+    put(bench, store, 0, 12);
+    run_other(other);
+    take_files_away();
+    assert_int_equal(diskstore_look_again(store), 0);
+    assert_true(has_told(store, "raise `ulimit -n`"));
+    assert_false(diskstore_go_back(store, 0, &none, &why));
+    assert_non_null(strstr(text_get(&why), "are not read: this process has too many"));
+    give_files_back();
+    text_clear(&why);
+    assert_true(diskstore_go_back(store, 0, &none, &why));
+    assert_true(finds_all(bench, store, 0, 12) && finds_all(bench, store, 20, 30));
+    diskstore_close(store);
+    text_release(&why);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BENCH_TEST(a_finished_environment_costs_one_descriptor),
+        BENCH_TEST(who_looks_meanwhile_finds_all),
+        BENCH_TEST(without_descriptors_nothing_is_lost),
+        BENCH_TEST(going_back_needs_all_that_others_stored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
