@@ -18,6 +18,7 @@
 #include "node/faults/faults.h"
 #include "node/schedule/undo.h"
 #include "node/schedule/wait.h"
+#include "node/tasks/board.h"
 #include "proto/error.h"
 
 #include <string.h>
@@ -150,12 +151,8 @@ static int go_back(struct moot *m, struct lane *lane, const moot_hash *id)
 
 static int reload(struct moot *m, struct lane *lane, const moot_hash *id)
 {
-    int error = check(m, lane, id);
-    if (error != MOOT_OK) {
-        return error;
-    }
     undo_meets(m, true);
-    error = meet(m, lane, id);
+    int error = meet(m, lane, id);
     undo_meets(m, false);
     if (error != MOOT_OK) {
         undo_drain(m, false);
@@ -189,7 +186,12 @@ int moot_checkpoint_reload(moot *m, const moot_hash *id)
         return MOOT_ERR_NO_MEMORY;
     }
     const moot_hash copy = *id;
-    const int error = reload(m, lane, &copy);
+    int error = check(m, lane, &copy);
+    if (error == MOOT_OK) {
+        board_reload(m, true); /* who dies from here on died in it */
+        error = reload(m, lane, &copy);
+        board_reload(m, false);
+    }
     void (*const dropped)(struct moot *, void *) = m->checkpoint.dropped;
     void *const user = m->checkpoint.dropped_user;
     engine_leave(m);

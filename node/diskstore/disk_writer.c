@@ -28,8 +28,9 @@ enum {
     VALUE_BYTES = 512     /* larger results stand in packs */
 };
 
-static const char advice[] = "a later job runs again what is not; free room there, or "
-                             "name another folder by MOOT_CHECKPOINT";
+static const char advice[] =
+    "a later job runs again what is not, and takes a once task that began for one that "
+    "may have run; free room there, or name another folder by MOOT_CHECKPOINT";
 
 /* The new environment is made at the first record, so that a process that stores
  * nothing leaves nothing. */

@@ -67,7 +67,8 @@ void disk_tell_unwritten(struct diskstore *store, enum disk_trouble trouble,
     pthread_mutex_unlock(&store->lock);
     if (disk_tells_lack(cause)) {
         disk_tell(store, DISK_TROUBLE_FILES,
-                  "%s: results are not stored: %s; a later job runs again what is not",
+                  "%s: results are not stored: %s; a later job runs again what is not, "
+                  "and takes a once task that began for one that may have run",
                   store->folder, cause);
     } else {
         disk_tell(store, trouble, "%s: results are not stored: %s; %s", store->folder,

@@ -71,9 +71,10 @@ static int refuse_start(struct moot_call *call)
              "it starts (",
              call->m->knobs.checkpoint);
     checkpoint_why(call->m, &why);
-    text_add(&why,
-             "), and a later job might start it again; run the job again when "
-             "there is room, or with MOOT_CHECKPOINT_ONCE=0, which lets it start");
+    text_add(
+        &why,
+        "), and a later job might start it again; mend that and run the job again, "
+        "or set MOOT_CHECKPOINT_ONCE=0, which lets it start");
     const int code = moot_call_fail(call, MOOT_ERR_FILE, text_get(&why));
     text_release(&why);
     return code;

@@ -18,6 +18,7 @@ struct run_board {
     uint32_t used;               /* of the texts */
     atomic_int_fast32_t outside; /* threads of the program in its own code */
     bool full;                   /* some thread found no seat */
+    atomic_bool reloads;         /* a thread is in moot_checkpoint_reload() */
     char texts[TRANSPORT_BOARD_BYTES - BOARD_SEATS * sizeof(struct board_seat) - 128];
 };
 static_assert(sizeof(struct run_board) <= TRANSPORT_BOARD_BYTES,
@@ -141,6 +142,14 @@ void board_add_outside(struct moot *m, int32_t count)
     }
 }
 
+void board_reload(struct moot *m, bool begins)
+{
+    struct run_board *board = m->tasks.board;
+    if (board != NULL) {
+        atomic_store(&board->reloads, begins);
+    }
+}
+
 /* --- Reading ---------------------------------------------------------------------- */
 
 static void text_read(const char *board, uint64_t word, int shift, char *out,
@@ -182,4 +191,10 @@ bool board_is_crowded(const void *from)
 {
     const struct run_board *board = from;
     return board->full || atomic_load(&board->outside) != 0;
+}
+
+bool board_is_reloading(const void *from)
+{
+    const struct run_board *board = from;
+    return atomic_load(&board->reloads);
 }

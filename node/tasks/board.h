@@ -58,6 +58,9 @@ void board_blame(struct board_seat *seat);
  * in a wait. */
 void board_add_outside(struct moot *m, int32_t count);
 
+/* Publishes that a thread is in moot_checkpoint_reload(), and that it is no more. */
+void board_reload(struct moot *m, bool begins);
+
 static inline void board_leave(struct board_seat *seat)
 {
     if (seat != NULL) {
@@ -79,5 +82,6 @@ struct board_run {
 uint32_t board_read(const void *board, struct board_run *out, uint32_t most);
 /* Other threads than those of its seats may have been in code of the program. */
 bool board_is_crowded(const void *board);
+bool board_is_reloading(const void *board);
 
 #endif

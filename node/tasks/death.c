@@ -17,7 +17,8 @@ struct death {
     struct text story;
     struct ending ending;
     bool known;   /* how it ended */
-    bool crowded; /* threads of the program may have been in its own code */
+    bool crowded; /* threads of the program may have been in its own code, */
+    bool reloads; /* or one was on its way back to a snapshot */
     uint32_t count;
     struct board_run runs[RUNS_MAX];
 };
@@ -86,7 +87,9 @@ static void tell_death(struct death *death, bool shared)
         const bool others = board_moots() > 1; /* in whose kernels it may have been */
         text_add(story, "%soutside of %skernels%s", death->known ? " " : "",
                  others ? "this moot's " : "",
-                 death->crowded && !others ? ", in the program's own code" : "");
+                 death->reloads              ? ", in moot_checkpoint_reload"
+                 : death->crowded && !others ? ", in the program's own code"
+                                             : "");
     }
     if (story->length > 0 && gethostname(host, sizeof(host) - 1) == 0) {
         text_add(story, ", on host %s", host);
@@ -121,6 +124,7 @@ struct death *death_look(const struct moot *m, uint32_t rank)
     if (board != NULL) {
         death->count = board_read(board, death->runs, RUNS_MAX);
         death->crowded = board_is_crowded(board);
+        death->reloads = board_is_reloading(board);
         keep_blamed(death);
     }
     tell_death(death, board != NULL);

@@ -82,6 +82,7 @@ for plan in 'kill:r1@checkpoint.reload' 'kill:r0@checkpoint.reload' \
     begin
     start 4 "$plan"
     check "$plan" "the rule never struck" says 'fired once'
+    check "$plan" "the death is told as another" says 'in moot_checkpoint_reload, on host'
     dead=$(echo "$plan" | tr ',' '\n' | wc -l)
     ends "$plan" $((4 - dead))
     kept=$value
