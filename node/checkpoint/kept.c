@@ -193,7 +193,11 @@ void checkpoint_keep(struct moot *m, const struct task *task,
                      const struct call_checkpoint *call,
                      const struct checkpoint_end *end)
 {
-    if (!call->keeps || (!call->now && !is_worth(m, end))) {
+    if (!call->keeps) {
+        return;
+    }
+    if (!call->now && !is_worth(m, end)) {
+        __atomic_fetch_add(&m->checkpoint.brief, 1, __ATOMIC_RELAXED);
         return;
     }
     pass_point(m);

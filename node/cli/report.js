@@ -406,7 +406,7 @@ const checkpoint = () => {
   if (D.snapshots.length) told.push(count(made, "snapshot") + " made" +
     (made < D.snapshots.length ? "; a rank could not write its part " +
       count(D.snapshots.length - made, "time") : "") + ".");
-  if (D.agreed) told.push("All ranks were seen to agree on their state at step " +
+  if (D.agreed) told.push("The latest step at which all ranks were seen to agree on their state: " +
     (D.agreed - 1) + ".");
   const first = differing.sort((a, b) => a[0] - b[0])[0];
   if (first) told.push("The first to differ: " + first[4]);

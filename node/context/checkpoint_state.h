@@ -53,6 +53,7 @@ struct moot_checkpoint {
     struct snapshot_job *ended;  /* a list: of which the core is to hear */
     /* __atomic: what this rank has found, and what that took when it ran; stored; */
     uint64_t found, found_ns, stored, stored_bytes;
+    uint64_t brief;   /* __atomic: results that took less than it takes to store them */
     uint64_t refused; /* __atomic: once tasks that were not started, as they may have
                          run or could not be noted */
     uint32_t deaths_seen; /* and so many deaths after which the store was read again */

@@ -69,7 +69,7 @@ void stats_fill(const struct moot *m, moot_stats *out)
     }
 }
 
-enum { KEPT_FIGURES = 16 };
+enum { KEPT_FIGURES = 17 };
 
 /* Figures of results that outlive a job, and of ranks that are held against each other.
  */
@@ -85,6 +85,7 @@ static size_t fill_kept_figures(const struct moot *m, const moot_stats *stats,
         {"results_stored", stats->results_stored},
         {"bytes_stored", stats->bytes_stored},
         {"records_lost", stats->records_lost},
+        {"results_brief", __atomic_load_n(&m->checkpoint.brief, __ATOMIC_RELAXED)},
         {"snapshots", m->checkpoint.snapshots},
         {"snapshots_ns", m->checkpoint.snapshots_ns},
         {"snapshots_failed", m->checkpoint.snapshots_failed},

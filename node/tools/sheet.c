@@ -47,6 +47,7 @@ static const struct sheet_key {
     OWN(snapshots),
     OWN(snapshots_ns),
     OWN(snapshots_failed),
+    OWN(results_brief),
     OWN(agreed_step),
     OWN(differing_step),
     OWN(differing_rank),

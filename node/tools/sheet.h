@@ -35,6 +35,7 @@ struct sheet {
     uint64_t handles_left, bytes_left; /* not released at the close, and their bytes */
     uint64_t snapshots, snapshots_ns;  /* whose commits it wrote, and their time */
     uint64_t snapshots_failed;         /* of which it could not write its part */
+    uint64_t results_brief;            /* took less than it takes to store them */
     /* Plus 1; 0: none.  Of several moots that of the first. */
     uint64_t agreed_step; /* the latest at which all had told the same state, */
     uint64_t differing_step, differing_rank; /* and the first that differed, and who */

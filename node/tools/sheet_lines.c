@@ -64,6 +64,18 @@ static const struct sheet *first_difference(const struct sheets *sheets)
     return first;
 }
 
+/* `step`: plus 1; 0: none. */
+static void agreed_print(uint64_t step, const char *what, const char *when, FILE *to)
+{
+    if (step > 0) {
+        fprintf(to,
+                "  %-12s   at step %" PRIu64
+                "%s, the latest that all were seen to have signed alike\n",
+                what, step - 1, when);
+    }
+}
+
+/* A step at which all agree is told in its order with the first that differs. */
 static void signatures_print(const struct sheets *sheets, const moot_stats *stats,
                              FILE *to)
 {
@@ -73,15 +85,16 @@ static void signatures_print(const struct sheets *sheets, const moot_stats *stat
         const uint64_t step = sheets->items[r].agreed_step;
         agreed = step > agreed ? step : agreed;
     }
-    if (agreed > 0) {
-        fprintf(to,
-                "  states agree   at step %" PRIu64
-                ", the latest that all were seen to have signed alike\n",
-                agreed - 1);
+    const bool again = first != NULL && agreed > first->differing_step;
+    if (!again) {
+        agreed_print(agreed, "states agree", "", to);
     }
     if (first != NULL) {
         fprintf(to, "  first differs  rank %" PRIu64 ", at step %" PRIu64 "\n",
                 first->differing_rank - 1, first->differing_step - 1);
+    }
+    if (again) {
+        agreed_print(agreed, "agree again", ", behind that difference", to);
     }
     if (stats->signatures_differing + stats->rolls_differing > 0) {
         fprintf(to,
@@ -109,18 +122,25 @@ static void snapshots_print(const struct sheet *sum, FILE *to)
 }
 
 /* Tasks that did not run, and results that were stored for another time. */
-static void checkpoint_print(const moot_stats *stats, FILE *to)
+static void checkpoint_print(const struct sheet *sum, FILE *to)
 {
     char text[32];
-    if (stats->tasks_found + stats->results_stored + stats->records_lost == 0) {
+    const moot_stats *stats = &sum->stats;
+    if (stats->tasks_found + stats->results_stored + stats->records_lost +
+            sum->results_brief ==
+        0) {
         return;
     }
     fprintf(to, "  checkpoint     %" PRIu64 " found", stats->tasks_found);
     if (stats->tasks_found > 0) {
         fprintf(to, " (%.3f s when they ran)", (double)stats->tasks_found_ns / 1e9);
     }
-    fprintf(to, ", %" PRIu64 " stored, %s\n", stats->results_stored,
+    fprintf(to, ", %" PRIu64 " stored, %s", stats->results_stored,
             sheet_bytes_format(stats->bytes_stored, text));
+    if (sum->results_brief > 0) {
+        fprintf(to, "; %" PRIu64 " too short to be stored", sum->results_brief);
+    }
+    fputc('\n', to);
     if (stats->reloads > 0) {
         fprintf(to,
                 "  went back      to snapshots, %" PRIu64
@@ -150,7 +170,7 @@ static void resent_print(const moot_stats *stats, FILE *to)
 void sheet_lines_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
 {
     const moot_stats *stats = &sum->stats;
-    checkpoint_print(stats, to);
+    checkpoint_print(sum, to);
     snapshots_print(sum, to);
     builds_print(stats, to);
     signatures_print(sheets, stats, to);

@@ -19,6 +19,9 @@ struct span {
     uint64_t opened, closed;
 };
 
+/* Lines that each sheet has besides; of the rank's own, and of all. */
+static const char *own_lines[RANKS];
+
 static void leave_sheet(const char *folder, unsigned rank, const struct span *span)
 {
     char path[256];
@@ -27,10 +30,11 @@ static void leave_sheet(const char *folder, unsigned rank, const struct span *sp
     assert_non_null(file);
     fprintf(file,
             "rank %u\nsize %d\nprocess %u\nwall_ns %llu\nended_ns %llu\n"
-            "tasks_run %u\n",
+            "tasks_run %u\n%s",
             rank, RANKS, rank,
             (unsigned long long)(span->closed - span->opened) * SECOND,
-            (unsigned long long)span->closed * SECOND, rank + 1);
+            (unsigned long long)span->closed * SECOND, rank + 1,
+            own_lines[rank] != NULL ? own_lines[rank] : "");
     assert_int_equal(fclose(file), 0);
 }
 
@@ -109,6 +113,66 @@ static void ranks_that_did_not_join_are_not_counted(void **unused)
                 "  tasks run      3, by rank: 1 2 ?\n");
 }
 
+/* The summary of two ranks with these lines of their own has, and has not. */
+static void assert_tells(const char *first, const char *second, const char *has,
+                         const char *has_not)
+{
+    const struct span spans[RANKS] = {{1, 9}, {1, 9}, {0, 0}, {0, 0}};
+    own_lines[0] = first;
+    own_lines[1] = second;
+    char *text = summary_of(spans, 2, 0);
+    own_lines[0] = own_lines[1] = NULL;
+    if (strstr(text, has) == NULL ||
+        (has_not != NULL && strstr(text, has_not) != NULL)) {
+        fail_msg("not \"%s\", or \"%s\", is in:\n%s", has, has_not, text);
+    }
+    free(text);
+}
+
+static void results_that_are_too_short_are_counted(void **unused)
+{
+    (void)unused;
+    assert_tells("results_stored 2\nbytes_stored 10\n", "results_brief 5\n",
+                 "  checkpoint     0 found, 2 stored, 10 B; 5 too short to be stored\n",
+                 NULL);
+    assert_tells("results_brief 3\n", "",
+                 "  checkpoint     0 found, 0 stored, 0 B; 3 too short to be stored\n",
+                 NULL);
+    assert_tells("results_stored 2\n", "", "  checkpoint     0 found, 2 stored, 0 B\n",
+                 "too short");
+}
+
+static void snapshots_that_failed_are_told(void **unused)
+{
+    (void)unused;
+    assert_tells(
+        "snapshots 2\nsnapshots_ns 8000000\n", "snapshots_failed 1\n",
+        "  snapshots      2 made (4.0 ms each), 1 times a rank could not write "
+        "its part\n",
+        NULL);
+    assert_tells("snapshots_failed 1\n", "snapshots_failed 2\n",
+                 "  snapshots      0 made, 3 times a rank could not write its part\n",
+                 "each)");
+    assert_tells("snapshots 1\n", "", "  snapshots      1 made", "could not write");
+    assert_tells("tasks_spawned 1\n", "", "tasks run", "  snapshots");
+}
+
+/* Steps are told plus 1. */
+static void states_are_told_in_the_order_of_steps(void **unused)
+{
+    (void)unused;
+    assert_tells("agreed_step 21\n", "agreed_step 19\n",
+                 "  states agree   at step 20, the latest", "differs");
+    assert_tells("agreed_step 7\n", "differing_step 8\ndiffering_rank 2\n",
+                 "  states agree   at step 6, the latest that all were seen to have "
+                 "signed alike\n  first differs  rank 1, at step 7\n",
+                 "agree again");
+    assert_tells("agreed_step 21\n", "differing_step 8\ndiffering_rank 2\n",
+                 "  first differs  rank 1, at step 7\n  agree again    at step 20, "
+                 "behind that difference, the latest that all were seen",
+                 "states agree");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +180,9 @@ int main(void)
         cmocka_unit_test(it_goes_on_after_those_that_left_early),
         cmocka_unit_test(clocks_that_differ_make_no_time),
         cmocka_unit_test(ranks_that_did_not_join_are_not_counted),
+        cmocka_unit_test(results_that_are_too_short_are_counted),
+        cmocka_unit_test(snapshots_that_failed_are_told),
+        cmocka_unit_test(states_are_told_in_the_order_of_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
