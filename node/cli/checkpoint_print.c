@@ -35,6 +35,8 @@ struct print {
     size_t kernel_count;
     struct disk_set seen; /* good results, for verify */
     bool all_seen;        /* nobody writes, and memory sufficed */
+    struct disk_undone undone;
+    uint64_t undone_records;
 };
 
 /* --- Words ------------------------------------------------------------------------ */
@@ -123,11 +125,13 @@ static void list_record(void *context, const struct disk_scan_env *env,
                         const struct diskstore_found *found)
 {
     struct print *print = context;
-    char hash[MOOT_HASH_TEXT_BYTES], when[WHEN_BYTES];
+    char hash[MOOT_HASH_TEXT_BYTES], when[WHEN_BYTES], status[STATE_BYTES];
     (void)env;
     print->records++;
+    snprintf(status, sizeof(status), "%s%s", status_name(found->status),
+             disk_undone_has(&print->undone, found) ? ", undone" : "");
     printf("%s  %-8s  %-12s %12" PRIu64 " ", hash_format(&found->hash, hash),
-           disk_kind_name(found->kind), status_name(found->status), found->size);
+           disk_kind_name(found->kind), status, found->size);
     print_duration(found->took_ns, 10);
     printf("  %s  ", when_made(found->made_ns, when));
     print_name(found->kernel);
@@ -160,7 +164,9 @@ int checkpoint_list(const struct checkpoint_query *query)
                                               .env = pass_env,
                                               .record = list_record,
                                               .damaged = count_damage};
+    disk_undone_read(query->folder, &print.undone);
     const int status = scan(query, &visitor);
+    disk_undone_release(&print.undone);
     if (status == CLI_OK) {
         list_snapshots(query->folder);
     }
@@ -214,6 +220,7 @@ static void sum_record(void *context, const struct disk_scan_env *env,
     struct print *print = context;
     (void)env;
     print->records++;
+    print->undone_records += disk_undone_has(&print->undone, found);
     print->bytes += found->size;
     if (found->kind == DISKSTORE_RESULT) {
         add_kernel(print, found);
@@ -227,11 +234,18 @@ static int show_all(const struct checkpoint_query *query)
                                               .env = sum_env,
                                               .record = sum_record,
                                               .damaged = count_damage};
+    disk_undone_read(query->folder, &print.undone);
     const int status = scan(query, &visitor);
+    disk_undone_release(&print.undone);
     if (status == CLI_OK) {
         printf("%s: %" PRIu64 " records of %" PRIu64 " bytes, left by %" PRIu64
-               " processes\n",
+               " processes",
                query->folder, print.records, print.bytes, print.envs);
+        if (print.undone_records > 0) {
+            printf("; %" PRIu64 " of them are undone by a reload",
+                   print.undone_records);
+        }
+        printf("\n");
     }
     for (size_t i = 0; i < print.kernel_count; i++) {
         const struct kernel_sum *sum = &print.kernels[i];
@@ -263,8 +277,9 @@ static void show_record(void *context, const struct disk_scan_env *env,
         return;
     }
     print->records++;
-    printf("hash         %s\nkind         %s\nstatus       %s\nkernel       ", hash,
-           disk_kind_name(found->kind), status_name(found->status));
+    printf("hash         %s\nkind         %s\nstatus       %s%s\nkernel       ", hash,
+           disk_kind_name(found->kind), status_name(found->status),
+           disk_undone_has(&print->undone, found) ? ", undone by a reload" : "");
     print_name(found->kernel);
     printf(", version %" PRIu32 "\nlabel        ", found->version);
     print_name(found->label);
@@ -331,7 +346,9 @@ int checkpoint_show(const struct checkpoint_query *query)
     if (query->hash == NULL) {
         return show_all(query);
     }
+    disk_undone_read(query->folder, &print.undone);
     int status = scan(query, &visitor);
+    disk_undone_release(&print.undone);
     if (status == CLI_OK && show_snapshots(query->folder, query->hash) == 0 &&
         print.records == 0) {
         cli_complain(&verb_checkpoint,
@@ -503,7 +520,8 @@ static void export_record(void *context, const struct disk_scan_env *env,
            when_made(found->made_ns, when), found->made_ns, found->took_ns,
            found->library >> 16, found->library >> 8 & 255, found->library & 255);
     json_pair(stdout, "environment", env->name);
-    printf(", \"size\": %" PRIu64, found->size);
+    printf(", \"undone\": %s, \"size\": %" PRIu64,
+           disk_undone_has(&print->undone, found) ? "true" : "false", found->size);
     if (print->query->data) {
         export_data(found);
     }
@@ -518,5 +536,8 @@ int checkpoint_export(const struct checkpoint_query *query)
                                               .env = pass_env,
                                               .record = export_record,
                                               .damaged = count_damage};
-    return tell_damage(&print, scan(query, &visitor));
+    disk_undone_read(query->folder, &print.undone);
+    const int status = scan(query, &visitor);
+    disk_undone_release(&print.undone);
+    return tell_damage(&print, status);
 }

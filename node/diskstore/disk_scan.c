@@ -135,3 +135,76 @@ int disk_scan(const char *folder, const struct disk_scan_visitor *visitor,
     close(lock);
     return code;
 }
+
+/* --- After a reload --------------------------------------------------------------- */
+
+static void pass_env(void *context, const struct disk_scan_env *env)
+{
+    (void)context;
+    (void)env;
+}
+
+static void pass_damage(void *context, const struct disk_scan_env *env,
+                        const struct disk_key *key)
+{
+    (void)context;
+    (void)env;
+    (void)key;
+}
+
+/* A set has it by its task alone. */
+static struct diskstore_found start_of(const struct diskstore_found *found)
+{
+    return (struct diskstore_found){.hash = found->hash};
+}
+
+static void note_start(void *context, const struct disk_scan_env *env,
+                       const struct diskstore_found *found)
+{
+    struct disk_undone *undone = context;
+    const struct diskstore_found start = start_of(found);
+    (void)env;
+    if (found->kind == DISKSTORE_ACCEPTED) {
+        (void)disk_set_add(&undone->accepted, &start);
+    }
+}
+
+void disk_undone_read(const char *folder, struct disk_undone *out)
+{
+    const struct disk_scan_visitor visitor = {
+        .context = out, .env = pass_env, .record = note_start, .damaged = pass_damage};
+    struct disk_snapshot snapshot;
+    struct text why = {0};
+    *out = (struct disk_undone){.mark = {0}};
+    if (!disk_mark_read(folder, &out->mark) || out->mark.generation == 0) {
+        out->mark.generation = 0;
+        return;
+    }
+    disk_snapshot_read(folder, &out->mark.id, &snapshot, &out->named);
+    if (!disk_snapshot_is_whole(&snapshot) ||
+        disk_scan(folder, &visitor, &why) != MOOT_OK) {
+        out->mark.generation = 0;
+    }
+    disk_set_sort(&out->accepted);
+    disk_snapshot_release(&snapshot);
+    text_release(&why);
+}
+
+bool disk_undone_has(const struct disk_undone *undone,
+                     const struct diskstore_found *found)
+{
+    const struct diskstore_found start = start_of(found);
+    if (found->generation >= undone->mark.generation ||
+        found->kind == DISKSTORE_ACCEPTED) {
+        return false;
+    }
+    return found->kind != DISKSTORE_RESULT ||
+           (!disk_set_has(&undone->named, &found->hash, found->digest) &&
+            !disk_set_has(&undone->accepted, &start.hash, start.digest));
+}
+
+void disk_undone_release(struct disk_undone *undone)
+{
+    disk_set_release(&undone->named);
+    disk_set_release(&undone->accepted);
+}

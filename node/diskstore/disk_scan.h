@@ -8,6 +8,7 @@
 
 #include "node/diskstore/disk_folder.h"
 #include "node/diskstore/disk_record.h"
+#include "node/diskstore/disk_snapshot.h"
 
 struct disk_scan_env {
     const char *name;
@@ -40,6 +41,19 @@ int disk_scan(const char *folder, const struct disk_scan_visitor *visitor,
 /* Its part for one environment that is there. */
 void disk_scan_one(const struct disk_scan_env *env,
                    const struct disk_scan_visitor *visitor);
+
+/* What the folder's last reload has made void (disk_snapshot.h); zero: nothing. */
+struct disk_undone {
+    struct disk_mark mark;
+    struct disk_set named, accepted; /* by its snapshot; once tasks that began */
+};
+
+/* Reads all records for that, if there was a reload; of one whose mark or snapshot is
+ * not to be read nothing is said.  Without memory some may be taken for void. */
+void disk_undone_read(const char *folder, struct disk_undone *out);
+bool disk_undone_has(const struct disk_undone *undone,
+                     const struct diskstore_found *found);
+void disk_undone_release(struct disk_undone *undone);
 
 /* The word for a kind: "result". */
 const char *disk_kind_name(enum diskstore_kind kind);

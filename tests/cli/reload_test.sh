@@ -50,6 +50,20 @@ start 4 ""
 check "no death" "status $code" [ $code -eq 0 ]
 ends "no death" 4
 start_again "no death" "$value"
+# Of the first run's chain all behind the snapshot is undone.
+undone=$((rounds - rounds / 2 - 1))
+"$build/moot" checkpoint ls "$store" >"$evidence"
+check "ls" "not $undone records are undone" \
+    [ "$(grep -c '  result    OK, undone  ' "$evidence")" -eq $undone ]
+"$build/moot" checkpoint export "$store" >"$evidence"
+check "export" "not $undone records are undone" \
+    [ "$(grep -c '"undone": true' "$evidence")" -eq $undone ]
+"$build/moot" checkpoint show "$store" >"$evidence"
+check "show" "not $undone records are undone" says "; $undone of them are undone by a reload\$"
+"$build/moot" checkpoint ls "$store" | sed -n 's/  .*OK, undone.*//p' | head -n 1 >"$scratch/hash"
+"$build/moot" checkpoint show "$store" "$(cat "$scratch/hash")" >"$evidence"
+check "show HASH" "it is not told as undone" says '^status +OK, undone by a reload$'
+check "show HASH" "the one that counts is told as undone" says '^status +OK$'
 # refuses WHAT: a job does not begin from the folder, and verify says why
 refuses() {
     "$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
