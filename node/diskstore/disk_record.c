@@ -159,7 +159,7 @@ void disk_record_write_as(const struct diskstore_record *record,
     memcpy(head, mark, sizeof(mark));
     head[4] = (unsigned char)format;
     head[5] = (unsigned char)record->kind;
-    head[HOME_AT] = (unsigned char)spot->home;
+    head[HOME_AT] = (unsigned char)(format != FIRST_VERSION ? spot->home : 0);
     put_small(head + 8, (uint32_t)record->status, 4);
     put_small(head + 12, record->version, 4);
     put_small(head + 16, library, 4);

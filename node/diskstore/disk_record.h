@@ -80,7 +80,7 @@ struct disk_key disk_key(const moot_hash *hash, enum diskstore_kind kind);
 void disk_record_write(const struct diskstore_record *record,
                        const struct disk_spot *spot, struct disk_image *out);
 
-/* Likewise, as another version of moot made it, in the format of disk_place.format. */
+/* Likewise, as another version of moot made it, in that version of the format. */
 void disk_record_write_as(const struct diskstore_record *record,
                           const struct disk_spot *spot, uint32_t library,
                           unsigned format, struct disk_image *out);

@@ -345,12 +345,58 @@ static void records_of_before_are_read(void **state)
     assert_memory_equal(newest.digest, bytes + 64, DISK_DIGEST_BYTES);
 }
 
+/* Reads what the record is in that version of the format. */
+static void read_as(const struct diskstore_record *record, const struct disk_spot *spot,
+                    unsigned format, struct diskstore_found *found,
+                    struct disk_place *place)
+{
+    struct disk_image image;
+    unsigned char bytes[DISK_HEAD_MAX + DISK_DIGEST_BYTES];
+    const struct disk_key key = disk_key(&record->hash, record->kind);
+    disk_record_write_as(record, spot, 1, format, &image);
+    memcpy(bytes, image.head, image.head_size);
+    memcpy(bytes + image.head_size, image.tail, image.tail_size);
+    const size_t size = image.head_size + image.tail_size;
+    assert_true(disk_record_read(&key, bytes, size, found, place));
+    bytes[8] ^= 1; /* its status */
+    assert_false(disk_record_read(&key, bytes, size, found, place));
+    bytes[8] ^= 1;
+    assert_true(disk_record_read(&key, bytes, size, found, place));
+}
+
+/* The first version's digest has the number of the large file, which a prune changes.
+ */
+static void a_record_of_the_first_version_has_the_name_of_the_second(void **state)
+{
+    (void)state;
+    struct diskstore_found first, second;
+    struct disk_place place;
+    const struct diskstore_record record = {.hash = bench_hash(1),
+                                            .kind = DISKSTORE_RESULT,
+                                            .kernel = "potrf",
+                                            .data = "bytes",
+                                            .size = 5};
+    for (uint64_t large = 0; large < 3; large++) {
+        const struct disk_spot spot = {large != 0 ? DISK_IN_FILE : DISK_IN_VALUE, large,
+                                       0};
+        read_as(&record, &spot, 2, &second, &place);
+        read_as(&record, &spot, 1, &first, &place);
+        assert_int_equal(place.format, 2); /* a copy's */
+        assert_int_equal(place.spot.number, large);
+        assert_int_equal(first.size, 5);
+        assert_string_equal(first.kernel, "potrf");
+        assert_memory_equal(first.digest, second.digest, DISK_DIGEST_BYTES);
+        assert_true(large == 0 || disk_place_holds(&place, "bytes", 5));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(flipped_bits_cost_records_and_nothing_else),
         BENCH_TEST(torn_files_cost_records_and_nothing_else),
         BENCH_TEST(records_of_before_are_read),
+        BENCH_TEST(a_record_of_the_first_version_has_the_name_of_the_second),
         BENCH_TEST(a_large_file_that_is_not_as_it_was_is_dropped),
         BENCH_TEST(damage_hides_no_acceptance),
         BENCH_TEST(a_damaged_meta_page_is_damage),

@@ -7,8 +7,10 @@
 #include "disk_bench.h"
 
 #include "node/diskstore/disk_folder.h"
+#include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_prune.h"
 #include "node/diskstore/disk_scan.h"
+#include "node/diskstore/disk_table.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -317,6 +319,117 @@ static void a_stranger_in_the_folder_is_left_alone(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
+/* An environment with record n as the first release wrote it; `large`: the number of
+ * the file with its data, or 0. */
+static void put_first_version(struct folder_bench *bench, uint64_t number,
+                              uint64_t large)
+{
+    char path[DISK_PATH_BYTES];
+    const char *why = NULL;
+    struct disk_image image;
+    struct diskstore_record record = bench_record(bench, number);
+    record.made_ns = 1700000000000000000 + number;
+    const struct disk_key key = disk_key(&record.hash, record.kind);
+    const int lock = disk_env_make(bench->folder, path);
+    struct disk_env *env = disk_lmdb.open_writer(path, false, &why);
+    assert_true(lock >= 0 && env != NULL);
+    disk_record_write_as(
+        &record,
+        &(struct disk_spot){large != 0 ? DISK_IN_FILE : DISK_IN_VALUE, large, 0}, 1, 1,
+        &image);
+    assert_true(large == 0 ||
+                disk_large_write(path, large, record.data, record.size, false));
+    assert_int_equal(disk_lmdb.begin(env, &why), DISK_OK);
+    assert_int_equal(disk_lmdb.put(env, &key, &image, &why), DISK_OK);
+    assert_int_equal(disk_lmdb.commit(env, &why), DISK_OK);
+    disk_lmdb.close(env);
+    assert_true(disk_env_show(bench->folder, false, path));
+    close(lock);
+}
+
+static void add_scanned(void *context, const struct disk_scan_env *env,
+                        const struct diskstore_found *found)
+{
+    (void)env;
+    assert_true(disk_set_add(context, found));
+}
+
+static void pass_scanned_env(void *context, const struct disk_scan_env *env)
+{
+    (void)context;
+    (void)env;
+}
+
+static void refuse_damage(void *context, const struct disk_scan_env *env,
+                          const struct disk_key *key)
+{
+    (void)context;
+    (void)env;
+    (void)key;
+    fail_msg("damage");
+}
+
+/* All results of the folder. */
+static struct disk_set scan_results(const struct folder_bench *bench)
+{
+    struct disk_set set = {0};
+    struct text why = {0};
+    const struct disk_scan_visitor visitor = {.context = &set,
+                                              .data = true,
+                                              .env = pass_scanned_env,
+                                              .record = add_scanned,
+                                              .damaged = refuse_damage};
+    assert_int_equal(disk_scan(bench->folder, &visitor, &why), MOOT_OK);
+    text_release(&why);
+    disk_set_sort(&set);
+    return set;
+}
+
+/* A snapshot of all that is there, to which all have gone back. */
+static void go_back_to_all(const struct folder_bench *bench, const moot_hash *id)
+{
+    struct disk_set set = scan_results(bench);
+    struct diskstore_part part = {.rank = DISK_PART_REST};
+    assert_true(disk_part_write(bench->folder, id, "", &set, &part));
+    const struct disk_snapshot snapshot = {
+        .id = *id, .name = "all", .made_ns = 1, .parts = &part, .part_count = 1};
+    assert_true(disk_commit_write(bench->folder, &snapshot));
+    assert_true(disk_mark_write(bench->folder, &(struct disk_mark){1, *id}));
+    disk_set_release(&set);
+}
+
+/* The mark makes void what the snapshot does not name. */
+static void
+a_snapshot_of_records_of_the_first_version_counts_after_a_prune(void **state)
+{
+    struct folder_bench *bench = *state;
+    const moot_hash id = bench_hash(99);
+    diskstore_close(bench_open(bench, NULL)); /* makes the folder's lock */
+    put_first_version(bench, 6, 0);
+    put_first_version(bench, 9, 1);
+    put_first_version(bench, 11, 1);
+    go_back_to_all(bench, &id);
+    struct disk_set before = scan_results(bench);
+    assert_int_equal(before.count, 3);
+    for (int round = 0; round < 2; round++) {
+        struct diskstore *store = bench_open(bench, NULL);
+        assert_true(bench_find(bench, store, 6));
+        assert_true(bench_find(bench, store, 9));
+        assert_true(bench_find(bench, store, 11));
+        diskstore_close(store);
+        const struct disk_prune_counts counts =
+            prune(bench, (struct disk_prune_options){.dry = false});
+        assert_int_equal(counts.kept, 3);
+        assert_int_equal(counts.undone, 0);
+        assert_int_equal(env_count(bench), 1);
+        struct disk_set after = scan_results(bench);
+        assert_int_equal(after.count, 3);
+        assert_memory_equal(after.entries, before.entries, 3 * sizeof(*after.entries));
+        disk_set_release(&after);
+    }
+    disk_set_release(&before);
+}
+
 static int make_folder(const char *folder)
 {
     struct folder_bench bench = {.data = malloc(BENCH_DATA_MAX)};
@@ -344,6 +457,7 @@ int main(int argc, char **argv)
         BENCH_TEST(damaged_records_go),
         BENCH_TEST(a_killed_prune_loses_nothing),
         BENCH_TEST(a_stranger_in_the_folder_is_left_alone),
+        BENCH_TEST(a_snapshot_of_records_of_the_first_version_counts_after_a_prune),
     };
     if (argc > 2 && strcmp(argv[1], "--make") == 0) {
         return make_folder(argv[2]);

@@ -209,6 +209,63 @@ static void among_many_who_is_named_is_told(void **state)
     bench.direct_max = 0;
 }
 
+/* The step plus 1 at which the rank has seen all agree; 0: none. */
+static uint64_t agreed_by(uint32_t rank)
+{
+    uint64_t step = 0;
+    return core_signature_agreed(bench.core[rank], &step) ? step + 1 : 0;
+}
+
+static void expect_agreed(uint64_t plus_1)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (!bench.crashed[rank]) {
+            assert_int_equal(agreed_by(rank), plus_1);
+        }
+    }
+}
+
+static void all_agree_at_the_latest_step_that_all_have_told(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    expect_agreed(0);
+    sign(0, 0, 1);
+    sign(1, 0, 1);
+    pass(3 * HEARTBEAT_NS);
+    expect_agreed(0);
+    sign(2, 0, 1);
+    pass(3 * HEARTBEAT_NS);
+    expect_agreed(0 + 1);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        sign(rank, 4, rank == 1 ? 2 : 1);
+    }
+    pass(3 * HEARTBEAT_NS);
+    expect_agreed(0 + 1);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        sign(rank, 7, 3);
+    }
+    pass(3 * HEARTBEAT_NS);
+    expect_agreed(7 + 1);
+    bench_close();
+}
+
+static void the_dead_are_no_part_of_all(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    sign(0, 1, 1);
+    sign(1, 1, 1);
+    pass(3 * HEARTBEAT_NS);
+    expect_agreed(0);
+    bench.crashed[2] = true;
+    certify_at(0, 2);
+    certify_at(1, 2);
+    pass(3 * HEARTBEAT_NS);
+    expect_agreed(1 + 1);
+    bench_close();
+}
+
 static void steps_ascend(void **state)
 {
     (void)state;
@@ -287,6 +344,8 @@ int main(void)
         cmocka_unit_test(a_tie_names_nobody),
         cmocka_unit_test(the_dead_are_not_waited_for),
         cmocka_unit_test(among_many_who_is_named_is_told),
+        cmocka_unit_test(all_agree_at_the_latest_step_that_all_have_told),
+        cmocka_unit_test(the_dead_are_no_part_of_all),
         cmocka_unit_test(steps_ascend),
         cmocka_unit_test(what_was_announced_is_as_it_came),
         cmocka_unit_test(a_roll_that_changed_on_its_way_is_found),
