@@ -4,6 +4,7 @@
  */
 #include "node/checkpoint/checkpoint.h"
 
+#include "node/checkpoint/inputs_sum.h"
 #include "node/checkpoint/kept.h"
 #include "node/checkpoint/policy.h"
 #include "node/checkpoint/snapshots.h"
@@ -226,6 +227,7 @@ void checkpoint_begin(struct moot *m, const struct task *task,
     call->accepts = once && (kernel->flags & MOOT_KERNEL_IDEMPOTENT) == 0 &&
                     m->knobs.checkpoint_once != 0;
     call->now = once || (kernel->flags & MOOT_KERNEL_NONDETERMINISTIC) != 0;
+    call->compares = m->tasks.kernels.varies && !once;
     call->keeps = call->now || policy_admits(&checkpoint->policy, call->label);
 }
 
@@ -254,11 +256,29 @@ static void tell_older(struct moot *m, const struct kernel *kernel)
     engine_unlock(m);
 }
 
-/* Whether what was found counts as the kernel's.  What may run only once does, whatever
- * made it. */
-static bool is_taken(struct moot *m, const struct kernel *kernel,
-                     const struct diskstore_found *found)
+static void tell_other(struct moot *m, const struct kernel *kernel)
 {
+    engine_lock(m);
+    if (!m->checkpoint.told_other) {
+        m->checkpoint.told_other = true;
+        report_add(m,
+                   "moot: rank %u: checkpoint %s: a result of kernel '%s' was made of "
+                   "inputs with other bytes, and runs again: not all results that vary "
+                   "are found here; said once\n",
+                   m->group.rank, m->knobs.checkpoint, kernel->name);
+    }
+    engine_unlock(m);
+}
+
+/* Whether what was found counts as the kernel's.  What may run only once does, whatever
+ * made it, and of what. */
+static bool is_taken(struct moot *m, const struct kernel *kernel,
+                     struct call_checkpoint *call, const struct diskstore_found *found)
+{
+    if (!inputs_sum_fits(call, found->inputs)) {
+        tell_other(m, kernel);
+        return false;
+    }
     if (!kernel_build_differs(kernel, found->build, found->build_size)) {
         return true;
     }
@@ -276,7 +296,7 @@ static void count_found(struct moot *m, const struct diskstore_found *found)
 }
 
 enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
-                                       const struct call_checkpoint *call,
+                                       struct call_checkpoint *call,
                                        struct diskstore_found *out)
 {
     struct diskstore *store = m->checkpoint.store;
@@ -284,7 +304,7 @@ enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
         look_again(m, call->deaths);
     }
     if (diskstore_find(store, &task->hash, DISKSTORE_RESULT, out)) {
-        if (is_taken(m, task->kernel, out)) {
+        if (is_taken(m, task->kernel, call, out)) {
             count_found(m, out);
             return CHECKPOINT_ENDED;
         }

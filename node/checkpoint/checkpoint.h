@@ -19,6 +19,13 @@
  * not start again the acceptance is stored before it starts; one without a result is
  * MAYBE_RAN there.  Its failures are stored, too: it has ended.
  *
+ * A result counts for the inputs that it was made of.  A task's hash names its inputs
+ * and does not cover their bytes, and where a result that varies is not found (its host
+ * or its record is gone, it is too old) it is made anew, with others.  So a rank of a
+ * program that has kernels that vary stores with each result a sum of its inputs'
+ * bytes, and takes none that has another one; nor a kernel's half-done state.  Once
+ * tasks are taken all the same: they have run.
+ *
  * The store is node/diskstore's, which writes behind.  It is given references to
  * results, not copies; what it has written comes back through a list, since references
  * are dropped under the engine lock, which its thread does not take.
@@ -53,8 +60,8 @@ static inline bool checkpoint_is_on(const struct moot *m)
 
 /* --- A kernel that is about to start ---------------------------------------------- */
 
-/* Fills in what the call is to do, for the functions below.  All of it is zero, and
- * stays so without a checkpoint. */
+/* Fills in what the call is to do, for the functions below, but for its inputs.  All of
+ * it is zero, and stays so without a checkpoint. */
 void checkpoint_begin(struct moot *m, const struct task *task,
                       struct call_checkpoint *call);
 
@@ -73,7 +80,7 @@ enum checkpoint_answer {
 };
 /* Without the lock; reads the disk. */
 enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
-                                       const struct call_checkpoint *call,
+                                       struct call_checkpoint *call,
                                        struct diskstore_found *out);
 /* Stores that a once task starts, before it does.  False: it must not.  Without the
  * lock; writes to the disk. */
@@ -91,17 +98,17 @@ struct checkpoint_end {
 /* Stores it, if it is worth it; the payload is not shared yet.  Without the lock; waits
  * while too much is on its way to the disk. */
 void checkpoint_keep(struct moot *m, const struct task *task,
-                     const struct call_checkpoint *call,
-                     const struct checkpoint_end *end);
+                     struct call_checkpoint *call, const struct checkpoint_end *end);
 /* A failure of a once task, which is the only kind that is kept.  Under the lock. */
 void checkpoint_keep_failure(struct moot *m, const struct task *task,
                              const struct call_checkpoint *call);
 
 /* Half-done state of the task's kernel; false without memory.  Without the lock. */
 bool checkpoint_put_state(struct moot *m, const struct task *task,
-                          const struct call_checkpoint *call, const void *state,
-                          size_t size);
-/* NULL: there is none; else to be free()d.  Without the lock. */
-void *checkpoint_state(struct moot *m, const struct task *task, size_t *size);
+                          struct call_checkpoint *call, const void *state, size_t size);
+/* NULL: there is none that was made of these inputs; else to be free()d.  Without the
+ * lock. */
+void *checkpoint_state(struct moot *m, const struct task *task,
+                       struct call_checkpoint *call, size_t *size);
 
 #endif

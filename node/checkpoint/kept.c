@@ -1,6 +1,7 @@
 /* kept.c - see kept.h. */
 #include "node/checkpoint/kept.h"
 
+#include "node/checkpoint/inputs_sum.h"
 #include "node/checkpoint/policy.h"
 #include "node/diskstore/diskstore.h"
 #include "node/engine/engine.h"
@@ -24,6 +25,7 @@ struct kept_result {
     const struct kernel *kernel;
     moot_hash hash;
     uint64_t took_ns;
+    uint64_t inputs; /* the sum of them; 0: none */
     uint32_t generation;
     char label[]; /* "": none */
 };
@@ -79,6 +81,7 @@ static bool put(struct kept_result *kept)
                                             .version = kernel->version,
                                             .took_ns = kept->took_ns,
                                             .generation = kept->generation,
+                                            .inputs = kept->inputs,
                                             .data = kept->payload->data,
                                             .size = kept->payload->size};
     return diskstore_put(kept->m->checkpoint.store, &record, on_written, kept);
@@ -177,11 +180,11 @@ static void pass_point(struct moot *m)
 }
 
 static void keep_now(struct moot *m, const struct task *task,
-                     const struct call_checkpoint *call,
-                     const struct checkpoint_end *end)
+                     struct call_checkpoint *call, const struct checkpoint_end *end)
 {
     struct diskstore_record record = record_of(task, call, DISKSTORE_RESULT);
     record.took_ns = end->took_ns;
+    record.inputs = inputs_sum(call);
     record.data = end->payload->data;
     record.size = end->payload->size;
     if (diskstore_put_now(m->checkpoint.store, &record)) {
@@ -190,8 +193,7 @@ static void keep_now(struct moot *m, const struct task *task,
 }
 
 void checkpoint_keep(struct moot *m, const struct task *task,
-                     const struct call_checkpoint *call,
-                     const struct checkpoint_end *end)
+                     struct call_checkpoint *call, const struct checkpoint_end *end)
 {
     if (!call->keeps) {
         return;
@@ -215,6 +217,7 @@ void checkpoint_keep(struct moot *m, const struct task *task,
                                  .kernel = task->kernel,
                                  .hash = task->hash,
                                  .took_ns = end->took_ns,
+                                 .inputs = inputs_sum(call),
                                  .generation = call->generation};
     memcpy(kept->label, label > 0 ? call->label : "", label + 1);
     if (!policy_waits(&m->checkpoint.policy)) {
@@ -244,10 +247,10 @@ bool checkpoint_accept(struct moot *m, const struct task *task,
 /* --- Half-done state -------------------------------------------------------------- */
 
 bool checkpoint_put_state(struct moot *m, const struct task *task,
-                          const struct call_checkpoint *call, const void *state,
-                          size_t size)
+                          struct call_checkpoint *call, const void *state, size_t size)
 {
     struct diskstore_record record = record_of(task, call, DISKSTORE_PROGRESS);
+    record.inputs = inputs_sum(call);
     record.data = state;
     record.size = size;
     pass_point(m);
@@ -260,10 +263,15 @@ bool checkpoint_put_state(struct moot *m, const struct task *task,
     return false;
 }
 
-void *checkpoint_state(struct moot *m, const struct task *task, size_t *size)
+void *checkpoint_state(struct moot *m, const struct task *task,
+                       struct call_checkpoint *call, size_t *size)
 {
     struct diskstore_found found;
     if (!diskstore_find(m->checkpoint.store, &task->hash, DISKSTORE_PROGRESS, &found)) {
+        return NULL;
+    }
+    if (!inputs_sum_fits(call, found.inputs)) {
+        free(found.data);
         return NULL;
     }
     *size = (size_t)found.size;

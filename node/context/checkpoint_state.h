@@ -11,6 +11,7 @@
 
 struct diskstore;
 struct kept_result;
+struct payload;
 struct snapshot_ask;
 struct snapshot_job;
 struct moot;
@@ -35,7 +36,12 @@ struct call_checkpoint {
     uint32_t deaths;     /* so many ranks had been lost when it began */
     uint32_t generation; /* of the store when it began */
     const char *label;   /* the task's, or NULL */
-    void *state;         /* that it found of its own, or NULL */
+    bool compares;       /* what it was made of counts (checkpoint.h), */
+    bool summed;         /* and the sum of these inputs is known: */
+    const struct payload *const *inputs;
+    size_t input_count;
+    uint64_t inputs_sum;
+    void *state; /* that it found of its own, or NULL */
     size_t state_size;
 };
 
@@ -64,7 +70,7 @@ struct moot_checkpoint {
     uint64_t snapshots_failed;        /* of which it could not write its part */
     uint64_t lost; /* records of the store, when its troubles were looked at */
     size_t told;   /* bytes of the store's lines about trouble that were reported */
-    bool told_older;
+    bool told_older, told_other; /* of a result of another build, or of other inputs */
     void (*dropped)(struct moot *m, void *user); /* NULL: nothing of its own to drop */
     void *dropped_user;
 };

@@ -43,6 +43,8 @@ struct kernels {
     struct rumour *rumours;
     uint32_t rumour_count, rumour_room;
     bool by_build;    /* MOOT_KERNEL_BY_BUILD: another build is a conflict */
+    bool varies;      /* a kernel of the program's, here or elsewhere, may give other
+                         bytes another time */
     uint32_t rebuilt; /* kernels of which a peer has another build */
 };
 

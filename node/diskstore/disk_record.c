@@ -10,7 +10,7 @@
 
 enum { FIRST_VERSION = 1, SECOND_VERSION = 2, RECORD_VERSION = 3 };
 enum { HOME_AT = 6, SPOT_AT = 44, SPOT_END = 52, GENERATION_AT = 60 };
-enum { DIGEST_AT = 64, NUMBER_BITS = 36 };
+enum { INPUTS_AT = 57, DIGEST_AT = 64, NUMBER_BITS = 36 };
 static const unsigned char mark[4] = "moot";
 
 static const uint32_t library_version =
@@ -155,6 +155,9 @@ void disk_record_write_as(const struct diskstore_record *record,
                          : record->build_size < DISKSTORE_BUILD_BYTES
                              ? record->build_size
                              : DISKSTORE_BUILD_BYTES;
+    const unsigned char inputs =
+        record->inputs != 0 && format == RECORD_VERSION ? DISK_INPUTS_BYTES : 0;
+    unsigned char sum[DISK_INPUTS_BYTES];
     memset(head, 0, DISK_HEAD_BYTES);
     memcpy(head, mark, sizeof(mark));
     head[4] = (unsigned char)format;
@@ -170,10 +173,13 @@ void disk_record_write_as(const struct diskstore_record *record,
     put_small(head + 52, (uint32_t)kernel, 2);
     put_small(head + 54, (uint32_t)label, 2);
     head[56] = (unsigned char)build;
+    head[INPUTS_AT] = inputs;
     put_small(head + GENERATION_AT, record->generation, 4);
     out->head_size = append(head, DISK_HEAD_BYTES, record->kernel, kernel);
     out->head_size = append(head, out->head_size, record->label, label);
     out->head_size = append(head, out->head_size, record->build, build);
+    put_word(sum, record->inputs);
+    out->head_size = append(head, out->head_size, sum, inputs);
     assert(out->head_size <= sizeof(out->head));
     out->tail = record->data;
     out->tail_size = record->size;
@@ -189,9 +195,16 @@ void disk_record_write_as(const struct diskstore_record *record,
 
 /* Sizes of the parts behind the head, and where the data are. */
 struct parts {
-    size_t kernel, label, build;
+    size_t kernel, label, build, inputs;
     struct disk_spot spot;
 };
+
+/* The sum of inputs has all of its bytes or is not there. */
+static bool read_inputs_size(const unsigned char *bytes, size_t *out)
+{
+    *out = bytes[INPUTS_AT];
+    return *out == 0 || (*out == DISK_INPUTS_BYTES && bytes[4] == RECORD_VERSION);
+}
 
 /* Whether the fields before the digest can be those of a value of that size. */
 static bool read_parts(const struct disk_key *key, const unsigned char *bytes,
@@ -199,13 +212,14 @@ static bool read_parts(const struct disk_key *key, const unsigned char *bytes,
 {
     if (size < DISK_HEAD_BYTES || memcmp(bytes, mark, sizeof(mark)) != 0 ||
         bytes[4] < FIRST_VERSION || bytes[4] > RECORD_VERSION ||
-        bytes[5] != key->bytes[MOOT_HASH_BYTES] || !read_spot(bytes, &out->spot)) {
+        bytes[5] != key->bytes[MOOT_HASH_BYTES] || !read_spot(bytes, &out->spot) ||
+        !read_inputs_size(bytes, &out->inputs)) {
         return false;
     }
     out->kernel = get_small(bytes + 52, 2);
     out->label = get_small(bytes + 54, 2);
     out->build = bytes[56];
-    const size_t names = out->kernel + out->label + out->build;
+    const size_t names = out->kernel + out->label + out->build + out->inputs;
     const size_t rest = size - DISK_HEAD_BYTES;
     const uint64_t data =
         out->spot.home == DISK_IN_VALUE ? get_word(bytes + 36) : sum_bytes(bytes[4]);
@@ -238,7 +252,8 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
     if (!read_parts(key, bytes, size, &parts)) {
         return false;
     }
-    const size_t start = DISK_HEAD_BYTES + parts.kernel + parts.label + parts.build;
+    const size_t start =
+        DISK_HEAD_BYTES + parts.kernel + parts.label + parts.build + parts.inputs;
     digest_record(key, bytes, start, bytes + start, size - start, digest);
     if (memcmp(digest, bytes + DIGEST_AT, sizeof(digest)) != 0) {
         return false;
@@ -260,6 +275,7 @@ bool disk_record_read(const struct disk_key *key, const unsigned char *bytes,
     found->label[parts.label] = '\0';
     memcpy(found->build, at + parts.kernel + parts.label, parts.build);
     found->build_size = parts.build;
+    found->inputs = parts.inputs > 0 ? get_word(bytes + start - parts.inputs) : 0;
     place->spot = parts.spot;
     place->format = bytes[4] == FIRST_VERSION ? SECOND_VERSION : bytes[4];
     place->at = start;

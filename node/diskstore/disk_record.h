@@ -8,10 +8,10 @@
  *      4  1  version, 3        52  2  bytes of the kernel's name
  *      5  1  kind              54  2  bytes of the label
  *      6  1  data are 0: here  56  1  bytes of the build id
- *         1: in a file of      57  3  0
+ *         1: in a file of      57  1  bytes of the sum of inputs: 8, or 0
  *         their own, 2: in a   60  4  generation
  *         pack                 64 32  the digest
- *      7  1  0                 96     name, label, build id
+ *      7  1  0                 96     name, label, build id, sum of inputs
  *      8  4  status                   data, or the sum of those elsewhere
  *     12  4  kernel's version
  *     16  4  moot's version
@@ -32,11 +32,11 @@
  * names the record for good, which snapshots rely on (disk_snapshot.h).
  *
  * In version 2 the sum of a large file is its BLAKE2b-256, and the digest has data that
- * are in the value as they are.  In version 1, which knew no reloads, generation and
- * the byte at 6 are 0 besides, and the digest covers the number.  Such records are
- * read. One of version 1 has as its name the digest that it would have in version 2,
- * and a prune makes it one; no other record changes its version, for that changes its
- * name.
+ * are in the value as they are.  None has a sum of inputs.  In version 1, which
+ * knew no reloads, generation and the byte at 6 are 0 besides, and the digest covers
+ * the number.  Such records are read. One of version 1 has as its name the digest that
+ * it would have in version 2, and a prune makes it one; no other record changes its
+ * version, for that changes its name.
  */
 #ifndef NODE_DISKSTORE_DISK_RECORD_H
 #define NODE_DISKSTORE_DISK_RECORD_H
@@ -47,7 +47,9 @@ enum {
     DISK_KEY_BYTES = MOOT_HASH_BYTES + 1,
     DISK_DIGEST_BYTES = 32,
     DISK_HEAD_BYTES = 96,
-    DISK_HEAD_MAX = DISK_HEAD_BYTES + 2 * DISKSTORE_NAME_BYTES + DISKSTORE_BUILD_BYTES
+    DISK_INPUTS_BYTES = 8,
+    DISK_HEAD_MAX = DISK_HEAD_BYTES + 2 * DISKSTORE_NAME_BYTES + DISKSTORE_BUILD_BYTES +
+                    DISK_INPUTS_BYTES
 };
 
 struct disk_key {

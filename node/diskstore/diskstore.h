@@ -63,6 +63,7 @@ struct diskstore_record {
     uint64_t took_ns;   /* the run */
     uint32_t generation; /* of the store when the task began: after a reload a record of
                             before is refused */
+    uint64_t inputs;     /* a sum of the inputs that it was made of; 0: not known */
     const void *data;
     uint64_t size; /* bytes of data */
 };
@@ -117,6 +118,7 @@ struct diskstore_found {
     uint32_t version,
         library; /* the kernel's; moot's: major << 16 | minor << 8 | patch */
     uint32_t generation;
+    uint64_t inputs;                              /* as its record had it */
     unsigned char digest[DISKSTORE_DIGEST_BYTES]; /* names the record, for good */
     uint64_t made_ns, took_ns, size;
     char kernel[DISKSTORE_NAME_BYTES], label[DISKSTORE_NAME_BYTES];

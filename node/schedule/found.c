@@ -88,6 +88,8 @@ static void count_refused(struct moot *m, bool refused)
 bool found_instead(struct moot_call *call, int *code)
 {
     struct moot *m = call->m;
+    call->checkpoint.inputs = call->inputs;
+    call->checkpoint.input_count = call->input_count;
     if (call->checkpoint.asks) {
         if (look_up(call)) {
             *code = call->checkpoint.may_have ? MOOT_ERR_MAYBE_RAN
@@ -187,7 +189,8 @@ const void *moot_call_resume(moot_call *call, size_t *size)
     size_t found = 0;
     if (call != NULL && call->checkpoint.state == NULL && !call->check &&
         checkpoint_is_on(call->m)) {
-        call->checkpoint.state = checkpoint_state(call->m, call->task, &found);
+        call->checkpoint.state =
+            checkpoint_state(call->m, call->task, &call->checkpoint, &found);
         call->checkpoint.state_size = found;
     }
     const bool has = call != NULL && call->checkpoint.state != NULL;

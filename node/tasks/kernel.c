@@ -142,7 +142,7 @@ static uint32_t core_flags(uint32_t flags)
            ((flags & MOOT_KERNEL_NONDETERMINISTIC) ? CORE_TASK_NONDETERMINISTIC : 0u);
 }
 
-struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
+static struct kernel *add_kernel(struct kernels *kernels, const moot_kernel *said)
 {
     struct kernel **items =
         realloc(kernels->items, (kernels->count + 1) * sizeof(struct kernel *));
@@ -172,10 +172,22 @@ struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *said)
     return kernel;
 }
 
+/* Once kernels vary, too: what has no result of one any more runs it anew. */
+static void note_varying(struct kernels *kernels, uint32_t flags)
+{
+    kernels->varies |= (flags & (MOOT_KERNEL_ONCE | MOOT_KERNEL_NONDETERMINISTIC)) != 0;
+}
+
+struct kernel *kernel_add(struct kernels *kernels, const moot_kernel *kernel)
+{
+    note_varying(kernels, kernel->flags);
+    return add_kernel(kernels, kernel);
+}
+
 struct kernel *kernel_add_own(struct kernels *kernels, const struct handles *handles,
                               const moot_kernel *kernel)
 {
-    struct kernel *added = kernel_add(kernels, kernel);
+    struct kernel *added = add_kernel(kernels, kernel);
     if (added != NULL) {
         added->own = true;
         added->id = handle_of_kernel(handles, kernels->count - 1);
@@ -237,6 +249,7 @@ struct kernel *kernel_hear(struct kernels *kernels, uint32_t rank,
 {
     struct kernel *kernel = kernel_find(kernels, said->name);
     if (kernel == NULL) {
+        note_varying(kernels, said->flags);
         *news = remember(kernels, rank, said);
         return NULL;
     }

@@ -53,6 +53,7 @@ static void write_and_read(const unsigned char *data, size_t size)
                                             .version = data[6],
                                             .made_ns = data[7],
                                             .took_ns = data[8],
+                                            .inputs = data[14],
                                             .data = data + 64,
                                             .size = size - 64};
     const enum disk_home home = (enum disk_home)(data[9] % 3);
@@ -70,6 +71,7 @@ static void write_and_read(const unsigned char *data, size_t size)
     require(strcmp(found.kernel, kernel) == 0 && strcmp(found.label, label) == 0);
     require(found.size == record.size && place.spot.home == home);
     require(place.spot.number == spot.number && place.spot.from == spot.from);
+    require(found.inputs == record.inputs);
     require(found.status == record.status && found.build_size == record.build_size);
     require(!here || memcmp(value + place.at, record.data, record.size) == 0);
     const size_t bit =

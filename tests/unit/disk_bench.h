@@ -84,6 +84,7 @@ static struct diskstore_record bench_record(struct folder_bench *bench, uint64_t
         .version = (uint32_t)number,
         .made_ns = number % 4 == 0 ? 0 : 1700000000000000000 + number,
         .took_ns = number * 1000,
+        .inputs = number % 2 == 0 ? 0 : bench_mix(number),
         .data = bench->data,
         .size = bench_size(number),
     };
@@ -98,7 +99,8 @@ static inline bool bench_is(struct folder_bench *bench, uint64_t number,
     const struct diskstore_record want = bench_record(bench, number);
     return hash_equal(&found->hash, &want.hash) && found->kind == want.kind &&
            found->status == want.status && found->version == want.version &&
-           found->took_ns == want.took_ns && found->size == want.size &&
+           found->took_ns == want.took_ns && found->inputs == want.inputs &&
+           found->size == want.size &&
            (want.made_ns == 0 || found->made_ns == want.made_ns) &&
            strcmp(found->kernel, want.kernel) == 0 &&
            strcmp(found->label, want.label != NULL ? want.label : "") == 0 &&

@@ -279,8 +279,11 @@ static void a_record_under_anothers_key_is_damaged(void **state)
     struct disk_image image;
     struct diskstore_found found;
     struct disk_place place;
-    const struct diskstore_record record = {
-        .hash = bench_hash(1), .kind = DISKSTORE_RESULT, .data = "bytes", .size = 5};
+    const struct diskstore_record record = {.hash = bench_hash(1),
+                                            .kind = DISKSTORE_RESULT,
+                                            .inputs = 77,
+                                            .data = "bytes",
+                                            .size = 5};
     unsigned char bytes[DISK_HEAD_MAX + 5];
     disk_record_write(&record, &(struct disk_spot){.home = DISK_IN_VALUE}, &image);
     memcpy(bytes, image.head, image.head_size);
@@ -298,6 +301,7 @@ static void a_record_under_anothers_key_is_damaged(void **state)
     for (size_t less = 0; less < size; less++) {
         assert_false(disk_record_read(&key, bytes, less, &found, &place));
     }
+    assert_int_equal(found.inputs, 77);
     key.bytes[3] ^= 1;
     assert_false(disk_record_read(&key, bytes, size, &found, &place));
 }
@@ -311,8 +315,11 @@ static void records_of_before_are_read(void **state)
     struct disk_image image;
     struct diskstore_found found, newest;
     struct disk_place place;
-    const struct diskstore_record record = {
-        .hash = bench_hash(1), .kind = DISKSTORE_RESULT, .data = "bytes", .size = 5};
+    const struct diskstore_record record = {.hash = bench_hash(1),
+                                            .kind = DISKSTORE_RESULT,
+                                            .inputs = 0x1234567890abcdef,
+                                            .data = "bytes",
+                                            .size = 5};
     const struct disk_key key = disk_key(&record.hash, DISKSTORE_RESULT);
     static const struct disk_spot here = {.home = DISK_IN_VALUE};
     static const struct disk_spot spots[] = {{.home = DISK_IN_VALUE},
@@ -327,6 +334,7 @@ static void records_of_before_are_read(void **state)
             assert_true(disk_record_read(&key, bytes, size, &found, &place));
             assert_int_equal(place.format, format);
             assert_int_equal(found.size, 5);
+            assert_true(found.inputs == (format == NEWEST ? record.inputs : 0));
             if (large != 0) {
                 assert_true(disk_place_holds(&place, "bytes", 5));
                 assert_false(disk_place_holds(&place, "bytez", 5));

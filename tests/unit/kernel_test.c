@@ -21,6 +21,7 @@ static void kernels_are_compared_in_any_order(void **state)
     assert_false(news);
     const moot_kernel late = {.name = "late", .version = 1};
     struct kernel *kernel = kernel_add(&kernels, &late);
+    assert_false(kernels.varies);
     assert_true(kernel->conflict);
     assert_int_equal(kernel->peer_rank, 3);
     assert_int_equal(kernel->peer_version, 2);
@@ -28,6 +29,7 @@ static void kernels_are_compared_in_any_order(void **state)
     const moot_kernel early = {
         .name = "early", .version = 1, .flags = MOOT_KERNEL_ONCE};
     kernel = kernel_add(&kernels, &early);
+    assert_true(kernels.varies);
     assert_false(kernel->conflict);
     const struct message_kernel same = {
         .name = "early", .version = 1, .flags = MOOT_KERNEL_ONCE};
@@ -150,10 +152,38 @@ static void own_kernels_have_no_build(void **state)
     kernels_release(&kernels);
 }
 
+/* Of a kernel that another rank uses, too; the library's own are none of the program's.
+ */
+static void kernels_that_vary_are_known(void **state)
+{
+    (void)state;
+    static const uint32_t flags[] = {0, MOOT_KERNEL_PORTABLE, MOOT_KERNEL_ONCE,
+                                     MOOT_KERNEL_NONDETERMINISTIC};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        struct kernels here = {0}, elsewhere = {0}, own = {0};
+        const struct handles handles = {0};
+        const moot_kernel kernel = {.name = "work", .version = 1, .flags = flags[i]};
+        const struct message_kernel said = {
+            .name = "work", .version = 1, .flags = flags[i]};
+        bool news = false;
+        assert_non_null(kernel_add(&here, &kernel));
+        assert_null(kernel_hear(&elsewhere, 1, &said, &news));
+        assert_non_null(kernel_add_own(&own, &handles, &kernel));
+        assert_null(kernel_hear(&own, 1, &said, &news));
+        assert_int_equal(here.varies, i >= 2);
+        assert_int_equal(elsewhere.varies, i >= 2);
+        assert_false(own.varies);
+        kernels_release(&here);
+        kernels_release(&elsewhere);
+        kernels_release(&own);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_compared_in_any_order),
+        cmocka_unit_test(kernels_that_vary_are_known),
         cmocka_unit_test(what_was_passed_on_is_told),
         cmocka_unit_test(builds_are_compared),
         cmocka_unit_test(builds_are_passed_on),
