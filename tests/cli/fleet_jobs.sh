@@ -63,7 +63,7 @@ told() {
 clean() {
     clean_tries=0
     until ps -eo comm=,args= |
-        grep -E '^(ssh|moot|tsp|tree|cholesky|chaos|steady|one|tail) ' >"$scratch/left"
+        grep -E '^(ssh|moot|tsp|tree|cholesky|chaos|steady|one|tail|restarted|snapshots) ' >"$scratch/left"
         [ ! -s "$scratch/left" ] || [ $clean_tries -gt 120 ]; do
         clean_tries=$((clean_tries + 1))
         sleep 0.1

@@ -21,7 +21,8 @@
  * varies is from before the reload.
  *
  * A loss of a disk, by a plan's harm, by flipped bits, or with power before a sync,
- * excuses what could not be otherwise then; never a damaged result.
+ * excuses what could not be otherwise then; never a damaged result, and in the calm
+ * life none that was made from others than ranks find.
  */
 #ifndef TESTS_VIRTUAL_STORES_H
 #define TESTS_VIRTUAL_STORES_H
@@ -65,6 +66,8 @@ struct stores_task {
     /* In this life: its result, or that it was about to start, is on the disk at its
      * beginning; and as each rank has it in the end. */
     bool stored, accepted;
+    bool stored_known; /* its value, of which there is one; */
+    struct stores_value stored_value;
     /* All went back to a snapshot that names it, with that value if it is known; or to
      * none that does, when this many runs had begun. */
     bool kept, kept_known;

@@ -31,6 +31,21 @@ static struct stores_task *find_task(struct stores_ledger *ledger,
     return NULL;
 }
 
+/* The value that the disk has of the task, if all of its records have the same. */
+static void note_value(struct stores_ledger *ledger, struct stores_task *task,
+                       const struct disk_value *value, const struct disk_place *place,
+                       size_t size)
+{
+    struct stores_value made;
+    const bool read = place->spot.home == DISK_IN_VALUE &&
+                      stores_read_value(ledger, (uint32_t)(task - ledger->tasks),
+                                        value->bytes + place->at, size, &made);
+    const bool same = !task->stored || (task->stored_known && read &&
+                                        task->stored_value.value == made.value);
+    task->stored_known = read && same;
+    task->stored_value = read ? made : (struct stores_value){0};
+}
+
 /* A good record of a result that ended well.  Of large data only what was synced, or
  * was not harmed since, is there for sure. */
 static void note_stored(void *context, const struct disk_key *key,
@@ -49,6 +64,7 @@ static void note_stored(void *context, const struct disk_key *key,
                found.status == MOOT_OK &&
                (place.spot.home == DISK_IN_VALUE ||
                 !(ledger->flipped || ledger->lost))) {
+        note_value(ledger, task, value, &place, (size_t)found.size);
         task->stored = true;
     }
 }
