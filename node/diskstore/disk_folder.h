@@ -11,10 +11,10 @@
  *
  * Locks are fcntl()'s: the kernel ends them with their process, and no child inherits
  * them.  They are a process's, not a descriptor's, and closing any descriptor of a file
- * ends them; so a process opens these files once.  They are the kernel's: they hold
- * between containers of one host, and no process id says who is alive.  A name that
- * begins with a dot belongs to nobody until its maker renames it, by then with the
- * lock.
+ * ends them; so a process opens these files once, and lists environments without its
+ * own.  They are the kernel's: they hold between containers of one host, and no process
+ * id says who is alive.  A name that begins with a dot belongs to nobody until its
+ * maker renames it, by then with the lock.
  */
 #ifndef NODE_DISKSTORE_DISK_FOLDER_H
 #define NODE_DISKSTORE_DISK_FOLDER_H
@@ -70,9 +70,9 @@ struct disk_env_name {
  * `sync`; its records and large files are not this function's.  False: errno. */
 bool disk_env_sync(const char *path);
 
-/* All of the folder but `own` (NULL: none is), in order of their last change, the
- * newest first; free(*all), which is NULL where there are none.  False, and none are
- * given: errno. */
+/* All of the folder but `own` (NULL: none is), whose lock it would end, in order of
+ * their last change, the newest first; free(*all), which is NULL where there are none.
+ * False, and none are given: errno. */
 bool disk_env_list(const char *folder, const char *own, struct disk_env_name **all,
                    size_t *count);
 

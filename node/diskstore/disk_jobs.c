@@ -209,7 +209,8 @@ static bool only_members_write(struct diskstore *store, struct disk_job *job,
 {
     size_t count;
     struct disk_env_name *all;
-    if (!disk_env_list(store->folder, NULL, &all, &count)) {
+    const char *own = strrchr(store->own_path, '/');
+    if (!disk_env_list(store->folder, own != NULL ? own + 1 : NULL, &all, &count)) {
         return fail_job(job, store, disk_error(errno));
     }
     for (size_t i = 0; i < count; i++) {

@@ -516,6 +516,35 @@ static void damage_makes_it_no_snapshot(void **state)
     text_release(&why);
 }
 
+/* Whether another process takes the only environment for one whose writer lives. */
+static bool others_see_a_writer(struct folder_bench *bench)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        size_t count = 0;
+        struct disk_env_name *all = NULL;
+        const bool listed = disk_env_list(bench->folder, NULL, &all, &count);
+        _exit(listed && count == 1 && all[0].alive ? 0 : 1);
+    }
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Who takes it for dead reads what is being written. */
+static void who_has_made_a_snapshot_still_lives(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore *store = bench_open(bench, NULL);
+    put_from(bench, store, 0, 4, 0);
+    diskstore_flush(store);
+    assert_true(others_see_a_writer(bench));
+    (void)snapshot(store, 1, "x");
+    assert_true(others_see_a_writer(bench));
+    (void)diskstore_look_again(store);
+    assert_true(others_see_a_writer(bench));
+    diskstore_close(store);
+}
+
 static void a_commit_needs_all_parts_and_no_stranger(void **state)
 {
     struct folder_bench *bench = *state;
@@ -665,6 +694,7 @@ int main(int argc, char **argv)
         BENCH_TEST(prune_keeps_what_snapshots_name),
         BENCH_TEST(a_part_is_the_one_that_the_commit_names),
         BENCH_TEST(damage_makes_it_no_snapshot),
+        BENCH_TEST(who_has_made_a_snapshot_still_lives),
         BENCH_TEST(a_commit_needs_all_parts_and_no_stranger),
         BENCH_TEST(what_a_snapshot_names_survives_a_loss_of_power),
         BENCH_TEST(a_kill_leaves_each_snapshot_whole_or_none),
