@@ -188,6 +188,9 @@ static void end_service(struct moot *m, struct lane *lane, enum core_event_type 
             unstarted_give_back(m);
         }
         serve_until(m, lane, is_over, CORE_NEVER);
+        if (how == CORE_EV_LEAVE) {
+            checkpoint_finish(m);
+        }
     }
     if (m->engine.fatal == 0 && how == CORE_EV_CLOSE) {
         serve_until(m, lane, spawn_table_is_here, clock_ns() + TABLE_NS);

@@ -146,6 +146,16 @@ void checkpoint_flush(struct moot *m)
     look_at_losses(m);
 }
 
+void checkpoint_finish(struct moot *m)
+{
+    checkpoint_flush(m);
+    if (checkpoint_is_on(m)) {
+        engine_unlock(m);
+        diskstore_freeze(m->checkpoint.store);
+        engine_lock(m);
+    }
+}
+
 int checkpoint_refuse(struct lane *lane, const char *call)
 {
     return lane_fail(lane, MOOT_ERR_STATE,

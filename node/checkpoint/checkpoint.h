@@ -49,6 +49,9 @@ int checkpoint_open(struct moot *m, char *story, size_t story_size);
 void checkpoint_why(struct moot *m, struct text *out);
 /* Writes out what waits.  Lets the lock go meanwhile. */
 void checkpoint_flush(struct moot *m);
+/* Likewise, of a rank that has left: all can read what it has stored, however long its
+ * process lives. */
+void checkpoint_finish(struct moot *m);
 void checkpoint_release(struct moot *m); /* without the lock */
 /* A chore of the loop. */
 void checkpoint_look(struct moot *m, uint64_t now_ns);

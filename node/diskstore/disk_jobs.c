@@ -16,6 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* How long, and how often, one who is no rank of the view may take to end. */
+enum { OTHER_WRITER_LOOK_NS = 20000000, OTHER_WRITER_LOOKS = 150 };
 
 /* Files that are open at one moment to read a snapshot, and those that a reload takes
  * beside the environments of others: a new environment, and one at work. */
@@ -28,6 +32,8 @@ struct disk_job {
     diskstore_done *done;
     void *context;
     uint32_t number; /* CUT: the rank; MARK: the generation */
+    int looks;       /* COMMIT: so often somebody else wrote there */
+    bool waits;      /* likewise: it is to be tried again */
     struct disk_snapshot snapshot;
     struct disk_names names; /* CUT: what the folder has */
     struct text why;
@@ -203,7 +209,8 @@ static bool read_members(struct diskstore *store, struct disk_job *job,
     return true;
 }
 
-/* Whether nobody writes there but members. */
+/* Whether nobody writes there but members.  A rank that has just left, or was removed,
+ * may be about to end: then the job waits. */
 static bool only_members_write(struct diskstore *store, struct disk_job *job,
                                const struct part_writers *members)
 {
@@ -223,6 +230,7 @@ static bool only_members_write(struct diskstore *store, struct disk_job *job,
             }
             text_add(&job->why, " writes there and is no rank of this view; ask again "
                                 "when it has ended");
+            job->waits = job->looks++ < OTHER_WRITER_LOOKS;
             break;
         }
     }
@@ -256,6 +264,7 @@ static bool write_rest(struct diskstore *store, struct disk_job *job,
 static bool run_commit(struct diskstore *store, struct disk_job *job)
 {
     struct part_writers members = {0};
+    text_clear(&job->why);
     bool good = hash_equal(&store->cut_id, &job->snapshot.id) ||
                 fail_job(job, store, "another cut has followed that of the snapshot");
     good = good && read_members(store, job, &members) &&
@@ -289,6 +298,18 @@ static void free_job(struct disk_job *job)
     free(job);
 }
 
+/* Puts the job behind what waits now, which is written first. */
+static bool try_later(struct diskstore *store, struct disk_job *job)
+{
+    const struct timespec pause = {.tv_nsec = OTHER_WRITER_LOOK_NS};
+    if (!job->waits) {
+        return false;
+    }
+    job->waits = false;
+    nanosleep(&pause, NULL);
+    return disk_job_queue(store, job);
+}
+
 void disk_job_run(struct diskstore *store, struct disk_job *job)
 {
     struct diskstore_end end = {.good = true};
@@ -298,6 +319,9 @@ void disk_job_run(struct diskstore *store, struct disk_job *job)
         break;
     case JOB_COMMIT:
         end.good = run_commit(store, job);
+        if (try_later(store, job)) {
+            return;
+        }
         break;
     case JOB_MARK:
         end.good = run_mark(store, job);

@@ -47,7 +47,7 @@ struct diskstore_commit {
 };
 /* The snapshot exists, of these parts and one of all others who had written when this
  * store's part was cut, and write no more.  Fails where a part is not in this folder,
- * somebody else writes there, or another cut has followed. */
+ * somebody else goes on writing there for some seconds, or another cut has followed. */
 bool diskstore_commit(struct diskstore *store, const struct diskstore_commit *commit,
                       diskstore_done *done, void *context);
 

@@ -3,8 +3,9 @@
 # consistent, whoever dies and when.
 #
 # Ranks die at the points checkpoint.cut and checkpoint.commit, the coordinator among
-# them; then all die, KILLS times (3), at moments that are drawn.  `snapshots --check`
-# reads each folder.  Finds the build in $BUILD; run from the top of the tree.
+# them; then all die, KILLS times (3), at moments that are drawn.  Ranks leave and join
+# while others make snapshots, and the process of one that has left lives on.  `snapshots
+# --check` reads each folder.  Finds the build in $BUILD; run from the top of the tree.
 set -u
 
 build=$(cd "${BUILD:?}" && pwd)
@@ -75,15 +76,61 @@ start "after all kills" "" 15
 check "after all kills" "status $code" [ $code -eq 0 ]
 look "after all kills" 5
 
+# --- Ranks that leave and join -------------------------------------------------------------
+# changing WHAT WORDS PLAN...: a job of four ranks that change so; then one of two finds all.
+# The processes of those who have left live until all results are there.
+changing() {
+    what=$1 words=$2
+    shift 2
+    begin
+    rm -f "$scratch/enough"
+    : >"$scratch/ledger"
+    # shellcheck disable=SC2086 # words are meant to split
+    SNAPSHOTS_ENOUGH="$scratch/enough" timeout -k 5 120 "$build/moot" run -n 4 \
+        --launcher local $words --checkpoint "$store" MOOT_CHECKPOINT_LEAST=0 "$program" 15 \
+        "$scratch/ledger" "$@" >"$evidence" 2>&1 </dev/null &
+    job=$!
+    tries=0
+    until [ "$(wc -l <"$scratch/ledger")" -ge 74 ] || [ $tries -gt 600 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    sleep 0.3
+    : >"$scratch/enough"
+    wait $job
+    code=$?
+    check "$what" "status $code" [ $code -eq 0 ]
+    check "$what" "nobody has left" says '^  left +[12] rank'
+    check "$what" "a record is taken for damaged" no says damaged
+    [ -z "$words" ] || check "$what" "none has joined" says ' joins in view '
+    look "$what" 3
+    "$build/moot" run -n 2 --checkpoint "$store" MOOT_CHECKPOINT_LEAST=0 "$program" 15 \
+        >"$evidence" 2>&1 </dev/null
+    check "$what, and again" "not all is found" says '^  checkpoint +75 found .*, 0 stored'
+}
+changing "ranks that leave" "" a_3-@4 a_0-@9
+changing "who makes the snapshots leaves" "" a_0-@2 a_1-@4
+changing "ranks that join, and leave" "--max 6" a_1+2@2 a_0-@4 b_0-@9
+
 # --- Containers ----------------------------------------------------------------------------
 # Each rank is process 1 of a container of one name.  The first process of a container
-# outlives a SIGKILL of its own: others remove rank 2, which still has its results.
+# outlives a SIGKILL of its own: others remove rank 2, which still has its results, and
+# the job does not end before it is ended.
 if unshare -p -f --mount-proc true 2>/dev/null; then
     begin
     timeout -k 5 120 "$build/moot" run --launcher "$build/examples/launcher_exec.so" \
         --hosts a:1,b:1,c:1 --checkpoint "$store" --faults 'kill:r2@checkpoint.cut#2' \
         MOOT_CHECKPOINT_LEAST=0 unshare -p -f --mount-proc --kill-child "$program" 15 \
-        "$scratch/ledger" >"$evidence" 2>&1 </dev/null
+        "$scratch/ledger" >"$evidence" 2>&1 </dev/null &
+    job=$!
+    tries=0
+    until says 'another container writes there' || ! kill -0 $job 2>/dev/null ||
+        [ $tries -gt 600 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -TERM $job 2>/dev/null
+    wait $job
     check containers "the rule never struck" says "view 2|another container writes there"
     look containers 1
 fi

@@ -1,14 +1,18 @@
 /* snapshots.c - snapshots of a program whose results vary, and a check of what they
  * name.
  *
- *     snapshots [ROUNDS [LEDGER]]       a rank of the job; ranks share LEDGER
+ *     snapshots [ROUNDS [LEDGER [WHO+COUNT@ROUND | WHO-@ROUND]...]]
+ *                                       a rank of the job; ranks share LEDGER
  *     snapshots --check FOLDER LEDGER   whether each snapshot is whole, and consistent
  *
  * In each round a task that varies is made from the end of the round before, then one
  * from it on whichever rank, and so on: each result is made of all that
  * varied before.  A kernel writes "made HASH OF" into LEDGER: its task was made of OF,
  * the last one before it that varies.  In every third round one rank, by turns, asks
- * for a snapshot, and in every fifth all do.
+ * for a snapshot, and in every fifth all do.  WHO is a process: in that round it asks
+ * for so many ranks more; or it leaves, while others ask for their snapshot, and its
+ * process lives until SNAPSHOTS_ENOUGH, a file's name in its environment, is there. Who
+ * comes later runs all rounds from the first one on.
  *
  * What must be true of each snapshot in the folder that has a commit: its parts are
  * whole, and with a task it has the one that varies of which that was made.
@@ -17,7 +21,7 @@
  * status: 0 right, 1 wrong.
  */
 #include "hashing/identity.h"
-#include "node/api/moot.h"
+#include "node/api/moot_session.h"
 #include "node/diskstore/disk_snapshot.h"
 #include "tests/mpi/support/must.h"
 
@@ -33,6 +37,8 @@ struct result {
     moot_hash varied; /* the nearest task that varies: this, or one it was made of */
     uint64_t value;
 };
+
+enum { WIDTH = 4 }; /* results that are made from each that varies */
 
 static int ledger = -1;
 
@@ -89,7 +95,7 @@ static moot_task spawn(moot *m, moot_kernel_id kernel, uint64_t number,
 static bool asks(const moot *m, uint64_t round)
 {
     return round % 5 == 4 ||
-           (round % 3 == 2 && (int)(round / 3) % moot_size(m) == moot_rank(m));
+           (round % 3 == 2 && (int)(round / 3) % WIDTH == moot_rank(m));
 }
 
 static void ask(moot *m, uint64_t round)
@@ -102,7 +108,52 @@ static void ask(moot *m, uint64_t round)
     must(m, moot_checkpoint_find(m, name, &found), "find");
 }
 
-static int run(uint64_t rounds, bool has_folder)
+static void live_on(void)
+{
+    const char *enough = getenv("SNAPSHOTS_ENOUGH");
+    while (enough != NULL && access(enough, F_OK) != 0) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+}
+
+/* Whether a word of the plan is for this process in that round; what it is to do, as
+ * *what, and how often. */
+static bool is_for(const char *word, const char *process, uint64_t round, char *what,
+                   int *count)
+{
+    const size_t who = strcspn(word, "+-");
+    char *end = NULL;
+    *what = word[who];
+    if (*what == '\0' || strlen(process) != who || strncmp(word, process, who) != 0) {
+        return false;
+    }
+    *count = (int)strtol(word + who + 1, &end, 10);
+    return *end == '@' && strtoull(end + 1, NULL, 10) == round;
+}
+
+/* Does what the plan has for this process in that round; false: it has left. */
+static bool act(moot *m, char **plan, uint64_t round)
+{
+    moot_session_info session;
+    must(m, moot_session_info_get(m, &session), "session");
+    for (; *plan != NULL; plan++) {
+        char what;
+        int count;
+        if (!is_for(*plan, session.process, round, &what, &count)) {
+            continue;
+        }
+        if (what == '+') {
+            must(m, moot_grow(m, count, NULL), "grow");
+        } else {
+            must(m, moot_leave(m), "leave");
+            live_on();
+            return false;
+        }
+    }
+    return true;
+}
+
+static int run(uint64_t rounds, bool has_folder, char **plan)
 {
     moot *m;
     static char yes;
@@ -122,17 +173,20 @@ static int run(uint64_t rounds, bool has_folder)
     must(m, moot_kernel_register(m, &(moot_kernel){.name = "made", .fn = work}, &made),
          "kernel");
     moot_task last = {0};
-    const int size = moot_size(m);
-    for (uint64_t round = 0; round < rounds; round++) {
+    bool here = true;
+    for (uint64_t round = 0; here && round < rounds; round++) {
         last = spawn(m, varying, round, round > 0 ? &last : NULL);
-        for (int i = 1; i <= size; i++) {
+        for (int i = 1; i <= WIDTH; i++) {
             last = spawn(m, made, round * 100 + (uint64_t)i, &last);
         }
-        if (has_folder && asks(m, round)) {
+        here = act(m, plan, round);
+        if (here && has_folder && asks(m, round)) {
             ask(m, round);
         }
     }
-    must(m, moot_task_wait(m, last, MOOT_FOREVER), "wait");
+    if (here) {
+        must(m, moot_task_wait(m, last, MOOT_FOREVER), "wait");
+    }
     return moot_close(m) == MOOT_OK ? 0 : 1;
 }
 
@@ -195,5 +249,5 @@ int main(int argc, char **argv)
         ledger = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     }
     return run(argc > 1 ? strtoull(argv[1], NULL, 10) : 6,
-               folder != NULL && folder[0] != '\0');
+               folder != NULL && folder[0] != '\0', argc > 3 ? argv + 3 : argv + argc);
 }

@@ -545,6 +545,74 @@ static void who_has_made_a_snapshot_still_lives(void **state)
     diskstore_close(store);
 }
 
+/* A rank that has left is about to end.  The commit waits for that, and nothing for the
+ * commit: what is put behind it is written meanwhile. */
+static void a_commit_waits_for_who_ends_soon(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct waited waited;
+    struct diskstore_snapshot found;
+    int to[2] = {-1, -1}, from[2] = {-1, -1};
+    char byte;
+    assert_true(pipe(to) == 0 && pipe(from) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct diskstore *other = bench_open(bench, NULL);
+        put_from(bench, other, 0, 40, 0);
+        diskstore_flush(other);
+        _exit(write(from[1], "x", 1) == 1 && read(to[0], &byte, 1) == 1 ? 0 : 1);
+    }
+    assert_int_equal(read(from[0], &byte, 1), 1);
+    struct diskstore *store = bench_open(bench, NULL);
+    const moot_hash id = bench_hash(5);
+    const struct diskstore_part part = cut(store, &id, 0);
+    const struct diskstore_commit ask = {
+        .id = id, .name = "x", .parts = &part, .part_count = 1};
+    begin_wait(&waited);
+    assert_true(diskstore_commit(store, &ask, note_end, &waited));
+    put_from(bench, store, 40, 50, 0);
+    diskstore_flush(store);
+    assert_true(finds(store, 49));
+    assert_false(is_there(store, "x", &found));
+    assert_int_equal(write(to[1], "x", 1), 1);
+    end_wait(&waited);
+    if (!waited.good) {
+        fail_msg("%s", waited.why);
+    }
+    assert_true(is_there(store, "x", &found));
+    assert_int_equal(found.records, 40);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    diskstore_close(store);
+    close(to[0]), close(to[1]), close(from[0]), close(from[1]);
+}
+
+/* However long its process lives. */
+static void a_rank_that_has_finished_writes_no_more(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct diskstore_snapshot found;
+    int to[2] = {-1, -1}, from[2] = {-1, -1};
+    char byte;
+    assert_true(pipe(to) == 0 && pipe(from) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct diskstore *other = bench_open(bench, NULL);
+        put_from(bench, other, 0, 30, 0);
+        diskstore_freeze(other);
+        _exit(write(from[1], "x", 1) == 1 && read(to[0], &byte, 1) == 1 ? 0 : 1);
+    }
+    assert_int_equal(read(from[0], &byte, 1), 1);
+    struct diskstore *store = bench_open(bench, NULL);
+    snapshot(store, 1, "x");
+    assert_true(is_there(store, "x", &found));
+    assert_int_equal(found.records, 30);
+    assert_true(finds(store, 29));
+    assert_int_equal(write(to[1], "x", 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    diskstore_close(store);
+    close(to[0]), close(to[1]), close(from[0]), close(from[1]);
+}
+
 static void a_commit_needs_all_parts_and_no_stranger(void **state)
 {
     struct folder_bench *bench = *state;
@@ -695,6 +763,8 @@ int main(int argc, char **argv)
         BENCH_TEST(a_part_is_the_one_that_the_commit_names),
         BENCH_TEST(damage_makes_it_no_snapshot),
         BENCH_TEST(who_has_made_a_snapshot_still_lives),
+        BENCH_TEST(a_commit_waits_for_who_ends_soon),
+        BENCH_TEST(a_rank_that_has_finished_writes_no_more),
         BENCH_TEST(a_commit_needs_all_parts_and_no_stranger),
         BENCH_TEST(what_a_snapshot_names_survives_a_loss_of_power),
         BENCH_TEST(a_kill_leaves_each_snapshot_whole_or_none),
