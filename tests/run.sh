@@ -65,6 +65,7 @@ CALM="digests doc examples install cxx"
 WAITING="deaths documents wires tune stalls line routes ssh agents poison shrink late"
 WAITING="$WAITING newcomers slurm grow endings late_hosts joining leave routes_hosts ports links"
 WAITING="$WAITING hash disk_faults joining_hosts doctor faults checkpoint hosts builds"
+WAITING="$WAITING checkpoint_hosts"
 WAITING_MAX=2
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting

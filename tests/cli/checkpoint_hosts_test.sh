@@ -3,10 +3,9 @@
 # own disk, killed whole, and started again on the same hosts, on one less, with the folders
 # put together; and with one folder that both hosts see.
 #
-# What must be true: values are right, whatever is found; what the hosts of a start have
-# stored themselves is found by the same ranks there, and all of it by any ranks once each
-# host has all; no record is lost; a living rank of the other host is taken for no dead one;
-# a once task starts once where the folder says that it has.
+# What must be true: values are right, whatever is found; where a folder has all that was
+# stored, on whichever host, none of that runs again, and no once task starts twice; no
+# record is lost; a living rank of the other host is taken for no dead one.
 #
 # Skips where there are no hosts of namespaces.  Finds the programs in $BUILD; run from the
 # top of the tree.
@@ -17,6 +16,8 @@ set -u
 jobs_enter "$@"
 store=$scratch/store # the same path on each host
 restarted=$build/tests/mpi/restarted
+MOOT_STALL=20s
+export MOOT_STALL
 
 # disks: each host has its own behind that path, which outlives the host
 disks() {
@@ -48,18 +49,26 @@ whole() { "$moot" checkpoint verify "$1" >"$scratch/verified" 2>&1; }
 # ran CASE: the tasks that ran in it
 ran() { sed -n 's/^run //p' "$scratch/ledger-$1" | sort -u; }
 onces() { cat "$scratch"/ledger-* | sed -n 's/^once //p' | sort | uniq -d; }
-# killed_whole CASE: all its ranks die at a moment when some results are stored
-killed_whole() {
-    lines=$scratch/said
+# begin_job CASE WORD...: two ranks on each of a and b, until some results are stored
+begin_job() {
+    name=$1
+    shift
+    : >"$scratch/ledger-$name"
     # shellcheck disable=SC2086 # words are meant to split
     timeout -k 5 100 "$moot" run $launcher --hosts a:2,b:2 --checkpoint "$store" \
-        MOOT_CHECKPOINT_LEAST=0 "$restarted" 5 "$scratch/ledger-$1" >"$lines" 2>&1 </dev/null &
+        MOOT_CHECKPOINT_LEAST=0 "$@" "$restarted" 5 "$scratch/ledger-$name" \
+        >"$lines" 2>&1 </dev/null &
     job=$!
     tries=0
-    until [ "$(wc -l <"$scratch/ledger-$1" 2>/dev/null || echo 0)" -gt 60 ] || [ $tries -gt 400 ]; do
+    until [ "$(wc -l <"$scratch/ledger-$name")" -gt 60 ] || [ $tries -gt 1000 ]; do
         sleep 0.02
         tries=$((tries + 1))
     done
+}
+# killed_whole CASE: all its ranks die
+killed_whole() {
+    begin_job "$1"
+    # All processes of this name that are to be seen from here are of the test's own hosts.
     pgrep -x restarted | xargs kill -KILL
     wait $job
     check "$1" "no rank was killed" says 'signal 9|never opened|is lost'
@@ -77,11 +86,9 @@ cp -a "$scratch/disk-a" "$scratch/saved-a"
 cp -a "$scratch/disk-b" "$scratch/saved-b"
 
 again both a:2,b:2
-check both "what was stored is not found" [ "$found" -gt 0 ]
-check both "what was stored ran again" [ -z "$(ran both | comm -12 - "$scratch/before")" ]
-check both "a once task started twice" [ -z "$(onces)" ]
+check both "nothing is found" [ "$found" -gt 0 ]
 
-# Each rank finds its tasks where it was; what ran on b is made anew on a, with what varies.
+# What only b has is made anew on a, and with what varies all that was made of it.
 again fewer a:2
 check fewer "nothing is found" [ "$found" -gt 0 ]
 check fewer "nothing of b runs again" [ -n "$(ran fewer | comm -12 - "$scratch/before")" ]
@@ -121,16 +128,39 @@ again shared b:3,a:1
 check shared "what was stored ran again" [ -z "$(ran shared | comm -12 - "$scratch/before")" ]
 check shared "a once task started twice" [ -z "$(onces)" ]
 
-# A host goes while the other lives: what it has stored is found by those who go on, and a
-# job that begins beside them is refused.
+# A host goes while the other lives: what it has stored is found by those who go on.
+rm -rf "$store" "$scratch"/ledger-*
+begin_job survived MOOT_SUSPECT=1s
+host_kill b
+records "$store" >"$scratch/before"
+wait $job
+got=$?
+check survived "its status is $got, not 0" [ "$got" -eq 0 ]
+check survived "a value is wrong" no says WRONG
+check survived "the lost host is not named" says 'host b'
+check survived "what b had stored ran again" \
+    [ -z "$(sed -n 's/^run //p' "$scratch/ledger-survived" | sort | uniq -d | comm -12 - "$scratch/before")" ]
+check survived "a once task started twice" [ -z "$(onces)" ]
+check survived "no host comes back here: $(tail -n 1 "$scratch/hosts/b.log")" host_again b
+
 rm -rf "$store"
 mkdir "$store"
-rm -f "$scratch/enough"
 start snapshots-shared a:2,b:2 "$build/tests/mpi/snapshots" 15 "$scratch/ledger"
 check snapshots-shared "its status is $got, not 0" [ "$got" -eq 0 ]
 check snapshots-shared "a snapshot is wrong" \
     "$build/tests/mpi/snapshots" --check "$store" "$scratch/ledger" >"$scratch/checked"
 check snapshots-shared "there are none" grep -qE '^[1-9][0-9]* whole, 0 wrong$' "$scratch/checked"
+
+# A job that begins beside another one, on another host, is refused.
+rm -f "$scratch/enough"
+knobs="--checkpoint $store" hosts='--hosts a:1,b:1' ranks=2
+begin '' "$build/tests/mpi/steady" 100000000 until "$scratch/enough"
+lines=$scratch/beside evidence=$scratch/beside
+# shellcheck disable=SC2086 # words are meant to split
+start beside c:1 $tsp
+check beside "it is not refused" says 'a process of another container, of another job, uses it'
+: >"$scratch/enough"
+end_with judge_whole "the job beside which another one begins"
 
 clean hosts
 check_end
