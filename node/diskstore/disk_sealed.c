@@ -50,19 +50,23 @@ bool disk_sealed_write(const char *folder, const char *name,
     memcpy(digest, head + DIGEST_AT, DISK_DIGEST_BYTES);
     snprintf(part, sizeof(part), "%s/.%s.XXXXXX", folder, name);
     snprintf(path, sizeof(path), "%s/%s", folder, name);
-    const int fd = mkostemp(part, O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    bool good = fchmod(fd, 0644) == 0 && disk_write_all(fd, head, sizeof(head)) &&
+    const int names = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = names >= 0 ? mkostemp(part, O_CLOEXEC) : -1;
+    bool good = fd >= 0 && fchmod(fd, 0644) == 0 &&
+                disk_write_all(fd, head, sizeof(head)) &&
                 disk_write_all(fd, body, size) && fsync(fd) == 0;
-    good =
-        close(fd) == 0 && good && rename(part, path) == 0 && disk_sync_folder(folder);
-    if (!good) {
-        const int cause = errno;
-        unlink(part);
-        errno = cause;
+    good = good && rename(part, path) == 0 && fsync(names) == 0;
+    const int cause = errno;
+    if (fd >= 0) {
+        close(fd);
+        if (!good) {
+            unlink(part);
+        }
     }
+    if (names >= 0) {
+        close(names);
+    }
+    errno = cause;
     return good;
 }
 

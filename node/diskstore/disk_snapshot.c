@@ -2,6 +2,7 @@
 #include "node/diskstore/disk_snapshot.h"
 #include "hashing/base/byte_order.h"
 #include "hashing/identity.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_sealed.h"
 
 #include <dirent.h>
@@ -412,6 +413,9 @@ static uint32_t named_generation(const char *name)
                : 0;
 }
 
+/* A disk that fails already is found out before the mark stands.  If it fails at the
+ * last step, the mark stays where it is: another rank may have written the same
+ * meanwhile, and all others stand on it. */
 bool disk_mark_write(const char *folder, const struct disk_mark *mark)
 {
     char path[DISK_PATH_BYTES], name[FILE_NAME_BYTES];
@@ -420,7 +424,7 @@ bool disk_mark_write(const char *folder, const struct disk_mark *mark)
     put_word(body + MOOT_HASH_BYTES, mark->generation);
     mark_name(name, mark->generation);
     snprintf(path, sizeof(path), "%s/%s", folder, reloads);
-    return disk_sealed_folder(folder, reloads) &&
+    return disk_sealed_folder(folder, reloads) && disk_sync_folder(path) &&
            disk_sealed_write(path, name, mark_mark, body, sizeof(body), digest);
 }
 

@@ -6,9 +6,13 @@
  */
 #include "disk_bench.h"
 
+#include "node/diskstore/disk_bytes.h"
+#include "node/diskstore/disk_snapshot.h"
 #include "node/diskstore/diskstore_snapshot.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -44,6 +48,20 @@ static void give_files_back(void)
 {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     before.rlim_cur = 0;
+}
+
+/* So many can. */
+static void take_files_but(size_t count)
+{
+    int fds[8];
+    assert_true(count < sizeof(fds) / sizeof(*fds));
+    for (size_t i = 0; i < count; i++) {
+        fds[i] = dup(0);
+    }
+    take_files_away();
+    for (size_t i = 0; i < count; i++) {
+        close(fds[i]);
+    }
 }
 
 static void put(struct folder_bench *bench, struct diskstore *store, uint64_t from,
@@ -240,6 +258,56 @@ static void going_back_needs_all_that_others_stored(void **state)
     text_release(&why);
 }
 
+static size_t count_files(const char *folder)
+{
+    size_t count = 0;
+    DIR *files = opendir(folder);
+    while (files != NULL && readdir(files) != NULL) {
+        count++;
+    }
+    if (files != NULL) {
+        closedir(files);
+    }
+    return count > 2 ? count - 2 : 0;
+}
+
+/* No mark stands, and nothing else; a later one is written. */
+static void expect_no_mark(const struct folder_bench *bench)
+{
+    char path[BENCH_PATH];
+    struct disk_mark mark;
+    assert_true(disk_mark_read(bench->folder, &mark));
+    assert_int_equal(mark.generation, 0);
+    snprintf(path, sizeof(path), "%s/reloads", bench->folder);
+    assert_int_equal(count_files(path), 0);
+}
+
+static void a_mark_that_cannot_be_written_is_not_there(void **state)
+{
+    struct folder_bench *bench = *state;
+    const struct disk_mark mark = {1, bench_hash(1)};
+    struct disk_mark found;
+    struct rlimit size;
+    for (size_t files = 0; files < 2; files++) {
+        take_files_but(files);
+        assert_false(disk_mark_write(bench->folder, &mark));
+        assert_true(disk_lacks_files(errno));
+        give_files_back();
+        expect_no_mark(bench);
+    }
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &size), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){40, size.rlim_max}), 0);
+    assert_false(disk_mark_write(bench->folder, &mark));
+    assert_int_equal(errno, EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &size), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    expect_no_mark(bench);
+    assert_true(disk_mark_write(bench->folder, &mark));
+    assert_true(disk_mark_read(bench->folder, &found));
+    assert_int_equal(found.generation, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +315,7 @@ int main(void)
         BENCH_TEST(who_looks_meanwhile_finds_all),
         BENCH_TEST(without_descriptors_nothing_is_lost),
         BENCH_TEST(going_back_needs_all_that_others_stored),
+        BENCH_TEST(a_mark_that_cannot_be_written_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
