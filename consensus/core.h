@@ -414,8 +414,10 @@ struct core_output {
         } send;
         struct {
             int32_t code; /* not MOOT_OK: do not run it, end it with that: CANCELLED, or
-                             RESULT_LOST if an input's scope has ended since its result
-                             was lost, and what is left here of the input does not do */
+                             RESULT_LOST if another run would give another result than
+                             the one that was seen, or if an input's scope has ended
+                             since its result was lost, and what is left here of the
+                             input does not do */
             uint32_t by;  /* CANCELLED: the rank that did it */
             bool seen;    /* it has ended well before, as somebody knows, and its bytes
                              are gone: if it does not end well again, whatever keeps it

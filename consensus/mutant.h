@@ -14,6 +14,7 @@
     X(SIGNATUREFIRST, "of two ranks that differ the one that is heard later is named") \
     X(SIGNATUREMUTE, "a rank that closes does not tell its last signatures")           \
     X(ROLLUNCHECKED, "what a rank says that it has announced is not compared")         \
+    X(VARIESAGAIN, "what varies is run again although its result may have been read")  \
     X(SUSPECTMUTE, "nobody reports of which tasks a rank may have died")               \
     X(SUSPECTUNTOLD, "an owner does not hear that its task is a suspect")              \
     X(SUSPECTFREE, "a suspect runs beside other kernels")                              \

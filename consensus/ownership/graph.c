@@ -318,6 +318,14 @@ static bool lacks_input(const struct task_record *task)
     return lacks;
 }
 
+/* I71: somebody may have read its result, and another run would give another.  The
+ * chair that gave it to this rank may lack it, and so not know that it varies. */
+static bool was_read(const struct task_record *task)
+{
+    return task->seen && (task->flags & CORE_TASK_NONDETERMINISTIC) != 0 &&
+           !MUTANT(VARIESAGAIN);
+}
+
 /* `by`: who has cancelled it, or NOBODY. */
 HOT static void run(struct core *core, struct task_record *task, uint32_t by)
 {
@@ -332,9 +340,10 @@ HOT static void run(struct core *core, struct task_record *task, uint32_t by)
     core->ownership.running++;
     struct core_output *output = out_add(core, CORE_OUT_RUN, task);
     if (output != NULL) {
-        output->u.run.code = cancelled           ? MOOT_ERR_CANCELLED
-                             : lacks_input(task) ? MOOT_ERR_RESULT_LOST
-                                                 : MOOT_OK;
+        const bool lost = was_read(task) || lacks_input(task);
+        output->u.run.code = cancelled ? MOOT_ERR_CANCELLED
+                             : lost    ? MOOT_ERR_RESULT_LOST
+                                       : MOOT_OK;
         output->u.run.by = by;
         output->u.run.seen = task->seen;
         output->u.run.alone = task->suspect && !MUTANT(SUSPECTFREE);
@@ -414,6 +423,10 @@ HOT void graph_own(struct core *core, struct task_record *task, enum evidence ev
     begin_use(core, task);
     if (cancel_is_agreed(core, task)) {
         run(core, task, task_ext(task)->canceller);
+        return;
+    }
+    if (was_read(task)) {
+        run(core, task, NOBODY); /* without its inputs */
         return;
     }
     struct edge *inputs = task_inputs(task);

@@ -34,6 +34,8 @@
  *
  * A chain goes by what was submitted through it, so a task that was spawned before
  * (equal specs are one task) keeps its place and only holds back what comes after it.
+ * A portable task that only peers have spawned so far goes through the queues as any
+ * other; it may run here already, and then it is not ordered after what came before.
  * Tasks of one region that take each other's results are ordered by that, too.
  * A failed task fails what is ordered after it, as with `.after`.  After a death a pure
  * task whose result is lost runs again, perhaps later than what came after it.

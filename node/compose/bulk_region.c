@@ -119,7 +119,7 @@ static int make_ticket(struct moot *m, struct lane *lane, struct moot_queue *que
                        struct task_facts *facts, const struct spawned *spawned)
 {
     struct task *task = spawned->task;
-    if (task->held || task->pending) {
+    if (ticket_is_spawned(task, facts)) {
         return spawn_hold(m, lane, facts, spawned);
     }
     moot_ticket *ticket = ticket_new(m, task, facts);

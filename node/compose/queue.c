@@ -131,7 +131,7 @@ int queue_spawn_at(struct moot *m, struct lane *lane, struct moot_queue *queue,
     if (queue == NULL) {
         return spawn_hold(m, lane, facts, out);
     }
-    if (out->task->held || out->task->pending) {
+    if (ticket_is_spawned(out->task, facts)) {
         error = spawn_hold(m, lane, facts, out);
         if (error == MOOT_OK && !note_again(m, queue, out->task)) {
             return no_memory(m, lane, out);

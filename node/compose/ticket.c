@@ -117,12 +117,17 @@ static bool fill_inputs(struct moot_ticket *ticket, const struct task_facts *fac
     return use(ticket, ticket->inputs, ticket->input_count);
 }
 
+bool ticket_is_spawned(const struct task *task, const struct task_facts *facts)
+{
+    return task->pending || (task->held && (!task->adopted || facts->nested));
+}
+
 static bool fill(struct moot_ticket *ticket, const struct task_facts *facts)
 {
     struct moot *m = ticket->m;
     struct task *task = ticket->task;
     ticket->begun = task_ticket_begin(m, task);
-    if (!ticket->begun || !task_fill(m, task, facts)) {
+    if (!ticket->begun || (!task->held && !task_fill(m, task, facts))) {
         return false;
     }
     if (facts->reg.candidates != NULL &&
@@ -141,7 +146,7 @@ static bool fill(struct moot_ticket *ticket, const struct task_facts *facts)
 struct moot_ticket *ticket_new(struct moot *m, struct task *task,
                                const struct task_facts *facts)
 {
-    assert(!task->held && !task->pending);
+    assert(!ticket_is_spawned(task, facts));
     struct moot_ticket *ticket = pool_take(&m->store.pool, sizeof(*ticket));
     if (ticket == NULL) {
         return NULL;
@@ -186,8 +191,8 @@ int ticket_order(struct moot_ticket *ticket, struct task *const *after, size_t c
     if (count > LIMIT_INPUTS - ticket->input_count) {
         return MOOT_ERR_LIMIT;
     }
-    if (count == 0) {
-        return MOOT_OK;
+    if (count == 0 || ticket->task->held) {
+        return MOOT_OK; /* what is held by a peer's spec may run by now */
     }
     assert(ticket->use_count == ticket->input_count);
     bool good = add_after(ticket, after, count) && use(ticket, after, count);

@@ -39,8 +39,12 @@ void ticket_list_remove(struct ticket_list *list, struct moot_ticket *ticket);
 /* Appends `from`, which is then empty. */
 void ticket_list_move(struct ticket_list *to, struct ticket_list *from);
 
-/* A ticket for a task that has been entered and is neither held nor pending: fills its
- * record in.  NULL without memory. */
+/* The task keeps the place that it has: this program has spawned it before.  One that
+ * is held by a peer's spec alone goes through the queues, as its place on the roll, and
+ * what is kept together with it, must not depend on whether a peer was faster. */
+bool ticket_is_spawned(const struct task *task, const struct task_facts *facts);
+/* A ticket for a task that has been entered and is not spawned so: fills its record in
+ * unless it is held.  NULL without memory. */
 struct moot_ticket *ticket_new(struct moot *m, struct task *task,
                                const struct task_facts *facts);
 /* The task comes after these, too.  LIMIT, NO_MEMORY, and then not after some. */

@@ -111,14 +111,18 @@ COLD void task_end_cancelled(struct moot *m, struct task *task, uint32_t by, boo
 
 COLD void task_end_lost(struct moot *m, struct task *task)
 {
+    const bool varies = (task->kernel->flags & MOOT_KERNEL_NONDETERMINISTIC) != 0;
     struct text story = {0};
     task_describe(&story, task);
     text_add(
         &story,
-        " ran on a rank that is gone, and cannot run again: an input of it has been "
-        "forgotten, for every rank had released it or ended its scope; to survive "
-        "this, release a result only when there is the result that is made from it "
-        "(moot_task_release)");
+        " ran on a rank that is gone, and cannot run again: %s (moot_task_release)",
+        task->seen && varies
+            ? "its kernel is said to give another result each time, and somebody "
+              "may have read the first; to survive this, release a result late"
+            : "an input of it has been forgotten, for every rank had released it "
+              "or ended its scope; to survive this, release a result only when "
+              "there is the result that is made from it");
     task_end_with_story(m, task, MOOT_ERR_RESULT_LOST, NO_ROOT_CAUSE, &story);
 }
 

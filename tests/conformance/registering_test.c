@@ -174,6 +174,42 @@ static void what_a_queue_keeps_is_not_adopted(struct seat *seat)
     await_square(seat, task, x);
 }
 
+static int keep_all(moot_queue *queue, moot_ticket *const *tickets, size_t count,
+                    void *state)
+{
+    (void)queue;
+    *(moot_ticket **)state = count == 1 ? tickets[0] : NULL;
+    return MOOT_OK;
+}
+
+/* Whether a peer was faster decides nothing: the program's own spawn goes the way of
+ * its queue, as what is kept there with it may be what it takes. */
+static void what_was_adopted_goes_through_its_queue(struct seat *seat)
+{
+    const uint64_t x = 12;
+    moot_ticket *kept = NULL;
+    const moot_queue_custom custom = {
+        .name = "keeper", .submit = keep_all, .user = &kept};
+    moot_task_spec spec = spec_of(seat, PORTABLE, &x);
+    moot_task task;
+    moot_hash hash;
+    EXPECT(seat, moot_spec_hash(seat->m, &spec, &hash), MOOT_OK);
+    adopt(seat, "portable", &x, &hash);
+    EXPECT(seat, moot_queue_open(seat->m, MOOT_QUEUE_SEQUENTIAL), MOOT_OK);
+    const uint64_t before = 13;
+    moot_task_spec first = spec_of(seat, PORTABLE, &before);
+    EXPECT(seat, moot_task_spawn(seat->m, &first, &task), MOOT_OK);
+    EXPECT(seat, moot_queue_open_custom(seat->m, &custom), MOOT_OK);
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &task), MOOT_OK);
+    CHECK(seat, kept != NULL && is_adopted(seat, &hash));
+    EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_STATE);
+    const int count = registered;
+    EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
+    CHECK(seat, registered == count + 1 && !is_adopted(seat, &hash));
+    EXPECT(seat, moot_queue_close(seat->m), MOOT_OK);
+    await_square(seat, task, x);
+}
+
 /* The first of its kind that rank 0 is to run. */
 static moot_task spawn_for_0(struct seat *seat, moot_task_spec spec,
                              moot_task_info *info)
@@ -354,6 +390,7 @@ int main(int argc, char **argv)
         ALONE(what_was_adopted_is_put_on_the_roll_once_the_core_can),
         ALONE(what_was_adopted_is_not_cancelled_by_its_label),
         ALONE(what_a_queue_keeps_is_not_adopted),
+        ALONE(what_was_adopted_goes_through_its_queue),
         {"all_of_a_spec_goes_with_it",
          all_of_a_spec_goes_with_it,
          portable_kernels,

@@ -73,6 +73,7 @@ struct killer {
 };
 
 static const struct killer killers[] = {
+    {MUTANT_VARIESAGAIN, .bench = "lost_test"},
     {MUTANT_RELOADKEPT, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .explored = "reload"},

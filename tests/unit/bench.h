@@ -38,7 +38,8 @@ static struct bench {
     uint64_t now;
     int runs[64];                 /* by task number */
     int ran_on[64];               /* rank */
-    bool seen[64];                /* the last time: it had ended well before, */
+    int32_t run_code[64];         /* the last time: what it was to end with instead, */
+    bool seen[64];                /* it had ended well before, */
     bool alone[64];               /* and no other kernel was to run beside it */
     int told_of_cancel[64];       /* while it ran, so often */
     int32_t ended[RANKS_MAX][64]; /* 0: not; 1: done; negative: verdict */
@@ -208,6 +209,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_RUN:
             bench.runs[number]++;
             bench.ran_on[number] = (int)rank;
+            bench.run_code[number] = items[i].u.run.code;
             bench.seen[number] = items[i].u.run.seen;
             bench.alone[number] = items[i].u.run.alone;
             if (!bench.hold_runs) {

@@ -7,13 +7,19 @@ static void spawn_flagged(uint32_t rank, moot_hash hash, uint32_t flags)
                      MOOT_OK);
 }
 
-static void wait_and_release(uint32_t rank, moot_hash hash)
+/* The number is 0 where the rank does not hold it. */
+static void wait_and_release_as(uint32_t rank, moot_hash hash, int number)
 {
     begin_wait(rank, hash);
     pass(50 * MS);
-    assert_int_equal(bench.ended[rank][1], 1);
+    assert_int_equal(bench.ended[rank][number], 1);
     end_wait(rank, hash);
     assert_true(core_release(bench.core[rank], &hash, NULL, 0));
+}
+
+static void wait_and_release(uint32_t rank, moot_hash hash)
+{
+    wait_and_release_as(rank, hash, 1);
 }
 
 static void kill_rank(uint32_t rank)
@@ -132,6 +138,30 @@ static void a_chair_that_spawns_it_later_has_heard_that_it_is_lost(void **state)
     bench_close();
 }
 
+/* Its chair, 1, has read it and lacks it; 3 holds it and has not heard that it ended.
+ * 2 ran it, and dies. */
+static void who_holds_it_does_not_run_again_what_the_chair_has_read(void **state)
+{
+    (void)state;
+    bench_open_with(4, CORE_REPAIR, 10 * MS);
+    moot_hash hash = chaired_by(1, 0, 0);
+    spawn_flagged(2, hash, CORE_TASK_NONDETERMINISTIC);
+    wait_and_release_as(1, hash, 0);
+    assert_int_equal(bench.ran_on[1], 2);
+    spawn_flagged(3, hash, CORE_TASK_NONDETERMINISTIC);
+    assert_int_equal(spawn_with(1, 2, chaired_by(1, 1, 0), (struct core_register){0}),
+                     MOOT_OK); /* so far 3 has come, too */
+    kill_rank(2);
+    set_lane(1, CORE_LANE_BLOCKED);
+    begin_wait(3, hash);
+    pass(100 * MS);
+    assert_int_equal(bench.ran_on[1], 3);
+    assert_true(bench.seen[1]);
+    assert_int_equal(bench.run_code[1], MOOT_ERR_RESULT_LOST);
+    assert_int_equal(bench.runs[1], 1);
+    bench_close();
+}
+
 static void one_that_nobody_has_read_is_run_again(void **state)
 {
     (void)state;
@@ -178,6 +208,7 @@ int main(void)
         cmocka_unit_test(who_runs_it_again_knows_that_it_ended_well),
         cmocka_unit_test(one_that_varies_is_lost_in_every_view_after),
         cmocka_unit_test(a_chair_that_spawns_it_later_has_heard_that_it_is_lost),
+        cmocka_unit_test(who_holds_it_does_not_run_again_what_the_chair_has_read),
         cmocka_unit_test(one_that_nobody_has_read_is_run_again),
         cmocka_unit_test(a_copy_is_served_and_the_last_is_kept),
     };

@@ -40,7 +40,7 @@ void storm_see_departure(struct storm_checker *checker, struct sim *sim,
 /* --- Memory ---------------------------------------------------------------------- */
 
 /* A member has them besides, who has not left them to this rank.  If another run may
- * give others, and the rank knows by its own spawn, it is made again no more. */
+ * give others it is made again no more, whoever has spawned it (I71). */
 void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
@@ -55,8 +55,7 @@ void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
                  sight->rank, storm_task_name(checker, sight->task));
     }
     rankset_remove(&seen->kept_by, sight->rank);
-    if (!checker->program->tasks[sight->task].varies ||
-        !rankset_has(&seen->spawned_by, sight->rank)) {
+    if (!checker->program->tasks[sight->task].varies) {
         rankset_remove(&seen->bound_by, sight->rank);
     }
 }
