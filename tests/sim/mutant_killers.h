@@ -74,6 +74,9 @@ struct killer {
 
 static const struct killer killers[] = {
     {MUTANT_VARIESAGAIN, .bench = "lost_test"},
+    {MUTANT_VARIESAGAIN,
+     {.ranks = 4, .tasks = 40, .storm = true, .sparing = true},
+     .seed = 1864},
     {MUTANT_RELOADKEPT, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .explored = "reload"},

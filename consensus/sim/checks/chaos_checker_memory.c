@@ -60,6 +60,21 @@ void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
     }
 }
 
+void storm_find_keepers(const struct storm_checker *checker, const struct sight *sight,
+                        struct rankset *here)
+{
+    const struct chaos_seen *seen = &checker->tasks[sight->task];
+    FOR_RANKS(rank, &seen->kept_by)
+    {
+        if (seen->kept[rank].epoch <= checker->parties[sight->rank].epoch) {
+            ranks_add(here, rank);
+        }
+    }
+    ranks_keep(here, &storm_view_at(checker, sight->rank)->members);
+    ranks_keep(here, &storm_view(checker, checker->newest)->members);
+    ranks_drop(here, &checker->gone);
+}
+
 bool storm_takes_dropped(const struct storm_checker *checker, uint32_t rank,
                          uint32_t index)
 {

@@ -129,6 +129,10 @@ void storm_forget_task(const struct storm_checker *checker, struct chaos_seen *s
 /* The rank leaves in good order: others have what it had. */
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
+/* Of the view that it is said in those who have its bytes; others may have left that
+ * for one in which it is made again. */
+void storm_find_keepers(const struct storm_checker *checker, const struct sight *sight,
+                        struct rankset *here);
 /* The rank gives a copy's bytes up; it is told to forget the task. */
 void storm_see_give_up(struct storm_checker *checker, struct sim *sim,
                        const struct sight *sight);

@@ -195,7 +195,7 @@ static bool missed_phase(const struct storm_checker *checker, const struct sight
 
 /* An input may be forgotten with its scope, or because all have released it: of what
  * had run, and its owner may be gone, or of what a newcomer spawned before it had heard
- * that the scope was over. */
+ * that the scope was over.  A task that varies and has run is not made again. */
 static bool may_be_lost(const struct storm_checker *checker, const struct sight *sight)
 {
     const struct chaos_seen *seen = &checker->tasks[sight->task];
@@ -203,8 +203,10 @@ static bool may_be_lost(const struct storm_checker *checker, const struct sight 
     bool ran = !rankset_empty(&seen->ended_by);
     bool over =
         takes_from_scope(checker, sight->task) && (ran || newcomer != UINT32_MAX);
+    const bool read = ran && checker->program->tasks[sight->task].varies; /* I71 */
     return sight->code == MOOT_ERR_RESULT_LOST && checker->newest > 1 &&
-           (over || (ran && storm_takes_dropped(checker, sight->rank, sight->task)) ||
+           (over || read ||
+            (ran && storm_takes_dropped(checker, sight->rank, sight->task)) ||
             storm_was_dropped(checker, sight));
 }
 
@@ -343,16 +345,38 @@ static void consume(struct storm_checker *checker, struct sim *sim,
         now.epoch = seen->kept[sight->rank].epoch;
     }
     ranks_add(&seen->kept_by, sight->rank);
-    ranks_add(&seen->bound_by, sight->rank);
     seen->kept[sight->rank] = now;
+    if (now.status == MOOT_ERR_RESULT_LOST) { /* nothing against what others have */
+        rankset_remove(&seen->bound_by, sight->rank);
+        return;
+    }
+    ranks_add(&seen->bound_by, sight->rank);
     if (seen->disputed) {
         check_alike(checker, sim, sight);
     }
 }
 
+/* It varies, and somebody has read it: those who have its bytes serve them. */
+static void check_made_lost(const struct storm_checker *checker, struct sim *sim,
+                            const struct sight *sight)
+{
+    struct rankset here = {0};
+    if (sight->code == MOOT_ERR_RESULT_LOST &&
+        checker->program->tasks[sight->task].varies) {
+        storm_find_keepers(checker, sight, &here);
+    }
+    if (!rankset_empty(&here)) {
+        sim_fail(sim, "verdict", "rank %" PRIu32 " loses %s, which %s have",
+                 sight->rank, storm_task_name(checker, sight->task),
+                 ranks_text(&here).text);
+    }
+    rankset_release(&here);
+}
+
 static void check_end(struct storm_checker *checker, struct sim *sim,
                       const struct sight *sight)
 {
+    check_made_lost(checker, sim, sight);
     check_result(checker, sim, sight, "made");
     check_outcome(checker, sim, sight);
     ranks_add(&checker->tasks[sight->task].ended_by, sight->rank);
@@ -505,23 +529,6 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
     rankset_release(&here);
 }
 
-/* Of the view that it is said in those who have its bytes; others may have left that
- * for one in which it is made again. */
-static void find_keepers(const struct storm_checker *checker, const struct sight *sight,
-                         struct rankset *here)
-{
-    const struct chaos_seen *seen = &checker->tasks[sight->task];
-    FOR_RANKS(rank, &seen->kept_by)
-    {
-        if (seen->kept[rank].epoch <= checker->parties[sight->rank].epoch) {
-            ranks_add(here, rank);
-        }
-    }
-    ranks_keep(here, &storm_view_at(checker, sight->rank)->members);
-    ranks_keep(here, &storm_view(checker, checker->newest)->members);
-    ranks_drop(here, &checker->gone);
-}
-
 /* No candidate is a member that spawns it, and nobody who is has its bytes. */
 static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
                                const struct sight *sight)
@@ -529,7 +536,7 @@ static void check_no_candidate(struct storm_checker *checker, struct sim *sim,
     const struct rankset all = candidates_of(checker, sight->task);
     struct rankset here = {0}, candidates = {0};
     strict_checker_come_to(checker->strict, sight->task, &all, &candidates);
-    find_keepers(checker, sight, &here);
+    storm_find_keepers(checker, sight, &here);
     if (all.low == 0 || !rankset_empty(&here) ||
         ranks_meet(&candidates, &storm_view_at(checker, sight->rank)->members)) {
         sim_fail(sim, "verdict",
@@ -547,7 +554,7 @@ static void check_lost(struct storm_checker *checker, struct sim *sim,
 {
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     struct rankset here = {0};
-    find_keepers(checker, sight, &here);
+    storm_find_keepers(checker, sight, &here);
     if (checker->program->tasks[sight->task].varies ||
         storm_is_deadly(checker, sim, sight->task)) { /* even if somebody holds it */
         note_unheld(checker, sight);
