@@ -45,6 +45,7 @@ static void add_counts(struct sim_counts *sum, const struct sim_counts *counts)
     sum->joined += counts->joined;
     sum->departed += counts->departed;
     sum->boundaries += counts->boundaries;
+    sum->reloads += counts->reloads;
     sum->events += counts->events;
     sum->resent += counts->resent;
 }
@@ -63,10 +64,11 @@ static void print_counts(const struct sim_counts *counts)
 {
     printf("%" PRIu64 " events, %" PRIu64 " crashes, %" PRIu64 " views, %" PRIu64
            " false removals, %" PRIu64 " quorums lost, %" PRIu64 " joins, %" PRIu64
-           " leaves, %" PRIu64 " boundaries, %" PRIu64 " frames sent again\n",
+           " leaves, %" PRIu64 " boundaries, %" PRIu64 " reloads, %" PRIu64
+           " frames sent again\n",
            counts->events, counts->crashes, counts->views, counts->fenced,
            counts->no_quorum, counts->joined, counts->departed, counts->boundaries,
-           counts->resent);
+           counts->reloads, counts->resent);
 }
 
 static void print_fired(const struct tally *tally)
@@ -592,6 +594,9 @@ static bool parse_flag(const char *word, struct batch *batch)
     }
     if (strcmp(word, "--snapshots") == 0) {
         return batch->job.snapshots = true;
+    }
+    if (strcmp(word, "--reloads") == 0) {
+        return batch->job.reloads = true;
     }
     if (strcmp(word, "--leaves") == 0) {
         return batch->job.leaves = true;

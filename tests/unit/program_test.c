@@ -503,6 +503,7 @@ static int named_by(enum program_op op)
     case PROGRAM_SESSION:
     case PROGRAM_PARK:
     case PROGRAM_SNAPSHOT:
+    case PROGRAM_RELOAD:
         break;
     }
     return BYS;

@@ -19,6 +19,9 @@ struct known {
     moot_hash all_words; /* that it was told */
 };
 
+/* The purpose of who comes to reload (reload_checker.h), unlike all others. */
+enum { TO_RELOAD = -1 };
+
 /* The neighbours in a large view: a parent, and so many children. */
 enum { CHILDREN_MAX = 4, NEIGHBOURS_MAX = 1 + CHILDREN_MAX };
 
@@ -419,6 +422,13 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         known->size = sight->size;
     } else if (sight->type == SIGHT_MET) {
         see_outcome(checker, sim, sight);
+    } else if (sight->type == SIGHT_RELOAD) {
+        struct known *known = known_at(checker, sight->rank, sight->meeting);
+        known->came = true;
+        known->purpose = TO_RELOAD;
+    } else if (sight->type == SIGHT_RELOADED) {
+        check_came(checker, sim, sight);
+        known_at(checker, sight->rank, sight->meeting)->told = true;
     } else if (sight->type == SIGHT_CLOSE || sight->type == SIGHT_LEAVE) {
         checker->attenders[sight->rank].closed = true;
     } else if (sight->type == SIGHT_SEND && sight->message->type == MESSAGE_MEET) {

@@ -17,7 +17,6 @@
 #include <string.h>
 
 enum { STREAM_DISK = 131, NAMES = 3 };
-enum { DISK_PART, DISK_COMMIT };
 
 #define MICROSECONDS(n) (UINT64_C(1000) * (n))
 
@@ -75,8 +74,7 @@ static void see_disk(struct host *host, enum sight_type type, const moot_hash *i
     sim_see(host->sim, &sight);
 }
 
-static void write_later(struct host *host, uint32_t what, uint64_t epoch,
-                        uint32_t number)
+void disk_write_later(struct host *host, enum disk_write what, uint64_t ticket)
 {
     struct sim *sim = host->sim;
     heap_push(sim, &(struct event){
@@ -85,7 +83,7 @@ static void write_later(struct host *host, uint32_t what, uint64_t epoch,
                        .kind = EVENT_DISK,
                        .rank = host->rank,
                        .index = what,
-                       .ticket = epoch << 32 | number});
+                       .ticket = ticket});
 }
 
 static void make_cut(struct host *host, const struct core_output *output)
@@ -99,7 +97,8 @@ static void make_cut(struct host *host, const struct core_output *output)
     memcpy(disk->part.digest, &output->hash, sizeof(output->hash));
     disk->part.digest[sizeof(output->hash)] = (unsigned char)(host->rank + 1);
     see_disk(host, SIGHT_CUT, &output->hash, output->u.cut.epoch, number);
-    write_later(host, DISK_PART, output->u.cut.epoch, number);
+    disk_write_later(host, DISK_PART, output->u.cut.epoch << 32 | number);
+    go_back_note_cut(host->sim, &output->hash);
 }
 
 static void begin_commit(struct host *host, const struct core_output *output)
@@ -115,7 +114,8 @@ static void begin_commit(struct host *host, const struct core_output *output)
     disk->commit_id = output->hash;
     disk->commit_epoch = output->u.commit.epoch;
     disk->commit_number = output->u.commit.number;
-    write_later(host, DISK_COMMIT, output->u.commit.epoch, output->u.commit.number);
+    disk_write_later(host, DISK_COMMIT,
+                     output->u.commit.epoch << 32 | output->u.commit.number);
 }
 
 /* The cut that a part is of may have been superseded, and a view may have ended it. */
@@ -145,6 +145,7 @@ static void write_commit(struct host *host, uint64_t epoch, uint32_t number, boo
     }
     if (good) {
         see_disk(host, SIGHT_COMMIT, &disk->commit_id, epoch, number);
+        go_back_note_commit(host->sim, &disk->commit_id);
     }
     struct core_event event = {.type = CORE_EV_COMMITTED};
     event.u.committed.epoch = epoch;
@@ -162,6 +163,8 @@ void disk_go_on(struct host *host, uint32_t what, uint64_t ticket)
     sim_moved(sim);
     if (what == DISK_PART) {
         write_part(host, epoch, number, good);
+    } else if (what == DISK_MARK) {
+        go_back_marked(host, number, good);
     } else {
         write_commit(host, epoch, number, good);
     }

@@ -23,6 +23,11 @@ bool host_is_there(const struct host *host)
     return host->core != NULL && !host_is_over(host);
 }
 
+bool host_goes_on(const struct host *host)
+{
+    return !host_is_over(host) && !host->undone;
+}
+
 enum { SPARE_BYTES = 256 << 10 };
 
 static void set_detection(struct host *host, struct core_options *options)
@@ -197,12 +202,31 @@ static bool hold_is_due(struct host *host)
     return ++host->steps % steps == 0;
 }
 
+/* What the program does, or a kernel: not what comes to a rank from elsewhere. */
+static bool is_of_program(enum core_event_type type)
+{
+    return type != CORE_EV_RECV && type != CORE_EV_TICK && type != CORE_EV_DEAD &&
+           type != CORE_EV_CRASH && type != CORE_EV_PREPARED &&
+           type != CORE_EV_COMMITTED && type != CORE_EV_MARKED &&
+           type != CORE_EV_LEAVE;
+}
+
+/* A program whose tasks are undone does nothing more before it begins anew.  That is
+ * not done within its own calls. */
+static bool hears(struct host *host, enum core_event_type type)
+{
+    if (host->undone && !is_of_program(type) && !host_is_over(host)) {
+        go_back_restart(host);
+    }
+    return host_goes_on(host);
+}
+
 int host_step(struct host *host, const struct core_event *event)
 {
-    if (!host_is_over(host)) {
+    if (host_goes_on(host)) {
         host_flush(host);
     }
-    if (host_is_over(host)) {
+    if (!hears(host, event->type)) {
         return MOOT_OK;
     }
     struct core_outputs outputs = {0};
@@ -249,7 +273,7 @@ int host_step(struct host *host, const struct core_event *event)
             lane_start(host);
         }
     }
-    if (host->woken && !host->dead) {
+    if (host->woken && !host->dead && !host->undone) {
         host->woken = false;
         worker_settle(host);
         lane_settle(host);
@@ -262,6 +286,7 @@ int host_step(struct host *host, const struct core_event *event)
         sim_see(host->sim, &sight);
     }
     arm_tick(host, outputs.hurried);
+    (void)hears(host, event->type);
     return MOOT_OK;
 }
 
@@ -308,6 +333,9 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     struct record *record = &host->records[index];
     const struct message_spec *spec = &sim->specs[index];
     bool nested = task->parent != PROGRAM_NONE;
+    if (host->undone) {
+        return;
+    }
     struct core_register reg = {
         .scope = spec->scope,
         .parent = spec->parent,
@@ -342,7 +370,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         show_canaries(host, index);
     }
     sight.code = host_register_entry(host, index, &reg);
-    if (sight.code == MOOT_OK || host_is_over(host)) {
+    if (sight.code == MOOT_OK || !host_goes_on(host)) {
         return;
     }
     record->registered = record->adopted = false;

@@ -49,10 +49,13 @@ void host_expand(void *context, struct core *core, void *entry, const void *part
 void *host_enter(struct host *host, uint32_t task)
 {
     struct record *record = &host->records[task];
-    if (host_is_over(host)) {
+    if (!host_goes_on(host)) {
         return NULL;
     }
     host_flush(host);
+    if (!host_goes_on(host)) {
+        return NULL;
+    }
     if (record->entry != NULL && !core_is_stub(record->entry)) {
         return record->entry;
     }
@@ -137,7 +140,7 @@ static bool prune(struct host *host, uint32_t task, struct core_register *reg,
         host_flush(host);
     }
     reg->input_entries = entries;
-    void *stub = find_known(host, task, reg->input_count, entries)
+    void *stub = host_goes_on(host) && find_known(host, task, reg->input_count, entries)
                      ? core_prune(host->core, &host->sim->hashes[task], reg)
                      : NULL;
     if (stub == NULL) {
@@ -170,7 +173,7 @@ int host_register_entry(struct host *host, uint32_t task, struct core_register *
         .type = CORE_EV_REGISTER, .hash = host->sim->hashes[task], .u.reg = reg};
     void **entries = sim_alloc(reg->input_count, sizeof(*entries));
     int code = MOOT_OK;
-    if (host_is_over(host)) {
+    if (!host_goes_on(host)) {
         code = MOOT_OK; /* nobody hears of it */
     } else if (prune(host, task, reg, entries)) {
         if (host->pruned_count >= host->sim->weather.together) {
@@ -178,7 +181,8 @@ int host_register_entry(struct host *host, uint32_t task, struct core_register *
         }
     } else {
         host_flush(host);
-        bool may = core_refusal(host->core, &event.hash, reg->inputs,
+        bool may = host_goes_on(host) &&
+                   core_refusal(host->core, &event.hash, reg->inputs,
                                 reg->input_count) == MOOT_OK;
         event.entry = may ? enter_roomy(host, task, reg) : NULL;
         may = may && find_entries(host, task, reg->input_count, entries);
@@ -234,10 +238,12 @@ void host_give_forgotten(struct host *host)
 void host_let_go(struct host *host, uint32_t task)
 {
     struct record *record = &host->records[task];
-    if (host_is_over(host)) {
+    if (host_goes_on(host)) {
+        host_flush(host);
+    }
+    if (!host_goes_on(host)) {
         return;
     }
-    host_flush(host);
     struct sight sight = host_sight(host, SIGHT_LET_GO, task);
     sim_see(host->sim, &sight);
     core_let_go(host->core, &host->sim->hashes[task], record->entry);
@@ -245,7 +251,7 @@ void host_let_go(struct host *host, uint32_t task)
 
 void host_name(struct host *host, uint32_t task)
 {
-    void *entry = host_is_over(host) ? NULL : host_enter(host, task);
+    void *entry = host_enter(host, task);
     if (entry != NULL) {
         core_name(host->core, entry);
     }
@@ -255,12 +261,12 @@ void host_name(struct host *host, uint32_t task)
 bool host_give_up(struct host *host, uint32_t task, uint32_t readers)
 {
     struct record *record = &host->records[task];
-    if (host_is_over(host) || !record->kept_data || record->entry == NULL ||
+    if (!host_goes_on(host) || !record->kept_data || record->entry == NULL ||
         host->sim->program->tasks[task].depth > 0) {
         return false;
     }
     host_flush(host);
-    if (core_is_stub(record->entry) ||
+    if (!host_goes_on(host) || core_is_stub(record->entry) ||
         !core_release(host->core, &host->sim->hashes[task], record->entry, readers)) {
         return false;
     }

@@ -375,7 +375,9 @@ static void carry_forget_one(struct host *host, struct sim_entry *entry)
         return;
     }
     struct sight sight = host_sight(host, SIGHT_FORGET, record->task);
-    sim_see(host->sim, &sight);
+    if (!host->undone) { /* else it is not told one by one */
+        sim_see(host->sim, &sight);
+    }
     free(record->bytes);
     free(record->partial);
     record->bytes = record->partial = NULL;
@@ -404,6 +406,7 @@ static void carry_met(struct host *host, const struct core_output *output)
         contract(host, output, "is of a meeting that it is not at");
     }
     host->met = true;
+    host->met_code = output->u.met.code;
     host->woken = true;
     rankset_release(&host->came);
     if (output->u.met.came != NULL) {
@@ -510,7 +513,11 @@ void carry(struct host *host, const struct core_output *output,
         disk_carry(host, output);
         break;
     case CORE_OUT_MARK:
+        go_back_mark(host, output);
+        break;
     case CORE_OUT_RELOADED:
+        go_back_told(host, output);
+        break;
     case CORE_OUT_REFUSE:
     default:
         contract(host, output, "was not expected in this mode");

@@ -85,7 +85,9 @@ static void begin_meet(struct host *host, uint32_t lane, uint32_t purpose)
     state->cut = lane_cut_code(host);
     host->woken |= state->cut != MOOT_OK || host->met;
     if (!host->meets && state->cut == MOOT_OK) {
-        arrive(host, lane, purpose);
+        host->goes_back = host->goes_back || go_back_is_due(host, &host->back_to);
+        arrive(host, lane,
+               host->goes_back ? go_back_purpose(&host->back_to) : purpose);
     }
     if (state->state == LANE_WAITS) {
         lane_stands(host, lane, CORE_LANE_BLOCKED);
@@ -102,6 +104,13 @@ static void end_meet(struct host *host)
 void boundary_begin(struct host *host, uint32_t lane, const struct program_step *step)
 {
     const bool ends = step->op == PROGRAM_SESSION;
+    if (step->op == PROGRAM_RELOAD) {
+        host->goes_back = !host->meets && go_back_is_written(host, &host->back_to);
+        if (!host->goes_back) {
+            lane_next_step(host, lane);
+            return;
+        }
+    }
     if (host->session.phase == SESSION_MEETS) { /* it was let in there */
         begin_meet(host, lane, PURPOSE_LIST);
         return;
@@ -268,15 +277,44 @@ static void go_on_session(struct host *host, uint32_t lane,
     }
 }
 
+/* The first meeting of a reload is over, or the second in vain, or the rank's state ends
+ * the call.  True: the lane comes to the second. */
+static bool goes_back(struct host *host, uint32_t lane)
+{
+    struct sim_thread *state = &host->lanes[lane];
+    const bool comes = host->goes_back && !host->drains && host->met &&
+                       host->met_code == MOOT_OK && state->cut == MOOT_OK;
+    const bool drained = host->drains;
+    host->goes_back = host->drains = false;
+    if (drained) {
+        worker_fill(host);
+    }
+    if (!comes) {
+        return false;
+    }
+    end_meet(host);
+    state->state = LANE_WAITS;
+    state->cut = lane_cut_code(host);
+    host->goes_back = true;
+    go_back_come(host, lane);
+    if (host_goes_on(host) && state->state == LANE_WAITS) {
+        lane_stands(host, lane, CORE_LANE_BLOCKED);
+    }
+    return true;
+}
+
 void boundary_go_on(struct host *host, uint32_t lane, const struct program_step *step)
 {
+    if (step->op != PROGRAM_SESSION && goes_back(host, lane)) {
+        return;
+    }
     if (is_cut(host, lane) && step->op == PROGRAM_SESSION && step->leaves) {
         leave(host);
     } else if (is_cut(host, lane)) {
         host->session.phase = SESSION_RUNS;
         host->session.asks = false;
         lane_skip(host, lane, UINT32_MAX);
-    } else if (step->op == PROGRAM_MEET) {
+    } else if (step->op != PROGRAM_SESSION) {
         end_meet(host);
         lane_next_step(host, lane);
     } else {

@@ -302,7 +302,7 @@ static void handle(struct sim *sim, struct event *event)
         lane_go_on(host, event->index, event->ticket);
         break;
     case EVENT_WORK:
-        worker_go_on(host, event->index);
+        worker_go_on(host, event->index, event->ticket);
         break;
     case EVENT_LINK:
         carrier_go_on(host, event->index, event->ticket);
@@ -328,6 +328,9 @@ static void handle(struct sim *sim, struct event *event)
     case EVENT_NEWS:
     default:
         abort();
+    }
+    if (host->undone) {
+        go_back_restart(host);
     }
 }
 
@@ -444,6 +447,7 @@ static void open_world(struct sim *sim)
     cluster_open(sim);
     carrier_open(sim);
     sim_identify(sim);
+    go_back_open(sim);
     uint32_t first = storm != NULL ? storm->first : sim->program->rank_count;
     for (uint32_t rank = 0; storm != NULL && storm->hosts != NULL && rank < first;
          rank++) {
@@ -469,6 +473,7 @@ static void close_world(struct sim *sim)
     for (uint32_t rank = 0; rank < sim->host_count; rank++) {
         host_release(&sim->hosts[rank]);
     }
+    go_back_close(sim);
     sim_forget(sim);
     wire_writer_free(sim->writer);
     free(sim->lived);

@@ -130,7 +130,13 @@ enum sight_type {
     SIGHT_CUT,       /* rank makes the cut number `meeting` of view `epoch`: id */
     SIGHT_PART,      /* its part of that is durable: parts */
     SIGHT_COMMIT,    /* on rank's disk the snapshot exists: id, of all its parts */
-    SIGHT_SNAPSHOT   /* rank is told that the one of that name exists, or code: id */
+    SIGHT_SNAPSHOT,  /* rank is told that the one of that name exists, or code: id */
+    SIGHT_RELOAD,    /* rank comes to its next meeting, to reload the snapshot id; its
+                        disk has the generation `step` */
+    SIGHT_MARK,      /* on rank's disk the generation `step` begins from the snapshot id;
+                        or code: nobody knows */
+    SIGHT_RELOADED   /* rank is told that all reload the snapshot id, and begin the
+                        generation `step`, behind `meeting`; or code: they do not */
 };
 
 struct sight {
@@ -154,7 +160,7 @@ struct sight {
     const moot_hash *id;                     /* of a snapshot */
     const struct core_part *parts;           /* PART, COMMIT */
     uint32_t part_count;
-    uint64_t step; /* SIGN, SIGNATURE */
+    uint64_t step; /* SIGN, SIGNATURE; a generation */
     const moot_hash *hash, *others;
 };
 
@@ -246,6 +252,8 @@ struct sim_weather {
     uint32_t snapshots_per_mille;
     uint64_t disk_ns;
     uint32_t disk_fails_per_mille;
+    uint32_t reloads_per_mille; /* of meetings, at which all are to go back to a
+                                   snapshot; under a storm that lets nobody in */
     enum core_mode mode; /* MOOT_DIVERGENCE; not drawn, repair */
     uint32_t voters;
     uint32_t crashes; /* core_options of that name; drawn is what a job counts */
@@ -288,6 +296,7 @@ struct sim_counts {
                             newcomers */
     uint64_t boundary_left, boundary_deaths, boundary_joined;
     uint64_t snapshots; /* answers that say that one exists */
+    uint64_t reloads;   /* generations that some rank has begun */
     uint64_t poisoned;  /* of the crashes: in the kernel of a task that is poison */
     uint64_t starved;   /* likewise: without memory */
     uint64_t refused_spawns; /* programs that left since memory was short */
@@ -353,6 +362,8 @@ uint64_t sim_bandwidth_heartbeat_ns(const struct sim_weather *weather, uint32_t 
 void sim_bandwidth_draw(uint64_t seed, struct sim_weather *weather);
 /* How often programs ask for snapshots, and how their disks are. */
 void sim_disk_draw(uint64_t seed, struct sim_weather *weather);
+/* And how often they go back to one. */
+void sim_reload_draw(uint64_t seed, struct sim_weather *weather);
 /* And what ranks do for want of memory. */
 void sim_memory_draw(uint64_t seed, struct sim_weather *weather);
 const char *sim_canary_name(enum sim_canary canary);

@@ -12,8 +12,10 @@
  *     host_entry.c  shares entries of tasks with it, and tells it what goes beside them
  *     perform.c     carries its outputs out
  *     thread.c      steps the scripts
+ *     thread_uses.c   what a script still spawns and names
  *     worker.c    runs tasks
  *     disk.c      stores results, and asks for snapshots of them
+ *     go_back.c   has ranks go back to a snapshot
  *     liveness.c  how long the program may stand still
  *     inject_rank.c    what a plan does to ranks and their clocks; newcomers
  *
@@ -40,11 +42,12 @@ enum event_kind {
     EVENT_POLL,   /* host handles its inbox */
     EVENT_TICK,   /* host's core wanted to be called at this time */
     EVENT_LANE,   /* host's lane `index` goes on; stale unless ticket fits */
-    EVENT_WORK,   /* host's task `index` goes on; task_count: ready tasks may start */
+    EVENT_WORK,   /* host's task `index` goes on; task_count: ready tasks may start;
+                     stale unless ticket is the host's life */
     EVENT_REAP,   /* host learns that rank `index` is certainly dead */
     EVENT_LINK,   /* host's link to rank `index` has something to do */
     EVENT_ASK,    /* host asks a member in which session the moot is */
-    EVENT_DISK,   /* host's disk has written a part (`index` 0) or a commit (1) */
+    EVENT_DISK,   /* host's disk has written what enum disk_write says */
     EVENT_TOLD,   /* ... and is told: `index`, which began behind meeting `ticket` */
     /* Of no host. */
     EVENT_STRIKE, /* the plan strikes whoever plays part `index` */
@@ -167,9 +170,14 @@ struct host_session {
     struct rankset unknowing;
 };
 
+enum disk_write { DISK_PART, DISK_COMMIT, DISK_MARK };
+
 /* A rank's disk (disk.c). */
 struct sim_disk {
-    uint64_t stored;  /* results, so far */
+    uint32_t generation; /* the latest that it knows of */
+    uint32_t mark_generation;
+    moot_hash mark_id;
+    uint64_t stored;  /* results, so far in this generation */
     uint64_t busy_ns; /* what it is given is written after that time */
     uint64_t cut_epoch;
     uint32_t cut_number;
@@ -203,8 +211,14 @@ struct host {
      * outcome is here. */
     uint64_t meetings;
     bool meets, met;
+    int32_t met_code;
     struct rankset came; /* to it, if that is known */
     struct host_session session;
+    uint64_t life; /* so often its program has gone back (go_back.c) */
+    uint64_t went_back_ns;
+    bool undone; /* it is to, before anything else of the program happens */
+    bool goes_back, drains; /* it meets for that; starts no kernel meanwhile */
+    moot_hash back_to;      /* to this snapshot */
     struct sim_disk disk;
     uint64_t turns; /* so far: memory is short in some of them */
     uint64_t steps; /* of its core */
@@ -297,6 +311,7 @@ struct sim {
     struct wire_writer *writer;
     bool canary_done;
     uint64_t newest_epoch, newest_session;
+    struct going_back *going_back; /* NULL: nobody does */
 };
 
 /* sim.c */
@@ -401,6 +416,8 @@ void host_poll(struct host *host);
 void host_tick(struct host *host, uint64_t armed_ns);
 bool host_is_over(const struct host *host);  /* it does nothing more */
 bool host_is_there(const struct host *host); /* it has begun, and is not over */
+/* Its program does: the rank is not over, and its tasks have not just been undone. */
+bool host_goes_on(const struct host *host);
 struct sight host_sight(const struct host *host, enum sight_type type, uint32_t task);
 
 /* host_entry.c */
@@ -437,7 +454,33 @@ void disk_ask(struct host *host, uint32_t lane, char name, bool step);
 /* True: the lane, which is about to take a step, asks for a snapshot and waits. */
 bool disk_asks(struct host *host, uint32_t lane);
 void disk_end_wait(struct host *host, uint32_t lane); /* it takes that step now */
+/* Written so many nanoseconds from now at most: EVENT_DISK, with the ticket. */
+void disk_write_later(struct host *host, enum disk_write what, uint64_t ticket);
 void disk_close(struct host *host);
+
+/* go_back.c */
+void go_back_open(struct sim *sim);
+void go_back_close(struct sim *sim);
+/* A snapshot is being made, or exists. */
+void go_back_note_cut(const struct sim *sim, const moot_hash *id);
+void go_back_note_commit(struct sim *sim, const moot_hash *id);
+/* Whether the rank's next meeting is to reload a snapshot: which one. */
+bool go_back_is_due(const struct host *host, moot_hash *snapshot);
+/* The rank's step says so: the latest snapshot, once. */
+bool go_back_is_written(const struct host *host, moot_hash *snapshot);
+uint32_t go_back_purpose(const moot_hash *snapshot); /* of the first meeting for it */
+/* The lane comes to the second one. */
+void go_back_come(struct host *host, uint32_t lane);
+void go_back_mark(struct host *host, const struct core_output *output);
+void go_back_marked(struct host *host, uint32_t generation, bool good);
+void go_back_told(struct host *host, const struct core_output *output);
+/* Its tasks are undone, and its program begins anew. */
+void go_back_restart(struct host *host);
+/* A once task starts, ends well.  Whether disks have noted that it started before this
+ * rank went back; then its result, with bytes of the caller's, or MAYBE_RAN. */
+void go_back_note_start(const struct host *host, uint32_t task);
+void go_back_note_end(const struct host *host, uint32_t task);
+bool go_back_finds(const struct host *host, uint32_t task, struct program_bytes *found);
 
 /* perform.c */
 void carry(struct host *host, const struct core_output *output,
@@ -501,12 +544,17 @@ void lane_cut(struct host *host, int32_t code); /* every wait ends with it */
 void lane_leave(struct host *host);             /* the program ends here and now */
 uint32_t lane_idle_count(const struct host *host);
 
+/* thread_uses.c */
+void uses_begin(struct host *host); /* of what its lanes have yet to do */
+void uses_pass(struct host *host, const struct program_step *step);
+bool uses_are_counted(const struct host *host); /* programs let go */
+
 /* worker.c */
 void worker_offer(struct host *host, uint32_t task); /* CORE_OUT_RUN */
 void worker_give_back(struct host *host); /* it leaves: what it has not started */
 void worker_fill(struct host *host); /* has ready tasks started if there are slots */
 /* EVENT_WORK */
-void worker_go_on(struct host *host, uint32_t task);
+void worker_go_on(struct host *host, uint32_t task, uint64_t life);
 void worker_wake(struct host *host, uint32_t task); /* likewise, by a parent */
 void worker_settle(struct host *host);
 void worker_cancel(struct host *host, uint32_t task);

@@ -33,161 +33,6 @@ static uint64_t own_code_ns(struct host *host)
     return sim->weather.slow == host->role + 1 ? 30 * step_ns : step_ns;
 }
 
-/* --- Scopes ----------------------------------------------------------------------- */
-
-static void count_use(struct host *host, uint32_t task, uint32_t one)
-{
-    host->uses_left[host->sim->program->tasks[task].scope] += one;
-}
-
-/* What the step names; `one` is 1 before it, and -1 behind it. */
-static void count_step(struct host *host, const struct program_step *step, uint32_t one)
-{
-    for (uint32_t i = 0; i < step->tasks.count; i++) {
-        const struct program_task *task =
-            &host->sim->program->tasks[step->tasks.items[i]];
-        count_use(host, step->tasks.items[i], one);
-        if (step->op != PROGRAM_SPAWN) {
-            continue;
-        }
-        host->spawns_left[task->scope] += one;
-        for (uint32_t k = 0; k < task->inputs.count; k++) {
-            count_use(host, task->inputs.items[k], one);
-        }
-        for (uint32_t k = 0; k < task->after.count; k++) {
-            count_use(host, task->after.items[k], one);
-        }
-    }
-}
-
-static void tell_scope(struct host *host, uint32_t scope, enum core_event_type type)
-{
-    if (!host_is_over(host)) {
-        host_step(host, &(struct core_event){.type = type, .hash = sim_scope(scope)});
-    }
-}
-
-/* Of what the step has named: the scopes that are over for this rank's program. */
-static void leave_scopes(struct host *host, const uint32_t spawns[],
-                         const uint32_t uses[])
-{
-    for (uint32_t scope = 1; scope <= PROGRAM_SCOPES_MAX; scope++) {
-        if (spawns[scope] > 0 && host->spawns_left[scope] == 0) {
-            tell_scope(host, scope, CORE_EV_SCOPE_CLOSE);
-        }
-        if (uses[scope] > 0 && host->uses_left[scope] == 0) {
-            tell_scope(host, scope, CORE_EV_SCOPE_RELEASE);
-        }
-    }
-}
-
-static void pass_step(struct host *host, const struct program_step *step)
-{
-    uint32_t spawns[PROGRAM_SCOPES_MAX + 1], uses[PROGRAM_SCOPES_MAX + 1];
-    memcpy(spawns, host->spawns_left, sizeof(spawns));
-    memcpy(uses, host->uses_left, sizeof(uses));
-    count_step(host, step, UINT32_MAX);
-    leave_scopes(host, spawns, uses);
-}
-
-/* A scope that this rank's program never names is closed at once. */
-static void begin_scopes(struct host *host)
-{
-    const struct program *program = host->sim->program;
-    bool used[PROGRAM_SCOPES_MAX + 1] = {false};
-    for (uint32_t i = 0; i < program->task_count; i++) {
-        used[program->tasks[i].scope] = true;
-    }
-    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
-        const struct program_script *script = program_script(program, host->role, lane);
-        for (uint32_t i = host->lanes[lane].pc; i < script->count; i++) {
-            count_step(host, &script->steps[i], 1);
-        }
-    }
-    for (uint32_t scope = 1; scope <= PROGRAM_SCOPES_MAX; scope++) {
-        if (used[scope] && host->spawns_left[scope] == 0) {
-            tell_scope(host, scope,
-                       host->uses_left[scope] == 0 ? CORE_EV_SCOPE_RELEASE
-                                                   : CORE_EV_SCOPE_CLOSE);
-        }
-    }
-}
-
-/* --- Letting go ------------------------------------------------------------------- */
-
-static bool lets_go(const struct host *host) { return host->task_uses_left != NULL; }
-
-static void count_task_uses(struct host *host, const struct program_step *step,
-                            uint32_t one)
-{
-    for (uint32_t i = 0; i < step->tasks.count; i++) {
-        uint32_t index = step->tasks.items[i];
-        const struct program_task *task = &host->sim->program->tasks[index];
-        host->task_uses_left[index] += one;
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++) {
-            host->task_uses_left[task->inputs.items[k]] += one;
-        }
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++) {
-            host->task_uses_left[task->after.items[k]] += one;
-        }
-    }
-}
-
-/* What a kernel names when it runs, which may be late, the program keeps. */
-static void keep_for_kernels(struct host *host)
-{
-    const struct program *program = host->sim->program;
-    for (uint32_t i = 0; i < program->task_count; i++) {
-        const struct program_task *task = &program->tasks[i];
-        for (uint32_t k = 0; task->depth > 0 && k < task->inputs.count; k++) {
-            host->task_uses_left[task->inputs.items[k]]++;
-        }
-        for (uint32_t k = 0; task->depth > 0 && k < task->after.count; k++) {
-            host->task_uses_left[task->after.items[k]]++;
-        }
-    }
-}
-
-static void begin_uses(struct host *host)
-{
-    const struct program *program = host->sim->program;
-    if (host->sim->weather.drop_above == 0) {
-        return;
-    }
-    host->task_uses_left =
-        sim_alloc(program->task_count, sizeof(*host->task_uses_left));
-    for (uint32_t lane = 0; lane < program->lane_count; lane++) {
-        const struct program_script *script = program_script(program, host->role, lane);
-        for (uint32_t i = host->lanes[lane].pc; i < script->count; i++) {
-            count_task_uses(host, &script->steps[i], 1);
-        }
-    }
-    keep_for_kernels(host);
-}
-
-static void let_go_if_unused(struct host *host, uint32_t task)
-{
-    if (host->task_uses_left[task] == 0 && host->sim->program->tasks[task].depth == 0) {
-        host_let_go(host, task);
-    }
-}
-
-static void let_go(struct host *host, const struct program_step *step)
-{
-    count_task_uses(host, step, UINT32_MAX);
-    for (uint32_t i = 0; i < step->tasks.count; i++) {
-        const struct program_task *task =
-            &host->sim->program->tasks[step->tasks.items[i]];
-        let_go_if_unused(host, step->tasks.items[i]);
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++) {
-            let_go_if_unused(host, task->inputs.items[k]);
-        }
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++) {
-            let_go_if_unused(host, task->after.items[k]);
-        }
-    }
-}
-
 /* --- Steps that pass -------------------------------------------------------------- */
 
 /* False: the rank is over. */
@@ -196,13 +41,10 @@ static bool leave_step(struct host *host, uint32_t lane)
     const struct program_step *step = current(host, lane);
     host->lanes[lane].pc++;
     if (step != NULL) {
-        pass_step(host, step);
-    }
-    if (step != NULL && lets_go(host)) {
-        let_go(host, step);
+        uses_pass(host, step);
     }
     host_spare(host);
-    return !host_is_over(host);
+    return host_goes_on(host);
 }
 
 static void next_step(struct host *host, uint32_t lane, uint64_t pause_ns)
@@ -230,6 +72,9 @@ void lane_stands(struct host *host, uint32_t lane, enum core_lane_state state)
     struct core_event event = {.type = CORE_EV_LANE};
     event.u.lane.lane = lane;
     event.u.lane.state = state;
+    if (host->undone) {
+        return;
+    }
     sim_see(host->sim, &(struct sight){.type = SIGHT_LANE,
                                        .time_ns = host->sim->now_ns,
                                        .rank = host->rank,
@@ -253,6 +98,12 @@ static bool has_ended(const struct host *host, uint32_t task, enum want want)
            (record->done && (want == WANT_DONE || record->done_data));
 }
 
+static bool is_gathering(const struct program_step *step)
+{
+    return step->op == PROGRAM_MEET || step->op == PROGRAM_SESSION ||
+           step->op == PROGRAM_RELOAD;
+}
+
 static bool is_over(const struct host *host, uint32_t lane,
                     const struct program_step *step)
 {
@@ -263,7 +114,7 @@ static bool is_over(const struct host *host, uint32_t lane,
     if (host->lanes[lane].snaps != 0) {
         return host->lanes[lane].snapped;
     }
-    if (step->op == PROGRAM_MEET || step->op == PROGRAM_SESSION) {
+    if (is_gathering(step)) {
         return boundary_is_over(host);
     }
     for (uint32_t i = 0; i < step->tasks.count; i++) {
@@ -336,7 +187,7 @@ static void begin_wait(struct host *host, uint32_t lane,
     state->wait = step->op == PROGRAM_WAIT_ANY ? 0 : ++host->waits_begun;
     state->cut = lane_cut_code(host);
     host->woken |= state->cut != MOOT_OK;
-    for (uint32_t i = 0; i < step->tasks.count; i++) {
+    for (uint32_t i = 0; i < step->tasks.count && host_goes_on(host); i++) {
         host->records[step->tasks.items[i]].verdict = MOOT_OK; /* of an earlier wait */
         show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
         tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
@@ -381,12 +232,12 @@ static void end_wait(struct host *host, uint32_t lane, const struct program_step
         lane_stands(host, lane, CORE_LANE_RUNNING);
     }
     host->lanes[lane].state = LANE_RUNS;
-    if (step->op == PROGRAM_MEET || step->op == PROGRAM_SESSION) {
+    if (is_gathering(step)) {
         sim_moved(host->sim);
         boundary_go_on(host, lane, step);
         return;
     }
-    for (uint32_t i = 0; i < step->tasks.count; i++) {
+    for (uint32_t i = 0; i < step->tasks.count && host_goes_on(host); i++) {
         uint32_t task = step->tasks.items[i];
         bool ended = has_ended(host, task, want_of(step))
                          ? step->op != PROGRAM_POLL ||
@@ -483,6 +334,9 @@ static void end_lane(struct host *host, uint32_t lane)
     host->lanes[lane].state = LANE_OVER;
     lane_stands(host, lane, CORE_LANE_ENDED);
     sim_moved(sim);
+    if (host->undone) {
+        return;
+    }
     for (uint32_t i = 0; i < sim->program->lane_count; i++) {
         if (host->lanes[i].state != LANE_OVER) {
             return;
@@ -507,7 +361,8 @@ void lane_leave(struct host *host)
                      state->snaps == 0;
         state->ticket++; /* calls that are due are off */
         state->cut = MOOT_ERR_CLOSED;
-        for (uint32_t i = 0; waits && step != NULL && i < step->tasks.count; i++) {
+        waits = waits && step != NULL && host_goes_on(host);
+        for (uint32_t i = 0; waits && i < step->tasks.count; i++) {
             show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
             tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_UNNEED);
         }
@@ -562,7 +417,7 @@ static void decline(struct host *host, uint32_t lane, uint32_t task)
                                        .lane = lane,
                                        .task = task});
     host_step(host, &event);
-    if (lets_go(host) && host->task_uses_left[task] > 0) {
+    if (uses_are_counted(host) && host->task_uses_left[task] > 0) {
         host_name(host, task); /* it is to read another rank's */
     }
     next_step(host, lane, 0);
@@ -616,7 +471,7 @@ static void sign(struct host *host, uint32_t lane)
 static void take_step(struct host *host, uint32_t lane)
 {
     sign(host, lane);
-    if (host->dead) {
+    if (!host_goes_on(host)) {
         return;
     }
     const struct program_step *step = current(host, lane);
@@ -627,7 +482,7 @@ static void take_step(struct host *host, uint32_t lane)
     if (step->op != PROGRAM_SPAWN) {
         host_flush(host);
     }
-    if (disk_asks(host, lane)) {
+    if (!host_goes_on(host) || disk_asks(host, lane)) {
         return;
     }
     switch (step->op) {
@@ -655,6 +510,7 @@ static void take_step(struct host *host, uint32_t lane)
         break;
     case PROGRAM_MEET:
     case PROGRAM_SESSION:
+    case PROGRAM_RELOAD:
         boundary_begin(host, lane, step);
         break;
     case PROGRAM_WAIT_ALL:
@@ -669,8 +525,7 @@ static void take_step(struct host *host, uint32_t lane)
 
 void lane_start(struct host *host)
 {
-    begin_scopes(host);
-    begin_uses(host);
+    uses_begin(host);
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         lane_stands(host, lane, CORE_LANE_RUNNING);
         schedule(host, lane, host->sim->now_ns + own_code_ns(host));

@@ -7,6 +7,7 @@
  */
 #include "consensus/sim/engine/sim_internal.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* What comes instead of a failed task's result. */
 static const char STORY[] = "failed";
@@ -51,7 +52,8 @@ static void schedule(struct host *host, uint32_t task, uint64_t delay_ns)
     heap_push(host->sim, &(struct event){.time_ns = host->sim->now_ns + delay_ns,
                                          .kind = EVENT_WORK,
                                          .rank = host->rank,
-                                         .index = task});
+                                         .index = task,
+                                         .ticket = host->life});
 }
 
 static void give_slot_back(struct host *host, uint32_t task)
@@ -100,25 +102,12 @@ static void compute(struct host *host, uint32_t task)
     free(parts);
 }
 
-static void end(struct host *host, uint32_t task, int32_t status)
+/* The record has its result, or its error. */
+static void show_end(struct host *host, uint32_t task)
 {
     struct sim *sim = host->sim;
     struct record *record = &host->records[task];
-    if (status != MOOT_OK && record->seen) {
-        status = MOOT_ERR_RESULT_LOST;
-    }
     record->ended = record->kept = record->kept_data = true;
-    record->status = status;
-    if (status == MOOT_OK) {
-        compute(host, task);
-        disk_store(host, task);
-    } else {
-        record->size = sizeof(STORY);
-        record->bytes = sim_alloc(1, sizeof(STORY));
-        for (size_t i = 0; i < sizeof(STORY); i++) {
-            ((char *)record->bytes)[i] = STORY[i];
-        }
-    }
     free(record->taken);
     record->taken = NULL;
     give_slot_back(host, task);
@@ -127,15 +116,63 @@ static void end(struct host *host, uint32_t task, int32_t status)
                                  .time_ns = sim->now_ns,
                                  .rank = host->rank,
                                  .task = task,
-                                 .code = status,
+                                 .code = record->status,
                                  .data = record->bytes,
                                  .size = record->size});
     struct core_event event = {.type = CORE_EV_DONE, .hash = sim->hashes[task]};
     event.entry = record->entry;
-    event.u.done.status = status;
+    event.u.done.status = record->status;
     event.u.done.size = record->size;
     host_step(host, &event);
     worker_fill(host);
+}
+
+static void set_bytes(struct record *record, const void *bytes, size_t size)
+{
+    record->size = size;
+    record->bytes = sim_alloc(1, size);
+    if (size > 0) {
+        memcpy(record->bytes, bytes, size);
+    }
+}
+
+static void end(struct host *host, uint32_t task, int32_t status)
+{
+    struct record *record = &host->records[task];
+    if (host->undone) {
+        return;
+    }
+    if (status != MOOT_OK && record->seen) {
+        status = MOOT_ERR_RESULT_LOST;
+    }
+    record->status = status;
+    if (status == MOOT_OK) {
+        compute(host, task);
+        disk_store(host, task);
+        go_back_note_end(host, task);
+    } else {
+        set_bytes(record, STORY, sizeof(STORY));
+    }
+    show_end(host, task);
+}
+
+/* Disks have noted that it started before this rank went back.  True: it has ended, as
+ * they say. */
+static bool end_as_noted(struct host *host, uint32_t task)
+{
+    struct record *record = &host->records[task];
+    struct program_bytes found;
+    if (!go_back_finds(host, task, &found)) {
+        return false;
+    }
+    record->status = found.data != NULL ? MOOT_OK : MOOT_ERR_MAYBE_RAN;
+    if (record->status == MOOT_OK) {
+        set_bytes(record, found.data, found.size);
+    } else {
+        set_bytes(record, STORY, sizeof(STORY));
+    }
+    show_end(host, task);
+    return true;
 }
 
 /* --- Children --------------------------------------------------------------------- */
@@ -276,6 +313,10 @@ static void start(struct host *host, uint32_t task)
         end(host, task, status);
         return;
     }
+    if (end_as_noted(host, task)) {
+        return;
+    }
+    go_back_note_start(host, task);
     show_start(host, task);
     if (host->dead) {
         return;
@@ -306,7 +347,7 @@ static void fill(struct host *host)
 {
     host->fill_due = false;
     while (host->ready_count > 0 && host->slots_used < slots(host) &&
-           !host->runs_alone) {
+           !host->runs_alone && !host->drains && host_goes_on(host)) {
         uint64_t at = random_below(&host->sim->durations, host->ready_count);
         if (find_suspect(host, &at) && host->slots_used > 0) {
             return; /* until those that run have ended */
@@ -338,6 +379,9 @@ static void go_on(struct host *host, uint32_t task)
         host->parents_waiting--;
         tell_need(host, task, spec->children.items[record->next_child], CORE_EV_UNNEED);
     }
+    if (host->undone) {
+        return;
+    }
     if (spec->poison) {
         strike_poison(host, task);
     } else if (spec->fails) {
@@ -347,8 +391,12 @@ static void go_on(struct host *host, uint32_t task)
     }
 }
 
-void worker_go_on(struct host *host, uint32_t task)
+/* A kernel of before the program went back is gone. */
+void worker_go_on(struct host *host, uint32_t task, uint64_t life)
 {
+    if (life != host->life) {
+        return;
+    }
     if (task == host->sim->program->task_count) {
         fill(host);
     } else {

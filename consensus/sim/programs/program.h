@@ -100,6 +100,7 @@ enum program_feature {
     PROGRAM_POISON = 1 << 21,
     PROGRAM_PARKS = 1 << 22,    /* lanes that park for a while, alone */
     PROGRAM_SESSIONS = 1 << 23, /* places at which some leave, and newcomers come in */
+    PROGRAM_GATHERS = 1 << 24,  /* with MEETS: each program has such places */
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
@@ -164,8 +165,10 @@ enum program_op {
     PROGRAM_CANCEL,   /* tasks[0], whoever has spawned it or will */
     PROGRAM_MEET,     /* until all ranks have come to this meeting, or ended; lane 0 */
     PROGRAM_SESSION, /* until the next session begins; or it leaves at this one's end */
-    PROGRAM_SNAPSHOT /* until the one that it asks for exists, or does not; of none that
-                        is drawn */
+    PROGRAM_SNAPSHOT, /* until the one that it asks for exists, or does not; of none that
+                         is drawn */
+    PROGRAM_RELOAD /* until all ranks have come to go back to the latest snapshot: then
+                      the script begins anew, and passes this; of none that is drawn */
 };
 
 struct program_step {

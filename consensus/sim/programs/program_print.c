@@ -106,6 +106,9 @@ static void print_step(const struct program *program, const struct program_step 
     case PROGRAM_SNAPSHOT:
         fputs(" #", to);
         break;
+    case PROGRAM_RELOAD:
+        fputs(" <", to);
+        break;
     default:
         break;
     }

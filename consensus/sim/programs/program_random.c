@@ -36,7 +36,7 @@ static uint32_t draw_features(struct random *random, uint32_t mask)
         }
     }
     drawn |= PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_MEETS | PROGRAM_LATE_CANCELS |
-             PROGRAM_POISON | PROGRAM_PARKS | PROGRAM_SESSIONS;
+             PROGRAM_POISON | PROGRAM_PARKS | PROGRAM_SESSIONS | PROGRAM_GATHERS;
     return drawn & mask;
 }
 
@@ -398,7 +398,7 @@ static void draw_places(struct random *random, const struct program *program,
     }
 }
 
-/* One program in four.  Ranks come to fewer meetings, or for other purposes, where they
+/* One program in four, or each.  Ranks come to fewer meetings, or for other purposes, where they
  * may differ, and where nobody waits for them in code that is not moot's. */
 static void draw_meets(struct program_draft *draft)
 {
@@ -406,7 +406,8 @@ static void draw_meets(struct program_draft *draft)
     struct meets *meets = &draft->meets;
     struct random random = random_stream(program->seed, STREAM_MEETS);
     meets->odd_rank = PROGRAM_RANKS_MAX;
-    if (!random_chance(&random, 250) || !has(draft, PROGRAM_MEETS)) {
+    const bool meets_so = random_chance(&random, 250) && has(draft, PROGRAM_MEETS);
+    if (!meets_so && !has(draft, PROGRAM_GATHERS)) {
         return;
     }
     meets->count = (uint32_t)random_between(&random, 1, PROGRAM_MEETS_MAX);

@@ -29,6 +29,9 @@ static uint32_t features_of(const struct swarm_job *job)
     if (job->sessions && job->mode != CORE_STRICT) {
         features |= PROGRAM_SESSIONS;
     }
+    if (job->reloads) {
+        features |= PROGRAM_GATHERS;
+    }
     if (job->boundary && job->mode == CORE_STRICT) {
         features &= ~(uint32_t)PROGRAM_LANES; /* they would not stand still with one */
     }
@@ -80,6 +83,9 @@ static void set_limits(const struct swarm_job *job, uint64_t seed,
     }
     if (job->snapshots) {
         sim_disk_draw(seed, weather);
+    }
+    if (job->reloads) {
+        sim_reload_draw(seed, weather);
     }
     if (job->drops || job->presses) {
         weather->drop_above = job->presses ? UINT32_MAX : 1;
@@ -250,7 +256,7 @@ static void print_flags(const struct swarm_job *job, FILE *to)
                  {job->solo, "solo"},          {job->hosts, "hosts"},
                  {job->poison, "poison"},      {job->parks, "parks"},
                  {job->signs, "signs"},        {job->sessions, "sessions"},
-                 {job->snapshots, "snapshots"}};
+                 {job->snapshots, "snapshots"}, {job->reloads, "reloads"}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
         if (flags[i].is_set) {
             fprintf(to, " --%s", flags[i].name);

@@ -37,6 +37,7 @@ struct swarm_job {
     bool sessions;           /* some programs are cut into sessions */
     bool parks;              /* lanes park for a while, now and then */
     bool snapshots;          /* and ask for snapshots (sim_disk_draw) */
+    bool reloads;            /* with snapshots: and go back to one (sim_reload_draw) */
     bool signs;              /* programs sign their states, and in most seeds a bit of
                                 one is flipped */
     const struct plan *plan; /* of the storm; NULL: drawn from the seed */

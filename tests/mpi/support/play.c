@@ -331,6 +331,7 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
         harness_sleep_us(step->pause_us);
         break;
     case PROGRAM_SNAPSHOT:
+    case PROGRAM_RELOAD:
         break; /* of no program that is drawn */
     case PROGRAM_PARK:
         CHECK_OK(moot_park(m));
