@@ -3,6 +3,7 @@
 #include "consensus/sim/checks/chaos_checker_private.h"
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/order_checker.h"
+#include "consensus/sim/checks/reload_checker.h"
 #include "consensus/sim/checks/session_checker.h"
 #include "consensus/sim/checks/signature_checker.h"
 #include "consensus/sim/checks/snapshot_checker.h"
@@ -42,6 +43,18 @@ void storm_count_anew(struct storm_checker *checker)
     rankset_release(&lost);
 }
 
+bool storm_started_before(const struct storm_checker *checker, uint32_t rank,
+                          uint32_t task)
+{
+    for (uint32_t i = 0; i < checker->generations.of[rank]; i++) {
+        if (checker->seen[i] != NULL &&
+            !rankset_empty(&checker->seen[i][task].started_by)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- Watching -------------------------------------------------------------------- */
 
 /* A rank is over, one way or another. */
@@ -63,9 +76,45 @@ static void see_end(struct storm_checker *checker, const struct sight *sight)
     storm_count_anew(checker);
 }
 
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
+/* What is seen from now on is of this generation. */
+static void turn_to(struct storm_checker *checker, uint32_t generation)
+{
+    struct chaos_seen **seen = &checker->seen[generation];
+    if (*seen == NULL) {
+        *seen = zeroed(checker->program->task_count + 1, sizeof(**seen));
+        for (uint32_t i = 0; i < checker->program->task_count; i++) {
+            (*seen)[i].excused = program_shaky(checker->program, i);
+        }
+    }
+    checker->tasks = *seen;
+}
+
+/* The kernels of a rank that goes back are gone. */
+static void see_generation(struct storm_checker *checker, struct sim *sim,
+                           const struct sight *sight)
+{
+    if (generations_see(&checker->generations, sim, sight)) {
+        checker->parties[sight->rank].kernels = 0;
+        checker->parties[sight->rank].alone = 0;
+    }
+    if (sight->rank < checker->limit) {
+        turn_to(checker, checker->generations.of[sight->rank]);
+    }
+}
+
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct storm_checker *checker = context;
+    see_generation(checker, sim, sight);
     if (rankset_empty(&checker->views[1].electors)) {
         storm_set_view(checker, sim, 1, &checker->views[1].members);
     }
@@ -134,11 +183,12 @@ static bool is_held(const struct storm_checker *checker, uint32_t task,
     return false;
 }
 
-static bool finish(const struct storm_checker *checker, struct sim_report *report)
+static bool finish(struct storm_checker *checker, struct sim_report *report)
 {
     const struct rankset *last = &storm_view(checker, checker->newest)->members;
     struct rankset saw_the_end = {0};
     bool good = true;
+    turn_to(checker, storm_view(checker, checker->newest)->generation);
     ranks_copy(&saw_the_end, &checker->adjourned);
     ranks_keep(&saw_the_end, last);
     ranks_drop(&saw_the_end, &checker->leaving);
@@ -164,15 +214,6 @@ static bool finish(const struct storm_checker *checker, struct sim_report *repor
     return good;
 }
 
-static void *zeroed(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-    if (memory == NULL) {
-        abort();
-    }
-    return memory;
-}
-
 static struct storm_checker *checker_new(const struct sim_options *options)
 {
     struct storm_checker *checker = zeroed(1, sizeof(*checker));
@@ -182,11 +223,9 @@ static struct storm_checker *checker_new(const struct sim_options *options)
     checker->first = options->storm->first;
     checker->limit = program->rank_count + options->storm->comebacks;
     checker->boundary = options->storm->boundary;
-    checker->tasks = zeroed(program->task_count + 1, sizeof(*checker->tasks));
+    generations_open(&checker->generations, checker->limit);
+    turn_to(checker, 0);
     checker->parties = zeroed(checker->limit, sizeof(*checker->parties));
-    for (uint32_t i = 0; i < program->task_count; i++) {
-        checker->tasks[i].excused = program_shaky(program, i);
-    }
     checker->newest = 1;
     checker->views[1].epoch = 1;
     ranks_fill(&checker->views[1].members, options->storm->first);
@@ -199,9 +238,13 @@ static struct storm_checker *checker_new(const struct sim_options *options)
 
 static void checker_free(struct storm_checker *checker)
 {
-    for (uint32_t i = 0; i < checker->program->task_count; i++) {
-        storm_forget_task(checker, &checker->tasks[i]);
+    for (uint32_t i = 0; i < GENERATIONS_MAX; i++) {
+        for (uint32_t k = 0; checker->seen[i] && k < checker->program->task_count; k++) {
+            storm_forget_task(checker, &checker->seen[i][k]);
+        }
+        free(checker->seen[i]);
     }
+    generations_close(&checker->generations);
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
         storm_forget_party(&checker->parties[rank]);
     }
@@ -216,7 +259,6 @@ static void checker_free(struct storm_checker *checker)
         rankset_release(sets[i]);
     }
     strict_checker_free(checker->strict);
-    free(checker->tasks);
     free(checker->parties);
     free(checker);
 }
@@ -231,10 +273,12 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
         session_checker_new(options->program, options->storm);
     struct snapshot_checker *snapshots =
         snapshot_checker_new(options->program, options->storm);
+    struct reload_checker *reloads =
+        reload_checker_new(options->program, options->storm);
     struct tree_checker *trees = tree_checker_new(options->program);
     size_t count = options->watcher_count;
     struct signature_checker *signatures = signature_checker_new();
-    struct sim_watcher *watchers = zeroed(count + 8, sizeof(*watchers));
+    struct sim_watcher *watchers = zeroed(count + 9, sizeof(*watchers));
     for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];
     }
@@ -246,9 +290,10 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     watchers[count + 5] = session_checker_watcher(sessions);
     watchers[count + 6] = snapshot_checker_watcher(snapshots);
     watchers[count + 7] = signature_checker_watcher(signatures);
+    watchers[count + 8] = reload_checker_watcher(reloads);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = count + 8;
+    all.watcher_count = count + 9;
     bool good = sim_run(&all, report) && finish(checker, report) &&
                 strict_checker_finish(checker->strict, report);
     order_checker_free(order);
@@ -256,6 +301,7 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     session_checker_free(sessions);
     snapshot_checker_free(snapshots);
     signature_checker_free(signatures);
+    reload_checker_free(reloads);
     tree_checker_free(trees);
     checker_free(checker);
     free(watchers);

@@ -11,6 +11,7 @@
 #define CONSENSUS_SIM_CHECKS_CHAOS_CHECKER_PRIVATE_H
 
 #include "consensus/sim/checks/chaos_checker.h"
+#include "consensus/sim/checks/generations.h"
 #include "consensus/sim/checks/strict_checker.h"
 #include "consensus/sim/programs/ranks.h"
 
@@ -73,7 +74,8 @@ struct party {
 };
 
 struct view_seen {
-    uint64_t epoch; /* 0: not seen */
+    uint64_t epoch;      /* 0: not seen */
+    uint32_t generation; /* of who has entered it */
     struct rankset members;
     struct rankset electors; /* those of them who decide about the next view */
 };
@@ -84,7 +86,10 @@ struct storm_checker {
     uint32_t first; /* ranks of the first view; who comes later is a newcomer */
     uint32_t limit; /* ranks that there may be */
     bool boundary;  /* newcomers are let in at meetings alone */
-    struct chaos_seen *tasks;
+    struct generations generations;
+    /* What was seen of tasks in each, or NULL; and in that of the rank which the present
+     * sight is of. */
+    struct chaos_seen *seen[GENERATIONS_MAX], *tasks;
     struct party *parties;
     struct view_seen views[STORM_VIEWS_MAX]; /* by epoch */
     uint64_t newest;
@@ -109,6 +114,9 @@ const struct view_seen *storm_view_at(const struct storm_checker *checker,
 void storm_keep_running(const struct storm_checker *checker, struct rankset *ranks);
 /* `counting`, after who is gone, or the newest view, has changed. */
 void storm_count_anew(struct storm_checker *checker);
+/* The task has started on a rank before this rank went back. */
+bool storm_started_before(const struct storm_checker *checker, uint32_t rank,
+                          uint32_t task);
 
 /* --- chaos_checker_tasks.c ------------------------------------------------------- */
 

@@ -193,15 +193,17 @@ static void check_fair(struct storm_checker *checker, struct sim *sim, uint64_t 
     const struct rankset *before = &storm_view(checker, epoch - 1)->members;
     const struct rankset *now = &storm_view(checker, epoch)->members;
     bool joins = !ranks_within(now, before);
+    bool reloads = storm_view(checker, epoch)->generation !=
+                   storm_view(checker, epoch - 1)->generation;
     struct rankset removed = {0};
     ranks_copy(&removed, before);
     ranks_drop(&removed, now);
     bool leaves = ranks_meet(&removed, &checker->leaving);
     bool ended = ranks_meet(&removed, &checker->adjourned); /* in an older view */
-    if (!checker->faulty && !joins && !leaves && !ended) {
+    if (!checker->faulty && !joins && !leaves && !ended && !reloads) {
         sim_fail(sim, "fair view", "view %" PRIu64 " without a fault", epoch);
     }
-    if (rankset_empty(&removed) && !joins) {
+    if (rankset_empty(&removed) && !joins && !reloads) {
         sim_fail(sim, "fair view", "view %" PRIu64 " changes nothing", epoch);
     }
     check_removed(checker, sim, epoch, &removed);
@@ -237,6 +239,9 @@ void storm_enter_view(struct storm_checker *checker, struct sim *sim,
     const struct view_seen *view = &checker->views[epoch];
     if (view->epoch == 0) {
         storm_set_view(checker, sim, epoch, sight->members);
+        checker->views[epoch].generation = checker->generations.of[sight->rank];
+    } else if (view->generation != checker->generations.of[sight->rank]) {
+        sim_fail(sim, "one view", "view %" PRIu64 " is of two generations", epoch);
     } else if (!rankset_equal(&view->members, sight->members)) {
         sim_fail(sim, "one view", "view %" PRIu64 " is %s and %s", epoch,
                  ranks_text(&view->members).text, ranks_text(sight->members).text);

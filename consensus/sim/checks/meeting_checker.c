@@ -426,7 +426,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         struct known *known = known_at(checker, sight->rank, sight->meeting);
         known->came = true;
         known->purpose = TO_RELOAD;
-    } else if (sight->type == SIGHT_RELOADED) {
+    } else if (sight->type == SIGHT_RELOADED && sight->meeting > 0) {
         check_came(checker, sim, sight);
         known_at(checker, sight->rank, sight->meeting)->told = true;
     } else if (sight->type == SIGHT_CLOSE || sight->type == SIGHT_LEAVE) {

@@ -421,6 +421,17 @@ static void note_spawned(struct order_checker *checker, const struct sight *sigh
     }
 }
 
+/* A rank that has gone back knows nothing of before. */
+static void go_back(struct order_checker *checker, const struct sight *sight)
+{
+    for (uint32_t task = 0; task < checker->program->task_count; task++) {
+        struct order_said *said = &checker->tasks[task];
+        rankset_remove(&said->claimed_by, sight->rank);
+        rankset_remove(&said->held_by, sight->rank);
+        rankset_remove(&said->known_to, sight->rank);
+    }
+}
+
 /* --- Watching -------------------------------------------------------------------- */
 
 static void enter_view(struct order_checker *checker, const struct sight *sight)
@@ -447,6 +458,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     } else if (sight->type == SIGHT_RECEIVE) {
         note_received(checker, sight);
         note_candidates(checker, sight);
+    } else if (sight->type == SIGHT_RELOADED && sight->code == MOOT_OK) {
+        go_back(checker, sight);
     } else if (sight->type == SIGHT_CRASH) {
         ranks_add(&checker->dead, sight->rank);
     } else if (!is_known(checker, sight->task)) {

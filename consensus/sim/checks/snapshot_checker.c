@@ -1,6 +1,7 @@
 /* snapshot_checker.c - see snapshot_checker.h. */
 #include "consensus/sim/checks/snapshot_checker.h"
 #include "consensus/mutant.h"
+#include "consensus/sim/checks/generations.h"
 #include "consensus/sim/programs/ranks.h"
 #include "hashing/identity.h"
 #include <inttypes.h>
@@ -9,7 +10,8 @@
 
 enum { VIEWS_MAX = 256 };
 
-/* The rank's disk: its results by task, numbered in the order in which they came. */
+/* The rank's disk: its results of one generation by task, numbered in the order in which
+ * they came. */
 struct disk {
     uint64_t *place; /* per task; 0: it is not there */
     uint64_t count;
@@ -19,6 +21,7 @@ struct disk {
 struct cut {
     moot_hash id;
     uint32_t rank;
+    uint32_t generation;
     uint64_t count;         /* results that were there */
     struct rankset writers; /* who had stored something by then */
     bool durable;
@@ -28,14 +31,18 @@ struct cut {
 struct snapshot_checker {
     const struct program *program;
     uint32_t limit;
-    struct disk *disks;
+    struct generations generations;
+    struct disk *disks[GENERATIONS_MAX]; /* by rank; NULL: of this one nothing is there */
+    uint32_t view_generations[VIEWS_MAX];
     struct rankset views[VIEWS_MAX]; /* by epoch */
     struct cut *cuts;
     size_t cut_count, cut_room;
     moot_hash *commits;
     size_t commit_count, commit_room;
+    uint32_t generation; /* of the commit that is looked at */
     bool *in, *passed; /* per task: in the set; looked at already */
     bool *lost;        /* per task: some disk did not keep it */
+    uint32_t *first;   /* once tasks: 1 + the generation of its first record, or 0 */
 };
 
 static void *zeroed(size_t count, size_t size)
@@ -60,19 +67,30 @@ static void *grown(void *items, size_t count, size_t *room, size_t size)
     return more;
 }
 
+static struct disk *disk_of(struct snapshot_checker *checker, uint32_t generation,
+                            uint32_t rank)
+{
+    struct disk **disks = &checker->disks[generation];
+    if (*disks == NULL) {
+        *disks = zeroed(checker->limit, sizeof(**disks));
+        for (uint32_t i = 0; i < checker->limit; i++) {
+            (*disks)[i].place = zeroed(checker->program->task_count, sizeof(uint64_t));
+        }
+    }
+    return &(*disks)[rank];
+}
+
 struct snapshot_checker *snapshot_checker_new(const struct program *program,
                                               const struct storm *storm)
 {
     struct snapshot_checker *checker = zeroed(1, sizeof(*checker));
     checker->program = program;
     checker->limit = program->rank_count + (storm != NULL ? storm->comebacks : 0);
-    checker->disks = zeroed(checker->limit, sizeof(*checker->disks));
-    for (uint32_t rank = 0; rank < checker->limit; rank++) {
-        checker->disks[rank].place = zeroed(program->task_count, sizeof(uint64_t));
-    }
+    generations_open(&checker->generations, checker->limit);
     checker->in = zeroed(program->task_count, sizeof(*checker->in));
     checker->passed = zeroed(program->task_count, sizeof(*checker->passed));
     checker->lost = zeroed(program->task_count, sizeof(*checker->lost));
+    checker->first = zeroed(program->task_count, sizeof(*checker->first));
     ranks_fill(&checker->views[1], storm != NULL ? storm->first : program->rank_count);
     return checker;
 }
@@ -82,20 +100,24 @@ void snapshot_checker_free(struct snapshot_checker *checker)
     if (checker == NULL) {
         return;
     }
-    for (uint32_t rank = 0; rank < checker->limit; rank++) {
-        free(checker->disks[rank].place);
+    for (int i = 0; i < GENERATIONS_MAX; i++) {
+        for (uint32_t rank = 0; checker->disks[i] && rank < checker->limit; rank++) {
+            free(checker->disks[i][rank].place);
+        }
+        free(checker->disks[i]);
     }
+    generations_close(&checker->generations);
     for (int epoch = 0; epoch < VIEWS_MAX; epoch++) {
         rankset_release(&checker->views[epoch]);
     }
     for (size_t i = 0; i < checker->cut_count; i++) {
         rankset_release(&checker->cuts[i].writers);
     }
-    free(checker->disks);
     free(checker->cuts);
     free(checker->commits);
     free(checker->in);
     free(checker->lost);
+    free(checker->first);
     free(checker->passed);
     free(checker);
 }
@@ -114,15 +136,16 @@ static struct cut *find_cut(const struct snapshot_checker *checker, uint32_t ran
     return NULL;
 }
 
-/* Members have what was there at their cut; others who had written when the coordinator
+/* Of the generation members have what was there at their cut; others who had written when the coordinator
  * made its own, what is there now. */
-static void fill_set(const struct snapshot_checker *checker, uint32_t coordinator,
-                     const struct rankset *members, const moot_hash *id)
+static void fill_set(struct snapshot_checker *checker, uint32_t generation,
+                     uint32_t coordinator, const struct rankset *members,
+                     const moot_hash *id)
 {
     const struct cut *first = find_cut(checker, coordinator, id);
     memset(checker->in, 0, checker->program->task_count * sizeof(*checker->in));
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
-        const struct disk *disk = &checker->disks[rank];
+        const struct disk *disk = disk_of(checker, generation, rank);
         const struct cut *cut =
             rankset_has(members, rank) ? find_cut(checker, rank, id) : NULL;
         const bool is_other = !rankset_has(members, rank) && first != NULL &&
@@ -145,7 +168,9 @@ static int64_t look_at(const struct snapshot_checker *checker, uint32_t from)
         return -1; /* it is looked at itself, or was */
     }
     checker->passed[from] = true;
-    return (task->varies || task->once) && !checker->lost[from]
+    const bool stands = checker->first[from] > 0 &&
+                        checker->first[from] <= checker->generation; /* of before */
+    return (task->varies || task->once) && !checker->lost[from] && !stands
                ? (int64_t)from
                : find_lack(checker, from);
 }
@@ -167,12 +192,12 @@ static int64_t find_lack(const struct snapshot_checker *checker, uint32_t task)
     return lack;
 }
 
-static void check_cut(const struct snapshot_checker *checker, struct sim *sim,
+static void check_cut(struct snapshot_checker *checker, struct sim *sim,
                       uint32_t coordinator, const struct rankset *members,
                       const moot_hash *id)
 {
     const struct program *program = checker->program;
-    fill_set(checker, coordinator, members, id);
+    fill_set(checker, checker->generation, coordinator, members, id);
     for (uint32_t task = 0; task < program->task_count; task++) {
         memset(checker->passed, 0, program->task_count * sizeof(*checker->passed));
         const int64_t lack = checker->in[task] ? find_lack(checker, task) : -1;
@@ -188,7 +213,8 @@ static void check_cut(const struct snapshot_checker *checker, struct sim *sim,
 
 static void see_store(struct snapshot_checker *checker, const struct sight *sight)
 {
-    struct disk *disk = &checker->disks[sight->rank];
+    const uint32_t generation = checker->generations.of[sight->rank];
+    struct disk *disk = disk_of(checker, generation, sight->rank);
     if (sight->code != MOOT_OK) {
         checker->lost[sight->task] = true;
         return;
@@ -197,6 +223,9 @@ static void see_store(struct snapshot_checker *checker, const struct sight *sigh
     if (disk->place[sight->task] == 0) {
         disk->place[sight->task] = disk->count;
     }
+    if (checker->program->tasks[sight->task].once && checker->first[sight->task] == 0) {
+        checker->first[sight->task] = 1 + generation;
+    }
 }
 
 static void see_cut(struct snapshot_checker *checker, const struct sight *sight)
@@ -204,11 +233,13 @@ static void see_cut(struct snapshot_checker *checker, const struct sight *sight)
     checker->cuts = grown(checker->cuts, checker->cut_count, &checker->cut_room,
                           sizeof(*checker->cuts));
     struct cut *cut = &checker->cuts[checker->cut_count++];
+    const uint32_t generation = checker->generations.of[sight->rank];
     *cut = (struct cut){.id = *sight->id,
                         .rank = sight->rank,
-                        .count = checker->disks[sight->rank].count};
+                        .generation = generation,
+                        .count = disk_of(checker, generation, sight->rank)->count};
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
-        if (checker->disks[rank].count > 0 && !rankset_add(&cut->writers, rank)) {
+        if (disk_of(checker, generation, rank)->count > 0 && !rankset_add(&cut->writers, rank)) {
             abort();
         }
     }
@@ -233,7 +264,8 @@ static bool has_part(const struct snapshot_checker *checker, uint32_t rank,
     for (uint32_t i = 0; cut != NULL && i < sight->part_count; i++) {
         const struct core_part *part = &sight->parts[i];
         if (part->rank == rank) {
-            return cut->durable && part->records == cut->part.records &&
+            return cut->durable && cut->generation == checker->generation &&
+                   part->records == cut->count && part->records == cut->part.records &&
                    memcmp(part->digest, cut->part.digest, sizeof(part->digest)) == 0;
         }
     }
@@ -243,8 +275,9 @@ static bool has_part(const struct snapshot_checker *checker, uint32_t rank,
 static void see_commit(struct snapshot_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
-    const struct rankset *members =
-        &checker->views[sight->epoch < VIEWS_MAX ? sight->epoch : 0];
+    const uint64_t epoch = sight->epoch < VIEWS_MAX ? sight->epoch : 0;
+    const struct rankset *members = &checker->views[epoch];
+    checker->generation = checker->view_generations[epoch];
     FOR_RANKS(rank, members)
     {
         if (!has_part(checker, rank, sight)) {
@@ -278,12 +311,15 @@ static void see_view(struct snapshot_checker *checker, const struct sight *sight
 {
     if (sight->epoch < VIEWS_MAX && rankset_empty(&checker->views[sight->epoch])) {
         ranks_copy(&checker->views[sight->epoch], sight->members);
+        checker->view_generations[sight->epoch] =
+            checker->generations.of[sight->rank];
     }
 }
 
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct snapshot_checker *checker = context;
+    (void)generations_see(&checker->generations, sim, sight);
     if (sight->type == SIGHT_STORE) {
         see_store(checker, sight);
     } else if (sight->type == SIGHT_CUT) {

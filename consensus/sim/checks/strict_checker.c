@@ -393,6 +393,15 @@ static void see_view(struct strict_checker *checker, const struct sight *sight)
     }
 }
 
+/* Its rolls are as new ones. */
+static void go_back(const struct strict_checker *checker, uint32_t rank)
+{
+    for (uint32_t lane = 0; lane < checker->program->lane_count; lane++) {
+        spawned_by(checker, rank, lane)->behind = 0;
+        spawned_by(checker, rank, lane)->count = 0;
+    }
+}
+
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct strict_checker *checker = context;
@@ -406,6 +415,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         see_places(checker, sim, sight);
     } else if (sight->type == SIGHT_DIVERGED) {
         see_diverged(checker, sim, sight);
+    } else if (sight->type == SIGHT_RELOADED && sight->code == MOOT_OK) {
+        go_back(checker, sight->rank);
     } else if (sight->type == SIGHT_VIEW) {
         see_view(checker, sight);
     } else if (sight->type == SIGHT_ADJOURN) {

@@ -293,8 +293,9 @@ void go_back_told(struct host *host, const struct core_output *output)
 {
     const uint32_t generation = output->u.reloaded.generation;
     const bool reloads = output->u.reloaded.status == MOOT_OK;
+    const bool has_come = host->meets && (!host->met || reloads);
     if (host->sim->going_back == NULL || host->undone ||
-        (!reloads && (!host->meets || host->met))) {
+        !(has_come || (reloads && host->closed))) {
         sim_fail(host->sim, "contract",
                  "rank %u is told of a reload to which it has not come",
                  (unsigned)host->rank);
@@ -303,7 +304,7 @@ void go_back_told(struct host *host, const struct core_output *output)
     struct sight sight =
         reload_sight(host, SIGHT_RELOADED, &output->hash, generation);
     sight.code = output->u.reloaded.status;
-    sight.meeting = reloads ? core_meetings(host->core) : host->meetings;
+    sight.meeting = host->meets ? host->meetings : 0;
     sim_see(host->sim, &sight);
     if (!reloads) {
         host->met = host->woken = true;
@@ -311,7 +312,6 @@ void go_back_told(struct host *host, const struct core_output *output)
         return;
     }
     note_generation(host->sim, generation);
-    host->meetings = sight.meeting;
     host->undone = true;
     host->disk.stored = 0;
     if (generation > host->disk.generation) {
@@ -319,8 +319,8 @@ void go_back_told(struct host *host, const struct core_output *output)
     }
 }
 
-/* The core has given all entries back. */
-static void forget_tasks(struct host *host)
+/* The core has given all entries back.  What it says behind that is of new tasks. */
+void go_back_forget(struct host *host)
 {
     const struct program *program = host->sim->program;
     for (uint32_t task = 0; task < program->task_count; task++) {
@@ -335,7 +335,7 @@ static void forget_tasks(struct host *host)
         *record = (struct record){.task = task};
     }
     host->ready_count = host->slots_used = host->parents_waiting = 0;
-    host->runs_alone = host->fill_due = host->woken = false;
+    host->runs_alone = false;
     host->meets = host->met = host->goes_back = host->drains = false;
     host->signs_from = 0;
 }
@@ -345,8 +345,9 @@ void go_back_restart(struct host *host)
     host->undone = false;
     host->life++;
     host->went_back_ns = host->sim->now_ns;
-    forget_tasks(host);
+    host->fill_due = host->woken = false;
     sim_moved(host->sim);
+    worker_fill(host);
     strike_at_point(host, CORE_POINT_CHECKPOINT_RELOAD);
     if (host->closed || host_is_over(host)) {
         return;

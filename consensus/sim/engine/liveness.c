@@ -59,7 +59,8 @@ static uint64_t suspect_ns(const struct sim_weather *weather)
 static uint64_t changes(const struct sim *sim)
 {
     const struct sim_counts *counts = &sim->report->counts;
-    return counts->crashes + counts->fenced + counts->joined + counts->departed;
+    return counts->crashes + counts->fenced + counts->joined + counts->departed +
+           counts->reloads;
 }
 
 /* By the fastest clock for who waits for the slowest. */

@@ -297,6 +297,9 @@ static void carry_view(struct host *host, const struct core_output *output)
 {
     struct sim *sim = host->sim;
     check_numbers(host, output);
+    if (host->undone) {
+        go_back_forget(host);
+    }
     host->start_due = host->epoch == 0;
     host->epoch = output->u.view.epoch;
     strike_enter_view(host, output->u.view.members);

@@ -136,7 +136,8 @@ enum sight_type {
     SIGHT_MARK,      /* on rank's disk the generation `step` begins from the snapshot id;
                         or code: nobody knows */
     SIGHT_RELOADED   /* rank is told that all reload the snapshot id, and begin the
-                        generation `step`, behind `meeting`; or code: they do not */
+                        generation `step`, behind `meeting`, or 0: it has closed and come
+                        to none; or code: they do not */
 };
 
 struct sight {

@@ -474,7 +474,8 @@ void go_back_come(struct host *host, uint32_t lane);
 void go_back_mark(struct host *host, const struct core_output *output);
 void go_back_marked(struct host *host, uint32_t generation, bool good);
 void go_back_told(struct host *host, const struct core_output *output);
-/* Its tasks are undone, and its program begins anew. */
+/* Its tasks are undone; its program begins anew. */
+void go_back_forget(struct host *host);
 void go_back_restart(struct host *host);
 /* A once task starts, ends well.  Whether disks have noted that it started before this
  * rank went back; then its result, with bytes of the caller's, or MAYBE_RAN. */

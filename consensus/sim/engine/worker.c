@@ -227,6 +227,9 @@ static bool wait_for_child(struct host *host, uint32_t task)
         give_slot_back(host, task);
         show_pause(host, task);
         tell_waiting(host, task, true);
+        if (!host_goes_on(host)) {
+            return true;
+        }
         record->waits_child = true;
         host->parents_waiting++;
         tell_need(host, task, child, CORE_EV_NEED);
@@ -431,7 +434,8 @@ void worker_give_back(struct host *host)
         tasks[i] = host->ready[i];
     }
     host->ready_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    const uint64_t life = host->life;
+    for (uint32_t i = 0; i < count && host->life == life && !host->undone; i++) {
         struct record *record = &host->records[tasks[i]];
         if (record->cancelled || record->lost) {
             worker_offer(host, tasks[i]);
