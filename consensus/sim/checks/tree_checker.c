@@ -229,11 +229,6 @@ static void check_pull(struct tree_checker *checker, struct sim *sim,
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct tree_checker *checker = context;
-    if (sight->type == SIGHT_RELOADED && sight->code == MOOT_OK) {
-        for (uint32_t task = 0; task < checker->program->task_count; task++) {
-            rankset_remove(&checker->tasks[task].ended_at, sight->rank);
-        }
-    }
     if (sight->task >= checker->program->task_count) {
         return;
     }

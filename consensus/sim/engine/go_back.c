@@ -304,7 +304,7 @@ void go_back_told(struct host *host, const struct core_output *output)
     struct sight sight =
         reload_sight(host, SIGHT_RELOADED, &output->hash, generation);
     sight.code = output->u.reloaded.status;
-    sight.meeting = host->meets ? host->meetings : 0;
+    sight.meeting = host->meets && !host->closed ? host->meetings : 0;
     sim_see(host->sim, &sight);
     if (!reloads) {
         host->met = host->woken = true;

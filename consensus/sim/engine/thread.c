@@ -369,6 +369,7 @@ void lane_leave(struct host *host)
         state->state = LANE_OVER;
     }
     host->closed = true;
+    host->goes_back = host->drains = false;
     sim_moved(host->sim);
     host_step(host, &(struct core_event){.type = CORE_EV_LEAVE});
     worker_give_back(host);
