@@ -168,9 +168,10 @@ static int64_t look_at(const struct snapshot_checker *checker, uint32_t from)
         return -1; /* it is looked at itself, or was */
     }
     checker->passed[from] = true;
-    const bool stands = checker->first[from] > 0 &&
-                        checker->first[from] <= checker->generation; /* of before */
-    return (task->varies || task->once) && !checker->lost[from] && !stands
+    if (checker->first[from] > 0 && checker->first[from] <= checker->generation) {
+        return -1; /* its record stands (R3), whatever it was made from */
+    }
+    return (task->varies || task->once) && !checker->lost[from]
                ? (int64_t)from
                : find_lack(checker, from);
 }

@@ -244,11 +244,10 @@ void go_back_come(struct host *host, uint32_t lane)
 
 void go_back_mark(struct host *host, const struct core_output *output)
 {
-    if (output->u.mark.generation <= host->disk.generation) {
+    if (output->u.mark.generation <= host->generation) {
         sim_fail(host->sim, "contract",
-                 "rank %u is to mark generation %u, and its disk has %u",
-                 (unsigned)host->rank, (unsigned)output->u.mark.generation,
-                 (unsigned)host->disk.generation);
+                 "rank %u is to mark generation %u, and is in %u", (unsigned)host->rank,
+                 (unsigned)output->u.mark.generation, (unsigned)host->generation);
         return;
     }
     host->disk.mark_generation = output->u.mark.generation;
@@ -314,6 +313,7 @@ void go_back_told(struct host *host, const struct core_output *output)
     note_generation(host->sim, generation);
     host->undone = true;
     host->disk.stored = 0;
+    host->generation = generation;
     if (generation > host->disk.generation) {
         host->disk.generation = generation;
     }
