@@ -20,6 +20,7 @@
  *
  * A call that the rank's state ends leaves its program out of step with the others'
  * meetings: where there are sessions, the program ends there.  Who was to go leaves.
+ * So does who was to go back: the others start no kernel until it comes, or has closed.
  */
 #include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
@@ -211,7 +212,7 @@ static void leave(struct host *host)
 {
     struct sight sight = host_sight(host, SIGHT_LEAVE, host->sim->program->task_count);
     sim_see(host->sim, &sight);
-    host->sim->report->counts.boundary_left++;
+    host->sim->report->counts.boundary_left += !host->goes_back;
     host->session.gone = true;
     host->session.phase = SESSION_RUNS;
     lane_leave(host);
@@ -277,13 +278,13 @@ static void go_on_session(struct host *host, uint32_t lane,
     }
 }
 
-/* The first meeting of a reload is over, or the second in vain, or the rank's state ends
- * the call.  True: the lane comes to the second. */
+/* The first meeting of a reload is over, or the second in vain.  True: the lane comes to
+ * the second. */
 static bool goes_back(struct host *host, uint32_t lane)
 {
     struct sim_thread *state = &host->lanes[lane];
     const bool comes = host->goes_back && !host->drains && host->met &&
-                       host->met_code == MOOT_OK && state->cut == MOOT_OK;
+                       host->met_code == MOOT_OK;
     const bool drained = host->drains;
     host->goes_back = host->drains = false;
     if (drained) {
@@ -305,6 +306,10 @@ static bool goes_back(struct host *host, uint32_t lane)
 
 void boundary_go_on(struct host *host, uint32_t lane, const struct program_step *step)
 {
+    if (host->goes_back && host->lanes[lane].cut != MOOT_OK) {
+        leave(host);
+        return;
+    }
     if (step->op != PROGRAM_SESSION && goes_back(host, lane)) {
         return;
     }
