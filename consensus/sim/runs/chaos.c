@@ -16,6 +16,7 @@ enum {
     STREAM_POISON,
     STREAM_HOSTS,
     STREAM_DISKS,
+    STREAM_RELOADS,
     COMEBACKS_MAX = 8,
     HEARTBEATS_PER_RULE = 2000,
     KILLS_MAX = 4,
@@ -237,6 +238,10 @@ static void draw_disks(uint64_t seed, const struct storm_request *request,
                                       .horizon_ns = horizon_ns,
                                       .suspect_ns = weather->suspect_ns};
     storm_disks_draw(&random, &scale, plan);
+    if (weather->reloads_per_mille > 0) {
+        random = random_stream(seed, STREAM_RELOADS);
+        storm_reloads_draw(&random, &scale, plan);
+    }
 }
 
 /* A rank that shares a machine with others leaves somebody who sees what it died of. */
@@ -310,6 +315,9 @@ void storm_draw(uint64_t seed, const struct storm_request *request,
         draw_hosts(seed, request, horizon_ns, weather, out, plan);
     }
     out->solo = request->solo;
+    if (weather->reloads_per_mille > 0) {
+        out->joinable = false; /* else nobody goes back (R4) */
+    }
     out->joinable = out->joinable || lets_somebody_in(request, plan);
     out->boundary = request->boundary && !out->solo;
     out->joinable |= out->boundary;

@@ -34,6 +34,8 @@ void storm_split_draw(struct random *random, const struct storm_scale *scale,
 /* --- chaos_disks.c ---------------------------------------------------------------- */
 
 /* Likewise, of ranks' disks; none in some seeds. */
+void storm_reloads_draw(struct random *random, const struct storm_scale *scale,
+                        struct plan *plan); /* what befalls ranks that go back */
 void storm_disks_draw(struct random *random, const struct storm_scale *scale,
                       struct plan *plan);
 
