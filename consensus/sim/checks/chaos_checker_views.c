@@ -227,6 +227,24 @@ static void begin_view(struct storm_checker *checker, struct sim *sim, uint64_t 
     rankset_release(&removed);
 }
 
+/* A reload's view that only the dead have entered: they were a quorum, and whoever goes
+ * on by certificates has learned nothing of it (R3). */
+static bool died_with(const struct storm_checker *checker, uint64_t epoch)
+{
+    const struct view_seen *view = storm_view(checker, epoch);
+    if (view->generation == storm_view(checker, epoch - 1)->generation) {
+        return false;
+    }
+    FOR_RANKS(rank, &view->members)
+    {
+        if (checker->parties[rank].epoch >= epoch &&
+            !rankset_has(&checker->crashed, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void storm_enter_view(struct storm_checker *checker, struct sim *sim,
                       const struct sight *sight)
 {
@@ -237,7 +255,7 @@ void storm_enter_view(struct storm_checker *checker, struct sim *sim,
         return;
     }
     const struct view_seen *view = &checker->views[epoch];
-    if (view->epoch == 0) {
+    if (view->epoch == 0 || died_with(checker, epoch)) {
         storm_set_view(checker, sim, epoch, sight->members);
         checker->views[epoch].generation = checker->generations.of[sight->rank];
     } else if (view->generation != checker->generations.of[sight->rank]) {

@@ -1,5 +1,6 @@
 /* order_checker.c - see order_checker.h. */
 #include "consensus/sim/checks/order_checker.h"
+#include "consensus/sim/checks/generations.h"
 #include "consensus/sim/programs/ranks.h"
 #include "hashing/placement.h"
 #include <inttypes.h>
@@ -40,7 +41,9 @@ struct view_said {
 struct order_checker {
     const struct program *program;
     uint32_t limit; /* ranks that there may be */
-    struct order_said *tasks;
+    struct generations generations;
+    /* By generation, or NULL; and that of the rank which the present sight is of. */
+    struct order_said *said[GENERATIONS_MAX], *tasks;
     struct speaker *speakers;
     struct rankset dead;
     struct view_said views[VIEWS_MAX];
@@ -421,15 +424,14 @@ static void note_spawned(struct order_checker *checker, const struct sight *sigh
     }
 }
 
-/* A rank that has gone back knows nothing of before. */
-static void go_back(struct order_checker *checker, const struct sight *sight)
+/* What is said from now on is of this generation. */
+static void turn_to(struct order_checker *checker, uint32_t generation)
 {
-    for (uint32_t task = 0; task < checker->program->task_count; task++) {
-        struct order_said *said = &checker->tasks[task];
-        rankset_remove(&said->claimed_by, sight->rank);
-        rankset_remove(&said->held_by, sight->rank);
-        rankset_remove(&said->known_to, sight->rank);
+    struct order_said **said = &checker->said[generation];
+    if (*said == NULL) {
+        *said = zeroed(checker->program->task_count + 1, sizeof(**said));
     }
+    checker->tasks = *said;
 }
 
 /* --- Watching -------------------------------------------------------------------- */
@@ -451,6 +453,10 @@ static void enter_view(struct order_checker *checker, const struct sight *sight)
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct order_checker *checker = context;
+    (void)generations_see(&checker->generations, sim, sight);
+    if (sight->rank < checker->limit) {
+        turn_to(checker, checker->generations.of[sight->rank]);
+    }
     if (sight->type == SIGHT_VIEW) {
         enter_view(checker, sight);
     } else if (sight->type == SIGHT_SEND) {
@@ -458,8 +464,6 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     } else if (sight->type == SIGHT_RECEIVE) {
         note_received(checker, sight);
         note_candidates(checker, sight);
-    } else if (sight->type == SIGHT_RELOADED && sight->code == MOOT_OK) {
-        go_back(checker, sight);
     } else if (sight->type == SIGHT_CRASH) {
         ranks_add(&checker->dead, sight->rank);
     } else if (!is_known(checker, sight->task)) {
@@ -487,7 +491,8 @@ struct order_checker *order_checker_new(const struct program *program,
     struct order_checker *checker = zeroed(1, sizeof(*checker));
     checker->program = program;
     checker->limit = program->rank_count + storm->comebacks;
-    checker->tasks = zeroed(program->task_count + 1, sizeof(*checker->tasks));
+    generations_open(&checker->generations, checker->limit);
+    turn_to(checker, 0);
     checker->speakers = zeroed(checker->limit, sizeof(*checker->speakers));
     ranks_fill(&checker->views[1].members, storm->first);
     for (uint32_t rank = 0; rank < storm->first; rank++) {
@@ -528,16 +533,19 @@ void order_checker_free(struct order_checker *checker)
     for (int epoch = 0; epoch < VIEWS_MAX; epoch++) {
         forget_view(checker, &checker->views[epoch]);
     }
-    for (uint32_t i = 0; i < checker->program->task_count; i++) {
-        forget_task(&checker->tasks[i]);
+    for (int i = 0; i < GENERATIONS_MAX; i++) {
+        for (uint32_t k = 0; checker->said[i] && k < checker->program->task_count; k++) {
+            forget_task(&checker->said[i][k]);
+        }
+        free(checker->said[i]);
     }
+    generations_close(&checker->generations);
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
         rankset_release(&checker->speakers[rank].reported);
         rankset_release(&checker->speakers[rank].settled);
     }
     rankset_release(&checker->dead);
     free(checker->speakers);
-    free(checker->tasks);
     free(checker);
 }
 

@@ -20,7 +20,7 @@ struct begun {
     moot_hash marked; /* the snapshot of its marks */
     bool begins;
     moot_hash snapshot;
-    uint64_t meeting, epoch; /* 0: nobody who came has told yet, or entered the view */
+    uint64_t meeting; /* 0: nobody who came has told yet */
     bool *named;             /* per task; NULL: no program has begun */
 };
 
@@ -214,12 +214,6 @@ static void see_view(struct reload_checker *checker, struct sim *sim,
         return;
     }
     rankset_remove(&checker->told, sight->rank);
-    if (begun->epoch != 0 && begun->epoch != sight->epoch) {
-        sim_fail(sim, "one reload",
-                 "rank %" PRIu32 " reloads in view %" PRIu64 ", and others in %" PRIu64,
-                 sight->rank, sight->epoch, begun->epoch);
-    }
-    begun->epoch = sight->epoch;
     for (size_t i = find_other(checker, begun->meeting, &begun->snapshot, 0);
          i < checker->coming_count;
          i = find_other(checker, begun->meeting, &begun->snapshot, i + 1)) {

@@ -9,7 +9,7 @@
  *   generation   no rank begins one that is not later than its own; a mark is of a
  *                generation beyond those that the ranks which came to it had (R1)
  *   one reload   who begins a generation begins it from the same snapshot, behind the
- *                same meeting, and in the same view; marks of it are of that snapshot
+ *                same meeting; marks of it are of that snapshot
  *   all for one  no member of the view that begins it came to its meeting for another
  *                snapshot, or for something else
  *   cause        who is told that nothing is changed came to a meeting for which others
