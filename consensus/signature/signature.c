@@ -28,6 +28,7 @@ void signature_forget_all(struct core *core)
         free(peer->signatures);
         peer->signatures = NULL;
         peer->contradicted = 0;
+        peer->contradicted_by = (moot_hash){{0}};
         peer->told_of = 0;
     }
 }

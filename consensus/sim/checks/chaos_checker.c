@@ -277,7 +277,7 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
         reload_checker_new(options->program, options->storm);
     struct tree_checker *trees = tree_checker_new(options->program);
     size_t count = options->watcher_count;
-    struct signature_checker *signatures = signature_checker_new();
+    struct signature_checker *signatures = signature_checker_new(checker->limit);
     struct sim_watcher *watchers = zeroed(count + 9, sizeof(*watchers));
     for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];

@@ -1,6 +1,8 @@
 /* signature_checker.c - see signature_checker.h. */
 #include "consensus/sim/checks/signature_checker.h"
 
+#include "consensus/sim/checks/generations.h"
+
 #include "hashing/identity.h"
 
 #include <inttypes.h>
@@ -9,18 +11,21 @@
 /* More than these a rank may have told in vain. */
 enum { FEW = 60 };
 
+/* In this generation the rank gave it, or was told. */
 struct given {
-    uint32_t rank;
+    uint32_t rank, generation;
     uint64_t step;
     moot_hash hash;
 };
 
 struct told_once {
-    uint32_t rank, of;
+    uint32_t rank, of, generation;
     int32_t what;
 };
 
 struct signature_checker {
+    struct generations generations;
+    uint32_t generation; /* of the rank that the present sight is of */
     struct given *given;
     size_t given_count, given_room;
     struct told_once *told;
@@ -49,14 +54,17 @@ static void *grown(void *items, size_t *room, size_t count, size_t size)
     return items;
 }
 
-struct signature_checker *signature_checker_new(void)
+struct signature_checker *signature_checker_new(uint32_t limit)
 {
-    return zeroed(sizeof(struct signature_checker));
+    struct signature_checker *checker = zeroed(sizeof(*checker));
+    generations_open(&checker->generations, limit);
+    return checker;
 }
 
 void signature_checker_free(struct signature_checker *checker)
 {
     if (checker != NULL) {
+        generations_close(&checker->generations);
         free(checker->given);
         free(checker->told);
         free(checker);
@@ -68,7 +76,8 @@ static const moot_hash *given_at(const struct signature_checker *checker, uint32
 {
     for (size_t i = 0; i < checker->given_count; i++) {
         const struct given *given = &checker->given[i];
-        if (given->rank == rank && given->step == step) {
+        if (given->rank == rank && given->step == step &&
+            given->generation == checker->generation) {
             return &given->hash;
         }
     }
@@ -81,7 +90,8 @@ static uint32_t count_given(const struct signature_checker *checker, uint64_t st
     uint32_t count = 0;
     for (size_t i = 0; i < checker->given_count; i++) {
         const struct given *given = &checker->given[i];
-        count += given->step == step && hash_equal(&given->hash, hash);
+        count += given->step == step && given->generation == checker->generation &&
+                 hash_equal(&given->hash, hash);
     }
     return count;
 }
@@ -91,7 +101,8 @@ static bool is_told(const struct signature_checker *checker, uint32_t rank, uint
 {
     for (size_t i = 0; i < checker->told_count; i++) {
         const struct told_once *told = &checker->told[i];
-        if (told->rank == rank && told->of == of && (what < 0 || told->what == what)) {
+        if (told->rank == rank && told->of == of &&
+            told->generation == checker->generation && (what < 0 || told->what == what)) {
             return true;
         }
     }
@@ -130,7 +141,7 @@ static void see_told(struct signature_checker *checker, struct sim *sim,
     checker->told = grown(checker->told, &checker->told_room, checker->told_count,
                           sizeof(*checker->told));
     checker->told[checker->told_count++] =
-        (struct told_once){sight->rank, sight->peer, sight->code};
+        (struct told_once){sight->rank, sight->peer, checker->generation, sight->code};
 }
 
 /* How many signatures the rank gave. */
@@ -187,11 +198,15 @@ static void see_adjourn(const struct signature_checker *checker, struct sim *sim
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct signature_checker *checker = context;
+    (void)generations_see(&checker->generations, sim, sight);
+    if (sight->rank < checker->generations.limit) {
+        checker->generation = checker->generations.of[sight->rank];
+    }
     if (sight->type == SIGHT_SIGN) {
         checker->given = grown(checker->given, &checker->given_room,
                                checker->given_count, sizeof(*checker->given));
         checker->given[checker->given_count++] =
-            (struct given){sight->rank, sight->step, *sight->hash};
+            (struct given){sight->rank, checker->generation, sight->step, *sight->hash};
     } else if (sight->type == SIGHT_SIGNATURE) {
         see_told(checker, sim, sight);
     } else if (sight->type == SIGHT_ADJOURN && checker->given_count > 0) {

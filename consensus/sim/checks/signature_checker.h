@@ -17,7 +17,8 @@
 
 struct signature_checker;
 
-struct signature_checker *signature_checker_new(void);
+/* Of so many ranks there may be. */
+struct signature_checker *signature_checker_new(uint32_t limit);
 void signature_checker_free(struct signature_checker *checker); /* accepts NULL */
 struct sim_watcher signature_checker_watcher(struct signature_checker *checker);
 

@@ -61,11 +61,13 @@ void sim_reload_draw(uint64_t seed, struct sim_weather *weather)
 }
 
 /* Newcomers that come at any moment would have nowhere to go back to (R4), and one that
- * a boundary lets in runs the whole script. */
+ * a boundary lets in runs the whole script.  In strict mode a rank that has closed would
+ * differ from those that spawn all anew. */
 void go_back_open(struct sim *sim)
 {
     const struct storm *storm = sim->options.storm;
-    if (storm == NULL || storm->joinable || !sim->weather.disks) {
+    if (storm == NULL || storm->joinable || !sim->weather.disks ||
+        sim->weather.mode == CORE_STRICT) {
         return;
     }
     struct going_back *back = sim_alloc(1, sizeof(*back));
