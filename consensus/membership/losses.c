@@ -59,7 +59,7 @@ void losses_note(struct core *core)
 {
     for (uint32_t i = 0; i < core->membership.past_count && !core->broken; i++) {
         const struct past *past = &core->membership.past[i];
-        if (past->epoch < core->reload_epoch && !MUTANT(RELOADLOSSES)) {
+        if (past->epoch <= core->reload_behind && !MUTANT(RELOADLOSSES)) {
             continue; /* what was started then is forgotten */
         }
         if (anyone_left(core, &past->members)) {

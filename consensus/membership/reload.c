@@ -29,6 +29,7 @@ void reload_begin(struct core *core, const struct view *view)
     const bool newcomer = core->epoch == 0;
     core->reload = view->reload;
     core->reload_epoch = view->epoch;
+    core->reload_behind = MUTANT(RELOADSKIPPED) ? view->epoch - 1 : core->epoch;
     if (newcomer || MUTANT(RELOADKEPT)) {
         return;
     }

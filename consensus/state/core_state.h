@@ -447,7 +447,8 @@ struct core {
     struct rankset members;
     uint32_t member_count;
     struct message_reload reload; /* by which this rank's tasks began, */
-    uint64_t reload_epoch;        /* in this view; 0: none */
+    uint64_t reload_epoch;        /* in this view; 0: none; */
+    uint64_t reload_behind;       /* and, if others did so before, in none up to this */
     struct core_stats stats;
     bool broken; /* out of memory in mid-step: every later step fails */
     struct core_state state;

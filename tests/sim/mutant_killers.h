@@ -52,6 +52,7 @@ static const struct swarm_job storms[] = {
     {.ranks = 5, .tasks = 20, .storm = true, .poison = true},
     {.ranks = 4, .tasks = 20, .storm = true, .snapshots = true},
     {.ranks = 5, .tasks = 40, .storm = true, .snapshots = true, .leaves = true},
+    {.ranks = 3, .tasks = 20, .storm = true, .snapshots = true, .reloads = true},
 };
 
 /* Tests that drive a few cores by hand (tests/unit/). */

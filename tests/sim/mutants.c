@@ -375,6 +375,9 @@ static void print_row(enum mutant mutant, const struct hunt *hunt)
     if (job->snapshots) {
         printf(", .snapshots = true");
     }
+    if (job->reloads) {
+        printf(", .reloads = true");
+    }
     if (job->poison) {
         printf(", .poison = true");
     }

@@ -410,6 +410,82 @@ static void losses_of_before_hide_nothing(void **state)
     bench_close();
 }
 
+/* A once task that rank 0 chairs, and rank 1 among all but rank 0. */
+static moot_hash once_of_0_then_1(void)
+{
+    struct rankset all = {0}, rest = {0};
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        assert_true(rankset_add(&all, rank));
+        assert_true(rank == 0 || rankset_add(&rest, rank));
+    }
+    for (int n = 1;; n++) {
+        moot_hash once = digest_bytes(&n, sizeof(n));
+        once.bytes[15] =
+            (uint8_t)((once.bytes[15] & ~(uint32_t)MOOT_HASH_FACTS) | MOOT_HASH_ONCE);
+        if (placement_chair(&once, &all, NULL) == 0 &&
+            placement_chair(&once, &rest, NULL) == 1) {
+            rankset_release(&all);
+            rankset_release(&rest);
+            return once;
+        }
+    }
+}
+
+/* Rank 1 hears nothing of the view that begins the reload, in which rank 0 starts a
+ * once task, and dies. */
+static void who_skips_the_view_of_a_reload_counts_who_left_it(void **state)
+{
+    (void)state;
+    bench.voters = 1;
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    const moot_hash once = once_of_0_then_1();
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        come(rank, "first");
+    }
+    deliver_all();
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        bench.holds[rank][1] = bench.holds[1][rank] = true;
+    }
+    mark(0);
+    assert_reloaded(0, 1, MOOT_OK, 1);
+    assert_reloaded(1, 0, 0, 0);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        if (rank != 1) {
+            go_on(rank);
+        }
+    }
+    const uint64_t epoch = bench.epoch[0];
+    bench.hold_runs = true;
+    spawn(0, 1, once);
+    begin_wait(0, once);
+    deliver_all();
+    assert_int_equal(bench.runs[1], 1);
+    bench.crashed[0] = true;
+    for (uint32_t rank = 1; rank < 5; rank++) {
+        certify_at(rank, 0);
+    }
+    pass(20 * MS);
+    assert_int_equal(bench.epoch[2], epoch + 1);
+    for (uint32_t rank = 2; rank < 5; rank++) {
+        let_go(rank, 1);
+        let_go(1, rank);
+    }
+    bench.hold_runs = false;
+    pass(60 * MS);
+    assert_reloaded(1, 1, MOOT_OK, 1);
+    assert_true(bench.epoch[1] > epoch);
+    go_on(1);
+    use(1, once);
+    pass(300 * MS);
+    assert_int_equal(bench.runs[1], 1);
+    for (uint32_t rank = 1; rank < 5; rank++) {
+        assert_int_equal(bench.ended[rank][1], MOOT_ERR_MAYBE_RAN);
+    }
+    stop_using(once);
+    bench.voters = 0;
+    bench_close();
+}
+
 static int sign(uint32_t rank, uint64_t at)
 {
     struct core_event event = {.type = CORE_EV_SIGNATURE,
@@ -436,6 +512,57 @@ static void steps_that_are_signed_begin_anew(void **state)
     assert_int_equal(sign(0, 1), MOOT_OK);
     assert_int_equal(sign(1, 2), MOOT_OK);
     pass(50 * MS);
+    close_all();
+    bench_close();
+}
+
+static int sign_as(uint32_t rank, uint64_t at, uint8_t signature)
+{
+    struct core_event event = {.type = CORE_EV_SIGNATURE};
+    memset(event.hash.bytes, signature, sizeof(event.hash));
+    event.u.signature.step = at;
+    return step(rank, &event);
+}
+
+/* A grant tells a rank by which signature it is contradicted, or of no step and none. */
+static uint32_t count_contradictions(uint32_t from, uint32_t to)
+{
+    uint32_t count = 0;
+    bench.holds[from][to] = true;
+    pass(30 * MS);
+    for (size_t i = 0; i < bench.held_count; i++) {
+        const struct parcel *parcel = bench.held[i];
+        const struct message *message = parcel->message;
+        if (parcel->from == from && parcel->to == to &&
+            message->type == MESSAGE_GRANT) {
+            const bool some = !hash_is_zero(&message->u.grant.others);
+            assert_int_equal(some, message->u.grant.contradicted != 0);
+            count += some;
+        }
+    }
+    let_go(from, to);
+    return count;
+}
+
+static void what_contradicted_a_peer_is_forgotten(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(sign_as(rank, 5, rank == 2 ? 9 : 1), MOOT_OK);
+    }
+    pass(50 * MS);
+    assert_true(count_contradictions(0, 2) > 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        come(rank, "first");
+    }
+    deliver_all();
+    mark(0);
+    assert_reloaded(2, 1, MOOT_OK, 1);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        go_on(rank);
+    }
+    assert_int_equal(count_contradictions(0, 2), 0);
     close_all();
     bench_close();
 }
@@ -472,7 +599,9 @@ int main(void)
         cmocka_unit_test(who_has_closed_reloads_too),
         cmocka_unit_test(a_result_of_before_is_not_taken),
         cmocka_unit_test(losses_of_before_hide_nothing),
+        cmocka_unit_test(who_skips_the_view_of_a_reload_counts_who_left_it),
         cmocka_unit_test(steps_that_are_signed_begin_anew),
+        cmocka_unit_test(what_contradicted_a_peer_is_forgotten),
         cmocka_unit_test(what_may_not_come_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,8 +103,10 @@ static void see_generation(struct storm_checker *checker, struct sim *sim,
                            const struct sight *sight)
 {
     if (generations_see(&checker->generations, sim, sight)) {
-        checker->parties[sight->rank].kernels = 0;
-        checker->parties[sight->rank].alone = 0;
+        struct party *party = &checker->parties[sight->rank];
+        uint64_t *behind = &checker->behind[sight->step];
+        party->kernels = party->alone = 0;
+        *behind = *behind == 0 || party->epoch < *behind ? party->epoch : *behind;
     }
     if (sight->rank < checker->limit) {
         turn_to(checker, checker->generations.of[sight->rank]);

@@ -41,8 +41,9 @@ bool storm_may_have_run(const struct storm_checker *checker, const struct sim *s
     bool may =
         !rankset_empty(&seen->started_by) || seen->ballots != NULL || seen->decided;
     struct rankset gone = {0};
-    for (uint64_t epoch = 1; !may && epoch < checker->parties[sight->rank].epoch;
-         epoch++) {
+    const uint64_t behind = checker->behind[checker->generations.of[sight->rank]];
+    for (uint64_t epoch = behind + 1;
+         !may && epoch < checker->parties[sight->rank].epoch; epoch++) {
         const struct rankset *members = &storm_view(checker, epoch)->members;
         if (!rankset_empty(members)) {
             ranks_copy(&gone, members);

@@ -90,6 +90,9 @@ struct storm_checker {
     /* What was seen of tasks in each, or NULL; and in that of the rank which the present
      * sight is of. */
     struct chaos_seen *seen[GENERATIONS_MAX], *tasks;
+    /* Views up to this one were of an earlier generation, as far as those knew who began
+     * this one. */
+    uint64_t behind[GENERATIONS_MAX];
     struct party *parties;
     struct view_seen views[STORM_VIEWS_MAX]; /* by epoch */
     uint64_t newest;
