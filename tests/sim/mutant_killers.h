@@ -73,11 +73,17 @@ struct killer {
     const char *scene;    /* if this is not NULL, by a scene's transcript */
 };
 
+#define RELOADS .tasks = 20, .storm = true, .snapshots = true, .reloads = true
 static const struct killer killers[] = {
     {MUTANT_VARIESAGAIN, .bench = "lost_test"},
     {MUTANT_VARIESAGAIN,
      {.ranks = 4, .tasks = 40, .storm = true, .sparing = true},
      .seed = 1864},
+    {MUTANT_RELOADKEPT, {.ranks = 4, RELOADS}, .seed = 1},
+    {MUTANT_RELOADUNMARKED, {.ranks = 4, RELOADS}, .seed = 1},
+    {MUTANT_RELOADSAME, {.ranks = 4, RELOADS}, .seed = 1},
+    {MUTANT_RELOADRESULT, {.ranks = 4, RELOADS}, .seed = 114},
+    {MUTANT_RELOADSKIPPED, .bench = "reload_test"},
     {MUTANT_RELOADKEPT, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .explored = "reload"},

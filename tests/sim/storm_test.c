@@ -6,7 +6,7 @@
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm] [--solo]
  *     [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing] [--narrow]
  *     [--cancels] [--leaves] [--poison] [--aims] [--parks] [--signs] [--hosts]
- *     [--sessions] [--snapshots] [--strict] [--agree] [--boundary]
+ *     [--sessions] [--snapshots [--reloads]] [--strict] [--agree] [--boundary]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
  * draw who joins and leaves into the plan; a replay's plan has them.  --faults takes
@@ -15,8 +15,9 @@
  * that disturb ballots (chaos_aim.c); --solo splits all ranks in two under
  * MOOT_SPLIT=solo, and sees that every wait ends.  --hosts puts ranks on hosts, which
  * die and are cut off, with relays between.
- * --boundary lets newcomers in at meetings alone.  --verbose prints the program and
- * every sight; --summary what the batch's faults have done.
+ * --boundary lets newcomers in at meetings alone.  --reloads has ranks go back to their
+ * snapshots, where nobody may come in, and aims at that.  --verbose prints the program
+ * and every sight; --summary what the batch's faults have done.
  */
 #include "consensus/sim/runs/swarm.h"
 #include <inttypes.h>
@@ -140,6 +141,7 @@ static void run_canaries(struct tally *tally)
             const bool deadly = canary == SIM_CANARY_BESIDE;
             const bool cut = canary == SIM_CANARY_FALSE_WITNESS;
             const bool asks = canary == SIM_CANARY_LATER_SESSION;
+            const bool reloads = canary == SIM_CANARY_UNMARKED;
             const bool sessions = asks || canary == SIM_CANARY_OTHER_LIST ||
                                   canary == SIM_CANARY_EARLY_SESSION;
             struct swarm_job job = {.ranks = deadly ? 6 : 4,
@@ -150,6 +152,8 @@ static void run_canaries(struct tally *tally)
                                     .poison = deadly,
                                     .sessions = sessions,
                                     .newcomers = asks,
+                                    .snapshots = reloads,
+                                    .reloads = reloads,
                                     .canary = (enum sim_canary)canary};
             struct sim_report report;
             caught = !swarm_run(&job, seed, NULL, &report) &&
@@ -228,6 +232,10 @@ static const struct {
     {{SNAPSHOTS, .leaves = true, .newcomers = 1}, 30, 3, 7},
     {{SNAPSHOTS, .sessions = true, .boundary = true, .newcomers = 1}, 20, 3, 6},
     {{SNAPSHOTS, .direct_max = 3}, 20, 4, 9},
+    {{SNAPSHOTS, .reloads = true}, 40, 1, 6},
+    {{SNAPSHOTS, .reloads = true, .leaves = true, .drops = true}, 20, 2, 6},
+    {{SNAPSHOTS, .reloads = true, .signs = true, .cancels = true}, 10, 3, 6},
+    {{SNAPSHOTS, .reloads = true, .direct_max = 3}, 10, 4, 8},
     {{.tasks = 20, .storm = true, .parks = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .parks = true, .leaves = true, .direct_max = 3},
      20,
@@ -556,72 +564,29 @@ static bool parse_count(const char *text, uint64_t max, uint32_t *out)
 
 static bool parse_flag(const char *word, struct batch *batch)
 {
-    if (strcmp(word, "--drops") == 0) {
-        return batch->job.drops = true;
-    }
-    if (strcmp(word, "--lots") == 0) {
-        return batch->job.lots = true;
-    }
-    if (strcmp(word, "--sparing") == 0) {
-        return batch->job.sparing = true;
-    }
-    if (strcmp(word, "--narrow") == 0) {
-        return batch->job.narrow = true;
-    }
-    if (strcmp(word, "--presses") == 0) {
-        return batch->job.presses = true;
-    }
-    if (strcmp(word, "--cancels") == 0) {
-        return batch->job.cancels = true;
-    }
-    if (strcmp(word, "--calm") == 0) {
-        return batch->job.calm = true;
-    }
-    if (strcmp(word, "--boundary") == 0) {
-        return batch->job.boundary = true;
-    }
-    if (strcmp(word, "--aims") == 0) {
-        return batch->job.aims = true;
-    }
-    if (strcmp(word, "--solo") == 0) {
-        return batch->job.solo = true;
-    }
-    if (strcmp(word, "--hosts") == 0) {
-        return batch->job.hosts = true;
-    }
-    if (strcmp(word, "--sessions") == 0) {
-        return batch->job.sessions = true;
-    }
-    if (strcmp(word, "--snapshots") == 0) {
-        return batch->job.snapshots = true;
-    }
-    if (strcmp(word, "--reloads") == 0) {
-        return batch->job.reloads = true;
-    }
-    if (strcmp(word, "--leaves") == 0) {
-        return batch->job.leaves = true;
-    }
-    if (strcmp(word, "--poison") == 0) {
-        return batch->job.poison = true;
+    struct swarm_job *job = &batch->job;
+    const struct {
+        const char *word;
+        bool *flag;
+    } flags[] = {{"--drops", &job->drops},         {"--lots", &job->lots},
+                 {"--sparing", &job->sparing},     {"--narrow", &job->narrow},
+                 {"--presses", &job->presses},     {"--cancels", &job->cancels},
+                 {"--calm", &job->calm},           {"--boundary", &job->boundary},
+                 {"--aims", &job->aims},           {"--solo", &job->solo},
+                 {"--hosts", &job->hosts},         {"--sessions", &job->sessions},
+                 {"--snapshots", &job->snapshots}, {"--reloads", &job->reloads},
+                 {"--leaves", &job->leaves},       {"--poison", &job->poison},
+                 {"--agree", &job->agree},         {"--parks", &job->parks},
+                 {"--signs", &job->signs},         {"--verbose", &batch->verbose},
+                 {"--summary", &batch->summary}};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (strcmp(word, flags[i].word) == 0) {
+            return *flags[i].flag = true;
+        }
     }
     if (strcmp(word, "--strict") == 0) {
-        batch->job.mode = CORE_STRICT;
+        job->mode = CORE_STRICT;
         return true;
-    }
-    if (strcmp(word, "--agree") == 0) {
-        return batch->job.agree = true;
-    }
-    if (strcmp(word, "--parks") == 0) {
-        return batch->job.parks = true;
-    }
-    if (strcmp(word, "--signs") == 0) {
-        return batch->job.signs = true;
-    }
-    if (strcmp(word, "--verbose") == 0) {
-        return batch->verbose = true;
-    }
-    if (strcmp(word, "--summary") == 0) {
-        return batch->summary = true;
     }
     return false;
 }

@@ -524,7 +524,8 @@ static int sign_as(uint32_t rank, uint64_t at, uint8_t signature)
     return step(rank, &event);
 }
 
-/* A grant tells a rank by which signature it is contradicted, or of no step and none. */
+/* A grant tells a rank by which signature it is contradicted, or of no step and none.
+ */
 static uint32_t count_contradictions(uint32_t from, uint32_t to)
 {
     uint32_t count = 0;

@@ -241,7 +241,8 @@ static struct storm_checker *checker_new(const struct sim_options *options)
 static void checker_free(struct storm_checker *checker)
 {
     for (uint32_t i = 0; i < GENERATIONS_MAX; i++) {
-        for (uint32_t k = 0; checker->seen[i] && k < checker->program->task_count; k++) {
+        for (uint32_t k = 0; checker->seen[i] && k < checker->program->task_count;
+             k++) {
             storm_forget_task(checker, &checker->seen[i][k]);
         }
         free(checker->seen[i]);

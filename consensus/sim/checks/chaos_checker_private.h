@@ -87,11 +87,11 @@ struct storm_checker {
     uint32_t limit; /* ranks that there may be */
     bool boundary;  /* newcomers are let in at meetings alone */
     struct generations generations;
-    /* What was seen of tasks in each, or NULL; and in that of the rank which the present
-     * sight is of. */
+    /* What was seen of tasks in each, or NULL; and in that of the rank which the
+     * present sight is of. */
     struct chaos_seen *seen[GENERATIONS_MAX], *tasks;
-    /* Views up to this one were of an earlier generation, as far as those knew who began
-     * this one. */
+    /* Views up to this one were of an earlier generation, as far as those knew who
+     * began this one. */
     uint64_t behind[GENERATIONS_MAX];
     struct party *parties;
     struct view_seen views[STORM_VIEWS_MAX]; /* by epoch */

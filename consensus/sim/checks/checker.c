@@ -461,7 +461,8 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     struct meeting_checker *meetings = meeting_checker_new(options->program, NULL);
     struct strict_checker *strict = strict_checker_new(options);
     struct tree_checker *trees = tree_checker_new(options->program);
-    struct signature_checker *signatures = signature_checker_new(options->program->rank_count);
+    struct signature_checker *signatures =
+        signature_checker_new(options->program->rank_count);
     struct snapshot_checker *snapshots = snapshot_checker_new(options->program, NULL);
     struct sim_watcher *watchers =
         calloc(options->watcher_count + 6, sizeof(*watchers));

@@ -534,7 +534,8 @@ void order_checker_free(struct order_checker *checker)
         forget_view(checker, &checker->views[epoch]);
     }
     for (int i = 0; i < GENERATIONS_MAX; i++) {
-        for (uint32_t k = 0; checker->said[i] && k < checker->program->task_count; k++) {
+        for (uint32_t k = 0; checker->said[i] && k < checker->program->task_count;
+             k++) {
             forget_task(&checker->said[i][k]);
         }
         free(checker->said[i]);

@@ -21,7 +21,7 @@ struct begun {
     bool begins;
     moot_hash snapshot;
     uint64_t meeting; /* 0: nobody who came has told yet */
-    bool *named;             /* per task; NULL: no program has begun */
+    bool *named;      /* per task; NULL: no program has begun */
 };
 
 struct reload_checker {
@@ -30,7 +30,8 @@ struct reload_checker {
     struct begun begun[GENERATIONS_MAX];
     struct coming *comings;
     size_t coming_count, coming_room;
-    moot_hash *snapshots, *failed; /* that exist; of which a mark could not be written */
+    moot_hash *snapshots,
+        *failed; /* that exist; of which a mark could not be written */
     size_t snapshot_count, snapshot_room, failed_count, failed_room;
     struct rankset told; /* of a generation, and have not entered its view yet */
 };
@@ -195,8 +196,7 @@ static void see_failure(const struct reload_checker *checker, struct sim *sim,
 {
     const bool mixed =
         find_other(checker, sight->meeting, sight->id, 0) < checker->coming_count;
-    const bool unmarked =
-        is_among(checker->failed, checker->failed_count, sight->id);
+    const bool unmarked = is_among(checker->failed, checker->failed_count, sight->id);
     if (sight->code == MOOT_ERR_STATE ? !mixed : !unmarked) {
         sim_fail(sim, "cause",
                  "rank %" PRIu32 " is told that the reload of meeting %" PRIu64
@@ -208,8 +208,7 @@ static void see_failure(const struct reload_checker *checker, struct sim *sim,
 static void see_view(struct reload_checker *checker, struct sim *sim,
                      const struct sight *sight)
 {
-    struct begun *begun =
-        &checker->begun[checker->generations.of[sight->rank]];
+    struct begun *begun = &checker->begun[checker->generations.of[sight->rank]];
     if (!rankset_has(&checker->told, sight->rank)) {
         return;
     }
@@ -237,8 +236,7 @@ static void name_all(bool *named, const struct program_list *list)
 
 static void see_named(struct reload_checker *checker, const struct sight *sight)
 {
-    struct begun *begun =
-        &checker->begun[checker->generations.of[sight->rank]];
+    struct begun *begun = &checker->begun[checker->generations.of[sight->rank]];
     const struct program_task *task = &checker->program->tasks[sight->task];
     if (begun->named == NULL) {
         begun->named = zeroed(checker->program->task_count, sizeof(*begun->named));

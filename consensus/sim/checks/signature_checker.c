@@ -102,7 +102,8 @@ static bool is_told(const struct signature_checker *checker, uint32_t rank, uint
     for (size_t i = 0; i < checker->told_count; i++) {
         const struct told_once *told = &checker->told[i];
         if (told->rank == rank && told->of == of &&
-            told->generation == checker->generation && (what < 0 || told->what == what)) {
+            told->generation == checker->generation &&
+            (what < 0 || told->what == what)) {
             return true;
         }
     }

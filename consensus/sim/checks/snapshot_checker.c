@@ -10,8 +10,8 @@
 
 enum { VIEWS_MAX = 256 };
 
-/* The rank's disk: its results of one generation by task, numbered in the order in which
- * they came. */
+/* The rank's disk: its results of one generation by task, numbered in the order in
+ * which they came. */
 struct disk {
     uint64_t *place; /* per task; 0: it is not there */
     uint64_t count;
@@ -32,7 +32,8 @@ struct snapshot_checker {
     const struct program *program;
     uint32_t limit;
     struct generations generations;
-    struct disk *disks[GENERATIONS_MAX]; /* by rank; NULL: of this one nothing is there */
+    struct disk
+        *disks[GENERATIONS_MAX]; /* by rank; NULL: of this one nothing is there */
     uint32_t view_generations[VIEWS_MAX];
     struct rankset views[VIEWS_MAX]; /* by epoch */
     struct cut *cuts;
@@ -40,9 +41,9 @@ struct snapshot_checker {
     moot_hash *commits;
     size_t commit_count, commit_room;
     uint32_t generation; /* of the commit that is looked at */
-    bool *in, *passed; /* per task: in the set; looked at already */
-    bool *lost;        /* per task: some disk did not keep it */
-    uint32_t *first;   /* once tasks: 1 + the generation of its first record, or 0 */
+    bool *in, *passed;   /* per task: in the set; looked at already */
+    bool *lost;          /* per task: some disk did not keep it */
+    uint32_t *first;     /* once tasks: 1 + the generation of its first record, or 0 */
 };
 
 static void *zeroed(size_t count, size_t size)
@@ -136,8 +137,8 @@ static struct cut *find_cut(const struct snapshot_checker *checker, uint32_t ran
     return NULL;
 }
 
-/* Of the generation members have what was there at their cut; others who had written when the coordinator
- * made its own, what is there now. */
+/* Of the generation members have what was there at their cut; others who had written
+ * when the coordinator made its own, what is there now. */
 static void fill_set(struct snapshot_checker *checker, uint32_t generation,
                      uint32_t coordinator, const struct rankset *members,
                      const moot_hash *id)
@@ -240,7 +241,8 @@ static void see_cut(struct snapshot_checker *checker, const struct sight *sight)
                         .generation = generation,
                         .count = disk_of(checker, generation, sight->rank)->count};
     for (uint32_t rank = 0; rank < checker->limit; rank++) {
-        if (disk_of(checker, generation, rank)->count > 0 && !rankset_add(&cut->writers, rank)) {
+        if (disk_of(checker, generation, rank)->count > 0 &&
+            !rankset_add(&cut->writers, rank)) {
             abort();
         }
     }
@@ -312,8 +314,7 @@ static void see_view(struct snapshot_checker *checker, const struct sight *sight
 {
     if (sight->epoch < VIEWS_MAX && rankset_empty(&checker->views[sight->epoch])) {
         ranks_copy(&checker->views[sight->epoch], sight->members);
-        checker->view_generations[sight->epoch] =
-            checker->generations.of[sight->rank];
+        checker->view_generations[sight->epoch] = checker->generations.of[sight->rank];
     }
 }
 

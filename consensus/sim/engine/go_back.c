@@ -1,12 +1,13 @@
 /* go_back.c - ranks go back to a snapshot, and their programs begin anew.
  *
- * PROTOCOL.md, *Reload*.  Which meetings are to go back, and to which snapshot, is drawn
- * when the first rank comes to one: a snapshot that exists, or one that is being made.
- * Now and then a rank comes for another, or to a plain meeting.  A mark of a snapshot
- * that does not exist when it is written cannot be written.
+ * PROTOCOL.md, *Reload*.  Which meetings are to go back, and to which snapshot, is
+ * drawn when the first rank comes to one: a snapshot that exists, or one that is being
+ * made. Now and then a rank comes for another, or to a plain meeting.  A mark of a
+ * snapshot that does not exist when it is written cannot be written.
  *
  * As in node/, all meet twice.  The first meeting is for the snapshot, and lanes that
- * wait there run tasks.  From the second on, the core's reload, a rank starts no kernel.
+ * wait there run tasks.  From the second on, the core's reload, a rank starts no
+ * kernel.
  *
  * What a rank had to do with tasks before is forgotten in one go: its kernels are gone,
  * and its lanes, wherever they stood, are at the beginning of their scripts.  A program
@@ -61,8 +62,8 @@ void sim_reload_draw(uint64_t seed, struct sim_weather *weather)
 }
 
 /* Newcomers that come at any moment would have nowhere to go back to (R4), and one that
- * a boundary lets in runs the whole script.  In strict mode a rank that has closed would
- * differ from those that spawn all anew. */
+ * a boundary lets in runs the whole script.  In strict mode a rank that has closed
+ * would differ from those that spawn all anew. */
 void go_back_open(struct sim *sim)
 {
     const struct storm *storm = sim->options.storm;
@@ -152,16 +153,15 @@ static moot_hash draw_snapshot(struct going_back *back)
     if (back->snapshot_count == 0 || (is_made && random_chance(&back->random, 150))) {
         return back->made;
     }
-    return random_chance(&back->random, 600)
-               ? back->snapshots[back->snapshot_count - 1]
-               : any_snapshot(back);
+    return random_chance(&back->random, 600) ? back->snapshots[back->snapshot_count - 1]
+                                             : any_snapshot(back);
 }
 
 static const struct drawn_meeting *meeting_of(const struct sim *sim, uint64_t number)
 {
     struct going_back *back = sim->going_back;
-    back->meetings = grown(back->meetings, &back->meeting_room, number + 1,
-                           sizeof(*back->meetings));
+    back->meetings =
+        grown(back->meetings, &back->meeting_room, number + 1, sizeof(*back->meetings));
     struct drawn_meeting *meeting = &back->meetings[number];
     if (!meeting->is_drawn) {
         meeting->is_drawn = true;
@@ -269,7 +269,9 @@ void go_back_marked(struct host *host, uint32_t generation, bool good)
     good = good && exists(host->sim->going_back, &disk->mark_id);
     struct sight sight = reload_sight(host, SIGHT_MARK, &disk->mark_id, generation);
     sight.code = good ? MOOT_OK : MOOT_ERR_FILE;
-    sim_see(host->sim, &sight);
+    if (!good || !sim_canary(host->sim, SIM_CANARY_UNMARKED)) {
+        sim_see(host->sim, &sight);
+    }
     if (good && generation > disk->generation) {
         disk->generation = generation;
     }
@@ -302,8 +304,7 @@ void go_back_told(struct host *host, const struct core_output *output)
                  (unsigned)host->rank);
         return;
     }
-    struct sight sight =
-        reload_sight(host, SIGHT_RELOADED, &output->hash, generation);
+    struct sight sight = reload_sight(host, SIGHT_RELOADED, &output->hash, generation);
     sight.code = output->u.reloaded.status;
     sight.meeting = host->meets && !host->closed ? host->meetings : 0;
     sim_see(host->sim, &sight);

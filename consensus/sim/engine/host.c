@@ -207,8 +207,7 @@ static bool is_of_program(enum core_event_type type)
 {
     return type != CORE_EV_RECV && type != CORE_EV_TICK && type != CORE_EV_DEAD &&
            type != CORE_EV_CRASH && type != CORE_EV_PREPARED &&
-           type != CORE_EV_COMMITTED && type != CORE_EV_MARKED &&
-           type != CORE_EV_LEAVE;
+           type != CORE_EV_COMMITTED && type != CORE_EV_MARKED && type != CORE_EV_LEAVE;
 }
 
 /* A program whose tasks are undone does nothing more before it begins anew.  That is

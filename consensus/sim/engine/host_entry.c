@@ -181,9 +181,9 @@ int host_register_entry(struct host *host, uint32_t task, struct core_register *
         }
     } else {
         host_flush(host);
-        bool may = host_goes_on(host) &&
-                   core_refusal(host->core, &event.hash, reg->inputs,
-                                reg->input_count) == MOOT_OK;
+        bool may =
+            host_goes_on(host) && core_refusal(host->core, &event.hash, reg->inputs,
+                                               reg->input_count) == MOOT_OK;
         event.entry = may ? enter_roomy(host, task, reg) : NULL;
         may = may && find_entries(host, task, reg->input_count, entries);
         reg->input_entries = may ? entries : NULL;

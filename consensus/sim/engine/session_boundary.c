@@ -87,8 +87,7 @@ static void begin_meet(struct host *host, uint32_t lane, uint32_t purpose)
     host->woken |= state->cut != MOOT_OK || host->met;
     if (!host->meets && state->cut == MOOT_OK) {
         host->goes_back = host->goes_back || go_back_is_due(host, &host->back_to);
-        arrive(host, lane,
-               host->goes_back ? go_back_purpose(&host->back_to) : purpose);
+        arrive(host, lane, host->goes_back ? go_back_purpose(&host->back_to) : purpose);
     }
     if (state->state == LANE_WAITS) {
         lane_stands(host, lane, CORE_LANE_BLOCKED);
@@ -278,13 +277,13 @@ static void go_on_session(struct host *host, uint32_t lane,
     }
 }
 
-/* The first meeting of a reload is over, or the second in vain.  True: the lane comes to
- * the second. */
+/* The first meeting of a reload is over, or the second in vain.  True: the lane comes
+ * to the second. */
 static bool goes_back(struct host *host, uint32_t lane)
 {
     struct sim_thread *state = &host->lanes[lane];
-    const bool comes = host->goes_back && !host->drains && host->met &&
-                       host->met_code == MOOT_OK;
+    const bool comes =
+        host->goes_back && !host->drains && host->met && host->met_code == MOOT_OK;
     const bool drained = host->drains;
     host->goes_back = host->drains = false;
     if (drained) {

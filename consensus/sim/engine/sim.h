@@ -56,6 +56,8 @@ enum { SIM_DIGEST_BYTES = 16, SIM_WHY_BYTES = 512 };
     X(LATER_SESSION, "later-session", "told")                                          \
     /* Where tasks kill who runs them, and nobody knows which it was. */               \
     X(BESIDE, "beside", "alone")                                                       \
+    /* Where ranks go back to a snapshot. */                                           \
+    X(UNMARKED, "unmarked", "marked")                                                  \
     /* Where there are hosts, and a link between two is cut. */                        \
     X(FALSE_WITNESS, "false-witness", "certificate")
 
@@ -133,11 +135,11 @@ enum sight_type {
     SIGHT_SNAPSHOT,  /* rank is told that the one of that name exists, or code: id */
     SIGHT_RELOAD,    /* rank comes to its next meeting, to reload the snapshot id; its
                         disk has the generation `step` */
-    SIGHT_MARK,      /* on rank's disk the generation `step` begins from the snapshot id;
-                        or code: nobody knows */
-    SIGHT_RELOADED   /* rank is told that all reload the snapshot id, and begin the
-                        generation `step`, behind `meeting`, or 0: it has closed and come
-                        to none; or code: they do not */
+    SIGHT_MARK,    /* on rank's disk the generation `step` begins from the snapshot id;
+                      or code: nobody knows */
+    SIGHT_RELOADED /* rank is told that all reload the snapshot id, and begin the
+                      generation `step`, behind `meeting`, or 0: it has closed and come
+                      to none; or code: they do not */
 };
 
 struct sight {
@@ -255,7 +257,7 @@ struct sim_weather {
     uint32_t disk_fails_per_mille;
     uint32_t reloads_per_mille; /* of meetings, at which all are to go back to a
                                    snapshot; under a storm that lets nobody in */
-    enum core_mode mode; /* MOOT_DIVERGENCE; not drawn, repair */
+    enum core_mode mode;        /* MOOT_DIVERGENCE; not drawn, repair */
     uint32_t voters;
     uint32_t crashes; /* core_options of that name; drawn is what a job counts */
     /* Under a storm only: core_options of the same names. */

@@ -216,8 +216,8 @@ struct host {
     struct host_session session;
     uint64_t life; /* so often its program has gone back (go_back.c) */
     uint64_t went_back_ns;
-    uint32_t generation; /* that it has begun */
-    bool undone; /* it is to, before anything else of the program happens */
+    uint32_t generation;    /* that it has begun */
+    bool undone;            /* it is to, before anything else of the program happens */
     bool goes_back, drains; /* it meets for that; starts no kernel meanwhile */
     moot_hash back_to;      /* to this snapshot */
     struct sim_disk disk;

@@ -165,8 +165,8 @@ enum program_op {
     PROGRAM_CANCEL,   /* tasks[0], whoever has spawned it or will */
     PROGRAM_MEET,     /* until all ranks have come to this meeting, or ended; lane 0 */
     PROGRAM_SESSION, /* until the next session begins; or it leaves at this one's end */
-    PROGRAM_SNAPSHOT, /* until the one that it asks for exists, or does not; of none that
-                         is drawn */
+    PROGRAM_SNAPSHOT, /* until the one that it asks for exists, or does not; of none
+                         that is drawn */
     PROGRAM_RELOAD /* until all ranks have come to go back to the latest snapshot: then
                       the script begins anew, and passes this; of none that is drawn */
 };

@@ -398,8 +398,8 @@ static void draw_places(struct random *random, const struct program *program,
     }
 }
 
-/* One program in four, or each.  Ranks come to fewer meetings, or for other purposes, where they
- * may differ, and where nobody waits for them in code that is not moot's. */
+/* One program in four, or each.  Ranks come to fewer meetings, or for other purposes,
+ * where they may differ, and where nobody waits for them in code that is not moot's. */
 static void draw_meets(struct program_draft *draft)
 {
     const struct program *program = draft->program;

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { DISK_NS = 20000 };
+enum { DISK_NS = 20000, GOES_BACK = 2 };
 
 struct scene {
     const char *name, *story;
@@ -20,7 +20,7 @@ struct scene {
     uint64_t vote_timeout_ns; /* 0: never */
     uint64_t leave_ns;        /* when rank 1 leaves; 0: it does not */
     uint64_t kill_ns;         /* when it dies; 0: it does not */
-    bool disks;
+    int disks;                /* 0: none; 1: ranks store; GOES_BACK: and go back */
 };
 
 /* --- Writing programs ------------------------------------------------------------- */
@@ -370,93 +370,109 @@ static void write_snapshot(struct program *p)
     compute(p, 1, 1000);
 }
 
+static void write_reload(struct program *p)
+{
+    uint32_t a = add(p, "a", 0), b = add(p, "b", 1);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(p, rank, a);
+        fetch(p, rank, a);
+        if (rank == 0) {
+            program_add_step(p, rank, 0, PROGRAM_SNAPSHOT, PROGRAM_NONE);
+        }
+        spawn(p, rank, b);
+        fetch(p, rank, b);
+        compute(p, rank, 200);
+        program_add_step(p, rank, 0, PROGRAM_RELOAD, PROGRAM_NONE);
+    }
+}
+
 static const struct scene scenes[] = {
     {"claim", "Both ranks spawn both tasks, and each runs the one that it chairs (T2).",
-     2, write_claim, false, 0, 0, 0, false},
+     2, write_claim, false, 0, 0, 0, 0},
     {"push", "Task b needs a, on another rank: a's owner sends it unasked (T3a).", 2,
-     write_push, false, 0, 0, 0, false},
+     write_push, false, 0, 0, 0, 0},
     {"offer",
      "As push, but the result is very large: the push is an offer, and the bytes\n"
      "follow when the consumer has asked for them (T3a).",
-     2, write_offer, false, 0, 0, 0, false},
+     2, write_offer, false, 0, 0, 0, 0},
     {"ask",
      "Rank 1 waits for a task of rank 0, and rank 0's program does not show it:\n"
      "after the ask delay rank 1 sends a motion (T3).",
-     2, write_ask, false, 0, 0, 0, false},
+     2, write_ask, false, 0, 0, 0, 0},
     {"chair-skips",
      "Rank 1 chairs b and skips it.  Rank 0, which runs c, needs b; rank 1 waits\n"
      "for c.  Blocked at or past the place of whoever waits, rank 1 will not\n"
      "spawn b in time: it yields b to a rank that holds it (T5).",
-     2, write_skips, false, 0, 0, 0, false},
+     2, write_skips, false, 0, 0, 0, 0},
     {"chair-closed", "The chair's program is over when somebody asks (T5).", 2,
-     write_closed, false, 0, 0, 0, false},
+     write_closed, false, 0, 0, 0, 0},
     {"hint",
      "Rank 0 says that its spawn is conditional: the chair, busy with something\n"
      "else, need not be blocked (T5).",
-     2, write_hint, false, 0, 0, 0, false},
+     2, write_hint, false, 0, 0, 0, 0},
     {"decline", "The chair takes the other branch and says so (T5).", 2, write_decline,
-     false, 0, 0, 0, false},
+     false, 0, 0, 0, 0},
     {"vote-timeout",
      "The chair is busy in its own code for a long time, and a vote timeout of\n"
      "0.1 ms is set (T5).",
-     2, write_timeout, false, 100000, 0, 0, false},
+     2, write_timeout, false, 100000, 0, 0, 0},
     {"nested",
      "A running task spawns a child that another rank chairs: only the spawner\n"
      "holds it, so the chair yields at once (T5).",
-     2, write_nested, false, 0, 0, 0, false},
+     2, write_nested, false, 0, 0, 0, 0},
     {"once", "A once task starts after a majority of its three voters accepts (T8).", 3,
-     write_once, false, 0, 0, 0, false},
+     write_once, false, 0, 0, 0, 0},
     {"once-yielded",
      "As once, but the chair skips it: the winner starts after the vote and the\n"
      "decision (T5, T8).",
-     3, write_once_yielded, false, 0, 0, 0, false},
+     3, write_once_yielded, false, 0, 0, 0, 0},
     {"two-waiters",
      "The chair has yielded; another rank asks later, and the owner hears of it\n"
      "(T6).",
-     3, write_two_waiters, false, 0, 0, 0, false},
+     3, write_two_waiters, false, 0, 0, 0, 0},
     {"late-registration",
      "Rank 1 is blocked and yields a; then it spawns a after all, and is one more\n"
      "holder that does not run it (T2).",
-     3, write_late, false, 0, 0, 0, false},
+     3, write_late, false, 0, 0, 0, 0},
     {"seek",
      "Rank 0 waits for the hash of a task that it never spawned; the chair does\n"
      "not hold it either, and asks around.",
-     3, write_seek, false, 0, 0, 0, false},
+     3, write_seek, false, 0, 0, 0, 0},
     {"candidates",
      "Rank 0 waits for a task whose owner must be rank 1 or 2, which its hash\n"
      "does not tell: rank 3, the finder, learns the candidates from a holder and\n"
      "refers rank 0 to the chair.",
-     4, write_candidates, false, 0, 0, 0, false},
+     4, write_candidates, false, 0, 0, 0, 0},
     {"portable",
      "The spec of a portable task travels with the motion: the chair adopts the\n"
      "task, and is a holder like any other.",
-     2, write_portable, false, 0, 0, 0, false},
+     2, write_portable, false, 0, 0, 0, 0},
     {"nobody-waits", "A task that nobody waits for runs too (T1a).", 2,
-     write_nobody_waits, false, 0, 0, 0, false},
+     write_nobody_waits, false, 0, 0, 0, 0},
     {"failure", "A failed task has a result too: its error, which fails its consumer.",
-     2, write_failure, false, 0, 0, 0, false},
+     2, write_failure, false, 0, 0, 0, 0},
     {"not-held",
      "Rank 0 waits for what no rank holds, and rank 1 for what rank 0 would spawn\n"
      "next.  When nothing moves any more, first what is held is yielded; when\n"
      "nothing moves again, rank 0's wait ends, and the program goes on (QUIET).",
-     2, write_not_held, true, 0, 0, 0, false},
+     2, write_not_held, true, 0, 0, 0, 0},
     {"nobody-will",
      "As not-held, but every rank has said that it never will hold it: no need to\n"
      "wait until all is quiet.",
-     2, write_nobody_will, true, 0, 0, 0, false},
+     2, write_nobody_will, true, 0, 0, 0, 0},
     {"cycle",
      "Two tasks are declared to come after each other.  (Ranks may differ in what\n"
      "they declare, so no rank alone can see it.)  A chase from owner to owner\n"
      "finds the circle.",
-     2, write_cycle, true, 0, 0, 0, false},
+     2, write_cycle, true, 0, 0, 0, 0},
     {"cancel",
      "Rank 1 cancels a, which waits for d on rank 0: its owner ends it, and what\n"
      "takes its result fails.",
-     2, write_cancel, false, 0, 0, 0, false},
+     2, write_cancel, false, 0, 0, 0, 0},
     {"cancel-voted",
      "Rank 2 cancels what its chair has not spawned: the chair keeps it in mind,\n"
      "and tells the rank to which it yields the task (T5).",
-     3, write_cancel_voted, false, 0, 0, 0, false},
+     3, write_cancel_voted, false, 0, 0, 0, 0},
     {.name = "snapshot",
      .story =
          "n varies, and t is made from it.  Rank 2 asks for a snapshot.  Each rank "
@@ -466,7 +482,7 @@ static const struct scene scenes[] = {
          "rank 0's disk writes that the snapshot exists, and only then rank 2 is told.",
      .ranks = 3,
      .write = write_snapshot,
-     .disks = true},
+     .disks = 1},
     {.name = "snapshot-death",
      .story =
          "As snapshot, but rank 1 dies before its part is durable.  The view ends the\n"
@@ -474,11 +490,22 @@ static const struct scene scenes[] = {
      .ranks = 3,
      .write = write_snapshot,
      .kill_ns = 62000,
-     .disks = true},
+     .disks = 1},
+    {.name = "reload",
+     .story = "All ranks go back to a snapshot.  They meet twice: for the snapshot, "
+              "and then to\n"
+              "reload it, when no kernel starts any more.  When all have come rank 0's "
+              "disk\n"
+              "writes the mark, and only then all are told; the next view begins, in "
+              "which no\n"
+              "task is known.  Here the programs begin anew, and do not go back again.",
+     .ranks = 3,
+     .write = write_reload,
+     .disks = GOES_BACK},
     {"leave",
      "Rank 1 leaves: it has run a, runs b, and has not started c.  It gives c\n"
      "to rank 2, which runs it; finishes b; hands a and b over; and goes.",
-     3, write_leave, false, 0, 60000, 0, false},
+     3, write_leave, false, 0, 60000, 0, 0},
 };
 enum { SCENE_COUNT = sizeof(scenes) / sizeof(scenes[0]) };
 
@@ -491,16 +518,16 @@ const char *scene_name(size_t index)
 
 static bool is_stormy(const struct scene *scene)
 {
-    return scene->leave_ns != 0 || scene->kill_ns != 0;
+    return scene->leave_ns != 0 || scene->kill_ns != 0 || scene->disks == GOES_BACK;
 }
 
 /* A scene that somebody leaves is under a storm without faults; one in which somebody
- * dies, under one with that alone. */
+ * dies, under one with that alone; so is one in which all go back. */
 static bool run_stormy(const struct scene *scene, struct sim_options *options,
                        struct sim_weather *weather, struct sim_report *report)
 {
     struct storm storm;
-    struct plan plan = {.rule_count = 1};
+    struct plan plan = {.rule_count = scene->disks == GOES_BACK ? 0 : 1};
     const bool leaves = scene->leave_ns != 0;
     plan.rules[0] =
         (struct plan_rule){.fault = leaves ? PLAN_LEAVE : PLAN_KILL,
@@ -562,8 +589,8 @@ bool scene_tell(size_t index, FILE *to, struct sim_report *report)
         .vote_timeout_ns =
             scene->vote_timeout_ns != 0 ? scene->vote_timeout_ns : CORE_NEVER,
         .voters = 3,
-        .disks = scene->disks,
-        .disk_ns = scene->disks ? DISK_NS : 0,
+        .disks = scene->disks > 0,
+        .disk_ns = scene->disks > 0 ? DISK_NS : 0,
     };
     struct program *program = program_blank(1, scene->ranks, 1);
     scene->write(program);

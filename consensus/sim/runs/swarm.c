@@ -248,14 +248,14 @@ static void print_flags(const struct swarm_job *job, FILE *to)
     const struct {
         bool is_set;
         const char *name;
-    } flags[] = {{job->agree, "agree"},        {job->calm, "calm"},
-                 {job->drops, "drops"},        {job->presses, "presses"},
-                 {job->lots, "lots"},          {job->sparing, "sparing"},
-                 {job->narrow, "narrow"},      {job->cancels, "cancels"},
-                 {job->boundary, "boundary"},  {job->aims, "aims"},
-                 {job->solo, "solo"},          {job->hosts, "hosts"},
-                 {job->poison, "poison"},      {job->parks, "parks"},
-                 {job->signs, "signs"},        {job->sessions, "sessions"},
+    } flags[] = {{job->agree, "agree"},         {job->calm, "calm"},
+                 {job->drops, "drops"},         {job->presses, "presses"},
+                 {job->lots, "lots"},           {job->sparing, "sparing"},
+                 {job->narrow, "narrow"},       {job->cancels, "cancels"},
+                 {job->boundary, "boundary"},   {job->aims, "aims"},
+                 {job->solo, "solo"},           {job->hosts, "hosts"},
+                 {job->poison, "poison"},       {job->parks, "parks"},
+                 {job->signs, "signs"},         {job->sessions, "sessions"},
                  {job->snapshots, "snapshots"}, {job->reloads, "reloads"}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
         if (flags[i].is_set) {

@@ -419,6 +419,17 @@ static void say_met(const struct narrator *narrator, const struct sight *sight)
         sight->code == MOOT_OK ? "" : error_name(sight->code));
 }
 
+static void say_reloaded(const struct narrator *narrator, const struct sight *sight)
+{
+    if (sight->code == MOOT_OK) {
+        say(narrator, sight, "forgets all tasks, and begins generation %" PRIu64,
+            sight->step);
+    } else {
+        say(narrator, sight, "is told that nobody reloads: %s",
+            error_name(sight->code));
+    }
+}
+
 /* Disks and snapshots. */
 static void see_disk(struct narrator *narrator, const struct sight *sight)
 {
@@ -449,6 +460,16 @@ static void see_disk(struct narrator *narrator, const struct sight *sight)
         say(narrator, sight, "is told of the snapshot \"%.*s\": %s", (int)sight->size,
             (const char *)sight->data,
             sight->code == MOOT_OK ? "it exists" : error_name(sight->code));
+        break;
+    case SIGHT_RELOAD:
+        say(narrator, sight, "comes to meeting %" PRIu64 ", to reload", sight->meeting);
+        break;
+    case SIGHT_MARK:
+        say(narrator, sight, "%s the mark of generation %" PRIu64 " on the disk",
+            sight->code == MOOT_OK ? "has" : "may have", sight->step);
+        break;
+    case SIGHT_RELOADED:
+        say_reloaded(narrator, sight);
         break;
     default:
         break;
