@@ -53,7 +53,7 @@ void *host_enter(struct host *host, uint32_t task)
         return NULL;
     }
     host_flush(host);
-    if (!host_goes_on(host)) {
+    if (host->undone) {
         return NULL;
     }
     if (record->entry != NULL && !core_is_stub(record->entry)) {
@@ -140,7 +140,7 @@ static bool prune(struct host *host, uint32_t task, struct core_register *reg,
         host_flush(host);
     }
     reg->input_entries = entries;
-    void *stub = host_goes_on(host) && find_known(host, task, reg->input_count, entries)
+    void *stub = !host->undone && find_known(host, task, reg->input_count, entries)
                      ? core_prune(host->core, &host->sim->hashes[task], reg)
                      : NULL;
     if (stub == NULL) {
@@ -181,9 +181,8 @@ int host_register_entry(struct host *host, uint32_t task, struct core_register *
         }
     } else {
         host_flush(host);
-        bool may =
-            host_goes_on(host) && core_refusal(host->core, &event.hash, reg->inputs,
-                                               reg->input_count) == MOOT_OK;
+        bool may = !host->undone && core_refusal(host->core, &event.hash, reg->inputs,
+                                                 reg->input_count) == MOOT_OK;
         event.entry = may ? enter_roomy(host, task, reg) : NULL;
         may = may && find_entries(host, task, reg->input_count, entries);
         reg->input_entries = may ? entries : NULL;
@@ -238,10 +237,11 @@ void host_give_forgotten(struct host *host)
 void host_let_go(struct host *host, uint32_t task)
 {
     struct record *record = &host->records[task];
-    if (host_goes_on(host)) {
-        host_flush(host);
-    }
     if (!host_goes_on(host)) {
+        return;
+    }
+    host_flush(host);
+    if (host->undone) {
         return;
     }
     struct sight sight = host_sight(host, SIGHT_LET_GO, task);
@@ -266,7 +266,7 @@ bool host_give_up(struct host *host, uint32_t task, uint32_t readers)
         return false;
     }
     host_flush(host);
-    if (!host_goes_on(host) || core_is_stub(record->entry) ||
+    if (host->undone || core_is_stub(record->entry) ||
         !core_release(host->core, &host->sim->hashes[task], record->entry, readers)) {
         return false;
     }

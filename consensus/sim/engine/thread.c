@@ -187,7 +187,7 @@ static void begin_wait(struct host *host, uint32_t lane,
     state->wait = step->op == PROGRAM_WAIT_ANY ? 0 : ++host->waits_begun;
     state->cut = lane_cut_code(host);
     host->woken |= state->cut != MOOT_OK;
-    for (uint32_t i = 0; i < step->tasks.count && host_goes_on(host); i++) {
+    for (uint32_t i = 0; i < step->tasks.count && !host->undone; i++) {
         host->records[step->tasks.items[i]].verdict = MOOT_OK; /* of an earlier wait */
         show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
         tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
@@ -237,7 +237,7 @@ static void end_wait(struct host *host, uint32_t lane, const struct program_step
         boundary_go_on(host, lane, step);
         return;
     }
-    for (uint32_t i = 0; i < step->tasks.count && host_goes_on(host); i++) {
+    for (uint32_t i = 0; i < step->tasks.count && !host->undone; i++) {
         uint32_t task = step->tasks.items[i];
         bool ended = has_ended(host, task, want_of(step))
                          ? step->op != PROGRAM_POLL ||
@@ -361,7 +361,7 @@ void lane_leave(struct host *host)
                      state->snaps == 0;
         state->ticket++; /* calls that are due are off */
         state->cut = MOOT_ERR_CLOSED;
-        waits = waits && step != NULL && host_goes_on(host);
+        waits = waits && step != NULL && !host->undone;
         for (uint32_t i = 0; waits && i < step->tasks.count; i++) {
             show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
             tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_UNNEED);
@@ -472,7 +472,7 @@ static void sign(struct host *host, uint32_t lane)
 static void take_step(struct host *host, uint32_t lane)
 {
     sign(host, lane);
-    if (!host_goes_on(host)) {
+    if (host->dead || host->undone) {
         return;
     }
     const struct program_step *step = current(host, lane);
@@ -483,7 +483,7 @@ static void take_step(struct host *host, uint32_t lane)
     if (step->op != PROGRAM_SPAWN) {
         host_flush(host);
     }
-    if (!host_goes_on(host) || disk_asks(host, lane)) {
+    if (host->undone || disk_asks(host, lane)) {
         return;
     }
     switch (step->op) {

@@ -227,7 +227,7 @@ static bool wait_for_child(struct host *host, uint32_t task)
         give_slot_back(host, task);
         show_pause(host, task);
         tell_waiting(host, task, true);
-        if (!host_goes_on(host)) {
+        if (host->undone) {
             return true;
         }
         record->waits_child = true;
@@ -350,7 +350,7 @@ static void fill(struct host *host)
 {
     host->fill_due = false;
     while (host->ready_count > 0 && host->slots_used < slots(host) &&
-           !host->runs_alone && !host->drains && host_goes_on(host)) {
+           !host->runs_alone && !host->drains && !host->undone) {
         uint64_t at = random_below(&host->sim->durations, host->ready_count);
         if (find_suspect(host, &at) && host->slots_used > 0) {
             return; /* until those that run have ended */
