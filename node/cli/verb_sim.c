@@ -51,6 +51,8 @@ const struct verb verb_sim = {
         "  --signatures N      programs sign their state with every Nth step\n"
         "  --snapshots N       ranks have disks, and N of a thousand steps wait for a\n"
         "                      snapshot first (default: some random programs)\n"
+        "  --reloads N         with --snapshots and faults: N of a thousand meetings\n"
+        "                      take all ranks back to one (default: 0)\n"
         "  --disk T            what a disk takes to write, at most\n"
         "  --heartbeat T  --suspect T  --lease T  --quorum-wait T\n"
         "  --direct-max N      where T may be auto: ask-delay, vote-timeout, suspect\n"

@@ -134,6 +134,17 @@ const struct program_script *program_script(const struct program *program,
     return &program->scripts[rank * program->lane_count + lane];
 }
 
+bool program_has_step(const struct program *program, enum program_op op)
+{
+    const struct program_script *script = program_script(program, 0, 0);
+    for (uint32_t i = 0; i < script->count; i++) {
+        if (script->steps[i].op == op) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- Identity --------------------------------------------------------------------- */
 
 uint32_t program_kernel(const struct program *program, uint32_t task)

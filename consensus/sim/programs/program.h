@@ -229,6 +229,8 @@ void program_finish(struct program *program);
 
 const struct program_script *program_script(const struct program *program,
                                             uint32_t rank, uint32_t lane);
+/* Rank 0's first lane has such a step. */
+bool program_has_step(const struct program *program, enum program_op op);
 
 /* Kernels, to be registered alike on every rank. */
 enum {

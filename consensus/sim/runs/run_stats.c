@@ -110,6 +110,7 @@ void tally_add(struct tally *to, const struct tally *more)
     to->departed += more->departed;
     to->boundaries += more->boundaries;
     to->snapshots += more->snapshots;
+    to->reloads += more->reloads;
     to->boundary_left += more->boundary_left;
     to->boundary_deaths += more->boundary_deaths;
     to->boundary_joined += more->boundary_joined;
@@ -432,6 +433,7 @@ static void count_members(struct tally *tally, const struct sim_counts *counts)
     tally->quorums_lost = counts->no_quorum;
     tally->boundaries = counts->boundaries;
     tally->snapshots = counts->snapshots;
+    tally->reloads = counts->reloads;
     tally->boundary_left = counts->boundary_left;
     tally->boundary_deaths = counts->boundary_deaths;
     tally->boundary_joined = counts->boundary_joined;

@@ -61,7 +61,8 @@ struct tally {
     struct sim_links links; /* sums of all runs; the busiest are of the one in which a
                                link carried most */
     uint64_t boundaries, boundary_left, boundary_deaths, boundary_joined;
-    uint64_t snapshots;                /* answers that say that one exists */
+    uint64_t snapshots, reloads;       /* answers that say that one exists; and so often
+                                          all went back to one */
     uint64_t featured[TALLY_FEATURES]; /* runs that had it */
     uint64_t fired[PLAN_FAULT_END];    /* by kind */
     uint64_t struck[PLAN_FAULT_END];   /* runs in which one of the kind fired */

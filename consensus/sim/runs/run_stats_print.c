@@ -96,6 +96,10 @@ static void print_snapshots(const struct tally *tally, FILE *to)
         fprintf(to, "  snapshots    %" PRIu64 " askers were told that one exists\n",
                 tally->snapshots);
     }
+    if (tally->reloads > 0) {
+        fprintf(to, "  reloads      %" PRIu64 " times all went back to one\n",
+                tally->reloads);
+    }
 }
 
 static void print_votes(const struct tally *tally, FILE *to)

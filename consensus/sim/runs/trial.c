@@ -135,6 +135,10 @@ static bool parse_mode(struct lexer *lexer, uint64_t *out)
 bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t *out,
                          struct plan_error *error)
 {
+    static const char *const of_thousand[TRIAL_SETTING_END] = {
+        [TRIAL_GAPS] = "turns",
+        [TRIAL_SNAPSHOTS] = "steps",
+        [TRIAL_RELOADS] = "meetings"};
     struct lexer lexer = {.text = word, .end = strlen(word), .error = error};
     uint64_t value = CORE_NEVER;
     if (settings[setting].kind == IS_RATE) {
@@ -169,9 +173,9 @@ bool trial_setting_parse(enum trial_setting setting, const char *word, uint64_t 
     if (setting == TRIAL_WORKERS && value > 64) {
         return lex_wrong(&lexer, 0, lexer.end, "", "there are 0 to 64 workers");
     }
-    if ((setting == TRIAL_GAPS || setting == TRIAL_SNAPSHOTS) && value > 1000) {
+    if (of_thousand[setting] != NULL && value > 1000) {
         return lex_wrong(&lexer, 0, lexer.end, "", "of a thousand %s, at most 1000",
-                         setting == TRIAL_GAPS ? "turns" : "steps");
+                         of_thousand[setting]);
     }
     *out = value;
     return true;
@@ -356,11 +360,10 @@ static bool has_disks(const struct trial *trial, uint64_t seed)
 {
     struct random random = random_stream(seed, STREAM_DISKS);
     const bool drawn = random_chance(&random, DISKS_PER_MILLE);
-    if (trial->set[TRIAL_SNAPSHOTS]) {
-        return trial->settings[TRIAL_SNAPSHOTS] > 0;
-    }
-    return trial->workload.kind == WORKLOAD_RANDOM && !trial->steady &&
-           (drawn || (trial->plan != NULL && plan_harms_disk(trial->plan) != NULL));
+    return trial->set[TRIAL_SNAPSHOTS]
+               ? trial->settings[TRIAL_SNAPSHOTS] > 0
+               : trial->workload.kind == WORKLOAD_RANDOM && !trial->steady &&
+                     (drawn || (trial->plan != NULL && plan_harms_disk(trial->plan)));
 }
 
 static void set_weather(const struct trial *trial, uint64_t seed,
@@ -457,22 +460,12 @@ static struct program *make_program(const struct trial *trial, uint64_t seed,
                                 trial->tasks, error);
     }
     uint32_t more = has_poison(trial, seed) ? (uint32_t)PROGRAM_POISON : 0;
+    more |= trial->set[TRIAL_RELOADS] ? (uint32_t)PROGRAM_GATHERS : 0;
     if (trial->faults != TRIAL_NONE && mode_of(trial, seed) != CORE_STRICT) {
         more |= PROGRAM_SESSIONS;
     }
     return workload_survivable(seed, trial_rank_count(trial, seed), trial->tasks, more,
                                error);
-}
-
-static bool has_barrier(const struct program *program)
-{
-    const struct program_script *script = program_script(program, 0, 0);
-    for (uint32_t i = 0; i < script->count; i++) {
-        if (script->steps[i].op == PROGRAM_BARRIER) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* That it cannot be, whatever the script says. */
@@ -642,7 +635,8 @@ bool trial_check(const struct trial *trial, uint64_t seed, struct script_error *
     if (program == NULL) {
         return false;
     }
-    bool good = trial->faults == TRIAL_NONE || !has_barrier(program);
+    bool good =
+        trial->faults == TRIAL_NONE || !program_has_step(program, PROGRAM_BARRIER);
     program_free(program);
     return good || refuse(error, "a barrier does not survive faults: --faults none");
 }

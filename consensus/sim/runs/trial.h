@@ -56,6 +56,8 @@ enum trial_faults {
       "steps of a program from one signature of its state to the next; 0: none")       \
     X(SNAPSHOTS, "snapshots", snapshots_per_mille, 1, 0, 0,                            \
       "of a thousand steps of a program, so many wait for a snapshot first")           \
+    X(RELOADS, "reloads", reloads_per_mille, 1, 0, 0,                                  \
+      "of a thousand meetings, so many take all back to a snapshot; under faults")     \
     X(DISK, "disk", disk_ns, 0, 0, 0,                                                  \
       "what a rank's disk takes to write its part of a snapshot, at most")             \
     X(HEARTBEAT, "heartbeat", heartbeat_ns, 0, 0, 0, "MOOT_HEARTBEAT")                 \
