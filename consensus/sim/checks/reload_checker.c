@@ -15,7 +15,7 @@ struct coming {
 };
 
 /* A generation: what marks say of it, and who was told of it. */
-struct begun {
+struct generation {
     bool is_marked, durable;
     moot_hash marked; /* the snapshot of its marks */
     bool begins;
@@ -27,7 +27,7 @@ struct begun {
 struct reload_checker {
     const struct program *program;
     struct generations generations;
-    struct begun begun[GENERATIONS_MAX];
+    struct generation begun[GENERATIONS_MAX];
     struct coming *comings;
     size_t coming_count, coming_room;
     moot_hash *snapshots,
@@ -131,7 +131,7 @@ static void see_mark(struct reload_checker *checker, struct sim *sim,
                      const struct sight *sight)
 {
     const uint64_t number = sight->step < GENERATIONS_MAX ? sight->step : 0;
-    struct begun *begun = &checker->begun[number];
+    struct generation *begun = &checker->begun[number];
     if (number == 0) {
         sim_fail(sim, "generation", "rank %" PRIu32 " marks generation %" PRIu64,
                  sight->rank, sight->step);
@@ -156,7 +156,7 @@ static void see_mark(struct reload_checker *checker, struct sim *sim,
 /* --- Beginning -------------------------------------------------------------------- */
 
 static void check_told(const struct reload_checker *checker, struct sim *sim,
-                       const struct sight *sight, const struct begun *begun)
+                       const struct sight *sight, const struct generation *begun)
 {
     if (sight->step <= checker->generations.of[sight->rank]) {
         sim_fail(sim, "generation",
@@ -181,7 +181,7 @@ static void check_told(const struct reload_checker *checker, struct sim *sim,
 static void see_begin(struct reload_checker *checker, struct sim *sim,
                       const struct sight *sight)
 {
-    struct begun *begun =
+    struct generation *begun =
         &checker->begun[sight->step < GENERATIONS_MAX ? sight->step : 0];
     check_told(checker, sim, sight, begun);
     begun->begins = true;
@@ -208,7 +208,7 @@ static void see_failure(const struct reload_checker *checker, struct sim *sim,
 static void see_view(struct reload_checker *checker, struct sim *sim,
                      const struct sight *sight)
 {
-    struct begun *begun = &checker->begun[checker->generations.of[sight->rank]];
+    struct generation *begun = &checker->begun[checker->generations.of[sight->rank]];
     if (!rankset_has(&checker->told, sight->rank)) {
         return;
     }
@@ -236,7 +236,7 @@ static void name_all(bool *named, const struct program_list *list)
 
 static void see_named(struct reload_checker *checker, const struct sight *sight)
 {
-    struct begun *begun = &checker->begun[checker->generations.of[sight->rank]];
+    struct generation *begun = &checker->begun[checker->generations.of[sight->rank]];
     const struct program_task *task = &checker->program->tasks[sight->task];
     if (begun->named == NULL) {
         begun->named = zeroed(checker->program->task_count, sizeof(*begun->named));

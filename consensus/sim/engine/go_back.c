@@ -244,7 +244,7 @@ void go_back_come(struct host *host, uint32_t lane)
 
 /* --- The mark --------------------------------------------------------------------- */
 
-void go_back_mark(struct host *host, const struct core_output *output)
+static void write_mark(struct host *host, const struct core_output *output)
 {
     if (output->u.mark.generation <= host->generation) {
         sim_fail(host->sim, "contract",
@@ -292,7 +292,7 @@ static void note_generation(struct sim *sim, uint32_t generation)
     }
 }
 
-void go_back_told(struct host *host, const struct core_output *output)
+static void take_word(struct host *host, const struct core_output *output)
 {
     const uint32_t generation = output->u.reloaded.generation;
     const bool reloads = output->u.reloaded.status == MOOT_OK;
@@ -319,6 +319,15 @@ void go_back_told(struct host *host, const struct core_output *output)
     host->generation = generation;
     if (generation > host->disk.generation) {
         host->disk.generation = generation;
+    }
+}
+
+void go_back_carry(struct host *host, const struct core_output *output)
+{
+    if (output->type == CORE_OUT_MARK) {
+        write_mark(host, output);
+    } else {
+        take_word(host, output);
     }
 }
 

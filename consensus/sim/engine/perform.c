@@ -516,10 +516,8 @@ void carry(struct host *host, const struct core_output *output,
         disk_carry(host, output);
         break;
     case CORE_OUT_MARK:
-        go_back_mark(host, output);
-        break;
     case CORE_OUT_RELOADED:
-        go_back_told(host, output);
+        go_back_carry(host, output);
         break;
     case CORE_OUT_REFUSE:
     default:
