@@ -82,7 +82,7 @@ static const struct killer killers[] = {
     {MUTANT_RELOADKEPT, {.ranks = 4, RELOADS}, .seed = 1},
     {MUTANT_RELOADUNMARKED, {.ranks = 4, RELOADS}, .seed = 1},
     {MUTANT_RELOADSAME, {.ranks = 4, RELOADS}, .seed = 1},
-    {MUTANT_RELOADRESULT, {.ranks = 4, RELOADS}, .seed = 114},
+    {MUTANT_RELOADLOSSES, {.ranks = 4, RELOADS}, .seed = 1109},
     {MUTANT_RELOADSKIPPED, .bench = "reload_test"},
     {MUTANT_RELOADKEPT, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .bench = "reload_test"},

@@ -33,7 +33,7 @@ struct speaker {
 
 struct view_said {
     uint64_t id; /* 0: nobody has spoken from it */
-    struct rankset members, settled_by, entered_by;
+    struct rankset members, settled_by, entered_by, spoken_by;
     struct rankset
         *reports_to; /* by rank: whose reports are under way to it; or NULL */
 };
@@ -70,6 +70,17 @@ static const char *name(const struct order_checker *checker, uint32_t task)
 
 /* --- Epochs ---------------------------------------------------------------------- */
 
+/* A reload's view of which only the dead have spoken: they were a quorum, and whoever
+ * goes on by certificates has heard nothing of it (R3). */
+static bool died_with(const struct order_checker *checker, uint64_t epoch)
+{
+    bool reloads = false;
+    for (uint32_t rank = 0; rank < checker->limit; rank++) {
+        reloads = reloads || checker->generations.of[rank] > 0;
+    }
+    return reloads && ranks_within(&checker->views[epoch].spoken_by, &checker->dead);
+}
+
 static void check_view_id(struct order_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
@@ -77,12 +88,14 @@ static void check_view_id(struct order_checker *checker, struct sim *sim,
     if (message->epoch == 0 || message->epoch >= VIEWS_MAX) {
         return;
     }
-    uint64_t *id = &checker->views[message->epoch].id;
-    if (*id != 0 && *id != message->view_id) {
+    struct view_said *view = &checker->views[message->epoch];
+    if (view->id != 0 && view->id != message->view_id &&
+        !died_with(checker, message->epoch)) {
         sim_fail(sim, "one view", "rank %" PRIu32 " speaks from another view %" PRIu64,
                  sight->rank, message->epoch);
     }
-    *id = message->view_id;
+    view->id = message->view_id;
+    ranks_add(&view->spoken_by, sight->rank);
 }
 
 static struct rankset *reports_to(struct order_checker *checker, uint64_t epoch,
@@ -214,7 +227,8 @@ static struct order_search *search_of(struct order_said *said, uint32_t chair,
         if (said->searches == NULL) {
             abort();
         }
-        said->searches[said->search_count++] = (struct order_search){.chair = chair};
+        said->searches[i] = (struct order_search){.chair = chair};
+        said->search_count++;
     }
     search = &said->searches[i];
     if (search->epoch != epoch) {
@@ -506,6 +520,7 @@ static void forget_view(const struct order_checker *checker, struct view_said *v
     rankset_release(&view->members);
     rankset_release(&view->settled_by);
     rankset_release(&view->entered_by);
+    rankset_release(&view->spoken_by);
     for (uint32_t i = 0; view->reports_to != NULL && i < checker->limit; i++) {
         rankset_release(&view->reports_to[i]);
     }

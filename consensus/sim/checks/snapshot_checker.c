@@ -310,9 +310,10 @@ static void see_told(const struct snapshot_checker *checker, struct sim *sim,
     }
 }
 
+/* Others that have entered it are in the same one, or dead (R3). */
 static void see_view(struct snapshot_checker *checker, const struct sight *sight)
 {
-    if (sight->epoch < VIEWS_MAX && rankset_empty(&checker->views[sight->epoch])) {
+    if (sight->epoch < VIEWS_MAX) {
         ranks_copy(&checker->views[sight->epoch], sight->members);
         checker->view_generations[sight->epoch] = checker->generations.of[sight->rank];
     }

@@ -248,6 +248,8 @@ void disk_carry(struct host *host, const struct core_output *output)
         make_cut(host, output);
     } else if (output->type == CORE_OUT_COMMIT) {
         begin_commit(host, output);
+    } else if (output->type == CORE_OUT_MARK || output->type == CORE_OUT_RELOADED) {
+        go_back_carry(host, output);
     } else {
         tell_lanes(host, output);
     }

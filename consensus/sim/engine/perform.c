@@ -513,11 +513,9 @@ void carry(struct host *host, const struct core_output *output,
     case CORE_OUT_CUT:
     case CORE_OUT_COMMIT:
     case CORE_OUT_SNAPSHOT_DONE:
-        disk_carry(host, output);
-        break;
     case CORE_OUT_MARK:
     case CORE_OUT_RELOADED:
-        go_back_carry(host, output);
+        disk_carry(host, output);
         break;
     case CORE_OUT_REFUSE:
     default:

@@ -438,6 +438,7 @@ static void draw_sessions(struct program_draft *draft)
     }
     if (meets->count == 0) {
         meets->count = (uint32_t)random_between(&random, 1, PROGRAM_MEETS_MAX);
+        assert(program->task_count > 0);
         draw_places(&random, program, meets);
         for (uint32_t rank = 0; rank < program->rank_count; rank++) {
             meets->comes_to[rank] = meets->count;
