@@ -12,6 +12,10 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
 unset MOOT_CONFIG MOOT_TRANSPORT
+# Under a name of this test's own: others may run that program, too, and processes are found by
+# their names.
+steady=$scratch/steady
+ln -s "$build/tests/mpi/steady" "$steady"
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 wires=tcp
@@ -94,10 +98,10 @@ for plan in kill:r2@task.start#2 kill:r0@task.start#3 "kill:r1@task.end#4,kill:r
 done
 
 # From outside, and at once for those who wait: by the certificate, not by silence.
-"$build/moot" run -n 4 --launcher local "$build/tests/mpi/steady" 700000 >"$scratch/killed" 2>&1 &
+"$build/moot" run -n 4 --launcher local "$steady" 700000 >"$scratch/killed" 2>&1 &
 job=$!
 evidence="$scratch/killed"
-victim_find "$build/tests/mpi/steady"
+victim_find "$steady "
 sleep 0.5
 kill -KILL "$victim"
 wait "$job"
@@ -115,9 +119,9 @@ chmod +x "$scratch/apart"
 if unshare --pid --fork --mount-proc true 2>/dev/null; then
     evidence="$scratch/apart-said"
     "$build/moot" run -n 4 --launcher local MOOT_SUSPECT=60s MOOT_LEASE=20s "$scratch/apart" \
-        "$build/tests/mpi/steady" 400000 >"$evidence" 2>&1 &
+        "$steady" 400000 >"$evidence" 2>&1 &
     job=$!
-    victim_find "$build/tests/mpi/steady"
+    victim_find "$steady "
     sleep 0.5
     began=$(date +%s)
     kill -KILL "$victim"
@@ -127,7 +131,7 @@ if unshare --pid --fork --mount-proc true 2>/dev/null; then
     check "kill -9 apart" "the others waited for silence" [ $(($(date +%s) - began)) -lt 40 ]
 fi
 
-env --default-signal=INT "$build/moot" run -n 4 --launcher local "$build/tests/mpi/steady" 700000 \
+env --default-signal=INT "$build/moot" run -n 4 --launcher local "$steady" 700000 \
     >"$scratch/struck" 2>&1 &
 job=$!
 evidence="$scratch/struck"
@@ -136,7 +140,7 @@ kill -INT "$job"
 wait "$job"
 check "^C" "the status is not 130" [ $? = 130 ]
 check "^C" "it is not said" says 'ended by signal 2'
-check "^C" "ranks are left" no pgrep -f "^$build/tests/mpi/steady"
+check "^C" "ranks are left" no pgrep -f "^$steady "
 
 # --- Endings: as in endings_test.sh -----------------------------------------------------
 # But an open that waits for a rank that has ended fails, so the others are not ended for it.

@@ -14,6 +14,10 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch" MOOT_RINGS=off
 unset MOOT_CONFIG MOOT_TRANSPORT MOOT_SEAL
+# Under a name of this test's own: others may run that program, too, and processes are found by
+# their names.
+steady=$scratch/steady
+ln -s "$build/tests/mpi/steady" "$steady"
 # shellcheck source=tests/cli/check.sh
 . tests/cli/check.sh
 # shellcheck disable=SC3045 # dash and bash know it
@@ -70,13 +74,13 @@ visit() {
     evidence="$scratch/job $scratch/strangers"
     rm -f "$scratch/enough"
     "$build/moot" run -n 3 --launcher local --transport "$1" \
-        "$build/tests/mpi/steady" 100000000 until "$scratch/enough" >"$scratch/job" 2>&1 &
+        "$steady" 100000000 until "$scratch/enough" >"$scratch/job" 2>&1 &
     job=$!
     ranks='' tries=0
     while [ "$(echo "$ranks" | wc -w)" -ne 3 ] && [ $tries -lt 50 ]; do
         sleep 0.1
         tries=$((tries + 1))
-        ranks=$(pgrep -f "^$build/tests/mpi/steady")
+        ranks=$(pgrep -f "^$steady ")
     done
     sleep 0.5
     # shellcheck disable=SC2086 # a process is a word
@@ -131,7 +135,7 @@ if [ "$(id -u)" = 0 ]; then
         # shellcheck disable=SC2034 # check.sh shows them
         evidence="$scratch/job $scratch/told"
         MOOT_RINGS=$word "$build/moot" run -n 3 --launcher local \
-            "$build/tests/mpi/steady" 100000000 until "$scratch/enough" >"$scratch/job" 2>&1 &
+            "$steady" 100000000 until "$scratch/enough" >"$scratch/job" 2>&1 &
         job=$!
         doors='' tries=0
         while [ "$(echo "$doors" | wc -w)" -ne 3 ] && [ $tries -lt 50 ]; do
@@ -141,7 +145,7 @@ if [ "$(id -u)" = 0 ]; then
         done
         folder=$(dirname "$(echo "$doors" | head -n 1)")
         # shellcheck disable=SC2046 # a process is a word
-        set -- $(pgrep -f "^$build/tests/mpi/steady")
+        set -- $(pgrep -f "^$steady ")
         : >"$scratch/told"
         # Closed by its folder; and if that is open, by who comes.
         for mode in 700 755; do
