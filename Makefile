@@ -198,12 +198,13 @@ $(BUILD)/%.o: %.c $(FLAGS_FILE) | $(BUILD)/gen/moot.pb-c.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(MPI_CFLAGS) -MMD -MP -MT $@ -c $< -o $@
 
-# With FAULTS=1 the core is compiled from copies that have faults in them, which the
-# environment switches on (tests/faults/faults.py): `make mutants` alone does so.
+# With FAULTS=OTHER the core is compiled from copies that have faults in them, which the
+# environment switches on (tests/faults/faults.py): `make mutants` alone does so.  All else of
+# the library is taken from the build OTHER.
 ifdef FAULTS
 FAULTY := $(BUILD)/faulty
 FAULTY_SRC := $(call sources,$(filter-out consensus/faultplan,$(CORE_ROOMS)))
-LIB_OBJ += $(FAULTY)/fault_on.o
+FAULTY_OBJ := $(FAULTY_SRC:%.c=$(BUILD)/%.o) $(FAULTY)/fault_on.o
 $(FAULTY)/woven: $(FAULTY_SRC) tests/faults/faults.txt tests/faults/faults.py
 	tests/faults/faults.py weave $(FAULTY)
 	@touch $@
@@ -236,14 +237,11 @@ $(COUNTED)/done: $(LIB_SRC) $(wildcard $(addsuffix /*.h,$(BASE_ROOMS) $(CORE_ROO
 	@cp -p $(COUNTED)/begun $@
 endif
 
+ifndef FAULTS
 $(BUILD)/libmoot.a: $(LIB_OBJ)
 	rm -f $@
 	ar rcs $@ $^
 	$(if $(LTO_FLAGS),objcopy --wildcard --remove-section='.gnu.lto_*' $@)
-
-$(BUILD)/libmoot.so.$(SOVERSION): $(LIB_OBJ)
-	$(CC) -shared -Wl,-soname,libmoot.so.$(SOVERSION) $(OPTIMISE) $(CALLS) $(LTO_FLAGS) $(if $(COUNTED),-w) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
-	ln -sf libmoot.so.$(SOVERSION) $(BUILD)/libmoot.so
 
 $(BUILD)/libmootsim.a: $(SIM_OBJ)
 	rm -f $@
@@ -253,6 +251,19 @@ $(BUILD)/libmootsim.a: $(SIM_OBJ)
 $(BUILD)/libmoottools.a: $(TOOL_OBJ)
 	rm -f $@
 	ar rcs $@ $^
+
+else
+# No two files of the library have one name, so those with faults take their own's places.
+$(BUILD)/libmoot.a: $(FAULTS)/libmoot.a $(FAULTY_OBJ)
+	cp $< $@
+	ar rs $@ $(FAULTY_OBJ)
+$(BUILD)/libmoottools.a $(BUILD)/libmootsim.a: $(BUILD)/%: $(FAULTS)/%
+	cp $< $@
+endif
+
+$(BUILD)/libmoot.so.$(SOVERSION): $(LIB_OBJ)
+	$(CC) -shared -Wl,-soname,libmoot.so.$(SOVERSION) $(OPTIMISE) $(CALLS) $(LTO_FLAGS) $(if $(COUNTED),-w) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	ln -sf libmoot.so.$(SOVERSION) $(BUILD)/libmoot.so
 
 $(BUILD)/moot: $(CLI_OBJ) $(BUILD)/libmoottools.a $(BUILD)/libmootsim.a $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -395,9 +406,11 @@ trained: $(BUILD)/moot $(addprefix $(BUILD)/examples/,cholesky tree queues condi
 $(BUILD)/tests/bench/slow_clock.so: $(BUILD)/tests/bench/slow_clock.o
 	$(CC) -shared $(LDFLAGS_ALL) -o $@ $<
 
-# Its parts are seen from within only.
+# Its parts are seen from within only.  It is optimised as the library is, which takes as long as
+# the library; not for `make check`, which looks at no figure (MICRO_LTO=-fno-lto).
+MICRO_LTO = $(LTO_FLAGS)
 $(BUILD)/tests/bench/micro: $(BUILD)/tests/bench/micro.o $(BUILD)/libbench.a $(LIB_OBJ)
-	$(CC) $(OPTIMISE) $(LTO_FLAGS) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(CC) $(OPTIMISE) $(MICRO_LTO) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) consensus/sim/programs) \
@@ -471,7 +484,7 @@ tests-fast: all $(SIM_OBJ) $(TOOL_OBJ) $(CLI_OBJ) $(UNIT_TESTS) $(CONFORMANCE_TE
 
 CHECKED = $(AGAIN) DEVELOPER=1 LTO=$(CHECK_LTO) BUILD=$(CHECK_BUILD)
 check: deps-check
-	@deploy/build.sh $(CHECK_BUILD) $(CHECKED) tests $(if $(filter fuzz,$(TESTS)),fuzzers)
+	@deploy/build.sh $(CHECK_BUILD) $(CHECKED) MICRO_LTO=-fno-lto tests $(if $(filter fuzz,$(TESTS)),fuzzers)
 	@tests/run.sh $(CHECK_BUILD) $(TESTS)
 
 check-fast: deps-check
@@ -521,18 +534,18 @@ fuzz: deps-check
 	@FUZZ_SECONDS=$(T) tests/run.sh $(BUILD) fuzz
 
 # The core with its rules switched off one by one, and with one fault at a time: what sees
-# each?  A build of its own.
+# each?  A build of its own, of the core and of these tests; the rest of the library is BUILD's.
 # And the rules that find a stall's cause.
 MUTANT_BUILD := $(BUILD)-mutants
 MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test sim/storm_test \
   sim/swarm_test explore/explore $(patsubst %,unit/%_test,$(CORE_UNITS) tune))
 .PHONY: mutants
 mutants: deps-check
-	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) FAULTS=1 PROFILE= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
+	@$(AGAIN) -s $(addprefix $(BUILD)/,libmoot.a libmoottools.a libmootsim.a tests/unit/diagnosis_test)
+	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) FAULTS=$(BUILD) PROFILE= LTO= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
 	$(MUTANT_BUILD)/tests/sim/trace_test --mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
 	tests/faults/faults.py run $(MUTANT_BUILD)
-	@$(AGAIN) -s $(BUILD)/tests/unit/diagnosis_test
 	tests/unit/diagnosis_mutants.sh $(BUILD)
 
 # What a moot costs as it grows, to 10,000 ranks; takes minutes and 10 GB.  With DOC=1 all
@@ -619,15 +632,16 @@ lint-scripts:
 	shellcheck $(SCRIPTS)
 lint-man:
 	mandoc -T lint -W warning $(MAN)
-lint-c: $(LINT_SRC:%.c=$(BUILD)/lint/%.ok)
+lint-c: $(LINT_SRC:%.c=$(LINTED)/%.ok)
 
-# The analyser gives a function up after so many states: a third of its own limit, and a
-# ninth in `make check`, which takes a third of the time.
+# The analyser gives a function up after so many states: a third of its own limit, as in `make
+# soak`.  In `make check` it is 4000, enough for short functions, which takes a fifth of the time.
 LINT_NODES ?= 75000
+LINTED := $(BUILD)/lint/$(LINT_NODES)
 LINT_STATES := -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES)
 
 # A file is looked at again when it, or a header that it includes, has changed.
-$(BUILD)/lint/%.ok: %.c .clang-tidy $(BUILD)/%.o
+$(LINTED)/%.ok: %.c .clang-tidy $(BUILD)/%.o
 	@mkdir -p $(@D)
 	clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -I$(BUILD)/include $(MPI_CFLAGS) $(LINT_STATES) 2>$@.noise || { cat $@.noise; exit 1; }
 	@touch $@

@@ -7,8 +7,9 @@
  * assertion of the core ends the process.  Each hunt is a process of its own.
  *
  * Hunts start with what is known to kill (mutant_killers.h) and go on, if that has
- * changed, with a search.  What kills a mutant must pass without it: otherwise it is
- * the tree that is broken, and the hunt says so and fails.
+ * changed, with a search, which takes long: a mutant of which nothing is known there is
+ * a failure.  What kills a mutant must pass without it: otherwise it is the tree that
+ * is broken, and the hunt says so and fails.
  *
  *   mutants [NAME...]      all of them, or those named
  *   mutants --table ...    searches, and prints the lines for mutant_killers.h
@@ -414,6 +415,13 @@ static bool run_mutant(enum mutant mutant, bool anew)
     if (!anew && !hunt.known && has_row(mutant)) {
         printf("%s is killed no more by its row in mutant_killers.h\n",
                mutant_name(mutant));
+    }
+    if (!anew && !has_row(mutant)) {
+        printf("FAILED %s: it has no row in mutant_killers.h, and each run would "
+               "search for "
+               "it; `mutants --table %s` prints one\n",
+               mutant_name(mutant), mutant_name(mutant));
+        return false;
     }
     if (hunt.tree_is_broken) {
         printf("FAILED %s: and so it does without the mutant\n", mutant_name(mutant));
