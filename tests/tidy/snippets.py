@@ -323,13 +323,18 @@ exec {make} --no-print-directory $dry "$@"
 
 
 class Shell:
-    """A document's: a folder and what its commands have set."""
+    """A document's: a folder and what its commands have set.  The tree is copied for the first."""
 
     def __init__(self, build, scratch, name):
-        self.folder = os.path.join(scratch, name)
-        shims = os.path.join(self.folder, "bin")
+        self.build, self.folder = build, os.path.join(scratch, name)
         self.place = os.path.join(self.folder, "moot")
         self.state = os.path.join(self.folder, "state")
+        os.makedirs(self.folder)
+
+    def furnish(self):
+        if os.path.exists(self.place):
+            return
+        build, shims = self.build, os.path.join(self.folder, "bin")
         os.makedirs(shims)
         os.makedirs(os.path.join(self.folder, "home"))
         shutil.copytree(".", self.place, symlinks=True,
@@ -360,11 +365,13 @@ class Shell:
             PKG_CONFIG_PATH=os.path.join(prefix, "lib/pkgconfig"))
 
     def save(self, name, text):
+        self.furnish()
         with open(os.path.join(self.place, name), "w", encoding="utf-8") as out:
             out.write(text)
 
     def run(self, command):
         """Its status and what it prints, in the state that the last one has left."""
+        self.furnish()
         with open(self.folder + "/command", "w", encoding="utf-8") as out:
             out.write(f'set -a\n[ ! -f {self.state} ] || . {self.state}\n'
                       f'trap \'{{ export -p; echo "cd \\"$PWD\\""; }} >{self.state}\' EXIT\n'
@@ -380,10 +387,10 @@ class Shell:
 
 
 class Sentences:
-    """Which verbs, options and goals there are."""
+    """Which verbs, options and goals there are; asked once for all documents."""
 
     def __init__(self, build):
-        self.moot, self.helps, self.goals = build + "/moot", {}, {}
+        self.moot, self.helps, self.goals = build + "/moot", {}, None
 
     def help_of(self, verb):
         if verb not in self.helps:
@@ -392,9 +399,10 @@ class Sentences:
         return self.helps[verb]
 
     def has_goal(self, goal):
-        if goal not in self.goals:
-            self.goals[goal] = subprocess.run(["make", "-n", goal], capture_output=True).returncode == 0
-        return self.goals[goal]
+        if self.goals is None:
+            rules = subprocess.run(["make", "-pq", "clean"], capture_output=True, text=True).stdout
+            self.goals = set(re.findall(r"^(?<!# Not a target:\n)([a-z][a-z-]*):(?!=)", rules, re.M))
+        return goal in self.goals
 
     def wrong_with(self, code):
         words = code.split()
@@ -424,13 +432,13 @@ class Sentences:
 
 
 class Document:
-    def __init__(self, path, build, scratch):
+    def __init__(self, path, build, scratch, sentences):
         self.path, self.failed, self.count = path, 0, 0
         self.blocks, self.prose = read_blocks(path)
         name = re.sub(r"\W", "_", path)
         self.shell = Shell(build, scratch, name)
         self.compiler = Compiler(build, self.shell.folder)
-        self.sentences = Sentences(build)
+        self.sentences = sentences
 
     def note(self, line, what, complaint):
         self.count += 1
@@ -487,10 +495,10 @@ def main():
     if len(sys.argv) < 3:
         sys.exit("usage: snippets.py BUILD FILE.md...")
     build = os.path.abspath(sys.argv[1])
-    failed = 0
+    failed, sentences = 0, Sentences(build)
     with tempfile.TemporaryDirectory() as scratch:
         for path in sys.argv[2:]:
-            document = Document(path, build, scratch)
+            document = Document(path, build, scratch, sentences)
             document.check()
             print(f"{path}: {document.count} snippets, {document.failed} wrong")
             failed += document.failed
