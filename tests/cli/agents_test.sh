@@ -13,12 +13,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch/tmp"
 
-# own_agents: the processes of this test's agents; another test may have some, too
-own_agents() {
-    for agent in $(pgrep -f "$build/moot agent"); do
-        ! tr '\0' '\n' <"/proc/$agent/environ" | grep -qx "TMPDIR=$TMPDIR" || echo "$agent"
-    done 2>/dev/null
-}
+# own_agents: those of the job that goes on; the one before may have some that are ending
+own_agents() { pgrep -P "$job" -f "$build/moot agent"; }
 mkdir "$TMPDIR"
 unset MOOT_CONFIG MOOT_TRANSPORT
 # shellcheck source=tests/cli/check.sh
@@ -189,7 +185,7 @@ wait "$job" 2>/dev/null
 check killed "a rank is left" gone
 
 begin
-kill -KILL "$(own_agents | head -1)"
+kill -KILL "$(own_agents | head -n 1)"
 tries=0
 until says 'moot: host . is lost, with ranks' || [ $tries -gt 100 ]; do
     tries=$((tries + 1))

@@ -1,7 +1,8 @@
 /* steady.c - survivors of a death do not grow.
  *
  *     steady [TASKS [released [WINDOW]]]      a rank of the job; 100,000 if not given
- *     steady TASKS until FILE                 to its end once FILE is there
+ *     steady TASKS until FILE                 to its end once FILE is there; says when
+ *                                             all have come
  *
  * Phases of 500 tasks: 499 that take the sum of the phase before, and one that adds
  * them up and is fetched by all, and held until the next sum is there, so that every
@@ -130,6 +131,9 @@ int main(int argc, char **argv)
     if (moot_open(NULL, &m) != MOOT_OK) {
         fprintf(stderr, "steady: %s\n", moot_last_error(NULL));
         return 1;
+    }
+    if (until) {
+        fprintf(stderr, "steady: rank %d is past its open\n", moot_rank(m));
     }
     must(m,
          moot_kernel_register(m, &(moot_kernel){.name = "add-up", .fn = add_up},
