@@ -26,12 +26,13 @@
 # What computes and does not look at the clock (lint, sim, explore, virtual, mutants, seeds,
 # and of cli what CALM names) runs beside all the rest, at the lowest priority: most other
 # tests wait most of their time.  The rest run one by one, since they have more ranks than
-# cores and look at it; -j N runs N at a time.  Beside them run, two at a time, those of cli
-# that wait most of their time, for silences and leases, and the documents: WAITING, whose
-# longest stand first, so that none of them is alone at the end.  A test belongs there if
-# BUILD/logs/costs gives it less than half of a core.  Programs that measure for so many
-# seconds (train, bench) are not calm: at the lowest priority their ranks, which spin for
-# each other, take ten times as long.
+# cores and look at it; -j N runs N at a time.  Beside them run those of few processes (layers,
+# man, unit, conformance), also one by one; and, three at a time, those of cli that wait most
+# of their time, for silences and leases, and the documents: WAITING, whose longest stand
+# first, so that none of them is alone at the end.  A test belongs there if BUILD/logs/costs
+# gives it less than half of a core.  Programs that measure for so many seconds (train, bench)
+# are not calm: at the lowest priority their ranks, which spin for each other, take ten times
+# as long.
 # Fuzzers, which are given seconds, come last, one for each core at a time.
 #
 # A line of a plan: ranks (a comma list; - for no mpirun), seconds, program, arguments.
@@ -62,11 +63,12 @@ costs=$logs/costs
 : >"$costs"
 cores=$(nproc 2>/dev/null || echo 2)
 CALM="digests doc examples install cxx"
-WAITING="deaths documents wires tune stalls line routes ssh agents poison shrink late"
-WAITING="$WAITING newcomers slurm grow endings late_hosts joining leave routes_hosts ports links"
-WAITING="$WAITING hash disk_faults joining_hosts doctor faults checkpoint hosts builds"
-WAITING="$WAITING checkpoint_hosts"
-WAITING_MAX=2
+WAITING="deaths snapshots wires ssh documents stalls line agents routes shrink newcomers late"
+WAITING="$WAITING poison slurm tune grow restart endings local ports late_hosts launchers_hosts"
+WAITING="$WAITING moot launchers reload routes_hosts joining report signatures doctor sessions"
+WAITING="$WAITING state openings disk_faults hash leave joining_hosts faults rows builds links"
+WAITING="$WAITING hosts onces checkpoint checkpoint_hosts"
+WAITING_MAX=3
 
 # Open MPI leaks at exit; what is ours must not.  Ranks outnumber cores here, so waiting
 # ranks must yield the core.
@@ -241,7 +243,7 @@ run_kind() {
         run_one layers 60 python3 tests/tidy/layers.py "$BUILD"
         run_one layers_test 300 python3 tests/tidy/layers_test.py
         ;;
-    lint) run_one lint 1800 make --no-print-directory -j"$cores" lint LINT_NODES=25000 BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
+    lint) run_one lint 1800 make --no-print-directory -j"$cores" lint LINT_NODES=4000 BUILD="$BUILD" PROFILE= AS_IT_IS=1 ;;
     man)
         run_one man_errors 60 python3 tests/tidy/errors.py
         run_one man 300 sh tests/tidy/man_examples.sh "$BUILD"
@@ -278,7 +280,7 @@ run_kind() {
         run_one "virtual, 60 seeds twice" 600 "$BUILD/tests/virtual/virtual" --seeds 501..560 --digest
         run_one "virtual, 300 programs of sessions" 600 "$BUILD/tests/virtual/virtual" --sessions --seeds 1..300
         run_one "virtual, 40 of them twice" 600 "$BUILD/tests/virtual/virtual" --sessions --seeds 301..340 --digest
-        run_one "virtual, 700 programs with a checkpoint" 600 "$BUILD/tests/virtual/virtual" --stores --seeds 1..700
+        run_one "virtual, 350 programs with a checkpoint" 600 "$BUILD/tests/virtual/virtual" --stores --seeds 1..350
         # A worker asked for what a dead rank had stored before another one had opened it.
         run_one "virtual, seed 882 of these" 600 "$BUILD/tests/virtual/virtual" --stores --seed 882
         run_one "virtual, 40 of them twice" 600 "$BUILD/tests/virtual/virtual" --stores --seeds 701..740 --digest
@@ -290,12 +292,13 @@ run_kind() {
     esac
 }
 
-beside='' alone='' waiting='' timed=''
+beside='' single='' alone='' waiting='' timed=''
 for kind in "$@"; do
     case $kind in
     lint | lint-fast | sim | seeds | explore | virtual | mutants) beside="$beside $kind" ;;
     cli) beside="$beside cli-calm" alone="$alone cli" waiting="$waiting cli-waiting" ;;
-    layers | man | unit | conformance | mpi | cli-fast | soak) alone="$alone $kind" ;;
+    layers | man | unit | conformance) single="$single $kind" ;;
+    mpi | cli-fast | soak) alone="$alone $kind" ;;
     fuzz) timed="$timed $kind" ;;
     *)
         echo "run.sh: no such kind of test: $kind" >&2
@@ -309,7 +312,12 @@ done
     priority="nice -n 19"
     begin "$cores" $beside
     patient=$helpers priority='' helpers=''
-    begin "$at_a_time" $alone
+    if [ "$at_a_time" -gt 1 ]; then
+        begin "$at_a_time" $single $alone
+    else
+        begin 1 $single
+        begin 1 $alone
+    fi
     begin $WAITING_MAX $waiting
     finish
     helpers=$patient patient=''

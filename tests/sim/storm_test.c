@@ -1,7 +1,7 @@
 /* storm_test.c - random programs while ranks die, stall, are cut off and join.
  *
  *   storm_test                        the quick set of `make check`
- *   storm_test --whole                with all of its seeds: twice as many
+ *   storm_test --whole                with all of its seeds: three times as many
  *   storm_test --ranks 4 --seed 17    one run again; a failure prints this line
  *   storm_test --ranks 4 --seeds 1..5000 [--tasks 30] [--newcomers 1] [--calm] [--solo]
  *     [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing] [--narrow]
@@ -173,8 +173,9 @@ static void run_canaries(struct tally *tally)
     .tasks = 20, .storm = true, .newcomers = 1, .boundary = true, .mode = CORE_STRICT
 #define SNAPSHOTS .tasks = 20, .storm = true, .snapshots = true
 
-/* Each on so many ranks, and seeds 1..seeds; `make check` runs half.  Where few members
- * make a view large, its committee and tree do what else only hundreds would see. */
+/* Each on so many ranks, and seeds 1..seeds; `make check` runs a third.  Where few
+ * members make a view large, its committee and tree do what else only hundreds would
+ * see. */
 static const struct {
     struct swarm_job job;
     uint32_t seeds, ranks_first, ranks_last;
@@ -521,7 +522,7 @@ static void run_quick_set(bool whole, struct tally *tally)
             struct batch batch = {
                 .job = quick_set[i].job,
                 .seed_first = 1,
-                .seed_last = whole ? quick_set[i].seeds : (quick_set[i].seeds + 1) / 2,
+                .seed_last = whole ? quick_set[i].seeds : (quick_set[i].seeds + 2) / 3,
             };
             batch.job.ranks = ranks;
             run_batch(&batch, tally);
