@@ -173,9 +173,8 @@ static void run_canaries(struct tally *tally)
     .tasks = 20, .storm = true, .newcomers = 1, .boundary = true, .mode = CORE_STRICT
 #define SNAPSHOTS .tasks = 20, .storm = true, .snapshots = true
 
-/* Each on so many ranks, and seeds 1..seeds; `make check` runs a third.  Where few
- * members make a view large, its committee and tree do what else only hundreds would
- * see. */
+/* Each on so many ranks, seeds 1..seeds; `make check` runs a third.  Where few members
+ * make a view large, its committee and tree do what else only hundreds would see. */
 static const struct {
     struct swarm_job job;
     uint32_t seeds, ranks_first, ranks_last;
