@@ -110,8 +110,8 @@ static void draw_knobs(const struct run_result *is)
         add_knob("MOOT_VOTERS=%s", chance(50) ? "1" : "5");
     }
     /* As among thousands.  There only heartbeats show that those who decide about views
-     * have died. */
-    if (strcmp(how, "thread") == 0 && chance(60)) {
+     * have died, and nothing is forgotten before its scope has ended. */
+    if (strcmp(how, "thread") == 0 && chance(60) && !job.options->steady) {
         add_knob("MOOT_DIRECT_MAX=%s", chance(50) ? "1" : "3");
     }
 }
