@@ -29,7 +29,6 @@
  */
 #include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership_private.h"
-
 #include "consensus/state/state.h"
 
 #include <assert.h>

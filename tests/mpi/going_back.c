@@ -169,7 +169,7 @@ int main(int argc, char **argv)
     const char *folder = getenv("MOOT_CHECKPOINT");
     const bool again = folder == NULL || *folder == '\0' ||
                        (argc > 2 && strcmp(argv[2], "again") == 0);
-    const int times = again ? 0 : argc > 2 ? atoi(argv[2]) : 1;
+    const int times = again ? 0 : argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1;
     if (rounds < 2 || rounds > ROUNDS_MAX) {
         fprintf(stderr, "usage: going_back [ROUNDS of 2 to %d [again | TIMES]]\n",
                 ROUNDS_MAX);

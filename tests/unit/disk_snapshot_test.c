@@ -1,8 +1,7 @@
 /* disk_snapshot_test.c - a snapshot of the store is whole or not there, and going back
  * to one finds what it names and nothing later.
  *
- * With `--make DIR` it fills the folder for tests of the command instead: two
- * snapshots, of 20 and of 30 records.
+ * With `--make DIR` it fills the folder instead: two snapshots, of 20 and 30 records.
  */
 #include "disk_bench.h"
 #include "disk_simulated.h"

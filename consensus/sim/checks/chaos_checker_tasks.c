@@ -5,31 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void storm_forget_task(const struct storm_checker *checker, struct chaos_seen *seen)
-{
-    storm_forget_crashes(checker, seen);
-    rankset_release(&seen->spawned_by);
-    rankset_release(&seen->adopted_by);
-    rankset_release(&seen->started_by);
-    rankset_release(&seen->ended_by);
-    rankset_release(&seen->kept_by);
-    rankset_release(&seen->forgot);
-    rankset_release(&seen->let_go_by);
-    rankset_release(&seen->bound_by);
-    rankset_release(&seen->heirs);
-    rankset_release(&seen->saw_well);
-    rankset_release(&seen->saw_ill);
-    rankset_release(&seen->said_unheld);
-    rankset_release(&seen->repeats_unheld);
-    rankset_release(&seen->saw_unheld);
-    rankset_release(&seen->forgone);
-    for (int epoch = 0; seen->ballots != NULL && epoch < STORM_VIEWS_MAX; epoch++) {
-        rankset_release(&seen->ballots[epoch].acked);
-    }
-    free(seen->ballots);
-    free(seen->kept);
-}
-
 static struct rankset candidates_of(const struct storm_checker *checker, uint32_t task)
 {
     return (struct rankset){.low = checker->program->tasks[task].candidates};
