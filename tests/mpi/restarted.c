@@ -10,13 +10,17 @@
  * kernel that takes long and stores its state under way.
  *
  * A kernel writes the hash of its task into LEDGER when it starts ("run HASH"), a once
- * task its number ("once N"), the long one its first step ("step N").  What must be
- * true here: all ends are right, whichever job made them; what was made of bytes that
- * vary is of those that the task has now.  Whether a task ran that was stored, and a
- * once task twice, tests/cli/restart_test.sh sees in the ledger.
+ * task its number ("once N"), the long one its first step ("step N"); a task that
+ * spawns adds "parent HASH", as its result is not stored.  With RESTARTED_BEHIND=N in
+ * its environment it does not start while more than N results of its rank are on their
+ * way to the disk, so that a kill costs each rank N results at most, and what runs.
+ * What must be true here: all ends are right, whichever job made them; what was made of
+ * bytes that vary is of those that the task has now.  Whether a task ran that was
+ * stored, and a once task twice, tests/cli/restart_test.sh sees in the ledger.
  *
  * Without arguments: no ledger.  Exit status: 0 right, 1 wrong.
  */
+#include "hashing/identity.h"
 #include "node/api/moot.h"
 #include "node/config/text.h"
 #include "node/diskstore/diskstore.h"
@@ -24,6 +28,7 @@
 
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +67,7 @@ static moot_task onces[ONCES], stepped;
 static moot_kernel_id kernels[KINDS], child_kernel, once_kernel, step_kernel;
 static int ledger = -1;
 static uint64_t seed = 1;
+static atomic_uint ended; /* kernels of this rank whose results are to be stored */
 
 static uint64_t mix(uint64_t z)
 {
@@ -86,19 +92,41 @@ static void note(const char *format, ...)
     }
 }
 
-static void note_run(const moot_call *call)
-{
-    char text[2 * MOOT_HASH_BYTES + 1];
-    for (int i = 0; i < MOOT_HASH_BYTES; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", moot_call_hash(call)->bytes[i]);
-    }
-    note("run %s\n", text);
-}
-
 static void nap(uint64_t us)
 {
     const struct timespec span = {.tv_nsec = (long)us * 1000};
     nanosleep(&span, NULL);
+}
+
+static void note_parent(const moot_call *call)
+{
+    char text[MOOT_HASH_TEXT_BYTES];
+    note("parent %s\n", hash_format(moot_call_hash(call), text));
+}
+
+/* Until no more results than it may be are on their way; twenty seconds are never. */
+static void wait_for_store(moot *m)
+{
+    const char *most = getenv("RESTARTED_BEHIND");
+    for (int i = 0; most != NULL; i++) {
+        moot_stats stats;
+        must(m, moot_stats_get(m, &stats), "stats");
+        if (ended <= stats.results_stored + strtoull(most, NULL, 10)) {
+            return;
+        }
+        if (i == 40000) {
+            fprintf(stderr, "restarted: WRONG: results wait for ever to be stored\n");
+            abort();
+        }
+        nap(500);
+    }
+}
+
+static void note_run(const moot_call *call, moot *m)
+{
+    wait_for_store(m);
+    char text[MOOT_HASH_TEXT_BYTES];
+    note("run %s\n", hash_format(moot_call_hash(call), text));
 }
 
 /* --- Kernels ---------------------------------------------------------------------- */
@@ -161,12 +189,11 @@ static int spawn_child(moot_call *call, uint64_t value, uint64_t *out)
 
 static int work(moot_call *call, void *user)
 {
-    (void)user;
     struct args args;
     size_t size = 0;
     uint64_t inputs[INPUTS_MAX];
     memcpy(&args, moot_call_args(call, &size), sizeof(args));
-    note_run(call);
+    note_run(call, user);
     const size_t count = moot_call_input_count(call);
     for (size_t i = 0; i < count; i++) {
         const void *data = moot_call_input(call, i, &size);
@@ -175,6 +202,7 @@ static int work(moot_call *call, void *user)
     uint64_t value = value_of(args.number, args.salt, inputs, count);
     nap(args.nap_us);
     if (args.kind == PARENT) {
+        note_parent(call);
         const int error = spawn_child(call, value, &value);
         if (error != MOOT_OK) {
             return error;
@@ -185,6 +213,7 @@ static int work(moot_call *call, void *user)
         clock_gettime(CLOCK_MONOTONIC, &now);
         value = mix((uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 32);
     }
+    ended += args.kind != PARENT;
     return put_out(call, value,
                    args.kind == EMPTY   ? 0
                    : args.kind == LARGE ? LARGE_WORDS
@@ -193,9 +222,9 @@ static int work(moot_call *call, void *user)
 
 static int work_child(moot_call *call, void *user)
 {
-    (void)user;
-    note_run(call);
+    note_run(call, user);
     nap(2000);
+    ended++;
     return put_out(call, mix(arg_of(call)), 1);
 }
 
@@ -205,6 +234,7 @@ static int work_once(moot_call *call, void *user)
     const uint64_t number = arg_of(call);
     note("once %llu\n", (unsigned long long)number);
     nap(6000);
+    ended++;
     return put_out(call, number + 1000, 1);
 }
 
@@ -228,6 +258,7 @@ static int work_in_steps(moot_call *call, void *user)
             return MOOT_ERR_NO_MEMORY;
         }
     }
+    ended++;
     return put_out(call, state.value, 1);
 }
 
@@ -237,15 +268,18 @@ static void register_kernels(moot *m)
                                              "varies"};
     for (int i = 0; i < KINDS; i++) {
         const uint32_t flags = i == VARIES ? MOOT_KERNEL_NONDETERMINISTIC : 0;
-        must(m,
-             moot_kernel_register(
-                 m, &(moot_kernel){.name = names[i], .fn = work, .flags = flags},
-                 &kernels[i]),
-             "kernel");
+        must(
+            m,
+            moot_kernel_register(
+                m,
+                &(moot_kernel){.name = names[i], .fn = work, .user = m, .flags = flags},
+                &kernels[i]),
+            "kernel");
     }
     must(m,
-         moot_kernel_register(m, &(moot_kernel){.name = "child", .fn = work_child},
-                              &child_kernel),
+         moot_kernel_register(
+             m, &(moot_kernel){.name = "child", .fn = work_child, .user = m},
+             &child_kernel),
          "kernel");
     must(m,
          moot_kernel_register(
