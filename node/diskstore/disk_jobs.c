@@ -22,8 +22,9 @@
 enum { OTHER_WRITER_LOOK_NS = 20000000, OTHER_WRITER_LOOKS = 150 };
 
 /* Files that are open at one moment to read a snapshot, and those that a reload takes
- * beside the environments of others: a new environment, and one at work. */
-enum { FILES_TO_READ = 2, FILES_OF_RELOAD = 6 };
+ * beside the environments of others: a new environment with its pack, and one at
+ * work. */
+enum { FILES_TO_READ = 2, FILES_OF_RELOAD = 8 };
 
 enum disk_job_kind { JOB_CUT, JOB_COMMIT, JOB_MARK, JOB_FREEZE };
 
