@@ -33,7 +33,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-
 #define BALLOT_RANK_BITS 20
 
 /* --- Quorums ---------------------------------------------------------------------- */

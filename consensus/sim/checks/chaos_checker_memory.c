@@ -2,6 +2,7 @@
  * chaos_checker.h's checks. */
 #include "consensus/sim/checks/chaos_checker_private.h"
 #include <inttypes.h>
+#include <stdlib.h>
 
 /* --- Leaving --------------------------------------------------------------------- */
 
