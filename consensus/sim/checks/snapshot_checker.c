@@ -268,7 +268,7 @@ static bool has_part(const struct snapshot_checker *checker, uint32_t rank,
         const struct core_part *part = &sight->parts[i];
         if (part->rank == rank) {
             return cut->durable && cut->generation == checker->generation &&
-                   part->records == cut->count && part->records == cut->part.records &&
+                   part->records == cut->part.records &&
                    memcmp(part->digest, cut->part.digest, sizeof(part->digest)) == 0;
         }
     }
