@@ -108,6 +108,8 @@ void losses_forget(struct core *core); /* those of before a reload hide nothing 
 /* Entering this view begins a reload: nothing is known any more of any task. */
 bool reload_begins(const struct core *core, const struct view *view);
 void reload_begin(struct core *core, const struct view *view);
+/* Whether this rank proposes the view of a reload without waiting for its turn. */
+bool reload_hurries(const struct core *core);
 
 /* --- recovery.c ------------------------------------------------------------------- */
 

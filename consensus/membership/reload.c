@@ -23,6 +23,21 @@ bool reload_begins(const struct core *core, const struct view *view)
     return view->reload.generation > core->reload.generation;
 }
 
+/* All wait for it, this rank is the first in line, and no death is told of, with which
+ * others might come. */
+bool reload_hurries(const struct core *core)
+{
+    const struct core_membership *membership = &core->membership;
+    bool calm = meeting_reload_is_due(core) &&
+                rankset_next(&membership->committee, 0) == core->rank;
+    FOR_MEMBERS(core, rank)
+    {
+        calm = calm && !rankset_has(&membership->dead, rank) &&
+               !rankset_has(&membership->suspects, rank);
+    }
+    return calm;
+}
+
 void reload_begin(struct core *core, const struct view *view)
 {
     assert(view->epoch > core->epoch && reload_begins(core, view));

@@ -161,15 +161,6 @@ static void wait_for_turn(struct core *core, uint64_t extra_ns)
     paxos->next_try_ns = add_ns(core->now_ns, wait_ns);
 }
 
-/* Whether this rank need wait for no turn: all wait for a reload, it is the first in
- * line, and no death is told of, with which others might come. */
-static bool may_hurry(const struct core *core)
-{
-    bool may = meeting_reload_is_due(core) && place_in_line(core) == 0;
-    FOR_MEMBERS(core, rank) { may = may && !unwanted(core, rank); }
-    return may;
-}
-
 /* --- Proposing -------------------------------------------------------------------- */
 
 static bool make_proposal(struct core *core, struct view *view)
@@ -661,7 +652,7 @@ void view_turn(struct core *core)
     }
     if (paxos->cause_since_ns == CORE_NEVER) {
         paxos->cause_since_ns = core->now_ns;
-        if (may_hurry(core)) {
+        if (reload_hurries(core)) {
             paxos->next_try_ns = core->now_ns;
         } else {
             wait_for_turn(core, 0);

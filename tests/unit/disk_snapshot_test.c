@@ -8,7 +8,6 @@
 #include "disk_snapshot_bench.h"
 
 #include "node/diskstore/disk_prune.h"
-#include "node/diskstore/disk_scan.h"
 #include "node/diskstore/disk_snapshot.h"
 
 #include <errno.h>
@@ -138,94 +137,6 @@ static void a_reload_makes_void_what_came_later_but_once_tasks(void **state)
         assert_int_equal(diskstore_generation(store), 1);
     }
     diskstore_close(store);
-}
-
-/* The undone records of a folder, and all of it. */
-struct undone_scan {
-    struct disk_undone undone;
-    uint64_t records, count;
-    bool numbers[64]; /* of undone ones */
-};
-
-static void pass_scanned_env(void *context, const struct disk_scan_env *env)
-{
-    (void)context;
-    (void)env;
-}
-
-static void refuse_damage(void *context, const struct disk_scan_env *env,
-                          const struct disk_key *key)
-{
-    (void)context;
-    (void)env;
-    (void)key;
-    fail_msg("damage");
-}
-
-static void note_undone(void *context, const struct disk_scan_env *env,
-                        const struct diskstore_found *found)
-{
-    struct undone_scan *scan = context;
-    (void)env;
-    scan->records++;
-    for (uint64_t number = 0; disk_undone_has(&scan->undone, found) && number < 64;
-         number++) {
-        const moot_hash hash = bench_hash(number);
-        const bool is = hash_equal(&hash, &found->hash);
-        scan->count += is;
-        scan->numbers[number] |= is;
-    }
-}
-
-static void scan_undone(const struct folder_bench *bench, struct undone_scan *scan)
-{
-    const struct disk_scan_visitor visitor = {.context = scan,
-                                              .env = pass_scanned_env,
-                                              .record = note_undone,
-                                              .damaged = refuse_damage};
-    struct text why = {0};
-    *scan = (struct undone_scan){.records = 0};
-    disk_undone_read(bench->folder, &scan->undone);
-    assert_int_equal(disk_scan(bench->folder, &visitor, &why), MOOT_OK);
-    disk_undone_release(&scan->undone);
-    text_release(&why);
-}
-
-static void a_scan_tells_what_is_undone(void **state)
-{
-    struct folder_bench *bench = *state;
-    struct undone_scan scan;
-    struct text why = {0};
-    struct disk_prune_counts counts = {0};
-    const struct disk_prune_options options = {.age_max_ns = 0};
-    struct diskstore *store = bench_open(bench, NULL);
-    put_from(bench, store, 0, 20, 0);
-    const moot_hash first = snapshot(store, 1, "first");
-    put_from(bench, store, 20, 30, 0);
-    const struct diskstore_record accepted = {.hash = bench_hash(25),
-                                              .kind = DISKSTORE_ACCEPTED};
-    const struct diskstore_record progress = {.hash = bench_hash(40),
-                                              .kind = DISKSTORE_PROGRESS};
-    assert_true(diskstore_put_now(store, &accepted));
-    assert_true(diskstore_put_now(store, &progress));
-    diskstore_flush(store);
-    scan_undone(bench, &scan);
-    assert_int_equal(scan.count, 0);
-    go_back(store, 1, &first);
-    put_from(bench, store, 29, 35, 1);
-    diskstore_close(store);
-    scan_undone(bench, &scan);
-    assert_int_equal(scan.records, 20 + 10 + 2 + 6);
-    assert_int_equal(scan.count, 9 + 1); /* number 29 once, of two */
-    for (uint64_t number = 0; number < 64; number++) {
-        assert_int_equal(scan.numbers[number],
-                         (number >= 20 && number < 30 && number != 25) || number == 40);
-    }
-    assert_int_equal(disk_prune(bench->folder, &options, &counts, &why), MOOT_OK);
-    scan_undone(bench, &scan);
-    assert_int_equal(scan.records, 20 + 1 + 1 + 6);
-    assert_int_equal(scan.count, 0);
-    text_release(&why);
 }
 
 /* Else who goes back to it would find results of two times side by side. */
@@ -633,7 +544,6 @@ int main(int argc, char **argv)
         BENCH_TEST(who_begins_to_write_after_the_cut_is_left_out),
         BENCH_TEST(a_commit_is_of_the_last_cut),
         BENCH_TEST(a_reload_makes_void_what_came_later_but_once_tasks),
-        BENCH_TEST(a_scan_tells_what_is_undone),
         BENCH_TEST(a_snapshot_names_nothing_that_a_reload_made_void),
         BENCH_TEST(a_result_that_a_snapshot_names_is_not_written_over),
         BENCH_TEST(prune_keeps_what_snapshots_name),
