@@ -42,7 +42,8 @@ int disk_scan(const char *folder, const struct disk_scan_visitor *visitor,
 void disk_scan_one(const struct disk_scan_env *env,
                    const struct disk_scan_visitor *visitor);
 
-/* What the folder's last reload has made void (disk_snapshot.h); zero: nothing. */
+/* Records that the folder's last reload has made void (disk_snapshot.h); zero: nothing.
+ */
 struct disk_undone {
     struct disk_mark mark;
     struct disk_set named, accepted; /* by its snapshot; once tasks that began */

@@ -3,7 +3,7 @@
 # own disk, killed whole, and started again on the same hosts, on one less, with the folders
 # put together; and with one folder that both hosts see.
 #
-# What must be true: values are right, whatever is found; where a folder has all that was
+# Must be true: values are right, whatever is found; where a folder has all that was
 # stored, on whichever host, none of that runs again, and no once task starts twice; no
 # record is lost; a living rank of the other host is taken for no dead one.
 #
@@ -88,7 +88,7 @@ cp -a "$scratch/disk-b" "$scratch/saved-b"
 again both a:2,b:2
 check both "nothing is found" [ "$found" -gt 0 ]
 
-# What only b has is made anew on a, and with what varies all that was made of it.
+# Results that only b has are made anew on a, and with those that vary all that was made of them.
 again fewer a:2
 check fewer "nothing is found" [ "$found" -gt 0 ]
 check fewer "nothing of b runs again" [ -n "$(ran fewer | comm -12 - "$scratch/before")" ]

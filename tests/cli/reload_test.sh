@@ -50,7 +50,7 @@ start 4 ""
 check "no death" "status $code" [ $code -eq 0 ]
 ends "no death" 4
 start_again "no death" "$value"
-# Of the first run's chain all behind the snapshot is undone.
+# The first run's chain is undone behind the snapshot.
 undone=$((rounds - rounds / 2 - 1))
 "$build/moot" checkpoint ls "$store" >"$evidence"
 check "ls" "not $undone records are undone" \

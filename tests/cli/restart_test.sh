@@ -115,7 +115,7 @@ nothing_twice() {
     [ ! -s "$scratch/twice" ]
 }
 
-# What ran in this start and is not stored: no more than each rank had on its way, and ran.
+# Results of this start that are not stored: no more than each rank had on its way, and ran.
 little_lost() {
     sed -n 's/^run //p' "$scratch/ledger" | sort -u >"$scratch/ran"
     {

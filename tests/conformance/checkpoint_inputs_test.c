@@ -13,7 +13,7 @@ enum { NAMES_MAX = 8 };
 static char kept[NAMES_MAX][DISK_NAME_BYTES];
 static size_t kept_count;
 
-/* Of the environments that there are now. */
+/* Notes the environments that there are now. */
 static void note_folder(void)
 {
     struct disk_env_name *all = NULL;
@@ -35,7 +35,7 @@ static void lose_noted(void)
 
 static bool is_told;
 
-/* What varies, too, and takes an input. */
+/* A task that varies, too, and takes an input. */
 static moot_task spawn_varying(struct seat *seat, const moot_task *input)
 {
     moot_task task;

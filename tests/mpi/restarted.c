@@ -14,7 +14,7 @@
  * spawns adds "parent HASH", as its result is not stored.  With RESTARTED_BEHIND=N in
  * its environment it does not start while more than N results of its rank are on their
  * way to the disk, so that a kill costs each rank N results at most, and what runs.
- * What must be true here: all ends are right, whichever job made them; what was made of
+ * Must be true here: all ends are right, whichever job made them; what was made of
  * bytes that vary is of those that the task has now.  Whether a task ran that was
  * stored, and a once task twice, tests/cli/restart_test.sh sees in the ledger.
  *

@@ -50,7 +50,7 @@ static void give_files_back(void)
     before.rlim_cur = 0;
 }
 
-/* So many can. */
+/* No more than `count` files can be opened. */
 static void take_files_but(size_t count)
 {
     int fds[8];

@@ -318,7 +318,7 @@ static bool others_see_a_writer(struct folder_bench *bench)
     return waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Who takes it for dead reads what is being written. */
+/* A reader that takes it for dead reads what is being written. */
 static void who_has_made_a_snapshot_still_lives(void **state)
 {
     struct folder_bench *bench = *state;

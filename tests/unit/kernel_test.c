@@ -152,8 +152,8 @@ static void own_kernels_have_no_build(void **state)
     kernels_release(&kernels);
 }
 
-/* Of a kernel that another rank uses, too; the library's own are none of the program's.
- */
+/* Kernels that another rank uses count, too; the library's own are none of the
+ * program's. */
 static void kernels_that_vary_are_known(void **state)
 {
     (void)state;

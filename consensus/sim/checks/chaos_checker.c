@@ -85,7 +85,7 @@ static void *zeroed(size_t count, size_t size)
     return memory;
 }
 
-/* What is seen from now on is of this generation. */
+/* From now on all that is seen is of this generation. */
 static void turn_to(struct storm_checker *checker, uint32_t generation)
 {
     struct chaos_seen **seen = &checker->seen[generation];

@@ -87,7 +87,7 @@ struct storm_checker {
     uint32_t limit; /* ranks that there may be */
     bool boundary;  /* newcomers are let in at meetings alone */
     struct generations generations;
-    /* What was seen of tasks in each, or NULL; and in that of the rank which the
+    /* Tasks as they were seen in each, or NULL; and in that of the rank which the
      * present sight is of. */
     struct chaos_seen *seen[GENERATIONS_MAX], *tasks;
     /* Views up to this one were of an earlier generation, as far as those knew who
@@ -140,8 +140,8 @@ void storm_forget_task(const struct storm_checker *checker, struct chaos_seen *s
 /* The rank leaves in good order: others have what it had. */
 void storm_see_departure(struct storm_checker *checker, struct sim *sim,
                          const struct sight *sight);
-/* Of the view that it is said in those who have its bytes; others may have left that
- * for one in which it is made again. */
+/* Keepers of the task's bytes in the view in which it is said; others may have left
+ * that for one in which it is made again. */
 void storm_find_keepers(const struct storm_checker *checker, const struct sight *sight,
                         struct rankset *here);
 /* The rank gives a copy's bytes up; it is told to forget the task. */

@@ -341,7 +341,7 @@ static void consume(struct storm_checker *checker, struct sim *sim,
     }
 }
 
-/* It varies, and somebody has read it: those who have its bytes serve them. */
+/* A result that varies and was read: those who have its bytes serve them. */
 static void check_made_lost(const struct storm_checker *checker, struct sim *sim,
                             const struct sight *sight)
 {

@@ -17,7 +17,7 @@ struct generations {
     uint32_t limit;
 };
 
-/* Of so many ranks there may be. */
+/* `limit`: ranks there may be. */
 void generations_open(struct generations *generations, uint32_t limit);
 void generations_close(struct generations *generations);
 /* True: the sight tells a rank to begin another generation, in which it is from now on.

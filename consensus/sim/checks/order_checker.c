@@ -438,7 +438,7 @@ static void note_spawned(struct order_checker *checker, const struct sight *sigh
     }
 }
 
-/* What is said from now on is of this generation. */
+/* From now on all that is said is of this generation. */
 static void turn_to(struct order_checker *checker, uint32_t generation)
 {
     struct order_said **said = &checker->said[generation];

@@ -17,7 +17,7 @@
 
 struct signature_checker;
 
-/* Of so many ranks there may be. */
+/* `limit`: ranks there may be. */
 struct signature_checker *signature_checker_new(uint32_t limit);
 void signature_checker_free(struct signature_checker *checker); /* accepts NULL */
 struct sim_watcher signature_checker_watcher(struct signature_checker *checker);

@@ -137,8 +137,8 @@ static struct cut *find_cut(const struct snapshot_checker *checker, uint32_t ran
     return NULL;
 }
 
-/* Of the generation members have what was there at their cut; others who had written
- * when the coordinator made its own, what is there now. */
+/* Members have in the set what they had in this generation at their cut; others who had
+ * written when the coordinator made its own, what is there now. */
 static void fill_set(struct snapshot_checker *checker, uint32_t generation,
                      uint32_t coordinator, const struct rankset *members,
                      const moot_hash *id)

@@ -9,11 +9,11 @@
  * wait there run tasks.  From the second on, the core's reload, a rank starts no
  * kernel.
  *
- * What a rank had to do with tasks before is forgotten in one go: its kernels are gone,
- * and its lanes, wherever they stood, are at the beginning of their scripts.  A program
- * that has ended stays so.  Disks note that a once task starts, for good, in a folder
- * that all ranks share: one whose start they had noted when a rank went back ends there
- * with the result that they had, or with MAYBE_RAN.
+ * All that a rank had to do with tasks before is forgotten in one go: its kernels are
+ * gone, and its lanes, wherever they stood, are at the beginning of their scripts.  A
+ * program that has ended stays so.  Disks note that a once task starts, for good, in a
+ * folder that all ranks share: one whose start they had noted when a rank went back
+ * ends there with the result that they had, or with MAYBE_RAN.
  *
  * A rank may die whenever it takes a step of this: before it comes, before the mark is
  * written and behind that, and before its program begins anew.
@@ -32,7 +32,7 @@ enum {
     PURPOSES_FROM = 1 << 30
 };
 
-/* What disks have noted of a once task, by when a rank goes back. */
+/* Notes of disks about a once task, by when a rank goes back. */
 struct noted {
     bool starts;
     uint64_t life; /* of the rank that started it */

@@ -202,7 +202,7 @@ static bool hold_is_due(struct host *host)
     return ++host->steps % steps == 0;
 }
 
-/* What the program does, or a kernel: not what comes to a rank from elsewhere. */
+/* Whether the program does it, or a kernel: it does not come from elsewhere. */
 static bool is_of_program(enum core_event_type type)
 {
     return type != CORE_EV_RECV && type != CORE_EV_TICK && type != CORE_EV_DEAD &&

@@ -472,7 +472,7 @@ bool go_back_is_written(const struct host *host, moot_hash *snapshot);
 uint32_t go_back_purpose(const moot_hash *snapshot); /* of the first meeting for it */
 /* The lane comes to the second one. */
 void go_back_come(struct host *host, uint32_t lane);
-/* It is to write a mark, or is told what comes of a reload. */
+/* The host is to write a mark, or is told what comes of a reload. */
 void go_back_carry(struct host *host, const struct core_output *output);
 void go_back_marked(struct host *host, uint32_t generation, bool good);
 /* Its tasks are undone; its program begins anew. */

@@ -15,7 +15,7 @@ static void count_use(struct host *host, uint32_t task, uint32_t one)
     host->uses_left[host->sim->program->tasks[task].scope] += one;
 }
 
-/* What the step names; `one` is 1 before it, and -1 behind it. */
+/* Tasks that the step names; `one` is 1 before it, and -1 behind it. */
 static void count_step(struct host *host, const struct program_step *step, uint32_t one)
 {
     for (uint32_t i = 0; i < step->tasks.count; i++) {
@@ -42,7 +42,8 @@ static void tell_scope(struct host *host, uint32_t scope, enum core_event_type t
     }
 }
 
-/* Of what the step has named: the scopes that are over for this rank's program. */
+/* Leaves those scopes, of what the step has named, that are over for this rank's
+ * program. */
 static void leave_scopes(struct host *host, const uint32_t spawns[],
                          const uint32_t uses[])
 {
@@ -110,7 +111,7 @@ static void count_task_uses(struct host *host, const struct program_step *step,
     }
 }
 
-/* What a kernel names when it runs, which may be late, the program keeps. */
+/* Tasks that a kernel names when it runs, which may be late, the program keeps. */
 static void keep_for_kernels(struct host *host)
 {
     const struct program *program = host->sim->program;
