@@ -632,13 +632,13 @@ lint-scripts:
 	shellcheck $(SCRIPTS)
 lint-man:
 	mandoc -T lint -W warning $(MAN)
-lint-c: $(LINT_SRC:%.c=$(LINTED)/%.ok)
-
 # The analyser gives a function up after so many states: a third of its own limit, as in `make
 # soak`.  In `make check` it is 4000, enough for short functions, which takes a fifth of the time.
 LINT_NODES ?= 75000
 LINTED := $(BUILD)/lint/$(LINT_NODES)
 LINT_STATES := -Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES)
+
+lint-c: $(LINT_SRC:%.c=$(LINTED)/%.ok)
 
 # A file is looked at again when it, or a header that it includes, has changed.
 $(LINTED)/%.ok: %.c .clang-tidy $(BUILD)/%.o
