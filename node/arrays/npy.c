@@ -167,7 +167,7 @@ static bool refuse_type(const struct npy_cursor *cursor, const char *text)
 static bool read_type(struct npy_cursor *cursor, struct npy *npy)
 {
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    char text[24], *end;
+    char text[24] = "", *end;
     skip_blanks(cursor);
     if (*cursor->at == '[' || *cursor->at == '(') {
         return array_refuse(cursor->story,

@@ -5,6 +5,7 @@
 #include "hashing/identity.h"
 #include "node/members/members.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -517,6 +518,7 @@ static void add_group(struct text *text, const struct picture *picture, uint32_t
                       struct rankset *told)
 {
     const struct seat *seat = &picture->seats[rank];
+    assert(seat->account != NULL);
     struct rankset alike = {0};
     for (uint32_t other = rank; other < picture->size; other++) {
         const Moot__Account *account = picture->seats[other].account;
