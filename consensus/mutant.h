@@ -105,7 +105,6 @@
     X(CUTPREPARED, "a part counts as durable as soon as it is noted")                  \
     X(COMMITPART, "a snapshot is committed without the last member's part")            \
     X(COMMITFAILED, "a snapshot is committed although a member has no part")           \
-    X(COMMITREST, "a commit takes in who began to store after the cut it is of")       \
     X(SNAPVIEW, "who enters a view does not ask again for what it waits for")          \
     X(SNAPSTALE, "a part of an earlier cut counts for the present one")                \
     X(SNAPTOLD, "a snapshot is told to exist before its commit is durable")            \

@@ -261,7 +261,7 @@ if [ -s "$scratch/dom" ]; then
     tr '\n' ' ' <"$scratch/dom" |
         grep -q "id=\"checkpoint-told\"><p>$found tasks not run: found in the checkpoint.</p><p>$made snapshot"
     note $? "not drawn: what was found, and snapshots"
-    equal "snapshots drawn" "$(grep -o '<td>made</td>' "$scratch/dom" | wc -l)" "$made"
+    equal "snapshots drawn" "$(grep -o '<td>made</td></tr>' "$scratch/dom" | wc -l)" "$made"
 fi
 
 # --- Of tasks that a rank neither runs nor feeds it tells no less than who runs them ---

@@ -1,6 +1,5 @@
 /* snapshot_checker.c - see snapshot_checker.h. */
 #include "consensus/sim/checks/snapshot_checker.h"
-#include "consensus/mutant.h"
 #include "consensus/sim/checks/generations.h"
 #include "consensus/sim/programs/ranks.h"
 #include "hashing/identity.h"
@@ -150,8 +149,7 @@ static void fill_set(struct snapshot_checker *checker, uint32_t generation,
         const struct cut *cut =
             rankset_has(members, rank) ? find_cut(checker, rank, id) : NULL;
         const bool is_other = !rankset_has(members, rank) && first != NULL &&
-                              (rankset_has(&first->writers, rank) ||
-                               MUTANT(COMMITREST)); /* the disks' rule: S4 */
+                              rankset_has(&first->writers, rank);
         const uint64_t count = cut != NULL ? cut->count : is_other ? disk->count : 0;
         for (uint32_t task = 0; task < checker->program->task_count; task++) {
             const uint64_t place = disk->place[task];
