@@ -117,6 +117,8 @@ static bool may_have(const struct disk_spot *spot, const struct stat *stat,
                 : size == bytes);
 }
 
+bool disk_large_is_damage(int cause) { return cause == EBADMSG || cause == ENOENT; }
+
 void *disk_large_read(const char *folder, const struct disk_place *place, size_t size)
 {
     char path[PATH_BYTES];
@@ -127,15 +129,21 @@ void *disk_large_read(const char *folder, const struct disk_place *place, size_t
     if (fd < 0) {
         return NULL;
     }
+    errno = EBADMSG;
     if (fstat(fd, &stat) == 0 && may_have(&place->spot, &stat, size) &&
         lseek(fd, (off_t)place->spot.from, SEEK_SET) >= 0) {
         data = malloc(size + 1);
     }
-    const bool good = data != NULL && disk_read_all(fd, data, size) &&
-                      disk_place_holds(place, data, size);
+    bool good = data != NULL && disk_read_all(fd, data, size);
+    if (good && !disk_place_holds(place, data, size)) {
+        errno = EBADMSG;
+        good = false;
+    }
+    const int cause = errno;
     close(fd);
     if (!good) {
         free(data);
+        errno = cause;
         return NULL;
     }
     data[size] = 0;

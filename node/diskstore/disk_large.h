@@ -16,8 +16,11 @@ bool disk_large_write(const char *folder, uint64_t number, const void *data,
 /* Makes these files outlive a loss of power.  False: errno. */
 bool disk_large_sync(const char *folder, const struct disk_spot *spots, size_t count);
 /* The record's data, malloc'ed with one zero behind, if they are `size` and its own;
- * NULL: they are not, or memory is short. */
+ * NULL: errno; EBADMSG and ENOENT: they are damaged or gone, others: they cannot be
+ * read now. */
 void *disk_large_read(const char *folder, const struct disk_place *place, size_t size);
+/* Whether that cause is damage. */
+bool disk_large_is_damage(int cause);
 /* Gives a file a second name in another environment; false: errno. */
 bool disk_large_link(const char *from, uint64_t number, const char *to,
                      uint64_t to_number);

@@ -94,6 +94,17 @@ static size_t read_meta(const unsigned char *bytes, uint64_t number,
     return (size_t)page_bytes;
 }
 
+/* Nothing was ever committed: its writer was killed before, or found no room. */
+static bool is_fresh(const struct disk_pages *pages)
+{
+    bool fresh = pages->root_count == 2;
+    for (int i = 0; i < pages->root_count; i++) {
+        fresh = fresh && pages->roots[i].transaction == 0 &&
+                pages->roots[i].root == UINT64_MAX && pages->roots[i].entries == 0;
+    }
+    return fresh;
+}
+
 /* Finds the trees; false, and why, if the file is none of LMDB's. */
 static bool read_metas(struct disk_pages *pages, uint64_t size, const char **why)
 {
@@ -124,9 +135,10 @@ static bool read_metas(struct disk_pages *pages, uint64_t size, const char **why
     }
     pages->page_bytes = page_bytes;
     pages->pages = page_bytes != 0 ? (size + page_bytes - 1) / page_bytes : 0;
-    pages->doubtful = pages->root_count < 2 || first.transaction % 2 != 0 ||
-                      second.transaction % 2 != 1 ||
-                      pages->roots[0].transaction - pages->roots[1].transaction != 1;
+    pages->doubtful = !is_fresh(pages) &&
+                      (pages->root_count < 2 || first.transaction % 2 != 0 ||
+                       second.transaction % 2 != 1 ||
+                       pages->roots[0].transaction - pages->roots[1].transaction != 1);
     *why = "it is no file of LMDB's, or both its meta pages are damaged";
     return pages->root_count > 0;
 }

@@ -9,6 +9,7 @@
 #include "hashing/identity.h"
 #include "node/api/moot.h"
 #include "node/config/text.h"
+#include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
 #include "node/diskstore/disk_scan.h"
@@ -48,6 +49,7 @@ struct prune {
     struct disk_mark mark;
     struct disk_set named, back; /* by snapshots; by that of the mark */
     bool no_memory;
+    int unread; /* why data could not be read that may be good; 0: all could */
     const char *why;
 };
 
@@ -69,6 +71,9 @@ static void note_damage(void *context, const struct disk_scan_env *env,
 {
     struct prune *prune = context;
     (void)env;
+    if (key != NULL && !disk_large_is_damage(errno)) {
+        prune->unread = errno;
+    }
     prune->counts->damaged++;
     prune->counts->doubtful +=
         key == NULL || key->bytes[MOOT_HASH_BYTES] == DISKSTORE_ACCEPTED;
@@ -414,6 +419,7 @@ static bool copy_entry(struct prune_target *target, const struct prune_entry *en
     struct disk_place place;
     struct diskstore_found found;
     env_path(prune, entry->env, from);
+    errno = EBADMSG;
     bool good =
         disk_lmdb.get(target->sources[entry->env], &entry->key, &value) == DISK_OK;
     if (good &&
@@ -422,6 +428,10 @@ static bool copy_entry(struct prune_target *target, const struct prune_entry *en
         good = false;
     }
     if (!good || !disk_take_data(from, &value, &place, &found)) {
+        if (good && !disk_large_is_damage(errno)) {
+            prune->why = disk_error(errno);
+            return false;
+        }
         prune->counts->damaged++;
         prune->counts->kept--;
         return true;
@@ -566,6 +576,9 @@ static int prune_locked(struct prune *prune, struct text *why)
         return code;
     }
     read_all(prune);
+    if (prune->unread != 0) {
+        return refuse_prune(prune, why, disk_error(prune->unread));
+    }
     if (prune->counts->doubtful > 0 && !prune->options->damaged &&
         !prune->options->dry) {
         text_add(why,

@@ -46,6 +46,7 @@ static bool show_record(void *context, const struct disk_key *key,
     struct diskstore_found found;
     struct disk_place place;
     if (!disk_record_read(key, value->bytes, value->size, &found, &place)) {
+        errno = EBADMSG;
         tell_damage(step, key);
         return true;
     }
@@ -85,6 +86,7 @@ void disk_scan_one(const struct disk_scan_env *env,
     shown.why = NULL;
     visitor->env(visitor->context, &shown);
     if (disk_lmdb.each(open, show_record, &step) == DISK_DAMAGED) {
+        errno = EBADMSG;
         tell_damage(&step, NULL);
     }
     disk_lmdb.close(open);

@@ -238,6 +238,19 @@ static enum disk_end end_of_all(const char *path)
     return end;
 }
 
+/* A writer that was killed before its first commit, or found no room for it. */
+static void an_environment_without_a_commit_is_empty(void **state)
+{
+    struct folder_bench *bench = *state;
+    char path[BENCH_PATH];
+    const char *why;
+    struct disk_env *env = disk_lmdb.open_writer(bench->folder, false, &why);
+    assert_non_null(env);
+    disk_lmdb.close(env);
+    snprintf(path, sizeof(path), "%s/data.mdb", bench->folder);
+    assert_int_equal(end_of_all(path), DISK_OK);
+}
+
 /* Whichever of its bytes that are looked at flips: the newest tree may be hidden, and a
  * walk through what is left does not say that it is all. */
 static void a_damaged_meta_page_is_damage(void **state)
@@ -404,6 +417,7 @@ int main(void)
         BENCH_TEST(flipped_bits_cost_records_and_nothing_else),
         BENCH_TEST(torn_files_cost_records_and_nothing_else),
         BENCH_TEST(records_of_before_are_read),
+        BENCH_TEST(an_environment_without_a_commit_is_empty),
         BENCH_TEST(a_record_of_the_first_version_has_the_name_of_the_second),
         BENCH_TEST(a_large_file_that_is_not_as_it_was_is_dropped),
         BENCH_TEST(damage_hides_no_acceptance),

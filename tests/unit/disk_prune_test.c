@@ -430,6 +430,35 @@ a_snapshot_of_records_of_the_first_version_counts_after_a_prune(void **state)
     disk_set_release(&before);
 }
 
+/* Data that cannot be read now are no damage: nothing is dropped for that. */
+static void a_prune_that_cannot_read_drops_nothing(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct rlimit limit;
+    put_records(bench, 0, 100);
+    put_records(bench, 100, 200);
+    for (rlim_t files = 3; files < 24; files++) {
+        const pid_t child = fork();
+        int status;
+        if (child == 0) {
+            getrlimit(RLIMIT_NOFILE, &limit);
+            limit.rlim_cur = files;
+            setrlimit(RLIMIT_NOFILE, &limit);
+            struct disk_prune_counts counts;
+            struct text why = {0};
+            disk_prune(bench->folder, &(struct disk_prune_options){.dry = false},
+                       &counts, &why);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        struct diskstore *store = bench_open(bench, NULL);
+        for (uint64_t number = 0; number < 200; number++) {
+            assert_true(bench_find(bench, store, number));
+        }
+        diskstore_close(store);
+    }
+}
+
 static int make_folder(const char *folder)
 {
     struct folder_bench bench = {.data = malloc(BENCH_DATA_MAX)};
@@ -458,6 +487,7 @@ int main(int argc, char **argv)
         BENCH_TEST(a_killed_prune_loses_nothing),
         BENCH_TEST(a_stranger_in_the_folder_is_left_alone),
         BENCH_TEST(a_snapshot_of_records_of_the_first_version_counts_after_a_prune),
+        BENCH_TEST(a_prune_that_cannot_read_drops_nothing),
     };
     if (argc > 2 && strcmp(argv[1], "--make") == 0) {
         return make_folder(argv[2]);
