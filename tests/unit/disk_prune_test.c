@@ -4,12 +4,11 @@
  * With `--make DIR` it fills the folder for tests of the command instead: records 0 to
  * 99 by two processes, of which record 7 is twice, and one acceptance.
  */
-#include "disk_bench.h"
+#include "disk_scan_bench.h"
 
 #include "node/diskstore/disk_folder.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_prune.h"
-#include "node/diskstore/disk_scan.h"
 #include "node/diskstore/disk_table.h"
 
 #include <fcntl.h>
@@ -354,21 +353,6 @@ static void add_scanned(void *context, const struct disk_scan_env *env,
     assert_true(disk_set_add(context, found));
 }
 
-static void pass_scanned_env(void *context, const struct disk_scan_env *env)
-{
-    (void)context;
-    (void)env;
-}
-
-static void refuse_damage(void *context, const struct disk_scan_env *env,
-                          const struct disk_key *key)
-{
-    (void)context;
-    (void)env;
-    (void)key;
-    fail_msg("damage");
-}
-
 /* All results of the folder. */
 static struct disk_set scan_results(const struct folder_bench *bench)
 {
@@ -376,7 +360,7 @@ static struct disk_set scan_results(const struct folder_bench *bench)
     struct text why = {0};
     const struct disk_scan_visitor visitor = {.context = &set,
                                               .data = true,
-                                              .env = pass_scanned_env,
+                                              .env = pass_env,
                                               .record = add_scanned,
                                               .damaged = refuse_damage};
     assert_int_equal(disk_scan(bench->folder, &visitor, &why), MOOT_OK);

@@ -3,10 +3,9 @@
  *
  * The snapshot and its mark are written by hand, between the lives of a store.
  */
-#include "disk_bench.h"
+#include "disk_scan_bench.h"
 
 #include "node/diskstore/disk_prune.h"
-#include "node/diskstore/disk_scan.h"
 
 enum { NUMBERS = 64 };
 
@@ -37,21 +36,6 @@ struct undone_scan {
     uint64_t records, count;
     bool numbers[NUMBERS]; /* of undone ones */
 };
-
-static void pass_env(void *context, const struct disk_scan_env *env)
-{
-    (void)context;
-    (void)env;
-}
-
-static void refuse_damage(void *context, const struct disk_scan_env *env,
-                          const struct disk_key *key)
-{
-    (void)context;
-    (void)env;
-    (void)key;
-    fail_msg("damage");
-}
 
 static void note_record(void *context, const struct disk_scan_env *env,
                         const struct diskstore_found *found)
