@@ -1,12 +1,14 @@
 /* disk_find.c - finds records: in the process' own environment, and in those whose
- * writers are gone.
+ * writers are gone, as far as these may have the key (disk_learn.h).
  *
  * A record that is damaged, old, or void after a reload is not found; another
  * environment may have a good one.
  */
 #include "hashing/identity.h"
 #include "node/diskstore/disk_bytes.h"
+#include "node/diskstore/disk_filter.h"
 #include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_learn.h"
 #include "node/diskstore/disk_private.h"
 
 #include <errno.h>
@@ -58,25 +60,108 @@ static void tell_unread(struct diskstore *store, const char *folder, int cause)
     }
 }
 
+/* --- The own environment ---------------------------------------------------------- */
+
+struct disk_finished *disk_own_take(struct diskstore *store)
+{
+    if (atomic_load(&store->own) == NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&store->lock);
+    struct disk_finished *own = atomic_load(&store->own);
+    if (own != NULL) {
+        own->users++;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return own;
+}
+
+static void close_own(const struct diskstore *store, struct disk_finished *own)
+{
+    store->table->close(own->env);
+    free(own);
+}
+
+void disk_own_give(struct diskstore *store, struct disk_finished *own)
+{
+    pthread_mutex_lock(&store->lock);
+    const bool last = --own->users == 0 && own->retired;
+    pthread_mutex_unlock(&store->lock);
+    if (last) {
+        close_own(store, own);
+    }
+}
+
+void disk_own_retire(struct diskstore *store, struct disk_finished *own)
+{
+    pthread_mutex_lock(&store->lock);
+    own->retired = true;
+    const bool unused = own->users == 0;
+    pthread_mutex_unlock(&store->lock);
+    if (unused) {
+        close_own(store, own);
+    }
+}
+
+/* --- Finding ---------------------------------------------------------------------- */
+
+/* A key, and as filters see it. */
+struct sought {
+    struct disk_key key;
+    uint64_t mark;
+};
+
+/* Begins a look for the key. */
+static struct sought seek(struct diskstore *store, const struct disk_key *key)
+{
+    const struct sought sought = {*key, disk_filter_mark(key)};
+    for (struct disk_finished *each = atomic_load(&store->finished); each != NULL;
+         each = each->next) {
+        const struct disk_filter *filter =
+            atomic_load_explicit(&each->filter, memory_order_acquire);
+        if (filter != NULL) {
+            disk_filter_expect(filter, sought.mark);
+        }
+    }
+    return sought;
+}
+
+/* The environment's answer, without its being asked where its filter has no such key.
+ */
+static enum disk_end get_value(struct diskstore *store, struct disk_finished *env,
+                               const struct sought *sought, struct disk_value *value)
+{
+    const struct disk_filter *filter =
+        atomic_load_explicit(&env->filter, memory_order_acquire);
+    if (filter != NULL && !disk_filter_may_have(filter, sought->mark)) {
+        return DISK_NONE;
+    }
+    const enum disk_end end = store->table->get(env->env, &sought->key, value);
+    if (end == DISK_NONE && filter == NULL) {
+        disk_learn_vain(store, env);
+    }
+    return end;
+}
+
 /* An environment's record, verified; NONE where it is damaged or old, which is counted,
  * or made void by a reload. */
-static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
-                                 const char *folder, const struct disk_key *key,
+static enum disk_end read_record(struct diskstore *store, struct disk_finished *env,
+                                 const struct disk_key *key, enum disk_end end,
+                                 struct disk_value *value,
                                  struct diskstore_found *found)
 {
-    struct disk_value value;
     struct disk_place place;
     bool damaged = false, old = false, is_void = false;
     int cause = 0;
-    const enum disk_end end = store->table->get(env, key, &value);
     if (end == DISK_OK) {
-        damaged = !disk_record_read(key, value.bytes, value.size, found, &place);
-        old = !damaged && is_old(store, env, found) && !disk_is_named(store, found);
+        damaged = !disk_record_read(key, value->bytes, value->size, found, &place);
+        old =
+            !damaged && is_old(store, env->env, found) && !disk_is_named(store, found);
         is_void = !damaged && !old && !disk_counts_by_mark(store, found);
         if (damaged || old || is_void) {
-            free(value.bytes);
+            free(value->bytes);
         } else {
-            damaged = !disk_take_data(folder, &value, &place, found);
+            damaged = !disk_take_data(env->path, value, &place, found);
             cause = errno;
         }
     }
@@ -88,17 +173,21 @@ static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
         pthread_mutex_unlock(&store->lock);
     }
     if (damaged) {
-        tell_unread(store, folder, cause);
+        tell_unread(store, env->path, cause);
     }
     return end == DISK_OK && !damaged && !old && !is_void ? DISK_OK : DISK_NONE;
 }
 
 /* Asks one environment; what it has takes the place of `found`, if that is older. */
-static bool ask_env(struct diskstore *store, struct disk_env *env, const char *folder,
-                    const struct disk_key *key, struct diskstore_found *found, bool has)
+static bool ask_env(struct diskstore *store, struct disk_finished *env,
+                    const struct sought *sought, struct diskstore_found *found,
+                    bool has)
 {
     struct diskstore_found other;
-    if (read_record(store, env, folder, key, &other) != DISK_OK) {
+    struct disk_value value;
+    const enum disk_end end = get_value(store, env, sought, &value);
+    if (end == DISK_NONE ||
+        read_record(store, env, &sought->key, end, &value, &other) != DISK_OK) {
         return has;
     }
     const bool older = has && found->made_ns >= other.made_ns;
@@ -114,24 +203,31 @@ static bool find_record(struct diskstore *store, const struct disk_key *key,
                         struct diskstore_found *found, bool all)
 {
     bool has = false;
-    struct disk_finished *own = atomic_load(&store->own);
+    const struct sought sought = seek(store, key);
+    struct disk_finished *own = disk_own_take(store);
     if (own != NULL) {
-        has = ask_env(store, own->env, own->path, key, found, has);
+        has = ask_env(store, own, &sought, found, has);
+        disk_own_give(store, own);
     }
-    for (const struct disk_finished *each = atomic_load(&store->finished);
+    for (struct disk_finished *each = atomic_load(&store->finished);
          each != NULL && (all || !has); each = each->next) {
-        has = ask_env(store, each->env, each->path, key, found, has);
+        has = ask_env(store, each, &sought, found, has);
     }
     return has;
 }
 
 bool disk_has_key(struct diskstore *store, const struct disk_key *key)
 {
-    struct disk_finished *own = atomic_load(&store->own);
-    bool has = own != NULL && store->table->get(own->env, key, NULL) != DISK_NONE;
-    for (const struct disk_finished *each = atomic_load(&store->finished);
+    const struct sought sought = seek(store, key);
+    struct disk_finished *own = disk_own_take(store);
+    bool has = false;
+    if (own != NULL) {
+        has = get_value(store, own, &sought, NULL) != DISK_NONE;
+        disk_own_give(store, own);
+    }
+    for (struct disk_finished *each = atomic_load(&store->finished);
          each != NULL && !has; each = each->next) {
-        has = store->table->get(each->env, key, NULL) != DISK_NONE;
+        has = get_value(store, each, &sought, NULL) != DISK_NONE;
     }
     return has;
 }
@@ -145,11 +241,9 @@ bool diskstore_find(struct diskstore *store, const moot_hash *hash,
                     enum diskstore_kind kind, struct diskstore_found *found)
 {
     const struct disk_key key = disk_key(hash, kind);
-    atomic_fetch_add(&store->looking, 1);
     const bool has = found != NULL
                          ? find_record(store, &key, found, kind == DISKSTORE_PROGRESS)
                          : may_have(store, &key);
-    atomic_fetch_sub(&store->looking, 1);
     pthread_mutex_lock(&store->lock);
     store->counts.asked++;
     store->counts.found += has;

@@ -214,6 +214,14 @@ static enum disk_end lmdb_each(struct disk_env *env,
     return code == 0 ? DISK_OK : DISK_DAMAGED;
 }
 
+/* A writer's may change under the walk. */
+static enum disk_end lmdb_keys(struct disk_env *env,
+                               bool (*visit)(void *context, const struct disk_key *key),
+                               void *context)
+{
+    return env->env == NULL ? disk_pages_keys(env->pages, visit, context) : DISK_FAILED;
+}
+
 /* --- Batches ---------------------------------------------------------------------- */
 
 static enum disk_end batch_end(int code, const char **why)
@@ -289,6 +297,7 @@ const struct disk_table disk_lmdb = {
     .entries = lmdb_entries,
     .get = lmdb_get,
     .each = lmdb_each,
+    .keys = lmdb_keys,
     .begin = lmdb_begin,
     .put = lmdb_put,
     .erase = lmdb_erase,

@@ -30,7 +30,9 @@ enum {
     FLAG_LEAF = 2,
     FLAG_OVERFLOW = 4,
     NODE_BIG = 1, /* the value stands on pages of its own */
-    KEPT_MAX = 8192
+    KEPT_MAX = 8192,
+    KEPT_PLACES = 4, /* where a branch may be kept */
+    RUN_PAGES = 64   /* read at once, by a walk of keys */
 };
 
 /* A tree of the file. */
@@ -45,11 +47,12 @@ struct disk_pages {
     struct pages_root roots[2];
     int root_count;
     bool doubtful; /* the newest may be neither of these */
-    /* Branches that were checked, by their number, modulo; they stay until the end. */
+    /* Branches that were checked, by their number, modulo, or a place or some behind;
+     * they stay until the end. */
     _Atomic(unsigned char *) kept[KEPT_MAX];
 };
 
-static uint64_t get_number(const unsigned char *at, int bytes)
+static inline uint64_t get_number(const unsigned char *at, int bytes)
 {
     uint64_t value = 0;
     for (int i = bytes; i-- > 0;) {
@@ -220,22 +223,38 @@ static bool is_branch(const unsigned char *page)
     return get_number(page + 10, 2) == FLAG_BRANCH;
 }
 
+/* The branch, if it was kept; else NULL, and where there is a free place for it, if
+ * there is one. */
+static const unsigned char *find_kept(struct disk_pages *pages, uint64_t number,
+                                      _Atomic(unsigned char *) **place)
+{
+    for (uint64_t i = 0; i < KEPT_PLACES; i++) {
+        *place = &pages->kept[(number + i) % KEPT_MAX];
+        const unsigned char *kept = atomic_load_explicit(*place, memory_order_acquire);
+        if (kept == NULL || get_number(kept, 8) == number) {
+            return kept;
+        }
+    }
+    *place = NULL;
+    return NULL;
+}
+
 /* The page, checked: a branch that was kept, or `page`, into which it is read; NULL: it
- * is damaged.  A branch is kept for the next time, if its place is free. */
+ * is damaged.  A branch is kept for the next time, if there is a place for it. */
 static const unsigned char *look_at_page(struct disk_pages *pages, uint64_t number,
                                          unsigned char *page)
 {
-    _Atomic(unsigned char *) *place = &pages->kept[number % KEPT_MAX];
-    const unsigned char *kept = atomic_load_explicit(place, memory_order_acquire);
+    _Atomic(unsigned char *) *place;
+    const unsigned char *kept = find_kept(pages, number, &place);
     unsigned char *none = NULL;
-    if (kept != NULL && get_number(kept, 8) == number) {
+    if (kept != NULL) {
         return kept;
     }
     if (!read_page(pages, number, page)) {
         return NULL;
     }
     unsigned char *copy =
-        kept == NULL && is_branch(page) ? malloc(pages->page_bytes) : NULL;
+        place != NULL && is_branch(page) ? malloc(pages->page_bytes) : NULL;
     if (copy != NULL) {
         memcpy(copy, page, pages->page_bytes);
         if (!atomic_compare_exchange_strong(place, &none, copy)) {
@@ -459,4 +478,150 @@ enum disk_end disk_pages_each(struct disk_pages *pages,
         walk.damaged |= !walk.stopped && walk.nodes != pages->roots[i].entries;
     }
     return walk.damaged || pages->doubtful ? DISK_DAMAGED : DISK_OK;
+}
+
+/* --- All keys --------------------------------------------------------------------- */
+
+/* Numbers of pages. */
+struct pages_list {
+    uint64_t *numbers;
+    size_t count, room;
+};
+
+/* A walk from level to level of the tree.  Pages of a level are all branches or all
+ * leaves. */
+struct keys_walk {
+    struct disk_pages *pages;
+    bool (*visit)(void *context, const struct disk_key *key);
+    void *context;
+    unsigned char *run; /* room for RUN_PAGES */
+    struct pages_list level, below;
+    uint64_t nodes; /* of leaves, so far */
+    bool stopped;
+};
+
+static bool list_page(const struct disk_pages *pages, struct pages_list *list,
+                      uint64_t number)
+{
+    if (list->count == list->room) {
+        const size_t room = 2 * list->room + 64;
+        uint64_t *more = realloc(list->numbers, room * sizeof(*more));
+        if (more == NULL) {
+            return false;
+        }
+        list->numbers = more;
+        list->room = room;
+    }
+    list->numbers[list->count++] = number;
+    return list->count <= pages->pages;
+}
+
+static bool list_children(struct keys_walk *walk, const unsigned char *page)
+{
+    const size_t count = node_count(page);
+    bool good = count > 0;
+    for (size_t i = 0; i < count && good; i++) {
+        good = list_page(walk->pages, &walk->below, node_child(node_at(page, i)));
+    }
+    return good;
+}
+
+static bool show_keys(struct keys_walk *walk, const unsigned char *page)
+{
+    const size_t count = node_count(page);
+    for (size_t i = 0; i < count && !walk->stopped; i++) {
+        struct disk_key key;
+        const unsigned char *node = node_at(page, i);
+        if (get_number(node + 6, 2) != DISK_KEY_BYTES) {
+            return false;
+        }
+        memcpy(key.bytes, node + NODE_HEAD, sizeof(key.bytes));
+        walk->nodes++;
+        walk->stopped = !walk->visit(walk->context, &key);
+    }
+    return true;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* How many pages of the level from `at` on stand one behind the other in the file. */
+static size_t run_length(const struct pages_list *level, size_t at)
+{
+    size_t length = 1;
+    while (length < RUN_PAGES && at + length < level->count &&
+           level->numbers[at + length] == level->numbers[at] + length) {
+        length++;
+    }
+    return length;
+}
+
+/* Reads a run into `run` and takes its pages; false: one is damaged. */
+static bool take_run(struct keys_walk *walk, uint64_t first, size_t length,
+                     bool *branches)
+{
+    const struct disk_pages *pages = walk->pages;
+    if (first < 2 || first >= pages->pages || length > pages->pages - first ||
+        !read_at(pages, first * pages->page_bytes, walk->run,
+                 length * pages->page_bytes)) {
+        return false;
+    }
+    bool good = true;
+    for (size_t i = 0; i < length && good && !walk->stopped; i++) {
+        const unsigned char *page = walk->run + i * pages->page_bytes;
+        good = check_page(pages, page, first + i);
+        if (good && walk->nodes == 0 && walk->below.count == 0) {
+            *branches = is_branch(page);
+        }
+        good = good && is_branch(page) == *branches &&
+               (*branches ? list_children(walk, page) : show_keys(walk, page));
+    }
+    return good;
+}
+
+/* Takes all pages of a level, in the order of the file; a page that is there twice is
+ * damage. */
+static bool take_level(struct keys_walk *walk)
+{
+    struct pages_list *level = &walk->level;
+    bool good = true, branches = false;
+    qsort(level->numbers, level->count, sizeof(*level->numbers), compare_numbers);
+    for (size_t at = 0; at < level->count && good && !walk->stopped;) {
+        const size_t length = run_length(level, at);
+        good = (at == 0 || level->numbers[at] != level->numbers[at - 1]) &&
+               take_run(walk, level->numbers[at], length, &branches);
+        at += length;
+    }
+    level->count = 0;
+    return good;
+}
+
+static bool take_levels(struct keys_walk *walk, const struct pages_root *root)
+{
+    bool good =
+        root->root == UINT64_MAX || list_page(walk->pages, &walk->level, root->root);
+    for (int depth = 0; good && walk->level.count > 0 && !walk->stopped; depth++) {
+        good = depth < DEPTH_MAX && take_level(walk);
+        const struct pages_list taken = walk->level;
+        walk->level = walk->below;
+        walk->below = taken;
+    }
+    return good && (walk->stopped || walk->nodes == root->entries);
+}
+
+enum disk_end disk_pages_keys(struct disk_pages *pages,
+                              bool (*visit)(void *context, const struct disk_key *key),
+                              void *context)
+{
+    struct keys_walk walk = {.pages = pages, .visit = visit, .context = context};
+    walk.run = malloc(RUN_PAGES * pages->page_bytes);
+    const bool good =
+        walk.run != NULL && !pages->doubtful && take_levels(&walk, &pages->roots[0]);
+    free(walk.run);
+    free(walk.level.numbers);
+    free(walk.below.numbers);
+    return good ? DISK_OK : DISK_DAMAGED;
 }

@@ -32,10 +32,17 @@ struct disk_waiting {
     enum disk_waiting_end end;
 };
 
-/* A finished environment. */
+struct disk_filter;
+
+/* A finished environment, or the own. */
 struct disk_finished {
     struct disk_finished *next;
     struct disk_env *env;
+    _Atomic(struct disk_filter *) filter; /* of all its keys; NULL: it is asked */
+    _Atomic uint64_t vain; /* asks for what it has not, until it is to be learned */
+    bool learned;          /* under `lock`: or it cannot be */
+    unsigned users;        /* likewise, of the own: calls that read it now; */
+    bool retired;          /* others read the same files, and its last user closes it */
     char name[DISK_NAME_BYTES];
     char path[]; /* its folder's */
 };
@@ -89,15 +96,18 @@ struct diskstore {
                                      own, and half-done states */
     _Atomic(struct disk_finished *) finished;
     _Atomic(struct disk_back *) back; /* the first counts; NULL: none does */
-    bool has_cut;                  /* the thread's: a snapshot names records of `own` */
-    moot_hash cut_id;              /* likewise: its last cut's, */
-    struct disk_names cut_names;   /* and what the folder had when that was made */
-    atomic_bool blind;             /* there is an environment that cannot be read, */
-    bool lacks_files;              /* under `opening`: for lack of descriptors */
-    atomic_uint looking;           /* calls that read environments now */
-    struct disk_finished *retired; /* the thread's: were `own`, and others read the same
-                                      files now; closed when nobody looks */
+    bool has_cut;                /* the thread's: a snapshot names records of `own` */
+    moot_hash cut_id;            /* likewise: its last cut's, */
+    struct disk_names cut_names; /* and what the folder had when that was made */
+    atomic_bool blind;           /* there is an environment that cannot be read, */
+    bool lacks_files;            /* under `opening`: for lack of descriptors */
     pthread_mutex_t opening;
+
+    pthread_t learner;       /* disk_learn.h */
+    bool learns;             /* under `lock`: it runs */
+    pthread_cond_t to_learn; /* an environment is */
+    atomic_bool learn_ends;
+    uint64_t learned_bytes; /* the learner's: of filters */
 
     pthread_mutex_t harming; /* held while a function of the harm runs */
     struct diskstore_harm harm;
@@ -135,6 +145,11 @@ bool disk_counts_by_mark(struct diskstore *store, const struct diskstore_found *
 bool disk_is_named(struct diskstore *store, const struct diskstore_found *found);
 /* Whether there is a record of the key, or it cannot be told. */
 bool disk_has_key(struct diskstore *store, const struct disk_key *key);
+/* The own environment, which stays open until it is given back; NULL: there is none. */
+struct disk_finished *disk_own_take(struct diskstore *store);
+void disk_own_give(struct diskstore *store, struct disk_finished *own);
+/* Others read the files of the own environment, which is no longer `own`. */
+void disk_own_retire(struct diskstore *store, struct disk_finished *own);
 /* Does the job, by the thread that writes, and frees it. */
 void disk_job_run(struct diskstore *store, struct disk_job *job);
 /* Puts the job into the line; false without memory. */

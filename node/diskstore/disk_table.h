@@ -49,6 +49,13 @@ struct disk_table {
                                         const struct disk_value *value),
                           void *context);
 
+    /* Shows each key of a reader's environment, in any order, until `visit` says false.
+     * OK: all were shown, or the visit ended; and `get` says of no other key that it is
+     * there, or may be. */
+    enum disk_end (*keys)(struct disk_env *env,
+                          bool (*visit)(void *context, const struct disk_key *key),
+                          void *context);
+
     /* OK or FAILED, and then `*why`.  After a failure the batch is to be aborted. */
     enum disk_end (*begin)(struct disk_env *env, const char **why);
     enum disk_end (*put)(struct disk_env *env, const struct disk_key *key,

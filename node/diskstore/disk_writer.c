@@ -108,18 +108,6 @@ static struct disk_finished *open_as_reader(const struct diskstore *store,
     return reader;
 }
 
-/* A call that has begun since they were taken out does not see them, so they go if none
- * runs; else another time. */
-static void close_retired(struct diskstore *store)
-{
-    while (store->retired != NULL && atomic_load(&store->looking) == 0) {
-        struct disk_finished *own = store->retired;
-        store->retired = own->next;
-        store->table->close(own->env);
-        free(own);
-    }
-}
-
 /* Without descriptors the writer's own object goes on reading it. */
 void disk_finish_own(struct diskstore *store)
 {
@@ -132,8 +120,7 @@ void disk_finish_own(struct diskstore *store)
         atomic_store(&store->finished, listed);
         atomic_store(&store->own, NULL);
         if (reader != NULL) {
-            own->next = store->retired;
-            store->retired = own;
+            disk_own_retire(store, own);
         }
         close(store->own_lock);
         store->own_lock = -1;
@@ -141,7 +128,6 @@ void disk_finish_own(struct diskstore *store)
         store->own_path[0] = '\0';
         store->has_cut = store->has_files = store->has_progress = false;
     }
-    close_retired(store);
     pthread_mutex_unlock(&store->opening);
 }
 

@@ -9,6 +9,7 @@
 #include "node/api/moot.h"
 #include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
+#include "node/diskstore/disk_learn.h"
 #include "node/diskstore/disk_private.h"
 
 #include <assert.h>
@@ -274,6 +275,7 @@ static struct diskstore *new_store(const struct disk_table *table, char *path,
     pthread_cond_init(&store->work, NULL);
     pthread_cond_init(&store->room, NULL);
     pthread_cond_init(&store->written, NULL);
+    pthread_cond_init(&store->to_learn, NULL);
     return store;
 }
 
@@ -282,12 +284,14 @@ static void close_each(const struct diskstore *store, struct disk_finished *list
     for (struct disk_finished *each = list, *next; each != NULL; each = next) {
         next = each->next;
         store->table->close(each->env);
+        free(atomic_load(&each->filter));
         free(each);
     }
 }
 
 static void free_store(struct diskstore *store)
 {
+    disk_learn_end(store);
     struct disk_finished *own = atomic_load(&store->own);
     for (struct disk_back *each = atomic_load(&store->back), *next; each != NULL;
          each = next) {
@@ -296,7 +300,6 @@ static void free_store(struct diskstore *store)
         free(each);
     }
     close_each(store, atomic_load(&store->finished));
-    close_each(store, store->retired);
     if (own != NULL) {
         store->table->close(own->env);
         free(own);
@@ -307,6 +310,7 @@ static void free_store(struct diskstore *store)
     if (store->folder_lock >= 0) {
         close(store->folder_lock);
     }
+    pthread_cond_destroy(&store->to_learn);
     pthread_cond_destroy(&store->written);
     pthread_cond_destroy(&store->room);
     pthread_cond_destroy(&store->work);

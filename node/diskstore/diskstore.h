@@ -19,8 +19,9 @@
  * without any lock of the caller's being needed by them.  A child of fork() must not
  * use a store.
  *
- * Files: diskstore.c (open, put), disk_find.c (find), disk_writer.c (the thread that
- * writes behind), disk_record.c (the format), disk_folder.c (environments and locks),
+ * Files: diskstore.c (open, put), disk_find.c (find), disk_learn.c and disk_filter.c
+ * (which environments need not be asked), disk_writer.c (the thread that writes
+ * behind), disk_record.c (the format), disk_folder.c (environments and locks),
  * disk_large.c and disk_pack.c (data that are not small), disk_table.h (the table of
  * functions below), disk_lmdb.c (which LMDB fills), disk_pages.c (reads its files and
  * survives damage), disk_jobs.c (snapshots and reloads; diskstore_snapshot.h),
@@ -162,6 +163,8 @@ uint64_t diskstore_cost_ns(struct diskstore *store, uint64_t size);
 struct diskstore_counts {
     uint64_t environments;           /* finished ones, that are read */
     uint64_t records;                /* in them, as they say */
+    uint64_t learned;                /* likewise, that are asked only for what they may
+                                        have (disk_learn.h) */
     uint64_t asked, found;           /* of diskstore_find() */
     uint64_t stored, stored_bytes;   /* records; their data */
     uint64_t waiting, waiting_bytes; /* in the queue now */

@@ -228,6 +228,17 @@ static enum disk_end sim_each(struct disk_env *env,
     return DISK_OK;
 }
 
+static enum disk_end sim_keys(struct disk_env *env,
+                              bool (*visit)(void *context, const struct disk_key *key),
+                              void *context)
+{
+    bool goes_on = true;
+    for (size_t i = 0; i < env->batch && goes_on; i++) {
+        goes_on = visit(context, &env->records[i].key);
+    }
+    return DISK_OK;
+}
+
 static enum disk_end sim_sync(struct disk_env *env, const char **why)
 {
     (void)why;
@@ -244,6 +255,7 @@ static const struct disk_table sim_table = {
     .entries = sim_entries,
     .get = sim_get,
     .each = sim_each,
+    .keys = sim_keys,
     .begin = sim_begin,
     .put = sim_put,
     .erase = sim_erase,

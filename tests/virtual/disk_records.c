@@ -93,6 +93,7 @@ const struct disk_table disk_virtual = {
     .entries = sim_entries,
     .get = get_record,
     .each = sim_each,
+    .keys = sim_keys,
     .begin = sim_begin,
     .put = put_record,
     .erase = erase_record,
