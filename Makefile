@@ -361,7 +361,7 @@ VIRTUAL_WRAPS := pthread_mutex_lock pthread_mutex_unlock pthread_cond_wait pthre
   watch_new watch_free watch_next \
   open close read write lseek fsync fdatasync fstat lstat mkdir rmdir unlink rename link opendir fdopendir readdir \
   closedir fcntl realpath statfs mkostemp fchmod sync_file_range gethostname randombytes_random \
-  pthread_sigmask diskstore_open
+  pthread_sigmask nice diskstore_open
 VIRTUAL_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/virtual/*.c tests/medley/*.c) \
   tests/mpi/support/error_table.c)
 $(BUILD)/tests/virtual/virtual: $(VIRTUAL_OBJ) $(BUILD)/libmoot.a

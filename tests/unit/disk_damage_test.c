@@ -58,6 +58,42 @@ static bool count_shown(void *context, const struct disk_key *key,
     return true;
 }
 
+/* A walk through keys: which of the records it has shown. */
+struct keys_seen {
+    struct disk_key keys[RECORDS];
+    bool shown[RECORDS];
+};
+
+static bool note_key(void *context, const struct disk_key *key)
+{
+    struct keys_seen *seen = context;
+    for (uint64_t number = 0; number < RECORDS; number++) {
+        seen->shown[number] |= memcmp(&seen->keys[number], key, sizeof(*key)) == 0;
+    }
+    return true;
+}
+
+/* A walk that says it has seen all keys hides none that may be there. */
+static bool check_keys(struct disk_pages *pages)
+{
+    static struct keys_seen seen;
+    for (uint64_t number = 0; number < RECORDS; number++) {
+        const moot_hash hash = bench_hash(number);
+        seen.keys[number] = disk_key(&hash, DISKSTORE_RESULT);
+        seen.shown[number] = false;
+    }
+    if (disk_pages_keys(pages, note_key, &seen) != DISK_OK) {
+        return false;
+    }
+    for (uint64_t number = 0; number < RECORDS; number++) {
+        assert_true(seen.shown[number] ||
+                    disk_pages_get(pages, &seen.keys[number], NULL) == DISK_NONE);
+    }
+    return true;
+}
+
+static unsigned walks_through; /* all keys */
+
 /* Opens what the file is now; returns how many records are found, all of them right. */
 static uint64_t count_found(struct folder_bench *bench, const char *path,
                             uint64_t *damaged)
@@ -76,6 +112,7 @@ static uint64_t count_found(struct folder_bench *bench, const char *path,
     struct disk_pages *pages = disk_pages_open(path, &why);
     if (pages != NULL) {
         disk_pages_each(pages, count_shown, &shown);
+        walks_through += check_keys(pages);
         disk_pages_close(pages);
     }
     assert_in_range(shown, 0, 2 * RECORDS); /* of both trees, at worst */
@@ -111,6 +148,7 @@ static void flipped_bits_cost_records_and_nothing_else(void **state)
         close(fd);
     }
     assert_true(lost > 0 && counted > 0);
+    assert_in_range(walks_through, 1, FLIPS - 1);
     assert_int_equal(count_found(bench, path, &damaged), RECORDS);
     assert_int_equal(damaged, 0);
     free(bytes);

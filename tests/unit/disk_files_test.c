@@ -133,11 +133,12 @@ static void *find_again_and_again(void *context)
     return NULL;
 }
 
-/* Another moot of the process may look for results at any moment. */
+/* Others may look for results at any moment, and never pause together: a reload's files
+ * are closed when those who were at them have done all the same. */
 static void who_looks_meanwhile_finds_all(void **state)
 {
     struct folder_bench *bench = *state;
-    enum { ROUNDS = 60, READERS = 3 };
+    enum { ROUNDS = 60, READERS = 3, OWN_FILES = 4 };
     struct reader readers[READERS] = {0};
     pthread_t threads[READERS];
     struct diskstore *store = bench_open(bench, NULL);
@@ -153,12 +154,13 @@ static void who_looks_meanwhile_finds_all(void **state)
             atomic_store(&readers[i].known, 4 * round + 4);
         }
         diskstore_freeze(store);
+        assert_in_range(open_files(), first + round,
+                        first + round + 1 + READERS * OWN_FILES);
     }
     for (int i = 0; i < READERS; i++) {
         atomic_store(&readers[i].ends, true);
         pthread_join(threads[i], NULL);
     }
-    diskstore_freeze(store); /* closes what somebody was looking at */
     assert_int_equal(open_files(), first + ROUNDS);
     assert_true(finds_all(bench, store, 0, 4 * (uint64_t)ROUNDS));
     diskstore_close(store);

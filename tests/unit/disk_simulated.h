@@ -266,7 +266,7 @@ static const struct disk_table sim_table = {
 };
 
 /* Every record that was not synced is lost, torn, or stays, as drawn. */
-static void sim_lose_power(uint64_t *seed)
+static inline void sim_lose_power(uint64_t *seed)
 {
     for (size_t i = 0; i < sim_disk.count; i++) {
         struct disk_env *env = &sim_disk.envs[i];

@@ -34,5 +34,6 @@ dies hoard "of a long program has" --steady --seed 2
 dies hang "is not over by the deadline" --seed 1 --faults none --kill none
 dies unsynced "has started 2 times" --stores --seeds 7..20
 dies deaf "runs, and its result is on the disk" --stores --seeds 2..20
+dies forgetful "WRONG" --stores --seeds 1..60
 dies time "a second run differs" --seed 1 --digest --faults none --kill none
 exit $failed

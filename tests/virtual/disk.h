@@ -34,10 +34,12 @@
 
 struct disk_options {
     uint64_t seed;
-    uint64_t slow_ns;        /* what a sync takes, at most */
-    uint32_t full_per_mille; /* of writes, that find no room */
-    bool lies;               /* a canary: a sync does nothing */
-    bool deaf;               /* a canary: one in four records is not found */
+    uint64_t slow_ns;          /* what a sync takes, at most */
+    uint32_t full_per_mille;   /* of writes, that find no room */
+    uint32_t unread_per_mille; /* of walks through keys, that do not reach all */
+    bool lies;                 /* a canary: a sync does nothing */
+    bool deaf;                 /* a canary: one in four records is not found */
+    bool forgetful;            /* a canary: a walk leaves out one in four keys */
 };
 
 /* One run, with all lives of its job; outside of the world. */

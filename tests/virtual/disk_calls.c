@@ -51,6 +51,7 @@ enum { TMPFS = 0x01021994 };
     X(int, gethostname, (char *name, size_t size))                                     \
     X(uint32_t, randombytes_random, (void))                                            \
     X(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old))             \
+    X(int, nice, (int more))                                                           \
     X(int, diskstore_open,                                                             \
       (const char *folder, const struct diskstore_options *options, struct text *why,  \
        struct diskstore **out))
@@ -237,7 +238,9 @@ uint32_t __wrap_randombytes_random(void)
                          : __real_randombytes_random();
 }
 
-/* The signals of the process are the test's. */
+/* The signals of the process, and its priority, are the test's. */
+int __wrap_nice(int more) { return world_is_on() ? 0 : __real_nice(more); }
+
 int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
     return world_is_on() ? 0 : __real_pthread_sigmask(how, set, old);

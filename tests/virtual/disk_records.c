@@ -64,6 +64,31 @@ static enum disk_end erase_record(struct disk_env *env, const struct disk_key *k
     return end;
 }
 
+/* A visit of keys on its way to who asked for it. */
+struct keys_visit {
+    bool (*visit)(void *context, const struct disk_key *key);
+    void *context;
+};
+
+static bool visit_key(void *context, const struct disk_key *key)
+{
+    const struct keys_visit *visit = context;
+    world_spend();
+    return (disk_has_options()->forgetful && disk_draw(4) == 0) ||
+           visit->visit(visit->context, key);
+}
+
+/* Damage that hides some keys is told behind the others. */
+static enum disk_end show_keys(struct disk_env *env,
+                               bool (*visit)(void *context, const struct disk_key *key),
+                               void *context)
+{
+    struct keys_visit step = {visit, context};
+    world_spend();
+    const enum disk_end end = sim_keys(env, visit_key, &step);
+    return disk_draw(1000) < disk_has_options()->unread_per_mille ? DISK_DAMAGED : end;
+}
+
 static enum disk_end commit_records(struct disk_env *env, const char **why)
 {
     char folder[4096];
@@ -93,7 +118,7 @@ const struct disk_table disk_virtual = {
     .entries = sim_entries,
     .get = get_record,
     .each = sim_each,
-    .keys = sim_keys,
+    .keys = show_keys,
     .begin = sim_begin,
     .put = put_record,
     .erase = erase_record,

@@ -1,7 +1,8 @@
 /* stores_run.c - see stores_run.h: what is drawn for each life, and how it ends.
  *
  * Canaries: `unsynced`, the disk says that it has synced and has not; `deaf`, it does
- * not find one record in four.
+ * not find one record in four; `forgetful`, nor one key in four when it is walked
+ * through.
  */
 #include "tests/virtual/stores_run.h"
 
@@ -106,6 +107,7 @@ static void draw_disk(bool calm)
                                   ? 1 + (uint32_t)draw(100)
                                   : 0;
     job.ledger.lost = job.ledger.lost || job.disk.full_per_mille > 0;
+    job.disk.unread_per_mille = chance(20) ? 300 : 0;
     disk_life_faults(&job.disk);
 }
 
@@ -299,7 +301,8 @@ bool stores_run(const struct run_options *options, struct run_result *result)
     job.sync = chance(50);
     job.disk = (struct disk_options){.seed = options->seed,
                                      .lies = has_canary("unsynced"),
-                                     .deaf = has_canary("deaf")};
+                                     .deaf = has_canary("deaf"),
+                                     .forgetful = has_canary("forgetful")};
     stores_draw(&job.ledger, options->seed);
     job.ledger.quiet = options->quiet;
     disk_begin(&job.disk);

@@ -31,6 +31,7 @@
  *   hoard          rank 0 of a long program releases nothing
  *   hang           a rank never closes
  *   unsynced deaf  a disk syncs nothing; does not find records that it has (--stores)
+ *   forgetful      a walk through a disk's keys leaves some out (--stores)
  *   time           the second run has another clock: what digests are for
  *
  * --watch says who takes the block that a leak names.  --show passes on what ranks
