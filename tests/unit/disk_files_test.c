@@ -7,11 +7,13 @@
 #include "disk_bench.h"
 
 #include "node/diskstore/disk_bytes.h"
+#include "node/diskstore/disk_private.h"
 #include "node/diskstore/disk_snapshot.h"
 #include "node/diskstore/diskstore_snapshot.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
@@ -166,6 +168,81 @@ static void who_looks_meanwhile_finds_all(void **state)
     diskstore_close(store);
 }
 
+/* A table whose looks into environments wait to be let through. */
+static struct {
+    sem_t inside, through;
+    atomic_uint closed;
+} gate;
+
+static enum disk_end wait_to_get(struct disk_env *env, const struct disk_key *key,
+                                 struct disk_value *value)
+{
+    sem_post(&gate.inside);
+    sem_wait(&gate.through);
+    return disk_lmdb.get(env, key, value);
+}
+
+static void count_closed(struct disk_env *env)
+{
+    atomic_fetch_add(&gate.closed, 1);
+    disk_lmdb.close(env);
+}
+
+static void *find_once(void *context)
+{
+    struct reader *reader = context;
+    const moot_hash hash = bench_hash(0);
+    struct diskstore_found found;
+    if (diskstore_find(reader->store, &hash, DISKSTORE_RESULT, &found)) {
+        reader->found++;
+        free(found.data);
+    }
+    return NULL;
+}
+
+/* Two look at the own environment while it is frozen; a third begins then, and asks the
+ * reader's object for the same files. */
+static void the_last_who_looks_closes_what_was_frozen(void **state)
+{
+    struct folder_bench *bench = *state;
+    enum { READERS = 2 };
+    struct disk_table table = disk_lmdb;
+    struct reader readers[READERS] = {0}, later = {0};
+    pthread_t threads[READERS], last;
+    struct text why = {0};
+    struct diskstore *store;
+    table.get = wait_to_get;
+    table.close = count_closed;
+    sem_init(&gate.inside, 0, 0);
+    sem_init(&gate.through, 0, 0);
+    assert_int_equal(disk_open_on(&table, bench->folder, NULL, &why, &store), MOOT_OK);
+    put(bench, store, 0, 1);
+    for (int i = 0; i < READERS; i++) {
+        readers[i].store = store;
+        assert_int_equal(pthread_create(&threads[i], NULL, find_once, &readers[i]), 0);
+        sem_wait(&gate.inside);
+    }
+    diskstore_freeze(store);
+    later.store = store;
+    assert_int_equal(pthread_create(&last, NULL, find_once, &later), 0);
+    sem_wait(&gate.inside);
+    assert_int_equal(atomic_load(&gate.closed), 0);
+    for (int i = 0; i < READERS + 1; i++) {
+        sem_post(&gate.through);
+    }
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(readers[i].found, 1);
+    }
+    pthread_join(last, NULL);
+    assert_int_equal(later.found, 1);
+    assert_int_equal(atomic_load(&gate.closed), 1);
+    diskstore_close(store);
+    assert_int_equal(atomic_load(&gate.closed), 2);
+    sem_destroy(&gate.inside);
+    sem_destroy(&gate.through);
+}
+
 static void without_descriptors_nothing_is_lost(void **state)
 {
     struct folder_bench *bench = *state;
@@ -315,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BENCH_TEST(a_finished_environment_costs_one_descriptor),
         BENCH_TEST(who_looks_meanwhile_finds_all),
+        BENCH_TEST(the_last_who_looks_closes_what_was_frozen),
         BENCH_TEST(without_descriptors_nothing_is_lost),
         BENCH_TEST(going_back_needs_all_that_others_stored),
         BENCH_TEST(a_mark_that_cannot_be_written_is_not_there),
