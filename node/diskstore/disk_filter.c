@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { BLOCK_WORDS = 8, BLOCK_BYTES = 64, KEY_BYTES = 2, WORD_BITS = 6 };
 
@@ -16,7 +15,7 @@ static_assert(sizeof(struct filter_block) == BLOCK_BYTES, "a cache line");
 
 struct disk_filter {
     uint64_t block_count;
-    struct filter_block blocks[];
+    struct filter_block *blocks; /* behind, as aligned as they must be */
 };
 
 /* Tasks of one scope have six bytes in common, and the kinds of a task all but one; so
@@ -38,20 +37,22 @@ static uint64_t count_blocks(uint64_t keys)
 
 uint64_t disk_filter_bytes(uint64_t keys)
 {
-    return sizeof(struct disk_filter) + count_blocks(keys) * BLOCK_BYTES;
+    return sizeof(struct disk_filter) + (count_blocks(keys) + 1) * BLOCK_BYTES;
 }
 
 struct disk_filter *disk_filter_new(uint64_t keys)
 {
     const uint64_t bytes = disk_filter_bytes(keys);
-    void *block;
-    if (count_blocks(keys) > UINT32_MAX || bytes > SIZE_MAX ||
-        posix_memalign(&block, BLOCK_BYTES, (size_t)bytes) != 0) {
-        return NULL;
+    struct disk_filter *filter = NULL;
+    if (count_blocks(keys) <= UINT32_MAX && bytes <= SIZE_MAX) {
+        filter = calloc(1, (size_t)bytes);
     }
-    struct disk_filter *filter = block;
-    memset(filter, 0, (size_t)bytes);
-    filter->block_count = count_blocks(keys);
+    if (filter != NULL) {
+        const uintptr_t behind = (uintptr_t)(filter + 1);
+        filter->block_count = count_blocks(keys);
+        filter->blocks = (void *)((char *)(filter + 1) +
+                                  (BLOCK_BYTES - behind % BLOCK_BYTES) % BLOCK_BYTES);
+    }
     return filter;
 }
 
