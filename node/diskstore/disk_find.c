@@ -60,6 +60,58 @@ static void tell_unread(struct diskstore *store, const char *folder, int cause)
     }
 }
 
+/* An environment's record, verified; NONE where it is damaged or old, which is counted,
+ * or made void by a reload. */
+static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
+                                 const char *folder, const struct disk_key *key,
+                                 struct diskstore_found *found)
+{
+    struct disk_value value;
+    struct disk_place place;
+    bool damaged = false, old = false, is_void = false;
+    int cause = 0;
+    const enum disk_end end = store->table->get(env, key, &value);
+    if (end == DISK_OK) {
+        damaged = !disk_record_read(key, value.bytes, value.size, found, &place);
+        old = !damaged && is_old(store, env, found) && !disk_is_named(store, found);
+        is_void = !damaged && !old && !disk_counts_by_mark(store, found);
+        if (damaged || old || is_void) {
+            free(value.bytes);
+        } else {
+            damaged = !disk_take_data(folder, &value, &place, found);
+            cause = errno;
+        }
+    }
+    damaged = damaged || end == DISK_DAMAGED;
+    if (damaged || old) {
+        pthread_mutex_lock(&store->lock);
+        store->counts.damaged += damaged;
+        store->counts.old += old;
+        pthread_mutex_unlock(&store->lock);
+    }
+    if (damaged) {
+        tell_unread(store, folder, cause);
+    }
+    return end == DISK_OK && !damaged && !old && !is_void ? DISK_OK : DISK_NONE;
+}
+
+/* Asks one environment; what it has takes the place of `found`, if that is older. */
+static bool ask_env(struct diskstore *store, struct disk_env *env, const char *folder,
+                    const struct disk_key *key, struct diskstore_found *found, bool has)
+{
+    struct diskstore_found other;
+    if (read_record(store, env, folder, key, &other) != DISK_OK) {
+        return has;
+    }
+    const bool older = has && found->made_ns >= other.made_ns;
+    void *const data = older ? other.data : has ? found->data : NULL;
+    if (!older) {
+        *found = other;
+    }
+    free(data);
+    return true;
+}
+
 /* --- The own environment ---------------------------------------------------------- */
 
 struct disk_finished *disk_own_take(struct diskstore *store)
@@ -103,131 +155,68 @@ void disk_own_retire(struct diskstore *store, struct disk_finished *own)
     }
 }
 
-/* --- Finding ---------------------------------------------------------------------- */
+/* --- All environments ------------------------------------------------------------- */
 
-/* A key, and as filters see it. */
-struct sought {
-    struct disk_key key;
-    uint64_t mark;
-};
-
-/* Begins a look for the key. */
-static struct sought seek(struct diskstore *store, const struct disk_key *key)
+static struct disk_filter *filter_of(struct disk_finished *env)
 {
-    const struct sought sought = {*key, disk_filter_mark(key)};
+    return atomic_load_explicit(&env->filter, memory_order_acquire);
+}
+
+/* Begins a look for the key; as filters see it. */
+static uint64_t seek(struct diskstore *store, const struct disk_key *key)
+{
+    const uint64_t mark = disk_filter_mark(key);
     for (struct disk_finished *each = atomic_load(&store->finished); each != NULL;
          each = each->next) {
-        const struct disk_filter *filter =
-            atomic_load_explicit(&each->filter, memory_order_acquire);
+        const struct disk_filter *filter = filter_of(each);
         if (filter != NULL) {
-            disk_filter_expect(filter, sought.mark);
+            disk_filter_expect(filter, mark);
         }
     }
-    return sought;
+    return mark;
 }
 
-/* The environment's answer, without its being asked where its filter has no such key.
- */
-static enum disk_end get_value(struct diskstore *store, struct disk_finished *env,
-                               const struct sought *sought, struct disk_value *value)
+static bool must_ask(struct disk_finished *env, uint64_t mark)
 {
-    const struct disk_filter *filter =
-        atomic_load_explicit(&env->filter, memory_order_acquire);
-    if (filter != NULL && !disk_filter_may_have(filter, sought->mark)) {
-        return DISK_NONE;
-    }
-    const enum disk_end end = store->table->get(env->env, &sought->key, value);
-    if (end == DISK_NONE && filter == NULL) {
-        disk_learn_vain(store, env);
-    }
-    return end;
-}
-
-/* An environment's record, verified; NONE where it is damaged or old, which is counted,
- * or made void by a reload. */
-static enum disk_end read_record(struct diskstore *store, struct disk_finished *env,
-                                 const struct disk_key *key, enum disk_end end,
-                                 struct disk_value *value,
-                                 struct diskstore_found *found)
-{
-    struct disk_place place;
-    bool damaged = false, old = false, is_void = false;
-    int cause = 0;
-    if (end == DISK_OK) {
-        damaged = !disk_record_read(key, value->bytes, value->size, found, &place);
-        old =
-            !damaged && is_old(store, env->env, found) && !disk_is_named(store, found);
-        is_void = !damaged && !old && !disk_counts_by_mark(store, found);
-        if (damaged || old || is_void) {
-            free(value->bytes);
-        } else {
-            damaged = !disk_take_data(env->path, value, &place, found);
-            cause = errno;
-        }
-    }
-    damaged = damaged || end == DISK_DAMAGED;
-    if (damaged || old) {
-        pthread_mutex_lock(&store->lock);
-        store->counts.damaged += damaged;
-        store->counts.old += old;
-        pthread_mutex_unlock(&store->lock);
-    }
-    if (damaged) {
-        tell_unread(store, env->path, cause);
-    }
-    return end == DISK_OK && !damaged && !old && !is_void ? DISK_OK : DISK_NONE;
-}
-
-/* Asks one environment; what it has takes the place of `found`, if that is older. */
-static bool ask_env(struct diskstore *store, struct disk_finished *env,
-                    const struct sought *sought, struct diskstore_found *found,
-                    bool has)
-{
-    struct diskstore_found other;
-    struct disk_value value;
-    const enum disk_end end = get_value(store, env, sought, &value);
-    if (end == DISK_NONE ||
-        read_record(store, env, &sought->key, end, &value, &other) != DISK_OK) {
-        return has;
-    }
-    const bool older = has && found->made_ns >= other.made_ns;
-    void *const data = older ? other.data : has ? found->data : NULL;
-    if (!older) {
-        *found = other;
-    }
-    free(data);
-    return true;
+    const struct disk_filter *filter = filter_of(env);
+    return filter == NULL || disk_filter_may_have(filter, mark);
 }
 
 static bool find_record(struct diskstore *store, const struct disk_key *key,
                         struct diskstore_found *found, bool all)
 {
     bool has = false;
-    const struct sought sought = seek(store, key);
+    const uint64_t mark = seek(store, key);
     struct disk_finished *own = disk_own_take(store);
     if (own != NULL) {
-        has = ask_env(store, own, &sought, found, has);
+        has = ask_env(store, own->env, own->path, key, found, has);
         disk_own_give(store, own);
     }
     for (struct disk_finished *each = atomic_load(&store->finished);
          each != NULL && (all || !has); each = each->next) {
-        has = ask_env(store, each, &sought, found, has);
+        if (must_ask(each, mark)) {
+            has = ask_env(store, each->env, each->path, key, found, has);
+            disk_learn_asked(store, each, !has);
+        }
     }
     return has;
 }
 
 bool disk_has_key(struct diskstore *store, const struct disk_key *key)
 {
-    const struct sought sought = seek(store, key);
-    struct disk_finished *own = disk_own_take(store);
     bool has = false;
+    const uint64_t mark = seek(store, key);
+    struct disk_finished *own = disk_own_take(store);
     if (own != NULL) {
-        has = get_value(store, own, &sought, NULL) != DISK_NONE;
+        has = store->table->get(own->env, key, NULL) != DISK_NONE;
         disk_own_give(store, own);
     }
     for (struct disk_finished *each = atomic_load(&store->finished);
          each != NULL && !has; each = each->next) {
-        has = get_value(store, each, &sought, NULL) != DISK_NONE;
+        if (must_ask(each, mark)) {
+            has = store->table->get(each->env, key, NULL) != DISK_NONE;
+            disk_learn_asked(store, each, !has);
+        }
     }
     return has;
 }

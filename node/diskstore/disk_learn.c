@@ -83,9 +83,10 @@ static void *run_learner(void *context)
     return NULL;
 }
 
-void disk_learn_vain(struct diskstore *store, struct disk_finished *env)
+void disk_learn_asked(struct diskstore *store, struct disk_finished *env, bool vain)
 {
-    if (env == atomic_load(&store->own) || is_due(store, env)) {
+    if (!vain || atomic_load_explicit(&env->filter, memory_order_relaxed) != NULL ||
+        is_due(store, env)) {
         return;
     }
     atomic_fetch_add_explicit(&env->vain, 1, memory_order_release);

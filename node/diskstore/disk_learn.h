@@ -15,9 +15,8 @@
 
 #include "node/diskstore/disk_private.h"
 
-/* The environment was asked for a key that it has not; nothing is learned of the own,
- * which grows.  Any thread. */
-void disk_learn_vain(struct diskstore *store, struct disk_finished *env);
+/* A finished environment was asked for a key, perhaps in vain.  Any thread. */
+void disk_learn_asked(struct diskstore *store, struct disk_finished *env, bool vain);
 /* Ends the thread, if there is one. */
 void disk_learn_end(struct diskstore *store);
 
