@@ -228,6 +228,9 @@ uint64_t core_undecided(const struct core *core);
 /* How many meetings this rank's program has come to, with those before its time
  * (core_meet_from()). */
 uint64_t core_meetings(const struct core *core);
+/* The generation that this rank's tasks are of: how they began, by which snapshot.  A
+ * newcomer knows it when it is let in.  0: nobody has gone back, and no snapshot. */
+uint32_t core_generation(const struct core *core, moot_hash *snapshot);
 /* The incarnation that has this number, as far as this rank knows; 0: nobody yet. */
 uint64_t core_incarnation(const struct core *core, uint32_t rank);
 

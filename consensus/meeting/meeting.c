@@ -497,6 +497,23 @@ bool meeting_reload_is_due(const struct core *core)
     return core->meeting.reload.generation > core->reload.generation;
 }
 
+/* Views that this rank proposes say it, too. */
+static void learn_reload(struct core *core)
+{
+    struct core_meeting *meeting = &core->meeting;
+    const struct message_reload *reload = &core->reload;
+    meeting->reload = *reload;
+    meeting->tried =
+        reload->generation > meeting->tried ? reload->generation : meeting->tried;
+}
+
+void meeting_reload_before(struct core *core)
+{
+    if (!MUTANT(RELOADUNLEARNT)) {
+        learn_reload(core);
+    }
+}
+
 void meeting_reload(struct core *core)
 {
     struct core_meeting *meeting = &core->meeting;
@@ -508,11 +525,9 @@ void meeting_reload(struct core *core)
                                          .snapshot = reload->snapshot};
         note_outcome(core, &met);
     }
-    meeting->reload = *reload;
+    learn_reload(core);
     meeting->reloads = false;
     meeting->generation = 0;
-    meeting->tried =
-        reload->generation > meeting->tried ? reload->generation : meeting->tried;
     free(meeting->stood);
     meeting->stood = NULL;
     meeting->stood_lanes = 0;

@@ -23,6 +23,8 @@ int meeting_marked(struct core *core, uint32_t generation, int32_t status);
 bool meeting_reload_is_due(const struct core *core);
 /* This view has: the program hears of it. */
 void meeting_reload(struct core *core);
+/* A newcomer's first view says by which reload the others' tasks began. */
+void meeting_reload_before(struct core *core);
 /* This rank has closed, and comes to no meeting any more. */
 void meeting_close(struct core *core);
 /* The lowest member of a new view is told how far this one is. */

@@ -45,6 +45,9 @@ void reload_begin(struct core *core, const struct view *view)
     core->reload = view->reload;
     core->reload_epoch = view->epoch;
     core->reload_behind = MUTANT(RELOADSKIPPED) ? view->epoch - 1 : core->epoch;
+    if (newcomer) {
+        meeting_reload_before(core); /* it has nothing to forget */
+    }
     if (newcomer || MUTANT(RELOADKEPT)) {
         return;
     }

@@ -184,6 +184,12 @@ bool core_is_ready_to_go(const struct core *core, uint32_t rank)
            rankset_has(&core->membership.retired, rank);
 }
 
+uint32_t core_generation(const struct core *core, moot_hash *snapshot)
+{
+    *snapshot = core->reload.snapshot;
+    return core->reload.generation;
+}
+
 uint64_t core_incarnation(const struct core *core, uint32_t rank)
 {
     return rank < core->size ? core->state.uids[rank] : 0;

@@ -17,6 +17,11 @@ void generations_close(struct generations *generations) { free(generations->of);
 bool generations_see(struct generations *generations, struct sim *sim,
                      const struct sight *sight)
 {
+    const bool joins = sight->type == SIGHT_VIEW && sight->step > 0 &&
+                       generations->of[sight->rank] == 0;
+    if (joins && sight->step < GENERATIONS_MAX) {
+        generations->of[sight->rank] = (uint32_t)sight->step;
+    }
     if (sight->type != SIGHT_RELOADED || sight->code != MOOT_OK) {
         return false;
     }

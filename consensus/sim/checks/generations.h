@@ -2,7 +2,8 @@
  *
  * Generation 0 is before all of them.  A rank is in the generation that it was last
  * told to begin: what is seen of it from then on is of that one, while ranks that have
- * yet to hear of it are in the one before.  Checkers that keep what they have seen of a
+ * yet to hear of it are in the one before.  A newcomer is in that of its first view.
+ * Checkers that keep what they have seen of a
  * task keep it by generation.
  */
 #ifndef CONSENSUS_SIM_CHECKS_GENERATIONS_H

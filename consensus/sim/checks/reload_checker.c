@@ -208,6 +208,7 @@ static void see_failure(const struct reload_checker *checker, struct sim *sim,
 static void see_view(struct reload_checker *checker, struct sim *sim,
                      const struct sight *sight)
 {
+    (void)generations_see(&checker->generations, sim, sight); /* a newcomer's */
     struct generation *begun = &checker->begun[checker->generations.of[sight->rank]];
     if (!rankset_has(&checker->told, sight->rank)) {
         return;

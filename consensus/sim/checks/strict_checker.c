@@ -37,6 +37,8 @@ struct strict_checker {
     size_t claim_count;
     struct rankset told, adjourned;
     struct rankset begun; /* newcomers that views have named */
+    struct rankset closed;
+    uint32_t *named_in; /* by rank: its rolls' places are of this generation */
     uint64_t newest;      /* view that any rank has entered, */
     struct rankset members;
 };
@@ -151,6 +153,7 @@ struct strict_checker *strict_checker_new(const struct sim_options *options)
         checker->mode == CORE_STRICT &&
         (strict_checker_differs(program) ||
          (storm != NULL && storm->boundary && boundaries_differ(program)));
+    checker->named_in = zeroed(checker->limit + 1, sizeof(*checker->named_in));
     checker->newest = 1;
     ranks_fill(&checker->members, first);
     for (uint32_t rank = 0; rank < first; rank++) {
@@ -167,6 +170,8 @@ void strict_checker_free(struct strict_checker *checker)
     rankset_release(&checker->told);
     rankset_release(&checker->adjourned);
     rankset_release(&checker->begun);
+    rankset_release(&checker->closed);
+    free(checker->named_in);
     rankset_release(&checker->members);
     free(checker->spawned);
     free(checker->listeners);
@@ -368,6 +373,11 @@ static void see_places(struct strict_checker *checker, struct sim *sim,
     const struct message_view *view = &sight->message->u.view;
     for (uint32_t i = 0; i < view->newcomers; i++) {
         const struct message_newcomer *newcomer = &view->newcomer[i];
+        if (!rankset_has(&checker->begun, newcomer->rank)) {
+            checker->named_in[newcomer->rank] = view->reload.generation;
+        } else if (checker->named_in[newcomer->rank] != view->reload.generation) {
+            continue; /* it has gone back since, or has yet to */
+        }
         for (uint32_t lane = 0; lane < checker->program->lane_count; lane++) {
             struct seen_roll *spawned = spawned_by(checker, newcomer->rank, lane);
             const uint64_t behind = lane < newcomer->lanes ? newcomer->places[lane] : 0;
@@ -393,9 +403,16 @@ static void see_view(struct strict_checker *checker, const struct sight *sight)
     }
 }
 
-/* Its rolls are as new ones. */
-static void go_back(const struct strict_checker *checker, uint32_t rank)
+/* Its rolls are as new ones.  If its program has ended they stay empty, and those of
+ * the others will not. */
+static void go_back(struct strict_checker *checker, const struct sight *sight)
 {
+    const uint32_t rank = sight->rank;
+    checker->named_in[rank] = (uint32_t)sight->step;
+    checker->listeners[rank].told = false;
+    rankset_remove(&checker->told, rank);
+    checker->differs |=
+        checker->mode == CORE_STRICT && rankset_has(&checker->closed, rank);
     for (uint32_t lane = 0; lane < checker->program->lane_count; lane++) {
         spawned_by(checker, rank, lane)->behind = 0;
         spawned_by(checker, rank, lane)->count = 0;
@@ -416,7 +433,10 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     } else if (sight->type == SIGHT_DIVERGED) {
         see_diverged(checker, sim, sight);
     } else if (sight->type == SIGHT_RELOADED && sight->code == MOOT_OK) {
-        go_back(checker, sight->rank);
+        go_back(checker, sight);
+    } else if (sight->type == SIGHT_CLOSE) {
+        ranks_add(&checker->closed, sight->rank);
+        checker->differs |= checker->mode == CORE_STRICT && sight->code != MOOT_OK;
     } else if (sight->type == SIGHT_VIEW) {
         see_view(checker, sight);
     } else if (sight->type == SIGHT_ADJOURN) {

@@ -28,6 +28,7 @@ enum {
     STREAM_RELOAD = 132,
     STREAM_GOING_BACK,
     RELOADS_MAX = 3, /* generations that a run begins, */
+    BEGUN_MAX = 32,  /* with numbers below this, */
     DRAWN_MAX = 8,   /* and meetings for one */
     PURPOSES_FROM = 1 << 30
 };
@@ -35,7 +36,7 @@ enum {
 /* Notes of disks about a once task, by when a rank goes back. */
 struct noted {
     bool starts;
-    uint64_t life; /* of the rank that started it */
+    uint32_t generation; /* of the rank that started it */
     uint64_t started_ns, ended_ns;
     void *bytes; /* of its result; NULL: it has not ended well */
     size_t size;
@@ -53,6 +54,10 @@ struct going_back {
     size_t meeting_room;
     uint32_t drawn_count, newest;
     struct noted *noted; /* per task */
+    struct begun {
+        bool is_begun;
+        uint64_t sessions; /* before the one in which its programs began */
+    } begun[BEGUN_MAX];    /* by generation */
 };
 
 void sim_reload_draw(uint64_t seed, struct sim_weather *weather)
@@ -61,14 +66,12 @@ void sim_reload_draw(uint64_t seed, struct sim_weather *weather)
     weather->reloads_per_mille = (uint32_t)random_between(&random, 200, 900);
 }
 
-/* Newcomers that come at any moment would have nowhere to go back to (R4), and one that
- * a boundary lets in runs the whole script.  In strict mode a rank that has closed
- * would differ from those that spawn all anew. */
+/* Newcomers that come at any moment would have nowhere to go back to (R4). */
 void go_back_open(struct sim *sim)
 {
     const struct storm *storm = sim->options.storm;
-    if (storm == NULL || storm->joinable || !sim->weather.disks ||
-        sim->weather.mode == CORE_STRICT) {
+    if (storm == NULL || (storm->joinable && !storm->boundary) ||
+        !sim->weather.disks) {
         return;
     }
     struct going_back *back = sim_alloc(1, sizeof(*back));
@@ -347,9 +350,44 @@ void go_back_forget(struct host *host)
         *record = (struct record){.task = task};
     }
     host->ready_count = host->slots_used = host->parents_waiting = 0;
-    host->runs_alone = false;
+    host->runs_alone = host->diverged = false;
     host->meets = host->met = host->goes_back = host->drains = false;
     host->signs_from = 0;
+}
+
+uint64_t go_back_sessions(const struct host *host)
+{
+    const struct going_back *back = host->sim->going_back;
+    return back != NULL ? back->begun[host->generation % BEGUN_MAX].sessions : 0;
+}
+
+void go_back_join(struct host *host)
+{
+    moot_hash snapshot;
+    host->generation = core_generation(host->core, &snapshot);
+    host->went_back_ns = host->sim->now_ns;
+    if (host->generation > host->disk.generation) {
+        host->disk.generation = host->generation;
+    }
+}
+
+/* All but those who closed before are in one session. */
+static void begin_programs(struct host *host)
+{
+    struct begun *begun = &host->sim->going_back->begun[host->generation % BEGUN_MAX];
+    if (!begun->is_begun && host->session.number > 0) {
+        *begun = (struct begun){true, host->session.number - 1};
+    }
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        struct sim_thread *thread = &host->lanes[lane];
+        *thread = (struct sim_thread){.state = LANE_RUNS, .ticket = thread->ticket};
+    }
+    lane_start(host);
+    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
+        if (host->lost != MOOT_OK && host_goes_on(host)) {
+            lane_skip(host, lane, UINT32_MAX);
+        }
+    }
 }
 
 void go_back_restart(struct host *host)
@@ -364,11 +402,7 @@ void go_back_restart(struct host *host)
     if (host->closed || host_is_over(host)) {
         return;
     }
-    for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
-        struct sim_thread *thread = &host->lanes[lane];
-        *thread = (struct sim_thread){.state = LANE_RUNS, .ticket = thread->ticket};
-    }
-    lane_start(host);
+    begin_programs(host);
 }
 
 /* --- Once tasks ------------------------------------------------------------------- */
@@ -386,7 +420,7 @@ void go_back_note_start(const struct host *host, uint32_t task)
     struct noted *noted = noted_of(host, task);
     if (noted != NULL && !noted->starts) {
         noted->starts = true;
-        noted->life = host->life;
+        noted->generation = host->generation;
         noted->started_ns = host->sim->now_ns;
     }
 }
@@ -409,7 +443,7 @@ void go_back_note_end(const struct host *host, uint32_t task)
 bool go_back_finds(const struct host *host, uint32_t task, struct program_bytes *found)
 {
     const struct noted *noted = noted_of(host, task);
-    if (noted == NULL || !noted->starts || noted->life >= host->life ||
+    if (noted == NULL || !noted->starts || noted->generation >= host->generation ||
         noted->started_ns > host->went_back_ns) {
         return false;
     }

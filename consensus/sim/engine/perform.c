@@ -307,8 +307,12 @@ static void carry_view(struct host *host, const struct core_output *output)
         sim->newest_epoch = host->epoch;
         sim->report->counts.views++;
     }
+    if (host->start_due && sim->going_back != NULL) {
+        go_back_join(host);
+    }
     struct sight sight = host_sight(host, SIGHT_VIEW, sim->program->task_count);
     sight.epoch = host->epoch;
+    sight.step = host->generation;
     sight.members = output->u.view.members;
     sim_see(sim, &sight);
     sim->report->counts.joined += host->start_due;

@@ -20,7 +20,8 @@
  *
  * A call that the rank's state ends leaves its program out of step with the others'
  * meetings: where there are sessions, the program ends there.  Who was to go leaves.
- * So does who was to go back: the others start no kernel until it comes, or has closed.
+ * So does the program of a rank that was to go back, and any wait of it: the others
+ * start no kernel until it comes, or has closed.
  */
 #include "consensus/core_view.h"
 #include "consensus/sim/engine/sim_internal.h"
@@ -145,12 +146,12 @@ bool boundary_is_over(const struct host *host)
 }
 
 /* Where the session begins in this rank's script; behind it, if it does not come so
- * far. */
+ * far.  Programs that went back have begun it anew in a later one. */
 static uint32_t place_of(const struct host *host, uint64_t session)
 {
     const struct program_script *script =
         program_script(host->sim->program, host->role, 0);
-    uint64_t number = 1;
+    uint64_t number = 1 + go_back_sessions(host);
     uint32_t at = 0;
     for (; at < script->count && number < session; at++) {
         number += script->steps[at].op == PROGRAM_SESSION;
@@ -211,7 +212,7 @@ static void leave(struct host *host)
 {
     struct sight sight = host_sight(host, SIGHT_LEAVE, host->sim->program->task_count);
     sim_see(host->sim, &sight);
-    host->sim->report->counts.boundary_left += !host->goes_back;
+    host->sim->report->counts.boundary_left++;
     host->session.gone = true;
     host->session.phase = SESSION_RUNS;
     lane_leave(host);
@@ -303,10 +304,21 @@ static bool goes_back(struct host *host, uint32_t lane)
     return true;
 }
 
+/* As moot_open() has it: a context that has lost the majority, or the agreement, ends
+ * every wait with that from then on. */
+static void lose(struct host *host, uint32_t lane)
+{
+    host->lost = host->lanes[lane].cut;
+    host->goes_back = host->drains = false;
+    lane_cut(host, host->lost);
+    worker_fill(host);
+    lane_skip(host, lane, UINT32_MAX);
+}
+
 void boundary_go_on(struct host *host, uint32_t lane, const struct program_step *step)
 {
     if (host->goes_back && host->lanes[lane].cut != MOOT_OK) {
-        leave(host);
+        lose(host, lane);
         return;
     }
     if (step->op != PROGRAM_SESSION && goes_back(host, lane)) {
@@ -366,37 +378,56 @@ static uint64_t meeting_of(const struct host *host, bool members)
     return best;
 }
 
-static uint64_t last_meeting(const struct sim *sim)
+/* One that has come to the meeting; `number` 0: to the last that there was. */
+static const struct host *who_came(const struct host *host, uint64_t number)
 {
-    uint64_t last = 0;
-    for (uint32_t rank = 0; rank < sim->host_count; rank++) {
-        const uint64_t number = sim->hosts[rank].meetings;
-        last = number > last ? number : last;
+    const struct host *guide = NULL;
+    for (uint32_t rank = 0; rank < host->sim->host_count; rank++) {
+        const struct host *other = &host->sim->hosts[rank];
+        const bool fits = number == 0 ? guide == NULL ||
+                                            other->meetings > guide->meetings
+                                      : other->meets && other->meetings == number;
+        guide = fits && other->generation == host->generation ? other : guide;
     }
-    return last;
+    return guide;
 }
 
-/* In strict mode its program begins at the meeting that lets it in, as that of a
- * session would.  Who stood there may have died since; among many the meeting may be
- * over, and then it begins behind. */
+/* Which meeting of its script it has come to. */
+static uint32_t written_meeting(const struct host *host)
+{
+    const struct program_script *script =
+        program_script(host->sim->program, host->role, 0);
+    uint32_t count = 0;
+    for (uint32_t at = 0; at < script->count && at <= host->lanes[0].pc; at++) {
+        const bool is_there = at < host->lanes[0].pc || host->meets;
+        count += script->steps[at].op == PROGRAM_MEET && is_there;
+    }
+    return count;
+}
+
+/* In strict mode, and where all may go back, its program begins at the meeting that
+ * lets it in, as that of a session would.  Who stood there may have died since; among
+ * many the meeting may be over, and then it begins behind. */
 void boundary_come_in(struct host *host)
 {
     const struct sim *sim = host->sim;
     const struct storm *storm = sim->options.storm;
-    if (sim->weather.mode != CORE_STRICT || storm == NULL || !storm->boundary) {
+    const bool begins_there =
+        sim->weather.mode == CORE_STRICT || sim->weather.reloads_per_mille > 0;
+    if (!begins_there || storm == NULL || !storm->boundary) {
         return;
     }
     uint64_t number = meeting_of(host, true);
     number = number > 0 ? number : meeting_of(host, false);
     const bool over = number == 0;
-    number = over ? last_meeting(sim) : number;
-    if (number == 0) {
+    const struct host *guide = who_came(host, number);
+    if (guide == NULL || guide->meetings == 0) {
         abort(); /* somebody stands where newcomers are let in */
     }
-    host->meetings = over ? number : number - 1;
+    host->meetings = over ? guide->meetings : number - 1;
     core_meet_from(host->core, host->meetings);
     const struct program_script *script = program_script(sim->program, host->role, 0);
-    const uint32_t at = step_of_meeting(script, number);
+    const uint32_t at = step_of_meeting(script, written_meeting(guide));
     host->lanes[0].pc = over && at < script->count ? at + 1 : at;
     host_step(host, &(struct core_event){.type = CORE_EV_TICK});
 }

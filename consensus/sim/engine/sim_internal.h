@@ -239,6 +239,7 @@ struct host {
     /* Under a storm. */
     bool dead, fenced, left; /* over, like adjourned */
     bool no_quorum;
+    int32_t lost; /* with this code it was cut off from a reload: its program ends */
     bool diverged;       /* in strict mode: it has been told where programs differ */
     uint64_t signs_from; /* the program's place from which it may sign its state next */
     bool flipped;        /* a bit of that state is */
@@ -478,6 +479,10 @@ void go_back_marked(struct host *host, uint32_t generation, bool good);
 /* Its tasks are undone; its program begins anew. */
 void go_back_forget(struct host *host);
 void go_back_restart(struct host *host);
+/* A newcomer is let in: it is of the others' generation. */
+void go_back_join(struct host *host);
+/* How many sessions were over when the programs of its generation began. */
+uint64_t go_back_sessions(const struct host *host);
 /* A once task starts, ends well.  Whether disks have noted that it started before this
  * rank went back; then its result, with bytes of the caller's, or MAYBE_RAN. */
 void go_back_note_start(const struct host *host, uint32_t task);

@@ -173,7 +173,8 @@ static void show_wait(struct host *host, uint32_t lane, uint32_t task, enum want
 /* The code that a wait ends with that begins now, whatever it waits for. */
 int32_t lane_cut_code(const struct host *host)
 {
-    return host->no_quorum  ? MOOT_ERR_NO_QUORUM
+    return host->lost != MOOT_OK ? host->lost
+           : host->no_quorum     ? MOOT_ERR_NO_QUORUM
            : host->diverged ? MOOT_ERR_DIVERGED
                             : MOOT_OK;
 }
@@ -346,7 +347,8 @@ static void end_lane(struct host *host, uint32_t lane)
     sim_see(sim, &(struct sight){.type = SIGHT_CLOSE,
                                  .time_ns = sim->now_ns,
                                  .rank = host->rank,
-                                 .task = sim->program->task_count});
+                                 .task = sim->program->task_count,
+                                 .code = host->lost});
     host_step(host, &(struct core_event){.type = CORE_EV_CLOSE});
     worker_fill(host);
 }
