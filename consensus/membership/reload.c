@@ -3,7 +3,8 @@
  * PROTOCOL.md, *Reload*.  A meeting has agreed on it, and its mark is durable
  * (meeting/).  Who enters the view that says so forgets every task, each room for
  * itself, before anything of that view is said or taken.  Rule E keeps what was said
- * before away from what comes after.
+ * before away from what comes after.  A rank that has closed still knows which once
+ * tasks it has owned (R5).
  */
 #include "consensus/membership/membership_private.h"
 
@@ -51,6 +52,11 @@ void reload_begin(struct core *core, const struct view *view)
     if (newcomer || MUTANT(RELOADKEPT)) {
         return;
     }
+    if (core->step.closed) {
+        once_keep_all(core);
+    } else {
+        once_drop_kept(core); /* its disk is read (R5) */
+    }
     meeting_reload(core); /* the program hears of it before tasks are forgotten */
     reclaim_forget_all(core);
     ownership_forget_all(core);
@@ -59,4 +65,5 @@ void reload_begin(struct core *core, const struct view *view)
     signature_forget_all(core);
     state_forget_all(core);
     losses_forget(core);
+    once_bring_back(core, core->reload_behind);
 }

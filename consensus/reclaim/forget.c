@@ -147,6 +147,7 @@ HOT static void forget_record(struct core *core, struct task_record *task,
         unlink_consumers(task);
     }
     unlink_from_scope(task);
+    once_keep(core, task);
     out_forget(core, task);
     core->stats.forgotten++;
     core->stats.let_go -= task->let_go;

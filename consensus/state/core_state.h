@@ -187,6 +187,8 @@ struct core_state {
     size_t mark_count, mark_room;
     moot_hash *once; /* once tasks that were dropped: open addressing */
     size_t once_count, once_room;
+    struct kept_once *kept; /* likewise, those that this rank has owned (once_kept.c) */
+    uint32_t kept_count, kept_room;
     uint64_t released_ever; /* so often something came to be droppable, or may have */
     struct held *held_first, **held_last; /* messages to be taken later (held.c) */
 

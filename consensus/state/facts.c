@@ -78,9 +78,22 @@ bool reclaim_is_leaving(const struct core *core, const struct task_record *task)
             reclaim_place_is_leaving(core, place_of(task->lane, task->lane_position)));
 }
 
+/* No view has been settled since all went back: what closed ranks have started before
+ * is yet to be reported (R5). */
+static bool may_have_been_before(const struct core *core,
+                                 const struct task_record *task)
+{
+    return core->membership.past_count > 0 && hash_has(&task->hash, MOOT_HASH_ONCE) &&
+           core->membership.past[0].epoch <= core->reload_behind &&
+           core->reload_behind > 0 && !MUTANT(RELOADEARLY);
+}
+
 /* Has the key had another chair since the last view that everyone settled? */
 bool view_change_moved(const struct core *core, const struct task_record *task)
 {
+    if (may_have_been_before(core, task)) {
+        return true;
+    }
     if (core->membership.past_count > 0 &&
         hash_has(&task->hash, MOOT_HASH_CANDIDATES)) {
         return true; /* not every rank can tell: all of them treat it as moved */

@@ -18,6 +18,7 @@ void state_end(struct core *core)
 {
     free(core->state.agenda.items);
     free(core->state.once);
+    once_drop_kept(core);
     held_free(core->state.held_first);
     free(core->state.claims);
     peers_release(core);

@@ -445,6 +445,15 @@ void reclaim_note_once(struct core *core, const moot_hash *hash); /* and now it 
 /* All of them, from *at == 0 on; NULL: no more. */
 const moot_hash *reclaim_next_once(const struct core *core, size_t *at);
 
+/* --- once_kept.c ------------------------------------------------------------------ */
+
+/* The task is forgotten, or all are: a once task that this rank has owned is kept. */
+void once_keep(struct core *core, const struct task_record *task);
+void once_keep_all(struct core *core);
+/* All are forgotten: records of those that are kept, as accepted in that view. */
+void once_bring_back(struct core *core, uint64_t epoch);
+void once_drop_kept(struct core *core);
+
 /* --- release_count.c -------------------------------------------------------------- */
 
 void reclaim_news(struct core *core); /* something may have become droppable */

@@ -358,6 +358,12 @@ static int join(struct moot *m, char *story)
     }
     engine_lock(m);
     drive_until(m, is_let_in);
+    const int finds =
+        m->engine.fatal == 0 ? checkpoint_join(m, story, STORY_BYTES) : MOOT_OK;
+    if (finds != MOOT_OK) {
+        engine_unlock(m);
+        return finds;
+    }
     if (m->engine.fatal == 0) {
         session_ask(m);
         drive_until(m, knows_session);

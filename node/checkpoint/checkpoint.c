@@ -4,6 +4,7 @@
  */
 #include "node/checkpoint/checkpoint.h"
 
+#include "consensus/core_view.h"
 #include "node/checkpoint/inputs_sum.h"
 #include "node/checkpoint/kept.h"
 #include "node/checkpoint/policy.h"
@@ -114,6 +115,28 @@ int checkpoint_open(struct moot *m, char *story, size_t story_size)
     }
     text_release(&why);
     return error;
+}
+
+int checkpoint_join(struct moot *m, char *story, size_t story_size)
+{
+    moot_hash snapshot;
+    const uint32_t generation = core_generation(m->core, &snapshot);
+    if (!checkpoint_is_on(m) || generation == 0) {
+        return MOOT_OK;
+    }
+    struct text why = {0};
+    engine_unlock(m);
+    const bool good =
+        diskstore_go_back(m->checkpoint.store, generation, &snapshot, &why);
+    engine_lock(m);
+    if (good) {
+        __atomic_store_n(&m->checkpoint.looks, true, __ATOMIC_RELAXED);
+    } else {
+        snprintf(story, story_size, "MOOT_CHECKPOINT=%.200s: %s", m->knobs.checkpoint,
+                 text_get(&why));
+    }
+    text_release(&why);
+    return good ? MOOT_OK : MOOT_ERR_FILE;
 }
 
 static void look_at_losses(struct moot *m)

@@ -45,6 +45,10 @@ int checkpoint_check(const struct knobs *knobs, char *story, size_t story_size);
 /* Opens what the knobs name; nothing if they name none.  FILE, CONFIG, NO_MEMORY, and
  * why. */
 int checkpoint_open(struct moot *m, char *story, size_t story_size);
+/* This rank was let in when others had gone back to a snapshot: so does its store,
+ * which has been open since before, perhaps.  FILE, and why.  Lets the lock go
+ * meanwhile. */
+int checkpoint_join(struct moot *m, char *story, size_t story_size);
 /* Appends why records were last not stored.  Any thread. */
 void checkpoint_why(struct moot *m, struct text *out);
 /* Writes out what waits.  Lets the lock go meanwhile. */

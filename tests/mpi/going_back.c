@@ -1,18 +1,21 @@
 /* going_back.c - a chain of results that vary, a snapshot of its first half, and back
  * to that when it is whole.
  *
- *     going_back [ROUNDS [again | TIMES]]
+ *     going_back [ROUNDS [again | TIMES | grows]]
  *
  * Each result has the value of the one before and a number that no other run has, so a
  * chain that is put together from two runs is seen.  All ranks make the chain, name a
  * snapshot "half" on the way, and when they have all of it they go back: the first half
  * must be as it was, and the second another; that TIMES times.  With `again`, or
  * without a checkpoint, the chain is made, or found, and checked, and nobody goes back.
+ * With `grows` a process comes that is there before they go back, and is let in when
+ * they have: it finds the same chain, and adds a link that it alone spawns.
  *
  * Each rank prints "end VALUE".  Exit status: 0 right, 1 wrong.
  */
 #include "node/api/moot.h"
 #include "node/api/moot_checkpoint.h"
+#include "node/api/moot_session.h"
 #include "tests/mpi/support/must.h"
 
 #include <inttypes.h>
@@ -134,7 +137,47 @@ static bool goes_back(moot *m, moot_kernel_id kernel, uint64_t rounds,
     return good;
 }
 
-/* `times` 0: again. */
+/* What it gives is found by a later job only if its store is where the others' are. */
+static void add_link(moot *m, moot_kernel_id kernel)
+{
+    const uint64_t number = ROUNDS_MAX;
+    moot_task task;
+    must(m,
+         moot_task_spawn(m,
+                         &(moot_task_spec){.kernel = kernel,
+                                           .args = &number,
+                                           .args_size = sizeof(number)},
+                         &task),
+         "spawn");
+    must(m, moot_task_wait(m, task, MOOT_FOREVER), "wait");
+    must(m, moot_task_release(m, task), "release");
+}
+
+/* In the first session all go back, and a second one begins with the newcomer. */
+static bool grows(moot *m, moot_kernel_id kernel, uint64_t rounds, struct link *chain)
+{
+    static struct link old[ROUNDS_MAX];
+    moot_session_info session;
+    must(m, moot_session_info_get(m, &session), "session");
+    if (session.number == 1) {
+        moot_hash half;
+        make_chain(m, kernel, rounds, old, &half);
+        if (moot_rank(m) == 0) {
+            must(m, moot_grow(m, 1, NULL), "grow");
+        }
+        nanosleep(&(struct timespec){.tv_sec = 2}, NULL); /* it opens its store */
+        must(m, moot_checkpoint_reload(m, &half), "reload");
+        make_chain(m, kernel, rounds, chain, NULL);
+        const bool good = went_back(old, chain, rounds);
+        must(m, moot_session_next(m, NULL, NULL), "next");
+        return good;
+    }
+    make_chain(m, kernel, rounds, chain, NULL);
+    add_link(m, kernel);
+    return true;
+}
+
+/* `times` 0: again; below: with a newcomer. */
 static int run(uint64_t rounds, int times)
 {
     static struct link chain[ROUNDS_MAX];
@@ -154,6 +197,8 @@ static int run(uint64_t rounds, int times)
          "kernel");
     if (times == 0) {
         make_chain(m, kernel, rounds, chain, NULL);
+    } else if (times < 0) {
+        good = grows(m, kernel, rounds, chain);
     } else {
         good = goes_back(m, kernel, rounds, chain, times);
     }
@@ -169,9 +214,14 @@ int main(int argc, char **argv)
     const char *folder = getenv("MOOT_CHECKPOINT");
     const bool again = folder == NULL || *folder == '\0' ||
                        (argc > 2 && strcmp(argv[2], "again") == 0);
-    const int times = again ? 0 : argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1;
+    const bool newcomer = argc > 2 && strcmp(argv[2], "grows") == 0;
+    const int times = again      ? 0
+                      : newcomer ? -1
+                      : argc > 2 ? (int)strtol(argv[2], NULL, 10)
+                                 : 1;
     if (rounds < 2 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "usage: going_back [ROUNDS of 2 to %d [again | TIMES]]\n",
+        fprintf(stderr,
+                "usage: going_back [ROUNDS of 2 to %d [again | TIMES | grows]]\n",
                 ROUNDS_MAX);
         return 2;
     }

@@ -55,6 +55,24 @@ bool storm_started_before(const struct storm_checker *checker, uint32_t rank,
     return false;
 }
 
+bool storm_owned_before(const struct storm_checker *checker, uint32_t rank,
+                        uint32_t task)
+{
+    const struct program_task *spec = &checker->program->tasks[task];
+    const uint32_t count = spec->once && !spec->idempotent && checker->closed_back
+                               ? checker->generations.of[rank]
+                               : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct chaos_seen *seen =
+            checker->seen[i] != NULL ? &checker->seen[i][task] : NULL;
+        if (seen != NULL && (!rankset_empty(&seen->started_by) ||
+                             seen->ballots != NULL || seen->decided)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- Watching -------------------------------------------------------------------- */
 
 /* A rank is over, one way or another. */
@@ -106,6 +124,7 @@ static void see_generation(struct storm_checker *checker, struct sim *sim,
         struct party *party = &checker->parties[sight->rank];
         uint64_t *behind = &checker->behind[sight->step];
         party->kernels = party->alone = 0;
+        checker->closed_back |= sight->meeting == 0;
         *behind = *behind == 0 || party->epoch < *behind ? party->epoch : *behind;
     }
     if (sight->rank < checker->limit) {

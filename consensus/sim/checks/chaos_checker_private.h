@@ -87,6 +87,7 @@ struct storm_checker {
     uint32_t limit; /* ranks that there may be */
     bool boundary;  /* newcomers are let in at meetings alone */
     struct generations generations;
+    bool closed_back; /* a rank that had closed went back with the others */
     /* Tasks as they were seen in each, or NULL; and in that of the rank which the
      * present sight is of. */
     struct chaos_seen *seen[GENERATIONS_MAX], *tasks;
@@ -120,6 +121,10 @@ void storm_count_anew(struct storm_checker *checker);
 /* The task has started on a rank before this rank went back. */
 bool storm_started_before(const struct storm_checker *checker, uint32_t rank,
                           uint32_t task);
+/* An owner was proposed for the once task, or told so, before this rank went back, and
+ * a rank that had closed then may remember it (R5). */
+bool storm_owned_before(const struct storm_checker *checker, uint32_t rank,
+                        uint32_t task);
 
 /* --- chaos_checker_tasks.c ------------------------------------------------------- */
 

@@ -491,6 +491,9 @@ static void check_maybe(struct storm_checker *checker, struct sim *sim,
     const struct chaos_seen *seen = &checker->tasks[sight->task];
     const struct rankset *view = &storm_view_at(checker, sight->rank)->members;
     struct rankset here = {0};
+    if (storm_owned_before(checker, sight->rank, sight->task)) {
+        return;
+    }
     ranks_copy(&here, &seen->started_by);
     ranks_merge(&here, &seen->kept_by);
     ranks_keep(&here, view);

@@ -12,6 +12,7 @@ struct coming {
     uint32_t rank;
     uint64_t meeting;
     moot_hash snapshot;
+    bool over; /* its program has ended since: the meeting does without it (R2) */
 };
 
 /* A generation: what marks say of it, and who was told of it. */
@@ -33,6 +34,7 @@ struct reload_checker {
     moot_hash *snapshots,
         *failed; /* that exist; of which a mark could not be written */
     size_t snapshot_count, snapshot_room, failed_count, failed_room;
+    bool closed_back;    /* a rank that had closed went back with the others */
     struct rankset told; /* of a generation, and have not entered its view yet */
 };
 
@@ -93,6 +95,13 @@ static void note_coming(struct reload_checker *checker, const struct sight *sigh
         .rank = sight->rank,
         .meeting = sight->meeting,
         .snapshot = sight->type == SIGHT_RELOAD ? *sight->id : (moot_hash){{0}}};
+}
+
+static void note_end(struct reload_checker *checker, uint32_t rank)
+{
+    for (size_t i = 0; i < checker->coming_count; i++) {
+        checker->comings[i].over |= checker->comings[i].rank == rank;
+    }
 }
 
 /* A rank that came to the meeting otherwise than for this snapshot, from `from` on;
@@ -184,6 +193,7 @@ static void see_begin(struct reload_checker *checker, struct sim *sim,
     struct generation *begun =
         &checker->begun[sight->step < GENERATIONS_MAX ? sight->step : 0];
     check_told(checker, sim, sight, begun);
+    checker->closed_back |= sight->meeting == 0;
     begun->begins = true;
     begun->snapshot = *sight->id;
     begun->meeting = sight->meeting > 0 ? sight->meeting : begun->meeting;
@@ -217,7 +227,8 @@ static void see_view(struct reload_checker *checker, struct sim *sim,
     for (size_t i = find_other(checker, begun->meeting, &begun->snapshot, 0);
          i < checker->coming_count;
          i = find_other(checker, begun->meeting, &begun->snapshot, i + 1)) {
-        if (rankset_has(sight->members, checker->comings[i].rank)) {
+        if (!checker->comings[i].over &&
+            rankset_has(sight->members, checker->comings[i].rank)) {
             sim_fail(sim, "all for one",
                      "view %" PRIu64 " goes back, and rank %" PRIu32
                      " had not come for that",
@@ -249,12 +260,26 @@ static void see_named(struct reload_checker *checker, const struct sight *sight)
     }
 }
 
+/* A once task, of which a rank that had closed may know since before (R5). */
+static bool is_remembered(const struct reload_checker *checker, uint32_t generation,
+                          uint32_t task)
+{
+    const struct program_task *spec = &checker->program->tasks[task];
+    bool known = false;
+    for (uint32_t i = 0; i < generation; i++) {
+        const bool *named = checker->begun[i].named;
+        known = known || (named != NULL && named[task]);
+    }
+    return known && checker->closed_back && spec->once && !spec->idempotent;
+}
+
 static void check_said(const struct reload_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
     const uint32_t generation = checker->generations.of[sight->rank];
     const bool *named = checker->begun[generation].named;
-    if (generation > 0 && (named == NULL || !named[sight->task])) {
+    if (generation > 0 && (named == NULL || !named[sight->task]) &&
+        !is_remembered(checker, generation, sight->task)) {
         sim_fail(sim, "void",
                  "rank %" PRIu32 " says %s of %s, which nobody has named since all "
                  "went back",
@@ -282,6 +307,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     struct reload_checker *checker = context;
     if (sight->type == SIGHT_MEET || sight->type == SIGHT_RELOAD) {
         note_coming(checker, sight);
+    } else if (sight->type == SIGHT_CLOSE || sight->type == SIGHT_LEAVE) {
+        note_end(checker, sight->rank);
     } else if (sight->type == SIGHT_COMMIT) {
         see_commit(checker, sight);
     } else if (sight->type == SIGHT_MARK) {

@@ -15,7 +15,7 @@
  *   cause        who is told that nothing is changed came to a meeting for which others
  *                came otherwise, or of whose snapshot a mark could not be written
  *   void         in a generation nothing is said of a task that no program has named in
- *                it (I47)
+ *                it (I47); but of once tasks, if a rank went back that had closed (R5)
  */
 #ifndef CONSENSUS_SIM_CHECKS_RELOAD_CHECKER_H
 #define CONSENSUS_SIM_CHECKS_RELOAD_CHECKER_H

@@ -38,8 +38,8 @@ struct strict_checker {
     struct rankset told, adjourned;
     struct rankset begun; /* newcomers that views have named */
     struct rankset closed;
-    uint32_t *named_in; /* by rank: its rolls' places are of this generation */
-    uint64_t newest;      /* view that any rank has entered, */
+    uint32_t *generations; /* by rank: of its rolls */
+    uint64_t newest;       /* view that any rank has entered, */
     struct rankset members;
 };
 
@@ -153,7 +153,7 @@ struct strict_checker *strict_checker_new(const struct sim_options *options)
         checker->mode == CORE_STRICT &&
         (strict_checker_differs(program) ||
          (storm != NULL && storm->boundary && boundaries_differ(program)));
-    checker->named_in = zeroed(checker->limit + 1, sizeof(*checker->named_in));
+    checker->generations = zeroed(checker->limit + 1, sizeof(*checker->generations));
     checker->newest = 1;
     ranks_fill(&checker->members, first);
     for (uint32_t rank = 0; rank < first; rank++) {
@@ -171,7 +171,7 @@ void strict_checker_free(struct strict_checker *checker)
     rankset_release(&checker->adjourned);
     rankset_release(&checker->begun);
     rankset_release(&checker->closed);
-    free(checker->named_in);
+    free(checker->generations);
     rankset_release(&checker->members);
     free(checker->spawned);
     free(checker->listeners);
@@ -259,7 +259,8 @@ static bool spawned_alike(const struct strict_checker *checker, uint32_t a, uint
 /* --- What is told ----------------------------------------------------------------- */
 
 /* Is that what the rank has spawned there?  None: it has come no further; of who was
- * told before, or is in another view, that says nothing, as it goes on. */
+ * told before, or is in another view, that says nothing, as it goes on.  Rolls of a
+ * rank that has gone back, as the one that is told has not, are new ones. */
 static bool side_is_true(const struct strict_checker *checker, const struct sim *sim,
                          const struct sight *sight, const moot_hash *hash,
                          uint32_t rank)
@@ -268,6 +269,9 @@ static bool side_is_true(const struct strict_checker *checker, const struct sim 
     const struct message_diverged *said = sight->diverged;
     const struct seen_roll *spawned = spawned_by(checker, rank, said->lane);
     const struct listener *other = &checker->listeners[rank];
+    if (checker->generations[rank] > checker->generations[sight->rank]) {
+        return true;
+    }
     if (said->position <= spawned->behind) {
         return false;
     }
@@ -374,8 +378,8 @@ static void see_places(struct strict_checker *checker, struct sim *sim,
     for (uint32_t i = 0; i < view->newcomers; i++) {
         const struct message_newcomer *newcomer = &view->newcomer[i];
         if (!rankset_has(&checker->begun, newcomer->rank)) {
-            checker->named_in[newcomer->rank] = view->reload.generation;
-        } else if (checker->named_in[newcomer->rank] != view->reload.generation) {
+            checker->generations[newcomer->rank] = view->reload.generation;
+        } else if (checker->generations[newcomer->rank] != view->reload.generation) {
             continue; /* it has gone back since, or has yet to */
         }
         for (uint32_t lane = 0; lane < checker->program->lane_count; lane++) {
@@ -408,7 +412,7 @@ static void see_view(struct strict_checker *checker, const struct sight *sight)
 static void go_back(struct strict_checker *checker, const struct sight *sight)
 {
     const uint32_t rank = sight->rank;
-    checker->named_in[rank] = (uint32_t)sight->step;
+    checker->generations[rank] = (uint32_t)sight->step;
     checker->listeners[rank].told = false;
     rankset_remove(&checker->told, rank);
     checker->differs |=

@@ -38,11 +38,11 @@ static uint64_t ready_ns(const struct host *host)
                                                   : host->sim->now_ns;
 }
 
-void disk_store(struct host *host, uint32_t task)
+bool disk_store(struct host *host, uint32_t task)
 {
     uint64_t more_ns = 0, unused_ns = 0;
     if (!host->sim->weather.disks) {
-        return;
+        return false;
     }
     struct sight sight = host_sight(host, SIGHT_STORE, task);
     if (strike_disk(host, PLAN_DISK_SLOW, &more_ns)) {
@@ -55,6 +55,7 @@ void disk_store(struct host *host, uint32_t task)
     }
     host->disk.stored += sight.code == MOOT_OK;
     sim_see(host->sim, &sight);
+    return sight.code == MOOT_OK;
 }
 
 static void see_disk(struct host *host, enum sight_type type, const moot_hash *id,

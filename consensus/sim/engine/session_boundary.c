@@ -352,12 +352,18 @@ static uint32_t step_of_meeting(const struct program_script *script, uint64_t nu
     return script->count;
 }
 
+static bool stands_at(const struct host *host, const struct host *other,
+                      uint64_t number)
+{
+    return other->meets && other->meetings == number &&
+           other->generation == host->generation;
+}
+
 static uint32_t count_at(const struct host *host, uint64_t number, bool members)
 {
     uint32_t count = 0;
     for (uint32_t rank = 0; rank < host->sim->host_count; rank++) {
-        const struct host *other = &host->sim->hosts[rank];
-        count += other->meets && other->meetings == number &&
+        count += stands_at(host, &host->sim->hosts[rank], number) &&
                  rankset_has(&host->members, rank) == members;
     }
     return count;
@@ -384,10 +390,9 @@ static const struct host *who_came(const struct host *host, uint64_t number)
     const struct host *guide = NULL;
     for (uint32_t rank = 0; rank < host->sim->host_count; rank++) {
         const struct host *other = &host->sim->hosts[rank];
-        const bool fits = number == 0 ? guide == NULL ||
-                                            other->meetings > guide->meetings
-                                      : other->meets && other->meetings == number;
-        guide = fits && other->generation == host->generation ? other : guide;
+        const bool later = other->generation == host->generation &&
+                           (guide == NULL || other->meetings > guide->meetings);
+        guide = (number == 0 ? later : stands_at(host, other, number)) ? other : guide;
     }
     return guide;
 }

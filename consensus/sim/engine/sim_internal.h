@@ -239,8 +239,8 @@ struct host {
     /* Under a storm. */
     bool dead, fenced, left; /* over, like adjourned */
     bool no_quorum;
-    int32_t lost; /* with this code it was cut off from a reload: its program ends */
-    bool diverged;       /* in strict mode: it has been told where programs differ */
+    int32_t lost;  /* with this code it was cut off from a reload: its program ends */
+    bool diverged; /* in strict mode: it has been told where programs differ */
     uint64_t signs_from; /* the program's place from which it may sign its state next */
     bool flipped;        /* a bit of that state is */
     uint64_t waits_begun;
@@ -447,7 +447,8 @@ void host_take_input(struct host *host, uint32_t task);
 void host_press(struct host *host); /* now and then memory is short */
 
 /* disk.c */
-void disk_store(struct host *host, uint32_t task); /* the rank has made its result */
+/* The rank has made its result; true: its disk has it. */
+bool disk_store(struct host *host, uint32_t task);
 /* Writes that the core asks for, and its words about a snapshot. */
 void disk_carry(struct host *host, const struct core_output *output);
 void disk_go_on(struct host *host, uint32_t what, uint64_t ticket);
@@ -483,8 +484,9 @@ void go_back_restart(struct host *host);
 void go_back_join(struct host *host);
 /* How many sessions were over when the programs of its generation began. */
 uint64_t go_back_sessions(const struct host *host);
-/* A once task starts, ends well.  Whether disks have noted that it started before this
- * rank went back; then its result, with bytes of the caller's, or MAYBE_RAN. */
+/* A once task starts, and has a result on its disk.  Whether disks have noted that it
+ * started before this rank went back; then its result, with bytes of the caller's, or
+ * MAYBE_RAN. */
 void go_back_note_start(const struct host *host, uint32_t task);
 void go_back_note_end(const struct host *host, uint32_t task);
 bool go_back_finds(const struct host *host, uint32_t task, struct program_bytes *found);

@@ -148,8 +148,9 @@ static void end(struct host *host, uint32_t task, int32_t status)
     record->status = status;
     if (status == MOOT_OK) {
         compute(host, task);
-        disk_store(host, task);
-        go_back_note_end(host, task);
+        if (disk_store(host, task)) {
+            go_back_note_end(host, task);
+        }
     } else {
         set_bytes(record, STORY, sizeof(STORY));
     }
