@@ -2,8 +2,9 @@
 # reload_test.sh [KILLS] - all ranks go back to a snapshot, whoever dies on the way; and
 # what a job finds that is started after.
 #
-# Ranks die at each step of it (checkpoint.reload), who writes the mark among them; then
-# all die, KILLS times (3), at moments that are drawn.  `going_back` sees results that are
+# Ranks die at each step of it (checkpoint.reload), who writes the mark among them; one
+# comes when the others have gone back; then all die, KILLS times (3), at moments that are
+# drawn.  `going_back` sees results that are
 # put together from two runs.  Finds the build in $BUILD; run from the top of the tree.
 set -u
 
@@ -16,13 +17,15 @@ trap 'rm -rf "$scratch"' EXIT
 evidence=$scratch/said
 store=$scratch/c
 rounds=24
+more= # words for moot run
 
-# start RANKS FAULTS [again | TIMES]: a job with the folder; its status is $code
+# start RANKS FAULTS [again | TIMES | grows]: a job with the folder; its status is $code
 start() {
     ranks=$1
     faults=$2
     shift 2
-    timeout -k 5 120 "$build/moot" run -n "$ranks" --checkpoint "$store" \
+    # shellcheck disable=SC2086 # several words
+    timeout -k 5 120 "$build/moot" run -n "$ranks" $more --checkpoint "$store" \
         ${faults:+--faults "$faults"} MOOT_CHECKPOINT_LEAST=0 \
         "$build/tests/mpi/going_back" "$rounds" "$@" >"$evidence" 2>&1 </dev/null
     code=$?
@@ -116,6 +119,20 @@ for plan in 'kill:all@checkpoint.reload' 'kill:all@checkpoint.reload#2'; do
     ends "$plan, and again" 3
     start_again "$plan, a third time" "$value"
 done
+
+# --- A newcomer -----------------------------------------------------------------------------
+# It has opened the folder when the others go back, and is let in behind that: what it stores
+# counts as theirs does.
+begin
+more="--launcher local --joins session --max 3"
+start 2 "" grows
+more=
+check "a newcomer" "status $code" [ $code -eq 0 ]
+ends "a newcomer" 3
+check "a newcomer" "its task did not run there" says '^ *tasks run .*, by rank: .* 1$'
+"$build/moot" checkpoint ls "$store" >"$evidence"
+check "a newcomer" "not $undone records are undone" \
+    [ "$(grep -c '  result    OK, undone  ' "$evidence")" -eq $undone ]
 
 # --- No descriptors -------------------------------------------------------------------------
 # A rank that may open no more files says so, and what was stored is there.

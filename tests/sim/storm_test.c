@@ -16,7 +16,7 @@
  * MOOT_SPLIT=solo, and sees that every wait ends.  --hosts puts ranks on hosts, which
  * die and are cut off, with relays between.
  * --boundary lets newcomers in at meetings alone.  --reloads has ranks go back to their
- * snapshots, where nobody may come in, and aims at that.  --verbose prints the program
+ * snapshots, unless newcomers may come at any moment, and aims at that.  --verbose prints the program
  * and every sight; --summary what the batch's faults have done.
  */
 #include "consensus/sim/runs/swarm.h"
@@ -236,6 +236,21 @@ static const struct {
     {{SNAPSHOTS, .reloads = true, .leaves = true, .drops = true}, 20, 2, 6},
     {{SNAPSHOTS, .reloads = true, .signs = true, .cancels = true}, 10, 3, 6},
     {{SNAPSHOTS, .reloads = true, .direct_max = 3}, 10, 4, 8},
+    {{SNAPSHOTS, .reloads = true, .mode = CORE_STRICT}, 20, 3, 6},
+    {{SNAPSHOTS, .reloads = true, .boundary = true, .newcomers = 2}, 20, 3, 7},
+    {{SNAPSHOTS, .reloads = true, .boundary = true, .newcomers = 1, .sessions = true},
+     20,
+     3,
+     6},
+    {{SNAPSHOTS,
+      .reloads = true,
+      .boundary = true,
+      .newcomers = 1,
+      .mode = CORE_STRICT,
+      .agree = true},
+     20,
+     3,
+     6},
     {{.tasks = 20, .storm = true, .parks = true}, 60, 2, 8},
     {{.tasks = 20, .storm = true, .parks = true, .leaves = true, .direct_max = 3},
      20,
@@ -491,6 +506,9 @@ static const struct {
       .storm = true,
       .mode = CORE_STRICT},
      259},
+    /* A rank that had closed was still in the view before when the others had gone
+     * back, and started a once task that one of these started, too. */
+    {{.ranks = 3, SNAPSHOTS, .reloads = true, .leaves = true, .drops = true}, 174},
 };
 
 static void run_kept(struct tally *tally)

@@ -9,7 +9,8 @@
  * bits out makes a failing program smaller.  --calm lets no rank ask before a second
  * has passed: agreeing programs that wait alike must be over by then, with nothing but
  * pushes.  --direct-max 1 runs the tree, the census and the gossip in turns of large
- * moots.  --snapshots has programs ask for snapshots of what disks hold.
+ * moots.  --snapshots has programs ask for snapshots of what disks hold, and --reloads
+ * go back to them (in a storm without a fault, whose checks know of that).
  * --verbose prints the program and every sight.  --canary NAME breaks the
  * harness on purpose.  Every seed runs once, and one in 32 twice, to see that the
  * digest is the same.
@@ -111,6 +112,8 @@ static void run_canaries(struct tally *tally)
     }
 }
 
+#define RELOADS .storm = true, .calm = true, .snapshots = true, .reloads = true
+
 /* Each on 1 to 8 ranks, seeds 1..seeds; of `make check` the first third of these. */
 static const struct {
     struct swarm_job job;
@@ -150,6 +153,10 @@ static const struct {
     {{.tasks = 20, .snapshots = true}, 100},
     {{.tasks = 30, .snapshots = true, .drops = true}, 30},
     {{.tasks = 20, .snapshots = true, .direct_max = 1}, 40},
+    {{.tasks = 20, RELOADS}, 40},
+    {{.tasks = 20, RELOADS, .agree = true}, 20},
+    {{.tasks = 20, RELOADS, .mode = CORE_STRICT, .agree = true}, 20},
+    {{.tasks = 20, RELOADS, .direct_max = 1}, 20},
     {{.tasks = 12, .direct_max = 1}, 250},
     {{.tasks = 60, .direct_max = 1}, 60},
     {{.tasks = 60, .direct_max = 1, .agree = true}, 25},
@@ -248,6 +255,9 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->signs = true;
         } else if (strcmp(word, "--snapshots") == 0) {
             good = flag = job->snapshots = true;
+        } else if (strcmp(word, "--reloads") == 0) {
+            job->storm = job->calm = job->snapshots = true;
+            good = flag = job->reloads = true;
         } else if (strcmp(word, "--calm") == 0) {
             good = flag = job->calm = true;
         } else if (strcmp(word, "--direct-max") == 0) {

@@ -111,6 +111,7 @@ void storm_default(const struct storm_request *request, struct sim_weather *weat
                           .comebacks = COMEBACKS_MAX,
                           .stop_ns = CORE_NEVER,
                           .joinable = lets_somebody_in(request, request->given),
+                          .boundary = request->boundary,
                           .certify = request->poison || request->cluster != NULL,
                           .readable = request->poison,
                           .abandon = true,

@@ -404,6 +404,8 @@ static void set_surroundings(const struct trial *trial, uint64_t seed,
     const struct storm_request request = {
         .ranks = trial_rank_count(trial, seed),
         .newcomers = newcomers_of(trial, seed),
+        .boundary = weather->reloads_per_mille > 0 && newcomers_of(trial, seed) > 0 &&
+                    weather->mode != CORE_STRICT, /* there lanes would have to wait */
         .leaves = mode_of(trial, seed) != CORE_STRICT,
         .poison = has_poison(trial, seed),
         .cluster = around->clustered ? &around->cluster : NULL,
