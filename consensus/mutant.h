@@ -97,7 +97,6 @@
     X(RELOADUNMARKED, "a reload begins before its mark is durable")                    \
     X(RELOADSAME, "each reload begins the first generation")                           \
     X(RELOADLOSSES, "losses of before a reload count in it")                           \
-    X(RELOADSKIPPED, "who skips the view that begins a reload hides its losses")       \
     X(RELOADONCE, "who has closed forgets which once tasks it owned before a reload")  \
     X(RELOADEARLY, "once tasks start in a reload before all have reported")            \
     X(RELOADUNLEARNT, "a newcomer proposes views of before the last reload")           \

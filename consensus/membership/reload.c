@@ -45,7 +45,7 @@ void reload_begin(struct core *core, const struct view *view)
     const bool newcomer = core->epoch == 0;
     core->reload = view->reload;
     core->reload_epoch = view->epoch;
-    core->reload_behind = MUTANT(RELOADSKIPPED) ? view->epoch - 1 : core->epoch;
+    core->reload_behind = newcomer ? 0 : view->epoch - 1;
     if (newcomer) {
         meeting_reload_before(core); /* it has nothing to forget */
     }

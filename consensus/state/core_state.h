@@ -450,7 +450,7 @@ struct core {
     uint32_t member_count;
     struct message_reload reload; /* by which this rank's tasks began, */
     uint64_t reload_epoch;        /* in this view; 0: none; */
-    uint64_t reload_behind;       /* and, if others did so before, in none up to this */
+    uint64_t reload_behind;       /* the one before; a newcomer's: 0 */
     struct core_stats stats;
     bool broken; /* out of memory in mid-step: every later step fails */
     struct core_state state;

@@ -547,6 +547,54 @@ static void diagnose_meeting(const struct picture *picture, struct diagnosis *di
     }
 }
 
+/* The kernel of that rank's which has run for longest; NULL: none is told of. */
+static const Moot__Account__Task *longest_run(const Moot__Account *account)
+{
+    const Moot__Account__Task *longest = NULL;
+    for (size_t i = 0; i < account->n_tasks; i++) {
+        const Moot__Account__Task *task = account->tasks[i];
+        if (task->stage == TASK_RUNNING &&
+            (longest == NULL || task->runs_ns > longest->runs_ns)) {
+            longest = task;
+        }
+    }
+    return longest;
+}
+
+/* All have come to a reload, and a rank waits in it for those whose kernels still run,
+ * itself perhaps; or for one that has gone no further. */
+static void diagnose_reload(const struct picture *picture, struct diagnosis *diagnosis,
+                            uint32_t rank)
+{
+    const Moot__Account *waiting = picture->seats[rank].account;
+    for (uint32_t other = 0; other < picture->size; other++) {
+        const Moot__Account *account = picture->seats[other].account;
+        struct finding found = {
+            .waits = 1, .since_ns = waiting->reload_ns, .from = PLACEMENT_NOBODY};
+        bool silent = account == NULL && picture_is_silent(picture, other) &&
+                      !picture_is_gone(picture, other);
+        const Moot__Account__Task *task =
+            account != NULL && account->drains ? longest_run(account) : NULL;
+        bool absent = account != NULL && account->reload_ns == 0 &&
+                      account->closing_ns == 0 && account->n_waits == 0;
+        if (!silent && !absent && task == NULL) {
+            continue;
+        }
+        (void)rankset_add(&found.waiting, rank);
+        if (silent) {
+            conclude_silent(picture, &found, other);
+        } else if (task != NULL) {
+            conclude(&found, CAUSE_SLOW, other);
+            found.root = account_hash(&task->hash);
+            found.chain[found.chain_count++] =
+                (struct link_of_chain){found.root, other};
+        } else {
+            conclude(&found, CAUSE_ABSENT, other);
+        }
+        add_finding(diagnosis, &found);
+    }
+}
+
 /* Kernels that may never return are told of though nobody waits for them yet; where
  * somebody does it is one finding. */
 static void diagnose_kernels(const struct picture *picture, struct diagnosis *diagnosis,
@@ -641,6 +689,8 @@ struct diagnosis *diagnosis_new(const struct picture *given)
         }
         if (account != NULL && account->meeting_ns != 0) {
             diagnose_meeting(picture, diagnosis, rank);
+        } else if (account != NULL && account->reload_ns != 0) {
+            diagnose_reload(picture, diagnosis, rank);
         }
         if (account != NULL && account->closing_ns != 0 && account->n_waits == 0) {
             diagnose_close(picture, diagnosis, rank);

@@ -492,6 +492,9 @@ static void put_self(struct snapshot_draft *draft)
     account->least = least != NULL ? (uint32_t)strtoul(least, NULL, 10) : 0;
     account->meetings = m->schedule.meetings.number;
     account->meeting_ns = meeting_age(draft);
+    const uint64_t reload_ns = m->schedule.reload_since_ns;
+    account->reload_ns = reload_ns != 0 ? age(draft, reload_ns) + 1 : 0;
+    account->drains = reload_ns != 0 && m->schedule.draining && m->schedule.running > 0;
     account->stalled_ns =
         stalled_ns != CORE_NEVER && stalled_ns < m->now_ns ? m->now_ns - stalled_ns : 0;
     account->stall_ns = (uint64_t)m->knobs.stall_ns;

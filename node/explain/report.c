@@ -184,7 +184,7 @@ static bool another_tells(const struct moot *m, const struct picture *picture)
         if (account->stalled_ns >= account->stall_ns / 4 * 3 &&
             account->stalled_ns > 0 &&
             (account->n_waits > 0 || account->meeting_ns > 0 ||
-             m->schedule.waits == NULL)) {
+             account->reload_ns > 0 || m->schedule.waits == NULL)) {
             return true;
         }
         if (overrun_any_near(account, account->stall_ns)) {

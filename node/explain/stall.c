@@ -118,6 +118,12 @@ void stall_add_program(struct text *text, const Moot__Account *account)
         text_add_duration(text, account->closing_ns);
         return;
     }
+    if (account->reload_ns != 0) {
+        text_add(text, "in moot_checkpoint_reload() for ");
+        text_add_duration(text, account->reload_ns);
+        text_add(text, "%s", account->drains ? ", while a kernel runs" : "");
+        return;
+    }
     if (account->meeting_ns != 0) {
         text_add(text, "where all ranks meet (number %llu) for ",
                  (unsigned long long)account->meetings);
@@ -388,7 +394,7 @@ static bool is_met(const struct picture *picture)
     bool met = false;
     for (uint32_t rank = 0; rank < picture->size; rank++) {
         const Moot__Account *account = picture->seats[rank].account;
-        met |= account != NULL && account->meeting_ns != 0;
+        met |= account != NULL && (account->meeting_ns != 0 || account->reload_ns != 0);
     }
     return met;
 }
@@ -444,6 +450,7 @@ static bool say_alike(const Moot__Account *a, const Moot__Account *b)
                  a->helper == b->helper && near(a->closing_ns, b->closing_ns) &&
                  (a->closing_ns == 0) == (b->closing_ns == 0) &&
                  (a->meeting_ns == 0) == (b->meeting_ns == 0) &&
+                 (a->reload_ns == 0) == (b->reload_ns == 0) && a->drains == b->drains &&
                  a->meetings == b->meetings;
     for (size_t i = 0; alike && i < a->n_lanes; i++) {
         const Moot__Account__Lane *x = a->lanes[i], *y = b->lanes[i];

@@ -532,6 +532,10 @@ static void say_slow(struct text *text, const struct picture *picture,
             text_add_duration(text, kernel->runs_ns);
         }
     }
+    if (account != NULL && account->drains) {
+        text_add(text, ", and moot_checkpoint_reload() waits for it; it has been told "
+                       "so (moot_call_cancelled)");
+    }
     bool overruns =
         account != NULL && kernel != NULL && overrun_is_near(account, kernel, 0);
     if (overruns) {
@@ -559,17 +563,19 @@ static void say_absent(struct text *text, const struct picture *picture,
     const Moot__Account *account = account_of(picture, finding->culprit);
     uint32_t one = rankset_next(&finding->waiting, 0);
     const Moot__Account *waiting = account_of(picture, one);
-    text_add(text,
-             "rank %u has not come to moot_barrier(), moot_scope_tasks(), "
-             "moot_session_next() or moot_checkpoint_reload() ",
-             finding->culprit);
+    const bool reloads = waiting != NULL && waiting->reload_ns != 0;
+    text_add(
+        text, "rank %u has not come to %smoot_checkpoint_reload() ", finding->culprit,
+        reloads ? "" : "moot_barrier(), moot_scope_tasks(), moot_session_next() or ");
     if (account != NULL && waiting != NULL) {
         text_add(text, "number %llu (", (unsigned long long)waiting->meetings);
         stall_add_program(text, account);
         text_add(text, ")");
     }
-    text_add(text, "\n      next: see what its program does: every rank calls them, "
-                   "equally often, or closes its moot\n");
+    text_add(text,
+             "\n      next: see what its program does: every rank calls %s, "
+             "equally often, or closes its moot\n",
+             reloads ? "it" : "them");
 }
 
 static void say_open(struct text *text, const struct picture *picture,

@@ -8,6 +8,7 @@
  * is gone; and `none`, without an argument, is ranks that wait for nothing long, so
  * that nothing may be reported.
  */
+#include "node/api/moot_checkpoint.h"
 #include "node/api/moot_session.h"
 
 #include <stdbool.h>
@@ -458,6 +459,31 @@ static void late_close(struct scene *scene)
 }
 
 /* One rank comes late to where all meet. */
+/* All have come, and rank 1's kernel runs; or rank 1 has not come. */
+static void reload_behind(struct scene *scene, bool late)
+{
+    struct work work = {.number = 1, .slow_rank = 1, .ms = STILL_MS};
+    moot_hash id;
+    moot_task task = {0};
+    MUST(moot_checkpoint(scene->m, NULL, &id), MOOT_OK);
+    MUST(moot_barrier(scene->m), MOOT_OK);
+    MUST(moot_checkpoint_find(scene->m, NULL, &id), MOOT_OK);
+    MUST(moot_barrier(scene->m), MOOT_OK);
+    if (scene->rank == 1 && late) {
+        stand_still(scene);
+    } else if (scene->rank == 1) {
+        task = spawn(scene, scene->work, &work, "long", NULL);
+        sleep_ms(300); /* a worker begins it */
+    }
+    MUST(moot_checkpoint_reload(scene->m, &id), MOOT_OK);
+    if (scene->rank == 1 && !late) {
+        MUST(moot_task_release(scene->m, task), MOOT_OK);
+    }
+}
+
+static void reload_kernel(struct scene *scene) { reload_behind(scene, false); }
+static void reload_late(struct scene *scene) { reload_behind(scene, true); }
+
 static void late_meeting(struct scene *scene)
 {
     if (scene->rank == 1) {
@@ -573,6 +599,8 @@ static const struct {
     {"away", away, MOOT_OK},
     {"close", late_close, MOOT_OK},
     {"meeting", late_meeting, MOOT_OK},
+    {"reload-kernel", reload_kernel, MOOT_OK},
+    {"reload-late", reload_late, MOOT_OK},
     {"session", late_session, MOOT_OK},
     {"chain", chain, MOOT_OK},
     {"two", two_causes, MOOT_OK},
