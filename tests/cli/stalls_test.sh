@@ -228,7 +228,7 @@ keeps ranks 0,2 waiting
 where all ranks meet \(number 1\)
 END
 # In a reload: for a kernel of rank 1, and for rank 1, which has not come.
-row reload-kernel 3 0 slow --checkpoint "$scratch/c1" MOOT_THREADS=1 <<'END'
+row reload-kernel 3 0 slow --checkpoint "$scratch/c1" <<'END'
 \[slow\]: task [0-9a-f]{8} of kernel 'work' 'long' .* runs on rank 1, for [0-9.]+ m?s, and moot_checkpoint_reload\(\) waits for it; it has been told so \(moot_call_cancelled\)
 keeps ranks 0-2 waiting
 in moot_checkpoint_reload\(\) for [0-9.]+ m?s, while a kernel runs

@@ -11,6 +11,7 @@
 #include "node/api/moot_checkpoint.h"
 #include "node/api/moot_session.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -459,25 +460,47 @@ static void late_close(struct scene *scene)
 }
 
 /* One rank comes late to where all meet. */
+struct awaited {
+    const struct scene *scene;
+    moot_task task;
+};
+
+/* Runs the kernel, which has ended when it hears that it is cancelled, or is. */
+static void *run_it(void *context)
+{
+    const struct awaited *awaited = context;
+    (void)moot_task_wait(awaited->scene->m, awaited->task, MOOT_FOREVER);
+    return NULL;
+}
+
 /* All have come, and rank 1's kernel runs; or rank 1 has not come. */
 static void reload_behind(struct scene *scene, bool late)
 {
     struct work work = {.number = 1, .slow_rank = 1, .ms = STILL_MS};
+    const bool runs = scene->rank == 1 && !late;
+    struct awaited awaited = {.scene = scene};
+    pthread_t thread;
     moot_hash id;
-    moot_task task = {0};
-    MUST(moot_checkpoint(scene->m, NULL, &id), MOOT_OK);
+    MUST(moot_checkpoint(scene->m, &(moot_checkpoint_options){.name = "here"}, &id),
+         MOOT_OK);
     MUST(moot_barrier(scene->m), MOOT_OK);
-    MUST(moot_checkpoint_find(scene->m, NULL, &id), MOOT_OK);
+    MUST(moot_checkpoint_find(scene->m, "here", &id), MOOT_OK);
     MUST(moot_barrier(scene->m), MOOT_OK);
     if (scene->rank == 1 && late) {
         stand_still(scene);
-    } else if (scene->rank == 1) {
-        task = spawn(scene, scene->work, &work, "long", NULL);
-        sleep_ms(300); /* a worker begins it */
+    } else if (runs) {
+        moot_hash hash;
+        give_chair(scene, &work, scene->work, 1, &hash);
+        awaited.task = spawn(scene, scene->work, &work, "long", NULL);
+        if (pthread_create(&thread, NULL, run_it, &awaited) != 0) {
+            exit(1);
+        }
+        sleep_ms(300);
     }
     MUST(moot_checkpoint_reload(scene->m, &id), MOOT_OK);
-    if (scene->rank == 1 && !late) {
-        MUST(moot_task_release(scene->m, task), MOOT_OK);
+    if (runs) {
+        (void)pthread_join(thread, NULL);
+        MUST(moot_task_release(scene->m, awaited.task), MOOT_OK);
     }
 }
 
