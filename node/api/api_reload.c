@@ -11,6 +11,7 @@
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/checkpoint/checkpoint.h"
+#include "node/checkpoint/snapshots.h"
 #include "node/compose/meet_wait.h"
 #include "node/compose/task_wait.h"
 #include "node/diskstore/diskstore_snapshot.h"
@@ -169,9 +170,11 @@ static int reload(struct moot *m, struct lane *lane, const moot_hash *id)
         run_wait(m, lane, &(struct wait){.until = undo_is_drained, .goes_on = true});
     if (error == MOOT_OK) {
         freeze(m);
+        m->checkpoint.goes_back = true;
         error = come_to_reload(m, lane, id);
+        error = error == MOOT_OK ? go_back(m, lane, id) : error;
+        snapshots_went_back(m, error == MOOT_OK);
     }
-    error = error == MOOT_OK ? go_back(m, lane, id) : error;
     undo_drain(m, false);
     return error;
 }

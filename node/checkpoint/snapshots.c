@@ -20,6 +20,7 @@ struct snapshot_job {
     enum core_event_type type; /* PREPARED, COMMITTED, MARKED */
     uint64_t epoch;
     uint32_t number; /* MARKED: the generation */
+    moot_hash id;    /* PREPARED: the snapshot's */
     int32_t status;
     uint64_t began_ns, ended_ns;
     struct diskstore_part part;
@@ -136,6 +137,32 @@ static void refuse_job(struct snapshot_job *job, int32_t status, const char *why
     end_job(job);
 }
 
+static void begin_cut(struct moot *m, struct snapshot_job *job)
+{
+    kept_write_some(m);
+    if (!diskstore_cut(m->checkpoint.store, &job->id, m->group.rank, on_end, job)) {
+        refuse_job(job, MOOT_ERR_NO_MEMORY, "no memory");
+    }
+}
+
+void snapshots_went_back(struct moot *m, bool good)
+{
+    struct snapshot_job *job = m->checkpoint.cut;
+    m->checkpoint.goes_back = false;
+    if (good && job != NULL) {
+        m->checkpoint.cut = NULL;
+        begin_cut(m, job);
+    }
+}
+
+static void drop_cut(struct moot *m)
+{
+    free(m->checkpoint.cut);
+    m->checkpoint.cut = NULL;
+}
+
+/* One who has gone back may ask for a snapshot before this rank's store has: a cut made
+ * then would name what is void, and not what that was made from. */
 void snapshots_carry_cut(struct moot *m, const struct core_output *output)
 {
     if (!checkpoint_is_on(m)) {
@@ -147,11 +174,14 @@ void snapshots_carry_cut(struct moot *m, const struct core_output *output)
         return;
     }
     faults_at_point(m, CORE_POINT_CHECKPOINT_CUT);
-    kept_write_some(m);
-    if (!diskstore_cut(m->checkpoint.store, &output->hash, m->group.rank, on_end,
-                       job)) {
-        refuse_job(job, MOOT_ERR_NO_MEMORY, "no memory");
+    job->id = output->hash;
+    if (!m->checkpoint.goes_back ||
+        m->schedule.reload.generation <= diskstore_generation(m->checkpoint.store)) {
+        begin_cut(m, job);
+        return;
     }
+    drop_cut(m); /* its coordinator has given it up */
+    m->checkpoint.cut = job;
 }
 
 static struct diskstore_part part_of(const struct core_part *part)
@@ -272,6 +302,7 @@ void snapshots_look(struct moot *m)
 
 void snapshots_release(struct moot *m)
 {
+    drop_cut(m);
     for (struct snapshot_job *job = take_ended(m), *next; job != NULL; job = next) {
         next = job->next;
         free(job);

@@ -65,6 +65,8 @@ struct moot_checkpoint {
     uint32_t deaths_seen; /* and so many deaths after which the store was read again */
     /* Under the engine lock. */
     struct snapshot_ask *asks; /* a list: calls that wait for snapshots */
+    bool goes_back;            /* the program goes back to a snapshot, and its store */
+    struct snapshot_job *cut;  /* that waits for that; NULL: none does */
     uint64_t cut_ns; /* this rank's part of the present snapshot was begun then; */
     uint64_t snapshots, snapshots_ns; /* whose commits it wrote, from its cuts on; */
     uint64_t snapshots_failed;        /* of which it could not write its part */
