@@ -170,7 +170,7 @@ static int reload(struct moot *m, struct lane *lane, const moot_hash *id)
         run_wait(m, lane, &(struct wait){.until = undo_is_drained, .goes_on = true});
     if (error == MOOT_OK) {
         freeze(m);
-        m->checkpoint.goes_back = true;
+        snapshots_go_back(m);
         error = come_to_reload(m, lane, id);
         error = error == MOOT_OK ? go_back(m, lane, id) : error;
         snapshots_went_back(m, error == MOOT_OK);

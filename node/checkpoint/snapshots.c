@@ -145,6 +145,8 @@ static void begin_cut(struct moot *m, struct snapshot_job *job)
     }
 }
 
+void snapshots_go_back(struct moot *m) { m->checkpoint.goes_back = true; }
+
 void snapshots_went_back(struct moot *m, bool good)
 {
     struct snapshot_job *job = m->checkpoint.cut;

@@ -8,8 +8,7 @@
  * room; they are of kernels that give the same bytes again.  Those that vary are in the
  * store before anybody else learns of them.
  *
- * Writes m->checkpoint.asks, .cut and .ended, and ends .goes_back.  Under the engine
- * lock.
+ * Writes m->checkpoint.asks, .cut, .goes_back and .ended.  Under the engine lock.
  */
 #ifndef NODE_CHECKPOINT_SNAPSHOTS_H
 #define NODE_CHECKPOINT_SNAPSHOTS_H
@@ -34,8 +33,10 @@ void snapshots_withdraw(struct moot *m, struct snapshot_ask *ask);
 bool snapshots_find(struct moot *m, const char *name, moot_hash *id, struct text *why);
 
 void snapshots_carry_cut(struct moot *m, const struct core_output *output);
-/* The program that was on its way back (m->checkpoint.goes_back) has gone back, and so
- * has the store: a cut that has waited for that is made.  Or it has failed to. */
+/* The program is on its way back to a snapshot: a cut of those who have gone back waits
+ * until the store has, too. */
+void snapshots_go_back(struct moot *m);
+/* It has gone back, and so has the store; or not, and then that cut is never made. */
 void snapshots_went_back(struct moot *m, bool good);
 void snapshots_carry_commit(struct moot *m, const struct core_output *output);
 void snapshots_carry_mark(struct moot *m, const struct core_output *output);
