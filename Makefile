@@ -541,12 +541,13 @@ MUTANT_TESTS := $(addprefix $(MUTANT_BUILD)/tests/,sim/mutants sim/trace_test si
   sim/swarm_test explore/explore $(patsubst %,unit/%_test,$(CORE_UNITS) tune))
 .PHONY: mutants
 mutants: deps-check
-	@$(AGAIN) -s $(addprefix $(BUILD)/,libmoot.a libmoottools.a libmootsim.a tests/unit/diagnosis_test)
+	@$(AGAIN) -s $(addprefix $(BUILD)/,libmoot.a libmoottools.a libmootsim.a $(addprefix tests/unit/,diagnosis_test disk_snapshot_test snapshot_checker_test))
 	@$(AGAIN) -s BUILD=$(MUTANT_BUILD) FAULTS=$(BUILD) PROFILE= LTO= CFLAGS=-DMOOT_MUTANTS $(MUTANT_TESTS)
 	$(MUTANT_BUILD)/tests/sim/trace_test --mutants
 	$(MUTANT_BUILD)/tests/sim/mutants
 	tests/faults/faults.py run $(MUTANT_BUILD)
 	tests/unit/diagnosis_mutants.sh $(BUILD)
+	tests/unit/snapshot_mutants.sh $(BUILD)
 
 # What a moot costs as it grows, to 10,000 ranks; takes minutes and 10 GB.  With DOC=1 all
 # that deploy/doc/SCALING.md shows is made anew, and written into it.

@@ -85,6 +85,7 @@ static const struct killer killers[] = {
     {MUTANT_RELOADLOSSES, {.ranks = 4, RELOADS}, .seed = 1109},
     {MUTANT_RELOADONCE, .bench = "reload_test"},
     {MUTANT_RELOADEARLY, .bench = "reload_test"},
+    {MUTANT_RELOADUNLEARNT, .bench = "boundary_test"},
     {MUTANT_RELOADKEPT, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .bench = "reload_test"},
     {MUTANT_RELOADUNMARKED, .explored = "reload"},

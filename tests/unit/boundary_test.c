@@ -527,6 +527,55 @@ static void what_may_be_joined_at_any_moment_drops_nothing(void **state)
     }
 }
 
+/* --- Reloads ---------------------------------------------------------------------- */
+
+static void assert_generation(uint32_t rank, uint32_t generation)
+{
+    moot_hash snapshot;
+    assert_int_equal(core_generation(bench.core[rank], &snapshot), generation);
+    assert_true(hash_equal(&snapshot, &(moot_hash){{9}}));
+}
+
+/* Rank 2 is let in when all have gone back.  When the others have died it lets rank 3
+ * in, by a view of its own. */
+static void a_newcomer_hands_on_what_has_been_reloaded(void **state)
+{
+    (void)state;
+    open_at_boundaries(2);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct core_event event = {.type = CORE_EV_RELOAD, .hash = {{9}}};
+        assert_int_equal(step(rank, &event), MOOT_OK);
+    }
+    deliver_all();
+    struct core_event marked = {.type = CORE_EV_MARKED};
+    marked.u.marked.generation = 1;
+    assert_int_equal(step(0, &marked), MOOT_OK);
+    pass(200 * MS);
+    assert_generation(0, 1);
+    join(2, 2, 2);
+    pass(50 * MS);
+    arrive(0);
+    arrive(1);
+    pass(200 * MS);
+    assert_members(0x7);
+    assert_generation(2, 1);
+    core_meet_from(bench.core[2], 1);
+    arrive(2);
+    pass(50 * MS);
+    assert_met(0x7, 2);
+    certify_everywhere(0);
+    certify_everywhere(1);
+    pass(300 * MS);
+    join(3, 2, 3);
+    pass(50 * MS);
+    arrive(2);
+    pass(300 * MS);
+    assert_members(0xc);
+    assert_generation(2, 1);
+    assert_generation(3, 1);
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -550,6 +599,7 @@ int main(void)
         cmocka_unit_test(what_stands_before_its_roll_is_made_again),
         cmocka_unit_test(so_it_is_where_nobody_waits),
         cmocka_unit_test(what_may_be_joined_at_any_moment_drops_nothing),
+        cmocka_unit_test(a_newcomer_hands_on_what_has_been_reloaded),
     };
     return cmocka_run_group_tests_name("boundary", tests, NULL, NULL);
 }
