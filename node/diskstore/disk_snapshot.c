@@ -17,13 +17,11 @@ enum { NAMED_BYTES = MOOT_HASH_BYTES + DISK_DIGEST_BYTES };
 enum { PART_HEAD_BYTES = MOOT_HASH_BYTES + 3 * WORD + DISK_NAME_BYTES };
 enum { COMMIT_HEAD_BYTES = MOOT_HASH_BYTES + 2 * WORD + DISKSTORE_SNAPSHOT_NAME_BYTES };
 enum { COMMIT_PART_BYTES = DISK_DIGEST_BYTES + 3 * WORD };
-enum { MARK_BYTES = MOOT_HASH_BYTES + WORD };
 /* A set is a plain array of what a part's body has. */
 _Static_assert(sizeof(struct disk_named) == NAMED_BYTES, "no padding");
 
-static const char snapshots[] = "snapshots", reloads[] = "reloads", commit[] = "commit";
-static const char part_mark[] = "mootpart", commit_mark[] = "mootsnap",
-                  mark_mark[] = "mootback";
+static const char snapshots[] = "snapshots", commit[] = "commit";
+static const char part_mark[] = "mootpart", commit_mark[] = "mootsnap";
 
 static void snapshot_path(char path[DISK_PATH_BYTES], const char *folder,
                           const moot_hash *id)
@@ -292,19 +290,14 @@ static int compare_made(const void *left, const void *right)
     return order != 0 ? order : memcmp(a->id.bytes, b->id.bytes, MOOT_HASH_BYTES);
 }
 
-static DIR *open_sub_folder(const char *folder, const char *name)
-{
-    char path[DISK_PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return opendir(path);
-}
-
 struct disk_snapshot *disk_snapshot_list(const char *folder, bool all, size_t *count)
 {
     struct disk_snapshot *list = NULL, one;
     struct disk_mark mark = {0};
     moot_hash id;
-    DIR *files = open_sub_folder(folder, snapshots);
+    char path[DISK_PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", folder, snapshots);
+    DIR *files = opendir(path);
     *count = 0;
     if (files == NULL) {
         return NULL;
@@ -396,99 +389,4 @@ void disk_snapshot_sweep(const char *folder)
         }
     }
     disk_snapshot_list_free(all, count);
-}
-
-/* --- Marks ------------------------------------------------------------------------ */
-
-static void mark_name(char name[FILE_NAME_BYTES], uint32_t generation)
-{
-    snprintf(name, FILE_NAME_BYTES, "%08x", generation);
-}
-
-/* The generation that a file's name says; 0: it is no mark's. */
-static uint32_t named_generation(const char *name)
-{
-    return strspn(name, "0123456789abcdef") == 8 && name[8] == '\0'
-               ? (uint32_t)strtoul(name, NULL, 16)
-               : 0;
-}
-
-/* A disk that fails already is found out before the mark stands.  If it fails at the
- * last step, the mark stays where it is: another rank may have written the same
- * meanwhile, and all others stand on it. */
-bool disk_mark_write(const char *folder, const struct disk_mark *mark)
-{
-    char path[DISK_PATH_BYTES], name[FILE_NAME_BYTES];
-    unsigned char body[MARK_BYTES], digest[DISK_DIGEST_BYTES];
-    memcpy(body, mark->id.bytes, MOOT_HASH_BYTES);
-    put_word(body + MOOT_HASH_BYTES, mark->generation);
-    mark_name(name, mark->generation);
-    snprintf(path, sizeof(path), "%s/%s", folder, reloads);
-    return disk_sealed_folder(folder, reloads) && disk_sync_folder(path) &&
-           disk_sealed_write(path, name, mark_mark, body, sizeof(body), digest);
-}
-
-/* 0: there is none.  False: nobody can say; errno. */
-static bool highest_mark(const char *folder, uint32_t *highest)
-{
-    DIR *files = open_sub_folder(folder, reloads);
-    *highest = 0;
-    if (files == NULL) {
-        return errno == ENOENT;
-    }
-    errno = 0;
-    for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
-        const uint32_t generation = named_generation(entry->d_name);
-        *highest = generation > *highest ? generation : *highest;
-    }
-    const int cause = errno;
-    closedir(files);
-    errno = cause;
-    return cause == 0;
-}
-
-bool disk_mark_read(const char *folder, struct disk_mark *out)
-{
-    char path[DISK_PATH_BYTES], name[FILE_NAME_BYTES];
-    unsigned char digest[DISK_DIGEST_BYTES];
-    size_t size;
-    *out = (struct disk_mark){0};
-    if (!highest_mark(folder, &out->generation)) {
-        return false;
-    }
-    if (out->generation == 0) {
-        return true;
-    }
-    mark_name(name, out->generation);
-    snprintf(path, sizeof(path), "%s/%s", folder, reloads);
-    unsigned char *body = disk_sealed_read(path, name, mark_mark, &size, digest);
-    const bool good = body != NULL && size == MARK_BYTES &&
-                      get_word(body + MOOT_HASH_BYTES) == out->generation;
-    if (good) {
-        memcpy(out->id.bytes, body, MOOT_HASH_BYTES);
-    }
-    free(body);
-    errno = good ? 0 : EBADMSG;
-    return good;
-}
-
-void disk_mark_sweep(const char *folder)
-{
-    char path[DISK_PATH_BYTES];
-    uint32_t highest;
-    if (!highest_mark(folder, &highest)) {
-        return;
-    }
-    DIR *files = open_sub_folder(folder, reloads);
-    for (const struct dirent *entry;
-         files != NULL && (entry = readdir(files)) != NULL;) {
-        const uint32_t generation = named_generation(entry->d_name);
-        if (generation != 0 && generation < highest) {
-            snprintf(path, sizeof(path), "%s/%s/%.32s", folder, reloads, entry->d_name);
-            unlink(path);
-        }
-    }
-    if (files != NULL) {
-        closedir(files);
-    }
 }

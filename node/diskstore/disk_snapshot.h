@@ -1,18 +1,14 @@
-/* disk_snapshot.h - the files of snapshots and reloads in a folder of checkpoints.
+/* disk_snapshot.h - the files of snapshots in a folder of checkpoints; those of reloads
+ * are disk_mark.h's.
  *
  *     FOLDER/snapshots/ID/rank-N   a *part*: the records of one rank at its cut
  *     FOLDER/snapshots/ID/rest     a part: the records of all who write no more
  *     FOLDER/snapshots/ID/commit   the *commit*: the name, and all parts with digests
- *     FOLDER/reloads/GENERATION    a *mark*: all went back to a snapshot
  *
  * A part lists results by task and by the digest that names the record
  * (disk_record.h), wherever that stands; so a prune need not touch it.  A snapshot is
  * there when its commit is, which is written last.  It is *whole* if its commit and all
  * parts that this names have their digests.
- *
- * The mark with the highest generation counts.  Under it results of earlier generations
- * are void unless its snapshot names them, or they are once tasks' that were noted to
- * have started: once is once, also after a reload.
  *
  * All files are disk_sealed.h's, of words of 8 bytes, the lowest byte first.
  */
@@ -20,6 +16,7 @@
 #define NODE_DISKSTORE_DISK_SNAPSHOT_H
 
 #include "node/diskstore/disk_folder.h"
+#include "node/diskstore/disk_mark.h"
 #include "node/diskstore/disk_record.h"
 #include "node/diskstore/diskstore_snapshot.h"
 
@@ -94,18 +91,5 @@ const char *disk_snapshot_state(const struct disk_snapshot *snapshot, char *text
 /* Removes it, or those that were not finished.  Under the lock to write. */
 void disk_snapshot_remove(const char *folder, const moot_hash *id);
 void disk_snapshot_sweep(const char *folder);
-
-/* --- Marks ------------------------------------------------------------------------ */
-
-struct disk_mark {
-    uint32_t generation; /* 0: there is none */
-    moot_hash id;
-};
-/* False: errno. */
-bool disk_mark_write(const char *folder, const struct disk_mark *mark);
-/* The one that counts.  False: it is damaged, or cannot be read; errno. */
-bool disk_mark_read(const char *folder, struct disk_mark *out);
-/* Removes those that no longer count. */
-void disk_mark_sweep(const char *folder);
 
 #endif

@@ -25,8 +25,8 @@
  * disk_large.c and disk_pack.c (data that are not small), disk_table.h (the table of
  * functions below), disk_lmdb.c (which LMDB fills), disk_pages.c (reads its files and
  * survives damage), disk_jobs.c (snapshots and reloads; diskstore_snapshot.h),
- * disk_snapshot.c and disk_sealed.c (their files), disk_bytes.c (whole reads and
- * writes), disk_scan.c and disk_prune.c (for the command).
+ * disk_snapshot.c, disk_mark.c and disk_sealed.c (their files), disk_bytes.c (whole
+ * reads and writes), disk_scan.c and disk_prune.c (for the command).
  */
 #ifndef NODE_DISKSTORE_DISKSTORE_H
 #define NODE_DISKSTORE_DISKSTORE_H

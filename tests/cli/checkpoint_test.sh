@@ -127,6 +127,30 @@ truncate -s 60 "$(find "$named/snapshots" -name rank-0)"
 run 1 verify "$named"
 check "a damaged part" "it is not named" says 'morning: its part rank-0 is missing or damaged$'
 
+# --- Folders put together ------------------------------------------------------------------
+# Both have gone back once, so each has a mark of its own; the later one counts.
+for first in 100 200; do
+    "$build/tests/unit/disk_mark_test" --make "$scratch/host$first" $first || exit 1
+done
+later=$("$build/moot" checkpoint ls "$scratch/host200" | sed -n 's/^\([0-9a-f]*\)  snapshot .*/\1/p')
+for order in '100 200' '200 100'; do
+    both=$scratch/both
+    mkdir "$both"
+    for first in $order; do
+        cp -a "$scratch/host$first/." "$both/"
+    done
+    run 0 verify "$both"
+    check "verify of $order" "the marks are not told apart" \
+        says "^reloads: the last one went back to snapshot $later: whole\$"
+    check "verify of $order" "not two whole snapshots" lines 2 '^snapshot [0-9a-f]{32} all: whole$'
+    run 0 prune "$both"
+    check "prune of $order" "not what both reloads have undone" says '^  20 undone by a reload$'
+    run 0 verify "$both"
+    check "verify of $order after a prune" "another mark counts" \
+        says "^reloads: the last one went back to snapshot $later: whole\$"
+    rm -r "$both"
+done
+
 # --- Mistakes ----------------------------------------------------------------------------------
 run 1 ls "$scratch"
 check "no store" "it is not said" says 'there is no such folder of checkpoints$'

@@ -4,7 +4,8 @@
  * The first byte says what the others are: a whole file, whose digest is then wrong; a
  * body, which is sealed with a right digest, so that all behind the seal is reached; or
  * the fields of a snapshot and a mark, which are written and read, then with one bit of
- * one file flipped.  The second byte says which file: a commit, a part or a mark.
+ * one file flipped.  The second byte says which file: a commit, a part, a mark, or one
+ * of an earlier release.
  */
 #include "node/diskstore/disk_sealed.h"
 #include "node/diskstore/disk_snapshot.h"
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 enum { PARTS_MAX = 5, NAMED_MAX = 6, GENERATION = 1 };
-enum kind { COMMIT, PART, MARK, KINDS };
+enum kind { COMMIT, PART, MARK, FIRST_MARK, KINDS };
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -28,7 +29,8 @@ static const struct file {
 } files[KINDS] = {
     [COMMIT] = {"snapshots/00000000000000000000000000000000", "commit", "mootsnap"},
     [PART] = {"snapshots/00000000000000000000000000000000", "rank-0", "mootpart"},
-    [MARK] = {"reloads", "00000001", "mootback"},
+    [MARK] = {"reloads", "00000001-00000000000000000000000000000000", "mootback"},
+    [FIRST_MARK] = {"reloads", "00000001", "mootback"},
 };
 static const moot_hash id = {{0}};
 static char folder[64];
@@ -52,12 +54,20 @@ static void make_folder(const char *name)
     require(mkdir(path, 0755) == 0);
 }
 
+static void remove_marks(void)
+{
+    char path[256];
+    file_path(MARK, path);
+    unlink(path);
+    file_path(FIRST_MARK, path);
+    unlink(path);
+}
+
 static void remove_all(void)
 {
     char path[256];
     disk_snapshot_remove(folder, &id);
-    file_path(MARK, path);
-    unlink(path);
+    remove_marks();
     snprintf(path, sizeof(path), "%s/snapshots", folder);
     rmdir(path);
     snprintf(path, sizeof(path), "%s/reloads", folder);
@@ -139,7 +149,7 @@ static void read_file(enum kind kind, const unsigned char *data, size_t size)
     require(file != NULL && fwrite(data, 1, size, file) == size);
     require(fclose(file) == 0);
     const bool whole = read_all(&good_mark);
-    require((kind == MARK && !good_mark) || (kind != MARK && !whole));
+    require(kind >= MARK ? !good_mark : !whole);
 }
 
 static void read_body(enum kind kind, const unsigned char *data, size_t size)
@@ -239,6 +249,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         return 0;
     }
     const enum kind kind = (enum kind)(data[1] % KINDS);
+    remove_marks();
     switch (data[0] % 3) {
     case 0:
         read_file(kind, data + 2, size - 2);
@@ -247,7 +258,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         read_body(kind, data + 2, size - 2);
         break;
     default:
-        write_and_read(kind, (struct bytes){data + 2, size - 2});
+        write_and_read((enum kind)(kind % FIRST_MARK),
+                       (struct bytes){data + 2, size - 2});
     }
     return 0;
 }
