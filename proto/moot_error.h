@@ -43,7 +43,10 @@
     X(UNSUPPORTED, -32, "not supported by this build or transport")                    \
     X(NONDETERMINISTIC, -33, "a pure task gave other bytes when it was run again")     \
     X(CRASHED, -34, "as many ranks died of the task as MOOT_CRASHES says")             \
-    X(FILE, -35, "a file cannot be read, or is not of the format that its name says")  \
+    X(FILE, -35,                                                                       \
+      "a file or a snapshot is not there, cannot be read or written, or is not of "    \
+      "the "                                                                           \
+      "format that its name says")                                                     \
     X(FINGERPRINT, -36, "a file's content is not what it was when its task was named") \
     X(SIGNATURE, -37, "the rank's state is not what most ranks have (MOOT_SIGNATURE)")
 

@@ -64,7 +64,8 @@ MOOT_API int moot_checkpoint(moot *m, const moot_checkpoint_options *options,
 
 /* The newest whole snapshot of that name in the folder, of this job or an earlier one.
  * Local; any thread; reads the disk.
- * Errors: INVALID, STATE (no checkpoint is open), FILE (there is none). */
+ * Errors: INVALID, STATE (no checkpoint is open), FILE (there is none;
+ * moot_last_error(m) says which there are). */
 MOOT_API int moot_checkpoint_find(moot *m, const char *name, moot_hash *id);
 
 /* All ranks go back to that snapshot, whole in the folder, and go on from the call:

@@ -1,5 +1,6 @@
 /* disk_folder.c - see disk_folder.h. */
 #include "node/diskstore/disk_folder.h"
+#include "node/config/text.h"
 #include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 
@@ -118,6 +119,28 @@ int disk_folder_lock(const char *folder, enum disk_lock way, pid_t *holder)
         return -1;
     }
     return fd;
+}
+
+void disk_folder_tell_none(const char *folder, struct text *out)
+{
+    char owner[DISK_PATH_BYTES];
+    struct stat stat;
+    snprintf(owner, sizeof(owner), "%s/owner", folder);
+    if (lstat(folder, &stat) != 0) {
+        text_add(out, "%s: there is no such folder", folder);
+    } else if (!S_ISDIR(stat.st_mode) && !S_ISLNK(stat.st_mode)) {
+        text_add(out, "%s is no folder; name the one that `moot run --checkpoint` had",
+                 folder);
+    } else if (lstat(owner, &stat) == 0) {
+        text_add(out,
+                 "%s is the environment of one process; name the folder that it is in",
+                 folder);
+    } else {
+        text_add(out,
+                 "%s is no folder of checkpoints: no job has had it as "
+                 "`moot run --checkpoint`",
+                 folder);
+    }
 }
 
 /* The job's byte is locked before others are looked for, so that two jobs cannot both

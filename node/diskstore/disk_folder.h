@@ -41,6 +41,9 @@ enum disk_lock { DISK_LOCK_READ, DISK_LOCK_LOOK, DISK_LOCK_WRITE };
  * store was ever open, and with EAGAIN *holder is a process that has it (0: one of
  * another container). */
 int disk_folder_lock(const char *folder, enum disk_lock way, pid_t *holder);
+/* Says why the folder has no such file: it is not there, is a file, or no store was
+ * ever open there. */
+void disk_folder_tell_none(const char *folder, struct text *out);
 /* Says by that descriptor that the process is of this job, whose number is not 0.
  * False: errno; EAGAIN: a process of another job has the store open, *holder as above.
  * Of two jobs that come at once at least one is told so. */

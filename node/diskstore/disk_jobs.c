@@ -553,9 +553,9 @@ bool diskstore_snapshot_find(struct diskstore *store, const char *name,
         out->bytes = all[at].bytes;
     } else {
         char text[MOOT_HASH_TEXT_BYTES];
-        text_add(why,
-                 "%s: there is no whole snapshot '%s'; `moot checkpoint ls` shows all",
-                 store->folder, name != NULL ? name : hash_format(id, text));
+        text_add(why, "%s: there is no whole snapshot '%s'", store->folder,
+                 name != NULL ? name : hash_format(id, text));
+        disk_snapshot_tell_names(store->folder, why);
     }
     disk_snapshot_list_free(all, count);
     return found;

@@ -59,6 +59,9 @@ static bool show_record(void *context, const struct disk_key *key,
             return true;
         }
     }
+    if (step->visitor->spot != NULL) {
+        step->visitor->spot(step->visitor->context, &place.spot);
+    }
     step->visitor->record(step->visitor->context, step->env, &found);
     if (large) {
         free(found.data);
@@ -98,10 +101,11 @@ static int lock_to_look(const char *folder, struct text *why, int *code)
     pid_t holder;
     const int lock = disk_folder_lock(folder, DISK_LOCK_LOOK, &holder);
     *code = lock >= 0 ? MOOT_OK : MOOT_ERR_FILE;
-    if (lock < 0 && errno == ENOENT) {
-        text_add(why, "%s: there is no such folder of checkpoints", folder);
+    if (lock < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+        disk_folder_tell_none(folder, why);
     } else if (lock < 0 && errno == EAGAIN) {
-        text_add(why, "%s: process %ld prunes it", folder, (long)holder);
+        text_add(why, "%s: process %ld prunes it; look when that has ended", folder,
+                 (long)holder);
     } else if (lock < 0) {
         text_add(why, "%s: %s", folder, disk_error(errno));
     }

@@ -25,6 +25,8 @@ struct disk_scan_visitor {
     bool data; /* large data are read and verified, too */
     /* Each environment, before its records. */
     void (*env)(void *context, const struct disk_scan_env *env);
+    /* Where the data stand of the good record that is shown next; NULL: nobody asks. */
+    void (*spot)(void *context, const struct disk_spot *spot);
     /* A good record.  found->data are valid during the call; NULL if they are large and
      * `data` is not set. */
     void (*record)(void *context, const struct disk_scan_env *env,

@@ -2,6 +2,7 @@
 #include "node/diskstore/disk_snapshot.h"
 #include "hashing/base/byte_order.h"
 #include "hashing/identity.h"
+#include "node/config/text.h"
 #include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_sealed.h"
 
@@ -345,6 +346,42 @@ const char *disk_snapshot_state(const struct disk_snapshot *snapshot, char *text
     part_name(name, snapshot->parts[snapshot->bad_part].rank);
     snprintf(text, size, "its part %s is missing or damaged", name);
     return text;
+}
+
+/* Whether an earlier one of the list, which is whole too, has its name. */
+static bool is_name_told(const struct disk_snapshot *list, size_t at)
+{
+    for (size_t i = 0; i < at; i++) {
+        if (disk_snapshot_is_whole(&list[i]) &&
+            strcmp(list[i].name, list[at].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void disk_snapshot_tell_names(const char *folder, struct text *out)
+{
+    enum { TOLD_MAX = 8 };
+    size_t count, told = 0;
+    struct disk_snapshot *list = disk_snapshot_list(folder, true, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!disk_snapshot_is_whole(&list[i]) || is_name_told(list, i)) {
+            continue;
+        }
+        told++;
+        if (told <= TOLD_MAX) {
+            text_add(out, "%s'", told == 1 ? "; the whole ones are " : ", ");
+            text_add_told(out, list[i].name, strlen(list[i].name));
+            text_add(out, "'");
+        }
+    }
+    if (told > TOLD_MAX) {
+        text_add(out, " and %zu more", told - TOLD_MAX);
+    }
+    text_add(out, told == 0 ? "; it has no whole snapshot" : "");
+    text_add(out, "; `moot checkpoint ls` shows all");
+    disk_snapshot_list_free(list, count);
 }
 
 /* --- Removal ---------------------------------------------------------------------- */

@@ -20,6 +20,8 @@
 #include "node/diskstore/disk_record.h"
 #include "node/diskstore/diskstore_snapshot.h"
 
+struct text;
+
 #define DISK_PART_REST UINT32_MAX /* the rank of a part of those who write no more */
 
 /* A result that a snapshot names. */
@@ -87,6 +89,10 @@ void disk_snapshot_list_free(struct disk_snapshot *list, size_t count);
  */
 const char *disk_snapshot_state(const struct disk_snapshot *snapshot, char *text,
                                 size_t size);
+
+/* Adds which names the folder's whole snapshots have: "; the whole ones are 'a', 'b'",
+ * and where to see more. */
+void disk_snapshot_tell_names(const char *folder, struct text *out);
 
 /* Removes it, or those that were not finished.  Under the lock to write. */
 void disk_snapshot_remove(const char *folder, const moot_hash *id);

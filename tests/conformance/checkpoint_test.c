@@ -247,6 +247,8 @@ static void makes_snapshots(struct seat *seat)
     EXPECT(seat, moot_checkpoint_find(seat->m, own, &again), MOOT_OK);
     CHECK(seat, memcmp(&other, &again, sizeof(id)) == 0);
     EXPECT(seat, moot_checkpoint_find(seat->m, "never", &again), MOOT_ERR_FILE);
+    CHECK(seat, strstr(moot_last_error(seat->m), "no whole snapshot 'never'") != NULL);
+    CHECK(seat, strstr(moot_last_error(seat->m), "'noon'") != NULL);
     EXPECT(seat, moot_checkpoint(seat->m, NULL, NULL), MOOT_OK);
     EXPECT(seat, moot_checkpoint(seat->m, &(moot_checkpoint_options){.name = ""}, &id),
            MOOT_ERR_INVALID);
