@@ -345,6 +345,7 @@ $(BUILD)/tests/unit/wire_test $(BUILD)/tests/unit/rankset_test \
 $(BUILD)/tests/sim/starve_test: LDFLAGS_ALL += -Wl,--wrap=core_step,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(BUILD)/tests/conformance/cancel_memory_test: LDFLAGS_ALL += -Wl,--wrap=pool_take
 $(BUILD)/tests/conformance/registering_test: LDFLAGS_ALL += -Wl,--wrap=engine_step
+$(BUILD)/tests/unit/disk_prune_test: LDFLAGS_ALL += -Wl,--wrap=prune_write
 $(BUILD)/tests/conformance/no_thread_test: LDFLAGS_ALL += -Wl,--wrap=pthread_create
 
 # The explorer puts the memory of whole worlds aside.

@@ -7,6 +7,7 @@
 #include "node/api/moot.h"
 #include "node/cli/cli.h"
 #include "node/config/spelling.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -141,10 +142,12 @@ static int command_run(int argc, char **argv)
  * not look like a success. */
 static int output_end(int status)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return status;
     }
-    fprintf(stderr, "moot: standard output could not be written\n");
+    fprintf(stderr, "moot: standard output could not be written%s%s\n",
+            errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
     return status == CLI_OK ? CLI_FAILED : status;
 }
 

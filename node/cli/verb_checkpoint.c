@@ -5,6 +5,7 @@
  */
 #include "hashing/identity.h"
 #include "node/cli/checkpoint_print.h"
+#include "node/config/spelling.h"
 #include "node/config/text.h"
 #include "node/diskstore/disk_prune.h"
 #include "node/diskstore/disk_scan.h"
@@ -13,6 +14,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +104,28 @@ static int read_option(int argc, char **argv, int *i,
     return CLI_OK;
 }
 
+static const char *const subverbs[] = {"ls", "show", "verify", "prune", "export"};
+enum { SUBVERBS = sizeof(subverbs) / sizeof(*subverbs) };
+
+static int check_subverb(const char *word)
+{
+    for (size_t i = 0; i < SUBVERBS; i++) {
+        if (strcmp(word, subverbs[i]) == 0) {
+            return CLI_OK;
+        }
+    }
+    const char *meant = spelling_closest(word, subverbs, SUBVERBS);
+    return meant != NULL
+               ? cli_usage(&verb_checkpoint, "there is no '%s'; did you mean '%s'?",
+                           word, meant)
+           : word[0] == '\0'
+               ? cli_usage(&verb_checkpoint, "ls, show, verify, prune or export?")
+               : cli_usage(&verb_checkpoint,
+                           "ls, show, verify, prune or export, not '%s'", word);
+}
+
 /* Options of one subverb with another are refused. */
-static int check_options(const struct checkpoint_request *request)
+static int check_options(struct checkpoint_request *request)
 {
     const bool prune = strcmp(request->subverb, "prune") == 0;
     if ((request->age != NULL || request->bytes != NULL || request->dry ||
@@ -116,11 +138,21 @@ static int check_options(const struct checkpoint_request *request)
     if (request->data && strcmp(request->subverb, "export") != 0) {
         return cli_usage(&verb_checkpoint, "--data is for export");
     }
+    if (request->prune.snapshot != NULL && request->prune.snapshot[0] == '\0') {
+        return cli_usage(&verb_checkpoint, "--snapshot needs a name, or an id");
+    }
+    return read_bounds(request);
+}
+
+static int check_words(const struct checkpoint_request *request)
+{
+    if (request->folder == NULL || request->folder[0] == '\0') {
+        return cli_usage(&verb_checkpoint,
+                         "which folder?  The one that `moot run --checkpoint`, or "
+                         "MOOT_CHECKPOINT, named");
+    }
     if (request->hash != NULL && strcmp(request->subverb, "show") != 0) {
         return cli_usage(&verb_checkpoint, "one folder, not '%s' too", request->hash);
-    }
-    if (request->folder == NULL) {
-        return cli_usage(&verb_checkpoint, "which folder?");
     }
     if (request->hash != NULL && request->hash[0] == '\0') {
         return cli_usage(&verb_checkpoint,
@@ -132,8 +164,8 @@ static int check_options(const struct checkpoint_request *request)
 
 static int read_request(int argc, char **argv, struct checkpoint_request *request)
 {
-    int code = CLI_OK;
     request->subverb = argc > 1 ? argv[1] : "";
+    int code = check_subverb(request->subverb);
     for (int i = 2; i < argc && code == CLI_OK; i++) {
         if (argv[i][0] == '-') {
             code = read_option(argc, argv, &i, request);
@@ -148,7 +180,7 @@ static int read_request(int argc, char **argv, struct checkpoint_request *reques
     if (code == CLI_OK) {
         code = check_options(request);
     }
-    return code == CLI_OK ? read_bounds(request) : code;
+    return code == CLI_OK ? check_words(request) : code;
 }
 
 /* --- Subverbs --------------------------------------------------------------------- */
@@ -180,9 +212,14 @@ static int prune_run(const struct checkpoint_request *request)
             printf("  %" PRIu64 " %s\n", rows[i].count, rows[i].what);
         }
     }
+    if (counts.unnamed_bytes > 0) {
+        printf("  %" PRIu64 " bytes that no record has\n", counts.unnamed_bytes);
+    }
     if (counts.snapshots > 0) {
-        printf("  %" PRIu64 " snapshots, with what they name, stay\n",
-               counts.snapshots);
+        printf("  %" PRIu64 " snapshot%s, with what %s, stay%s\n", counts.snapshots,
+               counts.snapshots == 1 ? "" : "s",
+               counts.snapshots == 1 ? "it names" : "they name",
+               counts.snapshots == 1 ? "s" : "");
     }
     if (counts.foreign > 0) {
         printf("  %" PRIu64
@@ -195,33 +232,24 @@ static int prune_run(const struct checkpoint_request *request)
 
 static int checkpoint_run(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*print)(const struct checkpoint_query *query);
-    } prints[] = {{"ls", checkpoint_list},
-                  {"show", checkpoint_show},
-                  {"verify", checkpoint_verify},
-                  {"export", checkpoint_export}};
+    static int (*const prints[SUBVERBS])(const struct checkpoint_query *query) = {
+        checkpoint_list, checkpoint_show, checkpoint_verify, NULL, checkpoint_export};
     struct checkpoint_request request = {0};
     const int code = read_request(argc, argv, &request);
     if (code != CLI_OK) {
         return code;
     }
+    (void)signal(SIGXFSZ, SIG_IGN); /* then a write ends with EFBIG */
     if (!hashing_init()) {
         cli_complain(&verb_checkpoint, "libsodium does not start");
         return CLI_FAILED;
     }
     const struct checkpoint_query query = {request.folder, request.hash, request.data};
-    for (size_t i = 0; i < sizeof(prints) / sizeof(*prints); i++) {
-        if (strcmp(request.subverb, prints[i].name) == 0) {
-            return prints[i].print(&query);
-        }
+    size_t i = 0;
+    while (strcmp(request.subverb, subverbs[i]) != 0) {
+        i++;
     }
-    if (strcmp(request.subverb, "prune") == 0) {
-        return prune_run(&request);
-    }
-    return cli_usage(&verb_checkpoint, "ls, show, verify, prune or export, not '%s'",
-                     request.subverb);
+    return prints[i] != NULL ? prints[i](&query) : prune_run(&request);
 }
 
 const struct verb verb_checkpoint = {
@@ -256,14 +284,18 @@ const struct verb verb_checkpoint = {
         "  --snapshot NAME  prune: drops that snapshot; also by its id\n"
         "  --damaged      prune: also where damage may hide once tasks that have "
         "started\n"
-        "  --dry-run      prune: says what it would do\n"
+        "  --dry-run      prune: says what it would do, or why it would fail\n"
         "  --data         export: results too, in base64\n"
         "\n"
         "Records that a job writes at that moment are shown as far as they can be "
         "read.\n"
         "\n"
-        "Exit status: 0; 1 if there is no such folder, record, or verify finds damage; "
-        "2\n"
-        "if the command line is wrong.",
+        "Exit status: 0; 1 if there is no such folder, record or snapshot, verify "
+        "finds "
+        "damage\n"
+        "or a snapshot that lacks a record, or a prune fails or would; 2 if the "
+        "command "
+        "line\n"
+        "is wrong.",
     .run = checkpoint_run,
 };

@@ -211,15 +211,29 @@ static void add_bytes(void *context, const char *path)
     }
 }
 
-/* Nothing but what large_path() names. */
-static void remove_file(void *context, const char *path)
+/* Whether it is what large_path() names. */
+static bool is_large(const char *path)
 {
     const char *name = strrchr(path, '/') + 1;
     const size_t digits = strspn(name, "0123456789abcdef");
+    return digits == FILE_DIGITS &&
+           (name[digits] == '\0' || strcmp(name + digits, part_end) == 0 ||
+            strcmp(name + digits, pack_end) == 0);
+}
+
+static void add_size(void *context, const char *path)
+{
+    uint64_t *bytes = context;
+    struct stat stat;
+    if (is_large(path) && lstat(path, &stat) == 0 && S_ISREG(stat.st_mode)) {
+        *bytes += (uint64_t)stat.st_size;
+    }
+}
+
+static void remove_file(void *context, const char *path)
+{
     (void)context;
-    if (digits == FILE_DIGITS &&
-        (name[digits] == '\0' || strcmp(name + digits, part_end) == 0 ||
-         strcmp(name + digits, pack_end) == 0)) {
+    if (is_large(path)) {
         unlink(path);
     }
 }
@@ -231,6 +245,15 @@ uint64_t disk_folder_bytes(const char *folder)
     snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
     visit_files(folder, add_bytes, &bytes);
     visit_files(path, add_bytes, &bytes);
+    return bytes;
+}
+
+uint64_t disk_large_bytes(const char *folder)
+{
+    char path[PATH_BYTES];
+    uint64_t bytes = 0;
+    snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
+    visit_files(path, add_size, &bytes);
     return bytes;
 }
 

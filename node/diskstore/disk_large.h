@@ -36,8 +36,11 @@ void disk_large_remove_pack(const char *folder, uint64_t number);
 /* Makes the names of files and packs outlive a loss of power.  False: errno. */
 bool disk_large_sync_names(const char *folder);
 
-/* Bytes of the folder's large files together, and of the folder's own. */
+/* Bytes on disk of the folder's large files and packs together, and of the folder's
+ * own. */
 uint64_t disk_folder_bytes(const char *folder);
+/* Bytes that large files and packs have. */
+uint64_t disk_large_bytes(const char *folder);
 /* Removes an environment's folder with all that a store puts there, and nothing else.
  */
 void disk_folder_remove(const char *folder);

@@ -5,78 +5,69 @@
  * each record anew, because its data get another place: a file of their own is linked,
  * and what stood in a pack is copied into a new one.
  */
-#include "node/diskstore/disk_prune.h"
 #include "hashing/identity.h"
 #include "node/api/moot.h"
 #include "node/config/text.h"
 #include "node/diskstore/disk_bytes.h"
 #include "node/diskstore/disk_large.h"
 #include "node/diskstore/disk_private.h"
+#include "node/diskstore/disk_prune_private.h"
 #include "node/diskstore/disk_scan.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { BATCH_RECORDS = 4096, BATCH_BYTES = 32 << 20 };
-
-/* A good record of the folder. */
-struct prune_entry {
-    struct disk_key key;
-    bool kept, named, counts; /* by a snapshot; after the last reload */
-    bool stays; /* whatever its age: it is named, or says that a once task began, or how
-                   it ended */
-    uint32_t env, generation;
-    uint32_t layer; /* of those with its key that are kept */
-    uint64_t made_ns, bytes;
-    unsigned char digest[DISK_DIGEST_BYTES];
-};
-
-struct prune {
-    const char *folder;
-    const struct disk_prune_options *options;
-    struct disk_prune_counts *counts;
-    struct disk_env_name *envs;
-    size_t env_count;
-    struct prune_entry *entries;
-    size_t count, room;
-    uint32_t env;    /* that is read */
-    uint32_t layers; /* environments to be made */
-    struct disk_snapshot *snapshots;
-    size_t snapshot_count;
-    struct disk_mark mark;
-    struct disk_set named, back; /* by snapshots; by that of the mark */
-    bool no_memory;
-    int unread; /* why data could not be read that may be good; 0: all could */
-    const char *why;
-};
-
-static void env_path(const struct prune *prune, size_t env, char path[DISK_PATH_BYTES])
+void prune_env_path(const struct prune *prune, size_t env, char path[DISK_PATH_BYTES])
 {
     snprintf(path, DISK_PATH_BYTES, "%s/%s", prune->folder, prune->envs[env].name);
 }
 
 /* --- Reading ---------------------------------------------------------------------- */
 
+/* An environment that cannot be opened now is no damaged one. */
 static void note_env(void *context, const struct disk_scan_env *env)
 {
-    (void)context;
-    (void)env;
+    struct prune *prune = context;
+    char path[DISK_PATH_BYTES];
+    if (env->why == NULL ||
+        snprintf(path, sizeof(path), "%s/data.mdb", env->path) >= (int)sizeof(path)) {
+        return;
+    }
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int cause = fd < 0                                    ? errno
+                      : strcmp(env->why, strerror(ENOMEM)) == 0 ? ENOMEM
+                                                                : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (cause != 0 && !disk_large_is_damage(cause)) {
+        prune->unread = cause;
+        snprintf(prune->where, sizeof(prune->where), "%s", path);
+    }
 }
 
 static void note_damage(void *context, const struct disk_scan_env *env,
                         const struct disk_key *key)
 {
     struct prune *prune = context;
-    (void)env;
     if (key != NULL && !disk_large_is_damage(errno)) {
         prune->unread = errno;
+        snprintf(prune->where, sizeof(prune->where), "%s", env->path);
     }
     prune->counts->damaged++;
     prune->counts->doubtful +=
         key == NULL || key->bytes[MOOT_HASH_BYTES] == DISKSTORE_ACCEPTED;
+}
+
+static void note_spot(void *context, const struct disk_spot *spot)
+{
+    struct prune *prune = context;
+    prune->home = spot->home;
 }
 
 static void note_record(void *context, const struct disk_scan_env *env,
@@ -98,6 +89,7 @@ static void note_record(void *context, const struct disk_scan_env *env,
         (struct prune_entry){.key = disk_key(&found->hash, found->kind),
                              .env = prune->env,
                              .generation = found->generation,
+                             .home = prune->home,
                              .made_ns = found->made_ns,
                              .bytes = found->size};
     memcpy(prune->entries[prune->count - 1].digest, found->digest, DISK_DIGEST_BYTES);
@@ -109,13 +101,14 @@ static void read_all(struct prune *prune)
         .context = prune,
         .data = true,
         .env = note_env,
+        .spot = note_spot,
         .record = note_record,
         .damaged = note_damage,
     };
     for (prune->env = 0; prune->env < prune->env_count; prune->env++) {
         char path[DISK_PATH_BYTES];
         const struct disk_env_name *name = &prune->envs[prune->env];
-        env_path(prune, prune->env, path);
+        prune_env_path(prune, prune->env, path);
         const struct disk_scan_env env = {
             .name = name->name, .path = path, .readable = name->readable};
         if (name->readable) {
@@ -203,12 +196,16 @@ static int read_snapshots(struct prune *prune, struct text *why)
             add_named(prune, each, &prune->named);
         }
     }
-    return !has_word ? refuse_prune(prune, why, "there is no such snapshot")
-           : !has_mark
-               ? refuse_prune(prune, why,
-                              "the snapshot that its last reload went back to is "
-                              "damaged; `moot checkpoint verify` says where")
-               : MOOT_OK;
+    if (!has_word) {
+        text_add(why, "%s is as it was: there is no snapshot '%s'", prune->folder,
+                 prune->options->snapshot);
+        disk_snapshot_tell_names(prune->folder, why);
+        return MOOT_ERR_FILE;
+    }
+    return has_mark ? MOOT_OK
+                    : refuse_prune(prune, why,
+                                   "the snapshot that its last reload went back to is "
+                                   "damaged; `moot checkpoint verify` says where");
 }
 
 static void sweep_snapshots(const struct prune *prune)
@@ -345,210 +342,48 @@ static void mark_kept(struct prune *prune)
     bound_bytes(prune);
 }
 
-/* --- Writing it ------------------------------------------------------------------- */
+/* --- Failures --------------------------------------------------------------------- */
 
-struct prune_target {
-    struct prune *prune;
-    struct disk_env *env, **sources;
-    uint32_t layer;
-    char path[DISK_PATH_BYTES];
-    uint64_t large; /* the last file's number */
-    struct disk_pack pack;
-    struct disk_spot files[BATCH_RECORDS]; /* of the batch */
-    size_t file_count, records, bytes;
-};
-
-/* Gives data that stand in a file another place in the new environment: by a second
- * name, or by a copy where the file system has no such, or they share it with others.
- */
-static bool take_data(struct prune_target *target, const char *from,
-                      const struct disk_spot *spot, const struct diskstore_found *found,
-                      struct disk_spot *out)
+/* Adds what helps against the cause. */
+static void add_advice(const struct prune *prune, struct text *why)
 {
-    bool good = true;
-    *out = (struct disk_spot){.home = spot->home};
-    if (spot->home == DISK_IN_PACK) {
-        good =
-            disk_pack_add(&target->pack, &target->large, found->data, found->size, out);
-    } else if (spot->home == DISK_IN_FILE) {
-        out->number = ++target->large;
-        target->files[target->file_count++] = *out;
-        good =
-            disk_large_link(from, spot->number, target->path, out->number) ||
-            disk_large_write(target->path, out->number, found->data, found->size, true);
-    }
-    return good;
-}
-
-/* Writes the record as it was, but for the place of its data. */
-static bool put_again(struct prune_target *target, const char *from,
-                      const struct disk_place *place,
-                      const struct diskstore_found *found)
-{
-    struct disk_image image;
-    const struct diskstore_record record = {.hash = found->hash,
-                                            .kind = found->kind,
-                                            .status = found->status,
-                                            .kernel = found->kernel,
-                                            .label = found->label,
-                                            .build = found->build,
-                                            .build_size = found->build_size,
-                                            .version = found->version,
-                                            .generation = found->generation,
-                                            .inputs = found->inputs,
-                                            .made_ns = found->made_ns,
-                                            .took_ns = found->took_ns,
-                                            .data = found->data,
-                                            .size = found->size};
-    const struct disk_key key = disk_key(&found->hash, found->kind);
-    struct disk_spot spot;
-    if (!take_data(target, from, &place->spot, found, &spot)) {
-        target->prune->why = strerror(errno);
-        return false;
-    }
-    disk_record_write_as(&record, &spot, found->library, place->format, &image);
-    return disk_lmdb.put(target->env, &key, &image, &target->prune->why) == DISK_OK;
-}
-
-/* A record that can no longer be read as it was a moment ago is dropped as damaged. */
-static bool copy_entry(struct prune_target *target, const struct prune_entry *entry)
-{
-    struct prune *prune = target->prune;
-    char from[DISK_PATH_BYTES];
-    struct disk_value value;
-    struct disk_place place;
-    struct diskstore_found found;
-    env_path(prune, entry->env, from);
-    errno = EBADMSG;
-    bool good =
-        disk_lmdb.get(target->sources[entry->env], &entry->key, &value) == DISK_OK;
-    if (good &&
-        !disk_record_read(&entry->key, value.bytes, value.size, &found, &place)) {
-        free(value.bytes);
-        good = false;
-    }
-    if (!good || !disk_take_data(from, &value, &place, &found)) {
-        if (good && !disk_large_is_damage(errno)) {
-            prune->why = disk_error(errno);
-            return false;
-        }
-        prune->counts->damaged++;
-        prune->counts->kept--;
-        return true;
-    }
-    good = put_again(target, from, &place, &found);
-    target->bytes += found.size;
-    target->records++;
-    free(found.data);
-    return good;
-}
-
-static bool commit_batch(struct prune_target *target)
-{
-    struct prune *prune = target->prune;
-    bool good = disk_pack_write(&target->pack) &&
-                disk_large_sync(target->path, target->files, target->file_count);
-    if (!good) {
-        prune->why = strerror(errno);
-        disk_lmdb.abort(target->env);
-    }
-    target->file_count = target->records = target->bytes = 0;
-    good = good && disk_lmdb.commit(target->env, &prune->why) == DISK_OK;
-    if (good) {
-        disk_pack_keep(&target->pack);
-    }
-    return good;
-}
-
-static bool copy_entries(struct prune_target *target)
-{
-    struct prune *prune = target->prune;
-    bool good = disk_lmdb.begin(target->env, &prune->why) == DISK_OK;
-    for (size_t i = 0; good && i < prune->count; i++) {
-        const struct prune_entry *entry = &prune->entries[i];
-        good =
-            !entry->kept || entry->layer != target->layer || copy_entry(target, entry);
-        if (good && (target->records == BATCH_RECORDS || target->bytes > BATCH_BYTES)) {
-            good = commit_batch(target) &&
-                   disk_lmdb.begin(target->env, &prune->why) == DISK_OK;
+    static const struct {
+        int cause;
+        const char *advice;
+    } others[] = {
+        {EACCES, "prune it as a user who may read and write all in it"},
+        {EPERM, "prune it as a user who may read and write all in it"},
+        {EROFS, "remount its file system to be written, or prune a copy of the folder"},
+        {EFBIG, "raise `ulimit -f`"},
+        {EIO, "the disk fails: copy what can be read, and look at the kernel's log"},
+        {EMFILE, NULL}, /* disk_error() has said it */
+        {ENFILE, NULL}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        if (strcmp(prune->why, disk_error(others[i].cause)) == 0) {
+            text_add(why, "%s%s", others[i].advice != NULL ? "; " : "",
+                     others[i].advice != NULL ? others[i].advice : "");
+            return;
         }
     }
-    if (!good) {
-        disk_lmdb.abort(target->env);
-        return false;
-    }
-    return commit_batch(target);
+    text_add(why,
+             "; what stays is written there anew before the old goes, up to %" PRIu64
+             " bytes: free as many, or keep less by --older or --bytes",
+             prune->counts->kept_bytes);
 }
 
-static bool open_sources(struct prune_target *target)
+static int tell_failure(const struct prune *prune, struct text *why)
 {
-    struct prune *prune = target->prune;
-    bool good = true;
-    target->sources = calloc(prune->env_count + 1, sizeof(struct disk_env *));
-    prune->no_memory = target->sources == NULL;
-    for (size_t i = 0; target->sources != NULL && i < prune->count && good; i++) {
-        const struct prune_entry *entry = &prune->entries[i];
-        if (entry->kept && target->sources[entry->env] == NULL) {
-            char path[DISK_PATH_BYTES];
-            env_path(prune, entry->env, path);
-            target->sources[entry->env] = disk_lmdb.open_reader(path, &prune->why);
-            good = target->sources[entry->env] != NULL;
-        }
+    if (prune->no_memory) {
+        text_add(why, "%s is as it was: %s", prune->folder, strerror(ENOMEM));
+        return MOOT_ERR_NO_MEMORY;
     }
-    return good && !prune->no_memory;
+    text_add(why, "%s is as it was: %s%s%s", prune->folder, prune->where,
+             prune->where[0] != '\0' ? ": " : "", prune->why);
+    add_advice(prune, why);
+    return MOOT_ERR_FILE;
 }
 
-static void close_target(struct prune_target *target)
-{
-    for (size_t i = 0; target->sources != NULL && i < target->prune->env_count; i++) {
-        if (target->sources[i] != NULL) {
-            disk_lmdb.close(target->sources[i]);
-        }
-    }
-    free(target->sources);
-    disk_pack_close(&target->pack);
-    if (target->env != NULL) {
-        disk_lmdb.close(target->env);
-    }
-}
-
-/* Makes the new environment; false, and why: nothing is lost. */
-static bool write_layer(struct prune *prune, uint32_t layer)
-{
-    struct prune_target target = {.prune = prune, .layer = layer}; /* some 40 kB */
-    const int lock = disk_env_make(prune->folder, target.path);
-    bool good = lock >= 0;
-    if (!good) {
-        prune->why = strerror(errno);
-        return false;
-    }
-    good = open_sources(&target);
-    if (good) {
-        target.pack = (struct disk_pack){.folder = target.path, .sync = true};
-        target.env = disk_lmdb.open_writer(target.path, true, &prune->why);
-        good = target.env != NULL && copy_entries(&target);
-    }
-    close_target(&target);
-    if (good && !disk_env_show(prune->folder, true, target.path)) {
-        prune->why = strerror(errno);
-        good = false;
-    }
-    if (!good) {
-        disk_folder_remove(target.path);
-    }
-    close(lock);
-    return good;
-}
-
-/* Records that count are written last: the newest environment is asked first. */
-static bool write_kept(struct prune *prune)
-{
-    bool good = true;
-    for (uint32_t layer = prune->layers; good && layer-- > 0;) {
-        good = write_layer(prune, layer);
-    }
-    return good;
-}
+/* --- Doing it --------------------------------------------------------------------- */
 
 static void remove_old(const struct prune *prune)
 {
@@ -559,14 +394,53 @@ static void remove_old(const struct prune *prune)
     }
 }
 
-/* Whether anything is gained: one environment of good records stays as it is. */
+/* Counts the bytes of files and packs that belong to no good record. */
+static void count_rubbish(struct prune *prune)
+{
+    char path[DISK_PATH_BYTES];
+    uint64_t there = 0, named = 0;
+    for (size_t i = 0; i < prune->env_count; i++) {
+        prune_env_path(prune, i, path);
+        there += prune->envs[i].readable ? disk_large_bytes(path) : 0;
+    }
+    for (size_t i = 0; i < prune->count; i++) {
+        const struct prune_entry *entry = &prune->entries[i];
+        named += entry->home != DISK_IN_VALUE ? entry->bytes : 0;
+    }
+    prune->counts->unnamed_bytes = there > named ? there - named : 0;
+    prune->is_mostly_rubbish = prune->counts->unnamed_bytes > named;
+}
+
+/* Whether anything is gained: one environment of good records, most of whose bytes are
+ * theirs, stays as it is. */
 static bool is_worth_it(const struct prune *prune)
 {
     const struct disk_prune_counts *counts = prune->counts;
     return counts->environments > (prune->layers > 0 ? prune->layers : 1) ||
            counts->damaged + counts->old + counts->over > 0 ||
            counts->twice + counts->ended + counts->undone > 0 ||
-           (counts->environments > 0 && counts->kept == 0);
+           (counts->environments > 0 && counts->kept == 0) || prune->is_mostly_rubbish;
+}
+
+/* Whether the folder can be changed.  A lack of room shows when it is written; a dry
+ * run looks for it. */
+static bool is_possible(struct prune *prune)
+{
+    const bool writes = prune->options->dry && prune->counts->kept > 0;
+    return prune_may_change(prune) && (!writes || prune_has_room(prune));
+}
+
+static bool change_folder(struct prune *prune, bool worth_it)
+{
+    disk_folder_sweep(prune->folder);
+    if (worth_it) {
+        if (prune->counts->kept > 0 && !prune_write(prune)) {
+            return false;
+        }
+        remove_old(prune);
+    }
+    sweep_snapshots(prune);
+    return true;
 }
 
 static int prune_locked(struct prune *prune, struct text *why)
@@ -577,41 +451,25 @@ static int prune_locked(struct prune *prune, struct text *why)
     }
     read_all(prune);
     if (prune->unread != 0) {
-        return refuse_prune(prune, why, disk_error(prune->unread));
+        prune->why = disk_error(prune->unread);
+        return tell_failure(prune, why);
     }
-    if (prune->counts->doubtful > 0 && !prune->options->damaged &&
-        !prune->options->dry) {
-        text_add(why,
-                 "%s is as it was: it is damaged where once tasks may be noted, and "
-                 "these would start a second time; --damaged prunes all the same",
-                 prune->folder);
-        return MOOT_ERR_FILE;
+    if (prune->counts->doubtful > 0 && !prune->options->damaged) {
+        return refuse_prune(prune, why,
+                            "it is damaged where once tasks may be noted, and these "
+                            "would start a second time; --damaged prunes all the same");
     }
     mark_kept(prune);
-    bool good = !prune->no_memory;
+    count_rubbish(prune);
+    const bool worth_it = is_worth_it(prune);
+    if (!worth_it) {
+        prune->counts->unnamed_bytes = 0;
+    }
+    bool good = !prune->no_memory && (!worth_it || is_possible(prune));
     if (good && !prune->options->dry) {
-        disk_folder_sweep(prune->folder);
-        if (is_worth_it(prune)) {
-            good = prune->counts->kept == 0 || write_kept(prune);
-            if (good) {
-                remove_old(prune);
-            }
-        }
-        if (good) {
-            sweep_snapshots(prune);
-        }
+        good = change_folder(prune, worth_it);
     }
-    if (!good && prune->no_memory) {
-        text_add(why, "%s is as it was: %s", prune->folder, strerror(ENOMEM));
-    } else if (!good) {
-        text_add(why,
-                 "%s is as it was: %s; what stays is written there anew before the old "
-                 "goes, up to %llu bytes: free as many, or keep less by --older or "
-                 "--bytes",
-                 prune->folder, prune->why,
-                 (unsigned long long)prune->counts->kept_bytes);
-    }
-    return good ? MOOT_OK : prune->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_FILE;
+    return good ? MOOT_OK : tell_failure(prune, why);
 }
 
 /* The environments, of which none may be alive: the lock of one that is can be missed,
@@ -619,8 +477,9 @@ static int prune_locked(struct prune *prune, struct text *why)
 static int list_envs(struct prune *prune, struct text *why)
 {
     if (!disk_env_list(prune->folder, NULL, &prune->envs, &prune->env_count)) {
-        text_add(why, "%s: %s", prune->folder, strerror(errno));
-        return errno == ENOMEM ? MOOT_ERR_NO_MEMORY : MOOT_ERR_FILE;
+        prune->no_memory = errno == ENOMEM;
+        prune->why = disk_error(errno);
+        return tell_failure(prune, why);
     }
     for (size_t i = 0; i < prune->env_count; i++) {
         if (prune->envs[i].alive) {
@@ -633,6 +492,27 @@ static int list_envs(struct prune *prune, struct text *why)
     return MOOT_OK;
 }
 
+/* Says, by errno, why the folder's lock was not to be had. */
+static int tell_no_lock(struct prune *prune, pid_t holder, struct text *why)
+{
+    const int cause = errno;
+    if (cause == EAGAIN && holder == 0) {
+        text_add(why,
+                 "%s is used by a process of another container; prune it when that "
+                 "has ended",
+                 prune->folder);
+    } else if (cause == EAGAIN) {
+        text_add(why, "%s is used by process %ld; prune it when that has ended",
+                 prune->folder, (long)holder);
+    } else if (cause == ENOENT || cause == ENOTDIR) {
+        disk_folder_tell_none(prune->folder, why);
+    } else {
+        prune->why = disk_error(cause);
+        return tell_failure(prune, why);
+    }
+    return MOOT_ERR_FILE;
+}
+
 int disk_prune(const char *folder, const struct disk_prune_options *options,
                struct disk_prune_counts *counts, struct text *why)
 {
@@ -640,16 +520,8 @@ int disk_prune(const char *folder, const struct disk_prune_options *options,
     struct prune prune = {.folder = folder, .options = options, .counts = counts};
     *counts = (struct disk_prune_counts){0};
     const int lock = disk_folder_lock(folder, DISK_LOCK_WRITE, &holder);
-    if (lock < 0 && errno == EAGAIN) {
-        text_add(why, "%s is used by process %ld; prune it when that has ended", folder,
-                 (long)holder);
-        return MOOT_ERR_FILE;
-    }
     if (lock < 0) {
-        text_add(why, "%s: %s", folder,
-                 errno == ENOENT ? "there is no such folder of checkpoints"
-                                 : strerror(errno));
-        return MOOT_ERR_FILE;
+        return tell_no_lock(&prune, holder, why);
     }
     int code = list_envs(&prune, why);
     if (code == MOOT_OK) {

@@ -416,7 +416,7 @@ for arguments in "--seed 1" "--seeds 1..3" "--trace"; do
     got=$?
     [ "$got" -eq 1 ]
     note $? "exit $got, not 1"
-    says err '^moot: standard output could not be written$'
+    says err '^moot: standard output could not be written'
 done
 
 check_end

@@ -8,7 +8,7 @@
 
 #include "node/diskstore/disk_folder.h"
 #include "node/diskstore/disk_large.h"
-#include "node/diskstore/disk_prune.h"
+#include "node/diskstore/disk_prune_private.h"
 #include "node/diskstore/disk_table.h"
 
 #include <fcntl.h>
@@ -216,34 +216,189 @@ static void a_writer_whose_lock_was_removed_is_not_pruned_away(void **state)
     diskstore_close(store);
 }
 
-/* In a child, whose files may have no byte. */
-static int prune_without_room(const struct folder_bench *bench)
+/* Prunes in a child that may open so many files, of so many bytes; fills in what is
+ * said.  The end. */
+static int prune_limited(const struct folder_bench *bench, bool dry, rlim_t files,
+                         rlim_t bytes, char said[BENCH_PATH])
 {
-    const struct rlimit limit = {0, RLIM_INFINITY};
-    struct text why = {0};
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
-    const bool refused = prune_told(bench, &why) == MOOT_ERR_FILE;
-    const bool said = strstr(text_get(&why), "free as many") != NULL;
-    text_release(&why);
-    return !refused ? 1 : !said ? 2 : 0;
-}
-
-static void a_full_disk_leaves_the_folder_and_says_what_helps(void **state)
-{
-    struct folder_bench *bench = *state;
-    int status;
-    put_records(bench, 0, 20);
-    put_records(bench, 20, 40);
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
     const pid_t child = fork();
     if (child == 0) {
-        _exit(prune_without_room(bench));
+        const struct rlimit count = {files, files}, size = {bytes, bytes};
+        struct disk_prune_counts counts;
+        struct text why = {0};
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_NOFILE, &count);
+        setrlimit(RLIMIT_FSIZE, &size);
+        const int code = disk_prune(
+            bench->folder, &(struct disk_prune_options){.dry = dry}, &counts, &why);
+        const size_t length = strlen(text_get(&why));
+        const bool told = write(ends[1], text_get(&why), length) == (ssize_t)length;
+        _exit(!told ? 3 : code == MOOT_OK ? 0 : code == MOOT_ERR_FILE ? 1 : 2);
     }
+    close(ends[1]);
+    const ssize_t length = read(ends[0], said, BENCH_PATH - 1);
+    said[length > 0 ? length : 0] = '\0';
+    close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    assert_int_equal(env_count(bench), 2);
+    return WEXITSTATUS(status);
+}
+
+/* Of each limit: a prune and a dry run fail alike, and say what helps. */
+static void a_prune_that_fails_leaves_the_folder_and_says_what_helps(void **state)
+{
+    static const struct {
+        rlim_t files, bytes;
+        const char *says, *says_not;
+    } rows[] = {{1024, 0, "; raise `ulimit -f`", "free as many"},
+                {10, RLIM_INFINITY, "; raise `ulimit -n`", "free as many"}};
+    struct folder_bench *bench = *state;
+    char said[BENCH_PATH], dry[BENCH_PATH];
+    put_records(bench, 0, 20);
+    put_records(bench, 20, 40);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        assert_int_equal(
+            prune_limited(bench, false, rows[i].files, rows[i].bytes, said), 1);
+        assert_int_equal(prune_limited(bench, true, rows[i].files, rows[i].bytes, dry),
+                         1);
+        assert_string_equal(said, dry);
+        assert_non_null(strstr(said, " is as it was: "));
+        assert_non_null(strstr(said, rows[i].says));
+        assert_null(strstr(said, rows[i].says_not));
+        assert_int_equal(env_count(bench), 2);
+    }
+    assert_int_equal(prune_limited(bench, true, 1024, RLIM_INFINITY, said), 0);
     assert_int_equal(prune(bench, (struct disk_prune_options){.dry = false}).kept, 40);
+}
+
+/* Done when the folder has been read, and nothing is written yet. */
+static void (*before_write)(void);
+
+bool __real_prune_write(struct prune *prune);
+bool __wrap_prune_write(struct prune *prune);
+bool __wrap_prune_write(struct prune *prune)
+{
+    if (before_write != NULL) {
+        before_write();
+    }
+    return __real_prune_write(prune);
+}
+
+static char torn_env[BENCH_PATH];
+
+static void tear_packs(void)
+{
+    char path[BENCH_PATH];
+    snprintf(path, sizeof(path), "%.4000s/large/0000000000000001.pack", torn_env);
+    assert_int_equal(truncate(path, 0), 0);
+}
+
+static void a_record_that_is_damaged_meanwhile_is_not_counted(void **state)
+{
+    struct folder_bench *bench = *state;
+    static char data[2000];
+    memset(data, 'x', sizeof(data) - 1);
+    put_kind(bench, 1, DISKSTORE_RESULT, 0, data);
+    bench_env(bench, torn_env);
+    put_kind(bench, 2, DISKSTORE_RESULT, 0, "short");
+    before_write = tear_packs;
+    const struct disk_prune_counts counts =
+        prune(bench, (struct disk_prune_options){.dry = false});
+    before_write = NULL;
+    assert_int_equal(counts.damaged, 1);
+    assert_int_equal(counts.kept, 1);
+    assert_int_equal(counts.kept_bytes, 5);
+}
+
+/* --- Bytes of no record ----------------------------------------------------------- */
+
+enum { LOST_BYTES = 20000 };
+
+/* A result is stored again and again, each time with other bytes, and then with so
+ * many. */
+static void put_again(struct folder_bench *bench, unsigned times, size_t size)
+{
+    struct diskstore *store = bench_open(bench, NULL);
+    struct diskstore_record record = {.hash = bench_hash(1),
+                                      .kind = DISKSTORE_RESULT,
+                                      .data = bench->data,
+                                      .size = LOST_BYTES};
+    for (unsigned i = 0; i < times; i++) {
+        bench_fill(i, bench->data, record.size);
+        assert_true(diskstore_put_now(store, &record));
+    }
+    record.size = size;
+    bench_fill(times, bench->data, size);
+    assert_true(diskstore_put_now(store, &record));
+    diskstore_close(store);
+}
+
+static uint64_t large_bytes(const struct folder_bench *bench)
+{
+    char env[BENCH_PATH];
+    bench_env(bench, env);
+    return disk_large_bytes(env);
+}
+
+static void an_environment_that_is_mostly_of_no_record_is_made_anew(void **state)
+{
+    struct folder_bench *bench = *state;
+    char before[BENCH_PATH], after[BENCH_PATH];
+    put_again(bench, 3, 2 * LOST_BYTES + 1);
+    assert_int_equal(env_count(bench), 1);
+    assert_int_equal(large_bytes(bench), 5 * LOST_BYTES + 1);
+    struct disk_prune_counts counts =
+        prune(bench, (struct disk_prune_options){.dry = true});
+    assert_int_equal(counts.unnamed_bytes, 3 * LOST_BYTES);
+    assert_int_equal(large_bytes(bench), 5 * LOST_BYTES + 1);
+    counts = prune(bench, (struct disk_prune_options){.dry = false});
+    assert_int_equal(counts.unnamed_bytes, 3 * LOST_BYTES);
+    assert_int_equal(counts.kept, 1);
+    assert_int_equal(large_bytes(bench), 2 * LOST_BYTES + 1);
+    assert_true(has_kind(bench, 1, DISKSTORE_RESULT));
+    bench_env(bench, before);
+    counts = prune(bench, (struct disk_prune_options){.dry = false});
+    assert_int_equal(counts.unnamed_bytes, 0);
+    bench_env(bench, after);
+    assert_string_equal(before, after);
+}
+
+static void an_environment_that_is_half_of_records_stays(void **state)
+{
+    struct folder_bench *bench = *state;
+    put_again(bench, 2, 2 * LOST_BYTES);
+    const struct disk_prune_counts counts =
+        prune(bench, (struct disk_prune_options){.dry = false});
+    assert_int_equal(counts.unnamed_bytes, 0);
+    assert_int_equal(large_bytes(bench), 4 * LOST_BYTES);
+}
+
+/* A dry run fails where a prune would, and says the same. */
+static void a_dry_run_sees_doubtful_damage(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct disk_prune_counts counts;
+    struct text why = {0}, dry = {0};
+    char env[BENCH_PATH], path[BENCH_PATH];
+    put_records(bench, 0, 100);
+    bench_env(bench, env);
+    snprintf(path, sizeof(path), "%.4000s/data.mdb", env);
+    assert_int_equal(truncate(path, 9000), 0);
+    assert_int_equal(prune_told(bench, &why), MOOT_ERR_FILE);
+    assert_int_equal(disk_prune(bench->folder,
+                                &(struct disk_prune_options){.dry = true}, &counts,
+                                &dry),
+                     MOOT_ERR_FILE);
+    assert_string_equal(text_get(&why), text_get(&dry));
+    assert_int_equal(
+        disk_prune(bench->folder,
+                   &(struct disk_prune_options){.dry = true, .damaged = true}, &counts,
+                   &dry),
+        MOOT_OK);
+    text_release(&why);
+    text_release(&dry);
 }
 
 static void damaged_records_go(void **state)
@@ -466,7 +621,11 @@ int main(int argc, char **argv)
         BENCH_TEST(old_ones_go_and_the_oldest_of_too_many),
         BENCH_TEST(results_of_once_tasks_stay),
         BENCH_TEST(a_writer_whose_lock_was_removed_is_not_pruned_away),
-        BENCH_TEST(a_full_disk_leaves_the_folder_and_says_what_helps),
+        BENCH_TEST(a_prune_that_fails_leaves_the_folder_and_says_what_helps),
+        BENCH_TEST(a_record_that_is_damaged_meanwhile_is_not_counted),
+        BENCH_TEST(an_environment_that_is_mostly_of_no_record_is_made_anew),
+        BENCH_TEST(an_environment_that_is_half_of_records_stays),
+        BENCH_TEST(a_dry_run_sees_doubtful_damage),
         BENCH_TEST(damaged_records_go),
         BENCH_TEST(a_killed_prune_loses_nothing),
         BENCH_TEST(a_stranger_in_the_folder_is_left_alone),
