@@ -33,8 +33,10 @@ struct print {
     uint64_t env_records; /* of the environment that is shown */
     struct kernel_sum *kernels;
     size_t kernel_count;
-    struct disk_set seen; /* good results, for verify */
+    struct disk_set seen; /* for verify: good results, */
+    struct disk_set bad;  /* and damaged ones, by their tasks alone */
     bool all_seen;        /* nobody writes, and memory sufficed */
+    uint64_t missing;     /* results that snapshots name; of each counted anew */
     struct disk_undone undone;
     uint64_t undone_records;
 };
@@ -351,10 +353,13 @@ int checkpoint_show(const struct checkpoint_query *query)
     disk_undone_release(&print.undone);
     if (status == CLI_OK && show_snapshots(query->folder, query->hash) == 0 &&
         print.records == 0) {
+        struct text names = {0};
+        disk_snapshot_tell_names(query->folder, &names);
         cli_complain(&verb_checkpoint,
-                     "%s: no record has a hash that begins with %s, and no snapshot "
-                     "that name",
-                     query->folder, query->hash);
+                     "%s: no record has a hash that begins with '%s', and no snapshot "
+                     "that name or id%s",
+                     query->folder, query->hash, text_get(&names));
+        text_release(&names);
         status = CLI_FAILED;
     }
     return tell_damage(&print, status);
@@ -391,54 +396,85 @@ static void name_damage(void *context, const struct disk_scan_env *env,
                         const struct disk_key *key)
 {
     struct print *print = context;
-    moot_hash hash;
+    struct diskstore_found found = {.size = 0};
     char text[MOOT_HASH_TEXT_BYTES];
     print->damaged++;
     if (key == NULL) {
         printf("%s: damaged: not all of its records can be reached\n", env->name);
         return;
     }
-    memcpy(hash.bytes, key->bytes, MOOT_HASH_BYTES);
-    printf("%s: damaged: %s %s\n", env->name, hash_format(&hash, text),
-           disk_kind_name((enum diskstore_kind)key->bytes[MOOT_HASH_BYTES]));
+    memcpy(found.hash.bytes, key->bytes, MOOT_HASH_BYTES);
+    const int kind = key->bytes[MOOT_HASH_BYTES];
+    if (kind == DISKSTORE_RESULT && !disk_set_add(&print->bad, &found)) {
+        print->all_seen = false;
+    }
+    printf("%s: damaged: %s %s\n", env->name, hash_format(&found.hash, text),
+           disk_kind_name((enum diskstore_kind)kind));
 }
 
-/* How many of the snapshot's results were not seen. */
-static size_t count_missing(const struct print *print,
-                            const struct disk_snapshot *snapshot)
+/* The snapshot's results that are not good. */
+struct bad_results {
+    size_t missing, damaged;
+};
+
+static struct bad_results count_bad(const struct print *print,
+                                    const struct disk_snapshot *snapshot)
 {
+    static const unsigned char none[DISK_DIGEST_BYTES];
     struct disk_set set = {0};
     struct disk_snapshot again;
-    size_t missing = 0;
+    struct bad_results bad = {0, 0};
     disk_snapshot_read(print->query->folder, &snapshot->id, &again, &set);
     for (size_t i = 0; print->all_seen && i < set.count; i++) {
         moot_hash hash;
         memcpy(hash.bytes, set.entries[i].hash, MOOT_HASH_BYTES);
-        missing += !disk_set_has(&print->seen, &hash, set.entries[i].digest);
+        if (!disk_set_has(&print->seen, &hash, set.entries[i].digest)) {
+            const bool damaged = disk_set_has(&print->bad, &hash, none);
+            bad.damaged += damaged;
+            bad.missing += !damaged;
+        }
     }
     disk_snapshot_release(&again);
     disk_set_release(&set);
-    return missing;
+    return bad;
 }
 
+static void print_bad(const struct bad_results *bad)
+{
+    const size_t last = bad->damaged > 0 ? bad->damaged : bad->missing;
+    if (last == 0) {
+        return;
+    }
+    printf(", but ");
+    if (bad->missing > 0 && bad->damaged > 0) {
+        printf("%zu of its records %s missing, and %zu", bad->missing,
+               bad->missing == 1 ? "is" : "are", bad->damaged);
+    } else {
+        printf("%zu of its records", last);
+    }
+    printf(" %s %s", last == 1 ? "is" : "are",
+           bad->damaged > 0 ? "damaged" : "missing");
+}
+
+/* A part that cannot be read as it was is damage; a record that is not there is not. */
 static void verify_snapshots(struct print *print)
 {
     char id[MOOT_HASH_TEXT_BYTES], state[STATE_BYTES];
     size_t count;
     struct disk_snapshot *all = disk_snapshot_list(print->query->folder, true, &count);
     disk_set_sort(&print->seen);
+    disk_set_sort(&print->bad);
     for (size_t i = 0; i < count; i++) {
-        const size_t missing =
-            disk_snapshot_is_whole(&all[i]) ? count_missing(print, &all[i]) : 0;
+        const bool whole = disk_snapshot_is_whole(&all[i]);
+        const struct bad_results bad =
+            whole ? count_bad(print, &all[i]) : (struct bad_results){0, 0};
         printf("snapshot %s ", hash_format(&all[i].id, id));
         print_name(all[i].name);
         printf(": %s", disk_snapshot_state(&all[i], state, sizeof(state)));
-        if (missing > 0) {
-            printf(", but %zu of its records are missing", missing);
-        }
+        print_bad(&bad);
         printf("\n");
-        print->damaged += missing > 0 || all[i].damaged ||
-                          (all[i].committed && !disk_snapshot_is_whole(&all[i]));
+        print->missing += bad.missing;
+        print->damaged += all[i].damaged || (all[i].committed && !whole);
     }
     disk_snapshot_list_free(all, count);
 }
@@ -479,11 +515,16 @@ int checkpoint_verify(const struct checkpoint_query *query)
         verify_snapshots(&print);
         verify_mark(&print);
         printf("%s: %" PRIu64 " records of %" PRIu64 " bytes are good, %" PRIu64
-               " damaged\n",
+               " damaged",
                query->folder, print.records, print.bytes, print.damaged);
+        if (print.missing > 0) {
+            printf(", %" PRIu64 " missing from snapshots", print.missing);
+        }
+        printf("\n");
     }
     disk_set_release(&print.seen);
-    return status == CLI_OK && print.damaged > 0 ? CLI_FAILED : status;
+    disk_set_release(&print.bad);
+    return status == CLI_OK && print.damaged + print.missing > 0 ? CLI_FAILED : status;
 }
 
 /* --- export ----------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ check "show HASH" "not that hash" says "^hash         $hash\$"
 check "show HASH" "no kernel" says '^kernel       gemm, version [0-9]+$'
 check "show HASH" "no build" says '^build        (-|[0-9a-f]{40})$'
 run 1 show "$folder" ffffffffffffffffffffffffffffffff
-check "show HASH" "it is not said that there is none" says 'no record has a hash that begins with f'
+check "show HASH" "it is not said that there is none" says "no record has a hash that begins with 'f"
 run 0 verify "$folder"
 check verify "not all are good" says ': 102 records of [0-9]+ bytes are good, 0 damaged$'
 run 0 export "$folder"
@@ -122,10 +122,103 @@ run 0 prune --snapshot evening --bytes 1K "$named"
 run 0 verify "$named"
 check "prune --snapshot" "more than the other names is left" says ': 20 records of [0-9]+ bytes are good, 0 damaged$'
 run 1 prune --snapshot evening "$named"
+check "no such snapshot" "what there is, is not said" says "there is no snapshot 'evening'; the whole ones are 'morning'; "
+run 1 show "$named" noon
+check "show of none" "what there is, is not said" says "no snapshot that name or id; the whole ones are 'morning'; "
 run 2 ls --snapshot morning "$named"
+truncate -s 60 "$(find "$named" -path '*/large/*' ! -name '*.pack' | sort | head -1)"
+run 1 verify "$named"
+check "a damaged record of a snapshot" "it is not told as such" says 'morning: whole, but 1 of its records is damaged$'
+check "a damaged record of a snapshot" "it counts as missing" says ': 19 records of [0-9]+ bytes are good, 1 damaged$'
+run 0 prune "$named"
+run 1 verify "$named"
+check "a missing record of a snapshot" "it is not told as such" says 'morning: whole, but 1 of its records is missing$'
+check "a missing record of a snapshot" "it counts as damage" \
+    says ': 19 records of [0-9]+ bytes are good, 0 damaged, 1 missing from snapshots$'
+rm -r "$(dirname "$(find "$named" -name owner)")"
+run 1 verify "$named"
+check "missing records" "they are not told as such" says 'morning: whole, but 20 of its records are missing$'
 truncate -s 60 "$(find "$named/snapshots" -name rank-0)"
 run 1 verify "$named"
 check "a damaged part" "it is not named" says 'morning: its part rank-0 is missing or damaged$'
+
+# --- What cannot be pruned ----------------------------------------------------------------
+# refuses WORDS...: the prune ends with 1, so does a dry run, and both say the same; with that
+# before it in $before (a command that runs its arguments)
+refuses() {
+    # shellcheck disable=SC2086 # words are meant to split
+    $before "$build/moot" checkpoint prune --dry-run "$@" 2>&1 | cat >"$evidence.dry"
+    # shellcheck disable=SC2086
+    { $before "$build/moot" checkpoint prune "$@" 2>&1; echo "status $?"; } | cat >"$evidence"
+    check "prune of $before $*" "no status 1" says '^status 1$'
+    check "dry run of $before $*" "another word" \
+        [ "$(cat "$evidence.dry")" = "$(grep -v '^status' "$evidence")" ]
+    check "prune of $before $*" "environments are gone" [ "$(find "$refused" -name owner | wc -l)" -eq 4 ]
+}
+refused=$scratch/refused
+"$build/tests/unit/disk_prune_test" --make "$refused" || exit 1
+before='prlimit --fsize=1000'
+refuses "$refused"
+check "a limit of sizes" "not what helps" says ' is as it was: File too large; raise .ulimit -f.$'
+before='prlimit --nofile=7'
+refuses "$refused"
+check "a limit of files" "not what helps" says ' is as it was: .*; raise .ulimit -n.$'
+before=''
+python3 - "$refused/lock" <<'EOF' &
+import fcntl, sys, time
+file = open(sys.argv[1], "r+")
+fcntl.lockf(file, fcntl.LOCK_SH, 1)
+open(sys.argv[1] + "ed", "w")
+time.sleep(60)
+EOF
+holder=$!
+while [ ! -e "$refused/locked" ]; do sleep 0.05; done
+refuses "$refused"
+check "a folder in use" "not by whom" says " is used by process $holder; prune it when that has ended\$"
+kill $holder
+wait $holder 2>/dev/null
+rm "$refused/locked"
+# A file system of its own: without room, and then to be read only.
+if unshare -rm true 2>/dev/null; then
+    mkdir "$scratch/small"
+    before="unshare -rm sh $scratch/small.sh"
+    cat >"$scratch/small.sh" <<'EOF'
+mount -t tmpfs -o size=2m tmpfs "$SMALL" && cp -a "$REFUSED" "$SMALL/c" && shift 0
+dd if=/dev/zero of="$SMALL/rubbish" bs=1k 2>/dev/null
+[ -z "$READ_ONLY" ] || mount -o remount,ro "$SMALL" || exit 9
+"$@"
+EOF
+    export SMALL="$scratch/small" REFUSED="$refused" READ_ONLY=''
+    refuses "$SMALL/c"
+    check "no room" "not what helps" \
+        says 'No space left on device; what stays is written there anew .* [0-9]+ bytes: free as many, or keep less'
+    READ_ONLY=1
+    refuses "$SMALL/c"
+    check "a read-only file system" "not what helps" says 'Read-only file system; remount its file system'
+    check "a read-only file system" "room is to be freed" no says 'free as many'
+fi
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
+    chmod 755 "$scratch"
+    before='setpriv --reuid 65534 --clear-groups'
+    refuses "$refused"
+    check "no permission" "not what helps" says 'Permission denied; prune it as a user who may read and write all in it$'
+    chmod -R a+rw "$refused" && chmod a+x "$refused" "$refused"/*/ "$refused"/*/large
+    chmod go-w "$(dirname "$(find "$refused" -name owner | head -1)")"
+    refuses "$refused"
+    check "no permission" "not where" says ' is as it was: .*/c?[^/]*/[^/]*: Permission denied; prune it as'
+    chmod a+w "$(dirname "$(find "$refused" -name owner | head -1)")"
+    chmod go-r "$(find "$refused" -name data.mdb | head -1)"
+    refuses --damaged "$refused"
+    check "records that may not be read" "they count as damage" says '/data.mdb: Permission denied; prune it as'
+fi
+
+# --- A file for what is printed -----------------------------------------------------------
+(
+    prlimit --fsize=100 "$build/moot" checkpoint export "$refused" >"$scratch/short" 2>"$evidence"
+    echo "status $?" >"$scratch/status"
+)
+check "export to a limit" "no status 1" grep -q '^status 1$' "$scratch/status"
+check "export to a limit" "its cause is not said" says 'output could not be written: File too large$'
 
 # --- Folders put together ------------------------------------------------------------------
 # Both have gone back once, so each has a mark of its own; the later one counts.
@@ -153,12 +246,26 @@ done
 
 # --- Mistakes ----------------------------------------------------------------------------------
 run 1 ls "$scratch"
-check "no store" "it is not said" says 'there is no such folder of checkpoints$'
+check "no store" "it is not said" says 'is no folder of checkpoints: no job has had it'
 check "no store" "a trace is left" [ ! -e "$scratch/lock" ]
 run 1 prune "$scratch/nowhere"
 run 2 ls
 run 2 look "$folder"
-check "no subverb" "they are not named" says 'ls, show, verify, prune or export'
+check "no subverb" "they are not named" says "ls, show, verify, prune or export, not 'look'"
+run 2 prun "$folder"
+check "prun" "prune is not meant" says "did you mean 'prune'"
+run 2 prune --older "$folder"
+check "no age" "it is not said" says "^moot checkpoint: --older '.*' is no age"
+run 2 prune --snapshot '' "$folder"
+check "no name" "it is not said" says 'snapshot needs a name'
+run 2 ls ''
+check "no folder" "it is not said" says 'which folder'
+run 1 ls "$scratch/nowhere/c"
+check "nowhere" "it is not said" says '/nowhere/c: there is no such folder$'
+run 1 verify "$folder/lock"
+check "a file" "it is not said" says '/lock is no folder; name the one'
+run 1 show "$(dirname "$(find "$refused" -name owner | head -1)")"
+check "an environment" "it is not said" says 'of one process; name the folder that it is in$'
 run 2 prune --older 7 "$folder"
 run 2 prune --older 7w "$folder"
 run 2 prune --bytes -1 "$folder"
