@@ -94,26 +94,58 @@ static bool see_record(void *context, const struct disk_key *key,
     return ++*seen < 10000;
 }
 
+enum { KEYS = 8 };
+
+/* Keys that are looked for; whether a walk has shown them, and how many others. */
+struct sought {
+    struct disk_key keys[KEYS];
+    bool shown[KEYS];
+    size_t seen;
+};
+
+static bool see_key(void *context, const struct disk_key *key)
+{
+    struct sought *sought = context;
+    for (int i = 0; i < KEYS; i++) {
+        sought->shown[i] |= memcmp(&sought->keys[i], key, sizeof(*key)) == 0;
+    }
+    return ++sought->seen < 10000;
+}
+
+/* A walk that has shown all keys has left out none that may be there. */
+static void walk_keys(struct disk_pages *pages, struct sought *sought)
+{
+    if (disk_pages_keys(pages, see_key, sought) == DISK_OK && sought->seen < 10000) {
+        for (int i = 0; i < KEYS; i++) {
+            require(sought->shown[i] ||
+                    disk_pages_get(pages, &sought->keys[i], NULL) == DISK_NONE);
+        }
+    }
+}
+
 static void read_pages(const unsigned char *data, size_t size)
 {
     char path[64];
     const char *why;
     size_t seen = 0;
+    struct sought sought = {.seen = 0};
     const int file = memfd_create("pages", MFD_CLOEXEC);
     require(file >= 0 && write(file, data, size) == (ssize_t)size);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     struct disk_pages *pages = disk_pages_open(path, &why);
     if (pages != NULL) {
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < KEYS; i++) {
             struct disk_value value;
             moot_hash hash = {{0}};
             memset(hash.bytes, i * 36, sizeof(hash.bytes));
             const struct disk_key key = disk_key(&hash, DISKSTORE_RESULT);
+            sought.keys[i] = key;
             if (disk_pages_get(pages, &key, &value) == DISK_OK) {
                 free(value.bytes);
             }
         }
         disk_pages_each(pages, see_record, &seen);
+        walk_keys(pages, &sought);
         disk_pages_close(pages);
     }
     close(file);
