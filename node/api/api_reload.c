@@ -192,9 +192,9 @@ int moot_checkpoint_reload(moot *m, const moot_hash *id)
     int error = check(m, lane, &copy);
     if (error == MOOT_OK) {
         board_reload(m, true); /* who dies from here on died in it */
-        m->schedule.reload_since_ns = m->now_ns;
+        undo_is_called(m, true);
         error = reload(m, lane, &copy);
-        m->schedule.reload_since_ns = 0;
+        undo_is_called(m, false);
         board_reload(m, false);
     }
     void (*const dropped)(struct moot *, void *) = m->checkpoint.dropped;

@@ -520,33 +520,6 @@ static void diagnose_close(const struct picture *picture, struct diagnosis *diag
     }
 }
 
-/* A rank at a meeting waits for those that have come to fewer, and wait for
- * nothing that is found to be amiss. */
-static void diagnose_meeting(const struct picture *picture, struct diagnosis *diagnosis,
-                             uint32_t rank)
-{
-    const Moot__Account *waiting = picture->seats[rank].account;
-    for (uint32_t other = 0; other < picture->size; other++) {
-        const Moot__Account *account = picture->seats[other].account;
-        struct finding found = {
-            .waits = 1, .since_ns = waiting->meeting_ns, .from = PLACEMENT_NOBODY};
-        bool silent = account == NULL && picture_is_silent(picture, other) &&
-                      !picture_is_gone(picture, other);
-        bool absent = account != NULL && account->meetings < waiting->meetings &&
-                      account->closing_ns == 0 && account->n_waits == 0;
-        if (!silent && !absent) {
-            continue;
-        }
-        (void)rankset_add(&found.waiting, rank);
-        if (silent) {
-            conclude_silent(picture, &found, other);
-        } else {
-            conclude(&found, CAUSE_ABSENT, other);
-        }
-        add_finding(diagnosis, &found);
-    }
-}
-
 /* The kernel of that rank's which has run for longest; NULL: none is told of. */
 static const Moot__Account__Task *longest_run(const Moot__Account *account)
 {
@@ -561,21 +534,28 @@ static const Moot__Account__Task *longest_run(const Moot__Account *account)
     return longest;
 }
 
-/* All have come to a reload, and a rank waits in it for those whose kernels still run,
- * itself perhaps; or for one that has gone no further. */
-static void diagnose_reload(const struct picture *picture, struct diagnosis *diagnosis,
-                            uint32_t rank)
+/* A rank at a meeting waits for those that have come to fewer, and wait for nothing
+ * that is found to be amiss.  Behind the one at which all have come to a reload it
+ * waits for kernels that still run, its own perhaps, and for who has gone no further.
+ */
+static void diagnose_meeting(const struct picture *picture, struct diagnosis *diagnosis,
+                             uint32_t rank)
 {
     const Moot__Account *waiting = picture->seats[rank].account;
+    const bool behind = waiting->meeting_ns == 0;
     for (uint32_t other = 0; other < picture->size; other++) {
         const Moot__Account *account = picture->seats[other].account;
-        struct finding found = {
-            .waits = 1, .since_ns = waiting->reload_ns, .from = PLACEMENT_NOBODY};
+        struct finding found = {.waits = 1,
+                                .since_ns =
+                                    behind ? waiting->reload_ns : waiting->meeting_ns,
+                                .from = PLACEMENT_NOBODY};
         bool silent = account == NULL && picture_is_silent(picture, other) &&
                       !picture_is_gone(picture, other);
         const Moot__Account__Task *task =
-            account != NULL && account->drains ? longest_run(account) : NULL;
-        bool absent = account != NULL && account->reload_ns == 0 &&
+            behind && account != NULL && account->drains ? longest_run(account) : NULL;
+        bool absent = account != NULL &&
+                      (behind ? account->reload_ns == 0
+                              : account->meetings < waiting->meetings) &&
                       account->closing_ns == 0 && account->n_waits == 0;
         if (!silent && !absent && task == NULL) {
             continue;
@@ -687,10 +667,8 @@ struct diagnosis *diagnosis_new(const struct picture *given)
         for (size_t i = 0; account != NULL && i < account->n_waits; i++) {
             diagnose_wait(picture, diagnosis, rank, account->waits[i]);
         }
-        if (account != NULL && account->meeting_ns != 0) {
+        if (account != NULL && (account->meeting_ns != 0 || account->reload_ns != 0)) {
             diagnose_meeting(picture, diagnosis, rank);
-        } else if (account != NULL && account->reload_ns != 0) {
-            diagnose_reload(picture, diagnosis, rank);
         }
         if (account != NULL && account->closing_ns != 0 && account->n_waits == 0) {
             diagnose_close(picture, diagnosis, rank);

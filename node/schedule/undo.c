@@ -31,6 +31,11 @@ void undo_drain(struct moot *m, bool drains)
     progress_wake(m);
 }
 
+void undo_is_called(struct moot *m, bool called)
+{
+    m->schedule.reload_since_ns = called ? m->now_ns : 0;
+}
+
 void undo_meets(struct moot *m, bool meets) { m->schedule.reload.meets = meets; }
 
 void undo_begin(struct moot *m) { m->schedule.reload = (struct reload_call){0}; }

@@ -12,6 +12,8 @@
 /* Begins, or ends; undo_is_drained() says when no kernel is left. */
 void undo_drain(struct moot *m, bool drains);
 bool undo_is_drained(const struct moot *m);
+/* The program has called for a reload, or is back, for reports of stalls. */
+void undo_is_called(struct moot *m, bool called);
 /* The program comes to the meeting before the reload, or does not any more: kernels are
  * drained when all have come. */
 void undo_meets(struct moot *m, bool meets);

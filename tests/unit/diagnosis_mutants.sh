@@ -173,6 +173,8 @@ mutant NOCLOSE $d close 's/^            diagnose_close(picture, diagnosis, rank)
 mutant LEFTISSILENT $d - 's/account == NULL ? left ||/account == NULL ? false ||/'
 mutant ABSENTUNSEEN $d meeting 's/account->meetings < waiting->meetings/false/'
 mutant ABSENTISLATE $d - 's/                      account->closing_ns == 0 && account->n_waits == 0;/                      account->n_waits == 0;/'
+mutant DRAINSUNSEEN $d reload-kernel 's/behind && account != NULL && account->drains ? longest_run(account) : NULL/NULL/'
+mutant RELOADISMEETING $c reload-late 's/waiting != NULL && waiting->reload_ns != 0;/false;/'
 mutant CLOSEDISOPEN $d - 's/: account->closing_ns != 0 ||/: false ||/'
 
 # Disputes.

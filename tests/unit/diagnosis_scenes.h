@@ -470,6 +470,27 @@ static void meeting(struct kit *kit)
     }
 }
 
+/* All have come to a reload but rank 2; `came`: that one, too, and its kernel runs. */
+static void reload_waits(struct kit *kit, bool came)
+{
+    meeting(kit);
+    for (uint32_t rank = 0; rank < kit->picture.size; rank++) {
+        Moot__Account *account = &kit->ranks[rank].account;
+        account->reload_ns = rank != 2 || came ? 6000000000u : 0;
+        account->meetings = came ? 3 : account->meetings;
+        account->meeting_ns = came ? 0 : account->meeting_ns;
+    }
+}
+
+static void one_has_not_come_to_a_reload(struct kit *kit) { reload_waits(kit, false); }
+
+static void a_kernel_runs_in_a_reload(struct kit *kit)
+{
+    reload_waits(kit, true);
+    (void)kit_own(kit, 2, A, CORE_OWN_RUNNING, TASK_RUNNING);
+    kit->ranks[2].account.drains = true;
+}
+
 static void one_does_not_answer_a_meeting(struct kit *kit)
 {
     meeting(kit);

@@ -54,7 +54,7 @@ struct going_back {
     size_t meeting_room;
     uint32_t drawn_count, newest;
     struct noted *noted; /* per task */
-    struct begun {
+    struct programs_begun {
         bool is_begun;
         uint64_t sessions; /* before the one in which its programs began */
     } begun[BEGUN_MAX];    /* by generation */
@@ -70,8 +70,7 @@ void sim_reload_draw(uint64_t seed, struct sim_weather *weather)
 void go_back_open(struct sim *sim)
 {
     const struct storm *storm = sim->options.storm;
-    if (storm == NULL || (storm->joinable && !storm->boundary) ||
-        !sim->weather.disks) {
+    if (storm == NULL || (storm->joinable && !storm->boundary) || !sim->weather.disks) {
         return;
     }
     struct going_back *back = sim_alloc(1, sizeof(*back));
@@ -374,9 +373,10 @@ void go_back_join(struct host *host)
 /* All but those who closed before are in one session. */
 static void begin_programs(struct host *host)
 {
-    struct begun *begun = &host->sim->going_back->begun[host->generation % BEGUN_MAX];
+    struct programs_begun *begun =
+        &host->sim->going_back->begun[host->generation % BEGUN_MAX];
     if (!begun->is_begun && host->session.number > 0) {
-        *begun = (struct begun){true, host->session.number - 1};
+        *begun = (struct programs_begun){true, host->session.number - 1};
     }
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         struct sim_thread *thread = &host->lanes[lane];
