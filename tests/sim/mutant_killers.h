@@ -82,7 +82,6 @@ static const struct killer killers[] = {
     {MUTANT_RELOADKEPT, {.ranks = 4, RELOADS}, .seed = 1},
     {MUTANT_RELOADUNMARKED, {.ranks = 4, RELOADS}, .seed = 1},
     {MUTANT_RELOADSAME, {.ranks = 4, RELOADS}, .seed = 1},
-    {MUTANT_RELOADLOSSES, {.ranks = 4, RELOADS}, .seed = 1109},
     {MUTANT_RELOADONCE, .bench = "reload_test"},
     {MUTANT_RELOADEARLY, .bench = "reload_test"},
     {MUTANT_RELOADUNLEARNT, .bench = "boundary_test"},
