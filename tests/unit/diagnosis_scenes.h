@@ -477,7 +477,6 @@ static void reload_waits(struct kit *kit, bool came)
     for (uint32_t rank = 0; rank < kit->picture.size; rank++) {
         Moot__Account *account = &kit->ranks[rank].account;
         account->reload_ns = rank != 2 || came ? 6000000000u : 0;
-        account->meetings = came ? 3 : account->meetings;
         account->meeting_ns = came ? 0 : account->meeting_ns;
     }
 }
