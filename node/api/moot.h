@@ -342,11 +342,12 @@ MOOT_API int moot_task_name(moot *m, const moot_task_spec *spec, moot_task *out)
 /* Waits until the task is done, running other tasks meanwhile.  `timeout` 0 polls.
  * Errors: TIMEOUT; TASK_FAILED or CANCELLED (the task's own); NOT_HELD, CYCLE,
  * NO_CANDIDATE, MAYBE_RAN, RESULT_LOST, NO_QUORUM, FENCED (how the moot ended the
- * wait); KERNEL_MISMATCH; DIVERGED; CLOSED; STALLED; TRANSPORT; NO_MEMORY; STALE,
- * FOREIGN, INVALID; STATE inside a kernel.  NOT_HELD is found at once where every rank
- * has closed or declined; otherwise only while every rank is in a wait without a
- * timeout, for one that may wake could spawn it yet.  It is decided for all ranks: who
- * spawns the task later does not run it, and waits for it likewise. */
+ * wait); FILE (a once task's stored end cannot be read now); KERNEL_MISMATCH; DIVERGED;
+ * CLOSED; STALLED; TRANSPORT; NO_MEMORY; STALE, FOREIGN, INVALID; STATE inside a
+ * kernel.  NOT_HELD is found at once where every rank has closed or declined; otherwise
+ * only while every rank is in a wait without a timeout, for one that may wake could
+ * spawn it yet.  It is decided for all ranks: who spawns the task later does not run
+ * it, and waits for it likewise. */
 MOOT_API int moot_task_wait(moot *m, moot_task t, moot_duration timeout);
 /* Waits for all of them; the first error by index, after all have ended (TIMEOUT when
  * time runs out first). */

@@ -328,6 +328,22 @@ static void count_found(struct moot *m, const struct diskstore_found *found)
     __atomic_fetch_add(&m->checkpoint.found_ns, found->took_ns, __ATOMIC_RELAXED);
 }
 
+/* Whether a once task without an end may have begun. */
+static enum checkpoint_answer find_start(struct diskstore *store,
+                                         const struct task *task,
+                                         struct call_checkpoint *call)
+{
+    struct diskstore_found start;
+    if (!diskstore_find(store, &task->hash, DISKSTORE_ACCEPTED, NULL)) {
+        return CHECKPOINT_NOTHING;
+    }
+    call->began = diskstore_find(store, &task->hash, DISKSTORE_ACCEPTED, &start);
+    if (call->began) {
+        free(start.data);
+    }
+    return CHECKPOINT_MAY_HAVE;
+}
+
 enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
                                        struct call_checkpoint *call,
                                        struct diskstore_found *out)
@@ -344,7 +360,8 @@ enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
         free(out->data);
         return CHECKPOINT_NOTHING;
     }
-    return call->accepts && diskstore_find(store, &task->hash, DISKSTORE_ACCEPTED, NULL)
-               ? CHECKPOINT_MAY_HAVE
-               : CHECKPOINT_NOTHING;
+    if (!call->accepts) {
+        return CHECKPOINT_NOTHING;
+    }
+    return out->unread != NULL ? CHECKPOINT_UNREAD : find_start(store, task, call);
 }

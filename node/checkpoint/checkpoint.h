@@ -83,7 +83,10 @@ void checkpoint_on_reload(struct moot *m, void (*fn)(struct moot *m, void *user)
 enum checkpoint_answer {
     CHECKPOINT_NOTHING,
     CHECKPOINT_ENDED,    /* *out is its end, and the caller's to free */
-    CHECKPOINT_MAY_HAVE, /* a once task: it was accepted, and how it ended is unknown */
+    CHECKPOINT_MAY_HAVE, /* a once task: it began, or nobody can tell whether it did,
+                            and how it ended is unknown: call->began */
+    CHECKPOINT_UNREAD    /* a once task: its end is stored, and cannot be read now: *out
+                            says why, and where */
 };
 /* Without the lock; reads the disk. */
 enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,

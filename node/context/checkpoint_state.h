@@ -28,7 +28,10 @@ struct policy {
 struct call_checkpoint {
     bool asks;           /* its result is looked for before it starts, */
     bool found;          /* and was there: the kernel does not run, */
-    bool may_have;       /* or must not, as a job before may have run it */
+    bool may_have;       /* or must not, as it may have run before: */
+    bool began;          /* that it began is stored; else nobody can tell, */
+    const char *unread;  /* or its end is, and cannot be read now: why, */
+    char *unread_in;     /* and the environment: to be free()d */
     bool accepts;        /* its acceptance is stored before it starts */
     bool keeps;          /* its result may be stored, */
     bool now;            /* at once, whatever it took */

@@ -12,17 +12,19 @@
 #include "node/diskstore/disk_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool disk_take_data(const char *folder, struct disk_value *value,
-                    const struct disk_place *place, struct diskstore_found *found)
+bool disk_take_data(struct disk_reserve *reserve, const char *folder,
+                    struct disk_value *value, const struct disk_place *place,
+                    struct diskstore_found *found)
 {
     if (place->spot.home != DISK_IN_VALUE) {
         free(value->bytes);
         value->bytes = NULL;
         errno = 0;
-        found->data = disk_large_read(folder, place, found->size);
+        found->data = disk_large_read(reserve, folder, place, found->size);
         return found->data != NULL;
     }
     memmove(value->bytes, value->bytes + place->at, found->size);
@@ -31,14 +33,15 @@ bool disk_take_data(const char *folder, struct disk_value *value,
     return true;
 }
 
-/* Whether the record is older than those that are found.  The end of a once task is
- * found whatever its age: its acceptance, which stands beside it, says that it began.
+/* Whether the record is older than those that are found.  The start of a once task is
+ * found whatever its age, and so is its end, beside which that stands.
  */
 static bool is_old(struct diskstore *store, struct disk_env *env,
                    const struct diskstore_found *found)
 {
     const uint64_t age = store->options.age_max_ns, now = age != 0 ? disk_now_ns() : 0;
-    if (found->made_ns >= now || now - found->made_ns <= age) {
+    if (found->kind == DISKSTORE_ACCEPTED || found->made_ns >= now ||
+        now - found->made_ns <= age) {
         return false;
     }
     const struct disk_key accepted = disk_key(&found->hash, DISKSTORE_ACCEPTED);
@@ -46,12 +49,16 @@ static bool is_old(struct diskstore *store, struct disk_env *env,
            store->table->get(env, &accepted, NULL) == DISK_NONE;
 }
 
-static void tell_unread(struct diskstore *store, const char *folder, int cause)
+/* `unread`: why it cannot be read now; NULL: it is damaged. */
+static void tell_dropped(struct diskstore *store, const char *folder,
+                         const char *unread)
 {
-    if (disk_lacks_files(cause)) {
-        disk_tell(store, DISK_TROUBLE_FILES,
-                  "%s: a stored result is not read, and made again: %s", folder,
-                  disk_error(cause));
+    if (unread != NULL) {
+        disk_tell(store,
+                  disk_tells_lack(unread) ? DISK_TROUBLE_FILES : DISK_TROUBLE_READ,
+                  "%s: a stored result cannot be read, and its task, if it may, runs "
+                  "again: %s",
+                  folder, unread);
     } else {
         disk_tell(
             store, DISK_TROUBLE_DAMAGE,
@@ -61,7 +68,7 @@ static void tell_unread(struct diskstore *store, const char *folder, int cause)
 }
 
 /* An environment's record, verified; NONE where it is damaged or old, which is counted,
- * or made void by a reload. */
+ * or made void by a reload.  NONE also where it cannot be read now: found->unread. */
 static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
                                  const char *folder, const struct disk_key *key,
                                  struct diskstore_found *found)
@@ -78,11 +85,17 @@ static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
         if (damaged || old || is_void) {
             free(value.bytes);
         } else {
-            damaged = !disk_take_data(folder, &value, &place, found);
+            damaged = !disk_take_data(&store->reserve, folder, &value, &place, found);
             cause = errno;
         }
     }
-    damaged = damaged || end == DISK_DAMAGED;
+    if (end == DISK_FAILED) {
+        cause = errno;
+    }
+    damaged = damaged || end == DISK_DAMAGED || end == DISK_FAILED;
+    found->unread = damaged && cause != 0 && !disk_large_is_damage(cause)
+                        ? disk_error(cause)
+                        : NULL;
     if (damaged || old) {
         pthread_mutex_lock(&store->lock);
         store->counts.damaged += damaged;
@@ -90,7 +103,7 @@ static enum disk_end read_record(struct diskstore *store, struct disk_env *env,
         pthread_mutex_unlock(&store->lock);
     }
     if (damaged) {
-        tell_unread(store, folder, cause);
+        tell_dropped(store, folder, found->unread);
     }
     return end == DISK_OK && !damaged && !old && !is_void ? DISK_OK : DISK_NONE;
 }
@@ -101,6 +114,11 @@ static bool ask_env(struct diskstore *store, struct disk_env *env, const char *f
 {
     struct diskstore_found other;
     if (read_record(store, env, folder, key, &other) != DISK_OK) {
+        if (!has && other.unread != NULL) {
+            found->unread = other.unread;
+            snprintf(found->environment, sizeof(found->environment), "%s",
+                     strrchr(folder, '/') + 1);
+        }
         return has;
     }
     const bool older = has && found->made_ns >= other.made_ns;
@@ -188,6 +206,7 @@ static bool find_record(struct diskstore *store, const struct disk_key *key,
     bool has = false;
     const uint64_t mark = seek(store, key);
     struct disk_finished *own = disk_own_take(store);
+    found->unread = NULL;
     if (own != NULL) {
         has = ask_env(store, own->env, own->path, key, found, has);
         disk_own_give(store, own);

@@ -119,13 +119,14 @@ static bool may_have(const struct disk_spot *spot, const struct stat *stat,
 
 bool disk_large_is_damage(int cause) { return cause == EBADMSG || cause == ENOENT; }
 
-void *disk_large_read(const char *folder, const struct disk_place *place, size_t size)
+void *disk_large_read(struct disk_reserve *reserve, const char *folder,
+                      const struct disk_place *place, size_t size)
 {
     char path[PATH_BYTES];
     unsigned char *data = NULL;
     struct stat stat;
     spot_path(path, folder, &place->spot);
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int fd = disk_reserve_open(reserve, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return NULL;
     }
@@ -140,7 +141,7 @@ void *disk_large_read(const char *folder, const struct disk_place *place, size_t
         good = false;
     }
     const int cause = errno;
-    close(fd);
+    disk_reserve_close(reserve, fd);
     if (!good) {
         free(data);
         errno = cause;

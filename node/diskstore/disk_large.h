@@ -8,6 +8,7 @@
 #define NODE_DISKSTORE_DISK_LARGE_H
 
 #include "node/diskstore/disk_record.h"
+#include "node/diskstore/disk_reserve.h"
 
 /* False: errno, and there is no such file.  `soon`: it is to be synced soon, so the
  * disk begins to write it. */
@@ -17,8 +18,9 @@ bool disk_large_write(const char *folder, uint64_t number, const void *data,
 bool disk_large_sync(const char *folder, const struct disk_spot *spots, size_t count);
 /* The record's data, malloc'ed with one zero behind, if they are `size` and its own;
  * NULL: errno; EBADMSG and ENOENT: they are damaged or gone, others: they cannot be
- * read now. */
-void *disk_large_read(const char *folder, const struct disk_place *place, size_t size);
+ * read now.  `reserve`: of the store; NULL: there is none. */
+void *disk_large_read(struct disk_reserve *reserve, const char *folder,
+                      const struct disk_place *place, size_t size);
 /* Whether that cause is damage. */
 bool disk_large_is_damage(int cause);
 /* Gives a file a second name in another environment; false: errno. */

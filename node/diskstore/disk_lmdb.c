@@ -138,12 +138,18 @@ static uint64_t lmdb_entries(struct disk_env *env)
     return mdb_env_stat(env->env, &stat) == 0 ? stat.ms_entries : 0;
 }
 
+/* FAILED leaves errno: LMDB's own codes, of which errno knows none, are negative. */
 static enum disk_end read_end(int code)
 {
-    return code == 0                                            ? DISK_OK
-           : code == MDB_NOTFOUND                               ? DISK_NONE
-           : code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND ? DISK_DAMAGED
-                                                                : DISK_FAILED;
+    const enum disk_end end = code == 0              ? DISK_OK
+                              : code == MDB_NOTFOUND ? DISK_NONE
+                              : code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND
+                                  ? DISK_DAMAGED
+                                  : DISK_FAILED;
+    if (end == DISK_FAILED) {
+        errno = code > 0 ? code : EAGAIN;
+    }
+    return end;
 }
 
 static enum disk_end lmdb_get(struct disk_env *env, const struct disk_key *key,
@@ -156,7 +162,7 @@ static enum disk_end lmdb_get(struct disk_env *env, const struct disk_key *key,
     }
     int code = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
     if (code != 0) {
-        return DISK_FAILED;
+        return read_end(code);
     }
     code = mdb_get(txn, env->records, &name, &data);
     if (code == 0 && value != NULL) {

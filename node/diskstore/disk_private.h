@@ -11,6 +11,7 @@
 #include "node/config/text.h"
 #include "node/diskstore/disk_folder.h"
 #include "node/diskstore/disk_pack.h"
+#include "node/diskstore/disk_reserve.h"
 #include "node/diskstore/disk_snapshot.h"
 #include "node/diskstore/disk_table.h"
 
@@ -61,7 +62,10 @@ enum disk_trouble {
     DISK_TROUBLE_DAMAGE = 4,
     DISK_TROUBLE_OPEN = 8,
     DISK_TROUBLE_OTHER = 16,
-    DISK_TROUBLE_FILES = 32 /* descriptors have run out */
+    DISK_TROUBLE_FILES = 32, /* descriptors have run out */
+    DISK_TROUBLE_READ = 64,
+    DISK_TROUBLE_LARGE = 128, /* a result that is larger than `bytes_max` */
+    DISK_TROUBLE_GONE = 256   /* data that vanish under the writer */
 };
 
 struct diskstore {
@@ -69,6 +73,7 @@ struct diskstore {
     unsigned openers;
     char *folder; /* real path */
     int folder_lock;
+    struct disk_reserve reserve;
     const struct disk_table *table;
     struct diskstore_options options;
 
@@ -165,9 +170,10 @@ int disk_open_on(const struct disk_table *table, const char *folder,
 
 /* The data of a record that was read from an environment in the folder: reads large
  * ones, and makes the value's block the data's for the others.  Takes the value. False:
- * it is damaged. */
-bool disk_take_data(const char *folder, struct disk_value *value,
-                    const struct disk_place *place, struct diskstore_found *found);
+ * errno; it is damaged (disk_large_is_damage), or cannot be read now. */
+bool disk_take_data(struct disk_reserve *reserve, const char *folder,
+                    struct disk_value *value, const struct disk_place *place,
+                    struct diskstore_found *found);
 
 uint64_t disk_now_ns(void);   /* since 1970 */
 uint64_t disk_clock_ns(void); /* since some moment, and never back */

@@ -175,7 +175,7 @@ static bool copy_entry(struct prune_target *target, const struct prune_entry *en
         free(value.bytes);
         good = false;
     }
-    if (!good || !disk_take_data(from, &value, &place, &found)) {
+    if (!good || !disk_take_data(NULL, from, &value, &place, &found)) {
         if (good && !disk_large_is_damage(errno)) {
             prune->why = disk_error(errno);
             return false;

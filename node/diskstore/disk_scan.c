@@ -53,7 +53,7 @@ static bool show_record(void *context, const struct disk_key *key,
     const bool large = place.spot.home != DISK_IN_VALUE;
     found.data = large ? NULL : value->bytes + place.at;
     if (large && step->visitor->data) {
-        found.data = disk_large_read(step->env->path, &place, found.size);
+        found.data = disk_large_read(NULL, step->env->path, &place, found.size);
         if (found.data == NULL) {
             tell_damage(step, key);
             return true;

@@ -37,8 +37,8 @@ struct disk_table {
 
     /* How many records there are, as it says itself. */
     uint64_t (*entries)(struct disk_env *env);
-    /* OK, NONE or DAMAGED.  `value` may be NULL: then NONE is said only where it is
-     * sure. */
+    /* OK, NONE or DAMAGED; or FAILED, and errno: it cannot be read now.  `value` may be
+     * NULL: then NONE is said only where it is sure. */
     enum disk_end (*get)(struct disk_env *env, const struct disk_key *key,
                          struct disk_value *value);
     /* Shows every record, in order, until `visit` says false: of a writer's environment

@@ -311,6 +311,7 @@ static void free_store(struct diskstore *store)
         close(store->folder_lock);
     }
     pthread_cond_destroy(&store->to_learn);
+    disk_reserve_release(&store->reserve);
     pthread_cond_destroy(&store->written);
     pthread_cond_destroy(&store->room);
     pthread_cond_destroy(&store->work);
@@ -371,6 +372,7 @@ static int open_new(const struct disk_table *table, char *path,
         free(path);
         return MOOT_ERR_NO_MEMORY;
     }
+    disk_reserve_init(&store->reserve, path);
     store->folder_lock = disk_folder_lock(path, DISK_LOCK_READ, &holder);
     if (store->folder_lock < 0) {
         if (errno == EAGAIN) {

@@ -24,9 +24,10 @@
  * behind), disk_record.c (the format), disk_folder.c (environments and locks),
  * disk_large.c and disk_pack.c (data that are not small), disk_table.h (the table of
  * functions below), disk_lmdb.c (which LMDB fills), disk_pages.c (reads its files and
- * survives damage), disk_jobs.c (snapshots and reloads; diskstore_snapshot.h),
- * disk_snapshot.c, disk_mark.c and disk_sealed.c (their files), disk_bytes.c (whole
- * reads and writes), disk_scan.c and disk_prune.c (for the command).
+ * survives damage), disk_reserve.c (a descriptor for reading), disk_jobs.c (snapshots
+ * and reloads; diskstore_snapshot.h), disk_snapshot.c, disk_mark.c and disk_sealed.c
+ * (their files), disk_bytes.c (whole reads and writes), disk_scan.c and disk_prune.c
+ * (for the command).
  */
 #ifndef NODE_DISKSTORE_DISKSTORE_H
 #define NODE_DISKSTORE_DISKSTORE_H
@@ -127,10 +128,16 @@ struct diskstore_found {
     size_t build_size;
     void *data; /* malloc'ed, aligned as malloc does, and one zero byte behind; the
                    caller's: free() */
+    const char *unread; /* of one that is not found: why it cannot be read now, though
+                           it is there, */
+    char environment[DISKSTORE_NAME_BYTES]; /* in this environment */
 };
 
 /* Whether the store has such a record.  It reads the disk's cache, or the disk.  A
- * record that was put is found as soon as it has been written.  `found` may be NULL for
+ * record that was put is found as soon as it has been written.  False: found->unread
+ * says why one that is there cannot be read now (for lack of memory or of a descriptor,
+ * or for its mode); NULL: there is none.  All else of `found` is unsaid.  It may be
+ * NULL for
  * the question whether there may be one: a record that is damaged counts, and so does
  * damage that may hide it, or an environment that cannot be read.  So a once task that
  * was accepted is not started again because a disk has lost a page. */

@@ -54,6 +54,11 @@ static bool look_up(struct moot_call *call)
     case CHECKPOINT_MAY_HAVE:
         call->checkpoint.may_have = true;
         return true;
+    case CHECKPOINT_UNREAD:
+        call->checkpoint.may_have = true;
+        call->checkpoint.unread = found.unread;
+        call->checkpoint.unread_in = strdup(found.environment);
+        return true;
     case CHECKPOINT_ENDED:
         ended = take_end(call, &found);
         free(found.data);
@@ -138,6 +143,39 @@ void found_keep(struct moot_call *call, int code, uint64_t took_ns)
     checkpoint_keep(call->m, call->task, &call->checkpoint, &end);
 }
 
+static void tell_unread(struct text *story, struct moot_call *call)
+{
+    const char *env = call->checkpoint.unread_in;
+    text_add(
+        story,
+        " is a once task that has ended, and whose end is stored in the checkpoint "
+        "(%s, in %s), but cannot be read now: %s; it is not started again: run "
+        "the job again when that is mended, which `moot checkpoint verify` tells",
+        call->m->knobs.checkpoint, env != NULL ? env : "an environment",
+        call->checkpoint.unread);
+    free(call->checkpoint.unread_in);
+    call->checkpoint.unread_in = NULL;
+}
+
+static void tell_doubt(struct text *story, const struct moot_call *call)
+{
+    const char *folder = call->m->knobs.checkpoint;
+    if (call->checkpoint.began) {
+        text_add(story,
+                 " is a once task that began before, and whose end is not found in the "
+                 "checkpoint (%s): it may have run, and is not started again",
+                 folder);
+    } else {
+        text_add(
+            story,
+            " is a once task, and not all of the checkpoint (%s) can be read, so "
+            "nobody can tell whether it began before: it may have run, and is not "
+            "started; `moot checkpoint verify` says what cannot be read, and `moot "
+            "checkpoint prune --damaged` drops what is damaged",
+            folder);
+    }
+}
+
 void found_end(struct moot *m, struct moot_call *call)
 {
     struct task *task = call->task;
@@ -146,15 +184,17 @@ void found_end(struct moot *m, struct moot_call *call)
         task_end(m, task, call->checkpoint.status, call->output);
         return;
     }
+    const bool unread = call->checkpoint.unread != NULL;
     struct text story = {0};
     task_describe(&story, task);
-    text_add(
-        &story,
-        " is a once task that a job before this one accepted, and whose end is not "
-        "in the checkpoint (%s): it may have run, and is not started again",
-        m->knobs.checkpoint);
+    if (unread) {
+        tell_unread(&story, call);
+    } else {
+        tell_doubt(&story, call);
+    }
     payload_drop(call->output);
-    task_end_with_story(m, task, MOOT_ERR_MAYBE_RAN, NO_ROOT_CAUSE, &story);
+    task_end_with_story(m, task, unread ? MOOT_ERR_FILE : MOOT_ERR_MAYBE_RAN,
+                        NO_ROOT_CAUSE, &story);
 }
 
 void found_failure(struct moot *m, const struct moot_call *call)

@@ -14,6 +14,7 @@ enum {
     ONCE_FAILING,
     ONCE_PARENT,
     ONCE_LEAVER,
+    ONCE_BIG,
     VARYING,
     STEPS,
     ENDLESS
@@ -99,12 +100,26 @@ static inline int endless(moot_call *call, void *user)
     return MOOT_ERR_CANCELLED;
 }
 
+/* Gives more bytes than a pack takes. */
+static inline int filling(moot_call *call, void *user)
+{
+    enum { BYTES = 600000 };
+    (void)user;
+    void *out = moot_call_output(call, BYTES);
+    if (out == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    memset(out, 7, BYTES);
+    return MOOT_OK;
+}
+
 static inline void checkpoint_kernels(struct seat *seat)
 {
     kernels(seat);
     add_kernel(seat, COUNTED, "counted", counted, 0);
     add_kernel(seat, FAILING, "failing", failing, 0);
     add_kernel(seat, ONCE_FAILING, "once-failing", failing, MOOT_KERNEL_ONCE);
+    add_kernel(seat, ONCE_BIG, "once-big", filling, MOOT_KERNEL_ONCE);
     add_kernel(seat, VARYING, "varying", varying, MOOT_KERNEL_NONDETERMINISTIC);
     add_kernel(seat, ENDLESS, "endless", endless, 0);
     moot_kernel kernel = {

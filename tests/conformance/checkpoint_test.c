@@ -142,7 +142,7 @@ static void leaves_once(struct seat *seat)
 {
     EXPECT(seat, moot_task_wait(seat->m, spawn_keyed(seat, ONCE_LEAVER), MOOT_FOREVER),
            wanted);
-    CHECK(seat, wanted == MOOT_OK || told(seat, "a job before this one accepted"));
+    CHECK(seat, wanted == MOOT_OK || told(seat, "is a once task that began before"));
     add_up(seat);
 }
 
@@ -317,6 +317,76 @@ static void a_kernel_finds_its_own_state(void)
     MUST(runs == 3 && found == 1);
 }
 
+static const char *wanted_words;
+static void is_big_once(struct seat *seat)
+{
+    EXPECT(seat, moot_task_wait(seat->m, spawn_keyed(seat, ONCE_BIG), MOOT_FOREVER),
+           wanted);
+    CHECK(seat, wanted == MOOT_OK || told(seat, wanted_words));
+    add_up(seat);
+}
+
+static const char *changed_name;
+static void (*change_file)(const char *path);
+static int change_if_named(const char *path, const struct stat *about, int type,
+                           struct FTW *where)
+{
+    const bool named = changed_name != NULL
+                           ? strcmp(path + where->base, changed_name) == 0
+                           : strstr(path, "/large/") != NULL;
+    if (S_ISREG(about->st_mode) && type == FTW_F && named) {
+        change_file(path);
+    }
+    return 0;
+}
+
+/* Changes the files of that name; NULL: all that have data. */
+static void change_files(const char *name, void (*change)(const char *path))
+{
+    changed_name = name;
+    change_file = change;
+    MUST(nftw(folder, change_if_named, 8, FTW_DEPTH | FTW_PHYS) == 0);
+}
+
+static char hidden_path[256], hidden_as[256];
+
+/* A link to itself is no damage, and cannot be read by anybody. */
+static void hide_behind_link(const char *path)
+{
+    snprintf(hidden_path, sizeof(hidden_path), "%s", path);
+    snprintf(hidden_as, sizeof(hidden_as), "%s/hidden", folder);
+    MUST(rename(path, hidden_as) == 0 && symlink(path, path) == 0);
+}
+
+static void a_once_task_whose_end_cannot_be_read_has_ended(void)
+{
+    begin_case(__func__);
+    wanted = MOOT_OK;
+    job(is_big_once, 2, NULL);
+    change_files(NULL, hide_behind_link);
+    wanted = MOOT_ERR_FILE;
+    wanted_words = "whose end is stored in the checkpoint";
+    job(is_big_once, 2, NULL);
+    MUST(found == 0 && told_run == 0);
+    MUST(rename(hidden_as, hidden_path) == 0);
+    wanted = MOOT_OK;
+    job(is_big_once, 3, NULL);
+    MUST(found == 1 && told_run == 0);
+}
+
+static void cut_to_nothing(const char *path) { MUST(truncate(path, 100) == 0); }
+
+static void a_once_task_is_not_said_to_have_begun_where_nobody_can_tell(void)
+{
+    begin_case(__func__);
+    job(counts, 1, NULL);
+    change_files("data.mdb", cut_to_nothing);
+    wanted = MOOT_ERR_MAYBE_RAN;
+    wanted_words = "nobody can tell whether it began before";
+    job(is_big_once, 2, NULL);
+    MUST(found == 0 && told_run == 0);
+}
+
 static bool put_older(const moot_hash *hash, enum diskstore_kind kind)
 {
     static const uint64_t value = 8;
@@ -372,6 +442,8 @@ int main(void)
         a_once_task_that_failed_has_failed,
         a_once_task_that_waited_for_its_children_is_found,
         a_once_task_without_a_result_may_have_run,
+        a_once_task_whose_end_cannot_be_read_has_ended,
+        a_once_task_is_not_said_to_have_begun_where_nobody_can_tell,
         what_varies_is_stored_however_short,
         short_tasks_are_not_stored,
         labels_say_what_is_stored,

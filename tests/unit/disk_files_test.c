@@ -278,6 +278,77 @@ static void without_descriptors_nothing_is_lost(void **state)
     text_release(&why);
 }
 
+static void *find_each(void *context)
+{
+    struct reader *reader = context;
+    struct folder_bench bench = {.data = malloc(BENCH_DATA_MAX)};
+    assert_non_null(bench.data);
+    for (uint64_t number = 0; number < atomic_load(&reader->known); number++) {
+        reader->found += bench_find(&bench, reader->store, number);
+    }
+    free(bench.data);
+    return NULL;
+}
+
+/* Results in packs and in files of their own, by several threads at once. */
+static void without_descriptors_all_that_is_stored_is_found(void **state)
+{
+    struct folder_bench *bench = *state;
+    enum { MANY = 60, READERS = 3 };
+    struct reader readers[READERS] = {0};
+    pthread_t threads[READERS];
+    struct diskstore_counts counts;
+    struct diskstore *store = bench_open(bench, NULL);
+    put(bench, store, 0, MANY / 2);
+    diskstore_freeze(store);
+    put(bench, store, MANY / 2, MANY);
+    take_files_away();
+    for (int i = 0; i < READERS; i++) {
+        readers[i].store = store;
+        readers[i].known = MANY;
+        assert_int_equal(pthread_create(&threads[i], NULL, find_each, &readers[i]), 0);
+    }
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(readers[i].found, MANY);
+    }
+    give_files_back();
+    assert_true(finds_all(bench, store, 0, MANY));
+    diskstore_counts(store, &counts);
+    assert_int_equal(counts.damaged, 0);
+    diskstore_close(store);
+}
+
+/* Another thread of the program may have taken the descriptor that was kept. */
+static void a_result_that_cannot_be_read_now_is_told_from_none(void **state)
+{
+    struct folder_bench *bench = *state;
+    const uint64_t large = 0; /* of several hundred bytes */
+    struct diskstore_found found;
+    struct diskstore_record record = bench_record(bench, large);
+    record.size = 5000;
+    struct diskstore *store = bench_open(bench, NULL);
+    assert_true(diskstore_put_now(store, &record));
+    close(atomic_exchange(&store->reserve.fd, -1));
+    take_files_away();
+    assert_false(diskstore_find(store, &record.hash, DISKSTORE_RESULT, &found));
+    assert_non_null(found.unread);
+    assert_non_null(strstr(found.unread, "raise `ulimit -n`"));
+    assert_true(found.environment[0] != '\0');
+    assert_true(has_told(store, "a stored result cannot be read"));
+    const moot_hash other = bench_hash(77);
+    assert_false(diskstore_find(store, &other, DISKSTORE_RESULT, &found));
+    assert_null(found.unread);
+    give_files_back();
+    assert_true(diskstore_find(store, &record.hash, DISKSTORE_RESULT, &found));
+    free(found.data);
+    take_files_away(); /* the find before has left one */
+    assert_true(diskstore_find(store, &record.hash, DISKSTORE_RESULT, &found));
+    free(found.data);
+    give_files_back();
+    diskstore_close(store);
+}
+
 /* Another process, which begins before this one has a store, stores records when it is
  * told. */
 struct other {
@@ -394,6 +465,8 @@ int main(void)
         BENCH_TEST(who_looks_meanwhile_finds_all),
         BENCH_TEST(the_last_who_looks_closes_what_was_frozen),
         BENCH_TEST(without_descriptors_nothing_is_lost),
+        BENCH_TEST(without_descriptors_all_that_is_stored_is_found),
+        BENCH_TEST(a_result_that_cannot_be_read_now_is_told_from_none),
         BENCH_TEST(going_back_needs_all_that_others_stored),
         BENCH_TEST(a_mark_that_cannot_be_written_is_not_there),
     };
