@@ -61,6 +61,25 @@ void disk_large_remove_pack(const char *folder, uint64_t number)
     unlink(path);
 }
 
+bool disk_large_has_pack(const char *folder, uint64_t number, int fd, uint64_t size)
+{
+    char path[PATH_BYTES];
+    struct stat named, open;
+    large_path(path, folder, number, pack_end);
+    if (lstat(path, &named) != 0 || fstat(fd, &open) != 0) {
+        return errno != ENOENT;
+    }
+    return named.st_ino == open.st_ino && (uint64_t)open.st_size >= size;
+}
+
+uint64_t disk_large_node(const char *folder)
+{
+    char path[PATH_BYTES];
+    struct stat stat;
+    snprintf(path, sizeof(path), "%s/%s", folder, sub_folder);
+    return lstat(path, &stat) == 0 ? (uint64_t)stat.st_ino : 0;
+}
+
 bool disk_large_write(const char *folder, uint64_t number, const void *data,
                       size_t size, bool soon)
 {

@@ -31,10 +31,15 @@ bool disk_large_link(const char *from, uint64_t number, const char *to,
 bool disk_large_is_there(const char *folder, const struct disk_spot *spot,
                          uint64_t size);
 void disk_large_remove(const char *folder, uint64_t number);
+/* A number that tells the folder of the environment's large files from another of that
+ * name; 0: there is none. */
+uint64_t disk_large_node(const char *folder);
 
 /* For packs: opens a new one to write; -1: errno. */
 int disk_large_create(const char *folder, uint64_t number);
 void disk_large_remove_pack(const char *folder, uint64_t number);
+/* Whether the pack that `fd` writes has its name, and so many bytes. */
+bool disk_large_has_pack(const char *folder, uint64_t number, int fd, uint64_t size);
 /* Makes the names of files and packs outlive a loss of power.  False: errno. */
 bool disk_large_sync_names(const char *folder);
 

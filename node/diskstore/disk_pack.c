@@ -100,6 +100,11 @@ void disk_pack_drop(struct disk_pack *pack)
     disk_pack_close(pack);
 }
 
+bool disk_pack_is_there(const struct disk_pack *pack)
+{
+    return disk_large_has_pack(pack->folder, pack->number, pack->fd, pack->size);
+}
+
 void disk_pack_close(struct disk_pack *pack)
 {
     if (pack->open) {

@@ -41,6 +41,8 @@ bool disk_pack_write(struct disk_pack *pack);
 void disk_pack_keep(struct disk_pack *pack);
 /* The batch was not, and no record names its data. */
 void disk_pack_drop(struct disk_pack *pack);
+/* Between batches: whether the file has its name and all its bytes. */
+bool disk_pack_is_there(const struct disk_pack *pack);
 /* Between batches; the pack is zero again, but for its folder and `sync`. */
 void disk_pack_close(struct disk_pack *pack);
 

@@ -96,7 +96,10 @@ struct diskstore {
     char own_path[DISK_PATH_BYTES];
     int own_lock;
     uint64_t last_large;
-    struct disk_pack pack;        /* the thread's: of `own` */
+    struct disk_pack pack; /* the thread's: of `own` */
+    uint64_t
+        large_node; /* likewise: what disk_large_node() said; 0: no data in files */
+    uint64_t gone;  /* likewise: results of it whose data have gone */
     bool has_files, has_progress; /* likewise: it has, or had, data in files of their
                                      own, and half-done states */
     _Atomic(struct disk_finished *) finished;
@@ -155,6 +158,9 @@ struct disk_finished *disk_own_take(struct diskstore *store);
 void disk_own_give(struct diskstore *store, struct disk_finished *own);
 /* Others read the files of the own environment, which is no longer `own`. */
 void disk_own_retire(struct diskstore *store, struct disk_finished *own);
+/* Looks whether files with data of the own environment are still there.  By the thread
+ * that writes, between batches. */
+void disk_gone_look(struct diskstore *store, struct disk_env *own);
 /* Does the job, by the thread that writes, and frees it. */
 void disk_job_run(struct diskstore *store, struct disk_job *job);
 /* Puts the job into the line; false without memory. */

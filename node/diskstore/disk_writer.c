@@ -13,7 +13,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -127,6 +129,7 @@ void disk_finish_own(struct diskstore *store)
         disk_pack_close(&store->pack);
         store->own_path[0] = '\0';
         store->has_cut = store->has_files = store->has_progress = false;
+        store->large_node = store->gone = 0;
     }
     pthread_mutex_unlock(&store->opening);
 }
@@ -146,6 +149,8 @@ struct disk_batch {
     struct batch_files left; /* named by no record once it is committed */
     const char *why;         /* it failed as a whole */
     uint64_t bytes, large_bytes, records;
+    uint64_t taken; /* of `bytes_max` */
+    bool has_data;  /* some of them in files */
 };
 
 struct disk_batch *disk_batch_new(void) { return calloc(1, sizeof(struct disk_batch)); }
@@ -258,6 +263,12 @@ static bool must_stay(struct diskstore *store, const struct disk_key *key)
     return good;
 }
 
+/* The bytes of `bytes_max` that the record takes. */
+static uint64_t room_of(const struct diskstore_record *record)
+{
+    return record->size + OVERHEAD_BYTES;
+}
+
 /* Puts the record into the batch; false: the batch is to be given up. */
 static bool put_record(struct diskstore *store, struct disk_batch *batch,
                        struct disk_waiting *waiting)
@@ -284,33 +295,71 @@ static bool put_record(struct diskstore *store, struct disk_batch *batch,
     if (store->table->put(batch->env, &key, &image, &batch->why) != DISK_OK) {
         return false;
     }
+    batch->has_data |= spot.home != DISK_IN_VALUE;
     store->has_progress |= record->kind == DISKSTORE_PROGRESS;
     erase_progress(store, batch, record);
     waiting->end = DISK_STORED;
     batch->records++;
     batch->bytes += record->size;
+    batch->taken += room_of(record);
     return true;
 }
 
-/* Whether the folder has room for the record by `bytes_max`. */
-static bool fits(struct diskstore *store, const struct disk_waiting *waiting)
+/* The bytes of the folder, with those of the batch. */
+static uint64_t bytes_with(struct diskstore *store, const struct disk_batch *batch)
 {
     pthread_mutex_lock(&store->lock);
-    const uint64_t bytes = waiting->record.size + OVERHEAD_BYTES;
-    const uint64_t most = store->options.bytes_max;
-    const bool good = most == 0 || (store->counts.bytes <= most &&
-                                    bytes <= most - store->counts.bytes);
-    if (good) {
-        store->counts.bytes += bytes;
-    }
+    const uint64_t bytes = store->counts.bytes + batch->taken;
     pthread_mutex_unlock(&store->lock);
+    return bytes;
+}
+
+static void tell_over(struct diskstore *store, const struct disk_batch *batch,
+                      uint64_t room)
+{
+    char cause[128];
+    const uint64_t most = store->options.bytes_max;
+    if (room > most) {
+        snprintf(cause, sizeof(cause),
+                 "one takes %" PRIu64 " bytes, and the folder may have %" PRIu64, room,
+                 most);
+        disk_tell_unwritten(store, DISK_TROUBLE_LARGE, cause,
+                            "MOOT_CHECKPOINT_MIB says how many it may have");
+        return;
+    }
+    snprintf(cause, sizeof(cause),
+             "the folder has %" PRIu64 " of the %" PRIu64 " bytes that it may have",
+             bytes_with(store, batch), most);
+    disk_tell_unwritten(store, DISK_TROUBLE_FULL, cause,
+                        "`moot checkpoint prune` drops what is there twice or old, "
+                        "and MOOT_CHECKPOINT_MIB says how many it may have");
+}
+
+/* Whether the folder has room for the record by `bytes_max`; if not, that is its end.
+ */
+static bool fits(struct diskstore *store, const struct disk_batch *batch,
+                 struct disk_waiting *waiting)
+{
+    const uint64_t most = store->options.bytes_max, room = room_of(&waiting->record);
+    const uint64_t bytes = most != 0 ? bytes_with(store, batch) : 0;
+    const bool good = most == 0 || (bytes <= most && room <= most - bytes);
     if (!good) {
-        disk_tell_unwritten(store, DISK_TROUBLE_FULL,
-                            "the folder has as many bytes as it may have",
-                            "`moot checkpoint prune` drops what is there twice or old, "
-                            "and MOOT_CHECKPOINT_MIB says how many it may have");
+        waiting->end = DISK_OVER;
+        tell_over(store, batch, room);
     }
     return good;
+}
+
+/* Whether any record of the batch fits: where none does there is no environment to be
+ * made. */
+static bool any_fits(struct diskstore *store, const struct disk_batch *batch)
+{
+    bool any = false;
+    for (struct disk_waiting *each = batch->first; each != NULL && !any;
+         each = each->next) {
+        any = fits(store, batch, each);
+    }
+    return any;
 }
 
 static bool sync_data(struct diskstore *store, struct disk_batch *batch)
@@ -330,10 +379,8 @@ static bool put_records(struct diskstore *store, struct disk_batch *batch)
     bool good = store->table->begin(batch->env, &batch->why) == DISK_OK;
     for (struct disk_waiting *each = batch->first; good && each != NULL;
          each = each->next) {
-        if (fits(store, each)) {
+        if (fits(store, batch, each)) {
             good = put_record(store, batch, each);
-        } else {
-            each->end = DISK_OVER;
         }
     }
     if (!good || !sync_data(store, batch)) {
@@ -349,6 +396,9 @@ static bool write_records(struct diskstore *store, struct disk_batch *batch)
         batch->why = strerror(ENOSPC);
         return false;
     }
+    if (!disk_env_is_gone(store->own_lock)) {
+        disk_gone_look(store, batch->env);
+    }
     const bool good = put_records(store, batch);
     if (good) {
         disk_pack_keep(&store->pack);
@@ -357,14 +407,18 @@ static bool write_records(struct diskstore *store, struct disk_batch *batch)
         batch->why = "the folder was removed while it was in use";
         return false;
     }
+    if (good && store->large_node == 0 && batch->has_data) {
+        store->large_node = disk_large_node(store->own_path);
+    }
     return good;
 }
 
 static void lose_batch(struct diskstore *store, struct disk_batch *batch)
 {
     for (struct disk_waiting *each = batch->first; each != NULL; each = each->next) {
-        each->end = DISK_LOST;
+        each->end = each->end == DISK_OVER ? DISK_OVER : DISK_LOST;
     }
+    batch->taken = 0;
     if (batch->env != NULL) {
         disk_pack_drop(&store->pack);
         remove_files(store, &batch->made);
@@ -417,6 +471,7 @@ static void finish_batch(struct diskstore *store, const struct disk_batch *batch
     store->counts.failed += ends[DISK_LOST];
     store->counts.over += ends[DISK_OVER];
     store->counts.write_ns += ns;
+    store->counts.bytes += batch->taken;
     if (ends[DISK_STORED] > 0) {
         store->counts.stored_bytes += batch->bytes;
         learn_cost(store, batch, ns);
@@ -433,14 +488,15 @@ static void write_batch(struct diskstore *store, struct disk_waiting *first)
     struct disk_batch *batch = store->batch;
     batch->first = first;
     batch->made.count = batch->left.count = 0;
-    batch->bytes = batch->large_bytes = batch->records = 0;
+    batch->bytes = batch->large_bytes = batch->records = batch->taken = 0;
+    batch->has_data = false;
     if (first->job != NULL) {
         disk_job_run(store, first->job);
         first->end = DISK_DONE;
         finish_batch(store, batch, disk_clock_ns() - start);
         return;
     }
-    batch->env = own_env(store);
+    batch->env = any_fits(store, batch) ? own_env(store) : NULL;
     if (batch->env != NULL && write_records(store, batch)) {
         remove_files(store, &batch->left);
     } else {

@@ -21,13 +21,13 @@
  *
  * Files: diskstore.c (open, put), disk_find.c (find), disk_learn.c and disk_filter.c
  * (which environments need not be asked), disk_writer.c (the thread that writes
- * behind), disk_record.c (the format), disk_folder.c (environments and locks),
- * disk_large.c and disk_pack.c (data that are not small), disk_table.h (the table of
- * functions below), disk_lmdb.c (which LMDB fills), disk_pages.c (reads its files and
- * survives damage), disk_reserve.c (a descriptor for reading), disk_jobs.c (snapshots
- * and reloads; diskstore_snapshot.h), disk_snapshot.c, disk_mark.c and disk_sealed.c
- * (their files), disk_bytes.c (whole reads and writes), disk_scan.c and disk_prune.c
- * (for the command).
+ * behind) and disk_gone.c (which looks after what it wrote), disk_record.c (the
+ * format), disk_folder.c (environments and locks), disk_large.c and disk_pack.c (data
+ * that are not small), disk_table.h (the table of functions below), disk_lmdb.c (which
+ * LMDB fills), disk_pages.c (reads its files and survives damage), disk_reserve.c (a
+ * descriptor for reading), disk_jobs.c (snapshots and reloads; diskstore_snapshot.h),
+ * disk_snapshot.c, disk_mark.c and disk_sealed.c (their files), disk_bytes.c (whole
+ * reads and writes), disk_scan.c and disk_prune.c (for the command).
  */
 #ifndef NODE_DISKSTORE_DISKSTORE_H
 #define NODE_DISKSTORE_DISKSTORE_H

@@ -243,6 +243,82 @@ static void a_batch_that_fails_takes_no_other_with_it(void **state)
     diskstore_close(store);
 }
 
+/* --- Files that vanish ------------------------------------------------------------ */
+
+enum { BEFORE = 10, SINCE = 20 };
+
+static struct diskstore *store_some(const struct folder_bench *bench)
+{
+    struct diskstore *store = bench_open(bench, NULL);
+    for (uint64_t number = 0; number < BEFORE; number++) {
+        put(store, number, 6, MIDDLING);
+    }
+    put(store, BEFORE, 6, LARGE);
+    diskstore_flush(store);
+    return store;
+}
+
+/* Some are stored since: these are found, also by another store, and so many of those
+ * before are counted as lost, once, and told. */
+static void expect_lost(const struct folder_bench *bench, struct diskstore *store,
+                        uint64_t lost)
+{
+    struct diskstore_counts counts;
+    struct text told = {0};
+    char words[BENCH_PATH];
+    for (uint64_t number = BEFORE + 1; number < SINCE; number++) {
+        put(store, number, 6, MIDDLING);
+        diskstore_flush(store);
+    }
+    put(store, SINCE, 6, LARGE);
+    diskstore_flush(store);
+    diskstore_counts(store, &counts);
+    assert_int_equal(counts.damaged, lost);
+    assert_int_equal(counts.failed, 0);
+    diskstore_told(store, 0, &told);
+    snprintf(words, sizeof(words), "the data of %d stored results", (int)lost);
+    assert_non_null(strstr(text_get(&told), words));
+    text_release(&told);
+    for (int opening = 0; opening < 2; opening++) {
+        for (uint64_t number = BEFORE + 1; number < SINCE; number++) {
+            assert_true(finds(store, number, 6, MIDDLING));
+        }
+        assert_true(finds(store, SINCE, 6, LARGE));
+        diskstore_close(store);
+        store = opening == 0 ? bench_open(bench, NULL) : NULL;
+    }
+}
+
+static void a_pack_that_is_removed_is_followed_by_another(void **state)
+{
+    const struct folder_bench *bench = *state;
+    struct diskstore *store = store_some(bench);
+    const struct packs packs = packs_of(bench);
+    assert_int_equal(unlink(packs.path), 0);
+    expect_lost(bench, store, BEFORE);
+}
+
+static void a_pack_that_is_cut_is_followed_by_another(void **state)
+{
+    const struct folder_bench *bench = *state;
+    struct diskstore *store = store_some(bench);
+    const struct packs packs = packs_of(bench);
+    assert_int_equal(truncate(packs.path, MIDDLING * 4 + 1), 0);
+    expect_lost(bench, store, BEFORE - 4);
+}
+
+static void files_that_are_moved_away_are_lost(void **state)
+{
+    const struct folder_bench *bench = *state;
+    char env[BENCH_PATH], large[BENCH_PATH], away[BENCH_PATH];
+    struct diskstore *store = store_some(bench);
+    bench_env(bench, env);
+    snprintf(large, sizeof(large), "%.3000s/large", env);
+    snprintf(away, sizeof(away), "%.3000s/.away", bench->folder);
+    assert_int_equal(rename(large, away), 0);
+    expect_lost(bench, store, BEFORE + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +328,9 @@ int main(void)
         BENCH_TEST(a_prune_leaves_what_is_needed),
         BENCH_TEST(full_packs_are_followed_by_others),
         BENCH_TEST(a_batch_that_fails_takes_no_other_with_it),
+        BENCH_TEST(a_pack_that_is_removed_is_followed_by_another),
+        BENCH_TEST(a_pack_that_is_cut_is_followed_by_another),
+        BENCH_TEST(files_that_are_moved_away_are_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

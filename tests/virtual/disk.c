@@ -384,6 +384,7 @@ static int stat_node(int number, struct stat *out)
         names += disk.entries[i].now == number;
     }
     *out = (struct stat){.st_mode = node->folder ? S_IFDIR | 0755 : S_IFREG | 0644,
+                         .st_ino = (ino_t)number + 1,
                          .st_nlink = names,
                          .st_size = (off_t)node->now.size,
                          .st_blocks = (blkcnt_t)(node->now.size + 511) / 512};
