@@ -298,6 +298,24 @@ static void a_pack_that_is_removed_is_followed_by_another(void **state)
     expect_lost(bench, store, BEFORE);
 }
 
+static void losses_of_two_packs_add_up(void **state)
+{
+    const struct folder_bench *bench = *state;
+    struct diskstore *store = store_some(bench);
+    struct diskstore_counts counts;
+    for (uint64_t round = 1; round <= 2; round++) {
+        const struct packs packs = packs_of(bench);
+        assert_int_equal(unlink(packs.path), 0);
+        for (uint64_t i = 0; i < BEFORE; i++) {
+            put(store, 100 * round + i, 6, MIDDLING);
+        }
+        diskstore_flush(store);
+        diskstore_counts(store, &counts);
+        assert_int_equal(counts.damaged, BEFORE * round);
+    }
+    diskstore_close(store);
+}
+
 static void a_pack_that_is_cut_is_followed_by_another(void **state)
 {
     const struct folder_bench *bench = *state;
@@ -329,6 +347,7 @@ int main(void)
         BENCH_TEST(full_packs_are_followed_by_others),
         BENCH_TEST(a_batch_that_fails_takes_no_other_with_it),
         BENCH_TEST(a_pack_that_is_removed_is_followed_by_another),
+        BENCH_TEST(losses_of_two_packs_add_up),
         BENCH_TEST(a_pack_that_is_cut_is_followed_by_another),
         BENCH_TEST(files_that_are_moved_away_are_lost),
     };

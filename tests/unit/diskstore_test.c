@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 static void put_wait(struct diskstore *store, const struct diskstore_record *record)
 {
@@ -630,35 +629,24 @@ static void another_versions_environment_is_left_alone(void **state)
     diskstore_close(store);
 }
 
-static bool first_ten(void *context)
-{
-    unsigned *batches = context;
-    return (*batches)++ < 10;
-}
-
-static bool no_record(void *context, uint64_t *word)
-{
-    (void)context;
-    (void)word;
-    return false;
-}
-
 static void records_that_fail_take_none_of_the_bytes(void **state)
 {
     const struct folder_bench *bench = *state;
     static unsigned char data[10000];
-    unsigned batches = 0;
+    struct rlimit size;
     const struct diskstore_options options = {.bytes_max = 205000};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &size), 0);
     struct diskstore *store = bench_open(bench, &options);
-    diskstore_harm(store, &(struct diskstore_harm){&batches, first_ten, no_record});
     for (unsigned i = 0; i < 40; i++) {
+        const struct rlimit none = {5000, size.rlim_max};
+        const bool fails = i >= 1 && i < 11; /* the disk is full for it */
         const struct diskstore_record record = {.hash = bench_hash(i),
                                                 .kind = DISKSTORE_RESULT,
                                                 .data = data,
                                                 .size = sizeof(data)};
-        assert_int_equal(diskstore_put_now(store, &record), i >= 10 && i < 29);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, fails ? &none : &size), 0);
+        assert_int_equal(diskstore_put_now(store, &record), !fails && i < 29);
     }
-    diskstore_unharm(store, &batches);
     assert_int_equal(counts_of(store).failed, 10);
     assert_int_equal(counts_of(store).over, 11);
     diskstore_close(store);
