@@ -325,16 +325,31 @@ static void a_pack_that_is_cut_is_followed_by_another(void **state)
     expect_lost(bench, store, BEFORE - 4);
 }
 
-static void files_that_are_moved_away_are_lost(void **state)
+static void move_away(const struct folder_bench *bench)
 {
-    const struct folder_bench *bench = *state;
     char env[BENCH_PATH], large[BENCH_PATH], away[BENCH_PATH];
-    struct diskstore *store = store_some(bench);
     bench_env(bench, env);
     snprintf(large, sizeof(large), "%.3000s/large", env);
     snprintf(away, sizeof(away), "%.3000s/.away", bench->folder);
     assert_int_equal(rename(large, away), 0);
+}
+
+static void files_that_are_moved_away_are_lost(void **state)
+{
+    const struct folder_bench *bench = *state;
+    struct diskstore *store = store_some(bench);
+    move_away(bench);
     expect_lost(bench, store, BEFORE + 1);
+}
+
+static void so_are_those_of_large_results_alone(void **state)
+{
+    const struct folder_bench *bench = *state;
+    struct diskstore *store = bench_open(bench, NULL);
+    put(store, 0, 6, LARGE);
+    diskstore_flush(store);
+    move_away(bench);
+    expect_lost(bench, store, 1);
 }
 
 int main(void)
@@ -350,6 +365,7 @@ int main(void)
         BENCH_TEST(losses_of_two_packs_add_up),
         BENCH_TEST(a_pack_that_is_cut_is_followed_by_another),
         BENCH_TEST(files_that_are_moved_away_are_lost),
+        BENCH_TEST(so_are_those_of_large_results_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 static void put_wait(struct diskstore *store, const struct diskstore_record *record)
 {
