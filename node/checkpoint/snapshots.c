@@ -9,6 +9,7 @@
 #include "node/faults/faults.h"
 #include "node/record/trace.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +290,13 @@ static void tell_core(struct moot *m, const struct snapshot_job *job)
         report_add(m,
                    "moot: rank %u: a snapshot, or going back to one, fails here: %s\n",
                    m->group.rank, job->why);
+    }
+    if (job->status == MOOT_OK && job->part.left_out > 0) {
+        report_add(m,
+                   "moot: rank %u: checkpoint %s: a snapshot is made without %" PRIu64
+                   " stored results, which are damaged, or whose data are gone; `moot "
+                   "checkpoint verify` names them\n",
+                   m->group.rank, m->knobs.checkpoint, job->part.left_out);
     }
     (void)engine_step(m, &event);
 }

@@ -204,7 +204,9 @@ static void sum_env(void *context, const struct disk_scan_env *env)
 {
     struct print *print = context;
     print->envs++;
-    printf("  %s  %" PRIu64 " bytes on disk", env->name, env->bytes);
+    printf("  ");
+    print_name(env->name);
+    printf("  %" PRIu64 " bytes on disk", env->bytes);
     if (env->alive && env->writer != 0) {
         printf(", process %ld writes it", (long)env->writer);
     } else if (env->alive) {
@@ -491,11 +493,16 @@ static void verify_mark(struct print *print)
     } else if (mark.generation > 0) {
         const bool is_there =
             disk_snapshot_read(print->query->folder, &mark.id, &snapshot, NULL);
-        printf("reloads: the last one went back to snapshot %s: %s\n",
+        const bool whole = is_there && disk_snapshot_is_whole(&snapshot);
+        const struct bad_results bad =
+            whole ? count_bad(print, &snapshot) : (struct bad_results){0, 0};
+        printf("reloads: the last one went back to snapshot %s: %s",
                hash_format(&mark.id, id),
                is_there ? disk_snapshot_state(&snapshot, state, sizeof(state))
                         : "its commit is not there, or damaged");
-        print->damaged += !is_there || !disk_snapshot_is_whole(&snapshot);
+        print_bad(&bad); /* counted where its snapshot is listed */
+        printf("\n");
+        print->damaged += !whole;
         if (is_there) {
             disk_snapshot_release(&snapshot);
         }

@@ -57,6 +57,7 @@ struct env_listing {
     struct disk_set *set;
     struct disk_spot *large; /* files that have data; NULL: none yet */
     size_t large_count, large_room;
+    uint64_t seen; /* records of any kind */
     bool no_memory;
 };
 
@@ -75,20 +76,34 @@ static bool note_large(struct env_listing *listing, const struct disk_spot *spot
     return true;
 }
 
+/* A result without its data is left out, and counted as such. */
+static void list_result(struct env_listing *listing,
+                        const struct diskstore_found *found,
+                        const struct disk_spot *spot)
+{
+    const bool elsewhere = spot->home != DISK_IN_VALUE;
+    if (elsewhere && !disk_large_is_there(listing->path, spot, found->size)) {
+        listing->set->left_out++;
+        return;
+    }
+    listing->no_memory =
+        !disk_set_add(listing->set, found) || (elsewhere && !note_large(listing, spot));
+}
+
 static bool list_record(void *context, const struct disk_key *key,
                         const struct disk_value *value)
 {
     struct env_listing *listing = context;
     struct diskstore_found found;
     struct disk_place place;
-    if (key->bytes[MOOT_HASH_BYTES] == DISKSTORE_RESULT &&
-        disk_record_read(key, value->bytes, value->size, &found, &place) &&
-        disk_counts_by_mark(listing->store, &found) &&
-        (place.spot.home == DISK_IN_VALUE ||
-         disk_large_is_there(listing->path, &place.spot, found.size))) {
-        listing->no_memory =
-            !disk_set_add(listing->set, &found) ||
-            (place.spot.home != DISK_IN_VALUE && !note_large(listing, &place.spot));
+    listing->seen++;
+    if (key->bytes[MOOT_HASH_BYTES] != DISKSTORE_RESULT) {
+        return true;
+    }
+    if (!disk_record_read(key, value->bytes, value->size, &found, &place)) {
+        listing->set->left_out++;
+    } else if (disk_counts_by_mark(listing->store, &found)) {
+        list_result(listing, &found, &place.spot);
     }
     return !listing->no_memory;
 }
@@ -123,7 +138,10 @@ static bool list_env(struct diskstore *store, struct disk_job *job,
 {
     struct env_listing listing = {.store = store, .path = env->path, .set = set};
     const char *cause = NULL;
-    store->table->each(env->env, list_record, &listing);
+    if (store->table->each(env->env, list_record, &listing) == DISK_DAMAGED) {
+        const uint64_t all = store->table->entries(env->env);
+        set->left_out += all > listing.seen ? all - listing.seen : 1;
+    }
     if (listing.no_memory) {
         cause = strerror(ENOMEM);
     } else if (!sync_large(&listing)) {
@@ -190,13 +208,13 @@ static bool is_members(const struct part_writers *members, const char *name)
 static bool read_members(struct diskstore *store, struct disk_job *job,
                          struct part_writers *members)
 {
-    const struct disk_snapshot *snapshot = &job->snapshot;
+    struct disk_snapshot *snapshot = &job->snapshot;
     members->process = calloc(snapshot->part_count + 1, sizeof(*members->process));
     if (members->process == NULL) {
         return fail_job(job, store, strerror(ENOMEM));
     }
     for (; members->count < snapshot->part_count; members->count++) {
-        const struct diskstore_part *part = &snapshot->parts[members->count];
+        struct diskstore_part *part = &snapshot->parts[members->count];
         if (!disk_part_read(store->folder, &snapshot->id, part, NULL,
                             members->process[members->count])) {
             text_add(&job->why,
@@ -258,6 +276,7 @@ static bool write_rest(struct diskstore *store, struct disk_job *job,
         good = fail_job(job, store, disk_error(errno));
     }
     job->snapshot.part_count += good;
+    job->part.left_out = rest->left_out;
     disk_set_release(&set);
     return good;
 }

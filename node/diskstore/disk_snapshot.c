@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ bool disk_part_write(const char *folder, const moot_hash *id, const char *proces
                      const struct disk_set *set, struct diskstore_part *out)
 {
     char path[DISK_PATH_BYTES], name[FILE_NAME_BYTES], text[MOOT_HASH_TEXT_BYTES];
-    const size_t size = PART_HEAD_BYTES + set->count * NAMED_BYTES;
+    const size_t size = PART_HEAD_BYTES + set->count * NAMED_BYTES + WORD;
     unsigned char *body = calloc(1, size);
     if (body == NULL) {
         errno = ENOMEM;
@@ -112,6 +113,8 @@ bool disk_part_write(const char *folder, const moot_hash *id, const char *proces
     }
     out->records = set->count;
     out->bytes = set->bytes;
+    out->left_out = set->left_out;
+    put_word(body + size - WORD, out->left_out);
     unsigned char *at = body + MOOT_HASH_BYTES;
     memcpy(body, id->bytes, MOOT_HASH_BYTES);
     put_word(at, out->rank);
@@ -136,10 +139,14 @@ bool disk_part_write(const char *folder, const moot_hash *id, const char *proces
     return good;
 }
 
-/* Whether the body is that of the part. */
+/* Whether the body is that of the part; fills in what it has left out. */
 static bool is_part(const unsigned char *body, size_t size, const moot_hash *id,
-                    const struct diskstore_part *part)
+                    struct diskstore_part *part)
 {
+    const bool says = size >= PART_HEAD_BYTES + WORD &&
+                      (size - PART_HEAD_BYTES) % NAMED_BYTES == WORD;
+    size -= says ? WORD : 0;
+    part->left_out = says ? get_word(body + size) : 0;
     return size >= PART_HEAD_BYTES && memcmp(body, id->bytes, MOOT_HASH_BYTES) == 0 &&
            get_word(body + MOOT_HASH_BYTES) == part->rank &&
            get_word(body + MOOT_HASH_BYTES + WORD) == part->records &&
@@ -164,7 +171,7 @@ static bool add_entries(struct disk_set *set, const unsigned char *body,
 }
 
 bool disk_part_read(const char *folder, const moot_hash *id,
-                    const struct diskstore_part *part, struct disk_set *set,
+                    struct diskstore_part *part, struct disk_set *set,
                     char process[DISK_NAME_BYTES])
 {
     char path[DISK_PATH_BYTES], name[FILE_NAME_BYTES];
@@ -270,6 +277,7 @@ bool disk_snapshot_read(const char *folder, const moot_hash *id,
     }
     while (out->bad_part < out->part_count &&
            disk_part_read(folder, id, &out->parts[out->bad_part], set, NULL)) {
+        out->left_out += out->parts[out->bad_part].left_out;
         out->bad_part++;
     }
     if (set != NULL) {
@@ -340,8 +348,13 @@ const char *disk_snapshot_state(const struct disk_snapshot *snapshot, char *text
     if (!snapshot->committed) {
         return snapshot->damaged ? "its commit is damaged" : "not finished";
     }
-    if (disk_snapshot_is_whole(snapshot)) {
+    if (disk_snapshot_is_whole(snapshot) && snapshot->left_out == 0) {
         return "whole";
+    }
+    if (disk_snapshot_is_whole(snapshot)) {
+        snprintf(text, size, "whole, without %" PRIu64 " that could not be read",
+                 snapshot->left_out);
+        return text;
     }
     part_name(name, snapshot->parts[snapshot->bad_part].rank);
     snprintf(text, size, "its part %s is missing or damaged", name);

@@ -6,7 +6,9 @@
  *     FOLDER/snapshots/ID/commit   the *commit*: the name, and all parts with digests
  *
  * A part lists results by task and by the digest that names the record
- * (disk_record.h), wherever that stands; so a prune need not touch it.  A snapshot is
+ * (disk_record.h), wherever that stands; so a prune need not touch it.  A record that
+ * is damaged at the cut, or has lost its data, is in no part; the part says how many
+ * there were, as its last word, which parts of before lack.  A snapshot is
  * there when its commit is, which is written last.  It is *whole* if its commit and all
  * parts that this names have their digests.
  *
@@ -34,7 +36,8 @@ struct disk_named {
 struct disk_set {
     struct disk_named *entries;
     size_t count, room;
-    uint64_t bytes; /* of the results */
+    uint64_t bytes;    /* of the results */
+    uint64_t left_out; /* records that should be there, and cannot be named */
 };
 
 /* False without memory. */
@@ -50,16 +53,16 @@ void disk_set_release(struct disk_set *set);
  * the names of the environments that it is of; "" for the rest.  False: errno. */
 bool disk_part_write(const char *folder, const moot_hash *id, const char *process,
                      const struct disk_set *set, struct diskstore_part *out);
-/* Adds the part's results to the set, if `set` is there.  False, and errno: it is not
- * as its names say; EBADMSG: damaged. */
+/* Fills in part->left_out, and adds the part's results to the set, if `set` is there.
+ * False, and errno: it is not as its names say; EBADMSG: damaged. */
 bool disk_part_read(const char *folder, const moot_hash *id,
-                    const struct diskstore_part *part, struct disk_set *set,
+                    struct diskstore_part *part, struct disk_set *set,
                     char process[DISK_NAME_BYTES]);
 
 struct disk_snapshot {
     moot_hash id;
     char name[DISKSTORE_SNAPSHOT_NAME_BYTES];
-    uint64_t made_ns, records, bytes;
+    uint64_t made_ns, records, bytes, left_out;
     struct diskstore_part *parts;
     size_t part_count;
     bool committed;   /* the commit is there, and good, */

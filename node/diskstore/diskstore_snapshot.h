@@ -21,12 +21,13 @@ struct diskstore_part {
     uint32_t rank;
     unsigned char digest[DISKSTORE_DIGEST_BYTES];
     uint64_t records, bytes;
+    uint64_t left_out; /* results that could not be named: damaged, or without data */
 };
 
 /* How a job ended. */
 struct diskstore_end {
     bool good;
-    struct diskstore_part part; /* of a cut */
+    struct diskstore_part part; /* of a cut; of a commit what it has left out */
     const char *why;            /* it failed; valid during the call */
 };
 /* By the thread that writes. */

@@ -80,6 +80,12 @@ refuses() {
 
 "$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
 check "verify" "the reload is not told" says '^reloads: .* went back to snapshot .*: whole$'
+mkdir "$scratch/away"
+mv "$store"/*-*-* "$scratch/away"
+"$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
+check "verify without records" "they are not missed" \
+    says '^reloads: .*: whole, but [0-9]+ of its records are missing$'
+mv "$scratch/away"/* "$store"
 mark=$(echo "$store"/reloads/*)
 cp "$mark" "$scratch/mark"
 : >"$mark"

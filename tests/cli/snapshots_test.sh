@@ -53,6 +53,14 @@ look prune 5
 "$build/moot" checkpoint verify "$store" >"$evidence" 2>&1
 check "verify after prune" "records are missing" says ' 0 damaged$'
 
+# Damaged records are in no snapshot, and it says so.
+begin
+start "flips" "disk.flip:0.2" 15
+check "flips" "nobody tells what is left out" \
+    says 'a snapshot is made without [0-9]+ stored results?, '
+"$build/moot" checkpoint ls "$store" >"$evidence" 2>/dev/null
+check "flips" "ls does not tell" says '  whole, without [0-9]+ that could not be read  round-'
+
 for plan in 'kill:r1@checkpoint.cut#2' 'kill:r0@checkpoint.cut#2' 'kill:r0@checkpoint.commit' \
     'kill:r3@checkpoint.cut,kill:r0@checkpoint.commit#2'; do
     begin

@@ -7,7 +7,9 @@
 #include "disk_simulated.h"
 #include "disk_snapshot_bench.h"
 
+#include "node/diskstore/disk_private.h"
 #include "node/diskstore/disk_prune.h"
+#include "node/diskstore/disk_sealed.h"
 #include "node/diskstore/disk_snapshot.h"
 
 #include <errno.h>
@@ -319,6 +321,94 @@ static bool others_see_a_writer(struct folder_bench *bench)
 }
 
 /* A reader that takes it for dead reads what is being written. */
+/* The digests of some records are not theirs. */
+static bool flips_every_fifth(void *context, uint64_t *word)
+{
+    unsigned *records = context;
+    *word = 700;
+    return (*records)++ % 5 == 0;
+}
+
+static bool is_never_full(void *context)
+{
+    (void)context;
+    return false;
+}
+
+/* Records that are damaged, and those whose data are gone; of this process, and of one
+ * that writes no more. */
+static void a_snapshot_says_what_it_leaves_out(void **state)
+{
+    struct folder_bench *bench = *state;
+    unsigned records = 0;
+    char path[BENCH_PATH], text[64];
+    struct disk_snapshot read;
+    struct disk_set set = {0};
+    struct waited waited;
+    const moot_hash id = bench_hash(7000);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct diskstore *store = bench_open(bench, NULL);
+        const struct diskstore_harm harm = {&records, is_never_full, flips_every_fifth};
+        diskstore_harm(store, &harm);
+        put_from(bench, store, 100, 120, 0);
+        diskstore_flush(store);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct diskstore *store = bench_open(bench, NULL);
+    struct diskstore_record record = bench_record(bench, 1);
+    for (uint64_t i = 0; i < 3; i++) {
+        record.hash = bench_hash(200 + i);
+        record.size = 300000;
+        assert_true(diskstore_put_now(store, &record));
+    }
+    snprintf(path, sizeof(path), "%.3000s/large/%016x", store->own_path, 2);
+    assert_int_equal(unlink(path), 0);
+    const struct diskstore_part part = cut(store, &id, 0);
+    assert_int_equal(part.records, 2);
+    assert_int_equal(part.left_out, 1);
+    assert_true(commit(store, &id, "some", &part, 1, &waited));
+    assert_int_equal(waited.part.left_out, 4);
+    assert_true(disk_snapshot_read(bench->folder, &id, &read, &set));
+    assert_true(disk_snapshot_is_whole(&read));
+    assert_int_equal(set.count, 18);
+    assert_int_equal(read.left_out, 5);
+    assert_string_equal(disk_snapshot_state(&read, text, sizeof(text)),
+                        "whole, without 5 that could not be read");
+    disk_snapshot_release(&read);
+    disk_set_release(&set);
+    diskstore_close(store);
+}
+
+/* Such a part has no word about it. */
+static void a_part_of_before_left_out_nothing_that_is_known(void **state)
+{
+    const struct folder_bench *bench = *state;
+    static const char mark[] = "mootpart";
+    char path[BENCH_PATH], text[MOOT_HASH_TEXT_BYTES];
+    const moot_hash id = bench_hash(7001);
+    struct disk_set set = {.left_out = 9}, again = {0};
+    const struct diskstore_found found = {.hash = bench_hash(1), .size = 4};
+    struct diskstore_part part = {.rank = 3};
+    size_t size;
+    assert_true(disk_set_add(&set, &found));
+    assert_true(disk_part_write(bench->folder, &id, "x", &set, &part));
+    assert_true(disk_part_read(bench->folder, &id, &part, NULL, NULL));
+    assert_int_equal(part.left_out, 9);
+    snprintf(path, sizeof(path), "%s/snapshots/%s", bench->folder,
+             hash_format(&id, text));
+    void *body = disk_sealed_read(path, "rank-3", mark, &size, part.digest);
+    assert_non_null(body);
+    assert_true(disk_sealed_write(path, "rank-3", mark, body, size - 8, part.digest));
+    free(body);
+    assert_true(disk_part_read(bench->folder, &id, &part, &again, NULL));
+    assert_int_equal(part.left_out, 0);
+    assert_int_equal(again.count, 1);
+    disk_set_release(&set);
+    disk_set_release(&again);
+}
+
 static void who_has_made_a_snapshot_still_lives(void **state)
 {
     struct folder_bench *bench = *state;
@@ -549,6 +639,8 @@ int main(int argc, char **argv)
         BENCH_TEST(prune_keeps_what_snapshots_name),
         BENCH_TEST(a_part_is_the_one_that_the_commit_names),
         BENCH_TEST(damage_makes_it_no_snapshot),
+        BENCH_TEST(a_snapshot_says_what_it_leaves_out),
+        BENCH_TEST(a_part_of_before_left_out_nothing_that_is_known),
         BENCH_TEST(who_has_made_a_snapshot_still_lives),
         BENCH_TEST(a_commit_waits_for_who_ends_soon),
         BENCH_TEST(a_rank_that_has_finished_writes_no_more),
