@@ -113,7 +113,7 @@ static bool read_metas(struct disk_pages *pages, uint64_t size, const char **why
 {
     unsigned char bytes[PAGE_HEAD + META_BYTES];
     struct pages_root first = {0}, second = {0};
-    if (size == 0) { /* it was shown when it had records */
+    if (size == 0) { /* its writer shows it with its metas: they are gone */
         *why = "it is empty";
         return false;
     }

@@ -64,6 +64,8 @@ static const struct sheet *first_difference(const struct sheets *sheets)
     return first;
 }
 
+static const char *times_word(uint64_t count) { return count == 1 ? "time" : "times"; }
+
 /* `step`: plus 1; 0: none. */
 static void agreed_print(uint64_t step, const char *what, const char *when, FILE *to)
 {
@@ -98,9 +100,10 @@ static void signatures_print(const struct sheets *sheets, const moot_stats *stat
     }
     if (stats->signatures_differing + stats->rolls_differing > 0) {
         fprintf(to,
-                "  states differ  found %" PRIu64 " times by signatures, %" PRIu64
-                " times by what was announced, over all ranks\n",
-                stats->signatures_differing, stats->rolls_differing);
+                "  states differ  found %" PRIu64 " %s by signatures, %" PRIu64
+                " %s by what was announced, over all ranks\n",
+                stats->signatures_differing, times_word(stats->signatures_differing),
+                stats->rolls_differing, times_word(stats->rolls_differing));
     }
 }
 
@@ -115,8 +118,8 @@ static void snapshots_print(const struct sheet *sum, FILE *to)
                 (double)sum->snapshots_ns / (double)sum->snapshots / 1e6);
     }
     if (sum->snapshots_failed > 0) {
-        fprintf(to, ", %" PRIu64 " times a rank could not write its part",
-                sum->snapshots_failed);
+        fprintf(to, ", %" PRIu64 " %s a rank could not write its part",
+                sum->snapshots_failed, times_word(sum->snapshots_failed));
     }
     fputc('\n', to);
 }
@@ -144,8 +147,9 @@ static void checkpoint_print(const struct sheet *sum, FILE *to)
     if (stats->reloads > 0) {
         fprintf(to,
                 "  went back      to snapshots, %" PRIu64
-                " times over all ranks, behind %" PRIu64 " runs\n",
-                stats->reloads, stats->tasks_undone);
+                " %s over all ranks, behind %" PRIu64 " run%s\n",
+                stats->reloads, times_word(stats->reloads), stats->tasks_undone,
+                stats->tasks_undone == 1 ? "" : "s");
     }
     if (stats->records_lost > 0) {
         fprintf(to,
