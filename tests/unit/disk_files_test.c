@@ -1,5 +1,5 @@
 /* disk_files_test.c - the store's descriptors: how many a reload leaves open, and what
- * happens where there are no more.
+ * happens where there are no more; and what the bound of the folder's bytes counts.
  *
  * A process at its limit of open files is told so and keeps all that it has stored; and
  * goes on as before when it may open files again.
@@ -458,6 +458,61 @@ static void a_mark_that_cannot_be_written_is_not_there(void **state)
     assert_int_equal(found.generation, 1);
 }
 
+static void records_that_fail_take_none_of_the_bytes(void **state)
+{
+    const struct folder_bench *bench = *state;
+    static unsigned char data[10000];
+    struct rlimit size;
+    struct diskstore_counts counts;
+    const struct diskstore_options options = {.bytes_max = 205000};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &size), 0);
+    struct diskstore *store = bench_open(bench, &options);
+    for (unsigned i = 0; i < 40; i++) {
+        const struct rlimit none = {5000, size.rlim_max};
+        const bool fails = i >= 1 && i < 11; /* the disk is full for it */
+        const struct diskstore_record record = {.hash = bench_hash(i),
+                                                .kind = DISKSTORE_RESULT,
+                                                .data = data,
+                                                .size = sizeof(data)};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, fails ? &none : &size), 0);
+        assert_int_equal(diskstore_put_now(store, &record), !fails && i < 29);
+    }
+    diskstore_counts(store, &counts);
+    assert_int_equal(counts.failed, 10);
+    assert_int_equal(counts.over, 11);
+    diskstore_close(store);
+}
+
+/* It leaves nothing in the folder, and says that the folder is not to blame. */
+static void one_that_is_larger_than_all_bytes_is_told_so(void **state)
+{
+    const struct folder_bench *bench = *state;
+    static unsigned char data[10000];
+    struct text told = {0};
+    size_t names = 0;
+    struct diskstore_counts counts;
+    const struct diskstore_options options = {.bytes_max = 5000};
+    const struct diskstore_record record = {.hash = bench_hash(1),
+                                            .kind = DISKSTORE_RESULT,
+                                            .data = data,
+                                            .size = sizeof(data)};
+    struct diskstore *store = bench_open(bench, &options);
+    assert_false(diskstore_put_now(store, &record));
+    diskstore_counts(store, &counts);
+    assert_int_equal(counts.over, 1);
+    diskstore_told(store, 0, &told);
+    assert_non_null(strstr(text_get(&told), "one takes 10256 bytes, and the folder may "
+                                            "have 5000"));
+    text_release(&told);
+    diskstore_close(store);
+    DIR *files = opendir(bench->folder);
+    while (readdir(files) != NULL) {
+        names++;
+    }
+    closedir(files);
+    assert_int_equal(names, 3); /* ".", ".." and "lock" */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +524,8 @@ int main(void)
         BENCH_TEST(a_result_that_cannot_be_read_now_is_told_from_none),
         BENCH_TEST(going_back_needs_all_that_others_stored),
         BENCH_TEST(a_mark_that_cannot_be_written_is_not_there),
+        BENCH_TEST(records_that_fail_take_none_of_the_bytes),
+        BENCH_TEST(one_that_is_larger_than_all_bytes_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

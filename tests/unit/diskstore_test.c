@@ -630,57 +630,6 @@ static void another_versions_environment_is_left_alone(void **state)
     diskstore_close(store);
 }
 
-static void records_that_fail_take_none_of_the_bytes(void **state)
-{
-    const struct folder_bench *bench = *state;
-    static unsigned char data[10000];
-    struct rlimit size;
-    const struct diskstore_options options = {.bytes_max = 205000};
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &size), 0);
-    struct diskstore *store = bench_open(bench, &options);
-    for (unsigned i = 0; i < 40; i++) {
-        const struct rlimit none = {5000, size.rlim_max};
-        const bool fails = i >= 1 && i < 11; /* the disk is full for it */
-        const struct diskstore_record record = {.hash = bench_hash(i),
-                                                .kind = DISKSTORE_RESULT,
-                                                .data = data,
-                                                .size = sizeof(data)};
-        assert_int_equal(setrlimit(RLIMIT_FSIZE, fails ? &none : &size), 0);
-        assert_int_equal(diskstore_put_now(store, &record), !fails && i < 29);
-    }
-    assert_int_equal(counts_of(store).failed, 10);
-    assert_int_equal(counts_of(store).over, 11);
-    diskstore_close(store);
-}
-
-/* It leaves nothing in the folder, and says that the folder is not to blame. */
-static void one_that_is_larger_than_all_bytes_is_told_so(void **state)
-{
-    const struct folder_bench *bench = *state;
-    static unsigned char data[10000];
-    struct text told = {0};
-    size_t names = 0;
-    const struct diskstore_options options = {.bytes_max = 5000};
-    const struct diskstore_record record = {.hash = bench_hash(1),
-                                            .kind = DISKSTORE_RESULT,
-                                            .data = data,
-                                            .size = sizeof(data)};
-    struct diskstore *store = bench_open(bench, &options);
-    assert_false(diskstore_put_now(store, &record));
-    assert_int_equal(counts_of(store).over, 1);
-    diskstore_told(store, 0, &told);
-    assert_non_null(strstr(text_get(&told), "one takes 10256 bytes, and the folder may "
-                                            "have 5000"));
-    text_release(&told);
-    diskstore_close(store);
-    DIR *files = opendir(bench->folder);
-    while (readdir(files) != NULL) {
-        names++;
-    }
-    closedir(files);
-    assert_int_equal(names, 3); /* ".", ".." and "lock" */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -691,8 +640,6 @@ int main(void)
         BENCH_TEST(a_replaced_record_leaves_no_large_file),
         BENCH_TEST(a_full_queue_says_so_and_room_comes),
         BENCH_TEST(bounds_by_bytes_and_age_are_kept),
-        BENCH_TEST(records_that_fail_take_none_of_the_bytes),
-        BENCH_TEST(one_that_is_larger_than_all_bytes_is_told_so),
         BENCH_TEST(kills_in_the_middle_of_writes_harm_no_record),
         BENCH_TEST(a_stopped_writer_blocks_nobody_and_is_read_when_dead),
         BENCH_TEST(a_folder_that_is_used_cannot_be_locked_to_write),
