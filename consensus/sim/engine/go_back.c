@@ -15,6 +15,10 @@
  * folder that all ranks share: one whose start they had noted when a rank went back
  * ends there with the result that they had, or with MAYBE_RAN.
  *
+ * A newcomer is of the generation of those who let it in, and its script begins where
+ * theirs stand (session_boundary.c).  A rank that is cut off from a reload does nothing
+ * more but end its script, as a context of the library would.
+ *
  * A rank may die whenever it takes a step of this: before it comes, before the mark is
  * written and behind that, and before its program begins anew.
  */

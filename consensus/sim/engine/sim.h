@@ -72,31 +72,31 @@ enum sim_canary {
 /* --- What a watcher is shown ------------------------------------------------------ */
 
 enum sight_type {
-    SIGHT_SPAWN,    /* lane spawns task (parent kernel spawns, if nested) */
-    SIGHT_REFUSED,  /* ... in vain: none of its candidates is a member */
-    SIGHT_ADOPT,    /* rank registers a portable task that a motion brought */
-    SIGHT_DECLINE,  /* of task */
-    SIGHT_CANCEL,   /* of task, by the rank's program */
-    SIGHT_WAIT,     /* a lane begins to wait for task */
-    SIGHT_WAITED,   /* a lane's wait for task ended with code; data if fetched */
-    SIGHT_LAPSED,   /* a lane's wait for task ended with nothing: a poll ran out of time
-                       or found NOT_HELD, or another task of a WAIT_ANY ended it */
-    SIGHT_LANE,     /* a lane's state is now code (enum core_lane_state) */
-    SIGHT_RUN,      /* the core says: run task; code 1: alone */
-    SIGHT_START,    /* its kernel starts */
-    SIGHT_END,      /* task has ended with code; data are its result */
-    SIGHT_SEND,     /* message leaves rank for peer, in a frame of `size` bytes */
-    SIGHT_RECEIVE,  /* message from peer is given to rank's core */
-    SIGHT_KEEP,     /* ... which keeps the result in it */
-    SIGHT_NOTE,     /* the core passed a point */
-    SIGHT_VERDICT,  /* rank's waits for task end with code */
-    SIGHT_FORGET,   /* rank forgets task, whose scope has ended everywhere */
-    SIGHT_CLOSE,    /* rank has ended its program */
-    SIGHT_ADJOURN,  /* rank leaves */
-    SIGHT_VIEW,     /* rank enters the view `epoch` of `members` */
-    SIGHT_QUORUM,   /* rank is cut off from the majority (code 0), or back (1) */
-    SIGHT_FENCED,   /* rank learns that it was removed, and is over */
-    SIGHT_LEAVE,    /* rank's program is over early: it is to go when it may */
+    SIGHT_SPAWN,   /* lane spawns task (parent kernel spawns, if nested) */
+    SIGHT_REFUSED, /* ... in vain: none of its candidates is a member */
+    SIGHT_ADOPT,   /* rank registers a portable task that a motion brought */
+    SIGHT_DECLINE, /* of task */
+    SIGHT_CANCEL,  /* of task, by the rank's program */
+    SIGHT_WAIT,    /* a lane begins to wait for task */
+    SIGHT_WAITED,  /* a lane's wait for task ended with code; data if fetched */
+    SIGHT_LAPSED,  /* a lane's wait for task ended with nothing: a poll ran out of time
+                      or found NOT_HELD, or another task of a WAIT_ANY ended it */
+    SIGHT_LANE,    /* a lane's state is now code (enum core_lane_state) */
+    SIGHT_RUN,     /* the core says: run task; code 1: alone */
+    SIGHT_START,   /* its kernel starts */
+    SIGHT_END,     /* task has ended with code; data are its result */
+    SIGHT_SEND,    /* message leaves rank for peer, in a frame of `size` bytes */
+    SIGHT_RECEIVE, /* message from peer is given to rank's core */
+    SIGHT_KEEP,    /* ... which keeps the result in it */
+    SIGHT_NOTE,    /* the core passed a point */
+    SIGHT_VERDICT, /* rank's waits for task end with code */
+    SIGHT_FORGET,  /* rank forgets task, whose scope has ended everywhere */
+    SIGHT_CLOSE,   /* rank has ended its program; code: what cut it off from a reload */
+    SIGHT_ADJOURN, /* rank leaves */
+    SIGHT_VIEW,    /* rank enters the view `epoch` of `members`, in generation `step` */
+    SIGHT_QUORUM,  /* rank is cut off from the majority (code 0), or back (1) */
+    SIGHT_FENCED,  /* rank learns that it was removed, and is over */
+    SIGHT_LEAVE,   /* rank's program is over early: it is to go when it may */
     SIGHT_DEPARTED, /* ... and has gone, in good order */
     SIGHT_LEFT,     /* rank, closed and without a quorum, gives up */
     SIGHT_CRASH,    /* rank is dead; of a fault of its own in task's kernel, if there is
