@@ -243,12 +243,12 @@ static void a_prune_keeps_the_mark_that_counts(void **state)
 static int make_folder(const char *folder, const char *first)
 {
     struct folder_bench bench = {.data = malloc(BENCH_DATA_MAX)};
-    if (bench.data == NULL || !hashing_init()) {
-        return 1;
+    const bool good = bench.data != NULL && hashing_init();
+    if (good) {
+        (void)fill_folder(&bench, folder, strtoul(first, NULL, 10));
     }
-    (void)fill_folder(&bench, folder, strtoul(first, NULL, 10));
     free(bench.data);
-    return 0;
+    return good ? 0 : 1;
 }
 
 int main(int argc, char **argv)
