@@ -24,30 +24,36 @@ void disk_reserve_release(struct disk_reserve *reserve)
     pthread_mutex_destroy(&reserve->lock);
 }
 
-/* Returns with the lock, if it has opened the file. */
+/* Opens the file in place of what is kept; with the lock. */
 static int open_in_place(struct disk_reserve *reserve, const char *path, int flags)
 {
-    pthread_mutex_lock(&reserve->lock);
     const int kept = atomic_exchange(&reserve->fd, FD_TAKEN);
     if (kept >= 0) {
         close(kept);
     }
     const int fd = open(path, flags);
-    const int cause = errno;
     atomic_store(&reserve->fd, fd >= 0 ? fd : FD_LOST);
-    if (fd < 0) {
-        pthread_mutex_unlock(&reserve->lock);
-        errno = cause;
-    }
     return fd;
 }
 
+/* Readers open under the lock, so that none takes the place that another has just given
+ * up to open its own file there.  The lock is kept with what is opened in that place.
+ */
 int disk_reserve_open(struct disk_reserve *reserve, const char *path, int flags)
 {
-    const int fd = open(path, flags);
-    return fd >= 0 || reserve == NULL || !disk_lacks_files(errno)
-               ? fd
-               : open_in_place(reserve, path, flags);
+    if (reserve == NULL) {
+        return open(path, flags);
+    }
+    pthread_mutex_lock(&reserve->lock);
+    int fd = open(path, flags);
+    const bool in_place = fd < 0 && disk_lacks_files(errno);
+    fd = in_place ? open_in_place(reserve, path, flags) : fd;
+    const int cause = errno;
+    if (!in_place || fd < 0) {
+        pthread_mutex_unlock(&reserve->lock);
+    }
+    errno = cause;
+    return fd;
 }
 
 /* The descriptor that is kept is no other that is open, so it tells who has the lock.

@@ -3,9 +3,10 @@
  * A result that is stored must not be taken for one that is not because the program has
  * as many files open as it may.  So the store opens its folder once more than it needs
  * to; where descriptors have run out a reader gives that one up and opens its file in
- * its place, and what it has read is then the descriptor that is kept.  Another thread
- * may take the place in that moment: then the read fails as it would have, and the next
- * one that does not is kept.
+ * its place, and what it has read is then the descriptor that is kept.  Readers of the
+ * store do so one after another.  Another thread of the program may take the place in
+ * that moment: then the read fails as it would have, and the next one that does not is
+ * kept.
  */
 #ifndef NODE_DISKSTORE_DISK_RESERVE_H
 #define NODE_DISKSTORE_DISK_RESERVE_H
