@@ -44,7 +44,7 @@ void once_keep_all(struct core *core)
     }
 }
 
-/* It knows of an owner, and not whether that one started: as REPORT_MAYBE has it. */
+/* Known is an owner, and not whether that one started: as REPORT_MAYBE has it. */
 void once_bring_back(struct core *core, uint64_t epoch)
 {
     for (uint32_t i = 0; i < core->state.kept_count && !core->broken; i++) {

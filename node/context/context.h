@@ -320,7 +320,7 @@ struct moot_schedule {
         bool meets; /* it comes to the meeting before: kernels are drained after that */
         int32_t status;
         uint32_t generation;
-    } reload;      /* that of the program's call, and then what came of it */
+    } reload;                 /* that of the program's call, and then what came of it */
     uint64_t reload_since_ns; /* the program is in that call; 0: it is not */
     bool draining; /* undo.c: no kernel begins, and none that runs waits any longer */
     struct meetings {    /* wait.c, and node/compose/meet_wait.h */

@@ -10,7 +10,7 @@
  * space-efficient Bloom filters", 2007).  With 16 bits for each key one foreign key in
  * a thousand is taken for its own.
  *
- * It takes no locks: one thread adds, and others ask when it has ended.
+ * No locks are taken: one thread adds, and others ask when it has ended.
  */
 #ifndef NODE_DISKSTORE_DISK_FILTER_H
 #define NODE_DISKSTORE_DISK_FILTER_H

@@ -9,7 +9,7 @@
 /* Asking takes as long as to learn KEYS_PER_ASK keys, and to begin as many asks. */
 enum { KEYS_PER_ASK = 32, ASKS_TO_BEGIN = 8, NICER = 5 };
 
-/* Of all filters of a store: some 130 million keys. */
+/* All filters of a store have room for some 130 million keys. */
 static const uint64_t learn_bytes_max = 256 << 20;
 
 static bool is_due(const struct diskstore *store, struct disk_finished *env)

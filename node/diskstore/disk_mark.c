@@ -133,7 +133,7 @@ static bool take_highest(void *context, const char *name)
     return true;
 }
 
-/* Of a lower generation none need be good. */
+/* Marks of a lower generation need not be good. */
 static bool take_latest(void *context, const char *name)
 {
     struct mark_search *search = context;

@@ -127,7 +127,7 @@ for plan in 'kill:all@checkpoint.reload' 'kill:all@checkpoint.reload#2'; do
 done
 
 # --- A newcomer -----------------------------------------------------------------------------
-# It has opened the folder when the others go back, and is let in behind that: what it stores
+# The newcomer has opened the folder when the others go back, and is let in behind that: what it stores
 # counts as theirs does.
 begin
 more="--launcher local --joins session --max 3"

@@ -137,7 +137,7 @@ static bool goes_back(moot *m, moot_kernel_id kernel, uint64_t rounds,
     return good;
 }
 
-/* What it gives is found by a later job only if its store is where the others' are. */
+/* Its result is found by a later job only if its store is where the others' are. */
 static void add_link(moot *m, moot_kernel_id kernel)
 {
     const uint64_t number = ROUNDS_MAX;

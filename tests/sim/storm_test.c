@@ -16,8 +16,8 @@
  * MOOT_SPLIT=solo, and sees that every wait ends.  --hosts puts ranks on hosts, which
  * die and are cut off, with relays between.
  * --boundary lets newcomers in at meetings alone.  --reloads has ranks go back to their
- * snapshots, unless newcomers may come at any moment, and aims at that.  --verbose prints the program
- * and every sight; --summary what the batch's faults have done.
+ * snapshots, unless newcomers may come at any moment, and aims at that.  --verbose
+ * prints the program and every sight; --summary what the batch's faults have done.
  */
 #include "consensus/sim/runs/swarm.h"
 #include <inttypes.h>
@@ -242,11 +242,7 @@ static const struct {
      20,
      3,
      6},
-    {{SNAPSHOTS,
-      .reloads = true,
-      .boundary = true,
-      .newcomers = 1,
-      .mode = CORE_STRICT,
+    {{SNAPSHOTS, .reloads = true, .boundary = true, .newcomers = 1, .mode = CORE_STRICT,
       .agree = true},
      20,
      3,

@@ -483,7 +483,7 @@ static void records_that_fail_take_none_of_the_bytes(void **state)
     diskstore_close(store);
 }
 
-/* It leaves nothing in the folder, and says that the folder is not to blame. */
+/* The batch leaves nothing in the folder, and says that the folder is not to blame. */
 static void one_that_is_larger_than_all_bytes_is_told_so(void **state)
 {
     const struct folder_bench *bench = *state;

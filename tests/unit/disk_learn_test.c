@@ -44,7 +44,7 @@ static void put(struct folder_bench *bench, struct diskstore *store, uint64_t fr
     diskstore_flush(store);
 }
 
-/* So many environments, with EACH records each. */
+/* Environments, so many of them, with EACH records each. */
 static void make_envs(struct folder_bench *bench, const struct disk_table *table,
                       unsigned count)
 {
@@ -168,7 +168,7 @@ static void a_tree_of_many_pages_is_learned(void **state)
     diskstore_close(store);
 }
 
-/* What stands behind the damage may be there, for all that is known. */
+/* Records behind the damage may be there, for all that is known. */
 static void an_environment_with_damage_is_asked_as_before(void **state)
 {
     struct folder_bench *bench = *state;

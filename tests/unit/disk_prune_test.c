@@ -246,7 +246,7 @@ static int prune_limited(const struct folder_bench *bench, bool dry, rlim_t file
     return WEXITSTATUS(status);
 }
 
-/* Of each limit: a prune and a dry run fail alike, and say what helps. */
+/* With each limit a prune and a dry run fail alike, and say what helps. */
 static void a_prune_that_fails_leaves_the_folder_and_says_what_helps(void **state)
 {
     static const struct {

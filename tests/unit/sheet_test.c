@@ -145,11 +145,10 @@ static void results_that_are_too_short_are_counted(void **unused)
 static void snapshots_that_failed_are_told(void **unused)
 {
     (void)unused;
-    assert_tells(
-        "snapshots 2\nsnapshots_ns 8000000\n", "snapshots_failed 1\n",
-        "  snapshots      2 made (4.0 ms each), 1 time a rank could not write "
-        "its part\n",
-        NULL);
+    assert_tells("snapshots 2\nsnapshots_ns 8000000\n", "snapshots_failed 1\n",
+                 "  snapshots      2 made (4.0 ms each), 1 time a rank could not write "
+                 "its part\n",
+                 NULL);
     assert_tells("snapshots_failed 1\n", "snapshots_failed 2\n",
                  "  snapshots      0 made, 3 times a rank could not write its part\n",
                  "each)");

@@ -62,7 +62,7 @@ mutant COMMITREST node/diskstore/disk_jobs.c disk_snapshot_test \
     's/!disk_names_has(&store->cut_names, each->name)/false/'
 mutant COMMITRESTSEEN consensus/sim/checks/snapshot_checker.c snapshot_checker_test \
     's/rankset_has(&first->writers, rank)/true/'
-# It takes in nothing of those who are no members.
+# The commit takes in nothing of those who are no members.
 mutant COMMITALONE node/diskstore/disk_jobs.c disk_snapshot_test \
     's/good = is_members(members, each->name) ||/good = true ||/'
 

@@ -397,7 +397,7 @@ static const struct host *who_came(const struct host *host, uint64_t number)
     return guide;
 }
 
-/* Which meeting of its script it has come to. */
+/* The meeting of its script that it has come to. */
 static uint32_t written_meeting(const struct host *host)
 {
     const struct program_script *script =

@@ -175,8 +175,8 @@ int32_t lane_cut_code(const struct host *host)
 {
     return host->lost != MOOT_OK ? host->lost
            : host->no_quorum     ? MOOT_ERR_NO_QUORUM
-           : host->diverged ? MOOT_ERR_DIVERGED
-                            : MOOT_OK;
+           : host->diverged      ? MOOT_ERR_DIVERGED
+                                 : MOOT_OK;
 }
 
 static void begin_wait(struct host *host, uint32_t lane,
