@@ -137,6 +137,23 @@ static inline struct diskstore *bench_open(const struct folder_bench *bench,
     return store;
 }
 
+/* How many files the folder `name` in `folder` has. */
+static inline size_t bench_count_files(const char *folder, const char *name)
+{
+    char path[BENCH_PATH];
+    size_t count = 0;
+    snprintf(path, sizeof(path), "%.3000s/%s", folder, name);
+    DIR *files = opendir(path);
+    for (const struct dirent *entry;
+         files != NULL && (entry = readdir(files)) != NULL;) {
+        count += entry->d_name[0] != '.';
+    }
+    if (files != NULL) {
+        closedir(files);
+    }
+    return count;
+}
+
 /* The only environment of the folder, or the first of some. */
 static inline void bench_env(const struct folder_bench *bench, char path[BENCH_PATH])
 {

@@ -15,22 +15,6 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-static size_t mark_count(const char *folder)
-{
-    char path[BENCH_PATH];
-    size_t count = 0;
-    snprintf(path, sizeof(path), "%.2000s/reloads", folder);
-    DIR *files = opendir(path);
-    for (const struct dirent *entry;
-         files != NULL && (entry = readdir(files)) != NULL;) {
-        count += entry->d_name[0] != '.';
-    }
-    if (files != NULL) {
-        closedir(files);
-    }
-    return count;
-}
-
 static void expect_mark(const char *folder, uint32_t generation, const moot_hash *id)
 {
     struct disk_mark mark;
@@ -77,10 +61,10 @@ static void the_highest_generation_counts_and_of_one_the_latest(void **state)
     expect_mark(bench->folder, 2, &c);
     write_first(bench, 3, &a);
     expect_mark(bench->folder, 3, &a);
-    assert_int_equal(mark_count(bench->folder), 5);
+    assert_int_equal(bench_count_files(bench->folder, "reloads"), 5);
     disk_mark_sweep(bench->folder);
     expect_mark(bench->folder, 3, &a);
-    assert_int_equal(mark_count(bench->folder), 1);
+    assert_int_equal(bench_count_files(bench->folder, "reloads"), 1);
 }
 
 static void flip_mark(const struct folder_bench *bench, const char *begins)
@@ -119,7 +103,7 @@ static void a_damaged_mark_matters_if_it_may_count(void **state)
     assert_false(disk_mark_read(bench->folder, &mark));
     assert_int_equal(errno, EBADMSG);
     disk_mark_sweep(bench->folder);
-    assert_int_equal(mark_count(bench->folder), 3);
+    assert_int_equal(bench_count_files(bench->folder, "reloads"), 3);
 }
 
 /* A mark under the name of another says nothing. */
@@ -199,7 +183,7 @@ static void folders_put_together_stand_on_the_later_reload(void **state)
                  order);
         put_together(order == 0 ? a : b, both.folder);
         put_together(order == 0 ? b : a, both.folder);
-        assert_int_equal(mark_count(both.folder), 2);
+        assert_int_equal(bench_count_files(both.folder, "reloads"), 2);
         expect_mark(both.folder, 1, &later);
         struct diskstore *store = bench_open(&both, NULL);
         expect_records(store, 100, false);
@@ -231,7 +215,7 @@ static void a_prune_keeps_the_mark_that_counts(void **state)
     assert_int_equal(counts.snapshots, 2);
     assert_int_equal(counts.undone, 20);
     assert_int_equal(counts.kept, 22);
-    assert_int_equal(mark_count(b), 1);
+    assert_int_equal(bench_count_files(b, "reloads"), 1);
     expect_mark(b, 1, &later);
     struct diskstore *store = bench_open(&both, NULL);
     expect_records(store, 100, false);

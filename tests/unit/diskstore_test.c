@@ -102,23 +102,6 @@ static struct diskstore_record progress_record(uint64_t number, uint64_t made_ns
                                      .size = size};
 }
 
-/* How many large files the environment has. */
-static size_t large_files(const char *env)
-{
-    char path[BENCH_PATH];
-    size_t count = 0;
-    snprintf(path, sizeof(path), "%.4000s/large", env);
-    DIR *files = opendir(path);
-    for (const struct dirent *entry;
-         files != NULL && (entry = readdir(files)) != NULL;) {
-        count += entry->d_name[0] != '.';
-    }
-    if (files != NULL) {
-        closedir(files);
-    }
-    return count;
-}
-
 static void half_done_state_is_the_newest_and_ends_with_the_result(void **state)
 {
     struct folder_bench *bench = *state;
@@ -172,11 +155,11 @@ static void a_replaced_record_leaves_no_large_file(void **state)
     }
     diskstore_flush(store);
     bench_env(bench, env);
-    assert_int_equal(large_files(env), 1);
+    assert_int_equal(bench_count_files(env, "large"), 1);
     const struct diskstore_record result = {.hash = bench_hash(3),
                                             .kind = DISKSTORE_RESULT};
     assert_true(diskstore_put_now(store, &result));
-    assert_int_equal(large_files(env), 0);
+    assert_int_equal(bench_count_files(env, "large"), 0);
     assert_false(diskstore_find(store, &result.hash, DISKSTORE_PROGRESS, NULL));
     diskstore_close(store);
 }
