@@ -308,6 +308,17 @@ static moot_hash once_task(void)
     }
 }
 
+/* The two who are there come to a boundary, which takes in a third rank. */
+static void let_in_third(void)
+{
+    join(2, 2, 2);
+    pass(50 * MS);
+    arrive(0);
+    arrive(1);
+    pass(200 * MS);
+    assert_members(0x7);
+}
+
 static void a_once_task_that_was_dropped_does_not_start_again(void **state)
 {
     (void)state;
@@ -329,12 +340,7 @@ static void a_once_task_that_was_dropped_does_not_start_again(void **state)
     for (uint32_t rank = 0; rank < 2; rank++) {
         assert_true(core_lost(bench.core[rank], &once));
     }
-    join(2, 2, 2);
-    pass(50 * MS);
-    arrive(0);
-    arrive(1);
-    pass(200 * MS);
-    assert_members(0x7);
+    let_in_third();
     arrive(2);
     pass(50 * MS);
     assert_met(0x7, 1);
@@ -393,12 +399,7 @@ static void spawn_with_a_newcomer(moot_hash ours, moot_hash theirs)
             spawn(rank, n, chaired_by(0, n, 0));
         }
     }
-    join(2, 2, 2);
-    pass(50 * MS);
-    arrive(0);
-    arrive(1);
-    pass(200 * MS);
-    assert_members(0x7);
+    let_in_third();
     arrive(2);
     pass(50 * MS);
     assert_met(0x7, 1);
@@ -555,12 +556,7 @@ static void a_newcomer_hands_on_what_has_been_reloaded(void **state)
     arrive_for(0, 7); /* the last outcome says nothing of it */
     arrive_for(1, 7);
     pass(50 * MS);
-    join(2, 2, 2);
-    pass(50 * MS);
-    arrive(0);
-    arrive(1);
-    pass(200 * MS);
-    assert_members(0x7);
+    let_in_third();
     assert_generation(2, 1);
     core_meet_from(bench.core[2], 2);
     arrive(2);
