@@ -22,12 +22,14 @@
 #include <unistd.h>
 
 enum {
-    GATHER_NS = 10000000,   /* how long records gather, */
-    GATHER_BYTES = 1 << 20, /* and up to how many of their bytes */
+    GATHER_NS = 50000000,   /* how long records gather, */
+    GATHER_BYTES = 4 << 20, /* and up to how many of their bytes */
     BATCH_BYTES = 32 << 20,
     BATCH_RECORDS = 8192,
     OVERHEAD_BYTES = 256, /* of a record beside its data, about */
-    VALUE_BYTES = 512     /* larger results stand in packs */
+    VALUE_BYTES = 512,    /* larger results stand in packs */
+    SHALLOW = 8,          /* a queue of less than this part of what may wait */
+    SLOW_NS = 20000000    /* a disk that takes longer for a piece is slow */
 };
 
 static const char advice[] =
@@ -149,8 +151,9 @@ struct disk_batch {
     struct batch_files left; /* named by no record once it is committed */
     const char *why;         /* it failed as a whole */
     uint64_t bytes, large_bytes, records;
-    uint64_t taken; /* of `bytes_max` */
-    bool has_data;  /* some of them in files */
+    uint64_t taken;     /* of `bytes_max` */
+    bool has_data;      /* some of them in files */
+    uint64_t around_ns; /* of the pack, when it began */
 };
 
 struct disk_batch *disk_batch_new(void) { return calloc(1, sizeof(struct disk_batch)); }
@@ -180,8 +183,6 @@ static enum disk_end write_data(struct diskstore *store, struct disk_batch *batc
     *out = (struct disk_spot){.home = DISK_IN_VALUE};
     if (record->kind == DISKSTORE_RESULT && record->size > VALUE_BYTES &&
         record->size <= store->options.large_bytes) {
-        store->pack.folder = store->own_path;
-        store->pack.sync = store->options.sync;
         return disk_pack_add(&store->pack, &store->last_large, record->data,
                              record->size, out)
                    ? DISK_OK
@@ -376,6 +377,8 @@ static bool sync_data(struct diskstore *store, struct disk_batch *batch)
 
 static bool put_records(struct diskstore *store, struct disk_batch *batch)
 {
+    store->pack.folder = store->own_path;
+    store->pack.sync = store->options.sync;
     bool good = store->table->begin(batch->env, &batch->why) == DISK_OK;
     for (struct disk_waiting *each = batch->first; good && each != NULL;
          each = each->next) {
@@ -426,6 +429,8 @@ static void lose_batch(struct diskstore *store, struct disk_batch *batch)
     }
 }
 
+/* `ns` is without writes around the kernel's cache: those keep the disk busy, and no
+ * processor. */
 static void learn_cost(struct diskstore *store, const struct disk_batch *batch,
                        uint64_t ns)
 {
@@ -452,7 +457,7 @@ static void tell_maker(const struct disk_waiting *waiting)
 
 /* Counts, tells makers, frees. */
 static void finish_batch(struct diskstore *store, const struct disk_batch *batch,
-                         uint64_t ns)
+                         uint64_t start)
 {
     uint64_t ends[DISK_ENDS] = {0}, bytes = 0;
     for (struct disk_waiting *each = batch->first, *next; each != NULL; each = next) {
@@ -462,6 +467,7 @@ static void finish_batch(struct diskstore *store, const struct disk_batch *batch
         tell_maker(each);
         free(each);
     }
+    const uint64_t ns = disk_clock_ns() - start;
     const uint64_t finished =
         ends[DISK_STORED] + ends[DISK_LOST] + ends[DISK_OVER] + ends[DISK_DONE];
     pthread_mutex_lock(&store->lock);
@@ -474,7 +480,7 @@ static void finish_batch(struct diskstore *store, const struct disk_batch *batch
     store->counts.bytes += batch->taken;
     if (ends[DISK_STORED] > 0) {
         store->counts.stored_bytes += batch->bytes;
-        learn_cost(store, batch, ns);
+        learn_cost(store, batch, ns - (store->pack.around_ns - batch->around_ns));
     }
     store->done_number += finished;
     pthread_cond_broadcast(&store->room);
@@ -490,10 +496,11 @@ static void write_batch(struct diskstore *store, struct disk_waiting *first)
     batch->made.count = batch->left.count = 0;
     batch->bytes = batch->large_bytes = batch->records = batch->taken = 0;
     batch->has_data = false;
+    batch->around_ns = store->pack.around_ns;
     if (first->job != NULL) {
         disk_job_run(store, first->job);
         first->end = DISK_DONE;
-        finish_batch(store, batch, disk_clock_ns() - start);
+        finish_batch(store, batch, start);
         return;
     }
     batch->env = any_fits(store, batch) ? own_env(store) : NULL;
@@ -502,7 +509,7 @@ static void write_batch(struct diskstore *store, struct disk_waiting *first)
     } else {
         lose_batch(store, batch);
     }
-    finish_batch(store, batch, disk_clock_ns() - start);
+    finish_batch(store, batch, start);
 }
 
 /* --- The thread ------------------------------------------------------------------- */
@@ -529,6 +536,15 @@ static void let_gather(struct diskstore *store)
            !disk_has_gathered(store)) {
         end = pthread_cond_timedwait(&store->work, &store->lock, &until);
     }
+}
+
+/* Data go around the kernel's cache while the disk keeps up: a queue that grows needs
+ * the cache's speed more than the job does the processor's time.  Under the lock. */
+static void choose_way(struct diskstore *store)
+{
+    const bool shallow =
+        store->counts.waiting_bytes < store->options.queue_bytes / SHALLOW;
+    store->pack.around_max_ns = shallow ? SLOW_NS : 0;
 }
 
 /* Takes as much of the queue as one batch may have; a job stands alone.  Under the
@@ -569,6 +585,7 @@ void *disk_writer_run(void *context)
             break;
         }
         let_gather(store);
+        choose_way(store);
         struct disk_waiting *batch = take_batch(store);
         pthread_mutex_unlock(&store->lock);
         write_batch(store, batch);

@@ -163,8 +163,8 @@ void diskstore_harm(struct diskstore *store, const struct diskstore_harm *harm);
  * returns; blocks for that, so the caller holds no lock that they take. */
 void diskstore_unharm(struct diskstore *store, const void *context);
 
-/* The time that storing so many bytes takes the thread that writes, as measured lately.
- */
+/* The time that storing so many bytes takes the thread that writes, as measured lately;
+ * without the disk's time of writes that go around the kernel's cache. */
 uint64_t diskstore_cost_ns(struct diskstore *store, uint64_t size);
 
 struct diskstore_counts {

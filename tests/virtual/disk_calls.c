@@ -148,8 +148,10 @@ int __wrap_fcntl(int fd, int what, ...)
     va_start(values, what);
     void *argument = va_arg(values, void *);
     va_end(values);
-    return disk_is_open(fd) ? disk_lock_file(fd, what == F_GETLK, argument)
-                            : __real_fcntl(fd, what, argument);
+    if (!disk_is_open(fd)) {
+        return __real_fcntl(fd, what, argument);
+    }
+    return what == F_SETFL ? 0 : disk_lock_file(fd, what == F_GETLK, argument);
 }
 
 /* --- Names ------------------------------------------------------------------------ */
