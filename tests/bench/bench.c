@@ -68,7 +68,7 @@ void bench_meet(moot *m, moot_task any)
 struct usage {
     double at_s;
     double machine_s; /* of the whole machine, all cores, not idle */
-    double ours_s;    /* of all ranks */
+    double ours_s;    /* of all ranks, and of commands that they ran */
 };
 
 static struct usage begun;
@@ -92,11 +92,16 @@ static double seconds_of(struct timeval time)
     return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
 }
 
+static double used_s_of(int whose)
+{
+    struct rusage usage;
+    getrusage(whose, &usage);
+    return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+}
+
 static struct usage usage_now(void)
 {
-    struct rusage mine;
-    getrusage(RUSAGE_SELF, &mine);
-    double used_s = seconds_of(mine.ru_utime) + seconds_of(mine.ru_stime), all_s;
+    double used_s = used_s_of(RUSAGE_SELF) + used_s_of(RUSAGE_CHILDREN), all_s;
     MPI_Allreduce(&used_s, &all_s, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return (struct usage){bench_now_s(), machine_used_s(), all_s};
 }
