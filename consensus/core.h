@@ -184,7 +184,8 @@ enum {
     CORE_TASK_PORTABLE = 8, /* needs .spec */
     CORE_TASK_IDEMPOTENT = 16,
     CORE_TASK_NONDETERMINISTIC = 32,
-    CORE_TASK_ADOPTED = 64 /* from a peer's spec; not on this rank's roll */
+    CORE_TASK_ADOPTED = 64, /* from a peer's spec; not on this rank's roll */
+    CORE_TASK_BESIDE = 128  /* in a spec alone: its hash has another task's place */
 };
 
 struct core_register {

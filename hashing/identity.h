@@ -3,8 +3,10 @@
  * The digest covers, with every length written before what it is the length of (so that
  * no two different specs have the same encoding): the kernel's name and version, the
  * once flag, whether it is idempotent, the argument bytes, the input hashes in order,
- * the key, the candidate set, and the scope, whose mark the hash bears in plain sight
- * (moot_hash.h).  It does not cover `after`, hint, priority or label: they say when,
+ * the key, the candidate set, the scope, whose mark the hash bears in plain sight
+ * (moot_hash.h), and the place of another task, if it is to be beside that one.  A
+ * chair is drawn by the place alone, three bytes of the hash (placement.h), so tasks
+ * beside each other have one chair in every view, and whoever knows a hash knows it.  It does not cover `after`, hint, priority or label: they say when,
  * not what.
  *
  * Golden vectors in tests/golden/identity.txt hold it fixed across machines and
@@ -41,6 +43,7 @@ struct identity {
     bool nested;
     const struct rankset *candidates; /* NULL: all ranks */
     moot_hash scope;
+    uint32_t place; /* hash_place() of a task that it is beside; 0: its own */
 };
 
 /* Must be called before anything else of hashing/, from any thread, as often as one
@@ -111,6 +114,15 @@ moot_hash identity_scope(const moot_hash *parent, const char *name);
 static inline bool hash_has(const moot_hash *hash, int fact)
 {
     return (hash->bytes[MOOT_HASH_BYTES - 1] & fact) != 0;
+}
+
+/* The bytes by which chairs are drawn: the last three before a scope's mark. */
+enum { HASH_PLACE_BYTES = 3, HASH_PLACE_AT = 6 };
+/* The place of a task: equal for all that are beside each other; never 0. */
+static inline uint32_t hash_place(const moot_hash *hash)
+{
+    const uint8_t *b = hash->bytes + HASH_PLACE_AT;
+    return UINT32_C(1) << 24 | (uint32_t)b[0] << 16 | (uint32_t)b[1] << 8 | b[2];
 }
 
 /* hash_scope() of one that is SCOPED. */

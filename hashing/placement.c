@@ -37,7 +37,6 @@
 #include "hashing/identity.h"
 
 #include <stddef.h>
-#include <string.h>
 
 enum {
     WORD_LEVEL = 6,         /* 2^6 ranks are one word of a rank set */
@@ -67,11 +66,10 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
+/* The place alone: tasks beside each other have chairs and voters in common. */
 static uint64_t seed_of(const moot_hash *hash)
 {
-    moot_hash rest = {{0}};
-    memcpy(rest.bytes, hash->bytes + 8, 8);
-    return mix(hash_word(hash) + mix(hash_word(&rest)));
+    return mix(hash_place(hash));
 }
 
 /* -log2(draw / 2^64) in units of 2^-48: exponential if draw is uniform.  The logarithm

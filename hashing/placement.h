@@ -1,10 +1,14 @@
 /* placement.h - who is a task's chair, and who votes with it.
  *
  * Highest random weight (rendezvous hashing: Thaler and Ravishankar, 1998): every rank
- * draws a weight from (hash, rank), and the highest wins.  It is balanced without a
+ * draws a weight from (place, rank), and the highest wins.  It is balanced without a
  * table, and when a rank leaves, only its own tasks move.  Weights are drawn over
  * ranks, not over incarnations, so a restart keeps its tasks.  placement.c says how
  * only about log2 N of them are drawn.
+ *
+ * The place is 24 bits of the hash (hash_place()).  A task beside another has that one's,
+ * and so its chair in every view and among equal candidates.  2^24 places are 1,677 for
+ * each of 10,000 ranks, whose shares then differ by 2.4 %.
  *
  * All functions are pure; none allocates.
  */

@@ -279,6 +279,13 @@ typedef struct moot_task_spec {
     const char *pset;  /* in place of candidates: the processes of this set
                           (moot_session.h).  The hash covers these, not the name.
                           Came later: it counts only where .size is said */
+    /* A task at whose chair this one's is to be, too, whoever dies: so who owned that
+     * one owns this, if it spawns both, and takes its result from its own memory.  The
+     * candidates are that task's; not together with owner, candidates or pset.  The
+     * hash covers the *place* of that task, which all have that are beside each other.
+     * 24 bits of a hash say it; 50 are left to tell tasks apart that share place and
+     * named scope.  Not waited for, not an input.  Came later, as pset did */
+    moot_task beside;
 } moot_task_spec;
 
 /* Spawns a task.  Equal specs in one scope are one task: the same handle value is not

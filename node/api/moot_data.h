@@ -33,6 +33,13 @@
  * task again because its owner died.  So where the next writer runs on that same rank
  * the bytes are copied.
  *
+ * Where.  Each version is a task of its own, whose chair is drawn anew: a chain of
+ * updates walks from rank to rank, and its bytes with it.  A handle that is opened with
+ * MOOT_DATA_BESIDE has its versions made beside each other (moot_task_spec.beside): at
+ * the first one's chair, so that the datum stays there, and what changes is sent to it.
+ * Use it for large data that many tasks change in turn; one rank then does the work of
+ * the chain.
+ *
  * Handles are local, and cost no message.  The accesses to one handle are ordered as
  * the calls are made; two threads that use one handle must say themselves whose call is
  * first.  What moot.h says of every call holds here.
@@ -61,6 +68,17 @@ typedef struct moot_access {
  * must be written before it is read.  The caller's handle on `first` stays the
  * caller's. Errors: INVALID, STALE or FOREIGN (first), LIMIT, NO_MEMORY. */
 MOOT_API int moot_data_new(moot *m, moot_task first, moot_data *out);
+enum {
+    /* Each task that writes the handle has its chair where that of the version before
+     * is, unless its spec says itself who may own it or beside which task it is to be;
+     * of several such handles the first in the list counts.  A part of a result is
+     * beside the version before it.  Tasks' hashes cover it: it is to be alike on all
+     * ranks. */
+    MOOT_DATA_BESIDE = 1
+};
+/* The same with flags.  Errors: those of moot_data_new, and INVALID (unknown bits). */
+MOOT_API int moot_data_new_with(moot *m, moot_task first, uint32_t flags,
+                                moot_data *out);
 /* Ends the handle and its hold on the newest version; tasks that were spawned go on.
  * Handles that are left are ended by moot_close.  STALE, INVALID. */
 MOOT_API int moot_data_release(moot *m, moot_data data);

@@ -27,7 +27,7 @@ struct data {
     uint64_t version; /* a task handle; 0: none yet */
     uint32_t generation;
     uint32_t next_free;
-    bool used;
+    bool used, beside;
 };
 
 struct datas {
@@ -40,10 +40,12 @@ struct datas {
 struct access_spawn {
     const moot_access *accesses;
     size_t count, written;
+    bool placed; /* the spec says itself where */
     moot_task_spec spec; /* with the inputs that the accesses add */
     moot_task *inputs;
     moot_task inline_inputs[DATA_INPUTS_INLINE];
     moot_task versions[LIMIT_PARTS]; /* the new ones, by access that writes */
+    moot_task before[LIMIT_PARTS];   /* beside which they are to be; zero: their own */
 };
 
 /* --- Handles -------------------------------------------------------------------- */
@@ -152,8 +154,13 @@ static int share(struct moot *m, struct lane *lane, const char *call, uint64_t i
 }
 
 static int new_locked(struct moot *m, struct lane *lane, moot_task first,
-                      moot_data *out)
+                      uint32_t flags, moot_data *out)
 {
+    if ((flags & ~(uint32_t)MOOT_DATA_BESIDE) != 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_data_new_with: the flags have unknown bits: %#x",
+                         (unsigned)flags);
+    }
     uint64_t version = 0;
     int error =
         first.id != 0 ? share(m, lane, "moot_data_new", first.id, &version) : MOOT_OK;
@@ -169,12 +176,18 @@ static int new_locked(struct moot *m, struct lane *lane, moot_task first,
     }
     struct data *data = &m->compose.datas->slots[slot];
     data->used = true;
+    data->beside = (flags & MOOT_DATA_BESIDE) != 0;
     data->version = version;
     out->id = id_of(m, slot);
     return MOOT_OK;
 }
 
 int moot_data_new(moot *m, moot_task first, moot_data *out)
+{
+    return moot_data_new_with(m, first, 0, out);
+}
+
+int moot_data_new_with(moot *m, moot_task first, uint32_t flags, moot_data *out)
 {
     if (m == NULL || out == NULL) {
         return lane_invalid(m, "moot_data_new", "the output is NULL");
@@ -183,7 +196,7 @@ int moot_data_new(moot *m, moot_task first, moot_data *out)
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = new_locked(m, lane, first, out);
+    int error = new_locked(m, lane, first, flags, out);
     engine_leave(m);
     return error;
 }
@@ -296,10 +309,13 @@ static int add_access(struct moot *m, struct lane *lane, struct access_spawn *sp
     if (reads(access)) {
         spawn->inputs[(*input_count)++].id = data->version;
     }
-    if (writes(access) && ++spawn->written > LIMIT_PARTS) {
+    if (writes(access) && spawn->written == LIMIT_PARTS) {
         return lane_fail(lane, MOOT_ERR_LIMIT,
                          "moot_data_spawn: one task writes more than %u handles",
                          LIMIT_PARTS);
+    }
+    if (writes(access)) {
+        spawn->before[spawn->written++].id = data->beside ? data->version : 0;
     }
     return MOOT_OK;
 }
@@ -318,6 +334,13 @@ static int add_accesses(struct moot *m, struct lane *lane, struct access_spawn *
     spawn->spec = *spec;
     spawn->spec.inputs = spawn->inputs;
     spawn->spec.input_count = input_count;
+    spawn->placed = spec->owner.rank_plus_one != 0 || spec->candidates.ranks != NULL ||
+                    spec->pset != NULL || spec->beside.id != 0;
+    for (size_t i = 0; !spawn->placed && i < spawn->written; i++) {
+        if (spawn->spec.beside.id == 0) {
+            spawn->spec.beside = spawn->before[i];
+        }
+    }
     return error;
 }
 
@@ -357,6 +380,7 @@ static int spawn_parts(struct moot *m, struct lane *lane, struct access_spawn *s
                            .input_count = 1,
                            .owner = spawn->spec.owner,
                            .candidates = spawn->spec.candidates,
+                           .pset = spawn->spec.pset,
                            .priority = spawn->spec.priority,
                            .flags = spawn->spec.flags,
                            .label = spawn->spec.label};
@@ -365,6 +389,7 @@ static int spawn_parts(struct moot *m, struct lane *lane, struct access_spawn *s
     while (error == MOOT_OK && made < spawn->written) {
         uint32_t number = made;
         part.args = &number;
+        part.beside = spawn->placed ? spawn->spec.beside : spawn->before[made];
         error = spawn_task(m, lane, &part, site, NULL, &spawn->versions[made]);
         made += error == MOOT_OK;
     }

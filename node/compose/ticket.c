@@ -134,6 +134,7 @@ static bool fill(struct moot_ticket *ticket, const struct task_facts *facts)
         !rankset_copy(&ticket->candidates, facts->reg.candidates)) {
         return false;
     }
+    ticket->place = facts->place;
     ticket->has_candidates = facts->reg.candidates != NULL;
     ticket->scope = facts->reg.scope;
     ticket->parent_hash = facts->reg.parent;
@@ -210,6 +211,7 @@ int ticket_submit(struct moot_ticket *ticket, struct lane *lane)
         .nested = task->nested,
         .priority = task->priority,
         .label = task_label(task),
+        .place = ticket->place,
         .reg = {.scope = ticket->scope,
                 .parent = ticket->parent_hash,
                 .flags = task->kernel->core_flags |

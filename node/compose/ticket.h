@@ -26,6 +26,7 @@ struct moot_ticket {
     uint32_t use_count; /* of its inputs, that it has begun to need */
     moot_hash scope, parent_hash;
     struct rankset candidates;
+    uint32_t place;
     bool begun, has_candidates, scope_kept, hint;
 };
 

@@ -132,6 +132,7 @@ struct task_facts {
     bool nested;
     int32_t priority;
     uint16_t queue_line;
+    uint32_t place;    /* hash_place() of the task that it is beside; 0: its own */
     const char *label; /* NULL: none */
     /* The registration for the core.  Its lane, .input_entries and .spec come in
      * last. */

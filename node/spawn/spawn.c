@@ -560,6 +560,9 @@ void spawn_adopt(struct moot *m, const struct message *motion)
                                .key_size = spec->key_size,
                                .nested = (spec->flags & CORE_TASK_NESTED) != 0,
                                .priority = spec->priority,
+                               .place = spec->flags & CORE_TASK_BESIDE
+                                            ? hash_place(&motion->hash)
+                                            : 0,
                                .label = spec->label};
     facts.reg = (struct core_register){
         .scope = spec->scope,

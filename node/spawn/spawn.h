@@ -72,7 +72,8 @@ static inline struct identity spawn_identity(const struct task_facts *facts)
                              .idempotent = (reg->flags & CORE_TASK_IDEMPOTENT) != 0,
                              .nested = facts->nested,
                              .candidates = reg->candidates,
-                             .scope = reg->scope};
+                             .scope = reg->scope,
+                             .place = facts->place};
 }
 /* The hash that it would have. */
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,

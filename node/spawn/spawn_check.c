@@ -1,6 +1,7 @@
 /* spawn_check.c - see spawn_check.h. */
 #include "node/spawn/spawn_check.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 #include "node/engine/engine.h"
@@ -112,7 +113,7 @@ static bool is_plain(const moot_task_spec *spec)
     uintptr_t fields = (uintptr_t)spec->key | (uintptr_t)spec->input_hashes |
                        (uintptr_t)spec->after | (uintptr_t)spec->candidates.ranks |
                        (uintptr_t)spec->pset;
-    return (fields | spec->key_size | spec->input_hash_count | spec->after_count |
+    return (fields | spec->beside.id | spec->key_size | spec->input_hash_count | spec->after_count |
             spec->candidates.count | spec->flags) == 0;
 }
 
@@ -197,6 +198,70 @@ static int check_inputs(struct moot *m, struct lane *lane, const moot_task_spec 
     return error;
 }
 
+/* The hash of the task that a handle of the program is on. */
+static int find_beside(struct moot *m, struct lane *lane, moot_task beside,
+                       moot_hash *out)
+{
+    struct handle *handle;
+    int error = handle_find(&m->tasks.handles, beside.id, &handle);
+    if (error == MOOT_OK && handle->task == UNNAMED_TASK) {
+        error = MOOT_ERR_NO_MEMORY; /* there was none for it */
+    }
+    if (error == MOOT_OK && !core_is_stub(handle->task) && handle->task->undone) {
+        error = MOOT_ERR_CANCELLED; /* by a reload */
+    }
+    if (error != MOOT_OK) {
+        return lane_fail(lane, error, ".beside: %s", error_text(error));
+    }
+    *out = handle->task->hash;
+    return MOOT_OK;
+}
+
+/* The candidates of the other are this task's, too: else it had another chair. */
+static int copy_candidates(struct moot *m, struct lane *lane, const moot_hash *other,
+                           struct spawn *spawn)
+{
+    struct core_task_view view;
+    bool known = core_task_look(m->core, other, &view);
+    bool kept = true;
+    if (known && view.candidates != NULL) {
+        spawn->facts.reg.candidates = &spawn->candidates;
+        kept = rankset_copy(&spawn->candidates, view.candidates);
+    }
+    if (known) {
+        core_task_view_release(&view);
+    }
+    if (!kept) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the candidates");
+    }
+    if (spawn->facts.reg.candidates == NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         ".beside: this rank does not know the candidates of that task; "
+                         "spawn it here first, or name the same .owner or .candidates "
+                         "in place of .beside");
+    }
+    return MOOT_OK;
+}
+
+COLD static int check_beside(struct moot *m, struct lane *lane,
+                             const moot_task_spec *spec, struct spawn *spawn)
+{
+    if (spec->owner.rank_plus_one != 0 || spec->candidates.ranks != NULL ||
+        spec->candidates.count > 0 || spec->pset != NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         ".beside is given together with .owner, .candidates or .pset; "
+                         "that task's candidates are this one's, too");
+    }
+    moot_hash hash;
+    int error = find_beside(m, lane, spec->beside, &hash);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    spawn->facts.place = hash_place(&hash);
+    return hash_has(&hash, MOOT_HASH_CANDIDATES) ? copy_candidates(m, lane, &hash, spawn)
+                                                 : MOOT_OK;
+}
+
 static int add_candidate(struct moot *m, struct lane *lane, struct spawn *spawn,
                          const char *field, int rank)
 {
@@ -268,6 +333,11 @@ COLD static int check_pset(struct moot *m, struct lane *lane,
 static int check_ranks(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                        struct spawn *spawn)
 {
+    spawn->facts.place = 0;
+    if (spec->beside.id != 0) {
+        spawn->facts.reg.candidates = NULL;
+        return check_beside(m, lane, spec, spawn);
+    }
     spawn->facts.reg.candidates = &spawn->candidates;
     if (spec->pset != NULL) {
         return check_pset(m, lane, spec, spawn);

@@ -187,7 +187,8 @@ COLD static bool fill_spec(struct moot *m, struct task *task,
     *spec =
         (struct message_spec){.kernel_name = facts->kernel->name,
                               .kernel_version = facts->kernel->version,
-                              .flags = facts->reg.flags & ~(uint32_t)CORE_TASK_ADOPTED,
+                              .flags = (facts->reg.flags & ~(uint32_t)CORE_TASK_ADOPTED) |
+                                       (facts->place != 0 ? CORE_TASK_BESIDE : 0u),
                               .args = task->args,
                               .args_size = task->args_size,
                               .inputs = inputs,

@@ -450,6 +450,31 @@ static void refusals(struct seat *seat)
     CHECK(seat, task.id == 0 && moot_call_update(NULL, 0) == NULL);
 }
 
+/* A chain of updates through a handle whose versions are beside each other: the rank
+ * that made the first made them all, and no other ran an update. */
+static void chain_stays_beside(struct seat *seat)
+{
+    moot_data x = {0};
+    EXPECT(seat, moot_data_new_with(seat->m, (moot_task){0}, 2, &x), MOOT_ERR_INVALID);
+    EXPECT(seat, moot_data_new_with(seat->m, (moot_task){0}, MOOT_DATA_BESIDE, &x),
+           MOOT_OK);
+    write_data(seat, x, MOOT_WRITE, 1);
+    moot_task first = {0}, last = {0};
+    EXPECT(seat, moot_data_version(seat->m, x, &first), MOOT_OK);
+    for (uint64_t i = 2; i < 20; i++) {
+        write_data(seat, x, MOOT_READWRITE, i);
+    }
+    EXPECT(seat, moot_data_version(seat->m, x, &last), MOOT_OK);
+    EXPECT(seat, moot_task_wait(seat->m, last, MOOT_FOREVER), MOOT_OK);
+    moot_task_info a, b;
+    EXPECT(seat, moot_task_look(seat->m, first, &a), MOOT_OK);
+    EXPECT(seat, moot_task_look(seat->m, last, &b), MOOT_OK);
+    CHECK(seat, a.chair == b.chair && a.owner == b.owner);
+    moot_task_release(seat->m, first);
+    moot_task_release(seat->m, last);
+    moot_data_release(seat->m, x);
+}
+
 #define DATA_SCENE(fn)                                                                 \
     {                                                                                  \
         .name = #fn, .program = fn, .register_kernels = kernels, .after = closes_well  \
@@ -461,6 +486,7 @@ static const struct scene scenes[] = {
     DATA_SCENE(held_versions_stay),
     DATA_SCENE(parts_of_a_result),
     DATA_SCENE(same_task_as_by_hand),
+    DATA_SCENE(chain_stays_beside),
     DATA_SCENE(refusals),
     DATA_SCENE(tried_again),
     {.name = "a_reader_that_still_waits",

@@ -314,6 +314,34 @@ static void few_members_are_few_voters(void **state)
     rankset_release(&members);
 }
 
+/* Whoever is a member, and among equal candidates: one chair, and the same voters. */
+static void tasks_beside_each_other_have_one_chair(void **state)
+{
+    (void)state;
+    assert_true(hashing_init());
+    struct rankset members = first_ranks(64), candidates = {0};
+    for (uint32_t i = 0; i < 2000; i++) {
+        moot_hash root = nth(i), scope = nth(i + 1);
+        scope.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
+        moot_hash beside = identity_hash(&(struct identity){.kernel_name = "k",
+                                                            .args = &i,
+                                                            .args_size = sizeof(i),
+                                                            .scope = scope,
+                                                            .place = hash_place(&root)});
+        assert_false(hash_equal(&root, &beside));
+        memcpy(&members.low, nth(i * 3).bytes, sizeof(members.low));
+        memcpy(&candidates.low, nth(i * 5).bytes, sizeof(candidates.low));
+        uint32_t chair = placement_chair(&root, &members, NULL), a[3], b[3];
+        assert_int_equal(placement_chair(&beside, &members, NULL), chair);
+        assert_int_equal(placement_chair(&beside, &members, &candidates),
+                         placement_chair(&root, &members, &candidates));
+        assert_int_equal(placement_voters(&root, chair, &members, NULL, 3, a), 3);
+        assert_int_equal(placement_voters(&beside, chair, &members, NULL, 3, b), 3);
+        assert_memory_equal(a, b, sizeof(a));
+    }
+    rankset_release(&members);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +355,7 @@ int main(void)
         cmocka_unit_test(voters_are_distinct_members_behind_their_chair),
         cmocka_unit_test(voters_on_other_hosts_come_first),
         cmocka_unit_test(few_members_are_few_voters),
+        cmocka_unit_test(tasks_beside_each_other_have_one_chair),
     };
     return hashing_init() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }

@@ -14,7 +14,7 @@ static bool could_hide_a_start(const struct storm_checker *checker,
 {
     const struct rankset among = {.low = checker->program->tasks[task].candidates};
     uint32_t chair =
-        placement_chair(sim_hash(sim, task), members, among.low != 0 ? &among : NULL);
+        placement_chair(sim_root(sim, task), members, among.low != 0 ? &among : NULL);
     if (chair == UINT32_MAX) { /* who keeps what the candidates have run */
         chair = placement_chair(sim_hash(sim, task), members, NULL);
     }

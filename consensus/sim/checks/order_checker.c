@@ -351,7 +351,7 @@ static uint32_t chair_in(const struct order_checker *checker, const struct sim *
                          uint32_t task, uint64_t epoch)
 {
     const struct rankset among = {.low = checker->program->tasks[task].candidates};
-    return placement_chair(sim_hash(sim, task), &checker->views[epoch].members,
+    return placement_chair(sim_root(sim, task), &checker->views[epoch].members,
                            among.low != 0 ? &among : NULL);
 }
 

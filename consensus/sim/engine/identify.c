@@ -53,6 +53,9 @@ static moot_hash identify(const struct program *program, uint32_t index,
         .nested = task->parent != PROGRAM_NONE,
         .candidates = task->candidates != 0 ? &candidates : NULL,
     };
+    if (task->beside != PROGRAM_NONE) {
+        spec.place = hash_place(&hashes[task->beside]);
+    }
     if (task->parent != PROGRAM_NONE) {
         spec.scope = hashes[task->parent];
     } else if (task->scope != 0) {
@@ -96,6 +99,14 @@ uint32_t sim_task(const struct sim *sim, const moot_hash *hash)
 
 const moot_hash *sim_hash(const struct sim *sim, uint32_t task)
 {
+    return &sim->hashes[task];
+}
+
+const moot_hash *sim_root(const struct sim *sim, uint32_t task)
+{
+    while (sim->program->tasks[task].beside != PROGRAM_NONE) {
+        task = (uint32_t)sim->program->tasks[task].beside;
+    }
     return &sim->hashes[task];
 }
 

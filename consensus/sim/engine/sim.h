@@ -200,6 +200,9 @@ uint32_t sim_role(const struct sim *sim, uint32_t rank);
 const uint32_t *sim_machines(const struct sim *sim); /* by rank */
 /* What rank's own clock shows now. */
 uint64_t sim_clock_ns(const struct sim *sim, uint32_t rank);
+/* The hash of the task beside which it is, and that of no other: where its chair is to
+ * be, by no word of its own hash. */
+const moot_hash *sim_root(const struct sim *sim, uint32_t task);
 /* The task's chair: placement over all ranks or its candidates. */
 uint32_t sim_chair(const struct sim *sim, uint32_t task);
 

@@ -86,6 +86,7 @@ uint32_t program_add_task(struct program *program, const char *name, int32_t par
     memset(task, 0, sizeof(*task));
     (void)snprintf(task->name, sizeof(task->name), "%s", name);
     task->parent = parent;
+    task->beside = PROGRAM_NONE;
     task->result_bytes = 8;
     if (parent != PROGRAM_NONE) {
         task->depth = program->tasks[parent].depth + 1;

@@ -78,7 +78,7 @@ enum program_feature {
     PROGRAM_WAITS = 1 << 2,      /* waits stand between spawns, differently per rank */
     PROGRAM_NESTED = 1 << 3,     /* kernels that spawn */
     PROGRAM_ONCE = 1 << 4,       /* once tasks */
-    PROGRAM_CANDIDATES = 1 << 5, /* candidate sets and explicit owners */
+    PROGRAM_CANDIDATES = 1 << 5, /* candidate sets, explicit owners, and beside others */
     PROGRAM_HINTS = 1 << 6,
     PROGRAM_DECLINES = 1 << 7,
     PROGRAM_PORTABLE = 1 << 8,
@@ -138,6 +138,7 @@ struct program_task {
     uint64_t cancellers; /* ranks that may cancel it, as soon as they have spawned it;
                             then it may end in MOOT_ERR_CANCELLED.  Nothing needs it */
     uint64_t late_cancellers; /* ranks whose scripts cancel it somewhere */
+    int32_t beside; /* index of the task whose place it has; PROGRAM_NONE: its own */
     bool once;
     bool idempotent; /* once: may be run again if its owner has died */
     bool varies;     /* said to give another result with each run */

@@ -55,6 +55,9 @@ static void print_task(const struct program *program, uint32_t index, FILE *to)
     }
     print_word(" cancelled by ", task->cancellers, to);
     print_word(" candidates ", task->candidates, to);
+    if (task->beside != PROGRAM_NONE) {
+        fprintf(to, " beside %s", program->tasks[task->beside].name);
+    }
     fprintf(to, "%s%s%s%s%s%s%s %" PRIu32 " bytes\n", task->once ? " once" : "",
             task->idempotent ? " idempotent" : "", task->portable ? " portable" : "",
             task->hint ? " hint" : "", task->awaited ? " awaited" : "",

@@ -243,6 +243,31 @@ static void close_holders(struct program *program, const struct program_list *to
     }
 }
 
+/* In one program of two, some tasks are beside an earlier one, whose candidates they
+ * have; chains of them come about by chance. */
+static void draw_beside(struct program_draft *draft, const struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_BESIDE);
+    if (!has(draft, PROGRAM_CANDIDATES) || !random_chance(&random, 500)) {
+        return;
+    }
+    uint64_t per_mille = random_between(&random, 50, 500);
+    for (uint32_t i = 1; i < top->count; i++) {
+        if (!random_chance(&random, (uint32_t)per_mille)) {
+            continue;
+        }
+        struct program_task *task = &program->tasks[top->items[i]];
+        uint64_t back = random_between(&random, 1, i < 8 ? i : 8);
+        task->beside = (int32_t)top->items[i - back];
+        task->candidates = program->tasks[task->beside].candidates;
+        if (task->candidates != 0 && (task->candidates & task->holders.low) == 0) {
+            task->holders.low |= task->candidates & (~task->candidates + 1);
+            task->decliners.low &= ~task->holders.low;
+        }
+    }
+}
+
 static void draw_divergence(struct program_draft *draft, const struct program_list *top)
 {
     struct program *program = draft->program;
@@ -269,6 +294,7 @@ static void draw_divergence(struct program_draft *draft, const struct program_li
             task->decliners.low = decliners & all & ~task->holders.low;
         }
     }
+    draw_beside(draft, top);
     if (!has(draft, PROGRAM_LACKS)) {
         close_holders(program, top);
     }
