@@ -458,21 +458,44 @@ static void chain_stays_beside(struct seat *seat)
     EXPECT(seat, moot_data_new_with(seat->m, (moot_task){0}, 2, &x), MOOT_ERR_INVALID);
     EXPECT(seat, moot_data_new_with(seat->m, (moot_task){0}, MOOT_DATA_BESIDE, &x),
            MOOT_OK);
-    write_data(seat, x, MOOT_WRITE, 1);
-    moot_task first = {0}, last = {0};
-    EXPECT(seat, moot_data_version(seat->m, x, &first), MOOT_OK);
-    for (uint64_t i = 2; i < 20; i++) {
-        write_data(seat, x, MOOT_READWRITE, i);
+    moot_task first = run(seat, MAKE, 1, &(moot_access){x, MOOT_WRITE}, 1), last = {0};
+    for (uint64_t i = 0; i < 20; i++) {
+        forget(seat, run(seat, ADD, i, &(moot_access){x, MOOT_READWRITE}, 1));
     }
     EXPECT(seat, moot_data_version(seat->m, x, &last), MOOT_OK);
-    EXPECT(seat, moot_task_wait(seat->m, last, MOOT_FOREVER), MOOT_OK);
+    (void)number_of(seat, last);
+    (void)number_of(seat, first);
     moot_task_info a, b;
-    EXPECT(seat, moot_task_look(seat->m, first, &a), MOOT_OK);
-    EXPECT(seat, moot_task_look(seat->m, last, &b), MOOT_OK);
+    EXPECT(seat, moot_task_info(seat->m, first, &a), MOOT_OK);
+    EXPECT(seat, moot_task_info(seat->m, last, &b), MOOT_OK);
     CHECK(seat, a.chair == b.chair && a.owner == b.owner);
-    moot_task_release(seat->m, first);
-    moot_task_release(seat->m, last);
-    moot_data_release(seat->m, x);
+    forget(seat, first);
+    forget(seat, last);
+    EXPECT(seat, moot_data_release(seat->m, x), MOOT_OK);
+}
+
+/* The other's candidates are its own; and a spec that names some is refused. */
+static void beside_has_the_candidates(struct seat *seat)
+{
+    moot_task_spec spec = {.size = sizeof(spec),
+                           .kernel = seat->kernels[MAKE],
+                           .args = &(uint64_t){5},
+                           .args_size = sizeof(uint64_t),
+                           .owner = MOOT_ON(1)};
+    moot_task root = {0}, with = {0}, none = {0};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &root), MOOT_OK);
+    spec.beside = root;
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &none), MOOT_ERR_INVALID);
+    spec.owner = (moot_place){0};
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &with), MOOT_OK);
+    (void)number_of(seat, with);
+    moot_task_info info;
+    EXPECT(seat, moot_task_info(seat->m, with, &info), MOOT_OK);
+    CHECK(seat, info.chair == 1 && info.owner == 1);
+    forget(seat, with);
+    forget(seat, root);
+    spec.beside = root;
+    EXPECT(seat, moot_task_spawn(seat->m, &spec, &none), MOOT_ERR_STALE);
 }
 
 #define DATA_SCENE(fn)                                                                 \
@@ -487,6 +510,11 @@ static const struct scene scenes[] = {
     DATA_SCENE(parts_of_a_result),
     DATA_SCENE(same_task_as_by_hand),
     DATA_SCENE(chain_stays_beside),
+    {.name = "beside_has_the_candidates",
+     .program = beside_has_the_candidates,
+     .register_kernels = kernels,
+     .after = closes_well,
+     .sizes = {2, 4}},
     DATA_SCENE(refusals),
     DATA_SCENE(tried_again),
     {.name = "a_reader_that_still_waits",
