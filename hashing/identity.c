@@ -225,13 +225,12 @@ static inline void put_spec(digest_state *state, const struct identity *spec,
                             const struct identity_array *array)
 {
     bool scoped = !hash_is_zero(&spec->scope);
-    put_byte(state, (spec->key != NULL ? FACT_KEY : 0u) |
-                        (spec->once ? FACT_ONCE : 0u) |
-                        (spec->candidates != NULL ? FACT_CANDIDATES : 0u) |
-                        (scoped ? FACT_SCOPE : 0u) |
-                        (may_run_again(spec) ? FACT_IDEMPOTENT : 0u) |
-                        (array != NULL ? FACT_ARRAY : 0u) |
-                        (spec->place != 0 ? FACT_BESIDE : 0u));
+    put_byte(
+        state,
+        (spec->key != NULL ? FACT_KEY : 0u) | (spec->once ? FACT_ONCE : 0u) |
+            (spec->candidates != NULL ? FACT_CANDIDATES : 0u) |
+            (scoped ? FACT_SCOPE : 0u) | (may_run_again(spec) ? FACT_IDEMPOTENT : 0u) |
+            (array != NULL ? FACT_ARRAY : 0u) | (spec->place != 0 ? FACT_BESIDE : 0u));
     put_number(state, spec->args_size);
     put_number(state, spec->input_count);
     if (spec->key != NULL) {

@@ -6,8 +6,8 @@
  * the key, the candidate set, the scope, whose mark the hash bears in plain sight
  * (moot_hash.h), and the place of another task, if it is to be beside that one.  A
  * chair is drawn by the place alone, three bytes of the hash (placement.h), so tasks
- * beside each other have one chair in every view, and whoever knows a hash knows it.  It does not cover `after`, hint, priority or label: they say when,
- * not what.
+ * beside each other have one chair in every view, and whoever knows a hash knows it. It
+ * does not cover `after`, hint, priority or label: they say when, not what.
  *
  * Golden vectors in tests/golden/identity.txt hold it fixed across machines and
  * releases.

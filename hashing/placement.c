@@ -67,10 +67,7 @@ static uint64_t mix(uint64_t x)
 }
 
 /* The place alone: tasks beside each other have chairs and voters in common. */
-static uint64_t seed_of(const moot_hash *hash)
-{
-    return mix(hash_place(hash));
-}
+static uint64_t seed_of(const moot_hash *hash) { return mix(hash_place(hash)); }
 
 /* -log2(draw / 2^64) in units of 2^-48: exponential if draw is uniform.  The logarithm
  * of a mantissa 1+x is x + x(1-x)(a - x(b - cx)) within 2^-11, far less than what

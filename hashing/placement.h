@@ -6,9 +6,9 @@
  * ranks, not over incarnations, so a restart keeps its tasks.  placement.c says how
  * only about log2 N of them are drawn.
  *
- * The place is 24 bits of the hash (hash_place()).  A task beside another has that one's,
- * and so its chair in every view and among equal candidates.  2^24 places are 1,677 for
- * each of 10,000 ranks, whose shares then differ by 2.4 %.
+ * The place is 24 bits of the hash (hash_place()).  A task beside another has that
+ * one's, and so its chair in every view and among equal candidates.  2^24 places are
+ * 1,677 for each of 10,000 ranks, whose shares then differ by 2.4 %.
  *
  * All functions are pure; none allocates.
  */

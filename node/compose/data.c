@@ -40,7 +40,7 @@ struct datas {
 struct access_spawn {
     const moot_access *accesses;
     size_t count, written;
-    bool placed; /* the spec says itself where */
+    bool placed;         /* the spec says itself where */
     moot_task_spec spec; /* with the inputs that the accesses add */
     moot_task *inputs;
     moot_task inline_inputs[DATA_INPUTS_INLINE];

@@ -553,17 +553,16 @@ void spawn_adopt(struct moot *m, const struct message *motion)
     if (kernel == NULL || m->engine.fatal != 0) {
         return;
     }
-    struct task_facts facts = {.kernel = kernel,
-                               .args = spec->args,
-                               .args_size = spec->args_size,
-                               .key = spec->key,
-                               .key_size = spec->key_size,
-                               .nested = (spec->flags & CORE_TASK_NESTED) != 0,
-                               .priority = spec->priority,
-                               .place = spec->flags & CORE_TASK_BESIDE
-                                            ? hash_place(&motion->hash)
-                                            : 0,
-                               .label = spec->label};
+    struct task_facts facts = {
+        .kernel = kernel,
+        .args = spec->args,
+        .args_size = spec->args_size,
+        .key = spec->key,
+        .key_size = spec->key_size,
+        .nested = (spec->flags & CORE_TASK_NESTED) != 0,
+        .priority = spec->priority,
+        .place = spec->flags & CORE_TASK_BESIDE ? hash_place(&motion->hash) : 0,
+        .label = spec->label};
     facts.reg = (struct core_register){
         .scope = spec->scope,
         .parent = spec->parent,

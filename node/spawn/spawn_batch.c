@@ -28,8 +28,8 @@ static inline bool is_plain(const moot_task_spec *spec)
     uintptr_t fields = (uintptr_t)spec->key | (uintptr_t)spec->input_hashes |
                        (uintptr_t)spec->after | (uintptr_t)spec->candidates.ranks |
                        (uintptr_t)spec->label | (uintptr_t)spec->pset;
-    uint64_t sizes = spec->beside.id | spec->key_size | spec->input_hash_count | spec->after_count |
-                   spec->candidates.count | spec->flags;
+    uint64_t sizes = spec->beside.id | spec->key_size | spec->input_hash_count |
+                     spec->after_count | spec->candidates.count | spec->flags;
     return (fields | sizes) == 0 && spec->priority == 0 &&
            (spec->args != NULL || spec->args_size == 0) &&
            (spec->inputs != NULL || spec->input_count == 0);

@@ -113,8 +113,8 @@ static bool is_plain(const moot_task_spec *spec)
     uintptr_t fields = (uintptr_t)spec->key | (uintptr_t)spec->input_hashes |
                        (uintptr_t)spec->after | (uintptr_t)spec->candidates.ranks |
                        (uintptr_t)spec->pset;
-    return (fields | spec->beside.id | spec->key_size | spec->input_hash_count | spec->after_count |
-            spec->candidates.count | spec->flags) == 0;
+    return (fields | spec->beside.id | spec->key_size | spec->input_hash_count |
+            spec->after_count | spec->candidates.count | spec->flags) == 0;
 }
 
 static int check_sizes(struct lane *lane, const moot_task_spec *spec, bool plain)
@@ -235,10 +235,11 @@ static int copy_candidates(struct moot *m, struct lane *lane, const moot_hash *o
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the candidates");
     }
     if (spawn->facts.reg.candidates == NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         ".beside: this rank does not know the candidates of that task; "
-                         "spawn it here first, or name the same .owner or .candidates "
-                         "in place of .beside");
+        return lane_fail(
+            lane, MOOT_ERR_INVALID,
+            ".beside: this rank does not know the candidates of that task; "
+            "spawn it here first, or name the same .owner or .candidates "
+            "in place of .beside");
     }
     return MOOT_OK;
 }
@@ -258,8 +259,9 @@ COLD static int check_beside(struct moot *m, struct lane *lane,
         return error;
     }
     spawn->facts.place = hash_place(&hash);
-    return hash_has(&hash, MOOT_HASH_CANDIDATES) ? copy_candidates(m, lane, &hash, spawn)
-                                                 : MOOT_OK;
+    return hash_has(&hash, MOOT_HASH_CANDIDATES)
+               ? copy_candidates(m, lane, &hash, spawn)
+               : MOOT_OK;
 }
 
 static int add_candidate(struct moot *m, struct lane *lane, struct spawn *spawn,

@@ -184,23 +184,23 @@ COLD static bool fill_spec(struct moot *m, struct task *task,
     if (spec == NULL || inputs == NULL || (facts->key != NULL && key == NULL)) {
         return false;
     }
-    *spec =
-        (struct message_spec){.kernel_name = facts->kernel->name,
-                              .kernel_version = facts->kernel->version,
-                              .flags = (facts->reg.flags & ~(uint32_t)CORE_TASK_ADOPTED) |
-                                       (facts->place != 0 ? CORE_TASK_BESIDE : 0u),
-                              .args = task->args,
-                              .args_size = task->args_size,
-                              .inputs = inputs,
-                              .input_count = facts->reg.input_count,
-                              .after_count = facts->reg.after_count,
-                              .key = key,
-                              .key_size = facts->key_size,
-                              .scope = facts->reg.scope,
-                              .parent = facts->reg.parent,
-                              .priority = facts->priority,
-                              .label = task_label(task),
-                              .site = task_site(task)};
+    *spec = (struct message_spec){
+        .kernel_name = facts->kernel->name,
+        .kernel_version = facts->kernel->version,
+        .flags = (facts->reg.flags & ~(uint32_t)CORE_TASK_ADOPTED) |
+                 (facts->place != 0 ? CORE_TASK_BESIDE : 0u),
+        .args = task->args,
+        .args_size = task->args_size,
+        .inputs = inputs,
+        .input_count = facts->reg.input_count,
+        .after_count = facts->reg.after_count,
+        .key = key,
+        .key_size = facts->key_size,
+        .scope = facts->reg.scope,
+        .parent = facts->reg.parent,
+        .priority = facts->priority,
+        .label = task_label(task),
+        .site = task_site(task)};
     if (facts->reg.candidates != NULL) {
         spec->candidates = keep_candidates(m, facts->reg.candidates);
         if (spec->candidates == NULL) {

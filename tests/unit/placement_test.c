@@ -221,14 +221,9 @@ static void chairs_are_the_golden_ones(void **state)
     (void)state;
     static const uint32_t sizes[] = {2, 3, 8, 64, 100, 10000};
     static const uint32_t golden[][6] = {
-        {0, 2, 6, 36, 89, 657},
-        {1, 1, 4, 42, 42, 2097},
-        {0, 2, 2, 24, 24, 6668},
-        {1, 2, 2, 2, 78, 4835},
-        {1, 1, 4, 22, 22, 4820},
-        {0, 0, 0, 36, 87, 9349},
-        {1, 2, 2, 2, 2, 4871},
-        {1, 1, 1, 39, 39, 7826},
+        {0, 2, 6, 36, 89, 657}, {1, 1, 4, 42, 42, 2097}, {0, 2, 2, 24, 24, 6668},
+        {1, 2, 2, 2, 78, 4835}, {1, 1, 4, 22, 22, 4820}, {0, 0, 0, 36, 87, 9349},
+        {1, 2, 2, 2, 2, 4871},  {1, 1, 1, 39, 39, 7826},
     };
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct rankset members = first_ranks(sizes[i]);
@@ -320,11 +315,12 @@ static void tasks_beside_each_other_have_one_chair(void **state)
     for (uint32_t i = 0; i < 2000; i++) {
         moot_hash root = nth(i), scope = nth(i + 1);
         scope.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_SCOPED;
-        moot_hash beside = identity_hash(&(struct identity){.kernel_name = "k",
-                                                            .args = &i,
-                                                            .args_size = sizeof(i),
-                                                            .scope = scope,
-                                                            .place = hash_place(&root)});
+        moot_hash beside =
+            identity_hash(&(struct identity){.kernel_name = "k",
+                                             .args = &i,
+                                             .args_size = sizeof(i),
+                                             .scope = scope,
+                                             .place = hash_place(&root)});
         assert_false(hash_equal(&root, &beside));
         memcpy(&members.low, nth(i * 3).bytes, sizeof(members.low));
         memcpy(&candidates.low, nth(i * 5).bytes, sizeof(candidates.low));

@@ -73,12 +73,13 @@ enum {
 /* What may occur in a random program.  A failing seed is made smaller by taking
  * features away; what is left is drawn from the same stream. */
 enum program_feature {
-    PROGRAM_SKIPS = 1 << 0,      /* ranks hold different tasks */
-    PROGRAM_DISORDER = 1 << 1,   /* ranks spawn in different orders */
-    PROGRAM_WAITS = 1 << 2,      /* waits stand between spawns, differently per rank */
-    PROGRAM_NESTED = 1 << 3,     /* kernels that spawn */
-    PROGRAM_ONCE = 1 << 4,       /* once tasks */
-    PROGRAM_CANDIDATES = 1 << 5, /* candidate sets, explicit owners, and beside others */
+    PROGRAM_SKIPS = 1 << 0,    /* ranks hold different tasks */
+    PROGRAM_DISORDER = 1 << 1, /* ranks spawn in different orders */
+    PROGRAM_WAITS = 1 << 2,    /* waits stand between spawns, differently per rank */
+    PROGRAM_NESTED = 1 << 3,   /* kernels that spawn */
+    PROGRAM_ONCE = 1 << 4,     /* once tasks */
+    PROGRAM_CANDIDATES =
+        1 << 5, /* candidate sets, explicit owners, and beside others */
     PROGRAM_HINTS = 1 << 6,
     PROGRAM_DECLINES = 1 << 7,
     PROGRAM_PORTABLE = 1 << 8,
