@@ -212,9 +212,9 @@ uint32_t array_slot_chair(uint32_t slot, const struct rankset *homes,
         return home;
     }
     moot_hash weight = {{0}}; /* of this home's slot, whatever homes there are beside */
-    for (int i = 0; i < 4; i++) {
-        weight.bytes[i] = (uint8_t)(home >> 8 * i);
+    const uint32_t number = home * ARRAY_SLOTS + slot % ARRAY_SLOTS;
+    for (int i = 0; i < HASH_PLACE_BYTES; i++) {
+        weight.bytes[HASH_PLACE_AT + i] = (uint8_t)(number >> 8 * i);
     }
-    weight.bytes[4] = (uint8_t)(slot % ARRAY_SLOTS);
     return placement_chair(&weight, members, homes);
 }
