@@ -423,8 +423,24 @@ static void note_forgotten(struct order_checker *checker, const struct sight *si
     rankset_remove(&said->known_to, sight->rank);
 }
 
-static void note_spawned(struct order_checker *checker, const struct sight *sight)
+/* Tasks beside each other have the same candidates, and so one chair. */
+static void check_beside(const struct order_checker *checker, struct sim *sim,
+                         uint32_t task)
 {
+    const int32_t other = checker->program->tasks[task].beside;
+    if (other != PROGRAM_NONE &&
+        sim_chair(sim, task) != sim_chair(sim, (uint32_t)other)) {
+        sim_fail(sim, "beside",
+                 "%s has chair %" PRIu32 ", and %s, beside which it is, %" PRIu32,
+                 name(checker, task), sim_chair(sim, task),
+                 name(checker, (uint32_t)other), sim_chair(sim, (uint32_t)other));
+    }
+}
+
+static void note_spawned(struct order_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    check_beside(checker, sim, sight->task);
     struct order_said *said = &checker->tasks[sight->task];
     if (sight->type == SIGHT_REFUSED) { /* a core keeps nothing of it */
         rankset_remove(&said->held_by, sight->rank);
@@ -486,7 +502,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         note_forgotten(checker, sight);
     } else if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_ADOPT ||
                sight->type == SIGHT_REFUSED) {
-        note_spawned(checker, sight);
+        note_spawned(checker, sim, sight);
     } else if (sight->type == SIGHT_KEEP) {
         check_keep(checker, sim, sight);
     } else if (sight->type == SIGHT_NOTE) {
