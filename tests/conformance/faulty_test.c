@@ -148,8 +148,8 @@ static void cut_off_here(struct seat *seat)
 
 /* Rank 2 runs a task, whose end rank 0 sees, and what that takes, which nobody else may
  * run; then it is cut off.  Rank 1 makes the task again, in vain, though it may know
- * that the input had ended well.  The input of value 0 has rank 2 as its finder, too, so
- * nobody else keeps its result. */
+ * that the input had ended well.  The input of value 0 has rank 2 as its finder, too,
+ * so nobody else keeps its result. */
 static void make_again_in_vain(struct seat *seat, bool knows_input)
 {
     moot_task input = spawn_among(seat, 2, NULL, 0), task;
