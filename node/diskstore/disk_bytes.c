@@ -70,6 +70,26 @@ bool disk_tells_lack(const char *text)
            strcmp(text, disk_error(ENFILE)) == 0;
 }
 
+const char *disk_remedy(const char *text)
+{
+    static const char user[] = "a user is needed who may read and write all in it";
+    static const struct {
+        int cause;
+        const char *remedy;
+    } rows[] = {
+        {EACCES, user},
+        {EPERM, user},
+        {EROFS, "its file system is to be remounted to be written"},
+        {EFBIG, "raise `ulimit -f`"},
+        {EIO, "the disk fails: copy what can be read, and look at the kernel's log"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (strcmp(text, disk_error(rows[i].cause)) == 0) {
+            return rows[i].remedy;
+        }
+    }
+    return NULL;
+}
+
 bool disk_can_open(size_t count)
 {
     int *fds = malloc((count + 1) * sizeof(*fds));

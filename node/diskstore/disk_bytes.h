@@ -21,6 +21,9 @@ bool disk_lacks_files(int cause);
 const char *disk_error(int cause);
 /* Whether the text is one of those. */
 bool disk_tells_lack(const char *text);
+/* The thing to do about a text of disk_error()'s; NULL: it says that itself, or a lack
+ * of room is the cause, or something else. */
+const char *disk_remedy(const char *text);
 /* Whether so many more files can be opened.  False: errno. */
 bool disk_can_open(size_t count);
 

@@ -347,28 +347,16 @@ static void mark_kept(struct prune *prune)
 /* Adds what helps against the cause. */
 static void add_advice(const struct prune *prune, struct text *why)
 {
-    static const struct {
-        int cause;
-        const char *advice;
-    } others[] = {
-        {EACCES, "prune it as a user who may read and write all in it"},
-        {EPERM, "prune it as a user who may read and write all in it"},
-        {EROFS, "remount its file system to be written, or prune a copy of the folder"},
-        {EFBIG, "raise `ulimit -f`"},
-        {EIO, "the disk fails: copy what can be read, and look at the kernel's log"},
-        {EMFILE, NULL}, /* disk_error() has said it */
-        {ENFILE, NULL}};
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        if (strcmp(prune->why, disk_error(others[i].cause)) == 0) {
-            text_add(why, "%s%s", others[i].advice != NULL ? "; " : "",
-                     others[i].advice != NULL ? others[i].advice : "");
-            return;
-        }
+    const char *remedy = disk_remedy(prune->why);
+    if (remedy != NULL) {
+        text_add(why, "; %s", remedy);
+    } else if (!disk_tells_lack(prune->why)) {
+        text_add(
+            why,
+            "; what stays is written there anew before the old goes, up to %" PRIu64
+            " bytes: free as many, or keep less by --older or --bytes",
+            prune->counts->kept_bytes);
     }
-    text_add(why,
-             "; what stays is written there anew before the old goes, up to %" PRIu64
-             " bytes: free as many, or keep less by --older or --bytes",
-             prune->counts->kept_bytes);
 }
 
 static int tell_failure(const struct prune *prune, struct text *why)

@@ -32,9 +32,17 @@ enum {
     SLOW_NS = 20000000    /* a disk that takes longer for a piece is slow */
 };
 
-static const char advice[] =
-    "a later job runs again what is not, and takes a once task that began for one that "
-    "may have run; free room there, or name another folder by MOOT_CHECKPOINT";
+/* Says once that nothing is stored, why, and what to do. */
+static void tell_failed(struct diskstore *store, const char *cause)
+{
+    char advice[256];
+    const char *remedy = disk_remedy(cause);
+    snprintf(advice, sizeof(advice),
+             "a later job runs again what is not, and takes a once task that began for "
+             "one that may have run; %s, or name another folder by MOOT_CHECKPOINT",
+             remedy != NULL ? remedy : "see that it is there and has room");
+    disk_tell_unwritten(store, DISK_TROUBLE_WRITE, cause, advice);
+}
 
 /* The new environment is made at the first record, so that a process that stores
  * nothing leaves nothing. */
@@ -43,15 +51,14 @@ static struct disk_env *make_own_env(struct diskstore *store)
     const char *why = NULL;
     store->own_lock = disk_env_make(store->folder, store->own_path);
     if (store->own_lock < 0) {
-        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, disk_error(errno), advice);
+        tell_failed(store, disk_error(errno));
         return NULL;
     }
     struct disk_env *env =
         store->table->open_writer(store->own_path, store->options.sync, &why);
     if (env == NULL ||
         !disk_env_show(store->folder, store->options.sync, store->own_path)) {
-        disk_tell_unwritten(store, DISK_TROUBLE_WRITE,
-                            env == NULL ? why : disk_error(errno), advice);
+        tell_failed(store, env == NULL ? why : disk_error(errno));
         if (env != NULL) {
             store->table->close(env);
         }
@@ -195,7 +202,7 @@ static enum disk_end write_data(struct diskstore *store, struct disk_batch *batc
     out->number = ++store->last_large;
     if (!disk_large_write(store->own_path, out->number, record->data, record->size,
                           store->options.sync)) {
-        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, disk_error(errno), advice);
+        tell_failed(store, disk_error(errno));
         return DISK_NONE;
     }
     note_file(&batch->made, out->number);
@@ -425,7 +432,7 @@ static void lose_batch(struct diskstore *store, struct disk_batch *batch)
     if (batch->env != NULL) {
         disk_pack_drop(&store->pack);
         remove_files(store, &batch->made);
-        disk_tell_unwritten(store, DISK_TROUBLE_WRITE, batch->why, advice);
+        tell_failed(store, batch->why);
     }
 }
 

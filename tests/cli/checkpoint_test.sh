@@ -73,6 +73,8 @@ check prune "not what was twice" says '^  1 there twice$'
 check prune "not one environment" [ "$(find "$folder" -name owner | wc -l)" -eq 1 ]
 run 0 verify "$folder"
 check verify "damage is left" says ': 100 records of [0-9]+ bytes are good, 0 damaged$'
+run 0 show "$folder"
+check show "not one process" says ', left by 1 process$'
 run 0 prune --bytes 100K "$folder"
 check "prune --bytes" "no bound" says 'over the size$'
 run 0 prune --older 1s "$folder"
@@ -194,22 +196,22 @@ EOF
         says 'No space left on device; what stays is written there anew .* [0-9]+ bytes: free as many, or keep less'
     READ_ONLY=1
     refuses "$SMALL/c"
-    check "a read-only file system" "not what helps" says 'Read-only file system; remount its file system'
+    check "a read-only file system" "not what helps" says 'Read-only file system; its file system is to be remounted'
     check "a read-only file system" "room is to be freed" no says 'free as many'
 fi
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
     chmod 755 "$scratch"
     before='setpriv --reuid 65534 --clear-groups'
     refuses "$refused"
-    check "no permission" "not what helps" says 'Permission denied; prune it as a user who may read and write all in it$'
+    check "no permission" "not what helps" says 'Permission denied; a user is needed who may read and write all in it$'
     chmod -R a+rw "$refused" && chmod a+x "$refused" "$refused"/*/ "$refused"/*/large
     chmod go-w "$(dirname "$(find "$refused" -name owner | head -1)")"
     refuses "$refused"
-    check "no permission" "not where" says ' is as it was: .*/c?[^/]*/[^/]*: Permission denied; prune it as'
+    check "no permission" "not where" says ' is as it was: .*/c?[^/]*/[^/]*: Permission denied; a user is needed'
     chmod a+w "$(dirname "$(find "$refused" -name owner | head -1)")"
     chmod go-r "$(find "$refused" -name data.mdb | head -1)"
     refuses --damaged "$refused"
-    check "records that may not be read" "they count as damage" says '/data.mdb: Permission denied; prune it as'
+    check "records that may not be read" "they count as damage" says '/data.mdb: Permission denied; a user is needed'
 fi
 
 # --- A file for what is printed -----------------------------------------------------------

@@ -44,13 +44,29 @@ check "once more" "something is made again" says " found .*, 0 stored"
 rm -rf "$store"
 job 2 disk.full
 check "full" "the job does not end well" ended_well
-check "full" "its cause is not told" says 'rank 0: checkpoint .*not stored: No space left on device; .*free room'
+check "full" "its cause is not told" says 'rank 0: checkpoint .*not stored: No space left on device; .*see that it is there and has room'
 check "full" "its cause is told often" [ "$(grep -c 'rank 0: checkpoint' "$evidence")" -eq 1 ]
 check "full" "the losses are not counted" says '^  records lost   [1-9]'
 check "full" "something is stored" says ', 0 stored'
 job 2 disk.full/r1
 check "one full disk" "the job does not end well" ended_well
 check "one full disk" "rank 0 stores nothing" says ', [1-9][0-9]* stored'
+
+# --- A folder that another user has made -------------------------------------------------
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
+    chmod 755 "$scratch"
+    HOME=$scratch setpriv --reuid 65534 --clear-groups "$build/moot" run -n 1 --launcher local \
+        --checkpoint "$store" MOOT_CHECKPOINT_LEAST=0 cholesky 6 32 >"$evidence" 2>&1 </dev/null
+    code=$?
+    check "another user" "the job does not end well" ended_well
+    check "another user" "not what helps" \
+        says 'not stored: Permission denied; .* a user is needed who may .*, or name another folder'
+    check "another user" "room is to be freed" no says 'room'
+    HOME=$scratch setpriv --reuid 65534 --clear-groups "$build/moot" run -n 1 --launcher local \
+        --checkpoint "$scratch/new" cholesky 6 32 >"$evidence" 2>&1 </dev/null
+    check "another user" "not which folder cannot be made" \
+        says "MOOT_CHECKPOINT=$scratch/new: Permission denied; name a folder that this user may make"
+fi
 
 # --- A slow disk -------------------------------------------------------------------------
 rm -rf "$store"
