@@ -161,10 +161,12 @@ static void tell_doubt(struct text *story, const struct moot_call *call)
 {
     const char *folder = call->m->knobs.checkpoint;
     if (call->checkpoint.began) {
-        text_add(story,
-                 " is a once task that began before, and whose end is not found in the "
-                 "checkpoint (%s): it may have run, and is not started again",
-                 folder);
+        text_add(
+            story,
+            " is a once task that began before, and whose end is not found in the "
+            "checkpoint (%s): it may have run, and is not started again; look at what "
+            "it was to do, and spawn it by another key to run it once more",
+            folder);
     } else {
         text_add(
             story,

@@ -142,7 +142,8 @@ static void leaves_once(struct seat *seat)
 {
     EXPECT(seat, moot_task_wait(seat->m, spawn_keyed(seat, ONCE_LEAVER), MOOT_FOREVER),
            wanted);
-    CHECK(seat, wanted == MOOT_OK || told(seat, "is a once task that began before"));
+    CHECK(seat, wanted == MOOT_OK ||
+                    told(seat, "spawn it by another key to run it once more"));
     add_up(seat);
 }
 
