@@ -23,7 +23,11 @@ static bool folder_export(const char *folder, const char *knob,
         }
         errno = S_ISDIR(about.st_mode) ? ENAMETOOLONG : ENOTDIR;
     }
-    cli_complain(&verb_run, "%s: %s", folder, strerror(errno));
+    const char *help = errno == ENOENT ? "; make the folder above it"
+                       : errno == ENOTDIR || errno == ENAMETOOLONG
+                           ? "; name another folder"
+                           : "; name a folder that this user may make, or write to";
+    cli_complain(&verb_run, "%s=%s: %s%s", knob, folder, strerror(errno), help);
     return false;
 }
 

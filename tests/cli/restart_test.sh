@@ -229,7 +229,10 @@ check "after an earlier job" "it does not end well" ended_well
 
 : >"$scratch/file"
 "$build/moot" run -n 1 --checkpoint "$scratch/file" cholesky 2 8 >"$scratch/out" 2>&1
-check "a file" "it is taken for a folder" says 'Not a directory'
+check "a file" "it is taken for a folder" says 'MOOT_CHECKPOINT=.*Not a directory; name another'
+"$build/moot" run -n 1 --checkpoint "$scratch/no/folder" cholesky 2 8 >"$scratch/out" 2>&1
+check "a folder in none" "not what helps" \
+    says 'MOOT_CHECKPOINT=.*/no/folder: No such file or directory; make the folder above it'
 
 # Rank 1 dies as it is about to store its 20th result; the others find what it has stored.
 # Its kernels take long enough for the disk to keep up.
