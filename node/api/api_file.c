@@ -187,12 +187,16 @@ static int refuse_missing(struct moot *m, const struct file_search *search,
                           const char *why)
 {
     struct lane *lane = lane_of_thread(m->bond);
-    return lane == NULL
-               ? MOOT_ERR_FILE
-               : lane_fail(lane, MOOT_ERR_FILE,
-                           "moot_data_file: %s: %s; nor can any of the %u other ranks "
-                           "read it",
-                           search->path, why, search->asked);
+    if (lane == NULL) {
+        return MOOT_ERR_FILE;
+    }
+    if (search->asked == 0) {
+        return lane_fail(lane, MOOT_ERR_FILE, "moot_data_file: %s: %s", search->path,
+                         why);
+    }
+    return lane_fail(lane, MOOT_ERR_FILE,
+                     "moot_data_file: %s: %s; nor can another rank read it (%u asked)",
+                     search->path, why, search->asked);
 }
 
 /* Spawns the task if this rank can read the file; *opens: it can open it.  A file that

@@ -49,8 +49,12 @@ static int array_name_size(const char *member)
 static int64_t only_member(zip_t *archive, const struct array_story *story)
 {
     const int64_t count = zip_get_num_entries(archive, 0);
+    if (count == 0) {
+        array_refuse(story, "no array is in it");
+        return -1;
+    }
     if (count != 1) {
-        const char *first = count > 0 ? zip_get_name(archive, 0, 0) : NULL;
+        const char *first = zip_get_name(archive, 0, 0);
         array_refuse(story, "%lld arrays are in it: name one behind a #%s%.*s",
                      (long long)count, first != NULL ? ", as in #" : "",
                      first != NULL ? array_name_size(first) : 0,

@@ -243,8 +243,9 @@ static int show_all(const struct checkpoint_query *query)
     disk_undone_release(&print.undone);
     if (status == CLI_OK) {
         printf("%s: %" PRIu64 " records of %" PRIu64 " bytes, left by %" PRIu64
-               " processes",
-               query->folder, print.records, print.bytes, print.envs);
+               " process%s",
+               query->folder, print.records, print.bytes, print.envs,
+               print.envs == 1 ? "" : "es");
         if (print.undone_records > 0) {
             printf("; %" PRIu64 " of them are undone by a reload",
                    print.undone_records);

@@ -144,6 +144,8 @@ refused missing.npy 'No such file'
 refused missing.npz 'No such file'
 printf 'hello, world' >"$scratch/world.npz"
 refused world.npz 'zip archive'
+python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "w").close()' "$scratch/nothing.npz"
+refused nothing.npz 'no array is in it$'
 
 # --- Against NumPy ------------------------------------------------------------------------
 for python in python3 /usr/bin/python3; do

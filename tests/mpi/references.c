@@ -419,6 +419,9 @@ static void miss_file(void)
     CHECK_CODE(moot_data_file(m, "nowhere.npy", &task), MOOT_ERR_FILE);
     CHECK(strstr(moot_last_error(m), "nowhere.npy: No such file") != NULL,
           "the story is: %s", moot_last_error(m));
+    CHECK(moot_size(m) == 1 ||
+              strstr(moot_last_error(m), "nor can another rank") != NULL,
+          "the story is: %s", moot_last_error(m));
     CHECK_CODE(moot_data_file_with(m, "nowhere.npy", &options, &task), MOOT_ERR_FILE);
     options.missing = give_up;
     CHECK_CODE(moot_data_file_with(m, "nowhere.npy", &options, &task),
