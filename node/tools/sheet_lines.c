@@ -146,10 +146,9 @@ static void checkpoint_print(const struct sheet *sum, FILE *to)
     fputc('\n', to);
     if (stats->reloads > 0) {
         fprintf(to,
-                "  went back      to snapshots, %" PRIu64
-                " %s over all ranks, behind %" PRIu64 " run%s\n",
-                stats->reloads, times_word(stats->reloads), stats->tasks_undone,
-                stats->tasks_undone == 1 ? "" : "s");
+                "  went back      to snapshots, %" PRIu64 " %s over all ranks; %" PRIu64
+                " of the tasks run lie before\n",
+                stats->reloads, times_word(stats->reloads), stats->tasks_undone);
     }
     if (stats->records_lost > 0) {
         fprintf(to,
