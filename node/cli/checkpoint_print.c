@@ -351,11 +351,14 @@ int checkpoint_show(const struct checkpoint_query *query)
     if (query->hash == NULL) {
         return show_all(query);
     }
+    /* A snapshot's name, as "b", may be the beginning of many hashes. */
+    if (show_snapshots(query->folder, query->hash) > 0) {
+        return CLI_OK;
+    }
     disk_undone_read(query->folder, &print.undone);
     int status = scan(query, &visitor);
     disk_undone_release(&print.undone);
-    if (status == CLI_OK && show_snapshots(query->folder, query->hash) == 0 &&
-        print.records == 0) {
+    if (status == CLI_OK && print.records == 0) {
         struct text names = {0};
         disk_snapshot_tell_names(query->folder, &names);
         cli_complain(&verb_checkpoint,

@@ -114,6 +114,12 @@ check "show SNAPSHOT" "no parts" says '^part +of rank 0: 20 records of [0-9]+ by
 run 0 show "$named" "$(sed -n 's/^id  *//p' "$evidence")"
 check "show ID" "not that snapshot" says '^snapshot     morning$'
 run 1 show "$named" noon
+run 0 ls "$named"
+digit=$(sed -n 's/^\(.\).*  result .*/\1/p' "$evidence" | head -1)
+"$build/tests/unit/disk_snapshot_test" --make "$scratch/hex" "$digit" || exit 1
+run 0 show "$scratch/hex" "$digit"
+check "show SNAPSHOT" "not that named by a digit" says "^snapshot     $digit\$"
+check "show SNAPSHOT" "records whose hash begins so" no says '^hash '
 run 0 verify "$named"
 check "verify of snapshots" "not two whole" lines 2 '^snapshot [0-9a-f]{32} (morning|evening): whole$'
 run 0 prune --bytes 1K "$named"

@@ -610,7 +610,8 @@ static void a_kill_leaves_each_snapshot_whole_or_none(void **state)
     }
 }
 
-static int make_folder_for_others(const char *folder)
+/* `last` names the last one. */
+static int make_folder_for_others(const char *folder, const char *last)
 {
     struct folder_bench bench;
     snprintf(bench.folder, sizeof(bench.folder), "%s", folder);
@@ -620,7 +621,7 @@ static int make_folder_for_others(const char *folder)
     put_from(&bench, store, 0, 20, 0);
     (void)snapshot(store, 1, "morning");
     put_from(&bench, store, 20, 30, 0);
-    (void)snapshot(store, 2, "evening");
+    (void)snapshot(store, 2, last);
     diskstore_close(store);
     free(bench.data);
     return 0;
@@ -648,8 +649,8 @@ int main(int argc, char **argv)
         BENCH_TEST(what_a_snapshot_names_survives_a_loss_of_power),
         BENCH_TEST(a_kill_leaves_each_snapshot_whole_or_none),
     };
-    if (argc == 3 && strcmp(argv[1], "--make") == 0) {
-        return make_folder_for_others(argv[2]);
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "--make") == 0) {
+        return make_folder_for_others(argv[2], argc == 4 ? argv[3] : "evening");
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
