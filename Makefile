@@ -346,6 +346,7 @@ $(BUILD)/tests/sim/starve_test: LDFLAGS_ALL += -Wl,--wrap=core_step,--wrap=mallo
 $(BUILD)/tests/conformance/cancel_memory_test: LDFLAGS_ALL += -Wl,--wrap=pool_take
 $(BUILD)/tests/conformance/registering_test: LDFLAGS_ALL += -Wl,--wrap=engine_step
 $(BUILD)/tests/unit/disk_prune_test: LDFLAGS_ALL += -Wl,--wrap=prune_write
+$(BUILD)/tests/unit/disk_clock_test: LDFLAGS_ALL += -Wl,--wrap=clock_gettime
 $(BUILD)/tests/conformance/no_thread_test: LDFLAGS_ALL += -Wl,--wrap=pthread_create
 
 # The explorer puts the memory of whole worlds aside.

@@ -532,7 +532,7 @@ bool disk_has_gathered(const struct diskstore *store)
 static void let_gather(struct diskstore *store)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until); /* as `work` does */
     until.tv_nsec += GATHER_NS;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;

@@ -254,6 +254,17 @@ static void take_options(struct diskstore *store,
     }
 }
 
+/* A condition whose waits are timed by a clock that nobody sets: records would gather
+ * for as long as the host's clock is set back. */
+static void make_timed(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 static struct diskstore *new_store(const struct disk_table *table, char *path,
                                    const struct diskstore_options *options)
 {
@@ -272,7 +283,7 @@ static struct diskstore *new_store(const struct disk_table *table, char *path,
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->opening, NULL);
     pthread_mutex_init(&store->harming, NULL);
-    pthread_cond_init(&store->work, NULL);
+    make_timed(&store->work);
     pthread_cond_init(&store->room, NULL);
     pthread_cond_init(&store->written, NULL);
     pthread_cond_init(&store->to_learn, NULL);
