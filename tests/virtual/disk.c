@@ -263,9 +263,20 @@ bool disk_is_open(int fd)
            file_of(fd)->open;
 }
 
-static int open_node(int node)
+/* Whether the rank has as many files open as it may.  To read data it may have one less
+ * than for all else: a store that could not even be opened would show nothing. */
+static bool has_all_files(const char *path)
 {
+    uint32_t open = strstr(path, "/large/") != NULL;
     for (int i = 0; i < FILES_MAX; i++) {
+        open += disk.files[i].open && disk.files[i].rank == world_rank();
+    }
+    return disk.options.files_max > 0 && open >= disk.options.files_max;
+}
+
+static int open_node(const char *path, int node)
+{
+    for (int i = 0; i < FILES_MAX && !has_all_files(path); i++) {
         if (!disk.files[i].open) {
             disk.files[i] =
                 (struct file){.open = true, .node = node, .rank = world_rank()};
@@ -294,7 +305,7 @@ int disk_open_file(const char *path, int flags)
         disk.nodes[node].now.size = 0;
         disk.nodes[node].dirty = true;
     }
-    return open_node(node);
+    return open_node(path, node);
 }
 
 int disk_make_temporary(char *path)
@@ -330,10 +341,28 @@ long disk_read_file(int fd, void *bytes, size_t size)
     return (long)count;
 }
 
+/* Somebody removes a pack, who knows nothing of stores. */
+static void remove_pack(void)
+{
+    const uint32_t first = (uint32_t)disk_draw((uint64_t)disk.entry_count);
+    for (int i = 0; i < disk.entry_count; i++) {
+        struct entry *entry =
+            &disk.entries[(first + (uint32_t)i) % (uint32_t)disk.entry_count];
+        if (entry->now != NONE && strstr(entry->name, ".pack") != NULL) {
+            set_entry(entry->parent, entry->name, NONE, ++disk.changes);
+            return;
+        }
+    }
+}
+
 long disk_write_file(int fd, const void *bytes, size_t size)
 {
     struct file *file = file_of(fd);
     struct node *node = &disk.nodes[file->node];
+    if (disk.options.vanish_per_mille > 0 &&
+        disk_draw(1000) < disk.options.vanish_per_mille) {
+        remove_pack();
+    }
     if (disk_draw(1000) < disk.options.full_per_mille) {
         return fail(ENOSPC);
     }
@@ -464,7 +493,8 @@ int disk_lock_file(int fd, bool looks, struct flock *lock)
 DIR *disk_open_folder(const char *path, int fd)
 {
     const int node = path != NULL ? find_node(path) : file_of(fd)->node;
-    for (int i = 0; node != NONE && i < FOLDERS_MAX; i++) {
+    const bool may = path == NULL || !has_all_files(path);
+    for (int i = 0; node != NONE && may && i < FOLDERS_MAX; i++) {
         if (!disk.folders[i].open) {
             disk.folders[i] = (struct listing){.open = true, .node = node, .fd = fd};
             return (DIR *)(void *)&disk.folders[i];

@@ -18,7 +18,8 @@
  * descriptor of the file.  A loss of power between two lives of a job takes what was
  * not synced: of a file's bytes all that came since, or the end of them, or zeros stand
  * there in their place; of names each change that its folder was not synced for, a
- * rename as a whole.  Bits flip in files and in records.
+ * rename as a whole.  Bits flip in files and in records.  Somebody removes packs while
+ * they are written, and a rank may run out of descriptors.
  */
 #ifndef TESTS_VIRTUAL_DISK_H
 #define TESTS_VIRTUAL_DISK_H
@@ -37,6 +38,8 @@ struct disk_options {
     uint64_t slow_ns;          /* what a sync takes, at most */
     uint32_t full_per_mille;   /* of writes, that find no room */
     uint32_t unread_per_mille; /* of walks through keys, that do not reach all */
+    uint32_t vanish_per_mille; /* of writes, before which somebody removes a pack */
+    uint32_t files_max;        /* that a rank may have open; 0: any */
     bool lies;                 /* a canary: a sync does nothing */
     bool deaf;                 /* a canary: one in four records is not found */
     bool forgetful;            /* a canary: a walk leaves out one in four keys */

@@ -20,9 +20,10 @@
  * what varies has the value that stands there; of what it does not name no result that
  * varies is from before the reload.
  *
- * A loss of a disk, by a plan's harm, by flipped bits, or with power before a sync,
- * excuses what could not be otherwise then; never a damaged result, and in the calm
- * life none that was made from others than ranks find.
+ * A loss of a disk, by a plan's harm, by flipped bits or removed packs, for lack of
+ * descriptors, or with power before a sync, excuses what could not be otherwise then;
+ * never a damaged result, and in the calm life none that was made from others than
+ * ranks find.  A rank that has but few descriptors still finds what the disk has.
  */
 #ifndef TESTS_VIRTUAL_STORES_H
 #define TESTS_VIRTUAL_STORES_H

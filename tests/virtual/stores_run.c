@@ -19,6 +19,8 @@
 #define SECONDS(n) (UINT64_C(1000000000) * (n))
 
 enum { KNOBS_MAX = 16, KNOB_BYTES = 128, REPORT_BYTES = 16 << 10 };
+/* A rank that has so few files open stores some, and the next finds no descriptor. */
+enum { FILES_LEAST = 3, FILES_MORE = 5 };
 
 enum ending { ENDS_WELL, ENDS_KILLED, ENDS_DARK, ENDINGS };
 
@@ -108,6 +110,10 @@ static void draw_disk(bool calm)
                                   : 0;
     job.ledger.lost = job.ledger.lost || job.disk.full_per_mille > 0;
     job.disk.unread_per_mille = chance(20) ? 300 : 0;
+    job.disk.vanish_per_mille = !calm && chance(10) ? 1 + (uint32_t)draw(100) : 0;
+    job.ledger.flipped = job.ledger.flipped || job.disk.vanish_per_mille > 0;
+    job.disk.files_max =
+        !calm && chance(15) ? FILES_LEAST + (uint32_t)draw(FILES_MORE) : 0;
     disk_life_faults(&job.disk);
 }
 
@@ -223,7 +229,12 @@ static void tell_life(uint32_t ranks, enum ending ending, uint64_t dark_ns)
     for (uint32_t i = 0; i < job.knob_count; i++) {
         fprintf(stderr, " %s", job.knobs[i]);
     }
-    fprintf(stderr, "%s\n", job.disk.full_per_mille > 0 ? ", a disk that is full" : "");
+    fprintf(stderr, "%s%s", job.disk.full_per_mille > 0 ? ", a disk that is full" : "",
+            job.disk.vanish_per_mille > 0 ? ", packs that vanish" : "");
+    if (job.disk.files_max > 0) {
+        fprintf(stderr, ", %u files", (unsigned)job.disk.files_max);
+    }
+    fprintf(stderr, "\n");
 }
 
 static void run_life(uint32_t ranks, bool calm, enum ending ending,
@@ -270,6 +281,7 @@ static void run_life(uint32_t ranks, bool calm, enum ending ending,
 static void harm_disk(enum ending ending)
 {
     disk_life_ends();
+    job.ledger.lost = job.ledger.lost || job.disk.files_max > 0; /* what was not put */
     if (ending == ENDS_DARK) {
         disk_lose_power();
         job.ledger.lost = job.ledger.lost || !job.sync;
