@@ -319,6 +319,24 @@ static void without_descriptors_all_that_is_stored_is_found(void **state)
     diskstore_close(store);
 }
 
+/* What is kept for reading is given up for a lack of descriptors, and nothing else. */
+static void a_file_that_is_gone_leaves_the_descriptor_that_is_kept(void **state)
+{
+    struct folder_bench *bench = *state;
+    char env[BENCH_PATH], path[BENCH_PATH];
+    struct diskstore_record record = bench_record(bench, 0);
+    record.size = 5000;
+    struct diskstore *store = bench_open(bench, NULL);
+    assert_true(diskstore_put_now(store, &record));
+    bench_env(bench, env);
+    snprintf(path, sizeof(path), "%.3000s/large/0000000000000001.pack", env);
+    assert_int_equal(unlink(path), 0);
+    const int kept = atomic_load(&store->reserve.fd);
+    assert_false(bench_find(bench, store, 0));
+    assert_true(kept >= 0 && atomic_load(&store->reserve.fd) == kept);
+    diskstore_close(store);
+}
+
 /* Another thread of the program may have taken the descriptor that was kept. */
 static void a_result_that_cannot_be_read_now_is_told_from_none(void **state)
 {
@@ -521,6 +539,7 @@ int main(void)
         BENCH_TEST(the_last_who_looks_closes_what_was_frozen),
         BENCH_TEST(without_descriptors_nothing_is_lost),
         BENCH_TEST(without_descriptors_all_that_is_stored_is_found),
+        BENCH_TEST(a_file_that_is_gone_leaves_the_descriptor_that_is_kept),
         BENCH_TEST(a_result_that_cannot_be_read_now_is_told_from_none),
         BENCH_TEST(going_back_needs_all_that_others_stored),
         BENCH_TEST(a_mark_that_cannot_be_written_is_not_there),

@@ -200,10 +200,13 @@ static void an_environment_with_damage_is_asked_as_before(void **state)
     diskstore_close(store);
 }
 
+static atomic_uint walks; /* that show_half() has shown */
+
 static enum disk_end show_half(struct disk_env *env,
                                bool (*visit)(void *context, const struct disk_key *key),
                                void *context)
 {
+    atomic_fetch_add(&walks, 1);
     for (size_t i = 0; i < env->batch / 2; i++) {
         (void)visit(context, &env->records[i].key);
     }
@@ -211,16 +214,17 @@ static enum disk_end show_half(struct disk_env *env,
 }
 
 static pthread_t looker;
+static uint64_t said; /* keys */
 
 /* The thread that learns asks first whether it should, and then how large it is. */
-static uint64_t say_too_many(struct disk_env *env)
+static uint64_t say_many(struct disk_env *env)
 {
     static bool sized;
     if (pthread_equal(pthread_self(), looker) != 0) {
         return env->count;
     }
     sized = !sized;
-    return sized ? env->count : UINT64_C(1) << 28;
+    return sized ? env->count : said;
 }
 
 static void half_of_the_keys_are_not_used(void **state)
@@ -231,7 +235,9 @@ static void half_of_the_keys_are_not_used(void **state)
     make_envs(bench, &table, ENVS);
     struct diskstore *store = open_table(bench, &table);
     let_try(store);
+    let_try(store);
     assert_int_equal(counts_of(store).learned, 0);
+    assert_int_equal(atomic_load(&walks), ENVS); /* not tried again and again */
     assert_true(finds_all(bench, store, ENVS * EACH));
     diskstore_close(store);
     sim_forget();
@@ -241,8 +247,9 @@ static void an_environment_that_is_too_large_for_memory_is_asked(void **state)
 {
     struct folder_bench *bench = *state;
     struct disk_table table = sim_table;
-    table.entries = say_too_many;
+    table.entries = say_many;
     looker = pthread_self();
+    said = UINT64_C(1) << 28;
     make_envs(bench, &table, 1);
     struct diskstore *store = open_table(bench, &table);
     let_try(store);
@@ -252,7 +259,58 @@ static void an_environment_that_is_too_large_for_memory_is_asked(void **state)
     sim_forget();
 }
 
+static void filters_share_the_memory_that_they_may_have(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct disk_table table = sim_table;
+    table.entries = say_many;
+    looker = pthread_self();
+    said = 100000000; /* of 130 million */
+    make_envs(bench, &table, 2);
+    struct diskstore *store = open_table(bench, &table);
+    let_try(store);
+    let_learn(store, 1);
+    let_try(store);
+    assert_int_equal(counts_of(store).learned, 1);
+    assert_true(finds_all(bench, store, 2 * (uint64_t)EACH));
+    diskstore_close(store);
+    sim_forget();
+}
+
+static atomic_bool shows, is_stopped;
+
+/* As an environment that takes very long to be read. */
+static enum disk_end show_without_end(struct disk_env *env,
+                                      bool (*visit)(void *context,
+                                                    const struct disk_key *key),
+                                      void *context)
+{
+    const uint64_t begun_ns = disk_clock_ns();
+    bool stopped = false;
+    atomic_store(&shows, true);
+    while (!stopped && disk_clock_ns() - begun_ns < UINT64_C(5000000000)) {
+        stopped = !visit(context, &env->records[0].key);
+    }
+    atomic_store(&is_stopped, stopped);
+    return DISK_OK;
+}
+
 /* A store may be closed while it learns. */
+static void a_close_ends_what_is_being_learned(void **state)
+{
+    struct folder_bench *bench = *state;
+    struct disk_table table = sim_table;
+    table.keys = show_without_end;
+    make_envs(bench, &table, 1);
+    struct diskstore *store = open_table(bench, &table);
+    while (!atomic_load(&shows)) {
+        let_try(store);
+    }
+    diskstore_close(store);
+    assert_true(atomic_load(&is_stopped));
+    sim_forget();
+}
+
 static void a_close_does_not_wait_for_what_is_to_be_learned(void **state)
 {
     struct folder_bench *bench = *state;
@@ -278,6 +336,8 @@ int main(void)
         BENCH_TEST(an_environment_with_damage_is_asked_as_before),
         BENCH_TEST(half_of_the_keys_are_not_used),
         BENCH_TEST(an_environment_that_is_too_large_for_memory_is_asked),
+        BENCH_TEST(filters_share_the_memory_that_they_may_have),
+        BENCH_TEST(a_close_ends_what_is_being_learned),
         BENCH_TEST(a_close_does_not_wait_for_what_is_to_be_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
