@@ -108,7 +108,6 @@ static void draw_disk(bool calm)
     job.disk.full_per_mille = !calm && chance(15) && job.options->faults == NULL
                                   ? 1 + (uint32_t)draw(100)
                                   : 0;
-    job.ledger.lost = job.ledger.lost || job.disk.full_per_mille > 0;
     job.disk.unread_per_mille = chance(20) ? 300 : 0;
     job.disk.vanish_per_mille = !calm && chance(10) ? 1 + (uint32_t)draw(100) : 0;
     job.ledger.flipped = job.ledger.flipped || job.disk.vanish_per_mille > 0;
@@ -241,8 +240,9 @@ static void run_life(uint32_t ranks, bool calm, enum ending ending,
                      struct run_result *result)
 {
     bool died[WORLD_RANKS_MAX];
+    draw_disk(calm); /* what vanishes is not there for sure */
     stores_begin_life(&job.ledger, ranks, calm);
-    draw_disk(calm);
+    job.ledger.lost = job.ledger.lost || job.disk.full_per_mille > 0;
     draw_knobs(calm);
     const struct world_options world = draw_world(ranks);
     const struct wire_options wire = draw_wire(ranks);
