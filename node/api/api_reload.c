@@ -173,7 +173,7 @@ static int reload(struct moot *m, struct lane *lane, const moot_hash *id)
         snapshots_go_back(m);
         error = come_to_reload(m, lane, id);
         error = error == MOOT_OK ? go_back(m, lane, id) : error;
-        snapshots_went_back(m, error == MOOT_OK);
+        snapshots_went_back(m, m->schedule.reload.over && m->engine.fatal == 0);
     }
     undo_drain(m, false);
     return error;

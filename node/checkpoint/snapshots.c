@@ -148,11 +148,13 @@ static void begin_cut(struct moot *m, struct snapshot_job *job)
 
 void snapshots_go_back(struct moot *m) { m->checkpoint.goes_back = true; }
 
-void snapshots_went_back(struct moot *m, bool good)
+/* Who hears that a reload has failed may ask at once, too: then all stay as they are,
+ * and the cut that was put aside is as good as any. */
+void snapshots_went_back(struct moot *m, bool goes_on)
 {
     struct snapshot_job *job = m->checkpoint.cut;
     m->checkpoint.goes_back = false;
-    if (good && job != NULL) {
+    if (goes_on && job != NULL) {
         m->checkpoint.cut = NULL;
         begin_cut(m, job);
     }

@@ -36,9 +36,9 @@ void snapshots_carry_cut(struct moot *m, const struct core_output *output);
 /* The program is on its way back to a snapshot: a cut of those who have gone back waits
  * until the store has, too. */
 void snapshots_go_back(struct moot *m);
-/* The rank has gone back, and so has the store; or not, and then that cut is never
- * made. */
-void snapshots_went_back(struct moot *m, bool good);
+/* The store has gone back with the program, or neither has, and the rank goes on; or it
+ * does not, and then that cut is never made. */
+void snapshots_went_back(struct moot *m, bool goes_on);
 void snapshots_carry_commit(struct moot *m, const struct core_output *output);
 void snapshots_carry_mark(struct moot *m, const struct core_output *output);
 void snapshots_carry_done(struct moot *m, const struct core_output *output);
