@@ -5,6 +5,7 @@
  * through.
  */
 #include "tests/virtual/stores_run.h"
+#include "tests/virtual/stores_private.h"
 
 #include "node/api/context_open.h"
 #include "tests/virtual/disk.h"
@@ -102,6 +103,8 @@ static void draw_knobs(bool calm)
     }
 }
 
+/* What came later is drawn from words of its own: seeds that are known stay what they
+ * are. */
 static void draw_disk(bool calm)
 {
     job.disk.slow_ns = draw(2) * (UINT64_C(1) << (10 + draw(12)));
@@ -109,10 +112,13 @@ static void draw_disk(bool calm)
                                   ? 1 + (uint32_t)draw(100)
                                   : 0;
     job.disk.unread_per_mille = chance(20) ? 300 : 0;
-    job.disk.vanish_per_mille = !calm && chance(10) ? 1 + (uint32_t)draw(100) : 0;
+    const uint64_t vanish = stores_word(&job.ledger, 81, job.ledger.life);
+    job.disk.vanish_per_mille =
+        !calm && vanish % 10 == 0 ? 1 + (uint32_t)(vanish / 10 % 100) : 0;
     job.ledger.flipped = job.ledger.flipped || job.disk.vanish_per_mille > 0;
+    const uint64_t files = stores_word(&job.ledger, 82, job.ledger.life);
     job.disk.files_max =
-        !calm && chance(15) ? FILES_LEAST + (uint32_t)draw(FILES_MORE) : 0;
+        !calm && files % 7 == 0 ? FILES_LEAST + (uint32_t)(files / 7 % FILES_MORE) : 0;
     disk_life_faults(&job.disk);
 }
 
