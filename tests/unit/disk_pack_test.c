@@ -486,6 +486,29 @@ static void reads_back(const struct alone *alone)
     close(fd);
 }
 
+/* A piece ends where it would have without a short batch before it. */
+static void behind_a_short_batch_the_next_pieces_go_around_the_cache(void **state)
+{
+    enum { PIECE = 256 << 10, MANY = 4 };
+    const struct folder_bench *bench = *state;
+    struct alone alone = {
+        .pack = {.folder = bench->folder, .around_max_ns = UINT64_MAX}};
+    char path[BENCH_PATH];
+    add(&alone, 20000);
+    commit(&alone);
+    for (int i = 0; i < MANY; i++) {
+        alone.pack.around_max_ns = UINT64_MAX;
+        add(&alone, LARGE);
+    }
+    commit(&alone);
+    path_of(&alone, path);
+    if (takes_them(bench)) {
+        assert_in_range(cached_pages(path), 1, PIECE / BLOCK);
+    }
+    reads_back(&alone);
+    disk_pack_close(&alone.pack);
+}
+
 static void batches_of_both_ways_read_back(void **state)
 {
     const struct folder_bench *bench = *state;
@@ -564,6 +587,7 @@ int main(void)
         BENCH_TEST(results_go_around_the_cache_while_few_wait),
         BENCH_TEST(results_go_through_the_cache_when_many_wait),
         BENCH_TEST(a_short_batch_goes_through_the_cache_as_it_is),
+        BENCH_TEST(behind_a_short_batch_the_next_pieces_go_around_the_cache),
         BENCH_TEST(batches_of_both_ways_read_back),
         BENCH_TEST(a_refused_write_goes_through_the_cache),
         BENCH_TEST(a_slow_disk_gets_the_rest_through_the_cache),
