@@ -419,7 +419,8 @@ static void judge_value(struct stores_ledger *ledger, uint32_t number, uint32_t 
         inputs[i] = input->values[rank].value;
     }
     known = known && !stores_outlives_reload(ledger, task) &&
-            (!(ledger->lost || ledger->flipped) || (ledger->calm && !is_once(task)));
+            (!(ledger->lost || ledger->flipped || ledger->unstored) ||
+             (ledger->calm && !is_once(task)));
     if (known && stores_combine(number, inputs, task->input_count,
                                 task->values[rank].nonce) != task->values[rank].value) {
         stores_say_wrong(ledger, "rank %u has task %u, made from others than it has",

@@ -99,6 +99,7 @@ struct stores_ledger {
     /* Losses of a disk so far: records that it was given, acceptances among them;
      * or bits have flipped there. */
     bool lost, forgot, flipped;
+    bool unstored; /* in this life what a rank makes may find no descriptor */
     uint32_t found, ran_again, checked; /* for people: stored tasks that did not run */
     uint32_t wrong;
     bool quiet;

@@ -249,6 +249,7 @@ static void run_life(uint32_t ranks, bool calm, enum ending ending,
     draw_disk(calm); /* what vanishes is not there for sure */
     stores_begin_life(&job.ledger, ranks, calm);
     job.ledger.lost = job.ledger.lost || job.disk.full_per_mille > 0;
+    job.ledger.unstored = job.disk.files_max > 0;
     draw_knobs(calm);
     const struct world_options world = draw_world(ranks);
     const struct wire_options wire = draw_wire(ranks);
