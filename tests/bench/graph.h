@@ -72,12 +72,22 @@ struct divergence {
                         them, and there is something to vote about */
 };
 
+/* How a rank waits until all is done, on all ranks. */
+enum waiting {
+    WAITING_OWN_END, /* for a task of its own behind all others (by_moot.c) */
+    WAITING_GROUP,   /* moot_group_open and moot_group_close around the spawns */
+    WAITING_ALL      /* it keeps a handle of each task: moot_task_wait_all */
+};
+
 /* A moot to run graphs in, many one after the other. */
 struct by_moot;
 /* `mode` is a value of MOOT_DIVERGENCE.  Collective. */
 struct by_moot *by_moot_open(const char *mode);
 double by_moot_run(struct by_moot *by_moot, const struct graph *graph,
                    const struct divergence *divergence);
+/* Likewise, of ranks that spawn alike.  Collective. */
+double by_moot_run_waiting(struct by_moot *by_moot, const struct graph *graph,
+                           enum waiting waiting);
 /* What this rank has counted since by_moot_open. */
 moot_stats by_moot_stats(const struct by_moot *by_moot);
 void by_moot_close(struct by_moot *by_moot);
