@@ -132,6 +132,12 @@ enum core_event_type {
     CORE_EV_PRUNED,        /* likewise some, of which core_prune() made stubs */
     CORE_EV_NEED,          /* a wait begins (T3) */
     CORE_EV_UNNEED,        /* it ended, however */
+    CORE_EV_AWAIT,         /* a lane waits for many tasks of its own roll, each of which
+                              core_may_await(): words will tell their ends, and
+                              CORE_OUT_AWAITED when they have, or are late.  Of no tasks:
+                              what has not ended by then is needed now.  STATE, LIMIT:
+                              each is to be needed at once */
+    CORE_EV_UNAWAIT,       /* that wait is over, however */
     CORE_EV_LANE,          /* a lane's state changed; a new number makes a lane */
     CORE_EV_TASK_WAIT,     /* a running task waits for children, or goes on */
     CORE_EV_DONE,          /* a task that CORE_OUT_RUN gave to the host has ended */
@@ -239,6 +245,11 @@ struct core_event {
                                  when all have ended; 0: none do */
         } need;               /* NEED, UNNEED: calls pair up with equal fields */
         struct {
+            uint32_t lane;      /* UNAWAIT: nothing else */
+            void *const *tasks; /* entries, so many; borrowed for the step */
+            size_t count;
+        } await;
+        struct {
             uint32_t lane;
             enum core_lane_state state;
         } lane;
@@ -248,6 +259,7 @@ struct core_event {
         struct {
             int32_t status; /* MOOT_OK or the error; either way there is a payload */
             uint64_t size;  /* of the payload, bytes */
+            bool leaves;    /* it left children running, of which its RESULT tells */
         } done;
         struct {
             const char *name; /* copied; so many bytes */
@@ -316,6 +328,9 @@ enum core_output_type {
                       VERDICT, releases are told to be running (LANE, TASK_WAIT)
                       before time passes, whenever their threads wake: a rank must
                       not look quiet while one of its lanes is about to go on */
+    CORE_OUT_AWAITED, /* what words tell of a lane's AWAIT is here, as RESULTs: what has
+                         not ended is to be needed (NEED, each), and then AWAIT of no
+                         tasks is to say so; or the wait is over (UNAWAIT) */
     CORE_OUT_VERDICT,  /* this rank's waits for it end with `code` */
     CORE_OUT_DIVERGED, /* strict: the message says how; every wait ends, no more spawns
                         */
@@ -434,6 +449,9 @@ struct core_output {
         struct {
             bool data;
         } done;
+        struct {
+            uint32_t lane;
+        } awaited;
         struct {
             int32_t code;
             const moot_hash *chain; /* MOOT_ERR_CYCLE: the tasks of the cycle */

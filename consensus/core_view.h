@@ -55,6 +55,10 @@ bool core_past(const struct core *core, uint32_t index, uint64_t *epoch,
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                       const struct message *motion);
 
+/* A lane's wait for the end of this task, whose entry this is, may be an AWAIT, with
+ * others: it stands on that lane's roll, and all who hold it are likely to wait. */
+bool core_may_await(const struct core *core, uint32_t lane, const void *entry);
+
 enum core_own { CORE_OWN_NONE, CORE_OWN_WAIT, CORE_OWN_RUNNING, CORE_OWN_DONE };
 enum core_have { CORE_HAVE_NOTHING, CORE_HAVE_BARE, CORE_HAVE_DATA };
 

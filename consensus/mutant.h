@@ -155,6 +155,11 @@
     X(NOREASK, "needs are not asked for again in a new view")                          \
     X(COUNTOLD, "what was sent in another epoch counts for quiet rounds")              \
     X(LEASELESS, "once tasks start without a lease")                                   \
+    X(ENDEARLY, "a word says that tasks have ended of which some have not")            \
+    X(ENDEDOTHERS, "a word counts for other tasks than it is about")                   \
+    X(ENDEDELSEWHERE, "a word is said of tasks that others run")                       \
+    X(ENDEDFAILED, "a word is said of a task that failed, and nothing else is")        \
+    X(WORDSALONE, "who lacks a word waits for it for ever")                            \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
     X(NOHANDOVER, "who leaves keeps its results to itself")                            \
     X(NOACCEPTOVER, "who leaves keeps to itself what it has accepted as a voter")      \

@@ -78,7 +78,8 @@ enum {
     X(MEET,        0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(LOT,         0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(SNAPSHOT,    0,     0,     1,    0,     1,    0,     0,    0)                   \
-    X(SIGNATURE,   0,     0,     1,    0,     0,    0,     0,    0)
+    X(SIGNATURE,   0,     0,     1,    0,     0,    0,     0,    0)                   \
+    X(ENDED,       0,     0,     1,    0,     1,    0,     0,    0)
 /* clang-format on */
 
 enum message_type {
@@ -281,6 +282,16 @@ struct message_want {
     uint32_t lane;
     uint64_t first;
     uint32_t count;
+};
+
+/* ENDED: of so many tasks of the sender's lane, which have this sum, all those that it
+ * chairs have ended, and run there.  How one ended that did not end well, a RESULT has
+ * said before (PROTOCOL.md, T12). */
+struct message_ended {
+    uint32_t lane;
+    uint64_t first; /* 1-based lane position */
+    uint32_t count;
+    struct rollsum sum;
 };
 
 /* HASHES: the answer to WANT.  In place of one that has been forgotten stands one that
@@ -661,6 +672,7 @@ struct message {
         struct message_cancel cancel;
         struct message_roll roll;
         struct message_want want;
+        struct message_ended ended;
         struct message_hashes hashes;
         struct message_state state;
         struct message_poll poll;

@@ -220,6 +220,18 @@ static const char *check_want(const struct message *message)
     return check_stretch(want->lane, want->first, want->count);
 }
 
+static const char *check_ended(const struct message *message)
+{
+    const struct message_ended *ended = &message->u.ended;
+    if (ended->lane >= LIMIT_LANES) {
+        return "a lane is beyond the limit";
+    }
+    return ended->first == 0 || ended->count == 0 || ended->count > LIMIT_TASKS ||
+                   ended->first > UINT64_MAX - ended->count
+               ? "ENDED: no such tasks"
+               : NULL;
+}
+
 static const char *check_hash_list(const struct message *message)
 {
     const struct message_hashes *list = &message->u.hashes;
@@ -394,6 +406,7 @@ static const struct rule {
     [MESSAGE_LOT] = {wire_check_lot, false},
     [MESSAGE_SNAPSHOT] = {wire_check_snapshot, false},
     [MESSAGE_SIGNATURE] = {wire_check_signature, false},
+    [MESSAGE_ENDED] = {check_ended, false},
 };
 
 const char *message_check(const struct message *message)

@@ -189,6 +189,7 @@ struct encoder {
         Moot__Told account;
         Moot__Meet meet;
         Moot__Lot lot;
+        Moot__Ended ended;
         Moot__Snapshot snapshot;
         Moot__Signatures signatures;
     } body;

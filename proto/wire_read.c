@@ -268,6 +268,18 @@ static bool get_want(struct reader *reader, const Moot__Message *message,
     return true;
 }
 
+static bool get_ended(struct reader *reader, const Moot__Message *message,
+                      struct message *out)
+{
+    const Moot__Ended *from = message->ended;
+    (void)reader;
+    out->u.ended = (struct message_ended){.lane = from->lane,
+                                          .first = from->first,
+                                          .count = from->count,
+                                          .sum = {from->sum_low, from->sum_high}};
+    return true;
+}
+
 /* Points to each of `count` texts that stand in `from` one after the other. */
 static bool get_sites(struct reader *reader, const ProtobufCBinaryData *from,
                       size_t count, const char *const **to)
@@ -503,6 +515,7 @@ static const struct {
     [MESSAGE_LOT] = {wire_get_lot, MOOT__MESSAGE__BODY_LOT},
     [MESSAGE_SNAPSHOT] = {wire_get_snapshot, MOOT__MESSAGE__BODY_SNAPSHOT},
     [MESSAGE_SIGNATURE] = {wire_get_signature, MOOT__MESSAGE__BODY_SIGNATURES},
+    [MESSAGE_ENDED] = {get_ended, MOOT__MESSAGE__BODY_ENDED},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

@@ -205,6 +205,18 @@ static void put_want(struct encoder *encoder, const struct message *message)
     to->count = want->count;
 }
 
+static void put_ended(struct encoder *encoder, const struct message *message)
+{
+    const struct message_ended *ended = &message->u.ended;
+    Moot__Ended *to = encoder->message.ended = &encoder->body.ended;
+    moot__ended__init(to);
+    to->lane = ended->lane;
+    to->first = ended->first;
+    to->count = ended->count;
+    to->sum_low = ended->sum.low;
+    to->sum_high = ended->sum.high;
+}
+
 /* One after the other, each with its zero byte. */
 static ProtobufCBinaryData put_sites(struct encoder *encoder, const char *const *sites,
                                      uint32_t count)
@@ -415,6 +427,7 @@ static const struct {
     [MESSAGE_LOT] = {wire_put_lot, MOOT__MESSAGE__BODY_LOT},
     [MESSAGE_SNAPSHOT] = {wire_put_snapshot, MOOT__MESSAGE__BODY_SNAPSHOT},
     [MESSAGE_SIGNATURE] = {wire_put_signature, MOOT__MESSAGE__BODY_SIGNATURES},
+    [MESSAGE_ENDED] = {put_ended, MOOT__MESSAGE__BODY_ENDED},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)

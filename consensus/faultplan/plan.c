@@ -42,6 +42,7 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_VERDICT:
         return PLAN_GROUP_VOTE;
     case MESSAGE_RESULT:
+    case MESSAGE_ENDED:
     case MESSAGE_FAMILY:
     case MESSAGE_PULL:
         return PLAN_GROUP_RESULT;

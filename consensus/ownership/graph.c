@@ -164,6 +164,12 @@ HOT void graph_push_for(struct core *core, const struct edge *edge)
          LIMIT_PUSH_BYTES);
 }
 
+void graph_push_end(struct core *core, struct task_record *task, uint32_t to)
+{
+    assert(task->own == CORE_OWN_DONE);
+    push(core, task, to, WANT_DATA, 0);
+}
+
 /* Who takes the bytes is not sent the bare end first. */
 static void push_to_consumers(struct core *core, struct task_record *task)
 {

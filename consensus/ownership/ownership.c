@@ -34,16 +34,22 @@ void ownership_enter_view(struct core *core)
     own->reaccepting = 0;
     own->bounds.count = 0;
     own->yields_ns = 0;
+    await_enter_view(core);
 }
 
 void ownership_forget_all(struct core *core)
 {
     free(core->ownership.bounds.items);
+    await_release(core);
     core->ownership = (struct core_ownership){0};
     ownership_begin(core);
 }
 
-void ownership_end(struct core *core) { free(core->ownership.bounds.items); }
+void ownership_end(struct core *core)
+{
+    free(core->ownership.bounds.items);
+    await_release(core);
+}
 
 void graph_push_no_more(struct core *core, const struct scope_record *scope)
 {

@@ -74,6 +74,17 @@ bool owning_on_decision(struct core *core, uint32_t from, struct task_record *ta
                         const struct message_decision *decision);
 void owning_begin(struct core *core, struct task_record *task, enum evidence evidence);
 
+/* --- await.c ---------------------------------------------------------------------- */
+
+int await_begin(struct core *core, const struct core_event *event);
+int await_end(struct core *core, const struct core_event *event);
+void await_on_ended(struct core *core, uint32_t from,
+                    const struct message_ended *ended);
+void await_turn(struct core *core);
+uint64_t await_deadline(const struct core *core);
+/* No host is yet to ask for what words have not told. */
+bool await_none_held_back(const struct core *core);
+
 /* --- spread.c --------------------------------------------------------------------- */
 
 void spread_on_pull(struct core *core, uint32_t from, struct task_record *task);

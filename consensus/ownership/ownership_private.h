@@ -13,6 +13,8 @@ enum { WATCHED_MAX = 64, WATCHED_ROOM = 2 * WATCHED_MAX };
 /* Pushes an own, done result to the rank that will run this consumer of it. */
 void graph_push_for(struct core *core, const struct edge *edge);
 void graph_answer(struct core *core, struct task_record *task);
+/* Pushes how an own task ended to a rank that has perhaps not heard of it. */
+void graph_push_end(struct core *core, struct task_record *task, uint32_t to);
 /* The bytes of another's result, which are here, to who was referred to this rank. */
 void graph_pass_on(struct core *core, struct task_record *task, uint32_t to);
 void graph_lane_waits(struct core *core, struct task_record *task);
@@ -20,6 +22,11 @@ void graph_lane_waits(struct core *core, struct task_record *task);
  * consumers have waited here for it, and wait no more. */
 bool graph_spread(struct core *core, struct task_record *task);
 void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
+
+/* --- await.c ---------------------------------------------------------------------- */
+
+void await_enter_view(struct core *core);
+void await_release(struct core *core);
 
 /* --- spread.c --------------------------------------------------------------------- */
 

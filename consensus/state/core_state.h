@@ -232,6 +232,31 @@ struct core_gossip {
 };
 
 /* Needs, requests and owned tasks: written by ownership/. */
+/* A lane's wait for a stretch of its roll (ownership/await.c). */
+struct await {
+    uint32_t lane;
+    uint64_t first, last; /* positions, */
+    uint64_t cursor;      /* before which all that is this rank's has ended */
+    uint64_t since_ns;
+    bool news;  /* something is to be looked at */
+    bool mute;  /* of some no word can be said: this rank chairs and has not run them */
+    bool apart; /* of some more is to be said than a word */
+    bool told;  /* the host: what has not ended is to be asked for; */
+    bool asked; /* which it is */
+};
+
+/* An ENDED, as far as it was looked at. */
+struct ended_word {
+    uint32_t rank, lane;
+    uint64_t first;
+    uint32_t count;
+    struct rollsum sum;
+    bool compared, equal; /* to what stands here */
+};
+
+/* Stretches are no longer than so many times what is waited for in them. */
+enum { AWAIT_SPARSE = 8 };
+
 struct core_ownership {
     uint32_t reaccepting; /* once records that wait for their voters */
 
@@ -259,6 +284,13 @@ struct core_ownership {
     struct task_record *push_list; /* waited for by a lane here, and owned here: */
     uint32_t push_count;           /* so many */
     struct task_record *last_wait; /* the latest lane need, for STATE */
+    struct awaits {
+        struct await *items;
+        uint32_t count, room;
+        struct ended_word *words; /* as they came */
+        uint32_t word_count, word_room;
+        struct ended_word summed; /* a stretch, and its sum here; count 0: none */
+    } awaits;
 };
 
 /* Scopes and chunks on their way out: written by reclaim/. */

@@ -210,6 +210,7 @@ struct task_record {
     bool passed : 1;      /* as its chair: this rank's program is a window past it */
     bool named : 1;       /* the program has named it and never spawned it */
     bool suspect : 1;     /* a rank may have died of it: it runs alone (T10) */
+    bool leaves : 1;      /* it has ended, and left children running */
     uint8_t room_inputs;  /* so many edges fit behind it */
     uint16_t after_count; /* the last of its inputs, which are order only */
 };

@@ -217,6 +217,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(LOT, lot_on_lot(core, from, &message->u.lot))                                    \
     X(SNAPSHOT, snapshot_on_snapshot(core, from, message))                             \
     X(SIGNATURE, signature_hear(core, from, &message->u.signatures))                   \
+    X(ENDED, await_on_ended(core, from, &message->u.ended))                            \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
     X(ACCOUNT, refuse(core))

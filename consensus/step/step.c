@@ -212,6 +212,7 @@ static int on_done(struct core *core, const struct core_event *event)
     if (task == NULL || task->own != CORE_OWN_RUNNING) {
         return MOOT_ERR_STATE;
     }
+    task->leaves = event->u.done.leaves;
     return graph_done(core, task, event->u.done.status, event->u.done.size);
 }
 
@@ -259,6 +260,10 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return ask_need(core, event);
     case CORE_EV_UNNEED:
         return ask_unneed(core, event);
+    case CORE_EV_AWAIT:
+        return await_begin(core, event);
+    case CORE_EV_UNAWAIT:
+        return await_end(core, event);
     case CORE_EV_LANE:
         return on_lane(core, event);
     case CORE_EV_TASK_WAIT:
@@ -364,6 +369,8 @@ HOT static void do_what_is_due(struct core *core)
         return;
     }
     leave_turn(core);
+    agenda_work_off(core);
+    await_turn(core);
     agenda_work_off(core);
     ask_queue_flush(core);
     agenda_work_off(core);
@@ -524,7 +531,7 @@ HOT uint64_t core_deadline(const struct core *core)
         return core->now_ns;
     }
     uint64_t due = earlier(ask_queue_deadline(core), announce_deadline(core));
-    due = earlier(due, core->step.turn_due_ns);
+    due = earlier(due, earlier(core->step.turn_due_ns, await_deadline(core)));
     due = earlier(due, earlier(chair_deadline(core), termination_deadline(core)));
     due = earlier(due, earlier(detector_deadline(core), view_deadline(core)));
     due = earlier(due, earlier(disseminate_deadline(core), reclaim_deadline(core)));

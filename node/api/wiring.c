@@ -18,6 +18,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/many.h"
 #include "node/schedule/priority.h"
 #include "node/schedule/self_end.h"
 #include "node/schedule/task_end.h"
@@ -41,6 +42,7 @@ const struct engine_hooks wiring = {
             [CORE_OUT_PART] = task_end_carry_part,
             [CORE_OUT_RESULT] = task_end_carry_result,
             [CORE_OUT_DONE] = wait_carry_done,
+            [CORE_OUT_AWAITED] = many_carry_awaited,
             [CORE_OUT_VERDICT] = wait_carry_verdict,
             [CORE_OUT_DIVERGED] = report_carry_divergence,
             [CORE_OUT_MET] = wait_carry_met,

@@ -56,6 +56,7 @@ struct wait_item {
     struct task *task;
     uint32_t verdicts_seen;
     bool needed; /* the core was told */
+    bool worded; /* its end may come by a word (many.h) */
     int refused; /* the core knows that it is gone: why; else MOOT_OK */
     bool ended;
     int code; /* once ended */
@@ -78,6 +79,8 @@ struct wait {
     uint64_t since_ns, deadline_ns;
     uint64_t number; /* of waits that go on when all of their tasks have ended */
     uint64_t ends_seen;
+    bool worded;   /* the core was told that a lane waits for many, */
+    bool words_in; /* and has said that words tell no more */
     bool over;     /* it has ended by its tasks, */
     bool released; /* and the core knows that its lane or task goes on */
 };

@@ -53,6 +53,7 @@ struct later {
     enum core_lane_state state;
     int32_t status;
     uint64_t size;
+    bool leaves;
 };
 
 /* Members of the moot (node/members/members.h). */

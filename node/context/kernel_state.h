@@ -23,6 +23,7 @@ struct kernel {
     size_t build_size;                      /* in bytes; 0: unknown */
     bool own; /* the library's: of which build it is does not count between ranks */
     uint64_t longest_ns; /* of its runs here that have ended */
+    uint64_t awaited, fetched; /* its tasks, by waits for many and with their data */
     bool ends_as_said;   /* what it returns is how its task ends, on all ranks */
     bool told;           /* peers have been sent a KERNEL */
     bool conflict;       /* with this registration of a peer's: */

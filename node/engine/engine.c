@@ -185,6 +185,7 @@ HOT static void step_later(struct moot *m, const struct later *later)
     if (later->type == CORE_EV_DONE) {
         event.u.done.status = later->status;
         event.u.done.size = later->size;
+        event.u.done.leaves = later->leaves;
     } else if (later->type == CORE_EV_UNNEED) {
         event.u.need.want = later->want;
         event.u.need.lane = later->lane;

@@ -40,7 +40,8 @@ HOT void task_end(struct moot *m, struct task *task, int status,
                                     .hash = task->hash,
                                     .entry = task_entry(task),
                                     .status = status,
-                                    .size = task->size});
+                                    .size = task->size,
+                                    .leaves = task_seldom(task)->family != NULL});
 }
 
 COLD void task_end_with_story(struct moot *m, struct task *task, int status,

@@ -10,6 +10,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/many.h"
 #include "node/schedule/task_handle.h"
 #include "node/schedule/undo.h"
 #include "node/tasks/error_chain.h"
@@ -193,8 +194,17 @@ static bool must_tell(const struct moot *m, const struct wait *wait,
     return true;
 }
 
+void wait_need(struct moot *m, struct wait *wait, struct wait_item *item)
+{
+    if (!item_ends(m, item, wait->want) || must_tell(m, wait, item)) {
+        tell_need(m, wait, item, CORE_EV_NEED);
+    }
+}
+
 static void begin_needs(struct moot *m, struct wait *wait)
 {
+    many_count(wait);
+    many_begin(m, wait);
     for (size_t i = 0; i < wait->count; i++) {
         struct wait_item *item = &wait->items[i];
         item->verdicts_seen = task_seldom(item->task)->verdict_count;
@@ -202,8 +212,8 @@ static void begin_needs(struct moot *m, struct wait *wait)
             item->task->verdict_waits = false;
             item->verdicts_seen--; /* it came between two polls */
         }
-        if (!item_ends(m, item, wait->want) || must_tell(m, wait, item)) {
-            tell_need(m, wait, item, CORE_EV_NEED);
+        if (!item->worded) {
+            wait_need(m, wait, item);
         }
     }
 }
@@ -253,6 +263,7 @@ static void linger(struct moot *m, struct wait *wait, struct wait_item *item)
 
 static void end_needs(struct moot *m, struct wait *wait, bool timed_out)
 {
+    many_end(m, wait);
     for (size_t i = 0; i < wait->count; i++) {
         struct wait_item *item = &wait->items[i];
         if (!item->needed || item->task->undone) {
@@ -285,6 +296,9 @@ static int loop(struct moot *m, struct wait *wait)
         bool moved = progress_drive_between(m);
         if (wait_ended(m, wait)) {
             break;
+        }
+        if (wait->words_in) {
+            many_ask(m, wait);
         }
         if (exec_some(m, wait->lane, idle.rounds, is_enough, wait)) {
             progress_send_free(m);

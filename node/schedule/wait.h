@@ -33,6 +33,9 @@
  */
 int wait_run(struct moot *m, struct wait *wait);
 
+/* The core is to know that the wait needs this. */
+void wait_need(struct moot *m, struct wait *wait, struct wait_item *item);
+
 /* Another thread may release the handles while it lasts: from here on the tasks'
  * records stay, whatever the core forgets, until wait_unpin(). */
 void wait_pin(const struct wait *wait);

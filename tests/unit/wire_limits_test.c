@@ -92,6 +92,10 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     ROW(RESOLVE)->resolve.orphan.standing = (enum orphan_standing)(ORPHAN_UNKNOWN + 1);
     ROW(ROLL)->roll.first = 0;
     ROW(WANT)->want.lane = LIMIT_LANES;
+    ROW(ENDED)->ended.lane = LIMIT_LANES;
+    ROW(ENDED)->ended.first = 0;
+    ROW(ENDED)->ended.count = 0;
+    ROW(ENDED)->ended.count = LIMIT_TASKS + 1;
     ROW(HASHES)->hashes.count = LIMIT_ROLL_HASHES + 1;
     ROW(CHASE)->chase.path_count = LIMIT_CHASE_HOPS + 1;
     ROW(FAMILY)->family.count = LIMIT_FAMILY_HASHES + 1;

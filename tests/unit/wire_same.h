@@ -249,6 +249,12 @@ static bool same_small(const struct message *a, const struct message *b)
                a->u.verdict.epoch == b->u.verdict.epoch &&
                a->u.verdict.age_ns == b->u.verdict.age_ns;
     }
+    if (a->type == MESSAGE_ENDED) {
+        return a->u.ended.lane == b->u.ended.lane &&
+               a->u.ended.first == b->u.ended.first &&
+               a->u.ended.count == b->u.ended.count &&
+               rollsum_equal(&a->u.ended.sum, &b->u.ended.sum);
+    }
     if (a->type == MESSAGE_WANT) {
         return a->u.want.lane == b->u.want.lane && a->u.want.first == b->u.want.first &&
                a->u.want.count == b->u.want.count;

@@ -1,0 +1,453 @@
+/* await.c - waiting for many tasks: their ends come in one word for each pair of ranks.
+ *
+ * T12.  A wait for many needs their ends, and not their data, and mostly all ranks wait
+ * for the same tasks.  So a lane's wait for a stretch of its own roll asks for nothing
+ * at first.  When all that this rank chairs there has ended here, it tells the others
+ * so in one ENDED, which names the stretch and the sum of its hashes: a rank with the
+ * same sum there knows the same tasks, and their chairs by itself.  When all members
+ * have said so, each of these tasks counts as one whose bare RESULT has come.
+ *
+ * A word is no more than that.  It holds for what its sender chairs, claimed and ran;
+ * how one ended that did not end well, or has more to tell, a RESULT has said before on
+ * the same link.  Who cannot say so says nothing, as does who does not wait, or has
+ * spawned something else.  Then, or where a word is late, the host asks for each task
+ * that has not ended (CORE_OUT_AWAITED): so a wait lasts no longer for want of a word
+ * than a push that does not come would make it last.
+ *
+ * Words do not outlive a view.  What was learnt from them does, as results do.
+ */
+#include "consensus/ownership/ownership_private.h"
+
+#include "consensus/gossip/gossip.h"
+#include "consensus/state/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a rank the latest words are kept. */
+enum { WORDS_MAX = 8 };
+
+static struct await *find_await(struct core *core, uint32_t lane)
+{
+    struct awaits *awaits = &core->ownership.awaits;
+    for (uint32_t i = 0; i < awaits->count; i++) {
+        if (awaits->items[i].lane == lane) {
+            return &awaits->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- What the others say ---------------------------------------------------------- */
+
+static uint64_t last_of(const struct ended_word *word)
+{
+    return word->first + word->count - 1;
+}
+
+/* The stretch of the last word that was looked at is mostly that of the next. */
+static bool sum_here(struct core *core, const struct ended_word *word,
+                     struct rollsum *sum)
+{
+    struct ended_word *same = &core->ownership.awaits.summed;
+    if (same->count != word->count || same->first != word->first ||
+        same->lane != word->lane) {
+        *same = *word;
+        if (!roll_sum_of(core, &core->gossip.lanes[word->lane], word->first,
+                         word->count, &same->sum)) {
+            same->count = 0;
+            return false;
+        }
+    }
+    *sum = same->sum;
+    return true;
+}
+
+/* The same stands here. */
+static bool is_of_this_roll(struct core *core, struct ended_word *word)
+{
+    struct rollsum sum;
+    if (!word->compared) {
+        word->compared = true;
+        word->equal = (sum_here(core, word, &sum) && rollsum_equal(&sum, &word->sum)) ||
+                      MUTANT(ENDEDOTHERS);
+    }
+    return word->equal;
+}
+
+/* That rank's words cover all of it. */
+static bool has_said(struct core *core, const struct await *await, uint32_t rank)
+{
+    struct awaits *awaits = &core->ownership.awaits;
+    uint64_t next = await->first;
+    bool more = true;
+    while (more && next <= await->last) {
+        more = false;
+        for (uint32_t i = 0; i < awaits->word_count; i++) {
+            struct ended_word *word = &awaits->words[i];
+            if (word->rank == rank && word->lane == await->lane &&
+                word->first <= next && last_of(word) >= next &&
+                last_of(word) <= core->gossip.lanes[word->lane].len &&
+                is_of_this_roll(core, word)) {
+                next = last_of(word) + 1;
+                more = true;
+            }
+        }
+    }
+    return next > await->last;
+}
+
+static void forget_word(struct awaits *awaits, uint32_t i)
+{
+    awaits->word_count--;
+    memmove(&awaits->words[i], &awaits->words[i + 1],
+            (awaits->word_count - i) * sizeof(*awaits->words));
+}
+
+static void make_room_for(struct awaits *awaits, uint32_t rank)
+{
+    uint32_t count = 0, oldest = 0;
+    for (uint32_t i = awaits->word_count; i-- > 0;) {
+        if (awaits->words[i].rank == rank) {
+            oldest = i;
+            count++;
+        }
+    }
+    if (count >= WORDS_MAX) {
+        forget_word(awaits, oldest);
+    }
+}
+
+void await_on_ended(struct core *core, uint32_t from, const struct message_ended *ended)
+{
+    assert(from != core->rank && ended->count > 0);
+    struct awaits *awaits = &core->ownership.awaits;
+    make_room_for(awaits, from);
+    if (!core_grow(core, &awaits->words, &awaits->word_room, awaits->word_count + 1,
+                   sizeof(*awaits->words))) {
+        return;
+    }
+    awaits->words[awaits->word_count++] = (struct ended_word){.rank = from,
+                                                              .lane = ended->lane,
+                                                              .first = ended->first,
+                                                              .count = ended->count,
+                                                              .sum = ended->sum};
+    struct await *await = find_await(core, ended->lane);
+    if (await != NULL) {
+        await->news = true;
+    }
+}
+
+/* --- What follows ----------------------------------------------------------------- */
+
+/* Its chair's word says that it has ended, and there. */
+static void take_end(struct core *core, struct task_record *task)
+{
+    const struct message message = {
+        .type = MESSAGE_RESULT,
+        .hash = task->hash,
+        .epoch = core->epoch,
+        .u.result = {.owner_uid = core->state.uids[task->chair],
+                     .evidence = EVIDENCE_CLAIM,
+                     .status = MOOT_OK,
+                     .data = RESULT_BARE}};
+    if (graph_on_result(core, task->chair, task, &message) == GRAPH_TAKEN) {
+        graph_result_taken(core, task);
+    }
+}
+
+static bool may_take_end(const struct core *core, const struct task_record *task)
+{
+    return task->held && !task->finder && task->chair != core->rank &&
+           task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING &&
+           (task->owner == NOBODY || task->owner == task->chair) &&
+           task_ends_with(task) == 0 && !core_entry_is_leaving(core, task);
+}
+
+/* What words say of the stretch: as results, of tasks that have more here than a stub.
+ */
+static void learn(struct core *core, struct await *await)
+{
+    struct lane_record *lane = &core->gossip.lanes[await->lane];
+    struct rankset said = {0};
+    FOR_MEMBERS(core, rank)
+    {
+        if (rank != core->rank && has_said(core, await, rank) &&
+            !rankset_add(&said, rank)) {
+            core->broken = true;
+        }
+    }
+    bool any = !rankset_empty(&said);
+    for (uint64_t at = await->first; any && at <= await->last && !core->broken; at++) {
+        void *known = lane_known(lane, at);
+        struct task_record *task = known != NULL && !is_stub(known) ? known : NULL;
+        if (task != NULL && may_take_end(core, task) &&
+            rankset_has(&said, task->chair)) {
+            take_end(core, task);
+        }
+    }
+    rankset_release(&said);
+}
+
+/* --- What this rank says ---------------------------------------------------------- */
+
+/* More is to be said of it than a word does. */
+static bool is_told_apart(const struct task_record *task)
+{
+    return task->status != MOOT_OK || task->evidence != EVIDENCE_CLAIM ||
+           (task->flags & CORE_TASK_ONCE) != 0 || task->leaves;
+}
+
+/* Up to where all that this rank chairs, or runs, has ended. */
+static void go_along(struct core *core, struct await *await)
+{
+    const struct lane_record *lane = &core->gossip.lanes[await->lane];
+    for (; await->cursor <= await->last; await->cursor++) {
+        const void *known = lane_known(lane, await->cursor);
+        if (known == NULL || is_stub(known)) {
+            continue; /* forgotten, as all are done with it; or none of this rank's */
+        }
+        const struct task_record *task = known;
+        bool open = task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING ||
+                    (task->chair == core->rank && task->own == CORE_OWN_NONE &&
+                     task->have == CORE_HAVE_NOTHING && task_ends_with(task) == 0);
+        if (open && !MUTANT(ENDEARLY)) {
+            return;
+        }
+        if (task->chair == core->rank) {
+            await->mute |= task->own != CORE_OWN_DONE && !MUTANT(ENDEDELSEWHERE);
+            await->apart |= task->own == CORE_OWN_DONE && is_told_apart(task);
+        }
+    }
+}
+
+static void tell_apart(struct core *core, const struct await *await, uint32_t to)
+{
+    const struct lane_record *lane = &core->gossip.lanes[await->lane];
+    for (uint64_t at = await->first; at <= await->last; at++) {
+        void *known = lane_known(lane, at);
+        struct task_record *task = known != NULL && !is_stub(known) ? known : NULL;
+        if (task != NULL && task->chair == core->rank && task->own == CORE_OWN_DONE &&
+            is_told_apart(task)) {
+            graph_push_end(core, task, to);
+        }
+    }
+}
+
+static void say(struct core *core, struct await *await)
+{
+    const struct lane_record *lane = &core->gossip.lanes[await->lane];
+    const uint32_t count = (uint32_t)(await->last - await->first + 1);
+    struct ended_word word = {
+        .lane = await->lane, .first = await->first, .count = count};
+    if (core->membership.leave.going || !sum_here(core, &word, &word.sum)) {
+        return;
+    }
+    assert(await->last <= lane->len);
+    (void)lane;
+    FOR_MEMBERS(core, rank)
+    {
+        const struct peer *peer = rank != core->rank ? peer_seen(core, rank) : NULL;
+        if (peer == NULL || peer->state.closed) {
+            continue;
+        }
+        if (await->apart && !MUTANT(ENDEDFAILED)) {
+            tell_apart(core, await, rank);
+        }
+        struct message *message = out_send(core, rank, MESSAGE_ENDED, NULL);
+        if (message != NULL) {
+            message->u.ended = (struct message_ended){
+                await->lane, await->first, count, word.sum};
+        }
+    }
+}
+
+/* --- When ------------------------------------------------------------------------- */
+
+/* As for what is pushed: as long as the motions for it are held back. */
+static uint64_t due_ns(const struct core *core, const struct await *await)
+{
+    const uint64_t delay = core->options.ask_delay_ns;
+    if (await->told || delay > CORE_NEVER / ASK_BUSY_FACTOR) {
+        return CORE_NEVER;
+    }
+    uint64_t busy_ns = add_ns(await->since_ns, delay * ASK_BUSY_FACTOR + ASK_BUSY_NS);
+    if (!core->step.idle) {
+        return busy_ns;
+    }
+    bool before = await->since_ns < core->step.idle_since_ns;
+    uint64_t idle_ns = add_ns(before ? core->step.idle_since_ns : await->since_ns,
+                              delay * ASK_WAITER_FACTOR);
+    return idle_ns < busy_ns ? idle_ns : busy_ns;
+}
+
+static bool all_have_said(struct core *core, const struct await *await)
+{
+    bool all = true;
+    FOR_MEMBERS(core, rank)
+    {
+        all = all && (rank == core->rank || has_said(core, await, rank));
+    }
+    return all;
+}
+
+static void look(struct core *core, struct await *await)
+{
+    bool went = await->cursor <= await->last;
+    go_along(core, await);
+    if (went && await->cursor > await->last) {
+        await->news = true;
+        if (!await->mute) {
+            say(core, await);
+        }
+    }
+    bool due = core->now_ns >= due_ns(core, await) && !MUTANT(WORDSALONE);
+    if (!await->news && !due) {
+        return;
+    }
+    await->news = false;
+    bool all = await->cursor > await->last && all_have_said(core, await);
+    if (all || due || await->told) {
+        learn(core, await);
+    }
+    if ((all || due) && !await->told) {
+        await->told = true;
+        struct core_output *output = out_add(core, CORE_OUT_AWAITED, NULL);
+        if (output != NULL) {
+            output->u.awaited.lane = await->lane;
+        }
+    }
+}
+
+void await_turn(struct core *core)
+{
+    for (uint32_t i = 0; i < core->ownership.awaits.count; i++) {
+        look(core, &core->ownership.awaits.items[i]);
+    }
+}
+
+uint64_t await_deadline(const struct core *core)
+{
+    uint64_t least_ns = CORE_NEVER;
+    for (uint32_t i = 0; i < core->ownership.awaits.count; i++) {
+        uint64_t ns = due_ns(core, &core->ownership.awaits.items[i]);
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    return least_ns;
+}
+
+bool await_none_held_back(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->ownership.awaits.count; i++) {
+        if (!core->ownership.awaits.items[i].asked) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Beginning and ending --------------------------------------------------------- */
+
+static bool is_on(const struct core *core)
+{
+    return core->member_count > 1 && !disseminate_is_on(core) && core->epoch > 0 &&
+           !core->membership.leave.going && !core->step.closed;
+}
+
+bool core_may_await(const struct core *core, uint32_t lane, const void *entry)
+{
+    const struct task_record *task = entry;
+    const unsigned apart =
+        CORE_TASK_ONCE | CORE_TASK_NESTED | CORE_TASK_HINT | CORE_TASK_ADOPTED;
+    if (!is_on(core) || is_stub(task) || !task->held || task->position == 0 ||
+        task->lane != lane || (task->flags & apart) != 0 || task->finder ||
+        task->chair == NOBODY || task_ends_with(task) != 0) {
+        return false;
+    }
+    if (task->chair == core->rank) {
+        return true;
+    }
+    return !peer_seen(core, task->chair)->state.closed &&
+           (!core->gossip.differs || roll_knows_holder(core, task, task->chair));
+}
+
+static void note_stretch(const struct core_event *event, struct await *await)
+{
+    await->first = UINT64_MAX;
+    for (size_t i = 0; i < event->u.await.count; i++) {
+        const struct task_record *task = event->u.await.tasks[i];
+        assert(task->lane == await->lane && task->position != 0);
+        uint64_t at = task->lane_position;
+        await->first = at < await->first ? at : await->first;
+        await->last = at > await->last ? at : await->last;
+    }
+    await->cursor = await->first;
+}
+
+int await_begin(struct core *core, const struct core_event *event)
+{
+    assert(event->type == CORE_EV_AWAIT);
+    struct awaits *awaits = &core->ownership.awaits;
+    struct await *await = find_await(core, event->u.await.lane);
+    if (event->u.await.count == 0) {
+        if (await == NULL || !await->told) {
+            return MOOT_ERR_STATE;
+        }
+        await->asked = true;
+        return MOOT_OK;
+    }
+    struct await made = {.lane = event->u.await.lane,
+                         .since_ns = core->now_ns,
+                         .news = true};
+    if (await != NULL || !is_on(core) || made.lane >= core->gossip.lane_count) {
+        return MOOT_ERR_STATE;
+    }
+    note_stretch(event, &made);
+    if (made.last - made.first >= AWAIT_SPARSE * event->u.await.count) {
+        return MOOT_ERR_LIMIT;
+    }
+    if (!core_grow(core, &awaits->items, &awaits->room, awaits->count + 1,
+                   sizeof(*awaits->items))) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    awaits->items[awaits->count++] = made;
+    return MOOT_OK;
+}
+
+int await_end(struct core *core, const struct core_event *event)
+{
+    assert(event->type == CORE_EV_UNAWAIT);
+    struct awaits *awaits = &core->ownership.awaits;
+    struct await *await = find_await(core, event->u.await.lane);
+    if (await == NULL) {
+        return MOOT_ERR_STATE;
+    }
+    for (uint32_t i = awaits->word_count; i-- > 0;) {
+        const struct ended_word *word = &awaits->words[i];
+        if (word->lane == await->lane && last_of(word) <= await->last) {
+            forget_word(awaits, i);
+        }
+    }
+    *await = awaits->items[--awaits->count];
+    return MOOT_OK;
+}
+
+void await_enter_view(struct core *core)
+{
+    struct awaits *awaits = &core->ownership.awaits;
+    awaits->word_count = 0;
+    for (uint32_t i = 0; i < awaits->count; i++) {
+        struct await *await = &awaits->items[i];
+        await->cursor = await->first;
+        await->mute = await->apart = false;
+        await->news = true;
+    }
+}
+
+void await_release(struct core *core)
+{
+    free(core->ownership.awaits.items);
+    free(core->ownership.awaits.words);
+    core->ownership.awaits = (struct awaits){0};
+}
