@@ -248,6 +248,9 @@ struct core_event {
             uint32_t lane;      /* UNAWAIT: nothing else */
             void *const *tasks; /* entries, so many; borrowed for the step */
             size_t count;
+            uint64_t behind; /* a word is to reach from behind this position of the lane
+                                to its end, as those of others will who wait for more of
+                                the same; CORE_NEVER: it is about the tasks alone */
         } await;
         struct {
             uint32_t lane;

@@ -76,11 +76,23 @@ static bool is_of_this_roll(struct core *core, struct ended_word *word)
     return word->equal;
 }
 
+/* Where the stretch begins of which all is remembered: what is forgotten has ended on
+ * all ranks. */
+static uint64_t behind_forgotten(const struct core *core, const struct await *await)
+{
+    const struct lane_record *lane = &core->gossip.lanes[await->lane];
+    uint64_t first = await->last + 1;
+    while (first > await->first && lane_known(lane, first - 1) != NULL) {
+        first--;
+    }
+    return first;
+}
+
 /* That rank's words cover all of it. */
 static bool has_said(struct core *core, const struct await *await, uint32_t rank)
 {
     struct awaits *awaits = &core->ownership.awaits;
-    uint64_t next = await->first;
+    uint64_t next = behind_forgotten(core, await);
     bool more = true;
     while (more && next <= await->last) {
         more = false;
@@ -237,15 +249,14 @@ static void tell_apart(struct core *core, const struct await *await, uint32_t to
 
 static void say(struct core *core, struct await *await)
 {
-    const struct lane_record *lane = &core->gossip.lanes[await->lane];
-    const uint32_t count = (uint32_t)(await->last - await->first + 1);
-    struct ended_word word = {
-        .lane = await->lane, .first = await->first, .count = count};
-    if (core->membership.leave.going || !sum_here(core, &word, &word.sum)) {
+    assert(await->last <= core->gossip.lanes[await->lane].len);
+    struct ended_word word = {.lane = await->lane,
+                              .first = behind_forgotten(core, await)};
+    word.count = (uint32_t)(await->last + 1 - word.first);
+    if (word.count == 0 || core->membership.leave.going ||
+        !sum_here(core, &word, &word.sum)) {
         return;
     }
-    assert(await->last <= lane->len);
-    (void)lane;
     FOR_MEMBERS(core, rank)
     {
         const struct peer *peer = rank != core->rank ? peer_seen(core, rank) : NULL;
@@ -257,8 +268,8 @@ static void say(struct core *core, struct await *await)
         }
         struct message *message = out_send(core, rank, MESSAGE_ENDED, NULL);
         if (message != NULL) {
-            message->u.ended = (struct message_ended){
-                await->lane, await->first, count, word.sum};
+            message->u.ended = (struct message_ended){word.lane, word.first, word.count,
+                                                      word.sum};
         }
     }
 }
@@ -372,7 +383,13 @@ bool core_may_await(const struct core *core, uint32_t lane, const void *entry)
            (!core->gossip.differs || roll_knows_holder(core, task, task->chair));
 }
 
-static void note_stretch(const struct core_event *event, struct await *await)
+uint64_t core_roll_len(const struct core *core, uint32_t lane)
+{
+    return lane < core->gossip.lane_count ? core->gossip.lanes[lane].len : 0;
+}
+
+static void note_stretch(const struct core *core, const struct core_event *event,
+                         struct await *await)
 {
     await->first = UINT64_MAX;
     for (size_t i = 0; i < event->u.await.count; i++) {
@@ -381,6 +398,12 @@ static void note_stretch(const struct core_event *event, struct await *await)
         uint64_t at = task->lane_position;
         await->first = at < await->first ? at : await->first;
         await->last = at > await->last ? at : await->last;
+    }
+    if (event->u.await.behind != CORE_NEVER) {
+        await->first = event->u.await.behind + 1 < await->first
+                           ? event->u.await.behind + 1
+                           : await->first;
+        await->last = core->gossip.lanes[await->lane].len;
     }
     await->cursor = await->first;
 }
@@ -403,7 +426,7 @@ int await_begin(struct core *core, const struct core_event *event)
     if (await != NULL || !is_on(core) || made.lane >= core->gossip.lane_count) {
         return MOOT_ERR_STATE;
     }
-    note_stretch(event, &made);
+    note_stretch(core, event, &made);
     if (made.last - made.first >= AWAIT_SPARSE * event->u.await.count) {
         return MOOT_ERR_LIMIT;
     }

@@ -85,7 +85,7 @@ int moot_group_open(moot *m)
     if (error == MOOT_OK) {
         error = lane->call != NULL
                     ? lane_fail(lane, MOOT_ERR_STATE, "moot_group_open inside a kernel")
-                    : group_open(lane);
+                    : group_open(m, lane);
     }
     engine_leave(m);
     return error;

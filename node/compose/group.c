@@ -31,6 +31,7 @@ struct group {
     struct member_list spawned; /* by its thread, in order */
     struct member_list found;   /* their families, as they were learnt */
     size_t prune_at;
+    uint64_t behind; /* its tasks are spawned behind this place of the lane */
     bool closing;
     bool incomplete; /* there was no handle for one of them */
 };
@@ -116,7 +117,7 @@ void group_add(struct moot *m, struct lane *lane, moot_task task)
 
 /* --- Open ----------------------------------------------------------------------- */
 
-int group_open(struct lane *lane)
+int group_open(struct moot *m, struct lane *lane)
 {
     uint32_t depth = 0;
     for (const struct group *at = lane->group; at != NULL; at = at->up) {
@@ -131,6 +132,7 @@ int group_open(struct lane *lane)
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_group_open: no memory");
     }
     group->prune_at = PRUNE_COUNT_MIN;
+    group->behind = core_roll_len(m->core, lane->number);
     group->up = lane->group;
     lane->group = group;
     return MOOT_OK;
@@ -233,7 +235,11 @@ static int wait_for_all(struct moot *m, struct lane *lane, struct group *group,
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_group_close: no memory");
         }
         struct wait wait = {
-            .want = WANT_DONE, .items = round.items, .count = round.count};
+            .want = WANT_DONE,
+            .items = round.items,
+            .count = round.count,
+            .stretch = true,
+            .behind = group->behind};
         moot_duration passed = (moot_duration)(m->now_ns - begun_ns);
         bool fixed = timeout == MOOT_FOREVER || timeout < 0; /* which is refused */
         moot_duration left = fixed ? timeout : timeout > passed ? timeout - passed : 0;

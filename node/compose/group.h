@@ -19,7 +19,7 @@
 
 struct group;
 
-int group_open(struct lane *lane); /* LIMIT, NO_MEMORY */
+int group_open(struct moot *m, struct lane *lane); /* LIMIT, NO_MEMORY */
 int group_close(struct moot *m, struct lane *lane, moot_duration timeout);
 /* Before a top-level spawn: there will be room for it.  NO_MEMORY. */
 int group_reserve(struct moot *m, struct lane *lane);
