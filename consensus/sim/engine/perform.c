@@ -481,6 +481,9 @@ void carry(struct host *host, const struct core_output *output,
     case CORE_OUT_DONE:
         carry_done(host, output);
         break;
+    case CORE_OUT_AWAITED:
+        lane_words_in(host, output->u.awaited.lane);
+        break;
     case CORE_OUT_VERDICT:
         carry_verdict(host, output);
         break;

@@ -12,6 +12,7 @@
  *     host_entry.c  shares entries of tasks with it, and tells it what goes beside them
  *     perform.c     carries its outputs out
  *     thread.c      steps the scripts
+ *     thread_words.c  waits for many tasks
  *     thread_uses.c   what a script still spawns and names
  *     worker.c    runs tasks
  *     disk.c      stores results, and asks for snapshots of them
@@ -140,6 +141,9 @@ struct sim_thread {
     char snaps;      /* it waits for the snapshot of that name, ahead of its step, */
     bool snap_step;  /* or by its step, */
     bool snapped;    /* and has been answered */
+    bool awaits;     /* its core has been told an AWAIT, */
+    bool words_in;   /* and has said that words tell no more */
+    uint64_t worded; /* of the step's tasks those whose ends may come by words */
 };
 
 /* Carries so many bytes a second: busy with frames up to then, and with bulk. */
@@ -548,10 +552,21 @@ void lane_skip(struct host *host, uint32_t lane, uint32_t place);
 void lane_start(struct host *host);
 void lane_go_on(struct host *host, uint32_t lane, uint64_t ticket);
 void lane_wake(struct host *host, uint32_t task); /* a wait for it ended */
+/* A need of a lane's wait that words may have told of. */
+void lane_need(struct host *host, uint32_t lane, uint32_t task,
+               enum core_event_type type);
+void lane_words_in(struct host *host, uint32_t lane); /* CORE_OUT_AWAITED */
 void lane_settle(struct host *host); /* tells the core of lanes that were woken */
 void lane_cut(struct host *host, int32_t code); /* every wait ends with it */
 void lane_leave(struct host *host);             /* the program ends here and now */
 uint32_t lane_idle_count(const struct host *host);
+
+/* thread_words.c */
+void words_begin(struct host *host, uint32_t lane, const struct program_step *step);
+/* The end of the step's i-th task may come by a word: it is not needed. */
+bool words_may_tell(const struct host *host, uint32_t lane, uint32_t i);
+void words_ask(struct host *host, uint32_t lane, const struct program_step *step);
+void words_end(struct host *host, uint32_t lane);
 
 /* thread_uses.c */
 void uses_begin(struct host *host); /* of what its lanes have yet to do */

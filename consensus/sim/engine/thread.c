@@ -191,7 +191,12 @@ static void begin_wait(struct host *host, uint32_t lane,
     for (uint32_t i = 0; i < step->tasks.count && !host->undone; i++) {
         host->records[step->tasks.items[i]].verdict = MOOT_OK; /* of an earlier wait */
         show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAIT);
-        tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
+    }
+    words_begin(host, lane, step);
+    for (uint32_t i = 0; i < step->tasks.count && !host->undone; i++) {
+        if (!words_may_tell(host, lane, i)) {
+            tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_NEED);
+        }
     }
     if (state->state == LANE_WAITS) {
         lane_stands(host, lane, timed ? CORE_LANE_TIMED : CORE_LANE_BLOCKED);
@@ -245,8 +250,11 @@ static void end_wait(struct host *host, uint32_t lane, const struct program_step
                                host->records[task].verdict != MOOT_ERR_NOT_HELD
                          : host->lanes[lane].cut != MOOT_OK;
         show_wait(host, lane, task, want_of(step), ended ? SIGHT_WAITED : SIGHT_LAPSED);
-        tell_need(host, lane, task, want_of(step), CORE_EV_UNNEED);
+        if (!words_may_tell(host, lane, i)) {
+            tell_need(host, lane, task, want_of(step), CORE_EV_UNNEED);
+        }
     }
+    words_end(host, lane);
     sim_moved(host->sim);
     next_step(host, lane, 0);
 }
@@ -264,10 +272,25 @@ void lane_wake(struct host *host, uint32_t task)
     }
 }
 
+void lane_need(struct host *host, uint32_t lane, uint32_t task,
+               enum core_event_type type)
+{
+    tell_need(host, lane, task, WANT_DONE, type);
+}
+
+void lane_words_in(struct host *host, uint32_t lane)
+{
+    host->lanes[lane].words_in = host->lanes[lane].state == LANE_WAITS;
+    host->woken = true;
+}
+
 void lane_settle(struct host *host)
 {
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         const struct program_step *step = current(host, lane);
+        if (host->lanes[lane].words_in && step != NULL) {
+            words_ask(host, lane, step);
+        }
         if (host->lanes[lane].state != LANE_WAITS || step == NULL ||
             !is_over(host, lane, step)) {
             continue;
@@ -366,8 +389,12 @@ void lane_leave(struct host *host)
         waits = waits && step != NULL && !host->undone;
         for (uint32_t i = 0; waits && i < step->tasks.count; i++) {
             show_wait(host, lane, step->tasks.items[i], want_of(step), SIGHT_WAITED);
-            tell_need(host, lane, step->tasks.items[i], want_of(step), CORE_EV_UNNEED);
+            if (!words_may_tell(host, lane, i)) {
+                tell_need(host, lane, step->tasks.items[i], want_of(step),
+                          CORE_EV_UNNEED);
+            }
         }
+        words_end(host, lane);
         state->state = LANE_OVER;
     }
     host->closed = true;

@@ -25,6 +25,7 @@ enum {
 #define STREAM_LATE_PLACES (STREAM_SCOPES + 3) /* and of each rank */
 #define STREAM_BESIDE (STREAM_SCOPES - 5)
 #define STREAM_POISON (STREAM_SCOPES - 3)
+#define STREAM_HARVESTS (STREAM_SCOPES - 5)
 #define STREAM_PARKS (UINT64_MAX / 4) /* and of each script */
 
 struct style {

@@ -19,6 +19,8 @@ struct scribe {
     uint32_t next_decline;  /* top[] position */
     uint32_t next_barrier;  /* canonical index; task_count: none */
     uint32_t barrier_every; /* tasks between two; 0: none */
+    uint32_t next_harvest;  /* canonical index, */
+    uint32_t harvest_every; /* likewise; 0: none */
     uint32_t next_meet;     /* lane 0; the program's count: none */
 };
 
@@ -158,6 +160,48 @@ static void write_gatherings(struct scribe *scribe)
     }
 }
 
+/* Where all ranks wait for the latest of their own tasks, at the same places: such
+ * waits are what words are for (PROTOCOL.md, T12). */
+static void write_harvest(struct scribe *scribe)
+{
+    enum { HARVEST_MAX = 40 };
+    const struct program *program = scribe->draft->program;
+    const uint32_t end = scribe->next_harvest;
+    struct program_step *step = NULL;
+    if (scribe->harvest_every == 0 || scribe->limit < end || end == 0) {
+        return;
+    }
+    scribe->next_harvest += scribe->harvest_every;
+    for (uint32_t i = scribe->top_limit; i-- > 0 && !is_closing(scribe);) {
+        const uint32_t task = scribe->top->items[i];
+        const struct program_task *spec = &program->tasks[task];
+        if (task >= end || spec->lane != scribe->lane ||
+            program->outcomes[task].ghostly ||
+            !rankset_has(&spec->holders, scribe->rank)) {
+            continue;
+        }
+        if (step == NULL) {
+            step = write_step(scribe, PROGRAM_WAIT_ALL, task);
+        } else if (step->tasks.count < HARVEST_MAX) {
+            program_list_add(&step->tasks, task);
+        }
+    }
+}
+
+/* Half of the programs with waits. */
+static void draw_harvests(struct scribe *scribe)
+{
+    const struct program *program = scribe->draft->program;
+    struct random random = random_stream(program->seed, STREAM_HARVESTS);
+    const bool harvests = random_chance(&random, 500);
+    const uint32_t least = program->task_count / 5 + 1;
+    const uint32_t every =
+        (uint32_t)random_between(&random, least, program->task_count + 1);
+    if (harvests && has(scribe->draft, PROGRAM_WAITS)) {
+        scribe->harvest_every = scribe->next_harvest = every;
+    }
+}
+
 /* Steps between two spawns.  Barriers and meetings come before waits, so that
  * no wait before one at b is for a task above b. */
 static void write_between(struct scribe *scribe)
@@ -171,6 +215,7 @@ static void write_between(struct scribe *scribe)
         write_declines(scribe, scribe->top_limit);
     }
     write_gatherings(scribe);
+    write_harvest(scribe);
     if (random_chance(&scribe->waits, draft->style.wait_per_mille) &&
         has(draft, PROGRAM_WAITS) && !is_closing(scribe)) {
         write_wait(scribe);
@@ -292,6 +337,7 @@ void draft_write_script(const struct program_draft *draft,
         scribe.barrier_every = program->task_count / 4 + 1;
     }
     scribe.next_barrier = scribe.barrier_every;
+    draw_harvests(&scribe);
     bool disorderly = random_chance(&scribe.random, 700);
     bool late = random_chance(&scribe.random, 150);
     uint32_t window =
