@@ -190,6 +190,7 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
     case CORE_OUT_RELOADED:
         disk_carry(world, rank, output);
         break;
+    case CORE_OUT_AWAITED:
     case CORE_OUT_DIVERGED:
     case CORE_OUT_REFUSE:
     case CORE_OUT_SIGNATURE:

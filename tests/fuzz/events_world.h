@@ -305,6 +305,7 @@ static inline void carry(struct host *host, const struct core_output *output)
     case CORE_OUT_FORGET: /* all of it stands in the program's own scope here */
     case CORE_OUT_CANCEL:
     case CORE_OUT_MET:
+    case CORE_OUT_AWAITED:
     case CORE_OUT_NOTE:
         break;
     }

@@ -74,6 +74,7 @@ static struct bench {
         moot_hash done_id;
     } snapshot[RANKS_MAX];
     int results[RANKS_MAX];           /* accepted */
+    int awaited[RANKS_MAX];           /* CORE_OUT_AWAITED */
     bool crashed[RANKS_MAX];          /* neither acts nor is reached */
     bool deaf[RANKS_MAX];             /* cut off: nothing to or from it arrives */
     bool holds[RANKS_MAX][RANKS_MAX]; /* from, to: what is sent waits (let_go) */
@@ -303,6 +304,9 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
                 1u << items[i].u.signature.what;
             bench.told_step[rank][items[i].u.signature.rank] =
                 items[i].u.signature.step;
+            break;
+        case CORE_OUT_AWAITED:
+            bench.awaited[rank]++;
             break;
         case CORE_OUT_SEND:
         case CORE_OUT_REFUSE:

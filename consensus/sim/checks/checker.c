@@ -1,5 +1,6 @@
 /* checker.c - see checker.h. */
 #include "consensus/sim/checks/checker.h"
+#include "consensus/sim/checks/ended_checker.h"
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/signature_checker.h"
 #include "consensus/sim/checks/snapshot_checker.h"
@@ -461,11 +462,12 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     struct meeting_checker *meetings = meeting_checker_new(options->program, NULL);
     struct strict_checker *strict = strict_checker_new(options);
     struct tree_checker *trees = tree_checker_new(options->program);
+    struct ended_checker *ends = ended_checker_new(options->program);
     struct signature_checker *signatures =
         signature_checker_new(options->program->rank_count);
     struct snapshot_checker *snapshots = snapshot_checker_new(options->program, NULL);
     struct sim_watcher *watchers =
-        calloc(options->watcher_count + 6, sizeof(*watchers));
+        calloc(options->watcher_count + 7, sizeof(*watchers));
     if (watchers == NULL) {
         abort();
     }
@@ -478,12 +480,14 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     watchers[options->watcher_count + 3] = tree_checker_watcher(trees);
     watchers[options->watcher_count + 4] = signature_checker_watcher(signatures);
     watchers[options->watcher_count + 5] = snapshot_checker_watcher(snapshots);
+    watchers[options->watcher_count + 6] = ended_checker_watcher(ends);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = options->watcher_count + 6;
+    all.watcher_count = options->watcher_count + 7;
     bool good = sim_run(&all, report) && checker_finish(checker, report) &&
                 strict_checker_finish(strict, report);
     tree_checker_free(trees);
+    ended_checker_free(ends);
     signature_checker_free(signatures);
     snapshot_checker_free(snapshots);
     strict_checker_free(strict);

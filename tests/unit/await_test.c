@@ -1,0 +1,234 @@
+/* await_test.c - the ends of many tasks, told in one word for each pair of ranks. */
+#include "tests/unit/bench.h"
+
+enum { TASKS = 6 };
+
+static moot_hash hashes[TASKS];
+
+/* Tasks 1.. of the bench, dealt to the first two ranks in turn. */
+static void open_with_tasks(uint32_t ranks, uint64_t heartbeat_ns)
+{
+    bench_open_with(ranks, CORE_REPAIR, heartbeat_ns);
+    bench.hold_runs = true;
+    for (int i = 0; i < TASKS; i++) {
+        hashes[i] = chaired_by((uint32_t)i % 2, i / 2, 0);
+    }
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        for (int i = 0; i < TASKS; i++) {
+            spawn(rank, i + 1, hashes[i]);
+        }
+    }
+}
+
+static int await_some(uint32_t rank, int first, int count)
+{
+    void *tasks[TASKS];
+    struct core_event event = {.type = CORE_EV_AWAIT};
+    for (int i = 0; i < count; i++) {
+        tasks[i] = core_user(bench.core[rank], &hashes[first + i]);
+        assert_true(core_may_await(bench.core[rank], 0, tasks[i]));
+    }
+    event.u.await.tasks = tasks;
+    event.u.await.count = (size_t)count;
+    event.u.await.behind = CORE_NEVER;
+    int error = step(rank, &event);
+    set_lane(rank, CORE_LANE_BLOCKED);
+    return error;
+}
+
+static void await_all(uint32_t rank)
+{
+    assert_int_equal(await_some(rank, 0, TASKS), MOOT_OK);
+}
+
+static void finish(int task, int32_t status)
+{
+    struct core_event event = {.type = CORE_EV_DONE, .hash = hashes[task]};
+    event.u.done.status = status;
+    event.u.done.size = 8;
+    assert_int_equal(step((uint32_t)task % 2, &event), MOOT_OK);
+}
+
+static void finish_all(void)
+{
+    for (int i = 0; i < TASKS; i++) {
+        finish(i, MOOT_OK);
+    }
+}
+
+static bool is_known_at(uint32_t rank, int task)
+{
+    struct core_task_view view;
+    assert_true(core_task_look(bench.core[rank], &hashes[task], &view));
+    bool known = view.have != CORE_HAVE_NOTHING || view.own == CORE_OWN_DONE;
+    core_task_view_release(&view);
+    return known;
+}
+
+static uint64_t sent(uint32_t rank, enum message_type type)
+{
+    return core_stats(bench.core[rank])->sent[type];
+}
+
+static void a_word_for_each_pair_tells_all(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    await_all(1);
+    finish_all();
+    pass(1 * MS);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(bench.awaited[rank], 1);
+        assert_int_equal(sent(rank, MESSAGE_ENDED), 1);
+        assert_int_equal(sent(rank, MESSAGE_RESULT), 0);
+        assert_int_equal(sent(rank, MESSAGE_MOTION), 0);
+        for (int i = 0; i < TASKS; i++) {
+            assert_true(is_known_at(rank, i));
+        }
+    }
+    bench_close();
+}
+
+static void nothing_is_said_before_the_last_has_ended(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    await_all(1);
+    for (int i = 0; i < TASKS - 1; i++) {
+        finish(i, MOOT_OK);
+    }
+    pass(1 * MS);
+    assert_int_equal(sent(1, MESSAGE_ENDED), 0);
+    assert_int_equal(bench.awaited[0], 0);
+    assert_int_equal(bench.awaited[1], 0);
+    finish(TASKS - 1, MOOT_OK);
+    pass(1 * MS);
+    assert_int_equal(bench.awaited[0], 1);
+    bench_close();
+}
+
+static void what_failed_is_told_before_the_word(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    await_all(1);
+    for (int i = 0; i < TASKS; i++) {
+        finish(i, i == 3 ? MOOT_ERR_TASK_FAILED : MOOT_OK);
+    }
+    pass(1 * MS);
+    struct core_task_view view;
+    assert_int_equal(bench.awaited[0], 1);
+    assert_int_equal(sent(1, MESSAGE_RESULT), 1);
+    assert_true(core_task_look(bench.core[0], &hashes[3], &view));
+    assert_int_equal(view.status, MOOT_ERR_TASK_FAILED);
+    core_task_view_release(&view);
+    bench_close();
+}
+
+static void who_waits_for_less_is_told_by_who_waits_for_more(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    assert_int_equal(await_some(1, 2, 2), MOOT_OK);
+    finish_all();
+    pass(1 * MS);
+    assert_int_equal(bench.awaited[1], 1);
+    assert_int_equal(bench.awaited[0], 0); /* 1 says nothing of the rest */
+    pass(10 * MS);
+    assert_int_equal(bench.awaited[0], 1);
+    assert_false(is_known_at(0, 1));
+    bench_close();
+}
+
+static void a_word_about_other_tasks_counts_for_nothing(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    bench.hold_runs = true;
+    for (int i = 0; i < TASKS; i++) {
+        hashes[i] = chaired_by((uint32_t)i % 2, i / 2, 0);
+        spawn(0, i + 1, hashes[i]);
+    }
+    for (int i = 0; i < TASKS; i++) { /* in another place, and one is none of 0's */
+        spawn(1, i + 1, i == 5 ? chaired_by(1, 20, 0) : hashes[i]);
+    }
+    hashes[5] = chaired_by(1, 20, 0);
+    await_all(1);
+    hashes[5] = chaired_by(1, 2, 0);
+    await_all(0);
+    hashes[5] = chaired_by(1, 20, 0);
+    finish_all();
+    pass(1 * MS);
+    assert_int_equal(sent(1, MESSAGE_ENDED), 1);
+    assert_int_equal(bench.awaited[0], 0);
+    assert_false(is_known_at(0, 1));
+    bench_close();
+}
+
+static void who_does_not_wait_keeps_nobody_waiting(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    finish_all();
+    pass(1 * MS);
+    assert_int_equal(bench.awaited[0], 0);
+    pass(10 * MS);
+    assert_int_equal(bench.awaited[0], 1);
+    assert_int_equal(sent(0, MESSAGE_ENDED), 1);
+    assert_int_equal(sent(0, MESSAGE_MOTION), 0); /* the host says what is needed */
+    bench_close();
+}
+
+static void a_word_of_who_has_died_is_void(void **state)
+{
+    (void)state;
+    open_with_tasks(3, 10 * MS);
+    await_all(1);
+    finish_all();
+    pass(1 * MS); /* 0 and 2 have heard 1 */
+    assert_int_equal(sent(1, MESSAGE_ENDED), 2);
+    bench.crashed[1] = bench.deaf[1] = true;
+    certify_at(0, 1);
+    certify_at(2, 1);
+    pass(500 * MS);
+    await_all(0);
+    await_all(2);
+    pass(2 * MS);
+    assert_false(is_known_at(2, 1));
+    bench_close();
+}
+
+static void a_lane_waits_for_many_once_at_a_time(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    assert_int_equal(await_some(0, 0, 2), MOOT_ERR_STATE);
+    struct core_event end = {.type = CORE_EV_UNAWAIT};
+    assert_int_equal(step(0, &end), MOOT_OK);
+    assert_int_equal(step(0, &end), MOOT_ERR_STATE);
+    struct core_event asked = {.type = CORE_EV_AWAIT};
+    assert_int_equal(step(0, &asked), MOOT_ERR_STATE);
+    bench_close();
+}
+
+int main(void)
+{
+    bench_break_a_rule();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_word_for_each_pair_tells_all),
+        cmocka_unit_test(nothing_is_said_before_the_last_has_ended),
+        cmocka_unit_test(what_failed_is_told_before_the_word),
+        cmocka_unit_test(who_waits_for_less_is_told_by_who_waits_for_more),
+        cmocka_unit_test(a_word_about_other_tasks_counts_for_nothing),
+        cmocka_unit_test(who_does_not_wait_keeps_nobody_waiting),
+        cmocka_unit_test(a_word_of_who_has_died_is_void),
+        cmocka_unit_test(a_lane_waits_for_many_once_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
