@@ -293,33 +293,38 @@ static uint64_t due_ns(const struct core *core, const struct await *await)
     return idle_ns < busy_ns ? idle_ns : busy_ns;
 }
 
+/* Nothing more is to be expected: who has closed waits no more. */
 static bool all_have_said(struct core *core, const struct await *await)
 {
     bool all = true;
     FOR_MEMBERS(core, rank)
     {
-        all = all && (rank == core->rank || has_said(core, await, rank));
+        all = all && (rank == core->rank || peer_seen(core, rank)->state.closed ||
+                      has_said(core, await, rank));
     }
     return all;
 }
 
 static void look(struct core *core, struct await *await)
 {
-    bool went = await->cursor <= await->last;
-    go_along(core, await);
+    bool went = await->cursor <= await->last && !await->sparse;
+    if (went) {
+        go_along(core, await);
+    }
     if (went && await->cursor > await->last) {
         await->news = true;
         if (!await->mute) {
             say(core, await);
         }
     }
-    bool due = core->now_ns >= due_ns(core, await) && !MUTANT(WORDSALONE);
+    bool due = await->sparse ||
+               (core->now_ns >= due_ns(core, await) && !MUTANT(WORDSALONE));
     if (!await->news && !due) {
         return;
     }
     await->news = false;
     bool all = await->cursor > await->last && all_have_said(core, await);
-    if (all || due || await->told) {
+    if ((all || due || await->told) && !await->sparse) {
         learn(core, await);
     }
     if ((all || due) && !await->told) {
@@ -328,6 +333,13 @@ static void look(struct core *core, struct await *await)
         if (output != NULL) {
             output->u.awaited.lane = await->lane;
         }
+    }
+}
+
+void await_look_again(struct core *core)
+{
+    for (uint32_t i = 0; i < core->ownership.awaits.count; i++) {
+        core->ownership.awaits.items[i].news = true;
     }
 }
 
@@ -427,9 +439,7 @@ int await_begin(struct core *core, const struct core_event *event)
         return MOOT_ERR_STATE;
     }
     note_stretch(core, event, &made);
-    if (made.last - made.first >= AWAIT_SPARSE * event->u.await.count) {
-        return MOOT_ERR_LIMIT;
-    }
+    made.sparse = made.last - made.first >= AWAIT_SPARSE * event->u.await.count;
     if (!core_grow(core, &awaits->items, &awaits->room, awaits->count + 1,
                    sizeof(*awaits->items))) {
         return MOOT_ERR_NO_MEMORY;

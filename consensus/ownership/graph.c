@@ -104,10 +104,28 @@ void graph_pass_on(struct core *core, struct task_record *task, uint32_t to)
     send_result(core, task, to, result_form(task, WANT_DATA, UINT64_MAX));
 }
 
+static bool was_sent(const struct task_record *task, uint32_t to)
+{
+    return to < PUSHED_NEAR ? (task->pushed >> to & 1) != 0
+                            : rankset_has(&task_ext(task)->pushed, to);
+}
+
+static bool note_sent(struct core *core, struct task_record *task, uint32_t to)
+{
+    if (to < PUSHED_NEAR) {
+        task->pushed |= 1u << to;
+        return true;
+    }
+    return rankset_add(&task_ext_get(core, task)->pushed, to);
+}
+
 void graph_send_result(struct core *core, struct task_record *task, uint32_t to,
                        enum want want)
 {
     assert(to != core->rank && want != WANT_NOTHING);
+    if (task->own == CORE_OWN_DONE && !note_sent(core, task, to)) {
+        core->broken = true; /* a word may have told it that it may ask (T12) */
+    }
     core->stats.results_answered++;
     send_result(core, task, to, result_form(task, want, UINT64_MAX));
 }
@@ -124,21 +142,6 @@ void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir)
     message->u.result.handover = true;
     core->stats.handed_over++;
     out_note(core, CORE_POINT_RESULT_SENT, task, heir, EVIDENCE_NONE);
-}
-
-static bool was_sent(const struct task_record *task, uint32_t to)
-{
-    return to < PUSHED_NEAR ? (task->pushed >> to & 1) != 0
-                            : rankset_has(&task_ext(task)->pushed, to);
-}
-
-static bool note_sent(struct core *core, struct task_record *task, uint32_t to)
-{
-    if (to < PUSHED_NEAR) {
-        task->pushed |= 1u << to;
-        return true;
-    }
-    return rankset_add(&task_ext_get(core, task)->pushed, to);
 }
 
 HOT static void push(struct core *core, struct task_record *task, uint32_t to,
@@ -277,9 +280,6 @@ static void answer_askers(struct core *core, struct task_record *task)
         asker->told = true;
         if (was_sent(task, asker->rank)) {
             continue;
-        }
-        if (!note_sent(core, task, asker->rank)) {
-            core->broken = true;
         }
         graph_send_result(core, task, asker->rank, asker->want);
     }

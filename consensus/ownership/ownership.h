@@ -80,6 +80,7 @@ int await_begin(struct core *core, const struct core_event *event);
 int await_end(struct core *core, const struct core_event *event);
 void await_on_ended(struct core *core, uint32_t from,
                     const struct message_ended *ended);
+void await_look_again(struct core *core); /* somebody has closed */
 void await_turn(struct core *core);
 uint64_t await_deadline(const struct core *core);
 /* No host is yet to ask for what words have not told. */

@@ -238,7 +238,8 @@ struct await {
     uint64_t first, last; /* positions, */
     uint64_t cursor;      /* before which all that is this rank's has ended */
     uint64_t since_ns;
-    bool news;  /* something is to be looked at */
+    bool sparse; /* too long for what is waited for in it: no word is said of it */
+    bool news;   /* something is to be looked at */
     bool mute;  /* of some no word can be said: this rank chairs and has not run them */
     bool apart; /* of some more is to be said than a word */
     bool told;  /* the host: what has not ended is to be asked for; */

@@ -157,6 +157,9 @@ void announce_on_state(struct core *core, uint32_t from, const struct message *m
     }
     free(peer->site);
     peer->site = site;
+    if (message->u.state.closed && !peer->state.closed) {
+        await_look_again(core);
+    }
     peer->state = message->u.state;
     peer->state.site = site;
     peer->waits_for = message->hash;

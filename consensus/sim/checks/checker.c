@@ -291,7 +291,8 @@ static void check_data(struct checker *checker, struct sim *sim,
 {
     struct task_seen *seen = &checker->tasks[sight->task];
     const struct message *message = sight->message;
-    if (message->type == MESSAGE_MOTION && message->u.motion.want == WANT_DATA) {
+    if (message->type == MESSAGE_PULL ||
+        (message->type == MESSAGE_MOTION && message->u.motion.want == WANT_DATA)) {
         (void)count_one(checker, &seen->asks_of, sight->rank);
     }
     if (message->type != MESSAGE_RESULT || message->u.result.data == RESULT_BARE ||

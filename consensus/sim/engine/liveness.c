@@ -9,6 +9,7 @@ enum {
     ASK_PUSHED_DELAYS = 20,
     ASK_BUSY_DELAYS = 100,
     ASK_BUSY_MORE_NS = 1000000,
+    AWAIT_TIMES = 2, /* for a word, and then for a push */
     QUIET_PERIODS = 26 + 4,
     STRICT_PERIODS = 1 + 5,
     TURN_PERIODS = 4 * 4 /* a round and three more, each four periods late */
@@ -140,7 +141,7 @@ uint64_t liveness_bound_ns(const struct sim *sim)
     uint64_t round_ns = 2 * liveness_way_ns(weather) * levels(sim);
     uint64_t asking_ns =
         sim->longest_chain * (ASK_PUSHED_DELAYS * ask_delay_ns(weather) + round_ns) +
-        ASK_BUSY_DELAYS * weather->ask_delay_ns + ASK_BUSY_MORE_NS;
+        AWAIT_TIMES * (ASK_BUSY_DELAYS * weather->ask_delay_ns + ASK_BUSY_MORE_NS);
     uint64_t quiet_ns =
         (QUIET_PERIODS + levels(sim)) * weather->gossip_period_ns + 4 * round_ns;
     uint64_t strict_ns =
