@@ -159,6 +159,7 @@
     X(ENDEDOTHERS, "a word counts for other tasks than it is about")                   \
     X(ENDEDELSEWHERE, "a word is said of tasks that others run")                       \
     X(ENDEDFAILED, "a word is said of a task that failed, and nothing else is")        \
+    X(WORDSIZED, "of what a word told parts of another size are dropped")              \
     X(WORDSALONE, "who lacks a word waits for it for ever")                            \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
     X(NOHANDOVER, "who leaves keeps its results to itself")                            \

@@ -156,7 +156,8 @@ bool spread_is_next(const struct task_record *task, const struct message_result 
 {
     const bool part = result->part > 0 && result->data == RESULT_BULK;
     const bool first = result->part == 1 && task_ext(task)->parts == 0;
-    const bool known = task->have == CORE_HAVE_BARE;
+    const bool known = task->have == CORE_HAVE_BARE &&
+                       (task->size != 0 || MUTANT(WORDSIZED)); /* a word tells none */
     return !part || ((first || (result->part == task_ext(task)->parts + 1 &&
                                 result->parts == task_ext(task)->parts_all)) &&
                      (!known || result->size == task->size));
@@ -169,6 +170,7 @@ void spread_keep_part(struct core *core, struct task_record *task,
         return;
     }
     struct task_ext *ext = task_ext_get(core, task);
+    task->size = result->size;
     ext->parts = result->part;
     ext->parts_all = result->parts;
     if (!spread_is_more(result)) {
