@@ -452,9 +452,9 @@ static void sample_message(enum message_type type, enum level level,
                                          level != LEAST};
     } else if (type == MESSAGE_ENDED) {
         m.u.ended = (struct message_ended){sample_lane[level],
-                                            sample_first[level],
-                                            level == MOST ? LIMIT_TASKS : level + 1u,
-                                            {sample_u64[level], ~sample_u64[level]}};
+                                           sample_first[level],
+                                           level == LEAST ? 1 : sample_count[level],
+                                           {sample_u64[level], ~sample_u64[level]}};
     } else if (type == MESSAGE_WANT) {
         m.u.want = (struct message_want){sample_lane[level], sample_first[level],
                                          sample_count[level]};
