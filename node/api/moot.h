@@ -448,7 +448,8 @@ typedef struct moot_task_info {
     int check, second;
     int status;               /* MOOT_OK, or the error that the task ended with */
     const char *story;        /* the chain of causes, first cause last; "" if none */
-    uint64_t size;            /* of the result, once known */
+    uint64_t size;            /* of the result, once known: of another rank's that only
+                                 a wait for many told of, once it is fetched */
     const char *label, *site; /* "" if none; strings live until the release */
     const char *kernel;       /* its name; "" where the task is known by its hash */
     /* The root cause of its failure, where that is a kernel's: the code that this

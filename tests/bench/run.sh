@@ -93,6 +93,8 @@ costs() {
     on 1 submitting
     on 2 submitting
     on 2 wire
+    on 2 waiting --seconds 5 --target 1.2
+    on 4 waiting --seconds 5 --target 1.2
     on "$voters" voting
     on 2 idling
     on 2 access --target 1.1
