@@ -285,8 +285,7 @@ struct message_want {
 };
 
 /* ENDED: of so many tasks of the sender's lane, which have this sum, all those that it
- * chairs have ended, and run there.  How one ended that did not end well, a RESULT has
- * said before (PROTOCOL.md, T12). */
+ * chairs have ended, and ran there: well, unless a RESULT has said otherwise (T12). */
 struct message_ended {
     uint32_t lane;
     uint64_t first; /* 1-based lane position */

@@ -169,12 +169,13 @@ static void take_end(struct core *core, struct task_record *task)
     }
 }
 
+/* What the program uses no more may be about to be dropped. */
 static bool may_take_end(const struct core *core, const struct task_record *task)
 {
     return task->held && !task->finder && task->chair != core->rank &&
            task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING &&
            (task->owner == NOBODY || task->owner == task->chair) &&
-           task_ends_with(task) == 0 && !core_entry_is_leaving(core, task);
+           task_ends_with(task) == 0 && !task->let_go;
 }
 
 /* What words say of the stretch: as results, of tasks that have more here than a stub.
@@ -268,8 +269,8 @@ static void say(struct core *core, struct await *await)
         }
         struct message *message = out_send(core, rank, MESSAGE_ENDED, NULL);
         if (message != NULL) {
-            message->u.ended = (struct message_ended){word.lane, word.first, word.count,
-                                                      word.sum};
+            message->u.ended =
+                (struct message_ended){word.lane, word.first, word.count, word.sum};
         }
     }
 }
@@ -317,8 +318,8 @@ static void look(struct core *core, struct await *await)
             say(core, await);
         }
     }
-    bool due = await->sparse ||
-               (core->now_ns >= due_ns(core, await) && !MUTANT(WORDSALONE));
+    bool due =
+        await->sparse || (core->now_ns >= due_ns(core, await) && !MUTANT(WORDSALONE));
     if (!await->news && !due) {
         return;
     }
@@ -432,9 +433,8 @@ int await_begin(struct core *core, const struct core_event *event)
         await->asked = true;
         return MOOT_OK;
     }
-    struct await made = {.lane = event->u.await.lane,
-                         .since_ns = core->now_ns,
-                         .news = true};
+    struct await made = {
+        .lane = event->u.await.lane, .since_ns = core->now_ns, .news = true};
     if (await != NULL || !is_on(core) || made.lane >= core->gossip.lane_count) {
         return MOOT_ERR_STATE;
     }

@@ -20,6 +20,7 @@
 #include "node/schedule/descendants.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/foreign_wait.h"
+#include "node/schedule/many.h"
 #include "node/schedule/priority.h"
 #include "node/schedule/ready.h"
 #include "node/schedule/retry.h"

@@ -455,6 +455,14 @@ static void carry_diverged(struct host *host, const struct core_output *output)
     lane_cut(host, MOOT_ERR_DIVERGED);
 }
 
+static void carry_cancel(struct host *host, const struct core_output *output)
+{
+    const struct record *record = record_of(host, output);
+    if (record != NULL) {
+        worker_cancel(host, record->task);
+    }
+}
+
 void carry(struct host *host, const struct core_output *output,
            const struct core_event *event)
 {
@@ -465,13 +473,9 @@ void carry(struct host *host, const struct core_output *output,
     case CORE_OUT_RUN:
         carry_run(host, output);
         break;
-    case CORE_OUT_CANCEL: {
-        struct record *record = record_of(host, output);
-        if (record != NULL) {
-            worker_cancel(host, record->task);
-        }
+    case CORE_OUT_CANCEL:
+        carry_cancel(host, output);
         break;
-    }
     case CORE_OUT_RESULT:
         carry_result(host, output, event);
         break;
