@@ -15,6 +15,7 @@
 #include "hashing/rollsum.h"
 #include "proto/limits.h"
 #include "proto/message_beat.h"
+#include "proto/message_ended.h"
 #include "proto/message_snapshot.h"
 #include <stddef.h>
 
@@ -282,15 +283,6 @@ struct message_want {
     uint32_t lane;
     uint64_t first;
     uint32_t count;
-};
-
-/* ENDED: of so many tasks of the sender's lane, which have this sum, all those that it
- * chairs have ended, and ran there: well, unless a RESULT has said otherwise (T12). */
-struct message_ended {
-    uint32_t lane;
-    uint64_t first; /* 1-based lane position */
-    uint32_t count;
-    struct rollsum sum;
 };
 
 /* HASHES: the answer to WANT.  In place of one that has been forgotten stands one that
