@@ -148,6 +148,7 @@ static void keep_part(struct record *record, const struct message_result *result
     if (result->part == 1) {
         free(record->partial);
         record->partial = sim_alloc(1, result->size);
+        record->size = result->size; /* a word (T12) has told none */
     }
     memcpy((char *)record->partial + result_first(result), result->payload,
            result_brings(result));
