@@ -334,7 +334,7 @@ enum core_output_type {
     CORE_OUT_AWAITED, /* what words tell of a lane's AWAIT is here, as RESULTs: what has
                          not ended is to be needed (NEED, each), and then AWAIT of no
                          tasks is to say so; or the wait is over (UNAWAIT) */
-    CORE_OUT_VERDICT,  /* this rank's waits for it end with `code` */
+    CORE_OUT_VERDICT, /* this rank's waits for it end with `code` */
     CORE_OUT_DIVERGED, /* strict: the message says how; every wait ends, no more spawns
                         */
     CORE_OUT_MET,      /* the meeting to which the program has come is over: all members

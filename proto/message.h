@@ -129,13 +129,11 @@ enum want {
 
 #define NEED_NONE UINT64_MAX /* nobody waits: the demand bound "infinity" */
 
-/* The spec of a portable task: what a rank needs to run it without having spawned it.
- */
+/* The spec of a portable task: what a rank needs to run one that it has not spawned. */
 struct message_spec {
     const char *kernel_name;
     uint32_t kernel_version;
-    uint32_t
-        flags; /* CORE_TASK_* of consensus/core.h that identity covers or that bind */
+    uint32_t flags; /* CORE_TASK_* that identity covers or that bind */
     const void *args;
     size_t args_size;
     const moot_hash *inputs; /* data inputs, then `after` */
@@ -362,8 +360,7 @@ struct message_resolve {
 
 /* CHASE: follows waits from owner to owner until a task comes up twice. */
 struct message_chase {
-    const moot_hash *path; /* the latest, oldest first; message hash is the next to look
-                              at */
+    const moot_hash *path; /* the latest, oldest first; message hash is the next one */
     uint32_t path_count;
     uint64_t hops;  /* tasks on all of its way */
     moot_hash mark; /* if the path is not all of it: one before, to be met again */

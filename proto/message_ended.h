@@ -1,4 +1,5 @@
-/* message_ended.h - the word by which a rank tells the ends of many tasks (message.h). */
+/* message_ended.h - the word by which a rank tells the ends of many tasks (message.h).
+ */
 #ifndef PROTO_MESSAGE_ENDED_H
 #define PROTO_MESSAGE_ENDED_H
 

@@ -40,9 +40,10 @@ enum { SOON_PERIODS = 8 };
 bool termination_resting(const struct core *core)
 {
     return core->step.blocked && core->ownership.running == 0 && ask_queue_none(core) &&
-           await_none_held_back(core) && roll_is_told(core) && (!core->step.closed || ask_swept(core)) &&
-           strict_settled(core) && core->membership.settled &&
-           !core->ownership.deferred && !core->membership.leave.ready &&
+           await_none_held_back(core) && roll_is_told(core) &&
+           (!core->step.closed || ask_swept(core)) && strict_settled(core) &&
+           core->membership.settled && !core->ownership.deferred &&
+           !core->membership.leave.ready &&
            (!core->membership.no_quorum || MUTANT(QUORUMREST)) &&
            (core->options.mode != CORE_STRICT || disseminate_is_done(core));
 }

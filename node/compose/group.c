@@ -234,12 +234,11 @@ static int wait_for_all(struct moot *m, struct lane *lane, struct group *group,
         if (!round_make(group, &round)) {
             return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_group_close: no memory");
         }
-        struct wait wait = {
-            .want = WANT_DONE,
-            .items = round.items,
-            .count = round.count,
-            .stretch = true,
-            .behind = group->behind};
+        struct wait wait = {.want = WANT_DONE,
+                            .items = round.items,
+                            .count = round.count,
+                            .stretch = true,
+                            .behind = group->behind};
         moot_duration passed = (moot_duration)(m->now_ns - begun_ns);
         bool fixed = timeout == MOOT_FOREVER || timeout < 0; /* which is refused */
         moot_duration left = fixed ? timeout : timeout > passed ? timeout - passed : 0;

@@ -79,12 +79,12 @@ struct wait {
     uint64_t since_ns, deadline_ns;
     uint64_t number; /* of waits that go on when all of their tasks have ended */
     uint64_t ends_seen;
-    bool stretch;  /* of a lane: its items are what has not ended of all that it has */
+    bool stretch; /* of a lane: its items are what has not ended of all that it has */
     uint64_t behind; /* spawned behind this place (moot_group_open) */
-    bool worded;   /* the core was told that a lane waits for many, */
-    bool words_in; /* and has said that words tell no more */
-    bool over;     /* it has ended by its tasks, */
-    bool released; /* and the core knows that its lane or task goes on */
+    bool worded;     /* the core was told that a lane waits for many, */
+    bool words_in;   /* and has said that words tell no more */
+    bool over;       /* it has ended by its tasks, */
+    bool released;   /* and the core knows that its lane or task goes on */
 };
 
 #endif

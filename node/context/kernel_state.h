@@ -22,11 +22,11 @@ struct kernel {
     unsigned char build[LIMIT_BUILD_BYTES]; /* of the object that has fn (build_id.h) */
     size_t build_size;                      /* in bytes; 0: unknown */
     bool own; /* the library's: of which build it is does not count between ranks */
-    uint64_t longest_ns; /* of its runs here that have ended */
+    uint64_t longest_ns;       /* of its runs here that have ended */
     uint64_t awaited, fetched; /* its tasks, by waits for many and with their data */
-    bool ends_as_said;   /* what it returns is how its task ends, on all ranks */
-    bool told;           /* peers have been sent a KERNEL */
-    bool conflict;       /* with this registration of a peer's: */
+    bool ends_as_said;         /* what it returns is how its task ends, on all ranks */
+    bool told;                 /* peers have been sent a KERNEL */
+    bool conflict;             /* with this registration of a peer's: */
     uint32_t peer_rank, peer_version, peer_flags;
     bool rebuilt; /* a peer has another build of its code, whether that is a conflict or
                      not; */

@@ -54,8 +54,7 @@ void many_begin(struct moot *m, struct wait *wait)
     event.u.await.lane = wait->lane->number;
     event.u.await.tasks = tasks;
     event.u.await.behind = wait->stretch ? wait->behind : CORE_NEVER;
-    wait->worded = event.u.await.count >= MANY_MIN &&
-                   engine_step(m, &event) == MOOT_OK;
+    wait->worded = event.u.await.count >= MANY_MIN && engine_step(m, &event) == MOOT_OK;
     for (size_t i = 0; !wait->worded && i < wait->count; i++) {
         wait->items[i].worded = false;
     }

@@ -24,8 +24,7 @@ void words_begin(struct host *host, uint32_t lane, const struct program_step *st
     host_flush(host);
     for (uint32_t i = 0; i < step->tasks.count && !host->undone; i++) {
         const uint32_t task = step->tasks.items[i];
-        void *entry =
-            host->records[task].entry != NULL ? host_enter(host, task) : NULL;
+        void *entry = host->records[task].entry != NULL ? host_enter(host, task) : NULL;
         if (entry != NULL && core_may_await(host->core, lane, entry)) {
             tasks[event.u.await.count++] = entry;
             state->worded |= UINT64_C(1) << i;
