@@ -160,6 +160,9 @@
     X(ENDEDELSEWHERE, "a word is said of tasks that others run")                       \
     X(ENDEDFAILED, "a word is said of a task that failed, and nothing else is")        \
     X(WORDSIZED, "of what a word told parts of another size are dropped")              \
+    X(WORDASKED, "what was asked for is taken from a word, too")                       \
+    X(WORDSDEAF, "of words only a wait for many takes the ends")                       \
+    X(WORDSAGAIN, "what a word has told is pushed, too")                               \
     X(WORDSALONE, "who lacks a word waits for it for ever")                            \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
     X(NOHANDOVER, "who leaves keeps its results to itself")                            \

@@ -268,7 +268,7 @@ HOT void ask_consider(struct core *core, struct task_record *task)
         ask_send_motion(core, task, task->chair);
     } else if (asks_at_once(core, task)) {
         ask_queue_owe(core, task); /* a spawn and its wait share one motion */
-    } else {
+    } else if (!await_tells(core, task)) {
         ask_queue_add(core, task);
     }
 }

@@ -223,6 +223,25 @@ void ask_queue_owe(struct core *core, struct task_record *task)
     move(&core->ownership.asking, task);
 }
 
+static void look_for_told(struct core *core, struct task_record *list, uint32_t from,
+                          const struct message_ended *ended)
+{
+    for (struct task_record *task = list->at.next; task != list; task = task->at.next) {
+        const uint64_t at = task->lane_position;
+        if (task->chair == from && task->position != 0 && task->lane == ended->lane &&
+            at >= ended->first && at - ended->first < ended->count) {
+            agenda_add(core, task, AGENDA_ASK);
+        }
+    }
+}
+
+void ask_queue_on_ended(struct core *core, uint32_t from,
+                        const struct message_ended *ended)
+{
+    look_for_told(core, &core->ownership.waited, from, ended);
+    look_for_told(core, &core->ownership.pending, from, ended);
+}
+
 void ask_queue_forget(struct task_record *task)
 {
     task->owed = false;

@@ -25,8 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a rank the latest words are kept. */
-enum { WORDS_MAX = 8 };
+/* Of a rank so many words are kept, the latest.  What was said is heard by ranks that
+ * are a wait or two behind. */
+enum { WORDS_MAX = 8, SAID_MAX = 8, HEARD_MAX = 2 * SAID_MAX };
 
 static struct await *find_await(struct core *core, uint32_t lane)
 {
@@ -39,12 +40,75 @@ static struct await *find_await(struct core *core, uint32_t lane)
     return NULL;
 }
 
-/* --- What the others say ---------------------------------------------------------- */
-
 static uint64_t last_of(const struct ended_word *word)
 {
     return word->first + word->count - 1;
 }
+
+/* --- Stretches that were told ------------------------------------------------------
+ */
+
+static void forget_stretch(struct told_stretches *told, uint32_t i)
+{
+    rankset_release(&told->items[i].ranks);
+    told->count--;
+    memmove(&told->items[i], &told->items[i + 1],
+            (told->count - i) * sizeof(*told->items));
+}
+
+static void forget_stretches(struct told_stretches *told)
+{
+    while (told->count > 0) {
+        forget_stretch(told, told->count - 1);
+    }
+}
+
+/* Of all lanes together so many are kept. */
+static void note_told(struct core *core, struct told_stretches *told, uint32_t max,
+                      const struct ended_word *word)
+{
+    uint32_t i = 0;
+    while (i < told->count &&
+           (told->items[i].lane != word->lane || told->items[i].first != word->first ||
+            told->items[i].last != last_of(word))) {
+        i++;
+    }
+    if (i == told->count && i == max) {
+        forget_stretch(told, 0);
+        i--;
+    }
+    if (i == told->count) {
+        if (!core_grow(core, &told->items, &told->room, i + 1, sizeof(*told->items))) {
+            return;
+        }
+        told->items[told->count++] = (struct told_stretch){
+            .lane = word->lane, .first = word->first, .last = last_of(word)};
+    }
+    core->broken |= !rankset_add(&told->items[i].ranks, word->rank);
+}
+
+static bool is_told(const struct told_stretches *told, const struct task_record *task,
+                    uint32_t rank)
+{
+    for (uint32_t i = told->count; i-- > 0 && task->position != 0;) {
+        const struct told_stretch *stretch = &told->items[i];
+        if (task->lane == stretch->lane && task->lane_position >= stretch->first &&
+            task->lane_position <= stretch->last &&
+            rankset_has(&stretch->ranks, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool await_has_told(const struct core *core, const struct task_record *task,
+                    uint32_t rank)
+{
+    return task->chair == core->rank &&
+           is_told(&core->ownership.awaits.said, task, rank);
+}
+
+/* --- What the others say ---------------------------------------------------------- */
 
 /* The stretch of the last word that was looked at is mostly that of the next. */
 static bool sum_here(struct core *core, const struct ended_word *word,
@@ -149,6 +213,7 @@ void await_on_ended(struct core *core, uint32_t from, const struct message_ended
     if (await != NULL) {
         await->news = true;
     }
+    ask_queue_on_ended(core, from, ended);
 }
 
 /* --- What follows ----------------------------------------------------------------- */
@@ -169,13 +234,39 @@ static void take_end(struct core *core, struct task_record *task)
     }
 }
 
-/* What the program uses no more may be about to be dropped. */
+/* What the program uses no more may be about to be dropped; and what was asked for is
+ * answered. */
 static bool may_take_end(const struct core *core, const struct task_record *task)
 {
     return task->held && !task->finder && task->chair != core->rank &&
            task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING &&
            (task->owner == NOBODY || task->owner == task->chair) &&
-           task_ends_with(task) == 0 && !task->let_go;
+           task_ends_with(task) == 0 && !task->let_go &&
+           (!task->asked || MUTANT(WORDASKED));
+}
+
+static bool is_about(const struct ended_word *word, const struct task_record *task)
+{
+    return word->rank == task->chair && word->lane == task->lane &&
+           word->first <= task->lane_position && last_of(word) >= task->lane_position;
+}
+
+/* A need of any kind: a word tells what a bare RESULT would have told it. */
+bool await_tells(struct core *core, struct task_record *task)
+{
+    struct awaits *awaits = &core->ownership.awaits;
+    bool told = is_told(&awaits->heard, task, task->chair);
+    for (uint32_t i = 0; !told && i < awaits->word_count; i++) {
+        struct ended_word *word = &awaits->words[i];
+        told = is_about(word, task) &&
+               last_of(word) <= core->gossip.lanes[word->lane].len &&
+               is_of_this_roll(core, word);
+    }
+    if (!told || !may_take_end(core, task) || MUTANT(WORDSDEAF)) {
+        return false;
+    }
+    take_end(core, task);
+    return true;
 }
 
 /* What words say of the stretch: as results, of tasks that have more here than a stub.
@@ -271,6 +362,8 @@ static void say(struct core *core, struct await *await)
         if (message != NULL) {
             message->u.ended =
                 (struct message_ended){word.lane, word.first, word.count, word.sum};
+            word.rank = rank;
+            note_told(core, &core->ownership.awaits.said, SAID_MAX, &word);
         }
     }
 }
@@ -308,7 +401,7 @@ static bool all_have_said(struct core *core, const struct await *await)
 
 static void look(struct core *core, struct await *await)
 {
-    bool went = await->cursor <= await->last && !await->sparse;
+    bool went = await->cursor <= await->last;
     if (went) {
         go_along(core, await);
     }
@@ -318,14 +411,13 @@ static void look(struct core *core, struct await *await)
             say(core, await);
         }
     }
-    bool due =
-        await->sparse || (core->now_ns >= due_ns(core, await) && !MUTANT(WORDSALONE));
+    bool due = core->now_ns >= due_ns(core, await) && !MUTANT(WORDSALONE);
     if (!await->news && !due) {
         return;
     }
     await->news = false;
     bool all = await->cursor > await->last && all_have_said(core, await);
-    if ((all || due || await->told) && !await->sparse) {
+    if (all || due || await->told) {
         learn(core, await);
     }
     if ((all || due) && !await->told) {
@@ -439,7 +531,9 @@ int await_begin(struct core *core, const struct core_event *event)
         return MOOT_ERR_STATE;
     }
     note_stretch(core, event, &made);
-    made.sparse = made.last - made.first >= AWAIT_SPARSE * event->u.await.count;
+    if (made.last - made.first >= AWAIT_SPARSE * event->u.await.count) {
+        return MOOT_ERR_STATE;
+    }
     if (!core_grow(core, &awaits->items, &awaits->room, awaits->count + 1,
                    sizeof(*awaits->items))) {
         return MOOT_ERR_NO_MEMORY;
@@ -457,10 +551,14 @@ int await_end(struct core *core, const struct core_event *event)
         return MOOT_ERR_STATE;
     }
     for (uint32_t i = awaits->word_count; i-- > 0;) {
-        const struct ended_word *word = &awaits->words[i];
-        if (word->lane == await->lane && last_of(word) <= await->last) {
-            forget_word(awaits, i);
+        struct ended_word *word = &awaits->words[i];
+        if (word->lane != await->lane || last_of(word) > await->last) {
+            continue;
         }
+        if (is_of_this_roll(core, word)) {
+            note_told(core, &awaits->heard, HEARD_MAX, word);
+        }
+        forget_word(awaits, i);
     }
     *await = awaits->items[--awaits->count];
     return MOOT_OK;
@@ -470,6 +568,8 @@ void await_enter_view(struct core *core)
 {
     struct awaits *awaits = &core->ownership.awaits;
     awaits->word_count = 0;
+    forget_stretches(&awaits->said);
+    forget_stretches(&awaits->heard);
     for (uint32_t i = 0; i < awaits->count; i++) {
         struct await *await = &awaits->items[i];
         await->cursor = await->first;
@@ -480,7 +580,12 @@ void await_enter_view(struct core *core)
 
 void await_release(struct core *core)
 {
-    free(core->ownership.awaits.items);
-    free(core->ownership.awaits.words);
-    core->ownership.awaits = (struct awaits){0};
+    struct awaits *awaits = &core->ownership.awaits;
+    forget_stretches(&awaits->said);
+    forget_stretches(&awaits->heard);
+    free(awaits->items);
+    free(awaits->words);
+    free(awaits->said.items);
+    free(awaits->heard.items);
+    *awaits = (struct awaits){0};
 }

@@ -147,8 +147,10 @@ void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir)
 HOT static void push(struct core *core, struct task_record *task, uint32_t to,
                      enum want want, uint64_t bulk_max)
 {
+    const bool told =
+        was_sent(task, to) || (await_has_told(core, task, to) && !MUTANT(WORDSAGAIN));
     if (to == core->rank || !rankset_has(&core->members, to) ||
-        (was_sent(task, to) && !MUTANT(PUSHAGAIN))) {
+        (told && !MUTANT(PUSHAGAIN))) {
         return;
     }
     if (!note_sent(core, task, to)) {

@@ -26,6 +26,11 @@ void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
 /* --- await.c ---------------------------------------------------------------------- */
 
 void await_enter_view(struct core *core);
+/* A word has told the end of this task, which is wanted: it is here now, bare. */
+bool await_tells(struct core *core, struct task_record *task);
+/* A word has told that rank the end of this own task. */
+bool await_has_told(const struct core *core, const struct task_record *task,
+                    uint32_t rank);
 void await_release(struct core *core);
 
 /* --- spread.c --------------------------------------------------------------------- */
@@ -90,6 +95,9 @@ void ask_answer_seek(struct core *core, struct task_record *task, uint32_t seeke
 
 /* A motion for it, once no push can be expected any more; again if its needs grew. */
 void ask_queue_add(struct core *core, struct task_record *task);
+/* That rank's word may be about some of them. */
+void ask_queue_on_ended(struct core *core, uint32_t from,
+                        const struct message_ended *ended);
 
 /* --- requests.c ------------------------------------------------------------------- */
 

@@ -238,8 +238,7 @@ struct await {
     uint64_t first, last; /* positions, */
     uint64_t cursor;      /* before which all that is this rank's has ended */
     uint64_t since_ns;
-    bool sparse; /* too long for what is waited for in it: no word is said of it */
-    bool news;   /* something is to be looked at */
+    bool news;  /* something is to be looked at */
     bool mute;  /* of some no word can be said: this rank chairs and has not run them */
     bool apart; /* of some more is to be said than a word */
     bool told;  /* the host: what has not ended is to be asked for; */
@@ -253,6 +252,16 @@ struct ended_word {
     uint32_t count;
     struct rollsum sum;
     bool compared, equal; /* to what stands here */
+};
+
+/* Stretches of which words were said or heard lately. */
+struct told_stretches {
+    struct told_stretch {
+        uint32_t lane;
+        uint64_t first, last;
+        struct rankset ranks; /* to whom, or by whom */
+    } *items;
+    uint32_t count, room;
 };
 
 /* Stretches are no longer than so many times what is waited for in them. */
@@ -290,6 +299,7 @@ struct core_ownership {
         uint32_t count, room;
         struct ended_word *words; /* as they came */
         uint32_t word_count, word_room;
+        struct told_stretches said, heard;
         struct ended_word summed; /* a stretch, and its sum here; count 0: none */
     } awaits;
 };

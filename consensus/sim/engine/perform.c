@@ -189,6 +189,7 @@ static void carry_result(struct host *host, const struct core_output *output,
         return;
     }
     record->kept = true;
+    lane_wake(host, record->task); /* a wait by words needs no CORE_OUT_DONE */
     record->status = result->status;
     record->size = result->size;
     if (result->data != RESULT_BARE) {

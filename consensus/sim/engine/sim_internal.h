@@ -565,6 +565,7 @@ uint32_t lane_idle_count(const struct host *host);
 void words_begin(struct host *host, uint32_t lane, const struct program_step *step);
 /* The end of the step's i-th task may come by a word: it is not needed. */
 bool words_may_tell(const struct host *host, uint32_t lane, uint32_t i);
+void words_take(struct host *host, uint32_t lane, const struct program_step *step);
 void words_ask(struct host *host, uint32_t lane, const struct program_step *step);
 void words_end(struct host *host, uint32_t lane);
 

@@ -288,11 +288,14 @@ void lane_settle(struct host *host)
 {
     for (uint32_t lane = 0; lane < host->sim->program->lane_count; lane++) {
         const struct program_step *step = current(host, lane);
-        if (host->lanes[lane].words_in && step != NULL) {
-            words_ask(host, lane, step);
+        if (host->lanes[lane].state != LANE_WAITS || step == NULL) {
+            continue;
         }
-        if (host->lanes[lane].state != LANE_WAITS || step == NULL ||
-            !is_over(host, lane, step)) {
+        words_take(host, lane, step);
+        if (!is_over(host, lane, step)) {
+            if (host->lanes[lane].words_in) {
+                words_ask(host, lane, step);
+            }
             continue;
         }
         host->lanes[lane].state = LANE_WOKEN;

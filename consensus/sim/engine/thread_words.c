@@ -45,17 +45,24 @@ bool words_may_tell(const struct host *host, uint32_t lane, uint32_t i)
     return i < WORDED_MAX && (host->lanes[lane].worded >> i & 1) != 0;
 }
 
+void words_take(struct host *host, uint32_t lane, const struct program_step *step)
+{
+    for (uint32_t i = 0; i < step->tasks.count; i++) {
+        struct record *record = &host->records[step->tasks.items[i]];
+        record->done |= words_may_tell(host, lane, i) && record->kept;
+    }
+}
+
+/* A task that has run here is needed, too: so it is pushed to those whom no word told.
+ */
 void words_ask(struct host *host, uint32_t lane, const struct program_step *step)
 {
     struct sim_thread *state = &host->lanes[lane];
     struct core_event event = {.type = CORE_EV_AWAIT};
-    const uint64_t worded = state->worded;
     state->words_in = false;
     for (uint32_t i = 0; i < step->tasks.count && !host->undone; i++) {
-        struct record *record = &host->records[step->tasks.items[i]];
-        if (words_may_tell(host, lane, i) && record->kept) {
-            record->done = true;
-        } else if ((worded >> i & 1) != 0 && i < WORDED_MAX) {
+        const struct record *record = &host->records[step->tasks.items[i]];
+        if (words_may_tell(host, lane, i) && (!record->kept || record->ended)) {
             state->worded &= ~(UINT64_C(1) << i);
             lane_need(host, lane, step->tasks.items[i], CORE_EV_NEED);
         }

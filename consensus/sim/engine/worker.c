@@ -108,6 +108,7 @@ static void show_end(struct host *host, uint32_t task)
     struct sim *sim = host->sim;
     struct record *record = &host->records[task];
     record->ended = record->kept = record->kept_data = true;
+    lane_wake(host, task);
     free(record->taken);
     record->taken = NULL;
     give_slot_back(host, task);
