@@ -163,6 +163,7 @@
     X(WORDASKED, "what was asked for is taken from a word, too")                       \
     X(WORDSDEAF, "of words only a wait for many takes the ends")                       \
     X(WORDSAGAIN, "what a word has told is pushed, too")                               \
+    X(WORDSWIDE, "a word waits for tasks that nobody waits for")                       \
     X(WORDSALONE, "who lacks a word waits for it for ever")                            \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
     X(NOHANDOVER, "who leaves keeps its results to itself")                            \

@@ -531,7 +531,8 @@ int await_begin(struct core *core, const struct core_event *event)
         return MOOT_ERR_STATE;
     }
     note_stretch(core, event, &made);
-    if (made.last - made.first >= AWAIT_SPARSE * event->u.await.count) {
+    if (event->u.await.behind == CORE_NEVER &&
+        made.last - made.first >= event->u.await.count && !MUTANT(WORDSWIDE)) {
         return MOOT_ERR_STATE;
     }
     if (!core_grow(core, &awaits->items, &awaits->room, awaits->count + 1,

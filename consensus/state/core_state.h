@@ -264,9 +264,6 @@ struct told_stretches {
     uint32_t count, room;
 };
 
-/* Stretches are no longer than so many times what is waited for in them. */
-enum { AWAIT_SPARSE = 8 };
-
 struct core_ownership {
     uint32_t reaccepting; /* once records that wait for their voters */
 

@@ -243,7 +243,7 @@ int host_step(struct host *host, const struct core_event *event)
     }
     if (code == MOOT_ERR_STATE && event->type == CORE_EV_AWAIT &&
         event->u.await.count > 0) {
-        return code; /* too few in too long a stretch: each is needed */
+        return code; /* others stand between them: each is needed */
     }
     if (code == MOOT_ERR_SCOPE_CLOSED && is_newcomer(host)) {
         return code; /* that phase was over when it came */
