@@ -164,6 +164,7 @@
     X(WORDSDEAF, "of words only a wait for many takes the ends")                       \
     X(WORDSAGAIN, "what a word has told is pushed, too")                               \
     X(WORDSWIDE, "a word waits for tasks that nobody waits for")                       \
+    X(WORDSENDED, "a wait that ends before its word tells nobody")                     \
     X(WORDSALONE, "who lacks a word waits for it for ever")                            \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
     X(NOHANDOVER, "who leaves keeps its results to itself")                            \

@@ -399,18 +399,23 @@ static bool all_have_said(struct core *core, const struct await *await)
     return all;
 }
 
-static void look(struct core *core, struct await *await)
+static void say_if_ended(struct core *core, struct await *await)
 {
-    bool went = await->cursor <= await->last;
-    if (went) {
-        go_along(core, await);
+    if (await->cursor > await->last) {
+        return;
     }
-    if (went && await->cursor > await->last) {
+    go_along(core, await);
+    if (await->cursor > await->last) {
         await->news = true;
         if (!await->mute) {
             say(core, await);
         }
     }
+}
+
+static void look(struct core *core, struct await *await)
+{
+    say_if_ended(core, await);
     bool due = core->now_ns >= due_ns(core, await) && !MUTANT(WORDSALONE);
     if (!await->news && !due) {
         return;
@@ -543,6 +548,20 @@ int await_begin(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
+/* The wait ends, and no word will tell others of it: this rank's own are pushed to
+ * those who spawned them, as if the lane had waited for each (T3a). */
+static void push_instead(struct core *core, const struct await *await)
+{
+    const struct lane_record *lane = &core->gossip.lanes[await->lane];
+    for (uint64_t at = await->first; at <= await->last; at++) {
+        void *known = lane_known(lane, at);
+        struct task_record *task = known != NULL && !is_stub(known) ? known : NULL;
+        if (task != NULL && task->own != CORE_OWN_NONE && !task->push_holders) {
+            graph_lane_waits(core, task);
+        }
+    }
+}
+
 int await_end(struct core *core, const struct core_event *event)
 {
     assert(event->type == CORE_EV_UNAWAIT);
@@ -550,6 +569,10 @@ int await_end(struct core *core, const struct core_event *event)
     struct await *await = find_await(core, event->u.await.lane);
     if (await == NULL) {
         return MOOT_ERR_STATE;
+    }
+    say_if_ended(core, await);
+    if ((await->mute || await->cursor <= await->last) && !MUTANT(WORDSENDED)) {
+        push_instead(core, await);
     }
     for (uint32_t i = awaits->word_count; i-- > 0;) {
         struct ended_word *word = &awaits->words[i];
