@@ -160,7 +160,7 @@
     X(ENDEDELSEWHERE, "a word is said of tasks that others run")                       \
     X(ENDEDFAILED, "a word is said of a task that failed, and nothing else is")        \
     X(WORDSIZED, "of what a word told parts of another size are dropped")              \
-    X(WORDASKED, "what was asked for is taken from a word, too")                       \
+    X(WORDSASKED, "what was asked for is taken from a word, too")                      \
     X(WORDSDEAF, "of words only a wait for many takes the ends")                       \
     X(WORDSAGAIN, "what a word has told is pushed, too")                               \
     X(WORDSWIDE, "a word waits for tasks that nobody waits for")                       \

@@ -242,7 +242,7 @@ static bool may_take_end(const struct core *core, const struct task_record *task
            task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING &&
            (task->owner == NOBODY || task->owner == task->chair) &&
            task_ends_with(task) == 0 && !task->let_go &&
-           (!task->asked || MUTANT(WORDASKED));
+           (!task->asked || MUTANT(WORDSASKED));
 }
 
 static bool is_about(const struct ended_word *word, const struct task_record *task)

@@ -217,6 +217,114 @@ static void a_lane_waits_for_many_once_at_a_time(void **state)
     bench_close();
 }
 
+/* Those that the first rank chairs. */
+static void finish_of_first(void)
+{
+    for (int i = 0; i < TASKS; i += 2) {
+        finish(i, MOOT_OK);
+    }
+}
+
+static void a_word_tells_who_waits_for_one_task(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    begin_wait(1, hashes[0]);
+    finish_of_first();
+    pass(1 * MS);
+    assert_int_equal(sent(1, MESSAGE_PULL), 1);
+    assert_int_equal(bench.ended[1][1], 1);
+    begin_wait(1, hashes[2]); /* after it */
+    assert_int_equal(sent(1, MESSAGE_PULL), 2);
+    assert_int_equal(sent(1, MESSAGE_MOTION), 0);
+    bench_close();
+}
+
+static void a_word_is_kept_when_the_wait_for_it_has_ended(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    assert_int_equal(await_some(1, 1, 1), MOOT_OK);
+    finish_of_first();
+    finish(1, MOOT_OK);
+    pass(1 * MS);
+    struct core_event end = {.type = CORE_EV_UNAWAIT};
+    assert_int_equal(step(1, &end), MOOT_OK);
+    assert_int_equal(await_some(1, 3, 3), MOOT_OK);
+    assert_int_equal(step(1, &end), MOOT_OK);
+    begin_wait(1, hashes[0]);
+    assert_int_equal(sent(1, MESSAGE_PULL), 1);
+    bench_close();
+}
+
+static void what_a_word_has_told_is_not_pushed(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    await_all(0);
+    finish_of_first();
+    pass(1 * MS);
+    assert_int_equal(sent(0, MESSAGE_ENDED), 1);
+    begin_wait(0, hashes[0]);
+    pass(1 * MS);
+    assert_int_equal(sent(0, MESSAGE_RESULT), 0);
+    bench_close();
+}
+
+static void what_was_asked_for_is_not_taken_from_a_word(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    pass(1 * MS);
+    bench.holds[0][1] = true;
+    await_all(0);
+    finish_of_first();
+    begin_wait(1, hashes[0]);
+    pass(200 * MS);
+    assert_int_equal(sent(0, MESSAGE_ENDED), 1);
+    assert_int_equal(sent(1, MESSAGE_MOTION), 1);
+    assert_int_equal(sent(0, MESSAGE_RESULT), 1); /* behind the word */
+    let_go(0, 1);
+    pass(1 * MS);
+    assert_int_equal(sent(1, MESSAGE_PULL), 0);
+    assert_int_equal(bench.ended[1][1], 1);
+    bench_close();
+}
+
+static void a_wait_that_ends_before_its_word_tells_what_has_ended(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    pass(1 * MS);
+    await_all(0);
+    finish(0, MOOT_OK);
+    struct core_event end = {.type = CORE_EV_UNAWAIT};
+    assert_int_equal(step(0, &end), MOOT_OK);
+    assert_int_equal(sent(0, MESSAGE_ENDED), 0);
+    assert_int_equal(sent(0, MESSAGE_RESULT), 1);
+    finish(2, MOOT_OK);
+    assert_int_equal(sent(0, MESSAGE_RESULT), 2);
+    bench_close();
+}
+
+static void a_word_leaves_no_task_out(void **state)
+{
+    (void)state;
+    open_with_tasks(2, 0);
+    void *tasks[] = {core_user(bench.core[0], &hashes[0]),
+                     core_user(bench.core[0], &hashes[2])};
+    struct core_event event = {.type = CORE_EV_AWAIT};
+    event.u.await.tasks = tasks;
+    event.u.await.count = 2;
+    event.u.await.behind = CORE_NEVER;
+    assert_int_equal(step(0, &event), MOOT_ERR_STATE);
+    event.u.await.behind = 0; /* a group's: all are waited for */
+    assert_int_equal(step(0, &event), MOOT_OK);
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -229,6 +337,12 @@ int main(void)
         cmocka_unit_test(who_does_not_wait_keeps_nobody_waiting),
         cmocka_unit_test(a_word_of_who_has_died_is_void),
         cmocka_unit_test(a_lane_waits_for_many_once_at_a_time),
+        cmocka_unit_test(a_word_tells_who_waits_for_one_task),
+        cmocka_unit_test(a_word_is_kept_when_the_wait_for_it_has_ended),
+        cmocka_unit_test(what_a_word_has_told_is_not_pushed),
+        cmocka_unit_test(what_was_asked_for_is_not_taken_from_a_word),
+        cmocka_unit_test(a_wait_that_ends_before_its_word_tells_what_has_ended),
+        cmocka_unit_test(a_word_leaves_no_task_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
