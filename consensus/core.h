@@ -133,10 +133,10 @@ enum core_event_type {
     CORE_EV_NEED,          /* a wait begins (T3) */
     CORE_EV_UNNEED,        /* it ended, however */
     CORE_EV_AWAIT,         /* a lane waits for many tasks of its own roll, each of which
-                              core_may_await(): words will tell their ends, and
-                              CORE_OUT_AWAITED when they have, or are late.  Of no tasks:
-                              what has not ended by then is needed now.  STATE: each
-                              is to be needed at once */
+                              core_may_await(), and none between them is left out: words
+                              will tell their ends, and CORE_OUT_AWAITED when they have,
+                              or are late.  Of no tasks: what has not ended by then is
+                              needed now.  STATE: each is to be needed at once */
     CORE_EV_UNAWAIT,       /* that wait is over, however */
     CORE_EV_LANE,          /* a lane's state changed; a new number makes a lane */
     CORE_EV_TASK_WAIT,     /* a running task waits for children, or goes on */

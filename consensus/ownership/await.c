@@ -14,6 +14,11 @@
  * that has not ended (CORE_OUT_AWAITED): so a wait lasts no longer for want of a word
  * than a push that does not come would make it last.
  *
+ * Where a word was said nothing of what it tells is pushed, and who has heard it takes
+ * the ends from it for other needs, too: else two would tell the same, or neither.  So
+ * both remember the stretches of the latest words (said, heard).  A wait that ends
+ * before its word can be said pushes what it would have told.
+ *
  * Words do not outlive a view.  What was learnt from them does, as results do.
  */
 #include "consensus/ownership/ownership_private.h"
