@@ -145,14 +145,15 @@ static bool is_of_this_roll(struct core *core, struct ended_word *word)
     return word->equal;
 }
 
-/* Where the stretch begins of which all is remembered: what is forgotten has ended on
- * all ranks. */
+/* Where the stretch begins, but for what is forgotten first: that has ended on all
+ * ranks. Others may be forgotten behind what is not, as their scope has ended; of a
+ * stretch with such a hole there is no sum, and no word. */
 static uint64_t behind_forgotten(const struct core *core, const struct await *await)
 {
     const struct lane_record *lane = &core->gossip.lanes[await->lane];
-    uint64_t first = await->last + 1;
-    while (first > await->first && lane_known(lane, first - 1) != NULL) {
-        first--;
+    uint64_t first = await->first;
+    while (first <= await->last && lane_known(lane, first) == NULL) {
+        first++;
     }
     return first;
 }
@@ -350,8 +351,11 @@ static void say(struct core *core, struct await *await)
     struct ended_word word = {.lane = await->lane,
                               .first = behind_forgotten(core, await)};
     word.count = (uint32_t)(await->last + 1 - word.first);
-    if (word.count == 0 || core->membership.leave.going ||
-        !sum_here(core, &word, &word.sum)) {
+    if (word.count == 0 || core->membership.leave.going) {
+        return;
+    }
+    if (!sum_here(core, &word, &word.sum)) {
+        await->mute = true;
         return;
     }
     FOR_MEMBERS(core, rank)
