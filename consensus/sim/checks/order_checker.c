@@ -108,10 +108,13 @@ static struct rankset *reports_to(struct order_checker *checker, uint64_t epoch,
     return &view->reports_to[rank];
 }
 
-/* News of a death that came after the view had gone on: nobody waits for it. */
+/* News of a death, or of what may have been its cause, that came after the view had gone
+ * on: nobody waits for it. */
 static bool is_late_word(const struct message_report *report)
 {
-    return !report->last && report->count == 1 && report->entry[0].what == REPORT_CRASH;
+    return !report->last && report->count == 1 &&
+           (report->entry[0].what == REPORT_CRASH ||
+            report->entry[0].what == REPORT_SUSPECT);
 }
 
 static void note_received(struct order_checker *checker, const struct sight *sight)
