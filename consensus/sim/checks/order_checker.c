@@ -108,8 +108,8 @@ static struct rankset *reports_to(struct order_checker *checker, uint64_t epoch,
     return &view->reports_to[rank];
 }
 
-/* News of a death, or of what may have been its cause, that came after the view had gone
- * on: nobody waits for it. */
+/* News of a death, or of what may have been its cause, that came after the view had
+ * gone on: nobody waits for it. */
 static bool is_late_word(const struct message_report *report)
 {
     return !report->last && report->count == 1 &&
