@@ -330,7 +330,7 @@ static void kernels_at_odds(struct seat *seat)
     meet(seat); /* nobody has been told of it before this */
     int code = MOOT_OK;
     for (uint64_t i = 0; code == MOOT_OK && i < 4000; i++) {
-        moot_task other = spawn_u64(seat, SQUARE, 524);
+        moot_task other = spawn_u64(seat, SQUARE, 524 + i % 8); /* of both ranks */
         EXPECT(seat, moot_task_wait(seat->m, other, MOOT_FOREVER), MOOT_OK);
         nap_ms(1);
         hold_still(seat);

@@ -220,6 +220,7 @@ static void undecided(struct scene *scene)
     struct work work = {.number = 1, .slow_rank = NOBODY}, other = work;
     moot_hash hash;
     other.number = 7;
+    give_chair(scene, &other, scene->work, 1, &hash);
     (void)spawn(scene, scene->work, &other, "before", NULL);
     give_chair(scene, &work, scene->work, 2, &hash);
     if (scene->rank == 2) {

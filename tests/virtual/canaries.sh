@@ -32,7 +32,7 @@ dies order "WRONG" --seeds 1..1200 --ranks 6 --features data,large --faults none
 dies leak "has closed and holds 1 blocks, 100 bytes" --seed 1 --faults none --kill none
 dies hoard "of a long program has" --steady --seed 2
 dies hang "is not over by the deadline" --seed 1 --faults none --kill none
-dies unsynced "has started 2 times" --stores --seeds 7..20
+dies unsynced "has started 2 times" --stores --seeds 14..26
 dies deaf "runs, and its result is on the disk" --stores --seeds 2..20
 dies forgetful "WRONG" --stores --seeds 1..60
 dies time "a second run differs" --seed 1 --digest --faults none --kill none
