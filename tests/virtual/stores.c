@@ -96,13 +96,24 @@ static bool is_once(const struct stores_task *task)
     return task->kind == STORES_ONCE || task->kind == STORES_AGAIN;
 }
 
+/* Whether somebody has died where descriptors are few: the others look into the folder
+ * anew for what it has left, and say so if they find none to do it with. */
+static bool is_unread(const struct stores_ledger *ledger)
+{
+    bool dead = false;
+    for (uint32_t rank = 0; ledger->unstored && rank < ledger->ranks; rank++) {
+        dead = dead || world_is_dead(rank, NULL);
+    }
+    return dead;
+}
+
 /* Whether what the disk has of the task is its result, with these inputs.  Where a disk
  * has lost some, what was made of it is not, and of large ones it is not known. */
 static bool is_found(const struct stores_ledger *ledger, uint32_t number,
                      const uint64_t *inputs)
 {
     const struct stores_task *task = &ledger->tasks[number];
-    return task->stored &&
+    return task->stored && (is_once(task) || !is_unread(ledger)) &&
            (is_once(task) || !(ledger->lost || ledger->flipped) ||
             (task->stored_known &&
              stores_combine(number, inputs, task->input_count,
