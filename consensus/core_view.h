@@ -40,7 +40,7 @@ bool core_reclaims(const struct core *core); /* drops tasks whose scope has not 
  * or it is forgotten. */
 bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
                   moot_hash *hash, const char **site);
-/* So many tasks a lane of this rank's has spawned; 0: there is no such lane. */
+/* Tasks that a lane of this rank's has spawned; 0: there is no such lane. */
 uint64_t core_roll_len(const struct core *core, uint32_t lane);
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);

@@ -373,8 +373,7 @@ bool strict_all_rest(struct core *core)
 {
     assert(core->options.mode == CORE_STRICT);
     if (core->gossip.ends_here) {
-        return (core->gossip.difference.found || has_unasked(core)) &&
-               !MUTANT(STRICTHASTY);
+        return core->gossip.difference.found || has_unasked(core);
     }
     core->gossip.ends_here = want_again(core);
     return core->gossip.ends_here;
