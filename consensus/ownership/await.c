@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a rank so many words are kept, the latest.  What was said is heard by ranks that
+/* Words of a rank that are kept, the latest.  What was said is heard by ranks that
  * are a wait or two behind. */
 enum { WORDS_MAX = 8, SAID_MAX = 8, HEARD_MAX = 2 * SAID_MAX };
 
@@ -68,7 +68,7 @@ static void forget_stretches(struct told_stretches *told)
     }
 }
 
-/* Of all lanes together so many are kept. */
+/* Keeps `max` stretches, of all lanes together. */
 static void note_told(struct core *core, struct told_stretches *told, uint32_t max,
                       const struct ended_word *word)
 {
@@ -240,8 +240,8 @@ static void take_end(struct core *core, struct task_record *task)
     }
 }
 
-/* What the program uses no more may be about to be dropped; and what was asked for is
- * answered. */
+/* A task that the program uses no more may be about to be dropped; and what was asked
+ * for is answered. */
 static bool may_take_end(const struct core *core, const struct task_record *task)
 {
     return task->held && !task->finder && task->chair != core->rank &&
@@ -275,8 +275,7 @@ bool await_tells(struct core *core, struct task_record *task)
     return true;
 }
 
-/* What words say of the stretch: as results, of tasks that have more here than a stub.
- */
+/* Takes words of the stretch as results, of tasks that have more here than a stub. */
 static void learn(struct core *core, struct await *await)
 {
     struct lane_record *lane = &core->gossip.lanes[await->lane];

@@ -148,8 +148,8 @@ static void begin_cut(struct moot *m, struct snapshot_job *job)
 
 void snapshots_go_back(struct moot *m) { m->checkpoint.goes_back = true; }
 
-/* Who hears that a reload has failed may ask at once, too: then all stay as they are,
- * and the cut that was put aside is as good as any. */
+/* A rank that hears that a reload has failed may ask at once, too: then all stay as
+ * they are, and the cut that was put aside is as good as any. */
 void snapshots_went_back(struct moot *m, bool goes_on)
 {
     struct snapshot_job *job = m->checkpoint.cut;

@@ -17,7 +17,7 @@
 
 /* The wait begins: marks the items whose ends may come by words, if they are many. */
 void many_begin(struct moot *m, struct wait *wait);
-/* What words have not told is needed now. */
+/* Ends that words have not told are needed now. */
 void many_ask(struct moot *m, struct wait *wait);
 void many_end(struct moot *m, struct wait *wait);
 /* CORE_OUT_AWAITED. */

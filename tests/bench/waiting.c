@@ -25,7 +25,7 @@ struct options {
 
 static const char *const way_names[] = {"tuned", "group", "all"};
 
-/* Of one run: its time, and what all ranks have sent in it. */
+/* One run: its time, and what all ranks have sent in it. */
 struct turn {
     double took_s, messages;
 };

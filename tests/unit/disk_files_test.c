@@ -319,7 +319,8 @@ static void without_descriptors_all_that_is_stored_is_found(void **state)
     diskstore_close(store);
 }
 
-/* What is kept for reading is given up for a lack of descriptors, and nothing else. */
+/* The descriptor for reading is given up for a lack of descriptors, and nothing else.
+ */
 static void a_file_that_is_gone_leaves_the_descriptor_that_is_kept(void **state)
 {
     struct folder_bench *bench = *state;

@@ -306,7 +306,8 @@ static void few_members_are_few_voters(void **state)
     rankset_release(&members);
 }
 
-/* Whoever is a member, and among equal candidates: one chair, and the same voters. */
+/* Tasks beside each other, in any view and among equal candidates: one chair, and the
+ * same voters. */
 static void tasks_beside_each_other_have_one_chair(void **state)
 {
     (void)state;

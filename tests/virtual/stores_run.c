@@ -103,8 +103,8 @@ static void draw_knobs(bool calm)
     }
 }
 
-/* What came later is drawn from words of its own: seeds that are known stay what they
- * are. */
+/* Harm that came later is drawn from words of its own: seeds that are known stay what
+ * they are. */
 static void draw_disk(bool calm)
 {
     job.disk.slow_ns = draw(2) * (UINT64_C(1) << (10 + draw(12)));
