@@ -258,6 +258,7 @@ $(BUILD)/libmoot.a: $(FAULTS)/libmoot.a $(FAULTY_OBJ)
 	cp $< $@
 	ar rs $@ $(FAULTY_OBJ)
 $(BUILD)/libmoottools.a $(BUILD)/libmootsim.a: $(BUILD)/%: $(FAULTS)/%
+	@mkdir -p $(@D)
 	cp $< $@
 endif
 
