@@ -88,7 +88,7 @@ LIBS = $(MPI_LIBS) -lprotobuf-c -lsodium -lzip -ljansson -llmdb -lxxhash -lm
 
 # The rooms of the tree, lowest first; tests/tidy/rooms.txt says which may use which.
 BASE_ROOMS := hashing/base hashing/blake2b hashing hashing/fingerprint proto
-CORE_ROOMS := $(addprefix consensus/,faultplan shape state signature gossip ownership reclaim termination meeting snapshot \
+CORE_ROOMS := $(addprefix consensus/,faultplan shape state signature gossip ownership elements reclaim termination meeting snapshot \
   membership step link route)
 NODE_ROOMS := $(addprefix node/,config context channel wires/stream wires/tcp transport transport/carrier transport/mpi transport/shm transport/inproc \
   transport/host arrays diskstore store tasks engine record members session faults checkpoint schedule explain spawn compose reference service api)

@@ -27,6 +27,7 @@
 #ifndef CONSENSUS_CORE_H
 #define CONSENSUS_CORE_H
 
+#include "hashing/array_spread.h"
 #include "proto/message.h"
 #include "proto/moot_error.h"
 
@@ -141,6 +142,8 @@ enum core_event_type {
     CORE_EV_LANE,          /* a lane's state changed; a new number makes a lane */
     CORE_EV_TASK_WAIT,     /* a running task waits for children, or goes on */
     CORE_EV_DONE,          /* a task that CORE_OUT_RUN gave to the host has ended */
+    CORE_EV_ELEMENTS,      /* elements that CORE_OUT_ELEMENTS gave to the host have
+                              ended, all alike; STATE: they are not, or were not given */
     CORE_EV_DECLINE,       /* the program took the other branch */
     CORE_EV_CANCEL,        /* wanted by this rank; decided once, at the task's owner */
     CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
@@ -205,6 +208,8 @@ struct core_register {
     size_t after_count;               /* how many at the end are order only */
     const struct rankset *candidates; /* NULL: all; copied */
     const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
+    const struct array_spread *array; /* a task array: how many elements, and whose;
+                                         the core counts the homes; NULL: a task */
     const char *site;                 /* "file:line" or NULL; must outlive the core */
     size_t host_size;                 /* of the host's part, if it becomes a stub */
 };
@@ -265,6 +270,10 @@ struct core_event {
             bool leaves;    /* it left children running, of which its RESULT tells */
         } done;
         struct {
+            struct range places;
+            int32_t status; /* MOOT_OK or the error, of each of them */
+        } elements;
+        struct {
             const char *name; /* copied; so many bytes */
             size_t name_size;
         } snapshot;
@@ -319,10 +328,14 @@ enum core_output_type {
                       said */
     CORE_OUT_RUN,  /* run it and answer with CORE_EV_DONE; its inputs are all there (or
                       failed: then DONE carries the error of the first that did) */
-    CORE_OUT_CANCEL, /* if it has not started: end it with MOOT_ERR_CANCELLED; else it
-                        may be told */
-    CORE_OUT_RESULT, /* a result is accepted: keep it; its bytes are in the event just
-                        received, unless it is kept BARE */
+    CORE_OUT_ELEMENTS, /* run these elements of the array, and answer with
+                          CORE_EV_ELEMENTS, in whatever pieces and order.  The array's
+                          own RUN comes when all elements have ended, wherever: it is to
+                          end with its code at once */
+    CORE_OUT_CANCEL,   /* if it has not started: end it with MOOT_ERR_CANCELLED; else it
+                          may be told */
+    CORE_OUT_RESULT,   /* a result is accepted: keep it; its bytes are in the event just
+                          received, unless it is kept BARE */
     CORE_OUT_PART, /* a part of a result is accepted, whose bytes are in the event just
                       received: keep it beside those before; the first begins anew,
                       and with the last comes CORE_OUT_RESULT in its place */
@@ -432,7 +445,11 @@ struct core_output {
             struct message message;
         } send;
         struct {
-            int32_t code; /* not MOOT_OK: do not run it, end it with that: CANCELLED, or
+            struct range places;
+        } elements;
+        struct {
+            int32_t code; /* not MOOT_OK: do not run it, end it with that: CANCELLED, of
+                             an array how its first element failed, or
                              RESULT_LOST if another run would give another result than
                              the one that was seen, or if an input's scope has ended
                              since its result was lost, and what is left here of the

@@ -76,6 +76,9 @@
     X(STUBFED, "what takes a stub's inputs is not noted with these")                   \
     X(STUBAWAY, "who comes to run a task does not look for inputs that were stubs")    \
     X(CUTLEAVING, "what is about to be dropped is cut")                                \
+    X(PARTCLAIMS, "who spawns an array claims what it has given up of it")             \
+    X(ELEMENTSLOST, "nobody runs the elements of who is no member any more")           \
+    X(ARRAYEARLY, "an array's end is told when some of a rank's elements have ended")  \
     X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \
     X(DROPDOUBT,                                                                       \
       "a new view does not ask whether anyone has dropped what was leaving")           \

@@ -239,6 +239,10 @@ static void put_borrowed(struct copier *copier, struct message *to)
     case MESSAGE_LOT:
         to->u.lot.hashes = PUT_LIST(copier, to->u.lot.hashes, to->u.lot.count);
         break;
+    case MESSAGE_ELEMENTS:
+        to->u.elements.ranges =
+            PUT_LIST(copier, to->u.elements.ranges, to->u.elements.range_count);
+        break;
     case MESSAGE_SNAPSHOT:
         to->u.snapshot.name =
             put(copier, to->u.snapshot.name, to->u.snapshot.name_size, 1);

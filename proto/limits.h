@@ -41,6 +41,7 @@
 #define LIMIT_ASKERS 16384u           /* askers in one DECISION */
 #define LIMIT_ROLL_HASHES 4096u       /* hashes in one HASHES message */
 #define LIMIT_FAMILY_HASHES 4096u     /* children in one FAMILY message */
+#define LIMIT_ELEMENT_RANGES 256u     /* of places, in one ELEMENTS message */
 #define LIMIT_LOT_HASHES 1056u        /* tasks and marks in one LOT message */
 #define LIMIT_CHASE_HOPS 1024u        /* tasks in one reported cycle */
 #define LIMIT_NEWCOMERS 64u           /* in one view */

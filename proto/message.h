@@ -3,9 +3,7 @@
  * The consensus core speaks these; wire.h turns them into bytes and back.  A message
  * borrows every pointer in it: from the decode arena on the way in, from the sender's
  * core or the result store on the way out.  consensus/PROTOCOL.md gives their meaning.
- *
- * KERNEL, FAMILY, INQUIRY, ACCOUNT and the payload of RESULT belong to node/; the core
- * neither sends nor reads them.
+ * KERNEL, FAMILY, INQUIRY, ACCOUNT and the payload of RESULT are node/'s alone.
  */
 #ifndef PROTO_MESSAGE_H
 #define PROTO_MESSAGE_H
@@ -15,6 +13,7 @@
 #include "hashing/rollsum.h"
 #include "proto/limits.h"
 #include "proto/message_beat.h"
+#include "proto/message_elements.h"
 #include "proto/message_ended.h"
 #include "proto/message_snapshot.h"
 #include <stddef.h>
@@ -80,7 +79,8 @@ enum {
     X(LOT,         0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(SNAPSHOT,    0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(SIGNATURE,   0,     0,     1,    0,     0,    0,     0,    0)                   \
-    X(ENDED,       0,     0,     1,    0,     1,    0,     0,    0)
+    X(ENDED,       0,     0,     1,    0,     1,    0,     0,    0)                   \
+    X(ELEMENTS,    1,     1,     1,    0,     1,    0,     0,    0)
 /* clang-format on */
 
 enum message_type {
@@ -103,8 +103,7 @@ static inline bool message_is(enum message_type type, unsigned what)
  * evidence on which its chair yielded it. */
 #define EVIDENCE(X)                                                                    \
     X(CLAIM, "claim")   /* the chair runs it itself */                                 \
-    X(CLOSED, "closed") /* the chair's program, or the task's scope there, is over, or \
-                           a window past it (G6) */                                    \
+    X(CLOSED, "closed") /* the chair's program or scope is over, or a window past */   \
     X(DECLINED, "declined") /* the chair said that it took the other branch */         \
     X(HINT, "hint")         /* an asker's spawn was conditional */                     \
     X(NESTED, "nested")     /* spawned inside a running task */                        \
@@ -688,6 +687,7 @@ struct message {
         struct message_lot lot;
         struct message_snapshot snapshot;
         struct message_signatures signatures;
+        struct message_elements elements;
     } u;
 };
 

@@ -407,6 +407,7 @@ static const struct rule {
     [MESSAGE_SNAPSHOT] = {wire_check_snapshot, false},
     [MESSAGE_SIGNATURE] = {wire_check_signature, false},
     [MESSAGE_ENDED] = {check_ended, false},
+    [MESSAGE_ELEMENTS] = {wire_check_elements, true},
 };
 
 const char *message_check(const struct message *message)

@@ -15,7 +15,8 @@
  *
  * The messages by which ranks agree on views have files of their own beside those of
  * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.  So has the
- * census, wire_census.c, and what ranks tell each other of themselves, wire_account.c.
+ * census, wire_census.c, the elements of arrays, wire_elements.c, and what ranks tell
+ * each other of themselves, wire_account.c.
  */
 #ifndef PROTO_WIRE_PRIVATE_H
 #define PROTO_WIRE_PRIVATE_H
@@ -93,7 +94,8 @@ typedef const char *check_fn(const struct message *message);
 check_fn wire_check_heartbeat, wire_check_paxos, wire_check_view, wire_check_report,
     wire_check_fenced, wire_check_join, wire_check_tally, wire_check_census,
     wire_check_leave, wire_check_meet, wire_check_lot, wire_check_snapshot,
-    wire_check_inquiry, wire_check_account, wire_check_grant, wire_check_signature;
+    wire_check_inquiry, wire_check_account, wire_check_grant, wire_check_signature,
+    wire_check_elements;
 
 /* --- wire_walk.c ------------------------------------------------------------------ */
 
@@ -192,6 +194,7 @@ struct encoder {
         Moot__Ended ended;
         Moot__Snapshot snapshot;
         Moot__Signatures signatures;
+        Moot__Elements elements;
     } body;
     Moot__Spec spec;
     Moot__View view;             /* of a VIEW, or of a Paxos message */
@@ -226,6 +229,11 @@ size_t wire_census_scratch_bytes(const struct message_census *census);
 
 put_fn wire_put_heartbeat, wire_put_grant, wire_put_signature;
 size_t wire_beat_scratch_bytes(const struct message *message);
+
+/* --- wire_elements.c -------------------------------------------------------------- */
+
+put_fn wire_put_elements;
+size_t wire_elements_scratch_bytes(const struct message_elements *elements);
 
 /* --- wire_view_write.c ------------------------------------------------------------ */
 
@@ -295,6 +303,10 @@ get_fn wire_get_heartbeat, wire_get_grant, wire_get_signature;
 /* --- wire_census.c ---------------------------------------------------------------- */
 
 get_fn wire_get_census;
+
+/* --- wire_elements.c -------------------------------------------------------------- */
+
+get_fn wire_get_elements;
 
 /* --- wire_account.c --------------------------------------------------------------- */
 

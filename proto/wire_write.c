@@ -428,6 +428,7 @@ static const struct {
     [MESSAGE_SNAPSHOT] = {wire_put_snapshot, MOOT__MESSAGE__BODY_SNAPSHOT},
     [MESSAGE_SIGNATURE] = {wire_put_signature, MOOT__MESSAGE__BODY_SIGNATURES},
     [MESSAGE_ENDED] = {put_ended, MOOT__MESSAGE__BODY_ENDED},
+    [MESSAGE_ELEMENTS] = {wire_put_elements, MOOT__MESSAGE__BODY_ELEMENTS},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)
@@ -467,6 +468,8 @@ size_t wire_write_scratch_bytes(const struct message *message)
         }
     } else if (message->type == MESSAGE_CENSUS) {
         bytes = wire_census_scratch_bytes(&message->u.census);
+    } else if (message->type == MESSAGE_ELEMENTS) {
+        bytes = wire_elements_scratch_bytes(&message->u.elements);
     } else {
         bytes = wire_view_scratch_bytes(message);
     }

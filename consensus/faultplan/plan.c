@@ -43,6 +43,7 @@ enum plan_group plan_group(enum message_type type)
         return PLAN_GROUP_VOTE;
     case MESSAGE_RESULT:
     case MESSAGE_ENDED:
+    case MESSAGE_ELEMENTS:
     case MESSAGE_FAMILY:
     case MESSAGE_PULL:
         return PLAN_GROUP_RESULT;

@@ -382,8 +382,8 @@ void leave_turn(struct core *core)
     if (give_all_back(core)) {
         chair_retest_all(core);
     }
-    if (core->ownership.unfinished_count > 0 || !is_all_taken(core) ||
-        core->reclaim.drop.leaving > 0 || sees_any_out(core)) {
+    if (core->ownership.unfinished_count > 0 || core->elements.running > 0 ||
+        !is_all_taken(core) || core->reclaim.drop.leaving > 0 || sees_any_out(core)) {
         return;
     }
     struct rankset staying = {0};

@@ -259,6 +259,7 @@ void recovery_take_up(struct core *core)
             chair_claim(core, task);
             chair_retest(core, task);
             cancel_pass_on(core, task);
+            graph_pass_end_on(core, task);
         }
     }
 }

@@ -8,6 +8,7 @@
  */
 #include "consensus/membership/membership_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/gossip/gossip.h"
 #include "consensus/meeting/meeting.h"
 #include "consensus/ownership/ownership.h"
@@ -60,6 +61,7 @@ void reload_begin(struct core *core, const struct view *view)
     meeting_reload(core); /* the program hears of it before tasks are forgotten */
     reclaim_forget_all(core);
     ownership_forget_all(core);
+    elements_forget_all(core);
     termination_forget_all(core);
     gossip_forget_all(core);
     signature_forget_all(core);

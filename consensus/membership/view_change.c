@@ -20,6 +20,7 @@
  */
 #include "consensus/membership/membership_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/gossip/gossip.h"
 #include "consensus/meeting/meeting.h"
 #include "consensus/ownership/ownership.h"
@@ -526,6 +527,7 @@ void view_change_enter(struct core *core, const struct view *view)
             enter_task(core, task, &core->membership.mail);
         }
     }
+    elements_enter_view(core); /* ahead of the reports */
     core->membership.mail_waits = core->reclaim.drop.leaving > 0;
     if (!core->membership.mail_waits) {
         send_mail(core, &core->membership.mail);

@@ -351,7 +351,7 @@ HOT static void run(struct core *core, struct task_record *task, uint32_t by)
         const bool lost = was_read(task) || lacks_input(task);
         output->u.run.code = cancelled ? MOOT_ERR_CANCELLED
                              : lost    ? MOOT_ERR_RESULT_LOST
-                                       : MOOT_OK;
+                                       : array_status(task);
         output->u.run.by = by;
         output->u.run.seen = task->seen;
         output->u.run.alone = task->suspect && !MUTANT(SUSPECTFREE);
@@ -438,6 +438,7 @@ HOT void graph_own(struct core *core, struct task_record *task, enum evidence ev
         return;
     }
     struct edge *inputs = task_inputs(task);
+    task->missing += array_is_open(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
         struct edge *edge = &inputs[i];
         edge->waiting = edge->from != NULL && !edge_satisfied(edge);

@@ -47,6 +47,7 @@ static void send_decision(struct core *core, struct task_record *task,
     }
     out_note(core, CORE_POINT_DECISION_SENT, task, task->rec,
              (enum evidence)task->evidence);
+    graph_pass_end_on(core, task);
 }
 
 /* A decision that was under way when its addressee entered this view is lost, and who

@@ -66,6 +66,14 @@ void graph_disown(struct core *core, struct task_record *task); /* not started *
 void graph_hand_over(struct core *core, struct task_record *task, uint32_t heir);
 bool task_satisfied(const struct task_record *task);
 
+/* --- array_end.c ------------------------------------------------------------------ */
+
+/* All elements of the array have ended, as this rank has learnt now: its chair, or,
+ * from that, its owner. */
+void graph_elements_ended(struct core *core, struct task_record *task);
+/* Its chair tells the owner, if that is another. */
+void graph_pass_end_on(struct core *core, struct task_record *task);
+
 /* --- owning.c --------------------------------------------------------------------- */
 
 /* A DECISION: notes who waits.  True: owning_begin() is to make this rank the owner,

@@ -55,7 +55,7 @@ static void hold_own(const struct core *core, const struct task_record *task)
 /* The inputs that an owned task waits for. */
 static void hold_missing(const struct core *core, const struct task_record *task)
 {
-    uint32_t waiting = 0;
+    uint32_t waiting = task->own == CORE_OWN_WAIT && array_is_open(task);
     for (uint32_t i = 0; i < task->input_count; i++) {
         waiting += task_inputs(task)[i].waiting;
     }

@@ -18,7 +18,7 @@ static bool same_scope(const moot_hash *a, const moot_hash *b)
     return (scoped & MOOT_HASH_SCOPED) == 0 || hash_scope(a) == hash_scope(b);
 }
 
-/* IDEMPOTENT is a fact of once tasks alone; no task is an ARRAY. */
+/* IDEMPOTENT is a fact of once tasks alone. */
 static bool facts_match(const moot_hash *hash, const struct core_register *reg)
 {
     unsigned facts = hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
@@ -28,6 +28,7 @@ static bool facts_match(const moot_hash *hash, const struct core_register *reg)
         ((reg->flags & again) == again ? MOOT_HASH_IDEMPOTENT : 0u) |
         ((reg->flags & CORE_TASK_NESTED) ? MOOT_HASH_NESTED : 0u) |
         (reg->candidates != NULL ? MOOT_HASH_CANDIDATES : 0u) |
+        (reg->array != NULL ? MOOT_HASH_ARRAY : 0u) |
         (reg->scope.bytes[MOOT_HASH_BYTES - 1] & (unsigned)MOOT_HASH_SCOPED);
     return facts == said && same_scope(hash, &reg->scope);
 }

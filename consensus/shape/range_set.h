@@ -10,13 +10,10 @@
 #ifndef CONSENSUS_SHAPE_RANGE_SET_H
 #define CONSENSUS_SHAPE_RANGE_SET_H
 
+#include "hashing/base/range.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-struct range {
-    uint64_t first, end; /* of numbers first .. end - 1 */
-};
 
 struct range_set {
     struct range *many; /* owned; NULL: up to one range, which is `one` */

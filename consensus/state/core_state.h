@@ -301,6 +301,17 @@ struct core_ownership {
     } awaits;
 };
 
+/* Task arrays: written by elements/. */
+struct core_elements {
+    struct rankset homes;      /* the ranks of the first view (A3) */
+    struct array_record known; /* list head */
+    uint64_t running;          /* elements that the host has and that have not ended */
+    bool keeps;                /* it may chair one that has not ended */
+    bool wanted;      /* some array's chair waits for this rank's word on its stretch */
+    uint64_t look_ns; /* when arrays that have not ended are looked at; CORE_NEVER:
+                         there are none */
+};
+
 /* Scopes and chunks on their way out: written by reclaim/. */
 struct core_reclaim {
     struct scope_record *scopes_dropping;
@@ -496,6 +507,7 @@ struct core {
     struct core_state state;
     struct core_gossip gossip;
     struct core_ownership ownership;
+    struct core_elements elements;
     struct core_reclaim reclaim;
     struct core_termination termination;
     struct core_meeting meeting;

@@ -100,7 +100,8 @@ void state_hold_task(const struct core *core, const struct task_record *task)
         assert(once == hash_has(&task->hash, MOOT_HASH_ONCE));
         assert((once && idempotent) == hash_has(&task->hash, MOOT_HASH_IDEMPOTENT));
         assert(nested == hash_has(&task->hash, MOOT_HASH_NESTED));
-        assert(!hash_has(&task->hash, MOOT_HASH_ARRAY));
+        assert(hash_has(&task->hash, MOOT_HASH_ARRAY) ==
+               (task_ext(task)->array != NULL));
     }
     hold_place(core, task);
     hold_edges(task);

@@ -13,6 +13,7 @@
 #include "consensus/core.h"
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
+#include "consensus/state/array_record.h"
 #include "consensus/state/stub.h"
 #include "consensus/state/waits.h"
 #include "hashing/placement.h"
@@ -132,7 +133,8 @@ struct task_ext {
     uint32_t kept_for;  /* a finder that has asked whether it ends unheld; NOBODY */
     uint32_t runner;    /* who had claimed it when it moved to another chair; NOBODY */
     struct task_end ends;
-    struct rankset crashes; /* ranks that died of it, as far as is known here */
+    struct rankset crashes;     /* ranks that died of it, as far as is known here */
+    struct array_record *array; /* it is one; NULL: a task */
 };
 
 /* A record is measured in such pieces; to which ranks below PUSHED_NEAR a result was

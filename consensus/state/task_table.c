@@ -172,6 +172,7 @@ static void seldom_release(struct task_ext *task_ext)
     rankset_release(&task_ext->pullers);
     free(task_ext->spread.places);
     rankset_release(&task_ext->crashes);
+    array_record_free(task_ext->array);
     if (task_ext->recovery != NULL) {
         rankset_release(&task_ext->recovery->at);
         free(task_ext->recovery);

@@ -7,6 +7,7 @@
  */
 #include "consensus/step/step_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/gossip/gossip.h"
 #include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership.h"
@@ -130,6 +131,15 @@ static void keep(struct core *core, uint64_t uid, const struct message *message,
     where(core, held);
 }
 
+static void on_motion(struct core *core, uint32_t from, struct task_record *task,
+                      const struct message_motion *motion)
+{
+    chair_on_motion(core, from, task, motion);
+    if (hash_has(&task->hash, MOOT_HASH_ARRAY)) {
+        elements_stir(core);
+    }
+}
+
 /* A leaver may decline a DECISION that makes it the owner. */
 static void on_decision(struct core *core, uint32_t from, struct task_record *task,
                         const struct message_decision *decision)
@@ -138,6 +148,7 @@ static void on_decision(struct core *core, uint32_t from, struct task_record *ta
     if (owning_on_decision(core, from, task, decision) &&
         !leave_declines(core, from, task, decision->evidence)) {
         owning_begin(core, task, decision->evidence);
+        elements_owned(core, task);
     }
 }
 
@@ -175,7 +186,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
 /* The handler of each message; `task` is the record of its hash, or NULL if the type
  * names none.  The host has its own. */
 #define HANDLERS(X)                                                                    \
-    X(MOTION, chair_on_motion(core, from, task, &message->u.motion))                   \
+    X(MOTION, on_motion(core, from, task, &message->u.motion))                         \
     X(DECISION, on_decision(core, from, task, &message->u.decision))                   \
     X(RESULT, on_result(core, from, task, message))                                    \
     X(PULL, spread_on_pull(core, from, task))                                          \
@@ -218,6 +229,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(SNAPSHOT, snapshot_on_snapshot(core, from, message))                             \
     X(SIGNATURE, signature_hear(core, from, &message->u.signatures))                   \
     X(ENDED, await_on_ended(core, from, &message->u.ended))                            \
+    X(ELEMENTS, elements_on_elements(core, from, task, &message->u.elements))          \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
     X(ACCOUNT, refuse(core))

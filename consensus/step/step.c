@@ -10,6 +10,7 @@
  */
 #include "consensus/step/step_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/gossip/gossip.h"
 #include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership.h"
@@ -80,7 +81,7 @@ static bool begin_rooms(struct core *core, const struct core_options *options)
     ownership_begin(core);
     reclaim_begin(core);
     core->step.turn_due_ns = CORE_NEVER;
-    if (!begin_members(core, options)) {
+    if (!begin_members(core, options) || !elements_begin(core, first_size(options))) {
         return false;
     }
     if (core->epoch > 0) {
@@ -121,6 +122,7 @@ void core_free(struct core *core)
     roll_release(core);
     scope_release_all(core);
     table_release(core);
+    elements_end(core);
     close_reduce_reset(core);
     membership_end(core);
     signature_end(core);
@@ -253,7 +255,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
 {
     switch (event->type) {
     case CORE_EV_REGISTER:
-        return graph_register(core, event);
+        return event->u.reg->array != NULL ? elements_register(core, event)
+                                           : graph_register(core, event);
     case CORE_EV_PRUNED:
         return stub_register(core, event->u.pruned.stubs, event->u.pruned.count);
     case CORE_EV_NEED:
@@ -270,6 +273,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return on_task_wait(core, event);
     case CORE_EV_DONE:
         return on_done(core, event);
+    case CORE_EV_ELEMENTS:
+        return elements_ended(core, event);
     case CORE_EV_DECLINE:
         return on_decline(core, event);
     case CORE_EV_CANCEL:
@@ -329,7 +334,8 @@ static bool see_what_changed(struct core *core)
     bool was_blocked = core->step.blocked,
          was_closed_told = core->termination.state_sent.closed;
     core->step.blocked = lanes_blocked(core);
-    bool idle = core->step.blocked && core->ownership.running == 0;
+    bool idle = core->step.blocked && core->ownership.running == 0 &&
+                core->elements.running == 0;
     if (core->step.blocked && !was_blocked) {
         roll_resolve(core);
     }
@@ -337,6 +343,7 @@ static bool see_what_changed(struct core *core)
     if (rests) {
         core->step.idle_since_ns = core->now_ns;
         ask_queue_idle(core);
+        elements_stir(core);
         termination_look_again(core);
     }
     core->step.idle = idle;
@@ -348,6 +355,7 @@ static bool see_what_changed(struct core *core)
     uint32_t of;
     if (gossip_take_news(core, &of)) {
         graph_push_to_holders(core, of);
+        elements_stir(core);
         reclaim_news(core);
     }
     agenda_work_off(core);
@@ -373,6 +381,7 @@ HOT static void do_what_is_due(struct core *core)
     await_turn(core);
     agenda_work_off(core);
     ask_queue_flush(core);
+    elements_turn(core);
     agenda_work_off(core);
     strict_turn(core);
     signature_turn(core);
@@ -415,7 +424,7 @@ COLD static void begin(struct core *core)
 static bool is_usual(const struct core_event *event)
 {
     return event->type == CORE_EV_REGISTER || event->type == CORE_EV_PRUNED ||
-           event->type == CORE_EV_DONE ||
+           event->type == CORE_EV_DONE || event->type == CORE_EV_ELEMENTS ||
            (event->type == CORE_EV_RECV &&
             event->u.recv.message->type == MESSAGE_RESULT);
 }
@@ -534,6 +543,7 @@ HOT uint64_t core_deadline(const struct core *core)
     due = earlier(due, earlier(core->step.turn_due_ns, await_deadline(core)));
     due = earlier(due, earlier(chair_deadline(core), termination_deadline(core)));
     due = earlier(due, earlier(detector_deadline(core), view_deadline(core)));
+    due = earlier(due, elements_deadline(core));
     due = earlier(due, earlier(disseminate_deadline(core), reclaim_deadline(core)));
     return earlier(due, earlier(strict_deadline(core), signature_deadline(core)));
 }

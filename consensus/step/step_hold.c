@@ -7,6 +7,7 @@
  */
 #include "consensus/step/step_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/gossip/gossip.h"
 #include "consensus/meeting/meeting.h"
 #include "consensus/membership/membership.h"
@@ -58,6 +59,7 @@ void core_hold(const struct core *core)
     state_hold(core);
     gossip_hold(core);
     ownership_hold(core);
+    elements_hold(core);
     reclaim_hold(core);
     termination_hold(core);
     meeting_hold(core);

@@ -26,6 +26,7 @@
  */
 #include "consensus/termination/termination_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/gossip/gossip.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/signature/signature.h"
@@ -39,8 +40,9 @@ enum { SOON_PERIODS = 8 };
 
 bool termination_resting(const struct core *core)
 {
-    return core->step.blocked && core->ownership.running == 0 && ask_queue_none(core) &&
-           await_none_held_back(core) && roll_is_told(core) &&
+    return core->step.blocked && core->ownership.running == 0 &&
+           core->elements.running == 0 && core->elements.look_ns == CORE_NEVER &&
+           ask_queue_none(core) && await_none_held_back(core) && roll_is_told(core) &&
            (!core->step.closed || ask_swept(core)) && strict_settled(core) &&
            core->membership.settled && !core->ownership.deferred &&
            !core->membership.leave.ready &&
@@ -501,10 +503,11 @@ void termination_on_pollr(struct core *core, uint32_t from,
 
 /* --- Carried out at the ranks -------------------------------------------------- */
 
-/* A once task without inputs left to wait for may wait for a lease. */
+/* A once task without inputs left to wait for may wait for a lease, and an array for
+ * its elements. */
 static bool waits_for_input(const struct task_record *task)
 {
-    return task->own == CORE_OWN_WAIT && task->missing > 0;
+    return task->own == CORE_OWN_WAIT && task->missing > array_is_open(task);
 }
 
 static struct task_record *first_missing(const struct task_record *task)
@@ -518,6 +521,15 @@ static struct task_record *first_missing(const struct task_record *task)
     return task_inputs(task)[i].from;
 }
 
+static void send_chase(struct core *core, struct task_record *task, uint32_t to,
+                       const struct message_chase *chase)
+{
+    struct message *message = out_send(core, to, MESSAGE_CHASE, task);
+    if (message != NULL) {
+        message->u.chase = *chase;
+    }
+}
+
 static void pass_chase_on(struct core *core, struct task_record *task,
                           const struct message_chase *chase)
 {
@@ -526,10 +538,21 @@ static void pass_chase_on(struct core *core, struct task_record *task,
     if (to == core->rank || !rankset_has(&core->members, to)) {
         return;
     }
-    struct message *message = out_send(core, to, MESSAGE_CHASE, task);
-    if (message != NULL) {
-        message->u.chase = *chase;
+    send_chase(core, task, to, chase);
+}
+
+/* The way ends at an array that waits for its elements: its chair sees to them. */
+static bool pass_to_elements(struct core *core, struct task_record *task,
+                             const struct message_chase *chase)
+{
+    if (elements_quiet(core, task)) {
+        return true;
     }
+    const bool owns = task->own == CORE_OWN_WAIT && array_is_open(task);
+    if (owns && rankset_has(&core->members, task->chair)) {
+        send_chase(core, task, task->chair, chase);
+    }
+    return owns;
 }
 
 /* How many of the latest tasks on its way are the circle that this one closes; 0: none.
@@ -590,6 +613,9 @@ void termination_on_chase(struct core *core, struct task_record *task,
         }
         add_hop(&way, path, &task->hash);
         task = first_missing(task);
+    }
+    if (pass_to_elements(core, task, &way)) {
+        return;
     }
     if (task->own == CORE_OWN_NONE && task->have == CORE_HAVE_NOTHING) {
         pass_chase_on(core, task, &way); /* else the circle has come open */

@@ -368,6 +368,7 @@ static void fill_reg(const struct lane *lane, const moot_task_spec *spec,
     reg->scope = parent != NULL ? parent->hash : lane_scope(lane);
     reg->parent = parent != NULL ? parent->hash : (moot_hash){{0}};
     reg->spec = NULL;
+    reg->array = NULL;
 }
 
 static void fill_facts(const struct lane *lane, const moot_task_spec *spec,

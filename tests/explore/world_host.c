@@ -125,6 +125,7 @@ static void carry(struct world *world, uint32_t rank, const struct core_output *
     case CORE_OUT_RUN:
         carry_run(world, rank, output);
         break;
+    case CORE_OUT_ELEMENTS: /* no scene has arrays */
     case CORE_OUT_PART:
         break;
     case CORE_OUT_RESULT:

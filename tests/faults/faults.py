@@ -34,7 +34,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 TABLE = os.path.join(HERE, "faults.txt")
 SECONDS_MAX = 60  # of a processor, for one test: one that hangs is killed, and that counts
-ROOMS = ("state", "signature", "gossip", "ownership", "reclaim", "termination", "meeting",
+ROOMS = ("state", "signature", "gossip", "ownership", "elements", "reclaim", "termination", "meeting",
          "snapshot", "membership", "step", "link", "route", "shape")
 
 

@@ -229,6 +229,24 @@ static inline void say_of_views(struct message *message, struct message_view *vi
     }
 }
 
+static inline void say_of_elements(struct message *message)
+{
+    static struct range range;
+    const uint64_t count = 1 + draw(40);
+    range.first = draw((uint32_t)count);
+    range.end = range.first + 1 + draw((uint32_t)(count - range.first));
+    message->hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_ARRAY;
+    message->u.elements = (struct message_elements){
+        .what = (enum elements_what)draw(ELEMENTS_END),
+        .count = count,
+        .homes = draw(4) == 0 ? 1 + draw(8) : world.size,
+        .range_count = 1,
+        .ranges = &range,
+        .need = draw(10),
+        .quiet = draw_bool(),
+    };
+}
+
 /* A message of the receiver's epoch or one beside it; what it borrows lives until the
  * next one, or in *view. */
 static inline struct message draw_lie(uint64_t epoch, uint64_t view_id,
@@ -243,7 +261,9 @@ static inline struct message draw_lie(uint64_t epoch, uint64_t view_id,
     said_set.low = 1 + draw(31);
     said_hashes[0] = *draw_hash();
     said_hashes[1] = *draw_hash();
-    if (message.type >= MESSAGE_HEARTBEAT) {
+    if (message.type == MESSAGE_ELEMENTS) {
+        say_of_elements(&message);
+    } else if (message.type >= MESSAGE_HEARTBEAT) {
         say_of_views(&message, view);
     } else if (message.type >= MESSAGE_ROLL && message.type <= MESSAGE_POLLR) {
         say_of_rolls(&message);

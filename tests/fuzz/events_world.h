@@ -266,6 +266,9 @@ static inline void carry(struct host *host, const struct core_output *output)
     case CORE_OUT_RUN:
         carry_run(host, output);
         break;
+    case CORE_OUT_ELEMENTS: /* it spawns no arrays, and may be told of some */
+        require(false);
+        break;
     case CORE_OUT_PART:
         break;
     case CORE_OUT_RESULT:

@@ -311,6 +311,7 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_SEND:
         case CORE_OUT_REFUSE:
         case CORE_OUT_PART:
+        case CORE_OUT_ELEMENTS:
         case CORE_OUT_NOTE:
             break;
         }

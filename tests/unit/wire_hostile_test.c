@@ -198,7 +198,7 @@ static const struct {
     {"0804" H, NULL},
     {"0801" H "1a00", NULL},
     {H, "no such message type"},
-    {"082f" H, "no such message type"},
+    {"0830" H, "no such message type"},
     {"088080808010" H, "body: a number does not fit its field"},
     {"08ffffffffffffffffff7f" H, "body: a number has more than 64 bits"},
     {"08ffffffffffffffffffff01" H, "body: a number has more than 64 bits"},

@@ -38,6 +38,20 @@ static void fill_past(struct message_past *past, uint32_t count)
     }
 }
 
+/* A writer takes none of them. */
+static void refuse_all(const struct message *m, size_t n)
+{
+    struct wire_writer *writer = wire_writer_new();
+    for (size_t i = 0; i < n; i++) {
+        if (wire_writer_add(writer, &m[i]) != MOOT_ERR_INVALID) {
+            fail_msg("row %zu (%s) was not refused", i, message_type_name(m[i].type));
+        }
+    }
+    assert_int_equal(wire_writer_count(writer), 0);
+    assert_int_equal(wire_writer_size(writer), WIRE_ENVELOPE_BYTES);
+    wire_writer_free(writer);
+}
+
 static void what_breaks_a_limit_is_refused_for_good(void **state)
 {
     (void)state;
@@ -177,17 +191,40 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     next_row(m, &n, MESSAGE_TYPE_END);
 #undef ROW
 
-    struct wire_writer *writer = wire_writer_new();
     assert_true(n <= sizeof(m) / sizeof(*m));
-    for (size_t i = 0; i < n; i++) {
-        if (wire_writer_add(writer, &m[i]) != MOOT_ERR_INVALID) {
-            fail_msg("row %zu (%s) was not refused", i, message_type_name(m[i].type));
-        }
-    }
-    assert_int_equal(wire_writer_count(writer), 0);
-    assert_int_equal(wire_writer_size(writer), WIRE_ENVELOPE_BYTES);
-    wire_writer_free(writer);
+    refuse_all(m, n);
     rankset_release(&beyond);
+}
+
+static void what_elements_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    struct message m[16];
+    size_t n = 0;
+#define ROW(name) (&next_row(m, &n, MESSAGE_##name)->u)
+    const struct range touching[] = {{0, 2}, {2, 3}}, empty[] = {{1, 1}},
+                       descending[] = {{5, 6}, {1, 2}};
+    ROW(ELEMENTS)->elements.what = ELEMENTS_END;
+    ROW(ELEMENTS)->elements.count = 0;
+    ROW(ELEMENTS)->elements.count = 11; /* places are beyond it */
+    ROW(ELEMENTS)->elements.homes = LIMIT_RANKS + 1;
+    ROW(ELEMENTS)->elements.block = 0; /* of a spread in blocks */
+    ROW(ELEMENTS)->elements.kind = ARRAY_SPREAD_HASHED + 1;
+    ROW(ELEMENTS)->elements.range_count = LIMIT_ELEMENT_RANGES + 1;
+    ROW(ELEMENTS)->elements.range_count = 0;
+    ROW(ELEMENTS)->elements.ranges = touching;
+    ROW(ELEMENTS)->elements.ranges = descending;
+    struct message_elements *elements = &ROW(ELEMENTS)->elements;
+    elements->ranges = empty;
+    elements->range_count = 1;
+    ROW(ELEMENTS)->elements.failed = ARRAY_COUNT_MAX + 1;
+    ROW(ELEMENTS)->elements.failed = 0; /* and a status */
+    ROW(ELEMENTS)->elements.status = 1;
+    next_row(m, &n, MESSAGE_ELEMENTS)->hash.bytes[MOOT_HASH_BYTES - 1] = 0;
+    next_row(m, &n, MESSAGE_TYPE_END);
+#undef ROW
+    assert_true(n <= sizeof(m) / sizeof(*m));
+    refuse_all(m, n);
 }
 
 static void texts_for_people_are_cut(void **state)
@@ -283,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_breaks_a_limit_is_refused_for_good),
+        cmocka_unit_test(what_elements_cannot_be_is_refused),
         cmocka_unit_test(texts_for_people_are_cut),
         cmocka_unit_test(a_full_frame_says_so_and_is_good),
         cmocka_unit_test(a_full_frame_of_short_things_is_good),

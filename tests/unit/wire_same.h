@@ -228,6 +228,20 @@ static bool same_census(const struct message_census *a, const struct message_cen
     return same;
 }
 
+static bool same_elements(const struct message_elements *a,
+                          const struct message_elements *b)
+{
+    bool same = a->what == b->what && a->count == b->count && a->block == b->block &&
+                a->kind == b->kind && a->homes == b->homes &&
+                a->range_count == b->range_count && a->failed == b->failed &&
+                a->status == b->status && a->need == b->need && a->quiet == b->quiet;
+    for (uint32_t i = 0; same && i < a->range_count; i++) {
+        same = a->ranges[i].first == b->ranges[i].first &&
+               a->ranges[i].end == b->ranges[i].end;
+    }
+    return same;
+}
+
 /* The types with one or two plain fields. */
 static bool same_small(const struct message *a, const struct message *b)
 {
@@ -336,6 +350,9 @@ static bool same_small(const struct message *a, const struct message *b)
                a->u.lot.marks == b->u.lot.marks &&
                same_hashes(a->u.lot.hashes, a->u.lot.count, b->u.lot.hashes,
                            b->u.lot.count);
+    }
+    if (a->type == MESSAGE_ELEMENTS) {
+        return same_elements(&a->u.elements, &b->u.elements);
     }
     if (a->type == MESSAGE_SNAPSHOT) {
         const struct message_snapshot *of_a = &a->u.snapshot, *of_b = &b->u.snapshot;

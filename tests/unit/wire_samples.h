@@ -7,6 +7,7 @@
 #ifndef TESTS_UNIT_WIRE_SAMPLES_H
 #define TESTS_UNIT_WIRE_SAMPLES_H
 
+#include "hashing/array_spread.h"
 #include "hashing/identity.h"
 #include "proto/limits.h"
 #include "proto/moot_error.h"
@@ -46,10 +47,15 @@ static struct {
     struct message_counted counted[LIMIT_CENSUS_ENTRIES];
     struct message_signature signatures[LIMIT_SIGNATURES];
     struct message_signatures signature_lists[LEVELS];
+    struct range ranges[LIMIT_ELEMENT_RANGES];
 } samples;
 
 static void samples_init_signatures(void)
 {
+    for (uint32_t i = 0; i < LIMIT_ELEMENT_RANGES; i++) {
+        samples.ranges[i] = (struct range){10u * i, 10u * i + 1 + i % 9};
+    }
+    samples.ranges[LIMIT_ELEMENT_RANGES - 1].end = ARRAY_COUNT_MAX;
     static const uint32_t count[LEVELS] = {1, 3, LIMIT_SIGNATURES};
     for (uint32_t i = 0; i < LIMIT_SIGNATURES; i++) {
         samples.signatures[i] = (struct message_signature){
@@ -373,6 +379,27 @@ static void sample_view_message(enum message_type type, enum level level,
         m->u.lot = (struct message_lot){(enum lot_what)(level * (LOT_END - 1) / MOST),
                                         sample_u64[level], samples.hashes, lot[level],
                                         level == TYPICAL ? 1 : lot[level] / 2};
+    } else if (type == MESSAGE_ELEMENTS) {
+        m->hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_ARRAY;
+        m->u.elements = (struct message_elements){
+            .what = (enum elements_what)(level == LEAST  ? ELEMENTS_OWNED
+                                         : level == MOST ? ELEMENTS_END - 1
+                                                         : ELEMENTS_ENDED),
+            .count = level == LEAST ? 1 : ARRAY_COUNT_MAX,
+            .block = level == TYPICAL ? 3 : 0,
+            .kind = level == TYPICAL ? ARRAY_SPREAD_CYCLIC
+                    : level == MOST  ? ARRAY_SPREAD_HASHED
+                                     : ARRAY_SPREAD_BLOCK,
+            .homes = level == MOST ? LIMIT_RANKS : level + 1u,
+            .range_count = level == LEAST  ? 0
+                           : level == MOST ? LIMIT_ELEMENT_RANGES
+                                           : 2,
+            .ranges = level == LEAST ? NULL : samples.ranges,
+            .failed = level == LEAST ? 0 : ARRAY_COUNT_MAX,
+            .status = level == LEAST ? 0 : sample_i32[level],
+            .need = sample_u64[level],
+            .quiet = level == MOST,
+        };
     } else if (type == MESSAGE_SNAPSHOT) {
         const bool named = level != TYPICAL; /* a PREPARED has no name */
         m->u.snapshot = (struct message_snapshot){

@@ -1,5 +1,6 @@
 /* chaos_checker.c - see chaos_checker.h: shows every sight to who checks it, and looks
  * at the end of a run. */
+#include "consensus/sim/checks/array_checker.h"
 #include "consensus/sim/checks/chaos_checker_private.h"
 #include "consensus/sim/checks/ended_checker.h"
 #include "consensus/sim/checks/meeting_checker.h"
@@ -300,9 +301,10 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
         reload_checker_new(options->program, options->storm);
     struct tree_checker *trees = tree_checker_new(options->program);
     struct ended_checker *ends = ended_checker_new(options->program);
+    struct array_checker *arrays = array_checker_new(options->program, options->storm);
     size_t count = options->watcher_count;
     struct signature_checker *signatures = signature_checker_new(checker->limit);
-    struct sim_watcher *watchers = zeroed(count + 10, sizeof(*watchers));
+    struct sim_watcher *watchers = zeroed(count + 11, sizeof(*watchers));
     for (size_t i = 0; i < count; i++) {
         watchers[i] = options->watchers[i];
     }
@@ -316,9 +318,10 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     watchers[count + 7] = signature_checker_watcher(signatures);
     watchers[count + 8] = reload_checker_watcher(reloads);
     watchers[count + 9] = ended_checker_watcher(ends);
+    watchers[count + 10] = array_checker_watcher(arrays);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = count + 10;
+    all.watcher_count = count + 11;
     bool good = sim_run(&all, report) && finish(checker, report) &&
                 strict_checker_finish(checker->strict, report);
     order_checker_free(order);
@@ -329,6 +332,7 @@ bool storm_checker_run(const struct sim_options *options, struct sim_report *rep
     reload_checker_free(reloads);
     tree_checker_free(trees);
     ended_checker_free(ends);
+    array_checker_free(arrays);
     checker_free(checker);
     free(watchers);
     return good;

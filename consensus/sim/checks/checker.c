@@ -1,5 +1,6 @@
 /* checker.c - see checker.h. */
 #include "consensus/sim/checks/checker.h"
+#include "consensus/sim/checks/array_checker.h"
 #include "consensus/sim/checks/ended_checker.h"
 #include "consensus/sim/checks/meeting_checker.h"
 #include "consensus/sim/checks/signature_checker.h"
@@ -467,8 +468,9 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     struct signature_checker *signatures =
         signature_checker_new(options->program->rank_count);
     struct snapshot_checker *snapshots = snapshot_checker_new(options->program, NULL);
+    struct array_checker *arrays = array_checker_new(options->program, NULL);
     struct sim_watcher *watchers =
-        calloc(options->watcher_count + 7, sizeof(*watchers));
+        calloc(options->watcher_count + 8, sizeof(*watchers));
     if (watchers == NULL) {
         abort();
     }
@@ -482,11 +484,13 @@ bool checker_run(const struct sim_options *options, struct sim_report *report)
     watchers[options->watcher_count + 4] = signature_checker_watcher(signatures);
     watchers[options->watcher_count + 5] = snapshot_checker_watcher(snapshots);
     watchers[options->watcher_count + 6] = ended_checker_watcher(ends);
+    watchers[options->watcher_count + 7] = array_checker_watcher(arrays);
     struct sim_options all = *options;
     all.watchers = watchers;
-    all.watcher_count = options->watcher_count + 7;
+    all.watcher_count = options->watcher_count + 8;
     bool good = sim_run(&all, report) && checker_finish(checker, report) &&
                 strict_checker_finish(strict, report);
+    array_checker_free(arrays);
     tree_checker_free(trees);
     ended_checker_free(ends);
     signature_checker_free(signatures);

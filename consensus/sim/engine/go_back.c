@@ -353,6 +353,7 @@ void go_back_forget(struct host *host)
         *record = (struct record){.task = task};
     }
     host->ready_count = host->slots_used = host->parents_waiting = 0;
+    host->piece_count = 0;
     host->runs_alone = host->diverged = false;
     host->meets = host->met = host->goes_back = host->drains = false;
     host->signs_from = 0;

@@ -141,6 +141,7 @@ void host_release(struct host *host)
     cluster_forget(host);
     free(host->inbox);
     free(host->ready);
+    free(host->pieces);
     free(host->records);
 }
 
@@ -339,6 +340,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     if (host->undone) {
         return;
     }
+    const struct array_spread spread = sim_spread(sim, index);
     struct core_register reg = {
         .scope = spec->scope,
         .parent = spec->parent,
@@ -355,6 +357,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .after_count = spec->after_count,
         .candidates = spec->candidates,
         .spec = task->portable ? spec : NULL,
+        .array = task->elements > 0 ? &spread : NULL,
         .site = task->name,
         .host_size = sizeof(index),
     };

@@ -175,7 +175,7 @@ int host_register_entry(struct host *host, uint32_t task, struct core_register *
     int code = MOOT_OK;
     if (!host_goes_on(host)) {
         code = MOOT_OK; /* nobody hears of it */
-    } else if (prune(host, task, reg, entries)) {
+    } else if (reg->array == NULL && prune(host, task, reg, entries)) {
         if (host->pruned_count >= host->sim->weather.together) {
             host_flush(host);
         }

@@ -61,7 +61,10 @@ static moot_hash identify(const struct program *program, uint32_t index,
     } else if (task->scope != 0) {
         spec.scope = sim_scope(task->scope);
     }
-    moot_hash hash = identity_hash(&spec);
+    const struct identity_array array = {
+        .count = task->elements, .block = task->block, .spread = task->spread};
+    moot_hash hash =
+        task->elements > 0 ? identity_array_hash(&spec, &array) : identity_hash(&spec);
     free(inputs);
     return hash;
 }

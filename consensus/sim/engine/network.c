@@ -24,7 +24,7 @@ static bool before(const struct event *a, const struct event *b)
 bool event_is_own(const struct event *event)
 {
     return event->kind == EVENT_LANE || event->kind == EVENT_WORK ||
-           event->kind == EVENT_DISK;
+           event->kind == EVENT_PIECE || event->kind == EVENT_DISK;
 }
 
 void heap_push(struct sim *sim, const struct event *event)

@@ -261,12 +261,27 @@ static void carry_run(struct host *host, const struct core_output *output)
     record->run = true;
     record->cancelled |= output->u.run.code == MOOT_ERR_CANCELLED;
     record->lost = output->u.run.code == MOOT_ERR_RESULT_LOST;
+    record->array_code = output->u.run.code;
     record->seen = output->u.run.seen;
     record->alone = output->u.run.alone && !sim_canary(host->sim, SIM_CANARY_BESIDE);
     struct sight sight = host_sight(host, SIGHT_RUN, record->task);
     sight.code = output->u.run.alone;
     sim_see(host->sim, &sight);
     worker_offer(host, record->task);
+}
+
+static void carry_elements(struct host *host, const struct core_output *output)
+{
+    struct record *record = record_of(host, output);
+    if (record == NULL) {
+        return;
+    }
+    if (!record->registered || output->u.elements.places.end >
+                                   host->sim->program->tasks[record->task].elements) {
+        contract(host, output, "runs elements that there are not");
+        return;
+    }
+    array_offer(host, record->task, output->u.elements.places);
 }
 
 static void carry_note(struct host *host, const struct core_output *output)
@@ -474,6 +489,9 @@ void carry(struct host *host, const struct core_output *output,
         break;
     case CORE_OUT_RUN:
         carry_run(host, output);
+        break;
+    case CORE_OUT_ELEMENTS:
+        carry_elements(host, output);
         break;
     case CORE_OUT_CANCEL:
         carry_cancel(host, output);

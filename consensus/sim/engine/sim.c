@@ -304,6 +304,9 @@ static void handle(struct sim *sim, struct event *event)
     case EVENT_WORK:
         worker_go_on(host, event->index, event->ticket);
         break;
+    case EVENT_PIECE:
+        array_go_on(host, event->index, event->places, event->ticket);
+        break;
     case EVENT_LINK:
         carrier_go_on(host, event->index, event->ticket);
         break;

@@ -135,11 +135,13 @@ enum sight_type {
     SIGHT_SNAPSHOT,  /* rank is told that the one of that name exists, or code: id */
     SIGHT_RELOAD,    /* rank comes to its next meeting, to reload the snapshot id; its
                         disk has the generation `step` */
-    SIGHT_MARK,    /* on rank's disk the generation `step` begins from the snapshot id;
-                      or code: nobody knows */
-    SIGHT_RELOADED /* rank is told that all reload the snapshot id, and begin the
+    SIGHT_MARK,     /* on rank's disk the generation `step` begins from the snapshot id;
+                       or code: nobody knows */
+    SIGHT_RELOADED, /* rank is told that all reload the snapshot id, and begin the
                       generation `step`, behind `meeting`, or 0: it has closed and come
                       to none; or code: they do not */
+    SIGHT_GIVEN,    /* the core gives rank the elements `places` of the array `task`, */
+    SIGHT_ENDED     /* which have ended there, with code */
 };
 
 struct sight {
@@ -163,7 +165,8 @@ struct sight {
     const moot_hash *id;                     /* of a snapshot */
     const struct core_part *parts;           /* PART, COMMIT */
     uint32_t part_count;
-    uint64_t step; /* SIGN, SIGNATURE; a generation */
+    struct range places; /* GIVEN, ENDED */
+    uint64_t step;       /* SIGN, SIGNATURE; a generation */
     const moot_hash *hash, *others;
 };
 

@@ -15,6 +15,7 @@
  *     thread_words.c  waits for many tasks
  *     thread_uses.c   what a script still spawns and names
  *     worker.c    runs tasks
+ *     array_worker.c  runs elements of arrays
  *     disk.c      stores results, and asks for snapshots of them
  *     go_back.c   has ranks go back to a snapshot
  *     liveness.c  how long the program may stand still
@@ -45,6 +46,8 @@ enum event_kind {
     EVENT_LANE,   /* host's lane `index` goes on; stale unless ticket fits */
     EVENT_WORK,   /* host's task `index` goes on; task_count: ready tasks may start;
                      stale unless ticket is the host's life */
+    EVENT_PIECE,  /* host's elements `places` of array `index` have run; stale unless
+                     ticket is the host's life */
     EVENT_REAP,   /* host learns that rank `index` is certainly dead */
     EVENT_LINK,   /* host's link to rank `index` has something to do */
     EVENT_ASK,    /* host asks a member in which session the moot is */
@@ -65,6 +68,7 @@ struct event {
     enum event_kind kind;
     uint32_t rank, index;
     uint64_t ticket;
+    struct range places;
     struct sim_flight *flight;
 };
 
@@ -96,6 +100,7 @@ struct record {
     bool run, started, ended; /* given to us by the core; its kernel; its end told */
     bool cancelled;
     bool lost;            /* an input of it was lost with its scope */
+    int32_t array_code;   /* of an array: how it is to end */
     bool seen;            /* it has ended well before */
     bool kept, kept_data; /* its result is here; its bytes are */
     bool done, done_data; /* the core ended our waits for it */
@@ -174,6 +179,12 @@ struct host_session {
     struct rankset unknowing;
 };
 
+/* Elements of an array that are yet to be run. */
+struct sim_piece {
+    uint32_t task;
+    struct range places;
+};
+
 enum disk_write { DISK_PART, DISK_COMMIT, DISK_MARK };
 
 /* A rank's disk (disk.c). */
@@ -237,6 +248,8 @@ struct host {
     bool runs_alone; /* the kernel that has the only one */
     uint32_t *ready;
     uint32_t ready_count;
+    struct sim_piece *pieces;
+    uint32_t piece_count, piece_room;
     uint32_t parents_waiting; /* kernels that wait for a child */
     bool fill_due;
     bool woken; /* lanes or parents were, and the core does not know */
@@ -573,6 +586,12 @@ void words_end(struct host *host, uint32_t lane);
 void uses_begin(struct host *host); /* of what its lanes have yet to do */
 void uses_pass(struct host *host, const struct program_step *step);
 bool uses_are_counted(const struct host *host); /* programs let go */
+
+/* array_worker.c */
+struct array_spread sim_spread(const struct sim *sim, uint32_t task); /* of an array */
+void array_offer(struct host *host, uint32_t task, struct range places);
+bool array_begin_some(struct host *host); /* takes a slot; false: there are none */
+void array_go_on(struct host *host, uint32_t task, struct range places, uint64_t life);
 
 /* worker.c */
 void worker_offer(struct host *host, uint32_t task); /* CORE_OUT_RUN */

@@ -306,15 +306,16 @@ static void start(struct host *host, uint32_t task)
     struct sim *sim = host->sim;
     const struct program_task *spec = &sim->program->tasks[task];
     struct record *record = &host->records[task];
-    int32_t status = record->cancelled ? MOOT_ERR_CANCELLED
-                     : record->lost    ? MOOT_ERR_RESULT_LOST
-                                       : input_status(host, task);
+    int32_t status = record->cancelled    ? MOOT_ERR_CANCELLED
+                     : record->lost       ? MOOT_ERR_RESULT_LOST
+                     : spec->elements > 0 ? record->array_code
+                                          : input_status(host, task);
     record->started = true;
     record->started_ns = host->sim->now_ns;
     record->holds_slot = true;
     host->slots_used++;
     host->runs_alone = record->alone;
-    if (status != MOOT_OK) {
+    if (status != MOOT_OK || spec->elements > 0) { /* no kernel of an array's own */
         end(host, task, status);
         return;
     }
@@ -360,6 +361,10 @@ static void fill(struct host *host)
         uint32_t task = host->ready[at];
         host->ready[at] = host->ready[--host->ready_count];
         start(host, task);
+    }
+    while (host->slots_used < slots(host) && !host->runs_alone && !host->drains &&
+           !host->undone && array_begin_some(host)) {
+        continue;
     }
 }
 
@@ -411,7 +416,7 @@ void worker_go_on(struct host *host, uint32_t task, uint64_t life)
 
 void worker_fill(struct host *host)
 {
-    if (host->fill_due || host->ready_count == 0) {
+    if (host->fill_due || host->ready_count + host->piece_count == 0) {
         return;
     }
     host->fill_due = true;

@@ -322,7 +322,7 @@ static void evaluate(struct program *program, uint32_t index)
     bool good = !outcome->ghostly;
     good &= all_succeed(program, &task->inputs, &outcome->ghostly);
     good &= all_succeed(program, &task->after, &outcome->ghostly);
-    outcome->runs = good;
+    outcome->runs = good && task->elements == 0;
     outcome->fails = true;
     if (!good || task->fails) {
         return;

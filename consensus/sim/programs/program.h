@@ -149,9 +149,13 @@ struct program_task {
     bool fails;   /* its kernel fails; it has no children */
     bool poison;  /* its kernel kills the rank that runs it; so its oracle fails */
     uint32_t result_bytes;
-    uint32_t work_us; /* how long its kernel should take */
-    uint32_t scope;   /* top level: 1..PROGRAM_SCOPES_MAX; 0: in none */
-    uint32_t salt;    /* part of its arguments: a scenario picks a chair with it */
+    uint32_t work_us;  /* how long its kernel should take */
+    uint32_t scope;    /* top level: 1..PROGRAM_SCOPES_MAX; 0: in none */
+    uint32_t salt;     /* part of its arguments: a scenario picks a chair with it */
+    uint64_t elements; /* it is an array of so many, of which one fails if it `fails`;
+                          each takes work_us; top level, no inputs; 0: a task */
+    uint64_t block;    /* of its spread, */
+    uint32_t spread;   /* an array_spread_kind */
 };
 
 enum program_op {

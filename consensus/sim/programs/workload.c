@@ -2,6 +2,7 @@
 #include "consensus/sim/programs/workload.h"
 #include "consensus/faultplan/plan_words.h"
 #include "consensus/sim/programs/random.h"
+#include "hashing/array_spread.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,10 @@ enum {
     STREAM_WORKLOAD_SIZE,
     PHASES = 8, /* of spawns and then waits; fewer if there are few tasks */
     SPINE = 8,  /* every so many tasks one is of the spine */
-    ONE_PPM = 1000000
+    ONE_PPM = 1000000,
+    ARRAYS_PPM = 250000,
+    ARRAY_SMALL = 8,  /* elements, at most, */
+    ARRAY_LARGE = 500 /* and of some */
 };
 
 const char *workload_name(enum workload_kind kind)
@@ -92,12 +96,51 @@ static uint32_t add_task(struct loom *loom, int32_t parent)
 
 static bool is_spine(uint32_t index) { return index % SPINE == 0; }
 
+static bool has_arrays(enum workload_kind kind)
+{
+    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES;
+}
+
+/* Few elements, or hundreds, in any spread; of one in sixteen an element fails. */
+static void make_array(struct loom *loom, struct program_task *task)
+{
+    const uint64_t most = random_chance(&loom->random, 250) ? ARRAY_LARGE : ARRAY_SMALL;
+    task->elements = random_between(&loom->random, 1, most);
+    task->spread = (uint32_t)random_below(&loom->random, ARRAY_SPREAD_HASHED + 1);
+    task->block =
+        task->spread == ARRAY_SPREAD_CYCLIC ? random_between(&loom->random, 1, 5) : 0;
+    task->fails = random_chance(&loom->random, 63);
+}
+
+/* A leaf of such a workload: an array, or a task that may come after one. */
+static void add_array_or_leaf(struct loom *loom, uint32_t index)
+{
+    struct program_task *task = &loom->program->tasks[index];
+    const uint32_t rate_ppm = loom->workload->kind == WORKLOAD_ARRAY
+                                  ? loom->workload->rate_ppm
+                                  : (uint32_t)ARRAYS_PPM;
+    if (random_below(&loom->random, ONE_PPM) < rate_ppm) {
+        make_array(loom, task);
+        loom->fetched[index] = random_chance(&loom->random, 500);
+    } else if (loom->workload->kind == WORKLOAD_ARRAY && /* all spawn what it follows */
+               loom->program->tasks[index - 1].elements > 0 &&
+               random_chance(&loom->random, 500)) {
+        program_list_add(&task->after, index - 1);
+    }
+}
+
 static void add_leaf_or_spine(struct loom *loom)
 {
     uint32_t index = add_task(loom, PROGRAM_NONE);
     struct program_task *task = &loom->program->tasks[index];
     uint32_t latest = index - (is_spine(index) ? SPINE : index % SPINE);
     if (index == 0) {
+        return;
+    }
+    if (has_arrays(loom->workload->kind) && !is_spine(index)) {
+        add_array_or_leaf(loom, index);
+    }
+    if (task->elements > 0) {
         return;
     }
     program_list_add(&task->inputs, latest);
@@ -140,6 +183,8 @@ static void add_tasks(struct loom *loom)
         case WORKLOAD_SKIP:
         case WORKLOAD_SHUFFLE:
         case WORKLOAD_BRANCH:
+        case WORKLOAD_ARRAY:
+        case WORKLOAD_HOLES:
         case WORKLOAD_ONCE:
         case WORKLOAD_HINT:
         case WORKLOAD_POISON:
@@ -185,7 +230,8 @@ static bool skips(const struct loom *loom, struct random *random, uint32_t index
 {
     enum workload_kind kind = loom->workload->kind;
     return !is_spine(index) &&
-           (kind == WORKLOAD_SKIP || kind == WORKLOAD_ONCE || kind == WORKLOAD_HINT) &&
+           (kind == WORKLOAD_SKIP || kind == WORKLOAD_ONCE || kind == WORKLOAD_HINT ||
+            kind == WORKLOAD_HOLES) &&
            random_below(random, ONE_PPM) < loom->workload->rate_ppm;
 }
 
@@ -304,8 +350,8 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
     if (loom.fetched == NULL || loom.order == NULL) {
         abort();
     }
-    loom.program->agree =
-        kind == WORKLOAD_AGREE || kind == WORKLOAD_CHAIN || kind == WORKLOAD_TREE;
+    loom.program->agree = kind == WORKLOAD_AGREE || kind == WORKLOAD_CHAIN ||
+                          kind == WORKLOAD_TREE || kind == WORKLOAD_ARRAY;
     loom.program->waits_alike = loom.program->agree;
     loom.program->plain = true;
     add_tasks(&loom);

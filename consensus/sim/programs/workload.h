@@ -26,6 +26,10 @@
     X(BRANCH, "branch", 250000, "runs of leaves, at this rate, that one rank spawns")  \
     X(TREE, "tree", 0, "tasks that spawn tasks, three deep")                           \
     X(CHAIN, "chain", 0, "each task takes the one before it")                          \
+    X(ARRAY, "array", 250000,                                                          \
+      "as agree, and leaves, at this rate, are arrays of tasks")                       \
+    X(HOLES, "holes", 100000,                                                          \
+      "as skip, and every fourth leaf or so is an array of tasks")                     \
     X(ONCE, "once", 10000, "as skip, and every fourth leaf is a once task")            \
     X(HINT, "hint", 300000,                                                            \
       "as skip; leaves carry a hint, and who skips one declines it")                   \

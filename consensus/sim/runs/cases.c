@@ -386,7 +386,67 @@ static void write_reload(struct program *p)
     }
 }
 
+static uint32_t add_array(struct program *p, const char *name, uint32_t chair)
+{
+    uint32_t array = program_add_task(p, name, PROGRAM_NONE);
+    p->tasks[array].elements = 6;
+    p->tasks[array].work_us = 10;
+    seat(p, array, chair);
+    return array;
+}
+
+static void write_array(struct program *p)
+{
+    uint32_t a = add_array(p, "a", 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(p, rank, a);
+        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, a);
+    }
+}
+
+static void write_array_skipped(struct program *p)
+{
+    uint32_t a = add_array(p, "a", 0), b = add(p, "b", 1);
+    p->tasks[b].work_us = 6000;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        if (rank != 2) {
+            spawn(p, rank, a);
+        }
+        spawn(p, rank, b);
+    }
+    program_add_step(p, 0, 0, PROGRAM_WAIT_ALL, a);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        fetch(p, rank, b);
+    }
+    spawn(p, 2, a);
+}
+
+static void write_array_death(struct program *p)
+{
+    uint32_t a = add_array(p, "a", 0);
+    p->tasks[a].work_us = 100;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(p, rank, a);
+        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, a);
+    }
+}
+
 static const struct scene scenes[] = {
+    {"array",
+     "All ranks spawn an array of six tasks and wait for it: each runs its two, and "
+     "says\n"
+     "once that they have ended (A6, A11).",
+     3, write_array, false, 0, 0, 0, 0},
+    {"array-skipped",
+     "Rank 2 does not spawn the array before it is blocked behind it: asked for its\n"
+     "elements it gives them up, and the others run them.  When it spawns the array "
+     "after\n"
+     "all it runs none (A8).",
+     3, write_array_skipped, false, 0, 0, 0, 0},
+    {"array-death",
+     "Rank 1 dies before its elements have ended.  In the view without it the array's\n"
+     "chair has those run that nobody has (A12).",
+     3, write_array_death, false, 0, 0, 20000, 0},
     {"claim", "Both ranks spawn both tasks, and each runs the one that it chairs (T2).",
      2, write_claim, false, 0, 0, 0, 0},
     {"push", "Task b needs a, on another rank: a's owner sends it unasked (T3a).", 2,

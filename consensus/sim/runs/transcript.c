@@ -225,6 +225,39 @@ static void say_snapshot(const struct narrator *narrator, const struct sight *si
     }
 }
 
+/* "0-3,8" of elements, by place; whoever reads it has room for a few. */
+static void describe_places(const struct range *ranges, uint32_t count, char *text,
+                            size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count && used < size; i++) {
+        const uint64_t last = ranges[i].end - 1;
+        const int n = ranges[i].first == last
+                          ? snprintf(text + used, size - used, "%s%" PRIu64,
+                                     i > 0 ? "," : "", last)
+                          : snprintf(text + used, size - used, "%s%" PRIu64 "-%" PRIu64,
+                                     i > 0 ? "," : "", ranges[i].first, last);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void say_elements(const struct narrator *narrator, const struct sight *sight)
+{
+    static const char *const words[ELEMENTS_END] = {
+        [ELEMENTS_ENDED] = "that they have ended",
+        [ELEMENTS_OWNED] = "that they are its own",
+        [ELEMENTS_WANTED] = "that they are waited for",
+        [ELEMENTS_LEFT] = "that it runs none of them",
+        [ELEMENTS_YOURS] = "to run them",
+    };
+    const struct message_elements *it = &sight->message->u.elements;
+    char places[128];
+    describe_places(it->ranges, it->range_count, places, sizeof(places));
+    say(narrator, sight, "tells rank %" PRIu32 " of the elements at %s of \"%s\" %s",
+        sight->peer, places, name(narrator, sight->task), words[it->what]);
+}
+
 static void say_other_send(const struct narrator *narrator, const struct sight *sight)
 {
     const char *task = name(narrator, sight->task);
@@ -254,6 +287,8 @@ static void say_other_send(const struct narrator *narrator, const struct sight *
         say(narrator, sight, "asks rank %" PRIu32 " to cancel \"%s\"", peer, task);
     } else if (type == MESSAGE_LEAVE) {
         say_leave(narrator, sight);
+    } else if (type == MESSAGE_ELEMENTS) {
+        say_elements(narrator, sight);
     } else if (type == MESSAGE_SNAPSHOT) {
         say_snapshot(narrator, sight);
     } else if (message_is(type, MESSAGE_IS_PAXOS)) {
@@ -551,6 +586,20 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
     }
 }
 
+static void say_places(const struct narrator *narrator, const struct sight *sight,
+                       const char *task)
+{
+    char places[64];
+    describe_places(&sight->places, 1, places, sizeof(places));
+    if (sight->type == SIGHT_GIVEN) {
+        say(narrator, sight, "is to run the elements at %s of \"%s\"", places, task);
+    } else {
+        say(narrator, sight, "ends those at %s of \"%s\"%s%s", places, task,
+            sight->code == MOOT_OK ? "" : ": ",
+            sight->code == MOOT_OK ? "" : error_name(sight->code));
+    }
+}
+
 static void say_waited(struct narrator *narrator, const struct sight *sight,
                        const char *task)
 {
@@ -601,6 +650,10 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         say(narrator, sight, "ends \"%s\"%s%s", task,
             sight->code == MOOT_OK ? "" : ": ",
             sight->code == MOOT_OK ? "" : error_name(sight->code));
+        break;
+    case SIGHT_GIVEN:
+    case SIGHT_ENDED:
+        say_places(narrator, sight, task);
         break;
     case SIGHT_SEND:
         say_send(narrator, sight);

@@ -1,0 +1,399 @@
+/* elements.c - see elements.h. */
+#include "consensus/elements/elements_private.h"
+
+#include "consensus/ownership/ownership.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* --- Beginning and ending --------------------------------------------------------- */
+
+bool elements_begin(struct core *core, uint32_t first_size)
+{
+    struct array_record *known = &core->elements.known;
+    known->prev = known->next = known;
+    core->elements.look_ns = CORE_NEVER;
+    for (uint32_t rank = first_size; rank-- > 0;) {
+        if (!rankset_add(&core->elements.homes, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void elements_end(struct core *core) { rankset_release(&core->elements.homes); }
+
+void elements_forget_all(struct core *core) { core->elements.running = 0; }
+
+/* That of an array, made if need be; NULL without memory. */
+static struct array_record *record_get(struct core *core, struct task_record *task,
+                                       const struct array_spread *spread)
+{
+    struct task_ext *ext = task_ext_get(core, task);
+    if (ext->array != NULL || core->broken) {
+        return ext->array;
+    }
+    struct array_record *array = core_alloc(core, sizeof(*array));
+    if (array == NULL) {
+        return NULL;
+    }
+    array->spread = *spread;
+    array->task = task;
+    array->next = &core->elements.known;
+    array->prev = core->elements.known.prev;
+    array->prev->next = core->elements.known.prev = array;
+    ext->array = array;
+    if (task->chair == core->rank) {
+        core->elements.keeps = true;
+        keeper_look_by(core, core->now_ns);
+    }
+    return array;
+}
+
+/* --- Words ------------------------------------------------------------------------ */
+
+static void say_some(struct core *core, struct array_record *array, uint32_t to,
+                     const struct message_elements *what)
+{
+    struct message *message = out_send(core, to, MESSAGE_ELEMENTS, array->task);
+    const size_t bytes = what->range_count * sizeof(*what->ranges);
+    const struct range *ranges = out_copy_bytes(core, what->ranges, bytes);
+    if (message == NULL || (ranges == NULL && bytes > 0)) {
+        return;
+    }
+    message->u.elements = *what;
+    message->u.elements.ranges = ranges;
+    message->u.elements.count = array->spread.count;
+    message->u.elements.block = array->spread.block;
+    message->u.elements.kind = array->spread.kind;
+    message->u.elements.homes = array->spread.homes;
+}
+
+void say(struct core *core, struct array_record *array, uint32_t to,
+         enum elements_what what, const struct range_set *set)
+{
+    assert(to != core->rank && what < ELEMENTS_END);
+    struct message_elements words = {
+        .what = what,
+        .need = what == ELEMENTS_WANTED ? array->task->need : 0,
+        .quiet = what == ELEMENTS_WANTED && rankset_has(&array->asked_quiet, to)};
+    if (what == ELEMENTS_ENDED) {
+        words.failed = array->failure.index_plus_one;
+        words.status = array->failure.status;
+    }
+    uint32_t at = 0;
+    do {
+        const uint32_t rest = set->count - at;
+        words.ranges = range_set_items(set) + at;
+        words.range_count = rest < LIMIT_ELEMENT_RANGES ? rest : LIMIT_ELEMENT_RANGES;
+        say_some(core, array, to, &words);
+        at += words.range_count;
+    } while (at < set->count);
+}
+
+static void note_failure(struct array_failure *first, uint64_t index_plus_one,
+                         int32_t status)
+{
+    const bool earlier =
+        first->index_plus_one == 0 || index_plus_one < first->index_plus_one;
+    if (status != MOOT_OK && earlier) {
+        *first = (struct array_failure){index_plus_one, status};
+    }
+}
+
+/* Some have ended, wherever. */
+static void hear_ended(struct core *core, struct array_record *array,
+                       const struct range_set *set, const struct array_failure *failure)
+{
+    const bool was_open = array_is_open(array->task);
+    add_set(core, &array->ended, set);
+    note_failure(&array->first_fault, failure->index_plus_one, failure->status);
+    if (was_open && !array_is_open(array->task)) {
+        graph_elements_ended(core, array->task);
+    }
+}
+
+/* The chair hears of what has ended here, and has not been told. */
+static void tell_ended(struct core *core, struct array_record *array)
+{
+    struct range_set fresh = {0};
+    copy_set(core, &fresh, &array->mine);
+    if (!MUTANT(ARRAYEARLY)) {
+        take_set(core, &fresh, &array->left);
+    }
+    take_set(core, &fresh, &array->told);
+    if (fresh.count > 0 && array->task->chair == core->rank) {
+        hear_ended(core, array, &fresh, &array->failure);
+    } else if (fresh.count > 0) {
+        say(core, array, array->task->chair, ELEMENTS_ENDED, &fresh);
+    }
+    add_set(core, &array->told, &fresh);
+    range_set_release(&fresh);
+}
+
+static bool is_card_of(const struct array_record *array,
+                       const struct array_spread *spread)
+{
+    return array->spread.count == spread->count &&
+           array->spread.block == spread->block &&
+           array->spread.homes == spread->homes && array->spread.kind == spread->kind;
+}
+
+static void hear(struct core *core, struct array_record *array, uint32_t from,
+                 const struct message_elements *elements, struct range_set *set)
+{
+    const struct array_failure failure = {elements->failed, elements->status};
+    const bool keeps = array->task->chair == core->rank;
+    const bool is_told = array->task->chair == from;
+    if (elements->what == ELEMENTS_ENDED && (keeps || is_told)) {
+        if (keeps) {
+            keeper_hear_owned(core, array, from, set);
+        }
+        hear_ended(core, array, set, &failure);
+    } else if (elements->what == ELEMENTS_OWNED && keeps) {
+        keeper_hear_owned(core, array, from, set);
+    } else if (elements->what == ELEMENTS_LEFT && keeps) {
+        keeper_hear_left(core, array, set);
+    } else if (elements->what == ELEMENTS_WANTED && is_told) {
+        home_wanted(core, array, elements->need, elements->quiet);
+    } else if (elements->what == ELEMENTS_YOURS && is_told && array->begun) {
+        own_elements(core, array, set);
+    } else {
+        core->stats.refused++;
+    }
+}
+
+void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
+                          const struct message_elements *elements)
+{
+    const struct array_spread spread = {elements->count, elements->block,
+                                        elements->homes,
+                                        (enum array_spread_kind)elements->kind};
+    if (spread.homes != rankset_count(&core->elements.homes)) {
+        core->stats.refused++;
+        return;
+    }
+    struct array_record *array = record_get(core, task, &spread);
+    struct range_set set = {0};
+    if (array == NULL) {
+        return;
+    }
+    if (!is_card_of(array, &spread)) {
+        core->stats.refused++;
+        return;
+    }
+    for (uint32_t i = 0; i < elements->range_count; i++) {
+        core->broken |= !range_set_add(&set, elements->ranges[i]);
+    }
+    hear(core, array, from, elements, &set);
+    range_set_release(&set);
+}
+
+/* --- Spawns (A5, A6) -------------------------------------------------------------- */
+
+void own_elements(struct core *core, struct array_record *array,
+                  struct range_set *fresh)
+{
+    assert(array->begun);
+    take_set(core, fresh, &array->mine);
+    add_set(core, &array->mine, fresh);
+    add_set(core, &array->left, fresh);
+    for (uint32_t i = 0; i < fresh->count && !core->broken; i++) {
+        struct core_output *output = out_add(core, CORE_OUT_ELEMENTS, array->task);
+        if (output != NULL) {
+            output->u.elements.places = range_set_items(fresh)[i];
+        }
+    }
+    core->elements.running += range_set_size(fresh);
+}
+
+/* Its own stretch, of which it has given up nothing, is a home's with the spawn: no
+ * word is said of it, and no record made. */
+static void claim_stretch(struct core *core, struct array_record *array)
+{
+    struct range_set fresh = {0};
+    if (rankset_has(&core->elements.homes, core->rank)) {
+        const uint32_t home = rankset_below(&core->elements.homes, core->rank);
+        core->broken |= !range_set_add(&fresh, stretch_of(array, home));
+        if (!MUTANT(PARTCLAIMS)) {
+            take_set(core, &fresh, &array->given_up);
+        }
+        own_elements(core, array, &fresh);
+    }
+    range_set_release(&fresh);
+}
+
+int elements_register(struct core *core, const struct core_event *event)
+{
+    const struct core_register *reg = event->u.reg;
+    struct array_spread spread = *reg->array;
+    spread.homes = rankset_count(&core->elements.homes);
+    if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
+        (reg->flags & ~(uint32_t)CORE_TASK_HINT) != 0 || reg->candidates != NULL ||
+        reg->input_count > 0) {
+        return MOOT_ERR_INVALID;
+    }
+    if (scope_is_dropped(core, &event->hash)) {
+        return MOOT_ERR_SCOPE_CLOSED;
+    }
+    struct task_record *task = event_enter(core, event);
+    struct array_record *array = task != NULL ? record_get(core, task, &spread) : NULL;
+    if (array == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    if (!is_card_of(array, &spread)) {
+        return MOOT_ERR_INVALID; /* somebody lied: the hash covers it */
+    }
+    const int error = graph_register(core, event);
+    if (error != MOOT_OK || array->begun) {
+        return error;
+    }
+    array->begun = true;
+    claim_stretch(core, array);
+    return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_OK;
+}
+
+/* The failed one of the least index; they stand by place. */
+static uint64_t first_index(const struct array_record *array, struct range places)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint64_t place = places.first; place < places.end; place++) {
+        const uint64_t index = array_index(&array->spread, place);
+        least = index < least ? index : least;
+    }
+    return least;
+}
+
+int elements_ended(struct core *core, const struct core_event *event)
+{
+    const struct range places = event->u.elements.places;
+    const int32_t status = event->u.elements.status;
+    struct task_record *task = event_find(core, event);
+    struct array_record *array = task != NULL ? task_ext(task)->array : NULL;
+    if (array == NULL || places.first >= places.end || status > 0 ||
+        !range_set_covers(&array->left, places)) {
+        return MOOT_ERR_STATE;
+    }
+    if (!range_set_remove(&array->left, places)) {
+        core->broken = true;
+        return MOOT_ERR_NO_MEMORY;
+    }
+    assert(core->elements.running >= places.end - places.first);
+    core->elements.running -= places.end - places.first;
+    if (status != MOOT_OK) {
+        note_failure(&array->failure, 1 + first_index(array, places), status);
+    }
+    if (array->left.count == 0 || MUTANT(ARRAYEARLY)) {
+        tell_ended(core, array);
+    }
+    return MOOT_OK;
+}
+
+/* --- Views (A12) ------------------------------------------------------------------ */
+
+/* The end of the array is known here, and so are those of all its elements.  Which of
+ * them failed is not; any stands for it. */
+static void tell_all(struct core *core, struct array_record *array)
+{
+    const struct task_record *task = array->task;
+    const bool failed = task->status != MOOT_OK;
+    const struct array_failure failure = {failed ? 1 : 0, task->status};
+    struct range_set all = {.one = {0, array->spread.count}, .count = 1};
+    if (task->chair == core->rank) {
+        hear_ended(core, array, &all, &failure);
+    } else {
+        struct message_elements words = {.what = ELEMENTS_ENDED,
+                                         .range_count = 1,
+                                         .ranges = range_set_items(&all),
+                                         .failed = failure.index_plus_one,
+                                         .status = failure.status};
+        say_some(core, array, task->chair, &words);
+    }
+}
+
+/* What was told, asked and given in the last view may be lost, or was to another. */
+static void enter_view(struct core *core, struct array_record *array)
+{
+    range_set_release(&array->told);
+    range_set_release(&array->owned);
+    range_set_release(&array->spare);
+    rankset_release(&array->holders);
+    rankset_release(&array->asked);
+    rankset_release(&array->asked_quiet);
+    array->wanted = array->wanted_quiet = false;
+    if (array->task->chair == core->rank) {
+        add_set(core, &array->owned, &array->mine);
+        core->elements.keeps = true;
+        keeper_look_by(core, core->now_ns);
+    }
+    if (array->task->have != CORE_HAVE_NOTHING) {
+        tell_all(core, array);
+        return;
+    }
+    if (!array->begun) {
+        return;
+    }
+    tell_ended(core, array);
+    if (array->task->chair != core->rank &&
+        (array->left.count > 0 || array->task->own == CORE_OWN_WAIT)) {
+        say(core, array, array->task->chair, ELEMENTS_OWNED, &array->left);
+    }
+}
+
+void elements_enter_view(struct core *core)
+{
+    struct array_record *const end = &core->elements.known;
+    for (struct array_record *array = end->next; array != end && !core->broken;
+         array = array->next) {
+        enter_view(core, array);
+    }
+}
+
+void elements_owned(struct core *core, struct task_record *task)
+{
+    struct array_record *array = task_ext(task)->array;
+    if (array != NULL && array->begun && task->own == CORE_OWN_WAIT &&
+        array_is_open(task) && task->chair != core->rank) {
+        say(core, array, task->chair, ELEMENTS_OWNED, &array->left);
+    }
+}
+
+/* --- What must be true ------------------------------------------------------------ */
+
+static void hold_within(const struct range_set *part, const struct range_set *whole)
+{
+    const struct range *ranges = range_set_items(part);
+    for (uint32_t i = 0; i < part->count; i++) {
+        assert(range_set_covers(whole, ranges[i]));
+    }
+}
+
+static void hold_record(const struct core *core, const struct array_record *array)
+{
+    assert(task_ext(array->task)->array == array);
+    assert(hash_has(&array->task->hash, MOOT_HASH_ARRAY));
+    assert(array->begun == array->task->held);
+    assert(array->begun || array->mine.count == 0);
+    assert(array->spread.homes == rankset_count(&core->elements.homes));
+    hold_within(&array->left, &array->mine);
+    hold_within(&array->told, &array->mine);
+    for (uint32_t i = 0; i < array->told.count; i++) {
+        assert(!range_set_meets(&array->left, range_set_items(&array->told)[i]) ||
+               MUTANT(ARRAYEARLY));
+    }
+    assert(array->failure.index_plus_one <= array->spread.count);
+    assert((array->failure.index_plus_one == 0) == (array->failure.status == MOOT_OK));
+    assert(array->left.count == 0 || array->begun);
+}
+
+void elements_hold(const struct core *core)
+{
+    const struct array_record *end = &core->elements.known;
+    uint64_t running = 0;
+    for (const struct array_record *array = end->next; array != end;
+         array = array->next) {
+        hold_record(core, array);
+        running += range_set_size(&array->left);
+    }
+    assert(running == core->elements.running);
+}

@@ -1,0 +1,49 @@
+/* elements.h - task arrays: whose elements are whose, and when all of them have ended.
+ *
+ * PROTOCOL.md, "Arrays".  An array is one task to the rooms below: it stands on the
+ * roll, is waited for and forgotten as such, and somebody ends it.  This room gives the
+ * elements of this rank to the host, and brings the word that they have ended to the
+ * array's chair.  When that has heard of all of them the array may end
+ * (ownership/array_end.c).  Nothing here is done for a single element but what the host
+ * says of it.
+ *
+ *   elements.c  spawns, ends, and the words about them
+ *   home.c      a home that has not spawned the array gives its stretch up
+ *   keeper.c    the chair has somebody run what no home does
+ *
+ * It writes core_elements and the array_records.
+ */
+#ifndef CONSENSUS_ELEMENTS_ELEMENTS_H
+#define CONSENSUS_ELEMENTS_ELEMENTS_H
+
+#include "consensus/core.h"
+
+struct core;
+struct task_record;
+
+bool elements_begin(struct core *core, uint32_t first_size); /* false without memory */
+void elements_end(struct core *core);
+
+/* A5, A6: the program spawns an array. */
+int elements_register(struct core *core, const struct core_event *event);
+/* The host says that elements have ended. */
+int elements_ended(struct core *core, const struct core_event *event);
+void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
+                          const struct message_elements *elements);
+/* This rank is to end an array that another chairs. */
+void elements_owned(struct core *core, struct task_record *task);
+/* Nothing moves any more, and the end of an array is waited for.  True: there is
+ * something that its chair, this rank, can do about it. */
+bool elements_quiet(struct core *core, struct task_record *task);
+/* This rank has come to rest, or knows more of who holds or wants what. */
+void elements_stir(struct core *core);
+void elements_turn(struct core *core);
+uint64_t elements_deadline(const struct core *core);
+/* A12: who has which elements is told to the arrays' chairs of this view. */
+void elements_enter_view(struct core *core);
+/* A reload begins: what runs here is of no array any more. */
+void elements_forget_all(struct core *core);
+
+void elements_hold(const struct core *core);
+
+#endif

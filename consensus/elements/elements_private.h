@@ -1,0 +1,60 @@
+/* elements_private.h - what the files of this room offer each other. */
+#ifndef CONSENSUS_ELEMENTS_ELEMENTS_PRIVATE_H
+#define CONSENSUS_ELEMENTS_ELEMENTS_PRIVATE_H
+
+#include "consensus/elements/elements.h"
+#include "consensus/state/state.h"
+
+/* A set for changes, of which the core is broken if there is no memory. */
+static inline void add_set(struct core *core, struct range_set *to,
+                           const struct range_set *what)
+{
+    core->broken |= !range_set_merge(to, what);
+}
+static inline void take_set(struct core *core, struct range_set *from,
+                            const struct range_set *what)
+{
+    core->broken |= !range_set_subtract(from, what);
+}
+static inline void copy_set(struct core *core, struct range_set *to,
+                            const struct range_set *from)
+{
+    core->broken |= !range_set_copy(to, from);
+}
+
+/* The stretch of a home (A3), by its number among the homes. */
+static inline struct range stretch_of(const struct array_record *array, uint32_t home)
+{
+    return (struct range){array_home_first(&array->spread, home),
+                          array_home_first(&array->spread, home + 1)};
+}
+
+/* --- elements.c ------------------------------------------------------------------- */
+
+/* Says something of a set to another rank, in as many messages as that takes; they are
+ * filled in but for what and the ranges. */
+void say(struct core *core, struct array_record *array, uint32_t to,
+         enum elements_what what, const struct range_set *set);
+/* These are this rank's to run. */
+void own_elements(struct core *core, struct array_record *array,
+                  struct range_set *fresh);
+
+/* --- keeper.c --------------------------------------------------------------------- */
+
+/* As the array's chair: looks at it again at this time, or sooner. */
+void keeper_look_by(struct core *core, uint64_t time_ns);
+/* Somebody holds the array, and has such elements. */
+void keeper_hear_owned(struct core *core, struct array_record *array, uint32_t from,
+                       const struct range_set *set);
+/* A home runs none of these. */
+void keeper_hear_left(struct core *core, struct array_record *array,
+                      const struct range_set *set);
+
+/* --- home.c ----------------------------------------------------------------------- */
+
+void home_wanted(struct core *core, struct array_record *array, uint64_t need,
+                 bool quiet);
+/* Gives its stretch up, if there is reason to. */
+void home_consider(struct core *core, struct array_record *array);
+
+#endif

@@ -1,0 +1,257 @@
+/* keeper.c - the chair of an array has somebody run what no home runs (A8, A12).
+ *
+ * A home claims its stretch with its spawn, and nobody else decides of that while the
+ * home is a member.  Two kinds of elements are left to the array's chair: those whose
+ * homes have given them up, and those whose homes are members no more.  The chair knows
+ * which of them have ended and which somebody else has, since in a new view all tell
+ * it before they report; so it decides of none before the view is settled.  It gives
+ * the rest to those who hold the array, each a stretch.
+ *
+ * It asks a home that is not known to hold the array when somebody waits for the end,
+ * or its own program is over, and it has been idle for the ask delay, as one asks for
+ * any result (T3).
+ */
+#include "consensus/elements/elements_private.h"
+
+#include <assert.h>
+
+void keeper_look_by(struct core *core, uint64_t time_ns)
+{
+    if (time_ns < core->elements.look_ns) {
+        core->elements.look_ns = time_ns;
+    }
+}
+
+void elements_stir(struct core *core)
+{
+    if (core->elements.keeps) {
+        keeper_look_by(core, core->now_ns);
+    }
+}
+
+uint64_t elements_deadline(const struct core *core) { return core->elements.look_ns; }
+
+/* --- What it knows ---------------------------------------------------------------- */
+
+static bool holds(const struct core *core, const struct array_record *array,
+                  uint32_t rank)
+{
+    return rank == core->rank ? array->begun
+                              : rankset_has(&array->holders, rank) ||
+                                    roll_knows_holder(core, array->task, rank);
+}
+
+void keeper_hear_owned(struct core *core, struct array_record *array, uint32_t from,
+                       const struct range_set *set)
+{
+    core->broken |= !rankset_add(&array->holders, from);
+    add_set(core, &array->owned, set);
+    keeper_look_by(core, core->now_ns);
+}
+
+void keeper_hear_left(struct core *core, struct array_record *array,
+                      const struct range_set *set)
+{
+    add_set(core, &array->spare, set);
+    keeper_look_by(core, core->now_ns);
+}
+
+/* --- Giving ----------------------------------------------------------------------- */
+
+/* What is nobody's, and has not ended. */
+static void find_orphans(struct core *core, const struct array_record *array,
+                         struct range_set *out)
+{
+    const struct rankset *homes = &core->elements.homes;
+    uint32_t home = 0;
+    copy_set(core, out, &array->spare);
+    for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY;
+         rank = rankset_next(homes, rank + 1), home++) {
+        if (!rankset_has(&core->members, rank) && !MUTANT(ELEMENTSLOST)) {
+            core->broken |= !range_set_add(out, stretch_of(array, home));
+        }
+    }
+    take_set(core, out, &array->ended);
+    take_set(core, out, &array->owned);
+}
+
+static void give(struct core *core, struct array_record *array, uint32_t to,
+                 struct range_set *set)
+{
+    if (set->count == 0) {
+        return;
+    }
+    add_set(core, &array->owned, set);
+    if (to == core->rank) {
+        own_elements(core, array, set);
+    } else {
+        say(core, array, to, ELEMENTS_YOURS, set);
+    }
+    range_set_release(set);
+}
+
+static bool is_leaving(const struct core *core, uint32_t rank)
+{
+    return rankset_has(&core->membership.leavers, rank) ||
+           (rank == core->rank && core->membership.leave.going);
+}
+
+/* Who holds the array and stays, or, if nobody does, who holds it. */
+static bool find_runners(struct core *core, const struct array_record *array,
+                         bool leaving, struct rankset *out)
+{
+    FOR_MEMBERS(core, rank)
+    {
+        if (holds(core, array, rank) && is_leaving(core, rank) == leaving) {
+            core->broken |= !rankset_add(out, rank);
+        }
+    }
+    return !rankset_empty(out);
+}
+
+/* Each runner gets a stretch, as even as can be. */
+static void deal(struct core *core, struct array_record *array,
+                 const struct range_set *orphans, const struct rankset *runners)
+{
+    const uint64_t count = rankset_count(runners), size = range_set_size(orphans);
+    uint32_t rank = rankset_next(runners, 0), i = 0;
+    struct range rest = range_set_items(orphans)[0];
+    for (uint64_t n = 1; n <= count && !core->broken; n++) {
+        uint64_t most = size * n / count - size * (n - 1) / count;
+        struct range_set share = {0};
+        while (most > 0) {
+            const uint64_t here = rest.end - rest.first;
+            const uint64_t part = here < most ? here : most;
+            core->broken |=
+                !range_set_add(&share, (struct range){rest.first, rest.first + part});
+            rest.first += part;
+            most -= part;
+            if (rest.first == rest.end && ++i < orphans->count) {
+                rest = range_set_items(orphans)[i];
+            }
+        }
+        give(core, array, rank, &share);
+        range_set_release(&share);
+        rank = rankset_next(runners, rank + 1);
+    }
+}
+
+/* True if some stay nobody's. */
+static bool give_orphans(struct core *core, struct array_record *array)
+{
+    struct range_set orphans = {0};
+    struct rankset runners = {0};
+    find_orphans(core, array, &orphans);
+    const bool any = orphans.count > 0;
+    const bool given = any && core->membership.settled && !core->membership.no_quorum &&
+                       (find_runners(core, array, false, &runners) ||
+                        find_runners(core, array, true, &runners));
+    if (given) {
+        deal(core, array, &orphans, &runners);
+    }
+    range_set_release(&orphans);
+    rankset_release(&runners);
+    return any && !given;
+}
+
+/* --- Asking ----------------------------------------------------------------------- */
+
+static bool is_wanted(const struct core *core, const struct task_record *task)
+{
+    return core->step.closed || task->needs_done + task->needs_data > 0 ||
+           (task->requests != NULL && task->requests->asker_count > 0);
+}
+
+/* When it has been idle for so long that it asks; CORE_NEVER: it is busy. */
+static uint64_t asks_ns(const struct core *core)
+{
+    return core->step.idle
+               ? add_ns(core->step.idle_since_ns, core->options.ask_delay_ns)
+               : CORE_NEVER;
+}
+
+/* A home whose stretch is missing, and which is not known to run it. */
+static void ask(struct core *core, struct array_record *array, uint32_t rank,
+                struct range stretch, bool quiet)
+{
+    struct rankset *asked = quiet ? &array->asked_quiet : &array->asked;
+    struct range_set set = {0};
+    if (range_set_covers(&array->ended, stretch) ||
+        range_set_meets(&array->spare, stretch) || rankset_has(asked, rank)) {
+        return;
+    }
+    core->broken |= !rankset_add(asked, rank) || !range_set_add(&set, stretch);
+    if (rank == core->rank) {
+        home_wanted(core, array, array->task->need, quiet);
+    } else {
+        say(core, array, rank, ELEMENTS_WANTED, &set);
+    }
+    range_set_release(&set);
+}
+
+static void ask_homes(struct core *core, struct array_record *array, bool quiet)
+{
+    const struct rankset *homes = &core->elements.homes;
+    uint32_t home = 0;
+    for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY;
+         rank = rankset_next(homes, rank + 1), home++) {
+        const struct range stretch = stretch_of(array, home);
+        if (stretch.first < stretch.end && rankset_has(&core->members, rank) &&
+            (quiet || !holds(core, array, rank))) {
+            ask(core, array, rank, stretch, quiet);
+        }
+    }
+}
+
+bool elements_quiet(struct core *core, struct task_record *task)
+{
+    struct array_record *array = task_ext(task)->array;
+    if (array == NULL || task->chair != core->rank || !array_is_open(task)) {
+        return false;
+    }
+    ask_homes(core, array, true);
+    keeper_look_by(core, core->now_ns);
+    return true;
+}
+
+/* --- The turn --------------------------------------------------------------------- */
+
+static void look_at(struct core *core, struct array_record *array)
+{
+    if (!array_is_open(array->task)) {
+        return;
+    }
+    core->elements.keeps = true;
+    if (is_wanted(core, array->task) && asks_ns(core) <= core->now_ns) {
+        ask_homes(core, array, false);
+    } else if (is_wanted(core, array->task)) {
+        keeper_look_by(core, asks_ns(core));
+    }
+    if (give_orphans(core, array) && !core->membership.settled) {
+        keeper_look_by(core, add_ns(core->now_ns, core->options.ask_delay_ns + 1));
+    }
+}
+
+void elements_turn(struct core *core)
+{
+    struct array_record *const end = &core->elements.known;
+    const bool looks = core->elements.look_ns <= core->now_ns;
+    const bool gives =
+        core->elements.wanted && (core->step.closed || core->step.blocked);
+    if (!looks && !gives) {
+        return;
+    }
+    core->elements.look_ns = looks ? CORE_NEVER : core->elements.look_ns;
+    core->elements.keeps = core->elements.keeps && !looks;
+    core->elements.wanted = false;
+    for (struct array_record *array = end->next; array != end && !core->broken;
+         array = array->next) {
+        if (looks && array->task->chair == core->rank) {
+            look_at(core, array);
+        }
+        if (array->wanted) {
+            home_consider(core, array);
+        }
+        core->elements.wanted |= array->wanted;
+    }
+}

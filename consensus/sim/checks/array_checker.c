@@ -1,0 +1,228 @@
+/* array_checker.c - see array_checker.h. */
+#include "consensus/sim/checks/array_checker.h"
+
+#include "consensus/sim/engine/storm.h"
+#include "consensus/sim/programs/ranks.h"
+#include "hashing/array_spread.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What has been seen of one array. */
+struct array_seen {
+    struct rankset spawned_by;
+    uint32_t *runner; /* by place: 1 + who got it last */
+    bool *ended;      /* likewise: it has, somewhere */
+    uint64_t left;    /* places that have not */
+    uint64_t *told;   /* by rank: the view in which it has said its word */
+};
+
+struct array_checker {
+    const struct program *program;
+    uint32_t homes;
+    struct array_seen *arrays; /* by task */
+    struct rankset *views;     /* by rank: the members that it knows; empty: all */
+    uint32_t rank_limit;       /* of these; 0: not made yet */
+};
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *items = calloc(count == 0 ? 1 : count, size);
+    if (items == NULL) {
+        abort();
+    }
+    return items;
+}
+
+struct array_checker *array_checker_new(const struct program *program,
+                                        const struct storm *storm)
+{
+    struct array_checker *checker = zeroed(1, sizeof(*checker));
+    checker->program = program;
+    checker->homes = storm != NULL ? storm->first : program->rank_count;
+    checker->arrays = zeroed(program->task_count, sizeof(*checker->arrays));
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const uint64_t elements = program->tasks[i].elements;
+        if (elements > 0) {
+            checker->arrays[i].runner =
+                zeroed(elements, sizeof(*checker->arrays[i].runner));
+            checker->arrays[i].ended =
+                zeroed(elements, sizeof(*checker->arrays[i].ended));
+            checker->arrays[i].left = elements;
+        }
+    }
+    return checker;
+}
+
+void array_checker_free(struct array_checker *checker)
+{
+    if (checker == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        rankset_release(&checker->arrays[i].spawned_by);
+        free(checker->arrays[i].runner);
+        free(checker->arrays[i].ended);
+        free(checker->arrays[i].told);
+    }
+    for (uint32_t rank = 0; rank < checker->rank_limit; rank++) {
+        rankset_release(&checker->views[rank]);
+    }
+    free(checker->views);
+    free(checker->arrays);
+    free(checker);
+}
+
+static const char *name(const struct array_checker *checker, uint32_t task)
+{
+    return checker->program->tasks[task].name;
+}
+
+static bool is_member(const struct array_checker *checker, uint32_t viewer,
+                      uint32_t rank)
+{
+    const struct rankset *view = &checker->views[viewer];
+    return rankset_empty(view) || rankset_has(view, rank);
+}
+
+/* Neither has been removed by the other's view. */
+static bool know_each_other(const struct array_checker *checker, uint32_t a, uint32_t b)
+{
+    return is_member(checker, a, b) && is_member(checker, b, a);
+}
+
+/* By arithmetic of its own: blocks go round, all else lies evenly. */
+static uint32_t home_of(const struct array_checker *checker, uint32_t task,
+                        uint64_t place)
+{
+    const struct program_task *spec = &checker->program->tasks[task];
+    const struct array_spread spread = {.count = spec->elements,
+                                        .block = spec->block,
+                                        .homes = checker->homes,
+                                        .kind = (enum array_spread_kind)spec->spread};
+    if (spread.kind != ARRAY_SPREAD_CYCLIC) {
+        return (uint32_t)(place * checker->homes / spec->elements);
+    }
+    return (uint32_t)(array_index(&spread, place) / spec->block % checker->homes);
+}
+
+static void check_given(struct array_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    struct array_seen *seen = &checker->arrays[sight->task];
+    const uint32_t rank = sight->rank;
+    if (!rankset_has(&seen->spawned_by, rank)) {
+        sim_fail(sim, "holds it",
+                 "rank %" PRIu32 " gets elements of %s, and spawned none", rank,
+                 name(checker, sight->task));
+    }
+    for (uint64_t at = sight->places.first; at < sight->places.end; at++) {
+        const uint32_t home = home_of(checker, sight->task, at);
+        const uint32_t before = seen->runner[at];
+        if ((home != rank && checker->program->agree && sim_storm(sim) == NULL) ||
+            (before != 0 && know_each_other(checker, rank, before - 1))) {
+            sim_fail(sim, "one chair",
+                     "rank %" PRIu32 " gets the element at %" PRIu64
+                     " of %s, whose home is rank %" PRIu32 "; it was given to %" PRId64,
+                     rank, at, name(checker, sight->task), home, (int64_t)before - 1);
+        }
+        seen->runner[at] = rank + 1;
+    }
+}
+
+static void note_ended(struct array_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    struct array_seen *seen = &checker->arrays[sight->task];
+    for (uint64_t at = sight->places.first; at < sight->places.end; at++) {
+        if (seen->runner[at] == 0) {
+            sim_fail(sim, "one chair", "an element of %s ends that nobody got",
+                     name(checker, sight->task));
+        }
+        seen->left -= !seen->ended[at];
+        seen->ended[at] = true;
+    }
+}
+
+static void check_ended(const struct array_checker *checker, struct sim *sim,
+                        const struct sight *sight)
+{
+    const uint64_t left = checker->arrays[sight->task].left;
+    if (left > 0) {
+        sim_fail(sim, "all ended",
+                 "at rank %" PRIu32 " %s ends, and %" PRIu64
+                 " of its elements have not",
+                 sight->rank, name(checker, sight->task), left);
+    }
+}
+
+/* As the chair says it to the owner. */
+static bool is_of_all(const struct message *message)
+{
+    const struct message_elements *elements = &message->u.elements;
+    return elements->ranges[0].first == 0 && elements->ranges[0].end == elements->count;
+}
+
+static void check_send(struct array_checker *checker, struct sim *sim,
+                       const struct sight *sight)
+{
+    struct array_seen *seen = &checker->arrays[sight->task];
+    const struct message_elements *words = &sight->message->u.elements;
+    if (sight->message->type != MESSAGE_ELEMENTS) {
+        return;
+    }
+    if (words->what != ELEMENTS_ENDED || is_of_all(sight->message)) {
+        return;
+    }
+    if (seen->told == NULL) {
+        seen->told = zeroed(checker->rank_limit, sizeof(*seen->told));
+    }
+    if (seen->told[sight->rank] == sight->message->epoch && checker->program->agree &&
+        sim_storm(sim) == NULL) {
+        sim_fail(sim, "frames",
+                 "rank %" PRIu32 " says again that its elements of %s have ended",
+                 sight->rank, name(checker, sight->task));
+    }
+    seen->told[sight->rank] = sight->message->epoch;
+}
+
+static void note_view(struct array_checker *checker, const struct sight *sight)
+{
+    rankset_release(&checker->views[sight->rank]);
+    ranks_copy(&checker->views[sight->rank], sight->members);
+}
+
+static void see(void *context, struct sim *sim, const struct sight *sight)
+{
+    struct array_checker *checker = context;
+    if (checker->rank_limit == 0) {
+        checker->rank_limit = sim_rank_limit(sim);
+        checker->views = zeroed(checker->rank_limit, sizeof(*checker->views));
+    }
+    if (sight->type == SIGHT_VIEW) {
+        note_view(checker, sight);
+    }
+    if (sight->task >= checker->program->task_count ||
+        checker->program->tasks[sight->task].elements == 0) {
+        return;
+    }
+    if (sight->type == SIGHT_SPAWN &&
+        !rankset_add(&checker->arrays[sight->task].spawned_by, sight->rank)) {
+        abort();
+    }
+    if (sight->type == SIGHT_GIVEN) {
+        check_given(checker, sim, sight);
+    } else if (sight->type == SIGHT_ENDED) {
+        note_ended(checker, sim, sight);
+    } else if (sight->type == SIGHT_RUN ||
+               (sight->type == SIGHT_WAITED && sight->code == MOOT_OK)) {
+        check_ended(checker, sim, sight);
+    } else if (sight->type == SIGHT_SEND) {
+        check_send(checker, sim, sight);
+    }
+}
+
+struct sim_watcher array_checker_watcher(struct array_checker *checker)
+{
+    return (struct sim_watcher){see, checker};
+}

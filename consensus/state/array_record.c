@@ -1,0 +1,39 @@
+/* array_record.c - see array_record.h. */
+#include "consensus/state/array_record.h"
+
+#include "consensus/state/state.h"
+
+#include <stdlib.h>
+
+void array_record_free(struct array_record *array)
+{
+    if (array == NULL) {
+        return;
+    }
+    array->prev->next = array->next;
+    array->next->prev = array->prev;
+    range_set_release(&array->mine);
+    range_set_release(&array->left);
+    range_set_release(&array->told);
+    range_set_release(&array->given_up);
+    range_set_release(&array->ended);
+    range_set_release(&array->owned);
+    range_set_release(&array->spare);
+    rankset_release(&array->holders);
+    rankset_release(&array->asked);
+    rankset_release(&array->asked_quiet);
+    free(array);
+}
+
+bool array_is_open(const struct task_record *task)
+{
+    const struct array_record *array = task_ext(task)->array;
+    return array != NULL &&
+           !range_set_covers(&array->ended, (struct range){0, array->spread.count});
+}
+
+int32_t array_status(const struct task_record *task)
+{
+    const struct array_record *array = task_ext(task)->array;
+    return array != NULL ? array->first_fault.status : MOOT_OK;
+}

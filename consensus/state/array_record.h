@@ -1,0 +1,53 @@
+/* array_record.h - what a core keeps of a task array, beside the record of its end.
+ *
+ * An array is a task for whatever is said of it as a whole: who has spawned it, who
+ * waits for it, how it ended, when it is forgotten.  That task has a task_record like
+ * any other, and this on top (PROTOCOL.md, "Arrays").  Nothing here is of a single
+ * element: sets are of places (A4).
+ */
+#ifndef CONSENSUS_STATE_ARRAY_RECORD_H
+#define CONSENSUS_STATE_ARRAY_RECORD_H
+
+#include "consensus/shape/range_set.h"
+#include "hashing/array_spread.h"
+#include "hashing/rankset.h"
+
+struct task_record;
+
+/* The failure of the element with the least index, of those that failed. */
+struct array_failure {
+    uint64_t index_plus_one; /* 0: none did */
+    int32_t status;
+};
+
+struct array_record {
+    struct array_record *prev, *next; /* in core_elements.known */
+    struct task_record *task;
+    struct array_spread spread;
+    bool begun;            /* it is spawned here */
+    struct range_set mine; /* this rank's to run, */
+    struct range_set left; /* of those, the ones that have not ended, */
+    struct range_set told; /* and that have, as its chair was told in this view */
+    struct array_failure failure; /* among the others of these */
+    struct range_set given_up;    /* of this rank's own stretch: it never runs them */
+    bool wanted, wanted_quiet; /* its chair has asked in this view for this stretch, */
+    uint64_t need;             /* up to that place */
+    struct range_set ended;    /* of all, as far as the chair and the owner know, */
+    struct array_failure first_fault; /* and among these */
+    /* The array's chair, in this view: */
+    struct range_set owned;     /* somebody's, as it has said, or as it was told; */
+    struct range_set spare;     /* nobody's, as their homes have said; */
+    struct rankset holders;     /* who has spoken of it; */
+    struct rankset asked;       /* homes that were asked whether they run theirs, */
+    struct rankset asked_quiet; /* and when nothing moved any more */
+};
+
+/* Accepts NULL. */
+void array_record_free(struct array_record *array);
+/* An array of which not all elements are known to have ended: its own end waits for
+ * them.  False of any other task. */
+bool array_is_open(const struct task_record *task);
+/* How an array whose elements have all ended ends. */
+int32_t array_status(const struct task_record *task);
+
+#endif

@@ -1,0 +1,40 @@
+/* message_elements.h - what ranks say of elements of task arrays (PROTOCOL.md,
+ * *Arrays*).
+ *
+ * A part of message.h, which says what a message borrows.
+ */
+#ifndef PROTO_MESSAGE_ELEMENTS_H
+#define PROTO_MESSAGE_ELEMENTS_H
+
+#include "hashing/base/range.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ELEMENTS: about some elements of an array, whose hash is the message's.  With them
+ * goes its card, what their chairs follow from; places are as so many homes count them
+ * (PROTOCOL.md, A2 and A4). */
+enum elements_what {
+    ELEMENTS_ENDED,  /* holder -> chair: these have ended here; chair -> owner: all have
+                      */
+    ELEMENTS_OWNED,  /* holder -> chair: these are the sender's, and have not ended; or,
+                        of none, it holds the array */
+    ELEMENTS_WANTED, /* chair -> home: have you spawned these, or will you? */
+    ELEMENTS_LEFT,   /* home -> chair, the answer: it runs none of these */
+    ELEMENTS_YOURS,  /* chair -> holder: run these */
+    ELEMENTS_END
+};
+struct message_elements {
+    enum elements_what what;
+    uint64_t count, block; /* of the array's spread; */
+    uint32_t kind;         /* likewise, enum array_spread_kind */
+    uint32_t homes;
+    uint32_t range_count;
+    const struct range *ranges; /* ascending, neither empty nor touching */
+    uint64_t failed;            /* 1 + the first index of those that failed; 0: none */
+    int32_t status;             /* of that one */
+    uint64_t need; /* WANTED: roll position of the one who waits, as a motion has it */
+    bool quiet;    /* WANTED: nothing moves any more */
+};
+
+#endif
