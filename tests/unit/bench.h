@@ -73,6 +73,8 @@ static struct bench {
         int32_t status; /* and the last one's status */
         moot_hash done_id;
     } snapshot[RANKS_MAX];
+    struct range given[RANKS_MAX][8]; /* elements, of whatever array, */
+    uint32_t given_count[RANKS_MAX];  /* so many times */
     int results[RANKS_MAX];           /* accepted */
     int awaited[RANKS_MAX];           /* CORE_OUT_AWAITED */
     bool crashed[RANKS_MAX];          /* neither acts nor is reached */
@@ -287,6 +289,10 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
             bench.snapshot[rank].status = items[i].u.snapshot_done.status;
             bench.snapshot[rank].done_id = items[i].hash;
             break;
+        case CORE_OUT_ELEMENTS:
+            assert_true(bench.given_count[rank] < 8);
+            bench.given[rank][bench.given_count[rank]++] = items[i].u.elements.places;
+            break;
         case CORE_OUT_RESULT:
             bench.results[rank]++;
             break;
@@ -311,7 +317,6 @@ static inline void carry_out(uint32_t rank, const struct core_outputs *out)
         case CORE_OUT_SEND:
         case CORE_OUT_REFUSE:
         case CORE_OUT_PART:
-        case CORE_OUT_ELEMENTS:
         case CORE_OUT_NOTE:
             break;
         }

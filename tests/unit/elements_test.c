@@ -1,0 +1,410 @@
+/* elements_test.c - whose the elements of a task array are, and when it ends
+ * (PROTOCOL.md, "Arrays"). */
+#include "tests/unit/bench.h"
+
+#define HEARTBEAT_NS (UINT64_C(10) * MS)
+
+enum { ARRAY = 1, COUNT = 8, OTHER = 2 };
+
+/* The array that `chair` chairs. */
+static moot_hash array_of(uint32_t chair)
+{
+    return chaired_by(chair, 0, MOOT_HASH_ARRAY);
+}
+
+static int register_array(uint32_t rank, moot_hash hash, uint64_t count)
+{
+    const struct array_spread spread = {.count = count, .kind = ARRAY_SPREAD_BLOCK};
+    const struct core_register reg = {.array = &spread};
+    return spawn_with(rank, ARRAY, hash, reg);
+}
+
+static void spawn_array(uint32_t rank, moot_hash hash)
+{
+    assert_int_equal(register_array(rank, hash, COUNT), MOOT_OK);
+}
+
+static int say_ended(uint32_t rank, moot_hash hash, struct range places, int32_t status)
+{
+    struct core_event event = {.type = CORE_EV_ELEMENTS, .hash = hash};
+    event.u.elements.places = places;
+    event.u.elements.status = status;
+    return step(rank, &event);
+}
+
+static void end_elements(uint32_t rank, moot_hash hash, uint64_t first, uint64_t end)
+{
+    const struct range places = {first, end};
+    assert_int_equal(say_ended(rank, hash, places, MOOT_OK), MOOT_OK);
+}
+
+/* All that it was given and has not ended, which is the latest alone. */
+static void end_latest(uint32_t rank, moot_hash hash)
+{
+    const uint32_t count = bench.given_count[rank];
+    assert_true(count > 0);
+    const struct range latest = bench.given[rank][count - 1];
+    end_elements(rank, hash, latest.first, latest.end);
+}
+
+static void assert_given(uint32_t rank, uint32_t nth, uint64_t first, uint64_t end)
+{
+    assert_true(bench.given_count[rank] > nth);
+    assert_int_equal(bench.given[rank][nth].first, first);
+    assert_int_equal(bench.given[rank][nth].end, end);
+}
+
+/* --- Alike ------------------------------------------------------------------------ */
+
+static void each_home_runs_its_stretch_and_one_word_of_each_ends_the_array(void **state)
+{
+    (void)state;
+    bench_open(4, CORE_REPAIR);
+    const moot_hash hash = array_of(1);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        spawn_array(rank, hash);
+        assert_int_equal(bench.given_count[rank], 1);
+        assert_given(rank, 0, 2 * rank, 2 * rank + 2);
+        begin_wait(rank, hash);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_int_equal(bench.ended[rank][ARRAY], 0);
+        end_latest(rank, hash);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_int_equal(bench.ended[rank][ARRAY], 1);
+    }
+    assert_int_equal(bench.runs[ARRAY], 1);
+    assert_int_equal(sum_sent(MESSAGE_ELEMENTS), 3);
+    bench_close();
+}
+
+static void it_ends_with_its_last_element_and_not_before(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    spawn_array(0, hash);
+    spawn_array(1, hash);
+    end_elements(0, hash, 0, 4);
+    end_elements(1, hash, 5, 8);
+    settle();
+    assert_int_equal(bench.runs[ARRAY], 0);
+    end_elements(1, hash, 4, 5);
+    settle();
+    assert_int_equal(bench.runs[ARRAY], 1);
+    bench_close();
+}
+
+static void it_fails_as_the_failed_element_of_the_least_index(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    spawn_array(0, hash);
+    spawn_array(1, hash);
+    assert_int_equal(say_ended(1, hash, (struct range){7, 8}, MOOT_ERR_TIMEOUT),
+                     MOOT_OK);
+    assert_int_equal(say_ended(1, hash, (struct range){5, 7}, MOOT_ERR_FILE), MOOT_OK);
+    end_elements(1, hash, 4, 5);
+    settle(); /* the word of rank 1 comes first */
+    assert_int_equal(say_ended(0, hash, (struct range){3, 4}, MOOT_ERR_LIMIT), MOOT_OK);
+    end_elements(0, hash, 0, 3);
+    settle();
+    assert_int_equal(bench.run_code[ARRAY], MOOT_ERR_LIMIT);
+    bench_close();
+}
+
+static void what_is_no_array_or_was_not_given_is_refused(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(0), single = chaired_by(0, 1, 0);
+    const moot_hash input = chaired_by(0, 2, 0);
+    const struct array_spread spread = {.count = COUNT, .kind = ARRAY_SPREAD_BLOCK};
+    const struct core_register takes = {
+        .array = &spread, .inputs = &input, .input_count = 1};
+    assert_int_equal(spawn_with(0, OTHER, hash, takes), MOOT_ERR_INVALID);
+    assert_int_equal(register_array(0, single, COUNT), MOOT_ERR_INVALID);
+    assert_int_equal(register_array(0, hash, 0), MOOT_ERR_INVALID);
+    spawn_array(0, hash);
+    assert_int_equal(say_ended(0, hash, (struct range){3, 5}, MOOT_OK), MOOT_ERR_STATE);
+    assert_int_equal(say_ended(0, hash, (struct range){2, 2}, MOOT_OK), MOOT_ERR_STATE);
+    end_elements(0, hash, 0, 1);
+    assert_int_equal(say_ended(0, hash, (struct range){0, 1}, MOOT_OK), MOOT_ERR_STATE);
+    bench_close();
+}
+
+/* --- Homes that do not spawn it (home.c, keeper.c) -------------------------------- */
+
+/* Rank 0 alone has spawned it, and waits; the ask delay has passed. */
+static void wait_alone(moot_hash hash)
+{
+    spawn_array(0, hash);
+    end_latest(0, hash);
+    begin_wait(0, hash);
+    settle_until(bench.now + 100 * MS);
+}
+
+static void see_given_up(moot_hash hash)
+{
+    assert_int_equal(bench.given_count[0], 2);
+    assert_given(0, 1, 4, 8);
+    end_latest(0, hash);
+    settle();
+    assert_int_equal(bench.ended[0][ARRAY], 1);
+    assert_int_equal(bench.given_count[1], 0);
+    bench_close();
+}
+
+static void a_home_whose_program_is_over_gives_its_stretch_up(void **state)
+{
+    (void)state;
+    for (uint32_t chair = 0; chair < 2; chair++) {
+        bench_open(2, CORE_REPAIR);
+        const moot_hash hash = array_of(chair);
+        close_rank(1);
+        wait_alone(hash);
+        see_given_up(hash);
+    }
+}
+
+static void so_does_one_that_took_the_other_branch(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    struct core_event decline = {.type = CORE_EV_DECLINE, .hash = hash};
+    enter(1, ARRAY, hash);
+    assert_int_equal(step(1, &decline), MOOT_OK);
+    wait_alone(hash);
+    see_given_up(hash);
+}
+
+/* Rank 1 waits for what nobody runs, and has given its stretch up. */
+static moot_hash give_up_blocked(uint32_t chair)
+{
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(chair), other = chaired_by(1, 1, 0);
+    bench.hold_runs = true;
+    spawn(1, OTHER, other);
+    spawn(1, OTHER + 1, chaired_by(1, 2, 0));
+    begin_wait(1, other);
+    settle();
+    bench.hold_runs = false;
+    struct core_event done = {.type = CORE_EV_DONE, .hash = chaired_by(1, 2, 0)};
+    assert_int_equal(step(1, &done), MOOT_OK);
+    wait_alone(hash);
+    return hash;
+}
+
+static void so_does_one_that_waits_beyond_the_place_where_it_is_wanted(void **state)
+{
+    (void)state;
+    const moot_hash hash = give_up_blocked(0);
+    assert_given(0, 1, 4, 8);
+    see_given_up(hash);
+}
+
+static void one_that_may_still_spawn_it_gives_nothing_up(void **state)
+{
+    (void)state;
+    for (uint32_t chair = 0; chair < 2; chair++) {
+        bench_open(2, CORE_REPAIR);
+        const moot_hash hash = array_of(chair);
+        wait_alone(hash);
+        assert_int_equal(bench.given_count[0], 1);
+        spawn_array(1, hash);
+        assert_given(1, 0, 4, 8);
+        end_latest(1, hash);
+        settle();
+        assert_int_equal(bench.ended[0][ARRAY], 1);
+        bench_close();
+    }
+}
+
+static void nothing_is_asked_while_nobody_waits(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    close_rank(1);
+    spawn_array(0, hash);
+    end_latest(0, hash);
+    settle_until(bench.now + 100 * MS);
+    assert_int_equal(sum_sent(MESSAGE_ELEMENTS), 0);
+    bench_close();
+}
+
+static void a_trusting_home_gives_nothing_up(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_TRUST);
+    const moot_hash hash = array_of(0);
+    close_rank(1);
+    wait_alone(hash);
+    assert_int_equal(bench.given_count[0], 1);
+    bench_close();
+}
+
+static void a_later_spawn_claims_nothing_of_what_was_given_up(void **state)
+{
+    (void)state;
+    const moot_hash hash = give_up_blocked(0);
+    assert_given(0, 1, 4, 8);
+    end_wait(1, chaired_by(1, 1, 0));
+    spawn_array(1, hash);
+    settle_until(bench.now + 100 * MS);
+    see_given_up(hash);
+}
+
+static void what_is_given_up_is_dealt_evenly_to_those_who_hold_it(void **state)
+{
+    (void)state;
+    bench_open(4, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    spawn_array(0, hash);
+    spawn_array(1, hash);
+    close_rank(2);
+    close_rank(3);
+    begin_wait(0, hash);
+    begin_wait(1, hash);
+    end_latest(0, hash);
+    end_latest(1, hash);
+    settle_until(bench.now + 100 * MS);
+    uint64_t sizes[2] = {0};
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        for (uint32_t i = 1; i < bench.given_count[rank]; i++) {
+            const struct range given = bench.given[rank][i];
+            sizes[rank] += given.end - given.first;
+            end_elements(rank, hash, given.first, given.end);
+        }
+    }
+    assert_int_equal(sizes[0] + sizes[1], 4);
+    assert_true(sizes[0] >= 1 && sizes[1] >= 1);
+    settle();
+    assert_int_equal(bench.ended[1][ARRAY], 1);
+    bench_close();
+}
+
+/* --- Deaths (A12) ----------------------------------------------------------------- */
+
+static void die(uint32_t dead)
+{
+    bench.crashed[dead] = true;
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        if (!bench.crashed[rank]) {
+            certify_at(rank, dead);
+        }
+    }
+    pass(200 * MS);
+}
+
+static void the_dead_ones_elements_are_dealt_but_for_those_that_ended(void **state)
+{
+    (void)state;
+    for (uint32_t chair = 0; chair < 3; chair++) { /* who dies may chair it, too */
+        bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+        pass(50 * MS);
+        const moot_hash hash = array_of(chair);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            spawn_array(rank, hash);
+        }
+        const struct range lost = bench.given[2][0];
+        end_latest(0, hash);
+        pass(5 * MS);
+        die(2);
+        uint64_t size = 0;
+        end_latest(1, hash);
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            for (uint32_t i = 1; i < bench.given_count[rank]; i++) {
+                const struct range given = bench.given[rank][i];
+                assert_true(given.first >= lost.first && given.end <= lost.end);
+                size += given.end - given.first;
+            }
+        }
+        assert_int_equal(size, lost.end - lost.first);
+        bench_close();
+    }
+}
+
+static void what_the_dead_one_said_has_ended_is_not_run_again(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    const moot_hash hash = array_of(0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_array(rank, hash);
+    }
+    end_latest(2, hash);
+    pass(5 * MS);
+    die(2);
+    assert_int_equal(bench.given_count[0], 1);
+    assert_int_equal(bench.given_count[1], 1);
+    end_latest(0, hash);
+    end_latest(1, hash);
+    pass(5 * MS);
+    assert_int_equal(bench.runs[ARRAY], 1);
+    bench_close();
+}
+
+/* --- Lies ------------------------------------------------------------------------- */
+
+static void tell(uint32_t from, uint32_t to, moot_hash hash, enum elements_what what,
+                 uint64_t count)
+{
+    const struct range range = {0, 1};
+    struct message message = {.type = MESSAGE_ELEMENTS, .hash = hash, .epoch = 1};
+    message.u.elements = (struct message_elements){.what = what,
+                                                   .count = count,
+                                                   .homes = bench.size,
+                                                   .range_count = 1,
+                                                   .ranges = &range};
+    post(from, to, &message);
+    deliver_all();
+}
+
+static void words_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    spawn_array(0, hash);
+    spawn_array(1, hash);
+    const uint64_t before = core_stats(bench.core[0])->refused;
+    tell(1, 0, hash, ELEMENTS_ENDED, COUNT + 1); /* another card */
+    tell(1, 0, hash, ELEMENTS_YOURS, COUNT);     /* from who is no chair */
+    tell(1, 0, hash, ELEMENTS_WANTED, COUNT);
+    assert_int_equal(core_stats(bench.core[0])->refused, before + 3);
+    tell(0, 1, hash, ELEMENTS_OWNED, COUNT); /* to who is none */
+    tell(0, 1, hash, ELEMENTS_LEFT, COUNT);
+    assert_int_equal(core_stats(bench.core[1])->refused, 2);
+    bench_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            each_home_runs_its_stretch_and_one_word_of_each_ends_the_array),
+        cmocka_unit_test(it_ends_with_its_last_element_and_not_before),
+        cmocka_unit_test(it_fails_as_the_failed_element_of_the_least_index),
+        cmocka_unit_test(what_is_no_array_or_was_not_given_is_refused),
+        cmocka_unit_test(a_home_whose_program_is_over_gives_its_stretch_up),
+        cmocka_unit_test(so_does_one_that_took_the_other_branch),
+        cmocka_unit_test(so_does_one_that_waits_beyond_the_place_where_it_is_wanted),
+        cmocka_unit_test(one_that_may_still_spawn_it_gives_nothing_up),
+        cmocka_unit_test(nothing_is_asked_while_nobody_waits),
+        cmocka_unit_test(a_trusting_home_gives_nothing_up),
+        cmocka_unit_test(a_later_spawn_claims_nothing_of_what_was_given_up),
+        cmocka_unit_test(what_is_given_up_is_dealt_evenly_to_those_who_hold_it),
+        cmocka_unit_test(the_dead_ones_elements_are_dealt_but_for_those_that_ended),
+        cmocka_unit_test(what_the_dead_one_said_has_ended_is_not_run_again),
+        cmocka_unit_test(words_that_cannot_be_are_refused),
+    };
+    bench_break_a_rule();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
