@@ -136,7 +136,7 @@ SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
-HEADERS := $(addprefix node/api/,moot.h moot_mpi.h moot_checkpoint.h moot_data.h moot_fingerprint.h moot_launcher.h moot_queue.h moot_reference.h moot_session.h moot_stream.h \
+HEADERS := $(addprefix node/api/,moot.h moot_array.h moot_mpi.h moot_checkpoint.h moot_data.h moot_fingerprint.h moot_launcher.h moot_queue.h moot_reference.h moot_session.h moot_stream.h \
   moot_transport.h moot_watch.h) \
   proto/moot_error.h hashing/moot_hash.h hashing/fingerprint/moot_ndarray.h
 

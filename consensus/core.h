@@ -449,7 +449,7 @@ struct core_output {
         } elements;
         struct {
             int32_t code; /* not MOOT_OK: do not run it, end it with that: CANCELLED, of
-                             an array how its first element failed, or
+                             an array how its first element failed (.element), or
                              RESULT_LOST if another run would give another result than
                              the one that was seen, or if an input's scope has ended
                              since its result was lost, and what is left here of the

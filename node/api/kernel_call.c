@@ -85,6 +85,11 @@ static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec 
                          "this run only compares results (MOOT_VERIFY): it spawns "
                          "nothing");
     }
+    if (call->array != NULL) {
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "moot_call_spawn: an element of an array spawns nothing; let "
+                         "its kernel do the work itself, or spawn a task in its place");
+    }
     if (!child_room(call)) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a child's handle");
     }

@@ -17,6 +17,7 @@
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/schedule/descendants.h"
+#include "node/schedule/element_end.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/many.h"
 #include "node/schedule/priority.h"
@@ -38,6 +39,7 @@ const struct engine_hooks wiring = {
         {
             [CORE_OUT_SEND] = members_carry_send,
             [CORE_OUT_RUN] = exec_carry_run,
+            [CORE_OUT_ELEMENTS] = element_carry,
             [CORE_OUT_CANCEL] = exec_carry_cancel,
             [CORE_OUT_PART] = task_end_carry_part,
             [CORE_OUT_RESULT] = task_end_carry_result,

@@ -12,6 +12,7 @@
 #ifndef NODE_COMPOSE_COMPOSE_H
 #define NODE_COMPOSE_COMPOSE_H
 
+#include "node/compose/array.h"
 #include "node/compose/chain.h"
 #include "node/compose/data.h"
 #include "node/compose/group.h"

@@ -34,6 +34,11 @@ struct moot_call {
     bool check;                /* it is run a second time, to compare (verify.h), */
     bool spoilt;               /* which does not do, as it spawns */
     bool no_memory;            /* an output could not be had */
+    bool element;              /* it runs an element, which is no task of its own */
+    struct elements *array;    /* of the element that it runs, or makes again; NULL: a
+                                  task's, */
+    uint64_t index, place;     /* of that element, */
+    moot_hash element_hash;    /* and as people see it */
     struct call_checkpoint checkpoint;
     struct text why;
     struct queue_stack queues;

@@ -299,6 +299,7 @@ struct moot_schedule {
     struct run *spare_runs, *going_on; /* lists: without a kernel; whose wait is over */
     uint32_t run_count, spare_run_count;
     struct resting resting;
+    struct elements *elements; /* list: arrays with elements to be run */
     struct check *checks, **checks_last;
     uint32_t checks_open; /* told to the core */
     uint64_t checks_seen; /* looked at when so much had ended */
@@ -384,8 +385,9 @@ struct queue_lines {
 struct moot_compose {
     struct kernel join_kernel; /* chain.c: not among those of programs */
     struct queue_lines queue_lines;
-    uint32_t in_regions; /* tasks without a hash that bulk queues collect */
-    struct datas *datas; /* data.c; NULL: none yet */
+    uint32_t in_regions;    /* tasks without a hash that bulk queues collect */
+    struct datas *datas;    /* data.c; NULL: none yet */
+    moot_kernel_id element; /* array.c: the kernel by which an element is read */
 };
 
 /* Lists of a scope's tasks, which all ranks are shown (node/api/listing.h). */

@@ -7,6 +7,8 @@
 #include "node/api/moot.h"
 #include "proto/limits.h"
 
+struct message_spec;
+
 struct kernel {
     char *name;
     const char *on_board; /* its copy there (board.h); NULL: not yet */
@@ -25,8 +27,10 @@ struct kernel {
     uint64_t longest_ns;       /* of its runs here that have ended */
     uint64_t awaited, fetched; /* its tasks, by waits for many and with their data */
     bool ends_as_said;         /* what it returns is how its task ends, on all ranks */
-    bool told;                 /* peers have been sent a KERNEL */
-    bool conflict;             /* with this registration of a peer's: */
+    bool (*adopts)(struct moot *m, const struct message_spec *spec); /* whether this
+                          rank takes a peer's task of it; NULL: any */
+    bool told;     /* peers have been sent a KERNEL */
+    bool conflict; /* with this registration of a peer's: */
     uint32_t peer_rank, peer_version, peer_flags;
     bool rebuilt; /* a peer has another build of its code, whether that is a conflict or
                      not; */

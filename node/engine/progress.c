@@ -98,7 +98,8 @@ HOT static bool drive(struct moot *m, bool comes_back)
         say(m);
     }
     do_chores(m, now_ns); /* after it: what the dead had said goes first */
-    bool goes_on = m->schedule.ready.live > 0 || m->engine.end_count != ends;
+    bool goes_on = (m->schedule.ready.live > 0 || m->schedule.elements != NULL) ||
+                   m->engine.end_count != ends;
     if (arrived && !(comes_back && goes_on)) {
         act(m, now_ns);
     }
@@ -126,7 +127,8 @@ bool progress_is_due(const struct moot *m)
 
 HOT bool progress_drive_between(struct moot *m)
 {
-    bool busy = m->schedule.ready.live > 0 && !progress_is_due(m);
+    bool busy = (m->schedule.ready.live > 0 || m->schedule.elements != NULL) &&
+                !progress_is_due(m);
     return !busy && !m->engine.driven && drive(m, true);
 }
 

@@ -16,6 +16,7 @@
 #include "node/members/members.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/ready.h"
 #include "node/schedule/wait.h"
 #include "node/session/session.h"
 #include "node/tasks/task.h"
@@ -447,8 +448,7 @@ static bool lane_goes_on(const struct lane *lane)
  * threads are in waits or stay in a spawn that lacks room. */
 static bool is_at_rest(const struct moot *m)
 {
-    bool rests = m->schedule.ready.live == 0 &&
-                 m->schedule.running <= m->schedule.kernel_waits &&
+    bool rests = !ready_any(m) && m->schedule.running <= m->schedule.kernel_waits &&
                  m->schedule.going_on == NULL && m->schedule.resting.count == 0;
     bool any = false; /* who has not spawned or waited yet has yet to begin */
     for (const struct lane *lane = m->engine.lanes; rests && lane != NULL;

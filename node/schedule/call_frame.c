@@ -6,10 +6,11 @@
 #include "node/schedule/call_frame.h"
 
 #include "hashing/base/hot.h"
+#include "hashing/identity.h"
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_handle.h"
-#include "node/tasks/task.h"
+#include "node/tasks/elements.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,13 @@ HOT void call_end(struct moot_call *call)
     }
 }
 
+void call_of_element(struct moot_call *call, struct elements *array, uint64_t index)
+{
+    call->array = array;
+    call->index = index;
+    call->element_hash = identity_element(&array->task->hash, index);
+}
+
 /* --- Reading and writing -------------------------------------------------------- */
 
 static const void *give(const void *data, size_t size, size_t *size_out)
@@ -88,6 +96,9 @@ HOT const void *moot_call_args(const moot_call *call, size_t *size)
 {
     if (call == NULL) {
         return give(NULL, 0, size);
+    }
+    if (call->array != NULL) {
+        return give(call->array->args, call->array->args_size, size);
     }
     return give(call->task->args, call->task->args_size, size);
 }
@@ -168,7 +179,9 @@ moot *moot_call_context(const moot_call *call) { return call != NULL ? call->m :
 
 const moot_hash *moot_call_hash(const moot_call *call)
 {
-    return call != NULL ? &call->task->hash : NULL;
+    return call == NULL          ? NULL
+           : call->array != NULL ? &call->element_hash
+                                 : &call->task->hash;
 }
 
 uint64_t call_ran_ns(const struct moot_call *call, uint64_t now_ns)

@@ -10,6 +10,8 @@
 
 /* Gathers the inputs; false without memory. */
 bool call_begin(struct moot_call *call, struct moot *m, struct task *task);
+/* Its kernel runs for this element of that array, and has that one's arguments. */
+void call_of_element(struct moot_call *call, struct elements *array, uint64_t index);
 /* Makes it the result; what was the result before goes with the call. */
 void call_set_output(struct moot_call *call, struct payload *output);
 /* Ends borrows and children's handles; leaves `output` and the texts to the caller. */

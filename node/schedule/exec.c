@@ -10,6 +10,7 @@
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
+#include "node/schedule/element_end.h"
 #include "node/schedule/fiber.h"
 #include "node/schedule/found.h"
 #include "node/schedule/ready.h"
@@ -19,6 +20,7 @@
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"
 #include "node/tasks/board.h"
+#include "node/tasks/elements.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/kernel.h"
 
@@ -90,6 +92,8 @@ void exec_carry_run(struct moot *m, const struct core_output *output)
     const struct task *failed = code == MOOT_OK ? task_failed_input(m, task) : NULL;
     if (code == MOOT_ERR_CANCELLED) {
         task_end_cancelled(m, task, output->u.run.by, false);
+    } else if (elements_of(task) != NULL) {
+        element_end_array(m, task, code);
     } else if (code != MOOT_OK) {
         task_end_lost(m, task);
     } else if (failed != NULL) {
@@ -107,7 +111,8 @@ COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *tas
 {
     for (uint32_t i = 0; i < m->schedule.run_count; i++) {
         struct run *run = m->schedule.runs[i];
-        if (run->active && run->call.task == task && !run->call.check) {
+        if (run->active && run->call.task == task && !run->call.check &&
+            !run->call.element) {
             return &run->call;
         }
     }
@@ -234,7 +239,8 @@ static void run_kernel(struct run *run)
     const struct kernel *kernel = run->call.task->kernel;
     struct moot *m = run->call.m;
     run->stopped_ns = 0;
-    if (checkpoint_is_on(m) && found_instead(&run->call, &run->code)) {
+    const bool stored = checkpoint_is_on(m) && !run->call.element;
+    if (stored && found_instead(&run->call, &run->code)) {
         return;
     }
     uint64_t began_ns = is_timed(m) ? clock_ns() : 0;
@@ -249,7 +255,7 @@ static void run_kernel(struct run *run)
     if (m->faults.plan != NULL) {
         faults_after_kernel(m, took_ns);
     }
-    if (checkpoint_is_on(m)) {
+    if (stored) {
         found_keep(&run->call, run->code, took_ns);
     }
 }
@@ -287,12 +293,28 @@ COLD static void end_check(struct moot *m, struct run *run)
     task_try_free(m, task);
 }
 
+COLD static void end_element(struct moot *m, struct run *run)
+{
+    struct task *task = run->call.task;
+    call_end(&run->call);
+    element_end(m, &run->call, run->code);
+    text_release(&run->call.why);
+    text_release(&run->call.mishap_story);
+    run->active = false;
+    task->pins--;
+    task_try_free(m, task);
+}
+
 /* The run is free for another kernel then. */
 HOT static void end_run(struct moot *m, struct run *run)
 {
     struct task *task = run->call.task;
     if (run->call.check) {
         end_check(m, run);
+        return;
+    }
+    if (run->call.element) {
+        end_element(m, run);
         return;
     }
     call_end(&run->call);
@@ -400,6 +422,33 @@ HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
     return true;
 }
 
+/* Likewise the next element of an array. */
+static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
+{
+    uint64_t place = 0;
+    struct elements *elements = elements_take(m, &place);
+    struct task *task = elements != NULL ? elements->task : NULL;
+    if (task == NULL) {
+        return false;
+    }
+    task->pins++;
+    run->active = true;
+    run->home = lane;
+    run->code = MOOT_ERR_NO_MEMORY;
+    const bool begun = call_begin(&run->call, m, task);
+    run->call.element = true;
+    run->call.place = place;
+    call_of_element(&run->call, elements, array_index(&elements->spread, place));
+    if (!begun) {
+        end_run(m, run);
+        return false;
+    }
+    run->call.began_ns = m->now_ns;
+    m->counts.run++;
+    m->schedule.running++;
+    return true;
+}
+
 static void free_spent(struct moot *m)
 {
     struct task *task = ready_take_spent(&m->schedule.ready);
@@ -448,10 +497,17 @@ static bool may_go_on(const struct moot *m, const struct run *run)
 /* Nothing else is to be done before the next kernel. */
 static bool another_may_follow(struct moot *m, struct run *run)
 {
-    return m->schedule.ready.live > 0 && !m->schedule.draining && !is_held_back(m) &&
+    return ready_any(m) && !m->schedule.draining && !is_held_back(m) &&
            m->schedule.going_on == NULL && m->schedule.resting.count == 0 &&
            m->engine.fatal == 0 && m->schedule.kernel_waits < LIMIT_RUNS / 2 &&
            !progress_is_due(m) && !run->enough(m, run->context);
+}
+
+/* Tasks before elements, which nothing but their arrays' ends waits for. */
+HOT static bool begin_next(struct moot *m, struct lane *lane, struct run *run)
+{
+    return m->schedule.ready.live > 0 ? begin(m, lane, take_ready(m), run)
+                                      : begin_element(m, lane, run);
 }
 
 /* On the strand: ends a kernel, and begins the next; false, and the lock is held, if
@@ -472,7 +528,7 @@ static bool go_to_next(struct moot *m, struct run *run)
     run->left--;
     progress_send_free(m);
     wait_release_ended(m);
-    if (!another_may_follow(m, run) || !begin(m, lane, take_ready(m), run)) {
+    if (!another_may_follow(m, run) || !begin_next(m, lane, run)) {
         return false;
     }
     go(m, lane, run);
@@ -561,7 +617,7 @@ static bool is_reluctant(const struct moot *m, uint32_t idle_rounds)
 {
     return m->schedule.kernel_waits >= LIMIT_RUNS / 2 &&
            idle_rounds < EXEC_RELUCTANT_ROUNDS &&
-           !ready_first(&m->schedule.ready)->nested;
+           (m->schedule.ready.live == 0 || !ready_first(&m->schedule.ready)->nested);
 }
 
 /* Runs a task a second time, if there is one to check; there is nothing else to do. */
@@ -610,23 +666,25 @@ HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
     if (m->schedule.draining || is_held_back(m)) {
         return false;
     }
-    if (m->schedule.ready.live == 0 && m->schedule.checks != NULL) {
+    if (!ready_any(m) && m->schedule.checks != NULL) {
         return check_one(m, lane);
     }
-    if (m->schedule.ready.live == 0 || m->engine.fatal != 0 || is_full(m) ||
+    if (!ready_any(m) || m->engine.fatal != 0 || is_full(m) ||
         is_reluctant(m, idle_rounds)) {
         return false;
     }
     run = run_take(m);
-    struct task *task = take_ready(m);
-    if (run == NULL) {
-        end_without_stack(m, task);
+    if (run == NULL && m->schedule.ready.live > 0) {
+        end_without_stack(m, take_ready(m));
         return true;
+    }
+    if (run == NULL) {
+        return false; /* elements wait for memory */
     }
     run->enough = enough;
     run->context = context;
     run->left = EXEC_FOLLOW_MAX;
-    if (begin(m, lane, task, run)) {
+    if (begin_next(m, lane, run)) {
         strand_begin(run->strand, run_kernels, run);
         run_on(m, lane, run);
     } else {

@@ -15,6 +15,12 @@
 
 #include "node/context/context.h"
 
+/* A kernel can be begun: a task is ready, or an element of an array. */
+static inline bool ready_any(const struct moot *m)
+{
+    return m->schedule.ready.live > 0 || m->schedule.elements != NULL;
+}
+
 bool ready_push(struct ready *ready, struct task *task); /* false without memory */
 struct task *ready_pop(struct ready *ready);             /* NULL if none is live */
 /* What comes up next, cancelled or not; the queue is not empty. */

@@ -18,6 +18,7 @@
 
 #include "node/schedule/call_frame.h"
 #include "node/schedule/descendants.h"
+#include "node/schedule/element_end.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/foreign_wait.h"
 #include "node/schedule/many.h"

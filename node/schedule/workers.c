@@ -4,6 +4,7 @@
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/ready.h"
 
 #include <stdlib.h>
 
@@ -59,7 +60,7 @@ bool workers_start(struct moot *m, uint32_t count)
 
 static bool is_left_alone(const struct moot *m)
 {
-    if ((m->schedule.ready.live == 0 && m->schedule.going_on == NULL &&
+    if ((!ready_any(m) && m->schedule.going_on == NULL &&
          m->schedule.resting.count == 0) ||
         m->schedule.worker_count > 0 || m->schedule.program_waits > 0 ||
         m->engine.closing) {

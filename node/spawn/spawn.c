@@ -31,7 +31,13 @@ enum { SPAWN_DRIVE_NS = 20000 };
 
 static inline moot_hash hash_of(const struct task_facts *facts)
 {
-    struct identity identity = spawn_identity(facts);
+    const struct identity identity = spawn_identity(facts);
+    const struct array_spread *array = facts->reg.array;
+    if (array != NULL) {
+        const struct identity_array said = {
+            .count = array->count, .block = array->block, .spread = array->kind};
+        return identity_array_hash(&identity, &said);
+    }
     return identity_hash(&identity);
 }
 
@@ -152,7 +158,9 @@ HOT static inline int hold(struct moot *m, struct task *task, struct task_facts 
     int error = register_task(m, task, facts, false);
     if (error == MOOT_OK) {
         m->counts.spawned++;
-        verify_spawned(m, task);
+        if (facts->reg.array == NULL) {
+            verify_spawned(m, task);
+        }
         if (m->explain.table != NULL) {
             spawn_table_add(m, &task->hash, facts);
         }
@@ -542,7 +550,8 @@ static struct kernel *portable_kernel(struct moot *m, const struct message_spec 
 {
     struct kernel *kernel = kernel_find(&m->tasks.kernels, spec->kernel_name);
     bool usable = kernel != NULL && !kernel->conflict &&
-                  (kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
+                  (kernel->flags & MOOT_KERNEL_PORTABLE) != 0 &&
+                  (kernel->adopts == NULL || kernel->adopts(m, spec));
     return usable ? kernel : NULL;
 }
 

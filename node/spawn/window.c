@@ -13,6 +13,7 @@
 #include "node/explain/spawn_table.h"
 #include "node/members/members.h"
 #include "node/schedule/exec.h"
+#include "node/schedule/ready.h"
 #include "node/session/session.h"
 #include "node/spawn/backpressure.h"
 #include "node/spawn/spawn_batch.h"
@@ -227,7 +228,7 @@ static bool is_enough(struct moot *m, void *context)
 
 static bool run_ready(struct moot *m, struct lane *lane, uint64_t *target)
 {
-    if (m->schedule.ready.live > 0) {
+    if (ready_any(m)) {
         engine_settle(m);
     }
     bool ran = exec_some(m, lane, 0, is_enough, target);

@@ -27,9 +27,9 @@ static inline uint32_t kernel_number(const struct kernel *kernel)
     return (uint32_t)kernel->id & ((UINT32_C(1) << HANDLE_SLOT_BITS) - 1);
 }
 
-/* Kernels of the library's own among a context's: those of node/api/listing.h and of
- * node/reference/reference.h. */
-enum { KERNELS_OWN = 4 };
+/* Kernels of the library's own among a context's: those of node/api/listing.h, of
+ * node/reference/reference.h and of node/compose/array.h. */
+enum { KERNELS_OWN = 5 };
 
 /* Whether another build of a kernel is another kernel (MOOT_KERNEL_BY_BUILD); before
  * any is added. */

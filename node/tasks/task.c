@@ -9,6 +9,7 @@
 #include "hashing/identity.h"
 #include "node/config/text.h"
 #include "node/context/context.h"
+#include "node/tasks/elements.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/source.h"
@@ -390,6 +391,7 @@ static void drop_own_bytes(struct moot *m, struct task *task)
         task->seldom->partial = NULL;
         family_free(task);
         source_free_all(task);
+        elements_free(m, task);
         if (task->seldom->spec != NULL) {
             give_spec(m, task->seldom->spec);
             task->seldom->spec = NULL;

@@ -13,6 +13,7 @@
 
 #include "node/tasks/board.h"
 #include "node/tasks/death.h"
+#include "node/tasks/elements.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"

@@ -1,0 +1,97 @@
+/* moot_array.h - task arrays: many tasks of one kernel, spawned by one call.
+ *
+ *     moot_array a;
+ *     moot_array_spawn(m, &(moot_array_spec){.kernel = k, .count = 1000000}, &a);
+ *     moot_array_wait(m, a, MOOT_FOREVER);
+ *
+ * The kernel runs once for each *element* 0 .. count - 1, and asks which one it is by
+ * moot_call_index().  A *spread* says which rank runs which element, its *home*.  A
+ * rank computes no hash, keeps no record and sends no byte for an element that others
+ * run, so an array of a million elements costs each rank its own share and one message.
+ *
+ * Every rank spawns the array, as it spawns tasks; equal specs in one scope are one
+ * array.  A rank that skips it, because its program is over or has gone another way,
+ * gives its share up when somebody waits for the array, and those who have spawned it
+ * run that, too; so they do with the share of a rank that has died or left.
+ *
+ * An element is pure: its kernel has no flags, and makes its result of the arguments
+ * and the index alone.  It has no inputs, and spawns no tasks.  A kernel that fails is
+ * not tried again.  Queues do not delay an array, and the candidates of a session that
+ * began later have none.
+ *
+ * Results stay where they were made until the array is released.  moot_array_at() makes
+ * one of them a task: to be fetched, or to be an input of others.  That task comes
+ * after the whole array.  Of an array of which an element has failed no element can be
+ * read. If the element's home did not run it, or has died, who reads it may run its
+ * kernel again.
+ */
+#ifndef NODE_API_MOOT_ARRAY_H
+#define NODE_API_MOOT_ARRAY_H
+
+#include "node/api/moot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct moot_array {
+    uint64_t id;
+} moot_array;
+
+enum moot_spread_kind {
+    MOOT_SPREAD_BLOCK,  /* a rank has neighbours */
+    MOOT_SPREAD_CYCLIC, /* blocks go round the ranks */
+    MOOT_SPREAD_HASHED  /* a rank has what a fixed shuffle gives it */
+};
+
+typedef struct moot_spread {
+    enum moot_spread_kind kind;
+    uint64_t block; /* CYCLIC: elements of a block; 0 is 1.  Else 0 */
+} moot_spread;
+
+typedef struct moot_array_spec {
+    size_t size; /* sizeof(moot_array_spec), or 0 */
+    moot_kernel_id kernel;
+    uint64_t count;   /* 1 to 2^32 */
+    const void *args; /* the same for all elements; copied; as in moot_task_spec */
+    size_t args_size;
+    const void *key; /* makes equal specs distinct arrays; copied; likewise */
+    size_t key_size;
+    moot_spread spread;
+    uint64_t flags;    /* none yet: 0 */
+    const char *label; /* for people; copied */
+} moot_array_spec;
+
+/* Spawns an array; the handle is the caller's to release.  The hash covers all of the
+ * spec but flags and label.
+ * Errors: INVALID (also a kernel with flags), STATE (inside a kernel, parked, or in a
+ * session that began later), LIMIT, NO_MEMORY, CLOSED, DECLINED, KERNEL_CONFLICT, and
+ * what had ended the moot; as moot_task_spawn. */
+#define moot_array_spawn(m, ...) moot_array_spawn_at((m), __VA_ARGS__, MOOT_SITE)
+MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
+                                 const char *site);
+
+/* Waits until all elements have ended, wherever they run; as moot_task_wait.
+ * TASK_FAILED if one of them failed: moot_last_error(m) tells of one. */
+MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
+
+/* A task whose result is that of element `index`, for the caller to release.  Local,
+ * and waits for nothing.  INVALID (no such element), STALE, FOREIGN, and as
+ * moot_task_spawn. */
+#define moot_array_at(m, ...) moot_array_at_at((m), __VA_ARGS__, MOOT_SITE)
+MOOT_API int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_task *out,
+                              const char *site);
+
+/* Ends the handle.  Elements that have not ended do so all the same.  STALE, FOREIGN.
+ */
+MOOT_API int moot_array_release(moot *m, moot_array array);
+
+/* Of the element that the kernel runs for; of a task's, 0 and 1. */
+MOOT_API uint64_t moot_call_index(const moot_call *call);
+MOOT_API uint64_t moot_call_count(const moot_call *call);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

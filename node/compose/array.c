@@ -1,0 +1,310 @@
+/* array.c - see array.h. */
+#include "node/compose/array.h"
+
+#include "hashing/placement.h"
+#include "node/compose/group.h"
+#include "node/engine/engine.h"
+#include "node/schedule/call_frame.h"
+#include "node/schedule/task_handle.h"
+#include "node/spawn/spawn.h"
+#include "node/tasks/elements.h"
+#include "node/tasks/kernel.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The arguments of a task that reads: the array's hash, the index, and a number. */
+enum {
+    INDEX_BYTES = 8,
+    AIM_AT = MOOT_HASH_BYTES + INDEX_BYTES,
+    AIM_BYTES = 4,
+    READ_BYTES = AIM_AT + AIM_BYTES
+};
+
+/* --- Reading ---------------------------------------------------------------------- */
+
+static void put_number(unsigned char *to, int bytes, uint64_t number)
+{
+    for (int i = 0; i < bytes; i++) {
+        to[i] = (unsigned char)(number >> 8 * i);
+    }
+}
+
+/* The array that such arguments name, if this rank has spawned it; NULL: it has not, or
+ * they name no element. */
+static struct elements *unpack(const struct moot *m, const unsigned char *args,
+                               size_t size, uint64_t *index)
+{
+    moot_hash hash;
+    *index = 0;
+    if (size != READ_BYTES) {
+        return NULL;
+    }
+    memcpy(hash.bytes, args, MOOT_HASH_BYTES);
+    for (int i = 0; i < INDEX_BYTES; i++) {
+        *index |= (uint64_t)args[MOOT_HASH_BYTES + i] << 8 * i;
+    }
+    const struct task *task = core_user(m->core, &hash);
+    struct elements *elements =
+        task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
+    return elements != NULL && *index < elements->spread.count ? elements : NULL;
+}
+
+static bool adopts(struct moot *m, const struct message_spec *spec)
+{
+    uint64_t index;
+    const struct elements *elements = unpack(m, spec->args, spec->args_size, &index);
+    return elements != NULL &&
+           elements_has(elements, array_place(&elements->spread, index));
+}
+
+static int run_read(moot_call *call, void *user)
+{
+    struct moot *m = user;
+    uint64_t index;
+    size_t size = 0;
+    const void *args = moot_call_args(call, &size);
+    engine_lock(m);
+    struct elements *elements = unpack(m, args, size, &index);
+    struct payload *result =
+        elements != NULL
+            ? elements_result(elements, array_place(&elements->spread, index))
+            : NULL;
+    result = result != NULL ? payload_hold(result) : NULL;
+    engine_unlock(m);
+    if (result != NULL) {
+        call_set_output(call, result);
+        return MOOT_OK;
+    }
+    if (elements == NULL) {
+        return moot_call_fail(call, MOOT_ERR_STATE, "the array is not on this rank");
+    }
+    const struct kernel *kernel = elements->task->kernel; /* this task comes after it */
+    call_of_element(call, elements, index);
+    return kernel->fn(call, kernel->user);
+}
+
+bool array_begin(struct moot *m)
+{
+    const moot_kernel read = {.name = "moot.element",
+                              .fn = run_read,
+                              .user = m,
+                              .flags = MOOT_KERNEL_PORTABLE};
+    struct kernel *added = kernel_add_own(&m->tasks.kernels, &m->tasks.handles, &read);
+    if (added == NULL) {
+        return false;
+    }
+    added->adopts = adopts;
+    m->compose.element.id = added->id;
+    return true;
+}
+
+/* With which number the task's chair is that founder, as long as that is a member. */
+static bool aim(const struct moot *m, struct task_facts *facts, unsigned char *args,
+                uint32_t home)
+{
+    struct rankset founders = {0};
+    const struct identity identity = spawn_identity(facts);
+    bool good = true;
+    for (uint32_t rank = m->group.founders; rank-- > 0;) {
+        good &= rankset_add(&founders, rank);
+    }
+    for (uint32_t number = 0; good; number++) {
+        put_number(args + AIM_AT, AIM_BYTES, number);
+        const moot_hash hash = identity_hash(&identity);
+        if (placement_chair(&hash, &founders, NULL) == home) {
+            break;
+        }
+    }
+    rankset_release(&founders);
+    return good;
+}
+
+static int spawn_read(struct moot *m, struct lane *lane, struct spawn *spawn,
+                      moot_task *out)
+{
+    int error = lane->group != NULL ? group_reserve(m, lane) : MOOT_OK;
+    if (error == MOOT_OK) {
+        error = spawn_at_once(m, lane, &spawn->facts, out);
+    }
+    if (error == MOOT_OK && lane->group != NULL) {
+        group_add(m, lane, *out);
+    }
+    if (error == MOOT_OK) {
+        spawn_make_room(m, lane);
+    }
+    return error;
+}
+
+/* The array is pinned by its handle. */
+static int read_element(struct moot *m, struct lane *lane, moot_array array,
+                        const struct elements *elements, uint64_t index,
+                        const char *site, moot_task *out)
+{
+    unsigned char args[READ_BYTES];
+    const moot_task end = {array.id};
+    const moot_task_spec spec = {.size = sizeof(spec),
+                                 .kernel = m->compose.element,
+                                 .args = args,
+                                 .args_size = sizeof(args),
+                                 .after = &end,
+                                 .after_count = 1,
+                                 .label = task_label(elements->task)};
+    struct spawn spawn;
+    memcpy(args, elements->task->hash.bytes, MOOT_HASH_BYTES);
+    put_number(args + MOOT_HASH_BYTES, INDEX_BYTES, index);
+    put_number(args + AIM_AT, AIM_BYTES, 0);
+    int error = spawn_check(m, lane, &spec, site, NULL, &spawn);
+    if (error == MOOT_OK &&
+        !aim(m, &spawn.facts, args, elements_home(&elements->spread, index))) {
+        error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_at: no memory");
+    }
+    if (error == MOOT_OK) {
+        error = spawn_read(m, lane, &spawn, out);
+    }
+    rankset_release(&spawn.candidates);
+    return error;
+}
+
+static int refuse_handle(struct lane *lane, int error)
+{
+    return lane_fail(lane, error, "moot_array_at: the array's handle %s",
+                     error == MOOT_ERR_FOREIGN ? "belongs to another context"
+                                               : "was released or never valid");
+}
+
+int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index,
+             const char *site, moot_task *out)
+{
+    struct handle *handle;
+    int error = spawn_check_open(m, lane);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    error = task_handle_find(m, array.id, &handle);
+    if (error != MOOT_OK) {
+        return refuse_handle(lane, error);
+    }
+    const struct elements *elements = elements_of(handle->task);
+    if (elements == NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "moot_array_at: a task is no array");
+    }
+    if (index >= elements->spread.count) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_at: there is no element %" PRIu64
+                         ": the array has %" PRIu64 ", from 0 on",
+                         index, elements->spread.count);
+    }
+    return read_element(m, lane, array, elements, index, site, out);
+}
+
+/* --- Spawning --------------------------------------------------------------------- */
+
+static int check_spec(struct lane *lane, const struct moot *m,
+                      const moot_array_spec *spec, struct array_spread *spread)
+{
+    static const enum array_spread_kind kinds[] = {
+        [MOOT_SPREAD_BLOCK] = ARRAY_SPREAD_BLOCK,
+        [MOOT_SPREAD_CYCLIC] = ARRAY_SPREAD_CYCLIC,
+        [MOOT_SPREAD_HASHED] = ARRAY_SPREAD_HASHED};
+    if (m->session.members != NULL) {
+        return lane_fail(lane, MOOT_ERR_STATE,
+                         "moot_array_spawn: arrays are for the first session alone");
+    }
+    if (spec->count == 0 || spec->count > ARRAY_COUNT_MAX) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .count is %" PRIu64 ", not 1 to 2^32",
+                         spec->count);
+    }
+    if (spec->flags != 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .flags has unknown bits: %#" PRIx64,
+                         spec->flags);
+    }
+    if ((unsigned)spec->spread.kind > MOOT_SPREAD_HASHED) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .spread.kind is none of moot_array.h");
+    }
+    const bool cyclic = spec->spread.kind == MOOT_SPREAD_CYCLIC;
+    if (!cyclic && spec->spread.block != 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .spread.block is for MOOT_SPREAD_CYCLIC");
+    }
+    const uint64_t block = cyclic && spec->spread.block == 0 ? 1 : spec->spread.block;
+    *spread = (struct array_spread){
+        .count = spec->count,
+        .block = block < spec->count || !cyclic ? block : spec->count,
+        .homes = m->group.founders,
+        .kind = kinds[spec->spread.kind]};
+    return MOOT_OK;
+}
+
+static int check_kernel(struct lane *lane, const struct kernel *kernel)
+{
+    if (kernel->flags == 0) {
+        return MOOT_OK;
+    }
+    return lane_fail(lane, MOOT_ERR_INVALID,
+                     "moot_array_spawn: kernel '%s' has flags, and a rank may have to "
+                     "make an element again: register it without any",
+                     kernel->name);
+}
+
+static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
+                         const struct array_spread *spread, moot_array *out)
+{
+    struct spawned spawned;
+    struct task_facts *facts = &spawn->facts;
+    facts->reg.array = spread;
+    int error = check_kernel(lane, facts->kernel);
+    if (error == MOOT_OK) {
+        error = spawn_enter(m, lane, facts, &spawned);
+    }
+    if (error != MOOT_OK) {
+        return error;
+    }
+    if (!elements_make(m, spawned.task, spread, facts->args, facts->args_size)) {
+        spawn_undo(m, &spawned);
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
+    }
+    error = spawn_hold(m, lane, facts, &spawned);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    out->id = spawned.id;
+    if (lane->group != NULL) {
+        group_add(m, lane, (moot_task){spawned.id});
+    }
+    spawn_make_room(m, lane);
+    return MOOT_OK;
+}
+
+int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
+                const char *site, moot_array *out)
+{
+    const moot_task_spec single = {.size = sizeof(single),
+                                   .kernel = spec->kernel,
+                                   .args = spec->args,
+                                   .args_size = spec->args_size,
+                                   .key = spec->key,
+                                   .key_size = spec->key_size,
+                                   .label = spec->label};
+    struct array_spread spread;
+    struct spawn spawn;
+    int error = spawn_check_open(m, lane);
+    if (error == MOOT_OK) {
+        error = check_spec(lane, m, spec, &spread);
+    }
+    if (error == MOOT_OK && lane->group != NULL) {
+        error = group_reserve(m, lane);
+    }
+    if (error != MOOT_OK) {
+        return error;
+    }
+    error = spawn_check(m, lane, &single, site, NULL, &spawn);
+    if (error == MOOT_OK) {
+        error = spawn_checked(m, lane, &spawn, &spread, out);
+    }
+    rankset_release(&spawn.candidates);
+    return error;
+}

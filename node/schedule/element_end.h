@@ -1,0 +1,17 @@
+/* element_end.h - how an element of a task array ends, and the array itself.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_SCHEDULE_ELEMENT_END_H
+#define NODE_SCHEDULE_ELEMENT_END_H
+
+#include "node/context/context.h"
+
+/* CORE_OUT_ELEMENTS. */
+void element_carry(struct moot *m, const struct core_output *output);
+/* Its kernel has returned this code; takes over the output.  The core hears it. */
+void element_end(struct moot *m, struct moot_call *call, int code);
+/* CORE_OUT_RUN of an array, with how it is to end: all elements have ended. */
+void element_end_array(struct moot *m, struct task *task, int code);
+
+#endif

@@ -1,0 +1,160 @@
+/* elements.c - see elements.h. */
+#include "node/tasks/elements.h"
+
+#include "node/context/context.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool elements_make(struct moot *m, struct task *task, const struct array_spread *spread,
+                   const void *args, size_t args_size)
+{
+    struct task_seldom *seldom = task_seldom_of(m, task);
+    if (seldom == NULL || seldom->elements != NULL) {
+        return seldom != NULL;
+    }
+    struct elements *elements = calloc(1, sizeof(*elements));
+    void *copy = malloc(args_size > 0 ? args_size : 1);
+    if (elements == NULL || copy == NULL) {
+        free(elements);
+        free(copy);
+        return false;
+    }
+    if (args_size > 0) {
+        memcpy(copy, args, args_size);
+    }
+    *elements = (struct elements){
+        .task = task, .spread = *spread, .args = copy, .args_size = args_size};
+    elements->last_block = &elements->blocks;
+    seldom->elements = elements;
+    return true;
+}
+
+/* --- The list --------------------------------------------------------------------- */
+
+static void enlist(struct moot *m, struct elements *elements)
+{
+    struct elements **link = &m->schedule.elements;
+    while (*link != NULL && *link != elements) {
+        link = &(*link)->next;
+    }
+    if (*link == NULL) {
+        elements->next = NULL;
+        elements->listed = true;
+        *link = elements;
+    }
+}
+
+static void unlist(struct moot *m, struct elements *elements)
+{
+    struct elements **link = &m->schedule.elements;
+    while (elements->listed && *link != elements) {
+        assert(*link != NULL);
+        link = &(*link)->next;
+    }
+    if (elements->listed) {
+        *link = elements->next;
+        elements->listed = false;
+    }
+}
+
+bool elements_add(struct moot *m, struct elements *elements, struct range places)
+{
+    const size_t count = places.end - places.first;
+    struct element_block *block =
+        calloc(1, sizeof(*block) + count * sizeof(block->results[0]));
+    if (block == NULL) {
+        return false;
+    }
+    block->places = places;
+    block->begun = places.first;
+    *elements->last_block = block;
+    elements->last_block = &block->next;
+    enlist(m, elements);
+    return true;
+}
+
+static struct element_block *first_waiting(const struct elements *elements)
+{
+    struct element_block *block = elements->blocks;
+    while (block != NULL && block->begun == block->places.end) {
+        block = block->next;
+    }
+    return block;
+}
+
+struct elements *elements_take(struct moot *m, uint64_t *place)
+{
+    while (m->schedule.elements != NULL) {
+        struct elements *elements = m->schedule.elements;
+        struct element_block *block =
+            elements->task->gone ? NULL : first_waiting(elements);
+        if (block == NULL) {
+            unlist(m, elements);
+            continue;
+        }
+        *place = block->begun++;
+        if (first_waiting(elements) == NULL) {
+            unlist(m, elements);
+        }
+        return elements;
+    }
+    return NULL;
+}
+
+/* --- Results ---------------------------------------------------------------------- */
+
+static struct element_block *block_of(const struct elements *elements, uint64_t place)
+{
+    struct element_block *block = elements->blocks;
+    while (block != NULL &&
+           (place < block->places.first || place >= block->places.end)) {
+        block = block->next;
+    }
+    return block;
+}
+
+bool elements_has(const struct elements *elements, uint64_t place)
+{
+    return block_of(elements, place) != NULL;
+}
+
+void elements_keep(struct elements *elements, uint64_t place, struct payload *result)
+{
+    struct element_block *block = block_of(elements, place);
+    assert(block != NULL && block->results[place - block->places.first] == NULL);
+    block->results[place - block->places.first] = result;
+}
+
+struct payload *elements_result(const struct elements *elements, uint64_t place)
+{
+    const struct element_block *block = block_of(elements, place);
+    return block != NULL ? block->results[place - block->places.first] : NULL;
+}
+
+uint32_t elements_home(const struct array_spread *spread, uint64_t index)
+{
+    return array_slot(spread, array_place(spread, index)) / ARRAY_SLOTS;
+}
+
+void elements_free(struct moot *m, struct task *task)
+{
+    struct elements *elements = elements_of(task);
+    if (elements == NULL) {
+        return;
+    }
+    unlist(m, elements);
+    while (elements->blocks != NULL) {
+        struct element_block *block = elements->blocks;
+        elements->blocks = block->next;
+        for (uint64_t i = 0; i < block->places.end - block->places.first; i++) {
+            payload_drop(block->results[i]);
+        }
+        free(block);
+    }
+    payload_drop(elements->story);
+    free(elements->args);
+    free(elements);
+    task->seldom->elements = NULL;
+}
