@@ -1,10 +1,10 @@
 /* api_array.c - see moot_array.h. */
 #include "node/api/moot_array.h"
 
-#include "node/compose/array.h"
+#include "node/compose/task_array.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
-#include "node/tasks/elements.h"
+#include "node/tasks/own_elements.h"
 
 static_assert(sizeof(moot_array) == sizeof(moot_task),
               "an array's handle is its end's");

@@ -12,7 +12,6 @@
 #ifndef NODE_COMPOSE_COMPOSE_H
 #define NODE_COMPOSE_COMPOSE_H
 
-#include "node/compose/array.h"
 #include "node/compose/chain.h"
 #include "node/compose/data.h"
 #include "node/compose/group.h"
@@ -20,6 +19,7 @@
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
 #include "node/compose/submit.h"
+#include "node/compose/task_array.h"
 #include "node/compose/task_wait.h"
 
 #endif

@@ -387,7 +387,7 @@ struct moot_compose {
     struct queue_lines queue_lines;
     uint32_t in_regions;    /* tasks without a hash that bulk queues collect */
     struct datas *datas;    /* data.c; NULL: none yet */
-    moot_kernel_id element; /* array.c: the kernel by which an element is read */
+    moot_kernel_id element; /* task_array.c: the kernel by which an element is read */
 };
 
 /* Lists of a scope's tasks, which all ranks are shown (node/api/listing.h). */

@@ -49,7 +49,7 @@ struct task_seldom {
     const struct kernel *named; /* of which the program named the task; NULL: not so */
     struct message_spec *spec;  /* portable */
     struct task *parent;        /* nested: the spawning task, if known here */
-    struct elements *elements;  /* it is an array, spawned here (elements.h) */
+    struct elements *elements;  /* it is an array, spawned here (own_elements.h) */
     uint32_t rest_at;           /* while it rests: its place among those (retry.h) */
     uint16_t failures;          /* of its kernel, which was tried again */
     /* While it lingers: */

@@ -10,7 +10,7 @@
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_handle.h"
-#include "node/tasks/elements.h"
+#include "node/tasks/own_elements.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,11 +75,12 @@ HOT void call_end(struct moot_call *call)
     }
 }
 
-void call_of_element(struct moot_call *call, struct elements *array, uint64_t index)
+void call_of_element(struct moot_call *call, struct elements *array, uint64_t place)
 {
     call->array = array;
-    call->index = index;
-    call->element_hash = identity_element(&array->task->hash, index);
+    call->place = place;
+    call->index = array_index(&array->spread, place);
+    call->element_hash = identity_element(&array->task->hash, call->index);
 }
 
 /* --- Reading and writing -------------------------------------------------------- */

@@ -4,8 +4,8 @@
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/schedule/task_end.h"
-#include "node/tasks/elements.h"
 #include "node/tasks/error_chain.h"
+#include "node/tasks/own_elements.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -67,6 +67,7 @@ void element_end_array(struct moot *m, struct task *task, int code)
 {
     const struct elements *elements = elements_of(task);
     struct text story = {0};
+    m->counts.run++; /* an array counts as one task */
     if (code == MOOT_OK) {
         struct payload *nothing = payload_new(0);
         if (nothing == NULL) {

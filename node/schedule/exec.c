@@ -20,9 +20,9 @@
 #include "node/schedule/verify.h"
 #include "node/schedule/wait.h"
 #include "node/tasks/board.h"
-#include "node/tasks/elements.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/own_elements.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -293,18 +293,6 @@ COLD static void end_check(struct moot *m, struct run *run)
     task_try_free(m, task);
 }
 
-COLD static void end_element(struct moot *m, struct run *run)
-{
-    struct task *task = run->call.task;
-    call_end(&run->call);
-    element_end(m, &run->call, run->code);
-    text_release(&run->call.why);
-    text_release(&run->call.mishap_story);
-    run->active = false;
-    task->pins--;
-    task_try_free(m, task);
-}
-
 /* The run is free for another kernel then. */
 HOT static void end_run(struct moot *m, struct run *run)
 {
@@ -313,12 +301,10 @@ HOT static void end_run(struct moot *m, struct run *run)
         end_check(m, run);
         return;
     }
-    if (run->call.element) {
-        end_element(m, run);
-        return;
-    }
     call_end(&run->call);
-    if (goes_again(m, &run->call, run->code)) {
+    if (run->call.element) {
+        element_end(m, &run->call, run->code);
+    } else if (goes_again(m, &run->call, run->code)) {
         payload_drop(run->call.output);
     } else {
         end_of_kernel(m, &run->call, run->code);
@@ -437,14 +423,12 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
     run->code = MOOT_ERR_NO_MEMORY;
     const bool begun = call_begin(&run->call, m, task);
     run->call.element = true;
-    run->call.place = place;
-    call_of_element(&run->call, elements, array_index(&elements->spread, place));
+    call_of_element(&run->call, elements, place);
     if (!begun) {
         end_run(m, run);
         return false;
     }
     run->call.began_ns = m->now_ns;
-    m->counts.run++;
     m->schedule.running++;
     return true;
 }

@@ -217,7 +217,7 @@ int moot_call_checkpoint(moot_call *call, const void *state, size_t size)
         return thread_fail(MOOT_ERR_INVALID,
                            "moot_call_checkpoint: an argument is NULL");
     }
-    if (!checkpoint_is_on(call->m) || call->check) {
+    if (!checkpoint_is_on(call->m) || call->check || call->array != NULL) {
         return MOOT_OK;
     }
     return checkpoint_put_state(call->m, call->task, &call->checkpoint, state, size)
@@ -230,7 +230,7 @@ const void *moot_call_resume(moot_call *call, size_t *size)
 {
     size_t found = 0;
     if (call != NULL && call->checkpoint.state == NULL && !call->check &&
-        checkpoint_is_on(call->m)) {
+        call->array == NULL && checkpoint_is_on(call->m)) {
         call->checkpoint.state =
             checkpoint_state(call->m, call->task, &call->checkpoint, &found);
         call->checkpoint.state_size = found;

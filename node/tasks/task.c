@@ -9,9 +9,9 @@
 #include "hashing/identity.h"
 #include "node/config/text.h"
 #include "node/context/context.h"
-#include "node/tasks/elements.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 

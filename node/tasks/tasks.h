@@ -13,11 +13,11 @@
 
 #include "node/tasks/board.h"
 #include "node/tasks/death.h"
-#include "node/tasks/elements.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task.h"
 #include "node/tasks/task_list.h"

@@ -4,7 +4,7 @@
 #include "node/api/moot_array.h"
 #include "tests/conformance/kernels.h"
 
-enum { SQUARES = RELAY + 1, FAULTY, SUMS, NESTING, VARYING };
+enum { SQUARES = RELAY + 1, FAULTY, SUMS, NESTING, VARYING, SLOWLY };
 enum { COUNT = 1000, FAULTY_AT = 17 };
 
 /* So often each element ran, in all ranks' kernels. */
@@ -52,6 +52,15 @@ static int sum_of(moot_call *call, void *user)
                : MOOT_ERR_NO_MEMORY;
 }
 
+static int run_slowly(moot_call *call, void *user)
+{
+    const struct timespec pause = {0, 1000000};
+    (void)user;
+    nanosleep(&pause, NULL);
+    runs[moot_call_index(call)]++;
+    return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
 static int nesting(moot_call *call, void *user)
 {
     const struct seat *seat = user;
@@ -75,6 +84,7 @@ static void array_kernels(struct seat *seat)
     add(seat, FAULTY, "faulty", faulty, 0);
     add(seat, SUMS, "sum.of", sum_of, 0);
     add(seat, NESTING, "nesting", nesting, 0);
+    add(seat, SLOWLY, "slowly", run_slowly, 0);
     add(seat, VARYING, "varying", square_of, MOOT_KERNEL_NONDETERMINISTIC);
 }
 
@@ -241,6 +251,23 @@ static void and_they_can_read_it(struct seat *seat)
     EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
 }
 
+static void who_leaves_has_run_its_own(struct seat *seat)
+{
+    moot_array array;
+    forget_runs(seat);
+    const moot_array_spec spec = {.kernel = seat->kernels[SLOWLY], .count = 40};
+    EXPECT(seat, moot_array_spawn(seat->m, &spec, &array), MOOT_OK);
+    if (seat->rank == 1) {
+        EXPECT(seat, moot_leave(seat->m), MOOT_OK);
+    } else {
+        EXPECT(seat, moot_array_wait(seat->m, array, MOOT_FOREVER), MOOT_OK);
+    }
+    check_runs(seat, 40, 1);
+    if (seat->rank != 1) {
+        EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+    }
+}
+
 /* --- Failures --------------------------------------------------------------------- */
 
 static void an_element_that_fails_fails_its_array(struct seat *seat)
@@ -332,6 +359,7 @@ static const struct scene scenes[] = {
     ARRAY_SCENE(a_group_waits_for_its_arrays, .after = closes_well),
     ARRAY_SCENE(who_skips_an_array_leaves_it_to_the_others, .after = closes_well),
     ARRAY_SCENE(and_they_can_read_it, .after = closes_well),
+    ARRAY_SCENE(who_leaves_has_run_its_own, .after = closes_well, .sizes = {2, 3, 4}),
     ARRAY_SCENE(an_element_that_fails_fails_its_array, .after = closes_well),
     ARRAY_SCENE(an_element_spawns_nothing, .after = closes_well),
     ARRAY_SCENE(what_is_no_array_is_refused, .after = closes_well),

@@ -2,6 +2,7 @@
  * takes a longer one that makes no use of what is new, refuses it otherwise, and fills
  * no more than there is.
  */
+#include "node/api/moot_array.h"
 #include "node/api/moot_reference.h"
 #include "tests/conformance/kernels.h"
 #include <assert.h>
@@ -69,6 +70,14 @@ static void registrations(struct seat *seat)
           moot_kernel_register(seat->m, &kernel.now, &seat->kernels[CHILD]));
     EXPECT(seat, moot_kernel_register(seat->m, &kernel.now, &id),
            MOOT_ERR_KERNEL_EXISTS);
+}
+
+static void arrays(struct seat *seat)
+{
+    LATER(moot_array_spec) spec = {.now = {.kernel = seat->kernels[CHILD], .count = 2}};
+    moot_array array = {0};
+    TAKES(seat, spec, moot_array_spawn(seat->m, &spec.now, &array));
+    EXPECT(seat, moot_array_wait(seat->m, array, MOOT_FOREVER), MOOT_OK);
 }
 
 static void specs(struct seat *seat)
@@ -229,6 +238,7 @@ static void inputs(struct seat *seat)
 {
     registrations(seat);
     specs(seat);
+    arrays(seat);
 }
 
 static const struct scene scenes[] = {

@@ -1,5 +1,5 @@
-/* elements.h - what this rank keeps of the elements of a task array that are its own:
- * which of them it has yet to run, and the results of the others.
+/* own_elements.h - what this rank keeps of the elements of a task array that are its
+ * own: which of them it has yet to run, and the results of the others.
  *
  * The array itself is a task, its *end* (PROTOCOL.md, "Arrays"), and `struct elements`
  * hangs on that task's record.  An element has no record: it is a place in a block,
@@ -9,8 +9,8 @@
  *
  * Under the engine lock.
  */
-#ifndef NODE_TASKS_ELEMENTS_H
-#define NODE_TASKS_ELEMENTS_H
+#ifndef NODE_TASKS_OWN_ELEMENTS_H
+#define NODE_TASKS_OWN_ELEMENTS_H
 
 #include "node/tasks/task.h"
 

@@ -1,5 +1,5 @@
-/* array.c - see array.h. */
-#include "node/compose/array.h"
+/* task_array.c - see task_array.h. */
+#include "node/compose/task_array.h"
 
 #include "hashing/placement.h"
 #include "node/compose/group.h"
@@ -7,8 +7,8 @@
 #include "node/schedule/call_frame.h"
 #include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
-#include "node/tasks/elements.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/own_elements.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static int run_read(moot_call *call, void *user)
         return moot_call_fail(call, MOOT_ERR_STATE, "the array is not on this rank");
     }
     const struct kernel *kernel = elements->task->kernel; /* this task comes after it */
-    call_of_element(call, elements, index);
+    call_of_element(call, elements, array_place(&elements->spread, index));
     return kernel->fn(call, kernel->user);
 }
 

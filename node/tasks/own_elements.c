@@ -1,5 +1,5 @@
-/* elements.c - see elements.h. */
-#include "node/tasks/elements.h"
+/* own_elements.c - see own_elements.h. */
+#include "node/tasks/own_elements.h"
 
 #include "node/context/context.h"
 

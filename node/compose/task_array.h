@@ -1,7 +1,8 @@
-/* array.h - task arrays, as programs have them: spawned as one, and read one by one.
+/* task_array.h - task arrays, as programs have them: spawned as one, and read one by
+ * one.
  *
- * An array's handle is that of its end (node/tasks/elements.h).  To read an element is
- * an ordinary task of the library's kernel "moot.element", whose arguments are the
+ * An array's handle is that of its end (node/tasks/own_elements.h).  To read an element
+ * is an ordinary task of the library's kernel "moot.element", whose arguments are the
  * array's hash, the index, and the least number with which the task's chair is the
  * home of the element.  It comes after the array, and whoever runs it gives what it
  * has.  So it travels, is an input, and is forgotten as any task.  A home whose program
@@ -11,8 +12,8 @@
  *
  * Under the engine lock.
  */
-#ifndef NODE_COMPOSE_ARRAY_H
-#define NODE_COMPOSE_ARRAY_H
+#ifndef NODE_COMPOSE_TASK_ARRAY_H
+#define NODE_COMPOSE_TASK_ARRAY_H
 
 #include "node/api/moot_array.h"
 #include "node/context/context.h"
