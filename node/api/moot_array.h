@@ -16,13 +16,13 @@
  *
  * An element is pure: its kernel has no flags, and makes its result of the arguments
  * and the index alone.  It has no inputs, and spawns no tasks.  A kernel that fails is
- * not tried again.  Queues do not delay an array, and the candidates of a session that
- * began later have none.
+ * not tried again.  Queues do not delay an array.  Arrays are for programs in their
+ * first session.
  *
  * Results stay where they were made until the array is released.  moot_array_at() makes
  * one of them a task: to be fetched, or to be an input of others.  That task comes
  * after the whole array.  Of an array of which an element has failed no element can be
- * read. If the element's home did not run it, or has died, who reads it may run its
+ * read.  If the element's home did not run it, or is gone, who reads it may run its
  * kernel again.
  */
 #ifndef NODE_API_MOOT_ARRAY_H

@@ -180,6 +180,8 @@ static void add_state_at_owner(struct text *text, const struct picture *picture,
         text_add(text, ", which does not know of it");
     } else if (task->own == CORE_OWN_DONE) {
         text_add(text, ", where it is done");
+    } else if (task->missing > 0 && hash_has(hash, MOOT_HASH_ARRAY)) {
+        text_add(text, ", where not all of its elements are known to have ended");
     } else if (task->missing > 0) {
         text_add(text, ", where it waits for %u input%s", task->missing,
                  task->missing == 1 ? "" : "s");

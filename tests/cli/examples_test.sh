@@ -37,6 +37,7 @@ for count in 1 2 3 4 8; do
         echo "FAIL conditional n=$count: not every rank has the sum"
         failed=1
     fi
+    ranks "$count" 0 '^rank 0: 78498 primes below 1000000$' blocks
     ranks "$count" 0 '^optimum 3323 ' tsp $data/burma14.tsp
     ranks "$count" 0 '^optimum 1600 ' tsp $data/grid16.tsp
     ranks "$count" 0 '^nodes 15829, leaves 12121, depth 61 ' tree
