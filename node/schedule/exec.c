@@ -48,23 +48,6 @@ struct run {
 
 /* --- Inputs ----------------------------------------------------------------------- */
 
-/* For a check: to the core its task has ended, and reads them no more. */
-static void pin_inputs(struct task *task)
-{
-    for (uint32_t i = 0; i < task_data_count(task); i++) {
-        task_input(task, i)->pins++;
-    }
-}
-
-static void unpin_inputs(struct task *task)
-{
-    for (uint32_t i = 0; i < task_data_count(task); i++) {
-        struct task *input = task_input(task, i);
-        assert(input->pins > 0);
-        input->pins--;
-    }
-}
-
 /* When the core has heard that it has ended: until then it keeps them. */
 HOT static void release_inputs(struct moot *m, struct task *task)
 {
@@ -153,7 +136,7 @@ static void end_of_kernel(struct moot *m, struct moot_call *call, int code)
     }
 }
 
-COLD static void end_without_stack(struct moot *m, struct task *task)
+COLD static bool end_without_stack(struct moot *m, struct task *task)
 {
     struct text story = {0};
     story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
@@ -162,6 +145,7 @@ COLD static void end_without_stack(struct moot *m, struct task *task)
     release_inputs(m, task);
     task->pins--;
     task_try_free(m, task);
+    return true;
 }
 
 /* --- Runs ------------------------------------------------------------------------ */
@@ -281,7 +265,7 @@ COLD static void end_check(struct moot *m, struct run *run)
     struct task *task = run->call.task;
     call_end(&run->call);
     bool good = run->code == MOOT_OK && !run->call.spoilt;
-    unpin_inputs(task);
+    verify_unpin_inputs(task);
     verify_ran(m, task, good ? run->call.output : NULL); /* which lets go of them */
     payload_drop(run->call.output);
     text_release(&run->call.why);
@@ -413,15 +397,14 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
 {
     uint64_t place = 0;
     struct elements *elements = elements_take(m, &place);
-    struct task *task = elements != NULL ? elements->task : NULL;
-    if (task == NULL) {
+    if (elements == NULL) {
         return false;
     }
-    task->pins++;
+    elements->task->pins++;
     run->active = true;
     run->home = lane;
     run->code = MOOT_ERR_NO_MEMORY;
-    const bool begun = call_begin(&run->call, m, task);
+    const bool begun = call_begin(&run->call, m, elements->task);
     run->call.element = true;
     call_of_element(&run->call, elements, place);
     if (!begun) {
@@ -616,7 +599,7 @@ static bool check_one(struct moot *m, struct lane *lane)
         return false;
     }
     task->pins++;
-    pin_inputs(task);
+    verify_pin_inputs(task);
     tell_check(m, task, true);
     run->active = true;
     run->home = lane;
@@ -658,12 +641,8 @@ HOT bool exec_some(struct moot *m, struct lane *lane, uint32_t idle_rounds,
         return false;
     }
     run = run_take(m);
-    if (run == NULL && m->schedule.ready.live > 0) {
-        end_without_stack(m, take_ready(m));
-        return true;
-    }
-    if (run == NULL) {
-        return false; /* elements wait for memory */
+    if (run == NULL) { /* elements wait for memory */
+        return m->schedule.ready.live > 0 && end_without_stack(m, take_ready(m));
     }
     run->enough = enough;
     run->context = context;

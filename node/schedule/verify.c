@@ -281,6 +281,22 @@ void verify_ran(struct moot *m, struct task *task, const struct payload *output)
     open_more(m); /* before anybody may think that nothing is left */
 }
 
+void verify_pin_inputs(struct task *task)
+{
+    for (uint32_t i = 0; i < task_data_count(task); i++) {
+        task_input(task, i)->pins++;
+    }
+}
+
+void verify_unpin_inputs(struct task *task)
+{
+    for (uint32_t i = 0; i < task_data_count(task); i++) {
+        struct task *input = task_input(task, i);
+        assert(input->pins > 0);
+        input->pins--;
+    }
+}
+
 void verify_release(struct moot *m)
 {
     while (m->schedule.checks != NULL) {

@@ -35,6 +35,9 @@ uint64_t verify_digest(const struct moot *m, const struct task *task,
 struct task *verify_next(struct moot *m);
 /* It was, or could not be: `output` is NULL. */
 void verify_ran(struct moot *m, struct task *task, const struct payload *output);
+/* While a check runs: to the core its task has ended, and reads its inputs no more. */
+void verify_pin_inputs(struct task *task);
+void verify_unpin_inputs(struct task *task);
 void verify_release(struct moot *m);
 
 #endif

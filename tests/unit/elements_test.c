@@ -70,7 +70,9 @@ static void each_home_runs_its_stretch_and_one_word_of_each_ends_the_array(void 
     settle();
     for (uint32_t rank = 0; rank < 4; rank++) {
         assert_int_equal(bench.ended[rank][ARRAY], 0);
-        end_latest(rank, hash);
+        end_elements(rank, hash, 2 * rank + 1, 2 * rank + 2);
+        settle();
+        end_elements(rank, hash, 2 * rank, 2 * rank + 1);
     }
     settle();
     for (uint32_t rank = 0; rank < 4; rank++) {
@@ -105,13 +107,14 @@ static void it_fails_as_the_failed_element_of_the_least_index(void **state)
     const moot_hash hash = array_of(0);
     spawn_array(0, hash);
     spawn_array(1, hash);
-    assert_int_equal(say_ended(1, hash, (struct range){7, 8}, MOOT_ERR_TIMEOUT),
+    assert_int_equal(say_ended(0, hash, (struct range){3, 4}, MOOT_ERR_TIMEOUT),
                      MOOT_OK);
-    assert_int_equal(say_ended(1, hash, (struct range){5, 7}, MOOT_ERR_FILE), MOOT_OK);
-    end_elements(1, hash, 4, 5);
-    settle(); /* the word of rank 1 comes first */
-    assert_int_equal(say_ended(0, hash, (struct range){3, 4}, MOOT_ERR_LIMIT), MOOT_OK);
-    end_elements(0, hash, 0, 3);
+    assert_int_equal(say_ended(0, hash, (struct range){1, 3}, MOOT_ERR_LIMIT), MOOT_OK);
+    assert_int_equal(say_ended(0, hash, (struct range){0, 1}, MOOT_OK), MOOT_OK);
+    settle();
+    assert_int_equal(say_ended(1, hash, (struct range){5, 7}, MOOT_ERR_CYCLE), MOOT_OK);
+    assert_int_equal(say_ended(1, hash, (struct range){7, 8}, MOOT_ERR_FILE), MOOT_OK);
+    end_elements(1, hash, 4, 5); /* this word comes last */
     settle();
     assert_int_equal(bench.run_code[ARRAY], MOOT_ERR_LIMIT);
     bench_close();
@@ -317,15 +320,18 @@ static void the_dead_ones_elements_are_dealt_but_for_those_that_ended(void **sta
         pass(5 * MS);
         die(2);
         uint64_t size = 0;
-        end_latest(1, hash);
+        end_elements(1, hash, bench.given[1][0].first, bench.given[1][0].end);
         for (uint32_t rank = 0; rank < 2; rank++) {
             for (uint32_t i = 1; i < bench.given_count[rank]; i++) {
                 const struct range given = bench.given[rank][i];
                 assert_true(given.first >= lost.first && given.end <= lost.end);
                 size += given.end - given.first;
+                end_elements(rank, hash, given.first, given.end);
             }
         }
         assert_int_equal(size, lost.end - lost.first);
+        pass(20 * MS);
+        assert_int_equal(bench.runs[ARRAY], 1);
         bench_close();
     }
 }
@@ -357,7 +363,8 @@ static void tell(uint32_t from, uint32_t to, moot_hash hash, enum elements_what 
                  uint64_t count)
 {
     const struct range range = {0, 1};
-    struct message message = {.type = MESSAGE_ELEMENTS, .hash = hash, .epoch = 1};
+    struct message message = {.type = MESSAGE_ELEMENTS, .hash = hash};
+    core_view(bench.core[from], &message.epoch, &message.view_id);
     message.u.elements = (struct message_elements){.what = what,
                                                    .count = count,
                                                    .homes = bench.size,
