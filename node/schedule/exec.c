@@ -46,8 +46,6 @@ struct run {
     bool active;         /* begun and not ended */
 };
 
-/* --- Inputs ----------------------------------------------------------------------- */
-
 /* When the core has heard that it has ended: until then it keeps them. */
 HOT static void release_inputs(struct moot *m, struct task *task)
 {
