@@ -21,6 +21,8 @@ enum {
     READ_BYTES = AIM_AT + AIM_BYTES
 };
 
+static const char read_name[] = "moot.element";
+
 /* --- Reading ---------------------------------------------------------------------- */
 
 static void put_number(unsigned char *to, int bytes, uint64_t number)
@@ -86,10 +88,8 @@ static int run_read(moot_call *call, void *user)
 
 bool array_begin(struct moot *m)
 {
-    const moot_kernel read = {.name = "moot.element",
-                              .fn = run_read,
-                              .user = m,
-                              .flags = MOOT_KERNEL_PORTABLE};
+    const moot_kernel read = {
+        .name = read_name, .fn = run_read, .user = m, .flags = MOOT_KERNEL_PORTABLE};
     struct kernel *added = kernel_add_own(&m->tasks.kernels, &m->tasks.handles, &read);
     if (added == NULL) {
         return false;
@@ -272,6 +272,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
         return error;
     }
     out->id = spawned.id;
+    early_take(m, kernel_find(&m->tasks.kernels, read_name));
     if (lane->group != NULL) {
         group_add(m, lane, (moot_task){spawned.id});
     }

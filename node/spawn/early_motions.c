@@ -72,9 +72,17 @@ void early_keep(struct moot *m, uint32_t from, const struct message *motion)
     *last = early;
 }
 
+/* This rank takes a task of such a spec now. */
+static bool takes(struct moot *m, const struct kernel *kernel,
+                  const struct message_spec *spec)
+{
+    return kernel != NULL && (kernel->adopts == NULL || kernel->adopts(m, spec));
+}
+
 static void adopt(struct moot *m, uint32_t from, const struct message *motion)
 {
-    if (kernel_find(&m->tasks.kernels, motion->u.motion.spec->kernel_name) != NULL) {
+    const struct message_spec *spec = motion->u.motion.spec;
+    if (takes(m, kernel_find(&m->tasks.kernels, spec->kernel_name), spec)) {
         spawn_adopt(m, motion);
     } else {
         early_keep(m, from, motion);
@@ -95,7 +103,8 @@ void early_take(struct moot *m, const struct kernel *kernel)
     struct early_motion **link = &m->spawn.early;
     while (*link != NULL) {
         const struct message *motion = (*link)->motion;
-        if (strcmp(motion->u.motion.spec->kernel_name, kernel->name) != 0) {
+        if (strcmp(motion->u.motion.spec->kernel_name, kernel->name) != 0 ||
+            !takes(m, kernel, motion->u.motion.spec)) {
             link = &(*link)->next;
             continue;
         }

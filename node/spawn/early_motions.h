@@ -1,4 +1,5 @@
-/* early_motions.h - motions whose portable kernel this rank has yet to register.
+/* early_motions.h - motions whose portable kernel this rank has yet to register, or of
+ * whose element it has yet to spawn the array.
  *
  * A chair that registers its kernels later than its peers may be sent a spec that it
  * cannot take yet.  The core has heard the motion and goes on without; a copy is kept
@@ -21,7 +22,7 @@ bool early_take_motion(struct moot *m, uint32_t from, const struct message *moti
  * in an older view.  Of too many, or without memory, none is kept: the task is yielded
  * when this rank rests, as one that is not portable. */
 void early_keep(struct moot *m, uint32_t from, const struct message *motion);
-/* The kernel is registered: takes what was kept for it. */
+/* The kernel is registered, or takes more than before: takes what was kept for it. */
 void early_take(struct moot *m, const struct kernel *kernel);
 void early_release(struct moot *m);
 

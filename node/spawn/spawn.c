@@ -550,8 +550,7 @@ static struct kernel *portable_kernel(struct moot *m, const struct message_spec 
 {
     struct kernel *kernel = kernel_find(&m->tasks.kernels, spec->kernel_name);
     bool usable = kernel != NULL && !kernel->conflict &&
-                  (kernel->flags & MOOT_KERNEL_PORTABLE) != 0 &&
-                  (kernel->adopts == NULL || kernel->adopts(m, spec));
+                  (kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
     return usable ? kernel : NULL;
 }
 
