@@ -50,6 +50,7 @@
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 
@@ -281,6 +282,12 @@ int close_context(struct moot *m, struct lane *lane)
     return code;
 }
 
+/* Before any task goes: one that reads an element may share its result. */
+static void free_elements(void *context, struct task *task)
+{
+    elements_free(context, task);
+}
+
 static void free_task(void *context, struct task *task)
 {
     (void)context;
@@ -312,6 +319,7 @@ void context_free(struct moot *m)
     members_release(m);
     session_release(m);
     if (m->core != NULL) {
+        task_each(m, free_elements, m);
         task_each(m, free_task, NULL);
     }
     exec_release(m);
