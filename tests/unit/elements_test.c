@@ -357,6 +357,26 @@ static void what_the_dead_one_said_has_ended_is_not_run_again(void **state)
     bench_close();
 }
 
+static void who_leaves_ends_its_elements_first(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    const moot_hash hash = array_of(0);
+    struct core_event leaves = {.type = CORE_EV_LEAVE};
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_array(rank, hash);
+    }
+    assert_int_equal(step(2, &leaves), MOOT_OK);
+    pass(200 * MS);
+    assert_false(bench.left[2]);
+    end_latest(2, hash);
+    pass(200 * MS);
+    assert_true(bench.left[2]);
+    assert_int_equal(bench.given_count[0] + bench.given_count[1], 2);
+    bench_close();
+}
+
 /* --- Lies ------------------------------------------------------------------------- */
 
 static void tell(uint32_t from, uint32_t to, moot_hash hash, enum elements_what what,
@@ -410,6 +430,7 @@ int main(void)
         cmocka_unit_test(what_is_given_up_is_dealt_evenly_to_those_who_hold_it),
         cmocka_unit_test(the_dead_ones_elements_are_dealt_but_for_those_that_ended),
         cmocka_unit_test(what_the_dead_one_said_has_ended_is_not_run_again),
+        cmocka_unit_test(who_leaves_ends_its_elements_first),
         cmocka_unit_test(words_that_cannot_be_are_refused),
     };
     bench_break_a_rule();
