@@ -186,6 +186,11 @@ static void write_place(uint8_t bytes[HASH_PLACE_BYTES], uint32_t place)
     }
 }
 
+void hash_set_place(moot_hash *hash, uint32_t place)
+{
+    write_place(hash->bytes + HASH_PLACE_AT, place);
+}
+
 static bool may_run_again(const struct identity *spec)
 {
     return spec->once && spec->idempotent;
@@ -288,7 +293,7 @@ static inline moot_hash hash_spec(const struct identity *spec,
     hash.bytes[MOOT_HASH_BYTES - 1] |= (uint8_t)facts;
     put_scope(&hash, &spec->scope);
     if (spec->place != 0) {
-        write_place(hash.bytes + HASH_PLACE_AT, spec->place);
+        hash_set_place(&hash, spec->place);
     }
     return hash;
 }

@@ -124,6 +124,8 @@ static inline uint32_t hash_place(const moot_hash *hash)
     const uint8_t *b = hash->bytes + HASH_PLACE_AT;
     return UINT32_C(1) << 24 | (uint32_t)b[0] << 16 | (uint32_t)b[1] << 8 | b[2];
 }
+/* Gives it that place, of which the lower 24 bits count. */
+void hash_set_place(moot_hash *hash, uint32_t place);
 
 /* hash_scope() of one that is SCOPED. */
 uint64_t hash_scope_mark(const moot_hash *hash);

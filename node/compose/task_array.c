@@ -13,22 +13,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The arguments of a task that reads: the array's hash, the index, and a number. */
-enum {
-    INDEX_BYTES = 8,
-    AIM_AT = MOOT_HASH_BYTES + INDEX_BYTES,
-    AIM_BYTES = 4,
-    READ_BYTES = AIM_AT + AIM_BYTES
-};
+/* The arguments of a task that reads: the array's hash and the index. */
+enum { INDEX_BYTES = 8, READ_BYTES = MOOT_HASH_BYTES + INDEX_BYTES };
 
 static const char read_name[] = "moot.element";
 
 /* --- Reading ---------------------------------------------------------------------- */
 
-static void put_number(unsigned char *to, int bytes, uint64_t number)
+static void put_index(unsigned char *to, uint64_t index)
 {
-    for (int i = 0; i < bytes; i++) {
-        to[i] = (unsigned char)(number >> 8 * i);
+    for (int i = 0; i < INDEX_BYTES; i++) {
+        to[i] = (unsigned char)(index >> 8 * i);
     }
 }
 
@@ -99,23 +94,21 @@ bool array_begin(struct moot *m)
     return true;
 }
 
-/* With which number the task's chair is that founder, as long as that is a member. */
-static bool aim(const struct moot *m, struct task_facts *facts, unsigned char *args,
-                uint32_t home)
+/* The task's place: the next behind its own whose chair is that founder, as long as
+ * that is a member.  So the readings of one home have different chairs after it. */
+static bool aim(const struct moot *m, struct task_facts *facts, uint32_t home)
 {
-    struct rankset founders = {0};
     const struct identity identity = spawn_identity(facts);
+    moot_hash hash = identity_hash(&identity);
+    struct rankset founders = {0};
     bool good = true;
     for (uint32_t rank = m->group.founders; rank-- > 0;) {
         good &= rankset_add(&founders, rank);
     }
-    for (uint32_t number = 0; good; number++) {
-        put_number(args + AIM_AT, AIM_BYTES, number);
-        const moot_hash hash = identity_hash(&identity);
-        if (placement_chair(&hash, &founders, NULL) == home) {
-            break;
-        }
+    while (good && placement_chair(&hash, &founders, NULL) != home) {
+        hash_set_place(&hash, hash_place(&hash) + 1);
     }
+    facts->place = hash_place(&hash);
     rankset_release(&founders);
     return good;
 }
@@ -152,11 +145,10 @@ static int read_element(struct moot *m, struct lane *lane, moot_array array,
                                  .label = task_label(elements->task)};
     struct spawn spawn;
     memcpy(args, elements->task->hash.bytes, MOOT_HASH_BYTES);
-    put_number(args + MOOT_HASH_BYTES, INDEX_BYTES, index);
-    put_number(args + AIM_AT, AIM_BYTES, 0);
+    put_index(args + MOOT_HASH_BYTES, index);
     int error = spawn_check(m, lane, &spec, site, NULL, &spawn);
     if (error == MOOT_OK &&
-        !aim(m, &spawn.facts, args, elements_home(&elements->spread, index))) {
+        !aim(m, &spawn.facts, elements_home(&elements->spread, index))) {
         error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_at: no memory");
     }
     if (error == MOOT_OK) {

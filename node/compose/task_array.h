@@ -3,12 +3,12 @@
  *
  * An array's handle is that of its end (node/tasks/own_elements.h).  To read an element
  * is an ordinary task of the library's kernel "moot.element", whose arguments are the
- * array's hash, the index, and the least number with which the task's chair is the
- * home of the element.  It comes after the array, and whoever runs it gives what it
- * has.  So it travels, is an input, and is forgotten as any task.  A home whose program
- * reads nothing takes the task from a peer's motion (the kernel is portable), if it
- * runs the element.  Who runs it and has not run the element makes that again: the home
- * had not spawned the array, or is a member no more.
+ * array's hash and the index, and whose place is one of which the home of the element
+ * is the chair.  It comes after the array, and whoever runs it gives what it has.  So
+ * it travels, is an input, and is forgotten as any task.  A home whose program reads
+ * nothing takes the task from a peer's motion (the kernel is portable), if it runs the
+ * element.  Who runs it and has not run the element makes that again: the home had not
+ * spawned the array, or is a member no more.
  *
  * Under the engine lock.
  */
