@@ -289,7 +289,7 @@ says out '^12 seeds: '
 expect what_met_whom_is_told 0 --ranks 4 --seeds 1..40 --coverage
 says out '^MOTION  .* [1-9][0-9k]*$'
 says out '^PROMISE .* \.$'
-says out '^[0-9]* of 399 possible pairs of a message and its receiver.s state$'
+says out '^[0-9]* of 409 possible pairs of a message and its receiver.s state$'
 says out '^arms are counted by a build for that: make coverage$'
 
 expect a_failure_is_made_small 1 --ranks 5 --seed 3 --canary corrupt-result --shrink
