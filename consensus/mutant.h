@@ -166,6 +166,7 @@
     X(WORDSAGAIN, "what a word has told is pushed, too")                               \
     X(WORDSWIDE, "a word waits for tasks that nobody waits for")                       \
     X(WORDSENDED, "a wait that ends before its word tells nobody")                     \
+    X(WORDSLATE, "a word of the next wait that comes in this one is lost to the next") \
     X(WORDSALONE, "who lacks a word waits for it for ever")                            \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \
     X(NOHANDOVER, "who leaves keeps its results to itself")                            \

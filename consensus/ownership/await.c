@@ -92,18 +92,26 @@ static void note_told(struct core *core, struct told_stretches *told, uint32_t m
     core->broken |= !rankset_add(&told->items[i].ranks, word->rank);
 }
 
+/* The latest that has this place, and that rank; NULL: there is none. */
+static const struct told_stretch *find_stretch(const struct told_stretches *told,
+                                               uint32_t lane, uint32_t rank,
+                                               uint64_t place)
+{
+    for (uint32_t i = told->count; i-- > 0;) {
+        const struct told_stretch *stretch = &told->items[i];
+        if (stretch->lane == lane && stretch->first <= place &&
+            stretch->last >= place && rankset_has(&stretch->ranks, rank)) {
+            return stretch;
+        }
+    }
+    return NULL;
+}
+
 static bool is_told(const struct told_stretches *told, const struct task_record *task,
                     uint32_t rank)
 {
-    for (uint32_t i = told->count; i-- > 0 && task->position != 0;) {
-        const struct told_stretch *stretch = &told->items[i];
-        if (task->lane == stretch->lane && task->lane_position >= stretch->first &&
-            task->lane_position <= stretch->last &&
-            rankset_has(&stretch->ranks, rank)) {
-            return true;
-        }
-    }
-    return false;
+    return task->position != 0 &&
+           find_stretch(told, task->lane, rank, task->lane_position) != NULL;
 }
 
 bool await_has_told(const struct core *core, const struct task_record *task,
@@ -158,26 +166,36 @@ static uint64_t behind_forgotten(const struct core *core, const struct await *aw
     return first;
 }
 
-/* That rank's words cover all of it. */
-static bool has_said(struct core *core, const struct await *await, uint32_t rank)
+/* Where the rank's words that cover this place end; before it: none does. */
+static uint64_t words_cover(struct core *core, uint32_t lane, uint32_t rank,
+                            uint64_t place)
 {
     struct awaits *awaits = &core->ownership.awaits;
-    uint64_t next = behind_forgotten(core, await);
-    bool more = true;
-    while (more && next <= await->last) {
-        more = false;
-        for (uint32_t i = 0; i < awaits->word_count; i++) {
-            struct ended_word *word = &awaits->words[i];
-            if (word->rank == rank && word->lane == await->lane &&
-                word->first <= next && last_of(word) >= next &&
-                last_of(word) <= core->gossip.lanes[word->lane].len &&
-                is_of_this_roll(core, word)) {
-                next = last_of(word) + 1;
-                more = true;
-            }
+    for (uint32_t i = 0; i < awaits->word_count; i++) {
+        struct ended_word *word = &awaits->words[i];
+        if (word->rank == rank && word->lane == lane && word->first <= place &&
+            last_of(word) >= place && last_of(word) <= core->gossip.lanes[lane].len &&
+            is_of_this_roll(core, word)) {
+            return last_of(word);
         }
     }
-    return next > await->last;
+    const struct told_stretch *heard = find_stretch(&awaits->heard, lane, rank, place);
+    return heard != NULL && !MUTANT(WORDSLATE) ? heard->last : place - 1;
+}
+
+/* The rank's words cover all of it.  Who is a wait ahead says that of the next wait
+ * while this one lasts, which takes it along when it ends (heard). */
+static bool has_said(struct core *core, const struct await *await, uint32_t rank)
+{
+    uint64_t next = behind_forgotten(core, await);
+    while (next <= await->last) {
+        const uint64_t end = words_cover(core, await->lane, rank, next);
+        if (end < next) {
+            return false;
+        }
+        next = end + 1;
+    }
+    return true;
 }
 
 static void forget_word(struct awaits *awaits, uint32_t i)

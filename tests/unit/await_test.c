@@ -259,6 +259,45 @@ static void a_word_is_kept_when_the_wait_for_it_has_ended(void **state)
     bench_close();
 }
 
+static void two_words_cover_a_wait_together(void **state)
+{
+    (void)state;
+    struct core_event end = {.type = CORE_EV_UNAWAIT};
+    open_with_tasks(2, 0);
+    finish_all();
+    assert_int_equal(await_some(1, 0, 2), MOOT_OK);
+    assert_int_equal(step(1, &end), MOOT_OK);
+    await_all(0);
+    assert_int_equal(await_some(1, 2, TASKS - 2), MOOT_OK);
+    pass(1 * MS);
+    assert_int_equal(sent(1, MESSAGE_ENDED), 2);
+    assert_int_equal(bench.awaited[0], 1);
+    bench_close();
+}
+
+/* Rank 1 has ended its wait and is in the next, which it tells rank 0 about. */
+static void a_word_of_the_next_wait_counts_when_that_begins(void **state)
+{
+    (void)state;
+    struct core_event end = {.type = CORE_EV_UNAWAIT};
+    open_with_tasks(2, 0);
+    await_all(0);
+    await_all(1);
+    finish_all();
+    pass(1 * MS);
+    assert_int_equal(step(1, &end), MOOT_OK);
+    assert_int_equal(await_some(1, 2, 2), MOOT_OK);
+    pass(MS / 2);
+    assert_int_equal(bench.awaited[0], 1);
+    assert_int_equal(sent(1, MESSAGE_ENDED), 2);
+    assert_int_equal(step(0, &end), MOOT_OK);
+    assert_int_equal(await_some(0, 2, 2), MOOT_OK);
+    pass(1 * MS);
+    assert_int_equal(bench.awaited[0], 2);
+    assert_int_equal(bench.awaited[1], 2);
+    bench_close();
+}
+
 static void what_a_word_has_told_is_not_pushed(void **state)
 {
     (void)state;
@@ -346,6 +385,8 @@ int main(void)
         cmocka_unit_test(a_lane_waits_for_many_once_at_a_time),
         cmocka_unit_test(a_word_tells_who_waits_for_one_task),
         cmocka_unit_test(a_word_is_kept_when_the_wait_for_it_has_ended),
+        cmocka_unit_test(two_words_cover_a_wait_together),
+        cmocka_unit_test(a_word_of_the_next_wait_counts_when_that_begins),
         cmocka_unit_test(what_a_word_has_told_is_not_pushed),
         cmocka_unit_test(what_was_asked_for_is_not_taken_from_a_word),
         cmocka_unit_test(a_wait_that_ends_before_its_word_tells_what_has_ended),
