@@ -20,6 +20,7 @@
     X(SUSPECTFREE, "a suspect runs beside other kernels")                              \
     X(STRICTALONE, "who finds a difference declares it, not the lowest rank")          \
     X(STRICTSHORT, "a roll that ends later counts as ending where ranks differ")       \
+    X(STRICTHASTY, "waits end before what differs has been looked for")                \
     X(STRICTIDLE, "a rank that has long rested does not look for what differs")        \
     X(STRICTUNTOLD, "in strict mode a roll is not announced again in a new view")      \
     X(STRICTPOLLS, "a rank in a timed wait counts as one that spawns no more")         \
@@ -119,6 +120,7 @@
     X(BOUNDARYKEPT,                                                                    \
       "a value with a newcomer is kept to although it cannot be decided")              \
     X(BOUNDARYOVER, "a boundary is over although somebody waits to be let in")         \
+    X(BOUNDARYCLOSED, "a boundary waits for newcomers whom nobody lets in any more")   \
     X(BOUNDARYUNTOLD, "the lowest is not told of who waits to be let in")              \
     X(HELDUPQUIET, "a meeting that waits for a newcomer counts as one that is stuck")  \
     X(BEGINSFIRST, "a newcomer's roll begins at the first place, at any boundary")     \

@@ -373,7 +373,8 @@ bool strict_all_rest(struct core *core)
 {
     assert(core->options.mode == CORE_STRICT);
     if (core->gossip.ends_here) {
-        return core->gossip.difference.found || has_unasked(core);
+        return (core->gossip.difference.found || has_unasked(core)) &&
+               !MUTANT(STRICTHASTY);
     }
     core->gossip.ends_here = want_again(core);
     return core->gossip.ends_here;

@@ -169,7 +169,7 @@ static void say_standing(struct core *core, const struct muster *sum)
 static bool committee_lets_in(struct core *core, const struct muster *sum)
 {
     const struct rankset *came = sum->all ? &core->members : who_came(core);
-    bool any = false;
+    bool any = MUTANT(BOUNDARYCLOSED);
     FOR_COMMITTEE(core, rank)
     {
         any = any || (came != NULL && rankset_has(came, rank));

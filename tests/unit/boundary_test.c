@@ -103,6 +103,34 @@ static void who_has_closed_stands(void **state)
     end_joinable();
 }
 
+/* A part of the members are the committee of many, and these alone let newcomers in. */
+static void nobody_waits_for_whom_a_closed_committee_lets_in(void **state)
+{
+    (void)state;
+    bench.direct_max = 1;
+    open_at_boundaries(5);
+    const uint64_t committee = bench.core[0]->membership.committee.low;
+    const uint64_t others = UINT64_C(0x1f) & ~committee;
+    assert_true(committee != 0 && others != 0);
+    join(5, 5, 5);
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        if (committee >> rank & 1) {
+            close_rank(rank);
+        }
+    }
+    pass(50 * MS);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        if (others >> rank & 1) {
+            arrive(rank);
+        }
+    }
+    pass(300 * MS);
+    assert_met(others, 1);
+    assert_false(is_in(5));
+    end_joinable();
+}
+
 /* The word reaches one that is not the lowest. */
 static void the_lowest_is_told_who_waits(void **state)
 {
@@ -584,6 +612,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_waits_until_all_stand),
         cmocka_unit_test(who_has_closed_stands),
+        cmocka_unit_test(nobody_waits_for_whom_a_closed_committee_lets_in),
         cmocka_unit_test(the_lowest_is_told_who_waits),
         cmocka_unit_test(of_two_the_last_goes_on_by_certificate),
         cmocka_unit_test(a_majority_lets_nobody_in),

@@ -78,6 +78,30 @@ static void who_was_told_says_it_again_in_the_next_view(void **state)
     bench_close();
 }
 
+/* Rank 0, their chair, has spawned neither: both are about to be given up as it rests,
+ * and the difference is declared instead. */
+static void no_wait_ends_before_the_difference_is_found(void **state)
+{
+    (void)state;
+    open_strict(2);
+    const moot_hash tasks[] = {chaired_by(0, 0, 0), chaired_by(0, 1, 0)};
+    for (int i = 0; i < 2; i++) {
+        spawn(1, i + 1, tasks[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        begin_wait(1, tasks[i]);
+    }
+    set_lane(0, CORE_LANE_BLOCKED);
+    pass(500 * MS);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_true(bench.diverged[rank]);
+        assert_int_equal(bench.differs_at[rank], 1);
+    }
+    assert_int_equal(bench.ended[1][1], 0);
+    assert_int_equal(bench.ended[1][2], 0);
+    bench_close();
+}
+
 static void hear_of_hashes(uint32_t rank, uint32_t from, const moot_hash *hashes,
                            uint32_t count)
 {
@@ -143,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_nobody_may_own_any_more_keeps_its_place),
         cmocka_unit_test(who_was_told_says_it_again_in_the_next_view),
+        cmocka_unit_test(no_wait_ends_before_the_difference_is_found),
         cmocka_unit_test(what_was_said_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
