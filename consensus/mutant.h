@@ -168,6 +168,9 @@
     X(WORDSAGAIN, "what a word has told is pushed, too")                               \
     X(WORDSWIDE, "a word waits for tasks that nobody waits for")                       \
     X(WORDSENDED, "a wait that ends before its word tells nobody")                     \
+    X(WORDSHOLE,                                                                       \
+      "who can say no word of a stretch with a hole pushes nothing instead")           \
+    X(WORDSBEHIND, "no word is said of a stretch whose first tasks are forgotten")     \
     X(WORDSLATE, "a word of the next wait that comes in this one is lost to the next") \
     X(WORDSALONE, "who lacks a word waits for it for ever")                            \
     X(LEAVEPENDING, "the sweep leaves out what is about to be asked for")              \

@@ -160,7 +160,8 @@ static uint64_t behind_forgotten(const struct core *core, const struct await *aw
 {
     const struct lane_record *lane = &core->gossip.lanes[await->lane];
     uint64_t first = await->first;
-    while (first <= await->last && lane_known(lane, first) == NULL) {
+    while (first <= await->last && lane_known(lane, first) == NULL &&
+           !MUTANT(WORDSBEHIND)) {
         first++;
     }
     return first;
@@ -372,7 +373,7 @@ static void say(struct core *core, struct await *await)
         return;
     }
     if (!sum_here(core, &word, &word.sum)) {
-        await->mute = true;
+        await->mute = !MUTANT(WORDSHOLE);
         return;
     }
     FOR_MEMBERS(core, rank)

@@ -234,6 +234,8 @@ static const struct killer killers[] = {
     {MUTANT_ENDEDOTHERS, .bench = "await_test"},
     {MUTANT_ENDEDELSEWHERE, {.ranks = 8, .tasks = 20, .storm = true}, .seed = 12},
     {MUTANT_ENDEDFAILED, .bench = "await_test"},
+    {MUTANT_WORDSHOLE, .bench = "await_test"},
+    {MUTANT_WORDSBEHIND, .bench = "await_test"},
     {MUTANT_WORDSLATE, .bench = "await_test"},
     {MUTANT_WORDSALONE, .bench = "await_test"},
     {MUTANT_WORDSASKED, .bench = "await_test"},

@@ -371,6 +371,94 @@ static void a_word_leaves_no_task_out(void **state)
     bench_close();
 }
 
+static moot_hash task_in(const moot_hash *scope)
+{
+    const struct rankset members = {.low = 3};
+    for (uint64_t i = 0;; i++) {
+        const moot_hash hash = identity_hash(&(struct identity){
+            .kernel_name = "k", .args = &i, .args_size = sizeof(i), .scope = *scope});
+        if (placement_chair(&hash, &members, NULL) == 0) {
+            return hash;
+        }
+    }
+}
+
+/* Two ranks have spawned three tasks, of which that one was in a scope: it has ended
+ * everywhere, and is forgotten. */
+static void open_with_forgotten(int place)
+{
+    enum { FORGOTTEN = 9 };
+    bench_open(2, CORE_REPAIR);
+    const moot_hash scope = identity_scope(&(moot_hash){{0}}, "phase");
+    const moot_hash scoped = task_in(&scope);
+    struct core_event end = {.type = CORE_EV_SCOPE_RELEASE, .hash = scope};
+    for (int i = 0; i < 2; i++) {
+        hashes[i] = chaired_by((uint32_t)i, 0, 0);
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        for (int i = 0, plain = 0; i < 3; i++) {
+            if (i == place) {
+                const struct core_register reg = {.scope = scope};
+                assert_int_equal(spawn_with(rank, FORGOTTEN, scoped, reg), MOOT_OK);
+            } else {
+                spawn(rank, plain + 1, hashes[plain]);
+                plain++;
+            }
+        }
+        begin_wait(rank, scoped);
+    }
+    settle();
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        end_wait(rank, scoped);
+        assert_int_equal(step(rank, &end), MOOT_OK);
+    }
+    settle();
+    assert_true(bench.forgotten[0][FORGOTTEN] && bench.forgotten[1][FORGOTTEN]);
+}
+
+/* Both plain tasks, as a group's that begins with the roll. */
+static void await_from_the_beginning(uint32_t rank)
+{
+    void *tasks[] = {core_user(bench.core[rank], &hashes[0]),
+                     core_user(bench.core[rank], &hashes[1])};
+    struct core_event event = {.type = CORE_EV_AWAIT};
+    event.u.await.tasks = tasks;
+    event.u.await.count = 2;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+    set_lane(rank, CORE_LANE_BLOCKED);
+}
+
+static void a_word_is_said_behind_what_is_forgotten(void **state)
+{
+    (void)state;
+    open_with_forgotten(0);
+    await_from_the_beginning(0);
+    await_from_the_beginning(1);
+    pass(1 * MS);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(sent(rank, MESSAGE_ENDED), 1);
+        assert_int_equal(bench.awaited[rank], 1);
+        assert_true(is_known_at(rank, 1 - (int)rank));
+    }
+    bench_close();
+}
+
+/* And with what is forgotten between them there is no word. */
+static void what_no_word_can_tell_is_pushed_when_the_wait_ends(void **state)
+{
+    (void)state;
+    open_with_forgotten(1);
+    await_from_the_beginning(0);
+    await_from_the_beginning(1);
+    pass(1 * MS);
+    assert_int_equal(sent(0, MESSAGE_ENDED) + sent(1, MESSAGE_ENDED), 0);
+    const uint64_t before = sent(0, MESSAGE_RESULT);
+    struct core_event end = {.type = CORE_EV_UNAWAIT};
+    assert_int_equal(step(0, &end), MOOT_OK);
+    assert_int_equal(sent(0, MESSAGE_RESULT), before + 1);
+    bench_close();
+}
+
 int main(void)
 {
     bench_break_a_rule();
@@ -391,6 +479,8 @@ int main(void)
         cmocka_unit_test(what_was_asked_for_is_not_taken_from_a_word),
         cmocka_unit_test(a_wait_that_ends_before_its_word_tells_what_has_ended),
         cmocka_unit_test(a_word_leaves_no_task_out),
+        cmocka_unit_test(a_word_is_said_behind_what_is_forgotten),
+        cmocka_unit_test(what_no_word_can_tell_is_pushed_when_the_wait_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
