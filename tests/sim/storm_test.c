@@ -591,8 +591,8 @@ static bool parse_flag(const char *word, struct batch *batch)
                  {"--snapshots", &job->snapshots}, {"--reloads", &job->reloads},
                  {"--leaves", &job->leaves},       {"--poison", &job->poison},
                  {"--agree", &job->agree},         {"--parks", &job->parks},
-                 {"--signs", &job->signs},         {"--verbose", &batch->verbose},
-                 {"--summary", &batch->summary}};
+                 {"--signs", &job->signs},         {"--arrays", &job->arrays},
+                 {"--verbose", &batch->verbose},   {"--summary", &batch->summary}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         if (strcmp(word, flags[i].word) == 0) {
             return *flags[i].flag = true;

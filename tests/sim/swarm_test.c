@@ -251,6 +251,8 @@ static bool parse(int count, char **words, struct batch *batch)
             good = flag = job->cancels = true;
         } else if (strcmp(word, "--parks") == 0) {
             good = flag = job->parks = true;
+        } else if (strcmp(word, "--arrays") == 0) {
+            good = flag = job->arrays = true;
         } else if (strcmp(word, "--signs") == 0) {
             good = flag = job->signs = true;
         } else if (strcmp(word, "--snapshots") == 0) {

@@ -102,12 +102,13 @@ enum program_feature {
     PROGRAM_PARKS = 1 << 22,    /* lanes that park for a while, alone */
     PROGRAM_SESSIONS = 1 << 23, /* places at which some leave, and newcomers come in */
     PROGRAM_GATHERS = 1 << 24,  /* with MEETS: each program has such places */
+    PROGRAM_ARRAYS = 1 << 25,   /* some tasks are arrays */
     /* Of these, programs are plain (below). */
     PROGRAM_PLAIN = PROGRAM_ALL & ~(PROGRAM_CANDIDATES | PROGRAM_LANES |
                                     PROGRAM_BARRIERS | PROGRAM_LACKS | PROGRAM_POLLS),
     /* The agreeing variant: every rank runs the same script. */
     PROGRAM_AGREEING = PROGRAM_WAITS | PROGRAM_ONCE | PROGRAM_AFTER | PROGRAM_LARGE |
-                       PROGRAM_SCOPES | PROGRAM_MEETS
+                       PROGRAM_SCOPES | PROGRAM_MEETS | PROGRAM_ARRAYS
 };
 
 struct program_options {

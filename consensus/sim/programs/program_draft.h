@@ -1,5 +1,5 @@
-/* program_draft.h - a program while it is drawn; program_random.c's and
- * program_script.c's.
+/* program_draft.h - a program while it is drawn; program_random.c's,
+ * program_arrays.c's and program_script.c's.
  */
 #ifndef CONSENSUS_SIM_PROGRAMS_PROGRAM_DRAFT_H
 #define CONSENSUS_SIM_PROGRAMS_PROGRAM_DRAFT_H
@@ -26,6 +26,7 @@ enum {
 #define STREAM_BESIDE (STREAM_SCOPES - 5)
 #define STREAM_POISON (STREAM_SCOPES - 3)
 #define STREAM_HARVESTS (STREAM_SCOPES - 5)
+#define STREAM_ARRAYS (STREAM_SCOPES - 6)
 #define STREAM_PARKS (UINT64_MAX / 4) /* and of each script */
 
 struct style {
@@ -72,6 +73,9 @@ static inline bool list_has(const struct program_list *list, uint32_t item)
     }
     return false;
 }
+
+/* Makes some of the tasks arrays (program_arrays.c). */
+void draft_arrays(const struct program_draft *draft, const struct program_list *top);
 
 /* Writes the rank's script for a lane.  `top` lists the top-level tasks by index. */
 void draft_write_script(const struct program_draft *draft,

@@ -36,7 +36,8 @@ static uint32_t draw_features(struct random *random, uint32_t mask)
         }
     }
     drawn |= PROGRAM_CANCELS | PROGRAM_SCOPES | PROGRAM_MEETS | PROGRAM_LATE_CANCELS |
-             PROGRAM_POISON | PROGRAM_PARKS | PROGRAM_SESSIONS | PROGRAM_GATHERS;
+             PROGRAM_POISON | PROGRAM_PARKS | PROGRAM_SESSIONS | PROGRAM_GATHERS |
+             PROGRAM_ARRAYS;
     return drawn & mask;
 }
 
@@ -501,7 +502,7 @@ static bool may_be_poison(const struct program *program, uint32_t index)
 {
     const struct program_task *task = &program->tasks[index];
     bool spawned = task->parent != PROGRAM_NONE || !rankset_empty(&task->holders);
-    return spawned && !task->fails && !task->poison;
+    return spawned && !task->fails && !task->poison && task->elements == 0;
 }
 
 /* One that few others take, so that much is left of the program; nested ones, of which
@@ -593,6 +594,7 @@ struct program *program_new(const struct program_options *options)
     draw_scopes(&draft, &top);
     draw_varying(&draft);
     draw_idempotent(&draft);
+    draft_arrays(&draft, &top);
     draw_meets(&draft);
     draw_sessions(&draft);
     draw_poison(&draft);

@@ -66,6 +66,13 @@ static void write_poll(struct scribe *scribe)
     }
 }
 
+/* Waits for a task with its bytes; an array has none. */
+static void write_fetch(struct scribe *scribe, uint32_t task)
+{
+    const bool array = scribe->draft->program->tasks[task].elements > 0;
+    write_step(scribe, array ? PROGRAM_WAIT_ALL : PROGRAM_FETCH, task);
+}
+
 static void write_wait(struct scribe *scribe)
 {
     static const enum program_op ops[8] = {
@@ -80,10 +87,11 @@ static void write_wait(struct scribe *scribe)
     if (task == PROGRAM_NONE) {
         return;
     }
-    struct program_step *step = write_step(scribe, op, task);
     if (op == PROGRAM_FETCH) {
+        write_fetch(scribe, (uint32_t)task);
         return;
     }
+    struct program_step *step = write_step(scribe, op, task);
     for (uint64_t more = random_below(&scribe->waits, 4); more > 0; more--) {
         int64_t other = draw_awaited(scribe);
         if (other != PROGRAM_NONE && !list_has(&step->tasks, (uint32_t)other)) {
@@ -272,7 +280,7 @@ static void write_end(struct scribe *scribe)
                 random_chance(&scribe->waits, scribe->draft->style.final_per_mille);
             if (fetch && may_name(scribe, task) && !is_closing(scribe) &&
                 program->outcomes[task].ghostly == (ghosts == 1)) {
-                write_step(scribe, PROGRAM_FETCH, task);
+                write_fetch(scribe, task);
             }
         }
     }

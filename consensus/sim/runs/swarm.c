@@ -23,6 +23,9 @@ static uint32_t features_of(const struct swarm_job *job)
     if (job->poison) {
         features |= PROGRAM_POISON;
     }
+    if (job->arrays) {
+        features |= PROGRAM_ARRAYS;
+    }
     if (job->parks) {
         features |= PROGRAM_PARKS;
     }
@@ -256,7 +259,8 @@ static void print_flags(const struct swarm_job *job, FILE *to)
                  {job->solo, "solo"},           {job->hosts, "hosts"},
                  {job->poison, "poison"},       {job->parks, "parks"},
                  {job->signs, "signs"},         {job->sessions, "sessions"},
-                 {job->snapshots, "snapshots"}, {job->reloads, "reloads"}};
+                 {job->snapshots, "snapshots"}, {job->reloads, "reloads"},
+                 {job->arrays, "arrays"}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
         if (flags[i].is_set) {
             fprintf(to, " --%s", flags[i].name);

@@ -35,6 +35,7 @@ struct swarm_job {
     bool starves;            /* sim_options.starves */
     bool poison;             /* some tasks kill who runs them */
     bool sessions;           /* some programs are cut into sessions */
+    bool arrays;             /* some of the tasks are arrays */
     bool parks;              /* lanes park for a while, now and then */
     bool snapshots;          /* and ask for snapshots (sim_disk_draw) */
     bool reloads;            /* with snapshots: and go back to one (sim_reload_draw) */

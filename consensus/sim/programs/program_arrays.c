@@ -1,0 +1,200 @@
+/* program_arrays.c - makes some tasks of a drawn program task arrays.
+ *
+ * PROGRAM_ARRAYS alone draws from the streams here, and changes nothing else that a
+ * seed draws.  A task that becomes an array keeps its holders, decliners, lane, scope,
+ * hint and place: so all ranks spawn it, or one, or all but one, or half, in any order.
+ * An array takes no inputs and has no bytes: who took it as an input comes after it.
+ * Some arrays have a *twin* of another count, the task behind, which those spawn who do
+ * not spawn the first: as ranks do that count differently.  And some tasks *read* an
+ * element, by way of a portable task that comes after the array (moot_array_at), and
+ * that any number of ranks spawn.
+ */
+#include "consensus/sim/programs/program_draft.h"
+
+#include "hashing/array_spread.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { COUNT_MANY = 4000, BLOCK_MAX = 9 };
+
+static uint64_t draw_count(struct random *random, uint32_t ranks)
+{
+    switch (random_below(random, 16)) {
+    case 0:
+        return 1;
+    case 1:
+        return random_between(random, 500, COUNT_MANY);
+    case 2:
+    case 3:
+    case 4:
+        return random_between(random, 20, 500);
+    default: /* fewer than there are ranks, or some for each */
+        return random_between(random, 1, UINT64_C(3) * ranks);
+    }
+}
+
+static bool may_be_array(const struct program_task *task)
+{
+    return task->children.count == 0 && task->elements == 0;
+}
+
+/* A reader comes after one array; nothing else of it changes. */
+static bool is_reader(const struct program_task *task)
+{
+    return task->portable && task->after.count > 0;
+}
+
+static void make_array(const struct program_draft *draft, struct random *random,
+                       uint32_t index)
+{
+    struct program_task *task = &draft->program->tasks[index];
+    task->elements = draw_count(random, draft->program->rank_count);
+    task->spread = (uint32_t)random_below(random, ARRAY_SPREAD_HASHED + 1);
+    const uint64_t block = random_between(random, 1, BLOCK_MAX);
+    task->block = task->spread == ARRAY_SPREAD_CYCLIC ? block : 0;
+    task->fails = random_chance(random, 150) && has(draft, PROGRAM_FAILURES);
+    task->work_us = task->elements < 100 ? task->work_us : 1 + task->work_us / 50;
+    task->once = task->idempotent = task->varies = task->portable = false;
+    task->candidates = task->cancellers = task->late_cancellers = 0;
+    task->beside = PROGRAM_NONE;
+    task->inputs.count = task->after.count = 0;
+}
+
+/* Takes an item out, keeping the order of the rest; true if it was there. */
+static bool take_out(struct program_list *list, uint32_t item)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i] != item) {
+            list->items[kept++] = list->items[i];
+        }
+    }
+    const bool was_there = kept < list->count;
+    list->count = kept;
+    return was_there;
+}
+
+/* What took arrays as inputs comes after them; a child just takes them no more. */
+static void mend_takers(struct program *program, uint32_t array)
+{
+    for (uint32_t i = array + 1; i < program->task_count; i++) {
+        struct program_task *task = &program->tasks[i];
+        const bool took = take_out(&task->inputs, array);
+        if (took && task->parent == PROGRAM_NONE && !list_has(&task->after, array)) {
+            program_list_add(&task->after, array);
+        }
+        if (task->beside == (int32_t)array) {
+            task->beside = PROGRAM_NONE;
+        }
+    }
+}
+
+static uint64_t all_of(const struct program *program)
+{
+    return UINT64_MAX >> (PROGRAM_RANKS_MAX - program->rank_count);
+}
+
+/* Who does not hold the one array holds the other. */
+static void make_twin(const struct program_draft *draft, struct random *random,
+                      uint32_t index, uint32_t twin)
+{
+    struct program_task *tasks = draft->program->tasks;
+    const uint64_t count = draw_count(random, draft->program->rank_count);
+    make_array(draft, random, twin);
+    tasks[twin].elements = count + (count == tasks[index].elements);
+    tasks[twin].spread = tasks[index].spread;
+    tasks[twin].block = tasks[index].block;
+    tasks[twin].lane = tasks[index].lane;
+    tasks[twin].scope = tasks[index].scope;
+    tasks[twin].holders.low = all_of(draft->program) & ~tasks[index].holders.low;
+    tasks[twin].decliners.low = 0;
+    mend_takers(draft->program, twin);
+}
+
+/* Makes a task read an element: the like of what array_at spawns. */
+static void make_reader(const struct program_draft *draft, struct random *random,
+                        uint32_t array, uint32_t index)
+{
+    struct program_task *task = &draft->program->tasks[index];
+    task->inputs.count = task->after.count = 0;
+    program_list_add(&task->after, array);
+    task->portable = true;
+    task->once = task->idempotent = task->varies = task->hint = false;
+    task->fails = false;
+    task->candidates = 0;
+    task->beside = PROGRAM_NONE;
+    const uint64_t one = UINT64_C(1)
+                         << random_below(random, draft->program->rank_count);
+    const bool alone = random_chance(random, 400);
+    if (has(draft, PROGRAM_SKIPS) && alone) {
+        task->holders.low = one; /* an element that nobody else reads */
+        task->decliners.low &= ~one;
+    }
+}
+
+/* Some of the next tasks read elements of the array. */
+static void make_readers(const struct program_draft *draft, struct random *random,
+                         const struct program_list *top, uint32_t at)
+{
+    const uint32_t first = at + 1;
+    const uint64_t most = random_below(random, 4);
+    for (uint32_t i = first; i < top->count && i - first < most; i++) {
+        const struct program_task *task = &draft->program->tasks[top->items[i]];
+        if (may_be_array(task) && task->cancellers == 0) {
+            make_reader(draft, random, top->items[at], top->items[i]);
+        }
+    }
+}
+
+/* Unless ranks may lack what they name, who holds a task holds what it takes. */
+static void close_over(const struct program_draft *draft,
+                       const struct program_list *top)
+{
+    struct program_task *tasks = draft->program->tasks;
+    for (uint32_t i = top->count; i-- > 0;) {
+        const struct program_task *task = &tasks[top->items[i]];
+        for (uint32_t k = 0; k < task->inputs.count; k++) {
+            tasks[task->inputs.items[k]].holders.low |= task->holders.low;
+        }
+        for (uint32_t k = 0; k < task->after.count; k++) {
+            tasks[task->after.items[k]].holders.low |= task->holders.low;
+        }
+    }
+    for (uint32_t i = 0; i < top->count; i++) {
+        struct program_task *task = &tasks[top->items[i]];
+        task->decliners.low &= ~task->holders.low;
+        task->cancellers &= task->holders.low;
+    }
+}
+
+void draft_arrays(const struct program_draft *draft, const struct program_list *top)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_ARRAYS);
+    if (!has(draft, PROGRAM_ARRAYS)) {
+        return;
+    }
+    const uint32_t per_mille[] = {50, 150, 300, 700};
+    const uint32_t rate = per_mille[random_below(&random, 4)];
+    for (uint32_t i = 0; i < top->count; i++) {
+        const uint32_t index = top->items[i];
+        const bool picked = random_chance(&random, rate);
+        const bool twin = random_chance(&random, 250) && has(draft, PROGRAM_SKIPS);
+        const struct program_task *task = &program->tasks[index];
+        if (!picked || !may_be_array(task) || is_reader(task)) {
+            continue;
+        }
+        make_array(draft, &random, index);
+        mend_takers(program, index);
+        if (twin && i + 1 < top->count &&
+            may_be_array(&program->tasks[top->items[i + 1]])) {
+            make_twin(draft, &random, index, top->items[++i]);
+        } else {
+            make_readers(draft, &random, top, i);
+        }
+    }
+    if (!has(draft, PROGRAM_LACKS)) {
+        close_over(draft, top);
+    }
+}
