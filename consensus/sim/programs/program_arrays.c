@@ -45,6 +45,17 @@ static bool is_reader(const struct program_task *task)
     return task->portable && task->after.count > 0;
 }
 
+/* What was beside a task has a place, and candidates, of its own. */
+static void part_from(struct program *program, uint32_t index)
+{
+    program->tasks[index].beside = PROGRAM_NONE;
+    for (uint32_t i = index + 1; i < program->task_count; i++) {
+        if (program->tasks[i].beside == (int32_t)index) {
+            program->tasks[i].beside = PROGRAM_NONE;
+        }
+    }
+}
+
 static void make_array(const struct program_draft *draft, struct random *random,
                        uint32_t index)
 {
@@ -57,8 +68,8 @@ static void make_array(const struct program_draft *draft, struct random *random,
     task->work_us = task->elements < 100 ? task->work_us : 1 + task->work_us / 50;
     task->once = task->idempotent = task->varies = task->portable = false;
     task->candidates = task->cancellers = task->late_cancellers = 0;
-    task->beside = PROGRAM_NONE;
     task->inputs.count = task->after.count = 0;
+    part_from(draft->program, index);
 }
 
 /* Takes an item out, keeping the order of the rest; true if it was there. */
@@ -83,9 +94,6 @@ static void mend_takers(struct program *program, uint32_t array)
         const bool took = take_out(&task->inputs, array);
         if (took && task->parent == PROGRAM_NONE && !list_has(&task->after, array)) {
             program_list_add(&task->after, array);
-        }
-        if (task->beside == (int32_t)array) {
-            task->beside = PROGRAM_NONE;
         }
     }
 }
@@ -123,7 +131,7 @@ static void make_reader(const struct program_draft *draft, struct random *random
     task->once = task->idempotent = task->varies = task->hint = false;
     task->fails = false;
     task->candidates = 0;
-    task->beside = PROGRAM_NONE;
+    part_from(draft->program, index);
     const uint64_t one = UINT64_C(1)
                          << random_below(random, draft->program->rank_count);
     const bool alone = random_chance(random, 400);
