@@ -35,6 +35,9 @@ void elements_owned(struct core *core, struct task_record *task);
 /* Nothing moves any more, and the end of an array is waited for.  True: there is
  * something that its chair, this rank, can do about it. */
 bool elements_quiet(struct core *core, struct task_record *task);
+/* There is so of an array whose end is waited for; and all of those. */
+bool elements_undecided(const struct core *core, moot_hash *which);
+void elements_yield_all(struct core *core);
 /* This rank has come to rest, or knows more of who holds or wants what. */
 void elements_stir(struct core *core);
 void elements_turn(struct core *core);

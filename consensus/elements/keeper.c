@@ -156,10 +156,15 @@ static bool give_orphans(struct core *core, struct array_record *array)
 
 /* --- Asking ----------------------------------------------------------------------- */
 
+static bool is_waited_for(const struct task_record *task)
+{
+    return task->needs_done + task->needs_data > 0 ||
+           (task->requests != NULL && task->requests->asker_count > 0);
+}
+
 static bool is_wanted(const struct core *core, const struct task_record *task)
 {
-    return core->step.closed || task->needs_done + task->needs_data > 0 ||
-           (task->requests != NULL && task->requests->asker_count > 0);
+    return core->step.closed || is_waited_for(task);
 }
 
 /* When it has been idle for so long that it asks; CORE_NEVER: it is busy. */
@@ -176,10 +181,6 @@ static void ask(struct core *core, struct array_record *array, uint32_t rank,
 {
     struct rankset *asked = quiet ? &array->asked_quiet : &array->asked;
     struct range_set set = {0};
-    if (range_set_covers(&array->ended, stretch) ||
-        range_set_meets(&array->spare, stretch) || rankset_has(asked, rank)) {
-        return;
-    }
     core->broken |= !rankset_add(asked, rank) || !range_set_add(&set, stretch);
     if (rank == core->rank) {
         home_wanted(core, array, array->task->need, quiet);
@@ -189,6 +190,17 @@ static void ask(struct core *core, struct array_record *array, uint32_t rank,
     range_set_release(&set);
 }
 
+/* It is a member, has not been asked so, and its stretch is not at hand. */
+static bool may_ask(const struct core *core, const struct array_record *array,
+                    uint32_t rank, struct range stretch, bool quiet)
+{
+    return stretch.first < stretch.end && rankset_has(&core->members, rank) &&
+           (quiet || !holds(core, array, rank)) &&
+           !range_set_covers(&array->ended, stretch) &&
+           !range_set_meets(&array->spare, stretch) &&
+           !rankset_has(quiet ? &array->asked_quiet : &array->asked, rank);
+}
+
 static void ask_homes(struct core *core, struct array_record *array, bool quiet)
 {
     const struct rankset *homes = &core->elements.homes;
@@ -196,9 +208,52 @@ static void ask_homes(struct core *core, struct array_record *array, bool quiet)
     for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY;
          rank = rankset_next(homes, rank + 1), home++) {
         const struct range stretch = stretch_of(array, home);
-        if (stretch.first < stretch.end && rankset_has(&core->members, rank) &&
-            (quiet || !holds(core, array, rank))) {
+        if (may_ask(core, array, rank, stretch, quiet)) {
             ask(core, array, rank, stretch, quiet);
+        }
+    }
+}
+
+/* Somebody waits for the end, and a home may yet be told that all is quiet. */
+static bool may_be_given_up(const struct core *core, const struct array_record *array)
+{
+    const struct rankset *homes = &core->elements.homes;
+    const struct task_record *task = array->task;
+    bool may = false;
+    uint32_t home = 0;
+    if (task->chair != core->rank || !array_is_open(task) || !is_waited_for(task)) {
+        return false;
+    }
+    for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY && !may;
+         rank = rankset_next(homes, rank + 1), home++) {
+        may = may_ask(core, array, rank, stretch_of(array, home), true);
+    }
+    return may;
+}
+
+bool elements_undecided(const struct core *core, moot_hash *which)
+{
+    const struct array_record *const end = &core->elements.known;
+    const struct array_record *array = end->next;
+    if (core->options.mode != CORE_REPAIR) {
+        return false;
+    }
+    while (array != end && !may_be_given_up(core, array)) {
+        array = array->next;
+    }
+    if (array != end) {
+        *which = array->task->hash;
+    }
+    return array != end;
+}
+
+void elements_yield_all(struct core *core)
+{
+    struct array_record *const end = &core->elements.known;
+    for (struct array_record *array = end->next; array != end && !core->broken;
+         array = array->next) {
+        if (may_be_given_up(core, array)) {
+            (void)elements_quiet(core, array->task);
         }
     }
 }

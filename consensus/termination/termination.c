@@ -7,7 +7,8 @@
  * happen by itself.  Then, in this order:
  *
  *   - if every rank has closed and nothing is left, the moot adjourns;
- *   - every undecided key with a holder is yielded;
+ *   - every undecided key with a holder is yielded, and homes of arrays that are waited
+ *     for give up what they have not spawned;
  *   - a key that is asked for and that no rank holds fails (NOT_HELD), with all that
  *     the same wait needs; which one first, orphans.c says: others may become held as
  *     ranks go on;
@@ -68,6 +69,7 @@ static void find_undecided(const struct core *core, struct message_pollr *answer
                            moot_hash *orphan)
 {
     assert(answer->resting);
+    answer->undecided = elements_undecided(core, &answer->undecided_hash);
     for (const struct task_record *task =
              core->ownership.undecided_requests.undecided_next;
          task != &core->ownership.undecided && (!answer->undecided || MUTANT(NOTFOUND));
@@ -192,6 +194,7 @@ static void carry_out(struct core *core, const moot_hash *hash,
     struct task_record *task = table_find(core, hash);
     if (resolve->what == RESOLVE_YIELD) {
         chair_yield_all(core);
+        elements_yield_all(core);
     } else if (resolve->what == RESOLVE_NOT_HELD) {
         orphans_fail(core, &resolve->orphan, hash);
     } else if (task == NULL) {

@@ -228,6 +228,31 @@ static void one_that_may_still_spawn_it_gives_nothing_up(void **state)
     }
 }
 
+/* Rank 1 has not come as far as the array, and waits for what rank 0 may spawn behind
+ * its own wait: nothing moves, and the one that can be mended is. */
+static void elements_are_given_up_before_a_wait_fails_for_want_of_a_holder(void **state)
+{
+    (void)state;
+    for (uint32_t chair = 0; chair < 2; chair++) {
+        bench_open(2, CORE_REPAIR);
+        const moot_hash hash = array_of(chair), other = chaired_by(1, 1, 0);
+        enter(1, OTHER, other);
+        begin_wait(1, other);
+        spawn(0, OTHER + 1, chaired_by(0, 2, 0));
+        wait_alone(hash);
+        settle();
+        assert_int_equal(bench.given_count[0], 2);
+        assert_given(0, 1, 4, 8);
+        assert_int_equal(bench.ended[1][OTHER], 0);
+        end_latest(0, hash);
+        spawn(0, OTHER, other);
+        settle();
+        assert_int_equal(bench.ended[0][ARRAY], 1);
+        assert_int_equal(bench.ended[1][OTHER], 1);
+        bench_close();
+    }
+}
+
 static void nothing_is_asked_while_nobody_waits(void **state)
 {
     (void)state;
@@ -426,6 +451,8 @@ int main(void)
         cmocka_unit_test(so_does_one_that_took_the_other_branch),
         cmocka_unit_test(so_does_one_that_waits_beyond_the_place_where_it_is_wanted),
         cmocka_unit_test(one_that_may_still_spawn_it_gives_nothing_up),
+        cmocka_unit_test(
+            elements_are_given_up_before_a_wait_fails_for_want_of_a_holder),
         cmocka_unit_test(nothing_is_asked_while_nobody_waits),
         cmocka_unit_test(a_trusting_home_gives_nothing_up),
         cmocka_unit_test(a_later_spawn_claims_nothing_of_what_was_given_up),
