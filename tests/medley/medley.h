@@ -16,6 +16,7 @@
 #define TESTS_MEDLEY_MEDLEY_H
 
 #include "node/api/moot.h"
+#include "node/api/moot_array.h"
 #include "tests/medley/base.h"
 
 /* X(NAME, "word") */
@@ -50,6 +51,7 @@ enum {
     MEDLEY_DATA_MAX = 3,
     MEDLEY_ACCESS_MAX = 2,
     MEDLEY_REGIONS_MAX = 8,
+    MEDLEY_ARRAYS_MAX = 6,
     MEDLEY_RETRIES = 2 /* so often a run is made again */
 };
 
@@ -87,13 +89,27 @@ struct medley_task {
     bool let_go;        /* nobody but later writers takes it: it is released at once */
 };
 
+#define MEDLEY_ARRAY_WELL UINT64_MAX
+
+/* A task array before the task `at` (arrays.c). */
+struct medley_array {
+    uint32_t at, spread;
+    uint64_t count, block;
+    uint64_t failing;  /* an element; MEDLEY_ARRAY_WELL: none fails */
+    uint64_t holders;  /* the ranks that spawn it, */
+    uint64_t late;     /* of these a few tasks later than the others, */
+    uint64_t contrary; /* and with three elements more */
+};
+
 struct medley {
     struct medley_base base;
     uint32_t features;
     struct medley_task tasks[MEDLEY_TASKS];
     struct medley_region regions[MEDLEY_REGIONS_MAX];
     uint32_t region_count;
-    uint64_t lanes; /* the ranks with other lanes */
+    struct medley_array arrays[MEDLEY_ARRAYS_MAX];
+    uint32_t array_count; /* 0 unless medley_draw_arrays() is called */
+    uint64_t lanes;       /* the ranks with other lanes */
 };
 
 /* When kernels ran, on a clock that all ranks have in common. */
@@ -113,7 +129,8 @@ struct medley_player {
     struct medley_ledger *ledger;
     moot *m;
     int rank;
-    moot_kernel_id kernels[MEDLEY_KIND_END], child;
+    moot_kernel_id kernels[MEDLEY_KIND_END], child, element;
+    moot_array arrays[MEDLEY_ARRAYS_MAX]; /* 0: not held, or not any more */
     moot_task handles[MEDLEY_TASKS];
     bool held[MEDLEY_TASKS], released[MEDLEY_TASKS]; /* held: it was spawned */
     uint32_t runs[MEDLEY_TASKS];                     /* of its kernel, here */
@@ -126,6 +143,8 @@ struct medley_player {
 
 void medley_draw(struct medley *medley, uint64_t seed, uint32_t ranks,
                  uint32_t features);
+/* Arrays, too; the rest stays as it is. */
+void medley_draw_arrays(struct medley *medley);
 /* Each rank's program; returns how its moot_close() ended. */
 int medley_play(struct medley_player *player);
 /* 0, or 1 after having printed (NULL: not) each end that nothing allows, and each

@@ -499,6 +499,11 @@ static void play_tasks(struct medley_player *player, struct lanes *lanes,
             open_region(player, region, pairing);
         }
         if (!player->over) {
+            player_meet_arrays(player, task,
+                               !collects(player, task, MEDLEY_BULK) &&
+                                   !collects(player, task, MEDLEY_CUSTOM));
+        }
+        if (!player->over) {
             play_task(player, task);
             begin_lane(player, lanes);
         }
@@ -526,6 +531,7 @@ int medley_play(struct medley_player *player)
     struct lanes lanes = {.count = 0};
     struct pairing pairing = {NULL}; /* of a queue that the close may find open */
     must(player, 0, player_register(player), "registers no kernel");
+    must(player, 0, player_register_arrays(player), "registers no kernel of elements");
     for (uint32_t i = 0; i < MEDLEY_DATA_MAX; i++) {
         must(player, 0, moot_data_new(player->m, (moot_task){0}, &player->data[i]),
              "makes no data handle");
@@ -534,6 +540,7 @@ int medley_play(struct medley_player *player)
     for (uint32_t task = 0; task < MEDLEY_TASKS && !player->gone; task++) {
         look_back(player, task);
     }
+    player_end_arrays(player);
     join_lanes(player, &lanes);
     release_all(player);
     bool over = player->over;

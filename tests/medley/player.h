@@ -27,4 +27,13 @@ int player_spawn_again(struct medley_player *player, uint32_t task, moot_task *o
 /* A handle on a task that this rank does not spawn, and has perhaps declined. */
 int player_find(struct medley_player *player, uint32_t task, moot_task *out);
 
+/* --- arrays.c --------------------------------------------------------------------- */
+
+int player_register_arrays(struct medley_player *player);
+/* Spawns arrays that come before the task, and, if this rank may wait now, looks at
+ * some. */
+void player_meet_arrays(struct medley_player *player, uint32_t task, bool waits);
+/* Looks at all that it has, unless it has left, and lets them go. */
+void player_end_arrays(struct medley_player *player);
+
 #endif

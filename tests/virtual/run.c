@@ -206,6 +206,9 @@ static void draw_program(struct run_result *is)
     is->ranks = options->ranks != 0 ? options->ranks : ranks;
     is->features = options->features_named ? options->features : features;
     medley_draw(&job.medley, options->seed, is->ranks, is->features);
+    if (options->arrays) {
+        medley_draw_arrays(&job.medley);
+    }
     draw_faults(is);
     draw_knobs(is);
     draw_store();

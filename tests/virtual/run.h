@@ -20,6 +20,7 @@ struct run_options {
     uint32_t kill_rank;
     uint64_t kill_ns;
     bool steady;   /* the long program, without faults (steady.h) */
+    bool arrays;   /* with task arrays beside (tests/medley/arrays.c) */
     bool sessions; /* a program of sessions (sessions.h) */
     bool stores;   /* a program with a checkpoint, in several lives (stores.h) */
     bool shows;    /* what ranks report */

@@ -2,7 +2,7 @@
  *
  *     virtual [--seed S | --seeds A..B] [--ranks N] [--faults PLAN] [--features WORDS]
  *             [--kill RANK@NS] [--canary NAME] [--digest] [--show] [--no-shrink]
- *             [--watch RANK:BLOCK] [--steady | --sessions | --stores]
+ *             [--watch RANK:BLOCK] [--arrays | --steady | --sessions | --stores]
  *
  * A seed gives the program (tests/medley/medley.h), the fault plan, the knobs, the
  * wire and the world.  What is named by an option is not drawn: `--faults none`,
@@ -16,6 +16,7 @@
  *   memory   ranks that have closed hold no memory, and have named no transfer that its
  *            other side did not
  *   digest   with --digest: a second run is the same run
+ *   arrays   with --arrays, which plays task arrays beside: their elements' bytes
  *   sessions with --sessions, which plays a program of sessions (sessions.h): its rules
  *   stores   with --stores, which plays one in several lives of a job: its rules
  * (stores.h) level    with --steady, which plays a long program instead (steady.h):
@@ -50,7 +51,7 @@ static int usage(void)
             "usage: virtual [--seed S | --seeds A..B] [--ranks N] [--faults PLAN] "
             "[--features WORDS]\n               [--kill RANK@NS] [--canary NAME] "
             "[--digest] [--show] [--no-shrink] [--watch RANK:BLOCK]\n               "
-            "[--steady | --sessions | --stores]\n");
+            "[--arrays | --steady | --sessions | --stores]\n");
     return 2;
 }
 
@@ -145,6 +146,8 @@ static bool read_command(struct command *command, int argc, char **argv)
             command->digest = true;
         } else if (strcmp(argv[i], "--steady") == 0) {
             command->run.steady = true;
+        } else if (strcmp(argv[i], "--arrays") == 0) {
+            command->run.arrays = true;
         } else if (strcmp(argv[i], "--sessions") == 0) {
             command->run.sessions = true;
         } else if (strcmp(argv[i], "--stores") == 0) {
@@ -159,7 +162,9 @@ static bool read_command(struct command *command, int argc, char **argv)
             i++;
         }
     }
-    return command->first <= command->last && command->run.ranks <= WORLD_RANKS_MAX;
+    const struct run_options *run = &command->run;
+    return command->first <= command->last && run->ranks <= WORLD_RANKS_MAX &&
+           run->arrays + run->steady + run->sessions + run->stores <= 1;
 }
 
 static void print_repeat(const struct run_options *options, const struct run_result *is)
@@ -170,7 +175,8 @@ static void print_repeat(const struct run_options *options, const struct run_res
 #undef X
     };
     printf("repeat: virtual%s --seed %llu --ranks %u --faults %s --features ",
-           options->steady     ? " --steady"
+           options->arrays     ? " --arrays"
+           : options->steady   ? " --steady"
            : options->sessions ? " --sessions"
            : options->stores   ? " --stores"
                                : "",
