@@ -156,15 +156,18 @@ static bool give_orphans(struct core *core, struct array_record *array)
 
 /* --- Asking ----------------------------------------------------------------------- */
 
-static bool is_waited_for(const struct task_record *task)
+/* Here, by a rank that asked, or by who is to end the array: that one owns it because
+ * somebody waited, and asks nobody. */
+static bool is_waited_for(const struct core *core, const struct task_record *task)
 {
     return task->needs_done + task->needs_data > 0 ||
-           (task->requests != NULL && task->requests->asker_count > 0);
+           (task->requests != NULL && task->requests->asker_count > 0) ||
+           (task->rec != core->rank && rankset_has(&core->members, task->rec));
 }
 
 static bool is_wanted(const struct core *core, const struct task_record *task)
 {
-    return core->step.closed || is_waited_for(task);
+    return core->step.closed || is_waited_for(core, task);
 }
 
 /* When it has been idle for so long that it asks; CORE_NEVER: it is busy. */
@@ -221,7 +224,8 @@ static bool may_be_given_up(const struct core *core, const struct array_record *
     const struct task_record *task = array->task;
     bool may = false;
     uint32_t home = 0;
-    if (task->chair != core->rank || !array_is_open(task) || !is_waited_for(task)) {
+    if (task->chair != core->rank || !array_is_open(task) ||
+        !is_waited_for(core, task)) {
         return false;
     }
     for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY && !may;

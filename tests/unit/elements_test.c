@@ -382,6 +382,34 @@ static void what_the_dead_one_said_has_ended_is_not_run_again(void **state)
     bench_close();
 }
 
+/* Rank 0 owns the end, and so asks nobody for it any more: the chair of the new view is
+ * to know that it is waited for. */
+static void so_they_are_given_up_after_a_death_if_another_owns_the_end(void **state)
+{
+    (void)state;
+    for (int nth = 0; nth < 6; nth++) {
+        bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+        pass(50 * MS);
+        const moot_hash hash = chaired_by(2, nth, MOOT_HASH_ARRAY);
+        const moot_hash other = chaired_by(1, 1, 0);
+        spawn(0, OTHER + 1, chaired_by(0, 2, 0));
+        spawn_array(0, hash);
+        end_latest(0, hash);
+        begin_wait(0, hash);
+        close_rank(2);
+        pass(50 * MS);
+        die(2);
+        enter(1, OTHER, other);
+        begin_wait(1, other);
+        pass(200 * MS);
+        end_latest(0, hash); /* those of rank 2 */
+        pass(2000 * MS);
+        assert_int_equal(bench.ended[1][OTHER], 0);
+        assert_int_equal(bench.given_count[0], 3);
+        bench_close();
+    }
+}
+
 static void who_leaves_ends_its_elements_first(void **state)
 {
     (void)state;
@@ -459,6 +487,7 @@ int main(void)
         cmocka_unit_test(what_is_given_up_is_dealt_evenly_to_those_who_hold_it),
         cmocka_unit_test(the_dead_ones_elements_are_dealt_but_for_those_that_ended),
         cmocka_unit_test(what_the_dead_one_said_has_ended_is_not_run_again),
+        cmocka_unit_test(so_they_are_given_up_after_a_death_if_another_owns_the_end),
         cmocka_unit_test(who_leaves_ends_its_elements_first),
         cmocka_unit_test(words_that_cannot_be_are_refused),
     };
