@@ -157,7 +157,9 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
     } else if (elements->what == ELEMENTS_WANTED && is_told) {
         home_wanted(core, array, elements->need, elements->quiet);
     } else if (elements->what == ELEMENTS_YOURS && is_told && array->begun) {
-        own_elements(core, array, set);
+        if (!is_over(array->task)) {
+            own_elements(core, array, set);
+        }
     } else {
         core->stats.refused++;
     }
@@ -249,7 +251,9 @@ int elements_register(struct core *core, const struct core_event *event)
         return error;
     }
     array->begun = true;
-    claim_stretch(core, array);
+    if (!is_over(task)) {
+        claim_stretch(core, array);
+    }
     return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_OK;
 }
 

@@ -29,6 +29,12 @@ static inline struct range stretch_of(const struct array_record *array, uint32_t
                           array_home_first(&array->spread, home + 1)};
 }
 
+/* The end of the array is known here: none of its elements has to run any more. */
+static inline bool is_over(const struct task_record *task)
+{
+    return task->have != CORE_HAVE_NOTHING;
+}
+
 /* --- elements.c ------------------------------------------------------------------- */
 
 /* Says something of a set to another rank, in as many messages as that takes; they are

@@ -224,7 +224,7 @@ static bool may_be_given_up(const struct core *core, const struct array_record *
     const struct task_record *task = array->task;
     bool may = false;
     uint32_t home = 0;
-    if (task->chair != core->rank || !array_is_open(task) ||
+    if (task->chair != core->rank || !array_is_open(task) || is_over(task) ||
         !is_waited_for(core, task)) {
         return false;
     }
@@ -277,7 +277,7 @@ bool elements_quiet(struct core *core, struct task_record *task)
 
 static void look_at(struct core *core, struct array_record *array)
 {
-    if (!array_is_open(array->task)) {
+    if (!array_is_open(array->task) || is_over(array->task)) {
         return;
     }
     core->elements.keeps = true;

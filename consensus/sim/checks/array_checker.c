@@ -11,10 +11,11 @@
 /* What has been seen of one array. */
 struct array_seen {
     struct rankset spawned_by;
-    uint32_t *runner; /* by place: 1 + who got it last */
-    bool *ended;      /* likewise: it has, somewhere */
-    uint64_t left;    /* places that have not */
-    uint64_t *told;   /* by rank: the view in which it has said its word */
+    struct rankset heirs; /* to whom its end was handed over, by who left */
+    uint32_t *runner;     /* by place: 1 + who got it last */
+    bool *ended;          /* likewise: it has, somewhere */
+    uint64_t left;        /* places that have not */
+    uint64_t *told;       /* by rank: the view in which it has said its word */
 };
 
 struct array_checker {
@@ -61,6 +62,7 @@ void array_checker_free(struct array_checker *checker)
     }
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
         rankset_release(&checker->arrays[i].spawned_by);
+        rankset_release(&checker->arrays[i].heirs);
         free(checker->arrays[i].runner);
         free(checker->arrays[i].ended);
         free(checker->arrays[i].told);
@@ -115,6 +117,11 @@ static void check_given(struct array_checker *checker, struct sim *sim,
         sim_fail(sim, "holds it",
                  "rank %" PRIu32 " gets elements of %s, and spawned none", rank,
                  name(checker, sight->task));
+    }
+    if (rankset_has(&seen->heirs, rank)) {
+        sim_fail(sim, "over",
+                 "rank %" PRIu32 " gets elements of %s, which it knows to have ended",
+                 rank, name(checker, sight->task));
     }
     for (uint64_t at = sight->places.first; at < sight->places.end; at++) {
         const uint32_t home = home_of(checker, sight->task, at);
@@ -208,6 +215,11 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     }
     if (sight->type == SIGHT_SPAWN &&
         !rankset_add(&checker->arrays[sight->task].spawned_by, sight->rank)) {
+        abort();
+    }
+    if (sight->type == SIGHT_RECEIVE && sight->message->type == MESSAGE_RESULT &&
+        sight->message->u.result.handover &&
+        !rankset_add(&checker->arrays[sight->task].heirs, sight->rank)) {
         abort();
     }
     if (sight->type == SIGHT_GIVEN) {

@@ -8,6 +8,7 @@
  *              the other (I60, I61)
  *   holds it   who gets an element has spawned its array (I62)
  *   all ended  an array ends when all of its elements have, and not before (I68)
+ *   over       who is the heir of an array's end gets none of its elements
  *   frames     of its elements of an array a rank says in one view one word at most,
  *              unless their ranges are too many for one (I64)
  *
