@@ -344,12 +344,16 @@ static void enter_view(struct core *core, struct array_record *array)
     }
 }
 
-void elements_enter_view(struct core *core)
+void elements_enter_view(struct core *core, struct rankset *told)
 {
     struct array_record *const end = &core->elements.known;
     for (struct array_record *array = end->next; array != end && !core->broken;
          array = array->next) {
         enter_view(core, array);
+        if ((array->begun || is_over(array->task)) &&
+            array->task->chair != core->rank) {
+            core->broken |= !rankset_add(told, array->task->chair);
+        }
     }
 }
 

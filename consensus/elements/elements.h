@@ -42,8 +42,9 @@ void elements_yield_all(struct core *core);
 void elements_stir(struct core *core);
 void elements_turn(struct core *core);
 uint64_t elements_deadline(const struct core *core);
-/* A12: who has which elements is told to the arrays' chairs of this view. */
-void elements_enter_view(struct core *core);
+/* A12: who has which elements is told to the arrays' chairs of this view, which are
+ * added to `told`. */
+void elements_enter_view(struct core *core, struct rankset *told);
 /* A reload begins: what runs here is of no array any more. */
 void elements_forget_all(struct core *core);
 

@@ -43,6 +43,7 @@ void membership_end(struct core *core)
     view_release_slot(core);
     losses_release(core);
     free(membership->mail.items);
+    rankset_release(&membership->mail.also);
     rankset_release(&membership->reported);
     rankset_release(&membership->settled_peers);
     rankset_release(&membership->suspects);

@@ -187,8 +187,10 @@ static void send_report(struct core *core, uint32_t to, const struct mail_item *
     out_note(core, CORE_POINT_REPORT_SENT, NULL, to, EVIDENCE_NONE);
 }
 
-/* Large views: only chairs that there is something to tell hear of it directly. */
-static void send_some(struct core *core, const struct mail *mail)
+/* Large views: only chairs that there is something to tell hear of it directly.  Those
+ * of arrays, who were told ahead, get a report without entries if need be: that they
+ * have taken it says that they have all (A12). */
+static void send_some(struct core *core, struct mail *mail)
 {
     assert(core->membership.large);
     uint32_t chairs = 0;
@@ -199,6 +201,12 @@ static void send_some(struct core *core, const struct mail *mail)
             }
         }
         send_report(core, mail->items[first].to, mail->items + first, end - first);
+        rankset_remove(&mail->also, mail->items[first].to);
+        chairs++;
+    }
+    for (uint32_t rank = rankset_next(&mail->also, 0); rank != NOBODY;
+         rank = rankset_next(&mail->also, rank + 1)) {
+        send_report(core, rank, NULL, 0);
         chairs++;
     }
     barrier_reports_sent(core, chairs);
@@ -238,6 +246,7 @@ static void send_mail(struct core *core, struct mail *mail)
         send_all(core, mail);
     }
     free(mail->items);
+    rankset_release(&mail->also);
     *mail = (struct mail){0};
 }
 
@@ -515,6 +524,7 @@ void view_change_enter(struct core *core, const struct view *view)
         barrier_enter(core);
     }
     free(core->membership.mail.items);
+    rankset_release(&core->membership.mail.also);
     core->membership.mail = (struct mail){0};
     core->membership.mail_waits = true;
     reclaim_enter_view(core);
@@ -527,7 +537,7 @@ void view_change_enter(struct core *core, const struct view *view)
             enter_task(core, task, &core->membership.mail);
         }
     }
-    elements_enter_view(core); /* ahead of the reports */
+    elements_enter_view(core, &core->membership.mail.also); /* ahead of the reports */
     core->membership.mail_waits = core->reclaim.drop.leaving > 0;
     if (!core->membership.mail_waits) {
         send_mail(core, &core->membership.mail);
