@@ -284,6 +284,9 @@ run_kind() {
         # A worker asked for what a dead rank had stored before another one had opened it.
         run_one "virtual, seed 882 of these" 600 "$BUILD/tests/virtual/virtual" --stores --seed 882
         run_one "virtual, 40 of them twice" 600 "$BUILD/tests/virtual/virtual" --stores --seeds 701..740 --digest
+        run_one "virtual, 150 programs with arrays" 600 "$BUILD/tests/virtual/virtual" --arrays --seeds 1..150
+        run_one "virtual, seed 387 of these: another owns an array's end" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 387
+        run_one "virtual, 20 of them twice" 600 "$BUILD/tests/virtual/virtual" --arrays --seeds 151..170 --digest
         run_one "virtual, 12 long programs" 600 "$BUILD/tests/virtual/virtual" --steady --seeds 1..12
         run_one "virtual, its canaries" 600 sh tests/virtual/canaries.sh
         ;;

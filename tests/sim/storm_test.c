@@ -7,6 +7,7 @@
  *     [--faults PLAN] [--direct-max 3] [--drops] [--presses] [--sparing] [--narrow]
  *     [--cancels] [--leaves] [--poison] [--aims] [--parks] [--signs] [--hosts]
  *     [--sessions] [--snapshots [--reloads]] [--strict] [--agree] [--boundary]
+ * [--arrays]
  *
  * --ranks counts newcomers, the last of the program's ranks.  --newcomers and --leaves
  * draw who joins and leaves into the plan; a replay's plan has them.  --faults takes
@@ -169,6 +170,7 @@ static void run_canaries(struct tally *tally)
     }
 }
 
+#define ARRAYS .tasks = 20, .storm = true, .arrays = true
 #define STRICT_NEWCOMERS                                                               \
     .tasks = 20, .storm = true, .newcomers = 1, .boundary = true, .mode = CORE_STRICT
 #define SNAPSHOTS .tasks = 20, .storm = true, .snapshots = true
@@ -306,6 +308,10 @@ static const struct {
     {{STRICT_NEWCOMERS}, 60, 3, 7},
     {{STRICT_NEWCOMERS, .agree = true}, 30, 4, 7},
     {{STRICT_NEWCOMERS, .direct_max = 3}, 20, 5, 9},
+    {{ARRAYS, .leaves = true}, 60, 2, 7},
+    {{ARRAYS, .newcomers = 2, .leaves = true, .drops = true}, 40, 4, 8},
+    {{ARRAYS, .newcomers = 1, .direct_max = 3, .leaves = true}, 20, 5, 9},
+    {{ARRAYS, .mode = CORE_STRICT}, 20, 3, 6},
     {{.tasks = 20, .storm = true, .poison = true}, 60, 3, 8},
     {{.tasks = 40, .storm = true, .poison = true, .sparing = true, .leaves = true},
      40,
@@ -505,6 +511,11 @@ static const struct {
     /* A rank that had closed was still in the view before when the others had gone
      * back, and started a once task that one of these started, too. */
     {{.ranks = 3, SNAPSHOTS, .reloads = true, .leaves = true, .drops = true}, 174},
+    /* A newcomer that was the heir of an array's end ran all of its elements. */
+    {{ARRAYS, .ranks = 9, .newcomers = 1, .direct_max = 3, .leaves = true}, 1643},
+    /* A chair of a large view gave elements away of which it was yet to hear that they
+     * had ended. */
+    {{ARRAYS, .ranks = 9, .newcomers = 1, .direct_max = 3, .leaves = true}, 178},
 };
 
 static void run_kept(struct tally *tally)

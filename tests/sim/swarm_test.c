@@ -11,6 +11,7 @@
  * pushes.  --direct-max 1 runs the tree, the census and the gossip in turns of large
  * moots.  --snapshots has programs ask for snapshots of what disks hold, and --reloads
  * go back to them (in a storm without a fault, whose checks know of that).
+ * --arrays makes some of the tasks arrays.
  * --verbose prints the program and every sight.  --canary NAME breaks the
  * harness on purpose.  Every seed runs once, and one in 32 twice, to see that the
  * digest is the same.
@@ -157,6 +158,11 @@ static const struct {
     {{.tasks = 20, RELOADS, .agree = true}, 20},
     {{.tasks = 20, RELOADS, .mode = CORE_STRICT, .agree = true}, 20},
     {{.tasks = 20, RELOADS, .direct_max = 1}, 20},
+    {{.tasks = 20, .arrays = true}, 200},
+    {{.tasks = 40, .arrays = true, .drops = true}, 40},
+    {{.tasks = 40, .arrays = true, .agree = true}, 40},
+    {{.tasks = 20, .arrays = true, .direct_max = 1}, 60},
+    {{.tasks = 20, .arrays = true, .mode = CORE_STRICT}, 60},
     {{.tasks = 12, .direct_max = 1}, 250},
     {{.tasks = 60, .direct_max = 1}, 60},
     {{.tasks = 60, .direct_max = 1, .agree = true}, 25},

@@ -6,8 +6,9 @@
  * An array takes no inputs and has no bytes: who took it as an input comes after it.
  * Some arrays have a *twin* of another count, the task behind, which those spawn who do
  * not spawn the first: as ranks do that count differently.  And some tasks *read* an
- * element, by way of a portable task that comes after the array (moot_array_at), and
- * that any number of ranks spawn.
+ * element, by way of a task that comes after the array (moot_array_at), and that any
+ * number of ranks spawn.  It is portable, unless ranks agree: where the array is not
+ * spawned yet, a real host would not take it.
  */
 #include "consensus/sim/programs/program_draft.h"
 
@@ -39,10 +40,10 @@ static bool may_be_array(const struct program_task *task)
     return task->children.count == 0 && task->elements == 0;
 }
 
-/* A reader comes after one array; nothing else of it changes. */
-static bool is_reader(const struct program_task *task)
+static bool is_reader(const struct program *program, const struct program_task *task)
 {
-    return task->portable && task->after.count > 0;
+    return task->inputs.count == 0 && task->after.count == 1 &&
+           program->tasks[task->after.items[0]].elements > 0;
 }
 
 /* What was beside a task has a place, and candidates, of its own. */
@@ -127,7 +128,7 @@ static void make_reader(const struct program_draft *draft, struct random *random
     struct program_task *task = &draft->program->tasks[index];
     task->inputs.count = task->after.count = 0;
     program_list_add(&task->after, array);
-    task->portable = true;
+    task->portable = has(draft, PROGRAM_PORTABLE);
     task->once = task->idempotent = task->varies = task->hint = false;
     task->fails = false;
     task->candidates = 0;
@@ -190,7 +191,7 @@ void draft_arrays(const struct program_draft *draft, const struct program_list *
         const bool picked = random_chance(&random, rate);
         const bool twin = random_chance(&random, 250) && has(draft, PROGRAM_SKIPS);
         const struct program_task *task = &program->tasks[index];
-        if (!picked || !may_be_array(task) || is_reader(task)) {
+        if (!picked || !may_be_array(task) || is_reader(program, task)) {
             continue;
         }
         make_array(draft, &random, index);
