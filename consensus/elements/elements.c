@@ -191,12 +191,22 @@ void elements_on_elements(struct core *core, uint32_t from, struct task_record *
     range_set_release(&set);
 }
 
+/* Whether it may be forgotten changes with what runs here. */
+static void touch(struct core *core, struct task_record *task)
+{
+    release_touch(core, task);
+    if (task->scope != NULL) {
+        scope_touch(core, task->scope);
+    }
+}
+
 /* --- Spawns (A5, A6) -------------------------------------------------------------- */
 
 void own_elements(struct core *core, struct array_record *array,
                   struct range_set *fresh)
 {
     assert(array->begun);
+    touch(core, array->task);
     take_set(core, fresh, &array->mine);
     add_set(core, &array->mine, fresh);
     add_set(core, &array->left, fresh);
@@ -289,6 +299,10 @@ int elements_ended(struct core *core, const struct core_event *event)
     }
     if (array->left.count == 0 || MUTANT(ARRAYEARLY)) {
         tell_ended(core, array);
+    }
+    if (array->left.count == 0) {
+        touch(core, task);
+        release_count(core, task);
     }
     return MOOT_OK;
 }

@@ -59,7 +59,7 @@ static bool is_busy(const struct core *core, const struct task_record *task)
     return task->needs_done + task->needs_data > 0 || task->users > 0 ||
            task->own == CORE_OWN_WAIT || task->own == CORE_OWN_RUNNING ||
            task->pending || task->owed || task->frozen || unclaimed ||
-           requests_is_open(core, task);
+           requests_is_open(core, task) || array_runs_here(task);
 }
 
 enum found { FOUND_NONE, FOUND_ONE, FOUND_NOT_YET };

@@ -32,6 +32,12 @@ bool array_is_open(const struct task_record *task)
            !range_set_covers(&array->ended, (struct range){0, array->spread.count});
 }
 
+bool array_runs_here(const struct task_record *task)
+{
+    const struct array_record *array = task_ext(task)->array;
+    return array != NULL && array->left.count > 0;
+}
+
 int32_t array_status(const struct task_record *task)
 {
     const struct array_record *array = task_ext(task)->array;

@@ -47,6 +47,8 @@ void array_record_free(struct array_record *array);
 /* An array of which not all elements are known to have ended: its own end waits for
  * them.  False of any other task. */
 bool array_is_open(const struct task_record *task);
+/* Elements that were given to this rank have not ended: it keeps the array. */
+bool array_runs_here(const struct task_record *task);
 /* How an array whose elements have all ended ends. */
 int32_t array_status(const struct task_record *task);
 

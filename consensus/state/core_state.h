@@ -459,7 +459,7 @@ struct core_membership {
         struct mail_item *items;
         uint32_t count, room;
         struct rankset also; /* large views: chairs of arrays, who were told ahead */
-    } mail; /* reports that wait until it is known what has left */
+    } mail;                  /* reports that wait until it is known what has left */
     bool mail_waits;
 };
 

@@ -53,7 +53,8 @@ bool release_is_unused(const struct task_record *task)
 {
     return task->needs_done + task->needs_data + task->users == 0 && !task->pending &&
            !task->owed && !task->frozen && !task->on_push_list && !task->pulled &&
-           task->own != CORE_OWN_WAIT && task->own != CORE_OWN_RUNNING;
+           task->own != CORE_OWN_WAIT && task->own != CORE_OWN_RUNNING &&
+           !array_runs_here(task);
 }
 
 bool release_is_seen_to(const struct core *core, const struct task_record *task)
@@ -69,7 +70,8 @@ HOT static bool is_released_but_for_askers(const struct core *core,
     bool busy = task->needs_done + task->needs_data > 0 || task->users > 0 ||
                 task->pending || task->owed || task->frozen || task->on_push_list ||
                 task->lot || task->pulled ||
-                (task->task_ext != NULL && !rankset_empty(&task->task_ext->seekers));
+                (task->task_ext != NULL &&
+                 (!rankset_empty(&task->task_ext->seekers) || array_runs_here(task)));
     return task->let_go && !busy && is_seen_to(core, task);
 }
 

@@ -512,7 +512,9 @@ static const struct {
      * back, and started a once task that one of these started, too. */
     {{.ranks = 3, SNAPSHOTS, .reloads = true, .leaves = true, .drops = true}, 174},
     /* A newcomer that was the heir of an array's end ran all of its elements. */
-    {{ARRAYS, .ranks = 9, .newcomers = 1, .direct_max = 3, .leaves = true}, 1643},
+    {{ARRAYS, .ranks = 4, .newcomers = 1, .leaves = true}, 85},
+    /* A scope ended, and elements ran on whose array had gone with it. */
+    {{ARRAYS, .ranks = 3, .newcomers = 1, .leaves = true}, 3318},
     /* A chair of a large view gave elements away of which it was yet to hear that they
      * had ended. */
     {{ARRAYS, .ranks = 9, .newcomers = 1, .direct_max = 3, .leaves = true}, 178},
