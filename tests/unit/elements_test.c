@@ -174,6 +174,27 @@ static void a_home_whose_program_is_over_gives_its_stretch_up(void **state)
     }
 }
 
+/* Rank 2 runs, so nothing is quiet, and rank 1 has not come as far as the array. */
+static void being_over_is_evidence_enough(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    set_lane(2, CORE_LANE_RUNNING);
+    spawn(0, OTHER, chaired_by(0, 1, 0));
+    spawn_array(0, hash);
+    spawn_array(2, hash);
+    end_latest(0, hash);
+    end_latest(2, hash);
+    begin_wait(0, hash);
+    settle_until(bench.now + 100 * MS);
+    assert_int_equal(bench.given_count[0] + bench.given_count[2], 2);
+    close_rank(1);
+    settle_until(bench.now + 100 * MS);
+    assert_true(bench.given_count[0] + bench.given_count[2] > 2);
+    bench_close();
+}
+
 static void so_does_one_that_took_the_other_branch(void **state)
 {
     (void)state;
@@ -317,6 +338,26 @@ static void what_is_given_up_is_dealt_evenly_to_those_who_hold_it(void **state)
     bench_close();
 }
 
+/* Rank 2 comes when what rank 1 gave up is rank 0's. */
+static void what_somebody_owns_is_dealt_once(void **state)
+{
+    (void)state;
+    bench_open(3, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    close_rank(1);
+    wait_alone(hash);
+    assert_int_equal(bench.given_count[0], 2);
+    spawn_array(2, hash);
+    end_latest(2, hash);
+    settle_until(bench.now + 100 * MS);
+    assert_int_equal(bench.given_count[2], 1);
+    end_latest(0, hash);
+    settle();
+    assert_int_equal(bench.ended[0][ARRAY], 1);
+    assert_int_equal(bench.given_count[0] + bench.given_count[2], 3);
+    bench_close();
+}
+
 /* --- Deaths (A12) ----------------------------------------------------------------- */
 
 static void die(uint32_t dead)
@@ -432,6 +473,34 @@ static void who_leaves_ends_its_elements_first(void **state)
     bench_close();
 }
 
+/* Once it knows by gossip that the chair holds the array.  If it is the chair itself,
+ * what it knew of ends goes with it (A12). */
+static void who_leaves_does_not_wait_for_the_elements_of_others(void **state)
+{
+    (void)state;
+    for (uint32_t chair = 0; chair < 3; chair++) {
+        bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+        pass(50 * MS);
+        const moot_hash hash = array_of(chair);
+        struct core_event leaves = {.type = CORE_EV_LEAVE};
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            spawn_array(rank, hash);
+        }
+        begin_wait(0, hash);
+        begin_wait(1, hash);
+        pass(200 * MS);
+        assert_int_equal(step(2, &leaves), MOOT_OK);
+        pass(200 * MS);
+        assert_false(bench.left[2]);
+        end_latest(2, hash);
+        pass(200 * MS);
+        assert_true(bench.left[2]);
+        assert_int_equal(bench.given_count[0] + bench.given_count[1],
+                         chair == 2 ? 4 : 2);
+        bench_close();
+    }
+}
+
 /* --- Lies ------------------------------------------------------------------------- */
 
 static void tell(uint32_t from, uint32_t to, moot_hash hash, enum elements_what what,
@@ -476,6 +545,7 @@ int main(void)
         cmocka_unit_test(it_fails_as_the_failed_element_of_the_least_index),
         cmocka_unit_test(what_is_no_array_or_was_not_given_is_refused),
         cmocka_unit_test(a_home_whose_program_is_over_gives_its_stretch_up),
+        cmocka_unit_test(being_over_is_evidence_enough),
         cmocka_unit_test(so_does_one_that_took_the_other_branch),
         cmocka_unit_test(so_does_one_that_waits_beyond_the_place_where_it_is_wanted),
         cmocka_unit_test(one_that_may_still_spawn_it_gives_nothing_up),
@@ -485,10 +555,12 @@ int main(void)
         cmocka_unit_test(a_trusting_home_gives_nothing_up),
         cmocka_unit_test(a_later_spawn_claims_nothing_of_what_was_given_up),
         cmocka_unit_test(what_is_given_up_is_dealt_evenly_to_those_who_hold_it),
+        cmocka_unit_test(what_somebody_owns_is_dealt_once),
         cmocka_unit_test(the_dead_ones_elements_are_dealt_but_for_those_that_ended),
         cmocka_unit_test(what_the_dead_one_said_has_ended_is_not_run_again),
         cmocka_unit_test(so_they_are_given_up_after_a_death_if_another_owns_the_end),
         cmocka_unit_test(who_leaves_ends_its_elements_first),
+        cmocka_unit_test(who_leaves_does_not_wait_for_the_elements_of_others),
         cmocka_unit_test(words_that_cannot_be_are_refused),
     };
     bench_break_a_rule();
