@@ -13,6 +13,7 @@ struct array_seen {
     struct rankset spawned_by;
     struct rankset heirs; /* to whom its end was handed over, by who left */
     uint32_t *runner;     /* by place: 1 + who got it last */
+    uint64_t *given_in;   /* likewise: in which generation */
     bool *ended;          /* likewise: it has, somewhere */
     uint64_t left;        /* places that have not */
     uint64_t *told;       /* by rank: the view in which it has said its word */
@@ -23,6 +24,7 @@ struct array_checker {
     uint32_t homes;
     struct array_seen *arrays; /* by task */
     struct rankset *views;     /* by rank: the members that it knows; empty: all */
+    uint64_t *generations;     /* by rank: of its view; in each all is spawned anew */
     uint32_t rank_limit;       /* of these; 0: not made yet */
 };
 
@@ -47,6 +49,8 @@ struct array_checker *array_checker_new(const struct program *program,
         if (elements > 0) {
             checker->arrays[i].runner =
                 zeroed(elements, sizeof(*checker->arrays[i].runner));
+            checker->arrays[i].given_in =
+                zeroed(elements, sizeof(*checker->arrays[i].given_in));
             checker->arrays[i].ended =
                 zeroed(elements, sizeof(*checker->arrays[i].ended));
             checker->arrays[i].left = elements;
@@ -64,6 +68,7 @@ void array_checker_free(struct array_checker *checker)
         rankset_release(&checker->arrays[i].spawned_by);
         rankset_release(&checker->arrays[i].heirs);
         free(checker->arrays[i].runner);
+        free(checker->arrays[i].given_in);
         free(checker->arrays[i].ended);
         free(checker->arrays[i].told);
     }
@@ -71,6 +76,7 @@ void array_checker_free(struct array_checker *checker)
         rankset_release(&checker->views[rank]);
     }
     free(checker->views);
+    free(checker->generations);
     free(checker->arrays);
     free(checker);
 }
@@ -108,6 +114,16 @@ static uint32_t home_of(const struct array_checker *checker, uint32_t task,
     return (uint32_t)(array_index(&spread, place) / spec->block % checker->homes);
 }
 
+/* 1 + who got the element last in this rank's generation; 0: nobody. */
+static uint32_t runner_of(const struct array_checker *checker,
+                          const struct array_seen *seen, uint64_t at, uint32_t rank)
+{
+    const uint32_t before = seen->runner[at];
+    const bool same =
+        before != 0 && checker->generations[before - 1] == checker->generations[rank];
+    return same && seen->given_in[at] == checker->generations[rank] ? before : 0;
+}
+
 static void check_given(struct array_checker *checker, struct sim *sim,
                         const struct sight *sight)
 {
@@ -125,7 +141,7 @@ static void check_given(struct array_checker *checker, struct sim *sim,
     }
     for (uint64_t at = sight->places.first; at < sight->places.end; at++) {
         const uint32_t home = home_of(checker, sight->task, at);
-        const uint32_t before = seen->runner[at];
+        const uint32_t before = runner_of(checker, seen, at, rank);
         if ((home != rank && checker->program->agree && sim_storm(sim) == NULL) ||
             (before != 0 && know_each_other(checker, rank, before - 1))) {
             sim_fail(sim, "one chair",
@@ -134,6 +150,7 @@ static void check_given(struct array_checker *checker, struct sim *sim,
                      rank, at, name(checker, sight->task), home, (int64_t)before - 1);
         }
         seen->runner[at] = rank + 1;
+        seen->given_in[at] = checker->generations[rank];
     }
 }
 
@@ -197,6 +214,12 @@ static void note_view(struct array_checker *checker, const struct sight *sight)
 {
     rankset_release(&checker->views[sight->rank]);
     ranks_copy(&checker->views[sight->rank], sight->members);
+    for (uint32_t i = 0; i < checker->program->task_count &&
+                         checker->generations[sight->rank] != sight->step;
+         i++) {
+        rankset_remove(&checker->arrays[i].heirs, sight->rank);
+    }
+    checker->generations[sight->rank] = sight->step;
 }
 
 static void see(void *context, struct sim *sim, const struct sight *sight)
@@ -205,6 +228,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     if (checker->rank_limit == 0) {
         checker->rank_limit = sim_rank_limit(sim);
         checker->views = zeroed(checker->rank_limit, sizeof(*checker->views));
+        checker->generations =
+            zeroed(checker->rank_limit, sizeof(*checker->generations));
     }
     if (sight->type == SIGHT_VIEW) {
         note_view(checker, sight);
