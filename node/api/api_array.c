@@ -2,8 +2,10 @@
 #include "node/api/moot_array.h"
 
 #include "node/compose/task_array.h"
+#include "node/compose/task_wait.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
+#include "node/schedule/task_handle.h"
 #include "node/tasks/own_elements.h"
 
 static_assert(sizeof(moot_array) == sizeof(moot_task),
@@ -46,12 +48,33 @@ int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_task *out,
 
 int moot_array_wait(moot *m, moot_array array, moot_duration timeout)
 {
-    return moot_task_wait(m, (moot_task){array.id}, timeout);
+    static const char call[] = "moot_array_wait";
+    const moot_task end = {array.id};
+    struct wait_item item;
+    struct wait wait = {.want = WANT_DONE, .items = &item, .count = 1};
+    struct lane *lane = m != NULL ? engine_enter(m) : NULL;
+    if (lane == NULL) {
+        return m == NULL ? lane_invalid(m, call, "") : MOOT_ERR_NO_MEMORY;
+    }
+    int error = task_wait_locked(m, lane, call, &end, timeout, &wait, NULL);
+    engine_leave(m);
+    return error;
 }
 
 int moot_array_release(moot *m, moot_array array)
 {
-    return moot_task_release(m, (moot_task){array.id});
+    static const char call[] = "moot_array_release";
+    struct handle *handle;
+    struct lane *lane = m != NULL ? engine_enter_untimed(m) : NULL;
+    if (lane == NULL) {
+        return m == NULL ? lane_invalid(m, call, "") : MOOT_ERR_NO_MEMORY;
+    }
+    int error = task_handle_find(m, array.id, &handle);
+    if (error != MOOT_OK) {
+        error = task_handle_refuse(lane, call, 0, 1, error);
+    }
+    engine_leave(m);
+    return error == MOOT_OK ? moot_task_release(m, (moot_task){array.id}) : error;
 }
 
 uint64_t moot_call_index(const moot_call *call)

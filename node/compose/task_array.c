@@ -18,6 +18,16 @@ enum { INDEX_BYTES = 8, READ_BYTES = MOOT_HASH_BYTES + INDEX_BYTES };
 
 static const char read_name[] = "moot.element";
 
+/* A kernel that asks is told of no other call: none spawns or reads an array there. */
+static int check_open(struct moot *m, struct lane *lane, const char *call)
+{
+    int error = spawn_check_open(m, lane);
+    if (error == MOOT_ERR_STATE && lane->call != NULL) {
+        return lane_fail(lane, error, "%s: not inside a kernel: call it outside", call);
+    }
+    return error;
+}
+
 /* --- Reading ---------------------------------------------------------------------- */
 
 static void put_index(unsigned char *to, uint64_t index)
@@ -169,7 +179,7 @@ int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index
              const char *site, moot_task *out)
 {
     struct handle *handle;
-    int error = spawn_check_open(m, lane);
+    int error = check_open(m, lane, "moot_array_at");
     if (error != MOOT_OK) {
         return error;
     }
@@ -284,7 +294,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                                    .label = spec->label};
     struct array_spread spread;
     struct spawn spawn;
-    int error = spawn_check_open(m, lane);
+    int error = check_open(m, lane, "moot_array_spawn");
     if (error == MOOT_OK) {
         error = check_spec(lane, m, spec, &spread);
     }

@@ -66,7 +66,11 @@ static int nesting(moot_call *call, void *user)
     const struct seat *seat = user;
     moot_task child;
     const moot_task_spec spec = {.kernel = seat->kernels[SUMS]};
-    const bool refused = moot_call_spawn(call, &spec, &child) == MOOT_ERR_STATE;
+    moot_array array;
+    const moot_array_spec many = {.kernel = seat->kernels[SQUARES], .count = 2};
+    bool refused = moot_call_spawn(call, &spec, &child) == MOOT_ERR_STATE;
+    refused &= moot_array_spawn(seat->m, &many, &array) == MOOT_ERR_STATE &&
+               strstr(moot_last_error(seat->m), "moot_array_spawn") != NULL;
     return refused && moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_INVALID;
 }
 
@@ -324,6 +328,10 @@ static void what_is_no_array_is_refused(struct seat *seat)
     EXPECT(seat, moot_array_at(seat->m, (moot_array){0}, 0, &task), MOOT_ERR_STALE);
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
     EXPECT(seat, moot_array_at(seat->m, array, 0, &task), MOOT_ERR_STALE);
+    EXPECT(seat, moot_array_wait(seat->m, array, 0), MOOT_ERR_STALE);
+    CHECK(seat, strstr(moot_last_error(seat->m), "moot_array_wait") != NULL);
+    EXPECT(seat, moot_array_release(seat->m, array), MOOT_ERR_STALE);
+    CHECK(seat, strstr(moot_last_error(seat->m), "moot_array_release") != NULL);
     EXPECT(seat,
            moot_task_spawn(seat->m, &(moot_task_spec){.kernel = seat->kernels[RELAY]},
                            &task),
