@@ -1,0 +1,42 @@
+#!/bin/sh
+# arrays_test.sh [SEEDS] - random programs of task arrays, in which a rank kills itself.
+#
+# Seeds 1 to SEEDS (16) run tests/mpi/random_arrays on 3 to 7 ranks, every fourth under
+# mpirun and the others under moot's own launcher.  Those that go on compare what they
+# read with what they compute themselves.  A program whose rank did not come to the
+# drawn point has lost nobody: of all, a third must have.
+#
+# Finds the programs in $BUILD; run from the top of the tree.
+set -u
+
+build=$(cd "${BUILD:?}" && pwd)
+seeds=${1:-16}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export MOOT_STALL=8s OMPI_MCA_mpi_yield_when_idle=1
+passed=0 failed=0 deaths=0
+
+seed=1
+while [ "$seed" -le "$seeds" ]; do
+    launcher=local
+    [ $((seed % 4)) -ne 0 ] || launcher=mpirun
+    set -- run --launcher "$launcher" --no-progress -n $((3 + seed % 5)) \
+        "$build/tests/mpi/random_arrays" --death "$seed"
+    timeout -k 5 90 "$build/moot" "$@" >"$scratch/out" 2>&1 </dev/null
+    code=$?
+    if [ $code -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $code: moot $*"
+        sed 's/^/     /' "$scratch/out"
+    fi
+    ! grep -q 'died' "$scratch/out" || deaths=$((deaths + 1))
+    seed=$((seed + 1))
+done
+if [ $((3 * deaths)) -lt "$seeds" ]; then
+    failed=$((failed + 1))
+    echo "FAIL: $deaths of $seeds programs lost a rank"
+fi
+echo "$passed passed, $failed failed, $deaths lost a rank"
+[ $failed -eq 0 ]
