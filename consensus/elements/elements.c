@@ -329,7 +329,7 @@ static void tell_all(struct core *core, struct array_record *array)
     }
 }
 
-/* What was told, asked and given in the last view may be lost, or was to another. */
+/* All told, asked and given in the last view may be lost, or was to another. */
 static void enter_view(struct core *core, struct array_record *array)
 {
     range_set_release(&array->told);

@@ -11,7 +11,7 @@
  *   home.c      a home that has not spawned the array gives its stretch up
  *   keeper.c    the chair has somebody run what no home does
  *
- * It writes core_elements and the array_records.
+ * This room writes core_elements and the array_records.
  */
 #ifndef CONSENSUS_ELEMENTS_ELEMENTS_H
 #define CONSENSUS_ELEMENTS_ELEMENTS_H

@@ -7,9 +7,9 @@
  * it before they report; so it decides of none before the view is settled.  It gives
  * the rest to those who hold the array, each a stretch.
  *
- * It asks a home that is not known to hold the array when somebody waits for the end,
- * or its own program is over, and it has been idle for the ask delay, as one asks for
- * any result (T3).
+ * The chair asks a home that is not known to hold the array when somebody waits for the
+ * end, or its own program is over, and it has been idle for the ask delay, as one asks
+ * for any result (T3).
  */
 #include "consensus/elements/elements_private.h"
 
@@ -58,7 +58,7 @@ void keeper_hear_left(struct core *core, struct array_record *array,
 
 /* --- Giving ----------------------------------------------------------------------- */
 
-/* What is nobody's, and has not ended. */
+/* Elements that are nobody's, and have not ended. */
 static void find_orphans(struct core *core, const struct array_record *array,
                          struct range_set *out)
 {
@@ -96,7 +96,7 @@ static bool is_leaving(const struct core *core, uint32_t rank)
            (rank == core->rank && core->membership.leave.going);
 }
 
-/* Who holds the array and stays, or, if nobody does, who holds it. */
+/* Holders of the array that stay, or, if none does, all. */
 static bool find_runners(struct core *core, const struct array_record *array,
                          bool leaving, struct rankset *out)
 {
@@ -193,7 +193,7 @@ static void ask(struct core *core, struct array_record *array, uint32_t rank,
     range_set_release(&set);
 }
 
-/* It is a member, has not been asked so, and its stretch is not at hand. */
+/* The home is a member, has not been asked so, and its stretch is not at hand. */
 static bool may_ask(const struct core *core, const struct array_record *array,
                     uint32_t rank, struct range stretch, bool quiet)
 {

@@ -11,7 +11,7 @@
 
 #include <assert.h>
 
-/* It knows so as the chair, or from that. */
+/* This rank knows so as the chair, or from that. */
 static bool knows_all(const struct task_record *task)
 {
     return task_ext(task)->array != NULL && !array_is_open(task);

@@ -86,7 +86,7 @@ MOOT_API int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_ta
  */
 MOOT_API int moot_array_release(moot *m, moot_array array);
 
-/* Of the element that the kernel runs for; of a task's, 0 and 1. */
+/* The kernel's element, and how many there are; in a task that is none, 0 and 1. */
 MOOT_API uint64_t moot_call_index(const moot_call *call);
 MOOT_API uint64_t moot_call_count(const moot_call *call);
 

@@ -46,9 +46,9 @@ bool elements_make(struct moot *m, struct task *task, const struct array_spread 
 bool elements_add(struct moot *m, struct elements *elements, struct range places);
 /* The next one to be run, which is given to a thread; NULL: there is none. */
 struct elements *elements_take(struct moot *m, uint64_t *place);
-/* It has ended well; takes over the payload. */
+/* The element has ended well; takes over the payload. */
 void elements_keep(struct elements *elements, uint64_t place, struct payload *result);
-/* It is run here, or has been. */
+/* The element is run here, or has been. */
 bool elements_has(const struct elements *elements, uint64_t place);
 /* NULL: there is none here. */
 struct payload *elements_result(const struct elements *elements, uint64_t place);

@@ -242,7 +242,7 @@ static void who_skips_an_array_leaves_it_to_the_others(struct seat *seat)
     check_runs(seat, 100, 1);
 }
 
-/* Who makes again what a home that skipped the array has not, may run it again. */
+/* A reader of an element whose home skipped the array may run it again. */
 static void and_they_can_read_it(struct seat *seat)
 {
     if (seat->rank == seat->size - 1) {

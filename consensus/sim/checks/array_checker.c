@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What has been seen of one array. */
+/* One array, as far as it has been seen. */
 struct array_seen {
     struct rankset spawned_by;
     struct rankset heirs; /* to whom its end was handed over, by who left */

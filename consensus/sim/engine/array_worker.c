@@ -85,7 +85,7 @@ bool array_begin_some(struct host *host)
     return true;
 }
 
-/* Of a program's array that fails, the element in the middle does. */
+/* The element in the middle fails, of a program's array that does. */
 static int32_t status_of(const struct sim *sim, uint32_t task, uint64_t place)
 {
     const struct array_spread spread = sim_spread(sim, task);

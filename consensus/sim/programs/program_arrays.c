@@ -46,7 +46,7 @@ static bool is_reader(const struct program *program, const struct program_task *
            program->tasks[task->after.items[0]].elements > 0;
 }
 
-/* What was beside a task has a place, and candidates, of its own. */
+/* A task that was beside another has a place, and candidates, of its own. */
 static void part_from(struct program *program, uint32_t index)
 {
     program->tasks[index].beside = PROGRAM_NONE;
@@ -87,7 +87,7 @@ static bool take_out(struct program_list *list, uint32_t item)
     return was_there;
 }
 
-/* What took arrays as inputs comes after them; a child just takes them no more. */
+/* Tasks that took arrays as inputs come after them; children take them no more. */
 static void mend_takers(struct program *program, uint32_t array)
 {
     for (uint32_t i = array + 1; i < program->task_count; i++) {
@@ -104,7 +104,7 @@ static uint64_t all_of(const struct program *program)
     return UINT64_MAX >> (PROGRAM_RANKS_MAX - program->rank_count);
 }
 
-/* Who does not hold the one array holds the other. */
+/* Ranks that do not hold the one array hold the other. */
 static void make_twin(const struct program_draft *draft, struct random *random,
                       uint32_t index, uint32_t twin)
 {
