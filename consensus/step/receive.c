@@ -134,6 +134,7 @@ static void keep(struct core *core, uint64_t uid, const struct message *message,
 static void on_motion(struct core *core, uint32_t from, struct task_record *task,
                       const struct message_motion *motion)
 {
+    assert(task != NULL);
     chair_on_motion(core, from, task, motion);
     if (hash_has(&task->hash, MOOT_HASH_ARRAY)) {
         elements_stir(core);
