@@ -480,6 +480,16 @@ static void carry_cancel(struct host *host, const struct core_output *output)
     }
 }
 
+/* The rank is out: against its will, or as it asked. */
+static void carry_end_here(struct host *host, const struct core_output *output)
+{
+    if (output->type == CORE_OUT_FENCED) {
+        carry_fenced(host);
+    } else {
+        carry_departed(host);
+    }
+}
+
 void carry(struct host *host, const struct core_output *output,
            const struct core_event *event)
 {
@@ -524,10 +534,8 @@ void carry(struct host *host, const struct core_output *output,
         carry_quorum(host, output);
         break;
     case CORE_OUT_FENCED:
-        carry_fenced(host);
-        break;
     case CORE_OUT_LEFT:
-        carry_departed(host);
+        carry_end_here(host, output);
         break;
     case CORE_OUT_FORGET:
         carry_forget(host, output);
