@@ -320,7 +320,9 @@ static bool is_switch(const char *text)
 
 static bool text_set(struct knobs *knobs, const struct knob_row *row, const char *text)
 {
-    if (strlen(text) >= KNOB_TEXT_BYTES || strchr(text, '\n')) {
+    const bool must_be = row->fallback[0] != '\0'; /* no text is no value of it */
+    if (strlen(text) >= KNOB_TEXT_BYTES || strchr(text, '\n') ||
+        (must_be && *text == '\0')) {
         return false;
     }
     snprintf((char *)knobs + row->offset, KNOB_TEXT_BYTES, "%s", text);
@@ -487,8 +489,8 @@ char *knobs_allowed(enum knob knob, char *text, size_t size)
                  KNOB_TEXT_BYTES - 1);
         break;
     case KNOB_TEXT:
-        snprintf(text, size, "any text of one line, up to %d bytes",
-                 KNOB_TEXT_BYTES - 1);
+        snprintf(text, size, "any text of one line, %sup to %d bytes",
+                 row->fallback[0] != '\0' ? "not empty, " : "", KNOB_TEXT_BYTES - 1);
         break;
     case KNOB_CHOICE:
         text[0] = '\0';

@@ -98,6 +98,8 @@ static void values_are_read_and_written_back(void **state)
         {KNOB_STATE, "off", "off"},
         {KNOB_STATE, "on", NULL},
         {KNOB_STATE, "0", NULL},
+        {KNOB_TRANSPORT, "", NULL}, /* none is no transport, and not the default */
+        {KNOB_FAULTS, "", ""},
         {KNOB_FAULTS, "1", "1"}, /* no path: the plan's reader refuses it */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
