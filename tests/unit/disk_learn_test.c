@@ -179,7 +179,8 @@ static void an_environment_with_damage_is_asked_as_before(void **state)
     bench_env(bench, env);
     snprintf(path, sizeof(path), "%.4000s/data.mdb", env);
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    for (off_t page = 20; page < 40; page++) {
+    const off_t pages = lseek(fd, 0, SEEK_END) / 4096; /* some are not used any more */
+    for (off_t page = 20; page < pages; page += 3) {
         assert_int_equal(pwrite(fd, "damage damage ", 14, page * 4096), 14);
     }
     close(fd);
