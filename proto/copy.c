@@ -243,6 +243,10 @@ static void put_borrowed(struct copier *copier, struct message *to)
         to->u.elements.ranges =
             PUT_LIST(copier, to->u.elements.ranges, to->u.elements.range_count);
         break;
+    case MESSAGE_PARTS:
+        to->u.parts.parts = PUT_LIST(copier, to->u.parts.parts, to->u.parts.part_count);
+        to->u.parts.bytes = put(copier, to->u.parts.bytes, to->u.parts.byte_count, 1);
+        break;
     case MESSAGE_SNAPSHOT:
         to->u.snapshot.name =
             put(copier, to->u.snapshot.name, to->u.snapshot.name_size, 1);

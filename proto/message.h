@@ -3,7 +3,7 @@
  * The consensus core speaks these; wire.h turns them into bytes and back.  A message
  * borrows every pointer in it: from the decode arena on the way in, from the sender's
  * core or the result store on the way out.  consensus/PROTOCOL.md gives their meaning.
- * KERNEL, FAMILY, INQUIRY, ACCOUNT and the payload of RESULT are node/'s alone.
+ * KERNEL, FAMILY, INQUIRY, ACCOUNT, PARTS and the payload of RESULT are node/'s alone.
  */
 #ifndef PROTO_MESSAGE_H
 #define PROTO_MESSAGE_H
@@ -27,7 +27,7 @@ enum {
     MESSAGE_IS_STIRS = 16, /* whoever waits has a reason to look again at once */
     MESSAGE_IS_PAST = 32,  /* goes past the link layer: a later one supersedes it */
     MESSAGE_IS_PAXOS = 64, /* a ballot about the next view: u.paxos */
-    MESSAGE_IS_HOST = 128  /* node/'s own: the core neither sends nor takes it */
+    MESSAGE_IS_HOST = 128 /* node/'s own: the core neither sends, takes nor counts it */
 };
 
 /* The order is the wire's number, from 1; append only. */
@@ -80,7 +80,8 @@ enum {
     X(SNAPSHOT,    0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(SIGNATURE,   0,     0,     1,    0,     0,    0,     0,    0)                   \
     X(ENDED,       0,     0,     1,    0,     1,    0,     0,    0)                   \
-    X(ELEMENTS,    1,     1,     1,    0,     1,    0,     0,    0)
+    X(ELEMENTS,    1,     1,     1,    0,     1,    0,     0,    0)                   \
+    X(PARTS,       0,     0,     1,    0,     1,    0,     0,    1)
 /* clang-format on */
 
 enum message_type {
@@ -688,6 +689,7 @@ struct message {
         struct message_snapshot snapshot;
         struct message_signatures signatures;
         struct message_elements elements;
+        struct message_parts parts;
     } u;
 };
 

@@ -37,4 +37,27 @@ struct message_elements {
     bool quiet;    /* WANTED: nothing moves any more */
 };
 
+/* PARTS home -> home: results of elements, for the elements of another array that take
+ * them (PROTOCOL.md, A9).  The message's hash is the taking array's. */
+enum part_state {
+    PART_BYTES,     /* its bytes are in the message */
+    PART_LARGE,     /* it has ended well, and is too large to be sent so */
+    PART_ELSEWHERE, /* the sender will not have it */
+    PART_END
+};
+struct message_part {
+    uint64_t place;
+    uint64_t size; /* of the result, bytes; 0 of one that is elsewhere */
+    enum part_state state;
+};
+struct message_parts {
+    uint32_t input; /* which input of the taking array's */
+    uint64_t count; /* of the input's array: its elements, */
+    uint32_t homes; /* and how places are counted */
+    uint32_t part_count;
+    const struct message_part *parts; /* places ascending, all below count */
+    const void *bytes;                /* of those with PART_BYTES, one behind the */
+    size_t byte_count;                /* other */
+};
+
 #endif

@@ -15,8 +15,8 @@
  *
  * The messages by which ranks agree on views have files of their own beside those of
  * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.  So has the
- * census, wire_census.c, the elements of arrays, wire_elements.c, and what ranks tell
- * each other of themselves, wire_account.c.
+ * census, wire_census.c, the elements of arrays, wire_elements.c, their results,
+ * wire_parts.c, and what ranks tell each other of themselves, wire_account.c.
  */
 #ifndef PROTO_WIRE_PRIVATE_H
 #define PROTO_WIRE_PRIVATE_H
@@ -95,7 +95,7 @@ check_fn wire_check_heartbeat, wire_check_paxos, wire_check_view, wire_check_rep
     wire_check_fenced, wire_check_join, wire_check_tally, wire_check_census,
     wire_check_leave, wire_check_meet, wire_check_lot, wire_check_snapshot,
     wire_check_inquiry, wire_check_account, wire_check_grant, wire_check_signature,
-    wire_check_elements;
+    wire_check_elements, wire_check_parts;
 
 /* --- wire_walk.c ------------------------------------------------------------------ */
 
@@ -195,6 +195,7 @@ struct encoder {
         Moot__Snapshot snapshot;
         Moot__Signatures signatures;
         Moot__Elements elements;
+        Moot__Parts parts;
     } body;
     Moot__Spec spec;
     Moot__View view;             /* of a VIEW, or of a Paxos message */
@@ -234,6 +235,11 @@ size_t wire_beat_scratch_bytes(const struct message *message);
 
 put_fn wire_put_elements;
 size_t wire_elements_scratch_bytes(const struct message_elements *elements);
+
+/* --- wire_parts.c ----------------------------------------------------------------- */
+
+put_fn wire_put_parts;
+size_t wire_parts_scratch_bytes(const struct message_parts *parts);
 
 /* --- wire_view_write.c ------------------------------------------------------------ */
 
@@ -307,6 +313,10 @@ get_fn wire_get_census;
 /* --- wire_elements.c -------------------------------------------------------------- */
 
 get_fn wire_get_elements;
+
+/* --- wire_parts.c ----------------------------------------------------------------- */
+
+get_fn wire_get_parts;
 
 /* --- wire_account.c --------------------------------------------------------------- */
 

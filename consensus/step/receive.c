@@ -233,7 +233,8 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(ELEMENTS, elements_on_elements(core, from, task, &message->u.elements))          \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
-    X(ACCOUNT, refuse(core))
+    X(ACCOUNT, refuse(core))                                                           \
+    X(PARTS, refuse(core))
 
 static void deliver(struct core *core, uint32_t from, struct task_record *task,
                     const struct message *message)
