@@ -27,7 +27,7 @@ enum {
     MESSAGE_IS_STIRS = 16, /* whoever waits has a reason to look again at once */
     MESSAGE_IS_PAST = 32,  /* goes past the link layer: a later one supersedes it */
     MESSAGE_IS_PAXOS = 64, /* a ballot about the next view: u.paxos */
-    MESSAGE_IS_HOST = 128 /* node/'s own: the core neither sends, takes nor counts it */
+    MESSAGE_IS_HOST = 128  /* node/'s own: the core neither sends nor takes it */
 };
 
 /* The order is the wire's number, from 1; append only. */
@@ -205,8 +205,7 @@ struct message_result {
     uint32_t at;     /* BARE: PULL it from that rank, plus 1; 0: from its owner */
     bool away; /* BARE: the answer to a PULL, which goes to the owner instead; nothing
                   else in the message counts */
-    uint32_t part, parts; /* BULK: it brings the n-th part, from 1, of so many; 0 and 0:
-                             all of it */
+    uint32_t part, parts; /* BULK: it brings the n-th part of so many; 0 and 0: all */
 };
 
 /* The bytes of a BULK message begin there in the result, and is so many bytes. */
