@@ -23,7 +23,10 @@ bool elements_begin(struct core *core, uint32_t first_size)
 
 void elements_end(struct core *core) { rankset_release(&core->elements.homes); }
 
-void elements_forget_all(struct core *core) { core->elements.running = 0; }
+void elements_forget_all(struct core *core)
+{
+    core->elements.running = core->elements.waiting = 0;
+}
 
 /* That of an array, made if need be; NULL without memory. */
 static struct array_record *record_get(struct core *core, struct task_record *task,
@@ -285,14 +288,14 @@ int elements_ended(struct core *core, const struct core_event *event)
     struct task_record *task = event_find(core, event);
     struct array_record *array = task != NULL ? task_ext(task)->array : NULL;
     if (array == NULL || places.first >= places.end || status > 0 ||
-        !range_set_covers(&array->left, places)) {
+        !range_set_covers(&array->left, places) ||
+        core->elements.running - core->elements.waiting < places.end - places.first) {
         return MOOT_ERR_STATE;
     }
     if (!range_set_remove(&array->left, places)) {
         core->broken = true;
         return MOOT_ERR_NO_MEMORY;
     }
-    assert(core->elements.running >= places.end - places.first);
     core->elements.running -= places.end - places.first;
     if (status != MOOT_OK) {
         note_failure(&array->failure, 1 + first_index(array, places), status);
@@ -305,6 +308,20 @@ int elements_ended(struct core *core, const struct core_event *event)
         release_count(core, task);
     }
     return MOOT_OK;
+}
+
+int elements_wait(struct core *core, const struct core_event *event)
+{
+    if (event->u.elements_wait.count > core->elements.running) {
+        return MOOT_ERR_STATE;
+    }
+    core->elements.waiting = event->u.elements_wait.count;
+    return MOOT_OK;
+}
+
+bool elements_run(const struct core *core)
+{
+    return core->elements.running > core->elements.waiting;
 }
 
 /* --- Views (A12) ------------------------------------------------------------------ */
@@ -418,4 +435,5 @@ void elements_hold(const struct core *core)
         running += range_set_size(&array->left);
     }
     assert(running == core->elements.running);
+    assert(core->elements.waiting <= running);
 }

@@ -28,6 +28,10 @@ void elements_end(struct core *core);
 int elements_register(struct core *core, const struct core_event *event);
 /* The host says that elements have ended. */
 int elements_ended(struct core *core, const struct core_event *event);
+/* The host says how many of those that it has wait for tasks. */
+int elements_wait(struct core *core, const struct core_event *event);
+/* An element runs, or may begin to. */
+bool elements_run(const struct core *core);
 void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
                           const struct message_elements *elements);
 /* This rank is to end an array that another chairs. */

@@ -305,7 +305,8 @@ struct core_ownership {
 struct core_elements {
     struct rankset homes;      /* the ranks of the first view (A3) */
     struct array_record known; /* list head */
-    uint64_t running;          /* elements that the host has and that have not ended */
+    uint64_t running;          /* elements that the host has and that have not ended, */
+    uint64_t waiting;          /* and of them, those that wait for tasks */
     bool keeps;                /* it may chair one that has not ended */
     bool wanted;      /* some array's chair waits for this rank's word on its stretch */
     uint64_t look_ns; /* when arrays that have not ended are looked at; CORE_NEVER:

@@ -140,6 +140,49 @@ static void what_is_no_array_or_was_not_given_is_refused(void **state)
     bench_close();
 }
 
+/* --- Elements that wait for tasks ------------------------------------------------- */
+
+static int say_waiting(uint32_t rank, uint64_t count)
+{
+    struct core_event event = {.type = CORE_EV_ELEMENTS_WAIT};
+    event.u.elements_wait.count = count;
+    return step(rank, &event);
+}
+
+static void elements_that_wait_let_all_come_to_rest(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(0), missing = chaired_by(1, 1, 0);
+    spawn_array(0, hash);
+    close_rank(1);
+    begin_wait(0, missing);
+    assert_int_equal(say_waiting(0, COUNT / 2 - 1), MOOT_OK); /* one still runs */
+    settle_until(bench.now + 1000 * MS);
+    assert_int_equal(bench.ended[0][0], 0);
+    assert_int_equal(say_waiting(0, COUNT / 2), MOOT_OK);
+    settle_until(bench.now + 1000 * MS);
+    assert_int_equal(bench.ended[0][0], MOOT_ERR_NOT_HELD);
+    bench_close();
+}
+
+static void no_more_wait_than_have_not_ended(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash hash = array_of(0);
+    assert_int_equal(say_waiting(0, 1), MOOT_ERR_STATE);
+    spawn_array(0, hash);
+    assert_int_equal(say_waiting(0, COUNT / 2 + 1), MOOT_ERR_STATE);
+    assert_int_equal(say_waiting(0, COUNT / 2 - 1), MOOT_OK);
+    const struct range one = {0, 1}, other = {1, 2};
+    assert_int_equal(say_ended(0, hash, one, MOOT_OK), MOOT_OK);
+    assert_int_equal(say_ended(0, hash, other, MOOT_OK), MOOT_ERR_STATE);
+    assert_int_equal(say_waiting(0, 0), MOOT_OK);
+    assert_int_equal(say_ended(0, hash, other, MOOT_OK), MOOT_OK);
+    bench_close();
+}
+
 /* --- Homes that do not spawn it (home.c, keeper.c) -------------------------------- */
 
 /* Rank 0 alone has spawned it, and waits; the ask delay has passed. */
@@ -464,6 +507,10 @@ static void who_leaves_ends_its_elements_first(void **state)
     assert_int_equal(step(2, &leaves), MOOT_OK);
     pass(200 * MS);
     assert_false(bench.left[2]);
+    assert_int_equal(say_waiting(2, 2), MOOT_OK); /* they have not ended yet */
+    pass(200 * MS);
+    assert_false(bench.left[2]);
+    assert_int_equal(say_waiting(2, 0), MOOT_OK);
     for (uint32_t rank = 0; rank < 3; rank++) {
         end_latest(rank, hash);
     }
@@ -544,6 +591,8 @@ int main(void)
         cmocka_unit_test(it_ends_with_its_last_element_and_not_before),
         cmocka_unit_test(it_fails_as_the_failed_element_of_the_least_index),
         cmocka_unit_test(what_is_no_array_or_was_not_given_is_refused),
+        cmocka_unit_test(elements_that_wait_let_all_come_to_rest),
+        cmocka_unit_test(no_more_wait_than_have_not_ended),
         cmocka_unit_test(a_home_whose_program_is_over_gives_its_stretch_up),
         cmocka_unit_test(being_over_is_evidence_enough),
         cmocka_unit_test(so_does_one_that_took_the_other_branch),
