@@ -245,7 +245,7 @@ int elements_register(struct core *core, const struct core_event *event)
     spread.homes = rankset_count(&core->elements.homes);
     if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
         (reg->flags & ~(uint32_t)CORE_TASK_HINT) != 0 || reg->candidates != NULL ||
-        reg->input_count > 0) {
+        reg->after_count != reg->input_count) {
         return MOOT_ERR_INVALID;
     }
     if (scope_is_dropped(core, &event->hash)) {

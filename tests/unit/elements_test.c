@@ -120,6 +120,78 @@ static void it_fails_as_the_failed_element_of_the_least_index(void **state)
     bench_close();
 }
 
+/* Spawns `hash` behind `before`, on every rank. */
+static void spawn_behind(moot_hash before, moot_hash hash)
+{
+    const struct array_spread spread = {.count = COUNT, .kind = ARRAY_SPREAD_BLOCK};
+    const struct core_register reg = {
+        .array = &spread, .inputs = &before, .input_count = 1, .after_count = 1};
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        spawn_array(rank, before);
+        assert_int_equal(spawn_with(rank, OTHER, hash, reg), MOOT_OK);
+        assert_int_equal(bench.given_count[rank], 2); /* at once */
+    }
+}
+
+static void end_all(moot_hash hash, uint32_t nth)
+{
+    for (uint32_t rank = 0; rank < bench.size; rank++) {
+        const struct range given = bench.given[rank][nth];
+        end_elements(rank, hash, given.first, given.end);
+    }
+    settle();
+}
+
+static void its_end_comes_after_the_end_that_it_is_to_follow(void **state)
+{
+    (void)state;
+    for (uint32_t chairs = 0; chairs < 4; chairs++) {
+        for (int last = 0; last < 2; last++) { /* which one's elements end last */
+            bench_open(2, CORE_REPAIR);
+            const moot_hash first = array_of(chairs % 2),
+                            second = chaired_by(chairs / 2, 1, MOOT_HASH_ARRAY);
+            spawn_behind(first, second);
+            begin_wait(0, second);
+            begin_wait(1, second);
+            end_all(last == 0 ? second : first, last == 0 ? 1 : 0);
+            assert_int_equal(bench.runs[ARRAY], last == 0 ? 0 : 1);
+            assert_int_equal(bench.runs[OTHER], 0);
+            end_all(last == 0 ? first : second, last == 0 ? 0 : 1);
+            assert_int_equal(bench.runs[ARRAY], 1);
+            assert_int_equal(bench.runs[OTHER], 1);
+            assert_int_equal(bench.ended[0][OTHER], 1);
+            assert_int_equal(bench.ended[1][OTHER], 1);
+            bench_close();
+        }
+    }
+}
+
+/* Rank 1 has spawned neither, and so gives both of its stretches up. */
+static void what_it_is_to_follow_is_asked_for(void **state)
+{
+    (void)state;
+    bench_open(2, CORE_REPAIR);
+    const moot_hash first = array_of(1), second = chaired_by(0, 1, MOOT_HASH_ARRAY);
+    const struct array_spread spread = {.count = COUNT, .kind = ARRAY_SPREAD_BLOCK};
+    const struct core_register reg = {
+        .array = &spread, .inputs = &first, .input_count = 1, .after_count = 1};
+    close_rank(1);
+    spawn_array(0, first);
+    end_latest(0, first);
+    assert_int_equal(spawn_with(0, OTHER, second, reg), MOOT_OK);
+    end_latest(0, second);
+    begin_wait(0, second);
+    settle_until(bench.now + 100 * MS);
+    assert_int_equal(bench.given_count[0], 4);
+    end_elements(0, second, COUNT / 2, COUNT);
+    settle_until(bench.now + 100 * MS);
+    assert_int_equal(bench.ended[0][OTHER], 0);
+    end_elements(0, first, COUNT / 2, COUNT);
+    settle_until(bench.now + 100 * MS);
+    assert_int_equal(bench.ended[0][OTHER], 1);
+    bench_close();
+}
+
 static void what_is_no_array_or_was_not_given_is_refused(void **state)
 {
     (void)state;
@@ -608,6 +680,8 @@ int main(void)
             each_home_runs_its_stretch_and_one_word_of_each_ends_the_array),
         cmocka_unit_test(it_ends_with_its_last_element_and_not_before),
         cmocka_unit_test(it_fails_as_the_failed_element_of_the_least_index),
+        cmocka_unit_test(its_end_comes_after_the_end_that_it_is_to_follow),
+        cmocka_unit_test(what_it_is_to_follow_is_asked_for),
         cmocka_unit_test(what_is_no_array_or_was_not_given_is_refused),
         cmocka_unit_test(elements_that_wait_let_all_come_to_rest),
         cmocka_unit_test(a_rank_whose_elements_wait_is_idle),

@@ -129,6 +129,22 @@ static void add_array_or_leaf(struct loom *loom, uint32_t index)
     }
 }
 
+/* The ends of what all are steps of stand in a row. */
+static void add_step(struct loom *loom)
+{
+    const uint32_t index = add_task(loom, PROGRAM_NONE);
+    struct program_task *task = &loom->program->tasks[index];
+    if (!is_spine(index)) {
+        make_array(loom, task);
+        loom->fetched[index] = random_chance(&loom->random, 250);
+    } else if (index > 0) {
+        program_list_add(&task->inputs, index - SPINE);
+    }
+    if (index > 0 && (task->elements > 0 || !task[-1].fails)) {
+        program_list_add(&task->after, index - 1);
+    }
+}
+
 static void add_leaf_or_spine(struct loom *loom)
 {
     uint32_t index = add_task(loom, PROGRAM_NONE);
@@ -177,6 +193,9 @@ static void add_tasks(struct loom *loom)
             if (index > 0) {
                 program_list_add(&loom->program->tasks[index].inputs, index - 1);
             }
+            break;
+        case WORKLOAD_STEPS:
+            add_step(loom);
             break;
         case WORKLOAD_RANDOM:
         case WORKLOAD_AGREE:
@@ -231,7 +250,7 @@ static bool skips(const struct loom *loom, struct random *random, uint32_t index
     enum workload_kind kind = loom->workload->kind;
     return !is_spine(index) &&
            (kind == WORKLOAD_SKIP || kind == WORKLOAD_ONCE || kind == WORKLOAD_HINT ||
-            kind == WORKLOAD_HOLES) &&
+            kind == WORKLOAD_HOLES || kind == WORKLOAD_STEPS) &&
            random_below(random, ONE_PPM) < loom->workload->rate_ppm;
 }
 
@@ -353,7 +372,8 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
     loom.program->agree = kind == WORKLOAD_AGREE || kind == WORKLOAD_CHAIN ||
                           kind == WORKLOAD_TREE || kind == WORKLOAD_ARRAY;
     loom.program->waits_alike = loom.program->agree;
-    loom.program->plain = true;
+    loom.program->plain = kind != WORKLOAD_STEPS; /* an end may come after what its rank
+                                                     has skipped */
     add_tasks(&loom);
     uint32_t *only = draw_branches(&loom);
     for (uint32_t rank = 0; rank < ranks; rank++) {

@@ -404,6 +404,18 @@ static void write_array(struct program *p)
     }
 }
 
+static void write_array_after(struct program *p)
+{
+    const uint32_t a = add_array(p, "a", 0), b = add_array(p, "b", 1);
+    p->tasks[a].work_us = 40;
+    program_list_add(&p->tasks[b].after, a);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        spawn(p, rank, a);
+        spawn(p, rank, b);
+        fetch(p, rank, b);
+    }
+}
+
 static void write_array_skipped(struct program *p)
 {
     uint32_t a = add_array(p, "a", 0), b = add(p, "b", 1);
@@ -437,6 +449,10 @@ static const struct scene scenes[] = {
      "says\n"
      "once that they have ended (A6, A11).",
      3, write_array, false, 0, 0, 0, 0},
+    {"array-after",
+     "Array b is to follow array a: its elements run as soon as a rank has them, and\n"
+     "its end, at its chair, comes after that of a, which is pushed there (A0).",
+     2, write_array_after, false, 0, 0, 0, 0},
     {"array-skipped",
      "Rank 2 does not spawn the array before it is blocked behind it: asked for its\n"
      "elements it gives them up, and the others run them.  When it spawns the array "
