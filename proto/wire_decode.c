@@ -122,7 +122,8 @@ static bool read_piece(struct reader *reader, const struct wire_piece *piece,
     }
     memset(&to->hash, 0, sizeof(to->hash));
     memset(&to->u, 0, sizeof(to->u));
-    if (!wire_flat_get(reader, piece, to) && !wire_piece_read(reader, piece, to)) {
+    if (!wire_flat_get(reader, piece, to) && !wire_parts_get(reader, piece, to) &&
+        !wire_piece_read(reader, piece, to)) {
         return false;
     }
     reader->why = message_check(to);

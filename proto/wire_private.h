@@ -5,6 +5,7 @@
  *   wire_decode.c  the envelope: magic, version, lengths against what was received
  *   wire_usual.c   a good result with its bytes at once; with any other goes on
  *   wire_flat.c    a message of plain numbers at once; likewise
+ *   wire_parts.c   results of elements at once; likewise
  *   wire_walk.c    the body's shape: depth, counts, lengths, no field twice
  *   protobuf-c     unpacks message by message into an arena with a cap (wire_arena.c)
  *   wire_read.c    widths: 16-byte hashes, whole words, texts without a zero in them
@@ -241,6 +242,16 @@ size_t wire_elements_scratch_bytes(const struct message_elements *elements);
 put_fn wire_put_parts;
 size_t wire_parts_scratch_bytes(const struct message_parts *parts);
 
+/* Of a PARTS: its lists, each without what stands before it, and its body. */
+struct wire_parts_sizes {
+    size_t places, sizes, body;
+};
+/* How many bytes a PARTS without a cut, which passed message_check(), takes; and, to a
+ * place that has so many, writes it, as protobuf-c would. */
+size_t wire_parts_size(const struct message *message, struct wire_parts_sizes *sizes);
+void wire_parts_put(const struct message *message, const struct wire_parts_sizes *sizes,
+                    uint8_t *bytes);
+
 /* --- wire_view_write.c ------------------------------------------------------------ */
 
 put_fn wire_put_paxos, wire_put_view, wire_put_report, wire_put_fenced, wire_put_join,
@@ -317,6 +328,10 @@ get_fn wire_get_elements;
 /* --- wire_parts.c ----------------------------------------------------------------- */
 
 get_fn wire_get_parts;
+/* Of bytes that wire_parts_put() may have written.  False: they are not, or there is no
+ * memory; type and hash are as they were.  Borrows from the piece. */
+bool wire_parts_get(struct reader *reader, const struct wire_piece *piece,
+                    struct message *to);
 
 /* --- wire_account.c --------------------------------------------------------------- */
 
