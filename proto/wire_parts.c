@@ -7,9 +7,9 @@
  *
  * A turn of ranks whose elements feed each other's is a few of these, so they are
  * written and read without protobuf-c, which takes half a microsecond each way.  What
- * is written is what protobuf-c would write.  Only such bytes are read so, and borrowed
- * from the frame; all else, a message with a cut too, goes the general way
- * (wire_private.h).
+ * is written is what protobuf-c would write.  Fields in that order are read so, and
+ * bytes borrowed from the frame; all else, a message with a cut too, goes the general
+ * way (wire_private.h).
  */
 #include "proto/wire_private.h"
 
@@ -232,7 +232,7 @@ void wire_parts_put(const struct message *message, const struct wire_parts_sizes
     }
 }
 
-/* Returns where the number ends; NULL: it is cut off, or longer than it need be. */
+/* Returns where the number ends; NULL: it is cut off, or of more than 63 bits. */
 static const uint8_t *get_number(const uint8_t *at, const uint8_t *end, uint64_t *out)
 {
     uint64_t number = 0;
@@ -241,7 +241,7 @@ static const uint8_t *get_number(const uint8_t *at, const uint8_t *end, uint64_t
         number |= (uint64_t)(byte & (MORE - 1)) << (7 * i);
         if (byte < MORE) {
             *out = number;
-            return byte != 0 || i == 0 ? at : NULL;
+            return at;
         }
     }
     return NULL;
@@ -255,8 +255,7 @@ static const uint8_t *get_field(const uint8_t *at, const uint8_t *end, uint8_t k
     if (at == NULL || at == end || *at != key) {
         return at;
     }
-    at = get_number(at + 1, end, out);
-    return *out != 0 ? at : NULL;
+    return get_number(at + 1, end, out);
 }
 
 /* Likewise, of a field that is so many bytes: they end where the next one begins. */
@@ -318,7 +317,7 @@ static bool get_body(struct reader *reader, const uint8_t *at, const uint8_t *en
     at = get_bytes(at, end, BYTES_KEY, &bytes);
     const size_t parts = count_numbers(&places);
     if (at != end || parts == 0 || parts > LIMIT_ELEMENT_PARTS ||
-        count_numbers(&sizes) != parts || (input | homes) > UINT32_MAX) {
+        (input | homes) > UINT32_MAX) {
         return false;
     }
     struct message_part *list = arena_take(&reader->arena, parts * sizeof(*list));
