@@ -290,7 +290,7 @@ static bool get_list(const struct wire_piece *places, const struct wire_piece *s
 {
     const uint8_t *at = places->bytes, *const end = at + places->size;
     const uint8_t *size_at = sizes->bytes, *const size_end = size_at + sizes->size;
-    uint64_t place = 0, gap, size;
+    uint64_t place = 0, gap = 0, size = 0;
     for (; at < end; parts++) {
         at = get_number(at, end, &gap);
         size_at = get_number(size_at, size_end, &size);
