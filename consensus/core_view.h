@@ -42,6 +42,10 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
                   moot_hash *hash, const char **site);
 /* Tasks that a lane of this rank's has spawned; 0: there is no such lane. */
 uint64_t core_roll_len(const struct core *core, uint32_t lane);
+/* As far as this rank has heard, that member has spawned the task of this entry. */
+bool core_knows_holder(const struct core *core, const void *entry, uint32_t rank);
+/* All elements of this array have ended, wherever, as far as this rank has heard. */
+bool core_array_ended(const void *entry);
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);
 

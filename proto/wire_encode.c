@@ -195,7 +195,8 @@ HOT int wire_writer_add(struct wire_writer *writer, const struct message *messag
         flat_size = wire_flat_put(message, flat);
     }
     size_t payload = payload_bytes(message);
-    const bool parts = message->type == MESSAGE_PARTS && message->cut == 0;
+    const bool parts = message->type == MESSAGE_PARTS && message->cut == 0 &&
+                       message->u.parts.seek == 0;
     int code = flat_size > 0 ? add_flat(writer, flat, flat_size, payload)
                : parts       ? add_parts(writer, message)
                              : add_packed(writer, message);

@@ -16,6 +16,8 @@
 #include "hashing/array_spread.h"
 #include "hashing/identity.h"
 
+#include <string.h>
+
 enum { SIZE_SHIFT = 2, STATE_MASK = 3 };
 static_assert((int)PART_END <= STATE_MASK + 1, "a state has its place beside a size");
 static_assert(LIMIT_RESULT_BYTES <= UINT64_MAX >> SIZE_SHIFT, "a size has its place");
@@ -45,6 +47,10 @@ void wire_put_parts(struct encoder *encoder, const struct message *message)
         at = part->place + 1;
     }
     to->bytes = wire_borrow(parts->bytes, parts->byte_count);
+    to->seek = parts->seek;
+    if (!hash_is_zero(&parts->of)) {
+        to->of = wire_borrow(parts->of.bytes, MOOT_HASH_BYTES);
+    }
 }
 
 bool wire_get_parts(struct reader *reader, const Moot__Message *message,
@@ -59,6 +65,9 @@ bool wire_get_parts(struct reader *reader, const Moot__Message *message,
         arena_take(&reader->arena, from->n_places * sizeof(*parts));
     if (parts == NULL) {
         return false;
+    }
+    if (from->of.len != 0 && from->of.len != MOOT_HASH_BYTES) {
+        return wire_refuse(reader, "PARTS: a hash of another length");
     }
     uint64_t at = 0;
     for (size_t i = 0; i < from->n_places; i++) {
@@ -78,7 +87,11 @@ bool wire_get_parts(struct reader *reader, const Moot__Message *message,
         .parts = parts,
         .bytes = from->bytes.data,
         .byte_count = from->bytes.len,
+        .seek = from->seek,
     };
+    if (from->of.len != 0) {
+        memcpy(to->of.bytes, from->of.data, MOOT_HASH_BYTES);
+    }
     return true;
 }
 
@@ -89,7 +102,7 @@ static const char *check_part(const struct message_part *part, size_t *bytes)
         return "PARTS: no such state";
     }
     if (part->size > LIMIT_RESULT_BYTES ||
-        (part->state == PART_ELSEWHERE && part->size != 0)) {
+        (part->state >= PART_ELSEWHERE && part->size != 0)) {
         return "PARTS: no such size";
     }
     if (part->state == PART_BYTES) {
@@ -116,8 +129,15 @@ const char *wire_check_parts(const struct message *message)
     if (parts->part_count > LIMIT_ELEMENT_PARTS) {
         return "PARTS: too many";
     }
+    const bool asks = hash_has(&parts->of, MOOT_HASH_ARRAY);
+    if (asks ? parts->seek == 0 : !hash_is_zero(&parts->of)) {
+        return "PARTS: asked for of no array, or without a number";
+    }
     for (uint32_t i = 0; i < parts->part_count; i++) {
         const struct message_part *part = &parts->parts[i];
+        if ((part->state == PART_WANTED) != asks) {
+            return "PARTS: asked for and told at once";
+        }
         if (part->place >= parts->count || (i > 0 && part->place <= part[-1].place)) {
             return "PARTS: places that are no set";
         }

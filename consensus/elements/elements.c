@@ -78,6 +78,7 @@ void say(struct core *core, struct array_record *array, uint32_t to,
     assert(to != core->rank && what < ELEMENTS_END);
     struct message_elements words = {
         .what = what,
+        .tell = array->takes && what <= ELEMENTS_OWNED,
         .need = what == ELEMENTS_WANTED ? array->task->need : 0,
         .quiet = what == ELEMENTS_WANTED && rankset_has(&array->asked_quiet, to)};
     if (what == ELEMENTS_ENDED) {
@@ -104,6 +105,45 @@ static void note_failure(struct array_failure *first, uint64_t index_plus_one,
     }
 }
 
+static void hear_ended(struct core *core, struct array_record *array,
+                       const struct range_set *set, const struct array_failure *failure);
+
+/* All elements have ended, as is known here.  If only the end is, which of them failed
+ * is not; any stands for it. */
+static void tell_all(struct core *core, struct array_record *array, uint32_t to)
+{
+    const struct task_record *task = array->task;
+    struct array_failure failure = array->first_fault;
+    if (array_is_open(task)) {
+        failure = (struct array_failure){task->status != MOOT_OK, task->status};
+    }
+    struct range_set all = {.one = {0, array->spread.count}, .count = 1};
+    if (to == core->rank) {
+        hear_ended(core, array, &all, &failure);
+    } else {
+        struct message_elements words = {.what = ELEMENTS_ENDED,
+                                         .range_count = 1,
+                                         .ranges = range_set_items(&all),
+                                         .failed = failure.index_plus_one,
+                                         .status = failure.status};
+        say_some(core, array, to, &words);
+    }
+}
+
+/* Those whose arrays take others learn from the chair when all have ended: until then
+ * they keep what an element is made of (A11). */
+static void tell_waiting(struct core *core, struct array_record *array)
+{
+    if (array->task->chair != core->rank || array_is_open(array->task)) {
+        return;
+    }
+    for (uint32_t rank = rankset_next(&array->to_tell, 0); rank != NOBODY;
+         rank = rankset_next(&array->to_tell, rank + 1)) {
+        tell_all(core, array, rank);
+    }
+    rankset_release(&array->to_tell);
+}
+
 /* Some have ended, wherever. */
 static void hear_ended(struct core *core, struct array_record *array,
                        const struct range_set *set, const struct array_failure *failure)
@@ -113,6 +153,7 @@ static void hear_ended(struct core *core, struct array_record *array,
     note_failure(&array->first_fault, failure->index_plus_one, failure->status);
     if (was_open && !array_is_open(array->task)) {
         graph_elements_ended(core, array->task);
+        tell_waiting(core, array);
     }
 }
 
@@ -148,6 +189,9 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
     const struct array_failure failure = {elements->failed, elements->status};
     const bool keeps = array->task->chair == core->rank;
     const bool is_told = array->task->chair == from;
+    if (keeps && elements->tell) {
+        core->broken |= !rankset_add(&array->to_tell, from);
+    }
     if (elements->what == ELEMENTS_ENDED && (keeps || is_told)) {
         if (keeps) {
             keeper_hear_owned(core, array, from, set);
@@ -166,6 +210,7 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
     } else {
         core->stats.refused++;
     }
+    tell_waiting(core, array);
 }
 
 void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
@@ -222,6 +267,15 @@ void own_elements(struct core *core, struct array_record *array,
     core->elements.running += range_set_size(fresh);
 }
 
+/* A rank that runs none of an array that takes others has nothing else to say. */
+static void say_taking(struct core *core, struct array_record *array)
+{
+    const struct range_set none = {0};
+    if (array->takes && array->mine.count == 0 && array->task->chair != core->rank) {
+        say(core, array, array->task->chair, ELEMENTS_OWNED, &none);
+    }
+}
+
 /* Its own stretch, of which it has given up nothing, is a home's with the spawn: no
  * word is said of it, and no record made. */
 static void claim_stretch(struct core *core, struct array_record *array)
@@ -264,9 +318,11 @@ int elements_register(struct core *core, const struct core_event *event)
         return error;
     }
     array->begun = true;
+    array->takes = reg->input_count > 0;
     if (!is_over(task)) {
         claim_stretch(core, array);
     }
+    say_taking(core, array);
     return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_OK;
 }
 
@@ -326,26 +382,6 @@ bool elements_run(const struct core *core)
 
 /* --- Views (A12) ------------------------------------------------------------------ */
 
-/* The end of the array is known here, and so are those of all its elements.  Which of
- * them failed is not; any stands for it. */
-static void tell_all(struct core *core, struct array_record *array)
-{
-    const struct task_record *task = array->task;
-    const bool failed = task->status != MOOT_OK;
-    const struct array_failure failure = {failed ? 1 : 0, task->status};
-    struct range_set all = {.one = {0, array->spread.count}, .count = 1};
-    if (task->chair == core->rank) {
-        hear_ended(core, array, &all, &failure);
-    } else {
-        struct message_elements words = {.what = ELEMENTS_ENDED,
-                                         .range_count = 1,
-                                         .ranges = range_set_items(&all),
-                                         .failed = failure.index_plus_one,
-                                         .status = failure.status};
-        say_some(core, array, task->chair, &words);
-    }
-}
-
 /* All told, asked and given in the last view may be lost, or was to another. */
 static void enter_view(struct core *core, struct array_record *array)
 {
@@ -353,6 +389,7 @@ static void enter_view(struct core *core, struct array_record *array)
     range_set_release(&array->owned);
     range_set_release(&array->spare);
     rankset_release(&array->holders);
+    rankset_release(&array->to_tell);
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
     array->wanted = array->wanted_quiet = false;
@@ -361,14 +398,15 @@ static void enter_view(struct core *core, struct array_record *array)
         core->elements.keeps = true;
         keeper_look_by(core, core->now_ns);
     }
-    if (array->task->have != CORE_HAVE_NOTHING) {
-        tell_all(core, array);
+    if (array->task->have != CORE_HAVE_NOTHING || !array_is_open(array->task)) {
+        tell_all(core, array, array->task->chair);
         return;
     }
     if (!array->begun) {
         return;
     }
     tell_ended(core, array);
+    say_taking(core, array);
     if (array->task->chair != core->rank &&
         (array->left.count > 0 || array->task->own == CORE_OWN_WAIT)) {
         say(core, array, array->task->chair, ELEMENTS_OWNED, &array->left);

@@ -20,6 +20,7 @@ void array_record_free(struct array_record *array)
     range_set_release(&array->owned);
     range_set_release(&array->spare);
     rankset_release(&array->holders);
+    rankset_release(&array->to_tell);
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
     free(array);

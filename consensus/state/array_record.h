@@ -24,7 +24,8 @@ struct array_record {
     struct array_record *prev, *next; /* in core_elements.known */
     struct task_record *task;
     struct array_spread spread;
-    bool begun;            /* it is spawned here */
+    bool begun;            /* it is spawned here, */
+    bool takes;            /* and takes others, which stay until its end is known */
     struct range_set mine; /* this rank's to run, */
     struct range_set left; /* of those, the ones that have not ended, */
     struct range_set told; /* and that have, as its chair was told in this view */
@@ -37,7 +38,8 @@ struct array_record {
     /* The array's chair, in this view: */
     struct range_set owned;     /* somebody's, as it has said, or as it was told; */
     struct range_set spare;     /* nobody's, as their homes have said; */
-    struct rankset holders;     /* who has spoken of it; */
+    struct rankset holders;     /* who has spoken of it, */
+    struct rankset to_tell;     /* and wants to know when all have ended; */
     struct rankset asked;       /* homes that were asked whether they run theirs, */
     struct rankset asked_quiet; /* and when nothing moved any more */
 };

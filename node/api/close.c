@@ -17,6 +17,7 @@
 #include "node/api/close.h"
 
 #include "node/checkpoint/checkpoint.h"
+#include "node/compose/element_read.h"
 #include "node/compose/data.h"
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
@@ -37,6 +38,7 @@
 #include "node/members/members.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/unstarted.h"
 #include "node/schedule/wait.h"
@@ -47,10 +49,10 @@
 #include "node/session/session.h"
 #include "node/spawn/early_motions.h"
 #include "node/tasks/board.h"
+#include "node/tasks/element_inputs.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
-#include "node/tasks/own_elements.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 
@@ -322,6 +324,9 @@ void context_free(struct moot *m)
         task_each(m, free_elements, m);
         task_each(m, free_task, NULL);
     }
+    links_end(m);
+    reads_release(m);
+    parts_release(m);
     exec_release(m);
     handles_release(&m->tasks.handles);
     early_release(m);

@@ -49,6 +49,46 @@ typedef struct moot_spread {
     uint64_t block; /* CYCLIC: elements of a block; 0 is 1.  Else 0 */
 } moot_spread;
 
+/* Which elements of an input an element takes, in order. */
+typedef struct moot_map_id {
+    uint64_t id;
+} moot_map_id;
+
+#define MOOT_MAP_SAME ((moot_map_id){0})      /* element i takes element i */
+#define MOOT_MAP_ALL ((moot_map_id){1})       /* each takes all */
+#define MOOT_MAP_WINDOW ((moot_map_id){2})    /* map_args: a moot_map_window */
+#define MOOT_MAP_SHIFT ((moot_map_id){3})     /* a moot_map_shift */
+#define MOOT_MAP_TRANSPOSE ((moot_map_id){4}) /* a moot_map_transpose */
+
+enum moot_edge {
+    MOOT_EDGE_CUT, /* what lies beyond the ends is left out */
+    MOOT_EDGE_WRAP /* is taken from the other end, once: arrays of equal counts */
+};
+/* Element i takes i + low to i + high. */
+typedef struct moot_map_window {
+    int64_t low, high;
+    uint64_t edges; /* enum moot_edge */
+} moot_map_window;
+/* Element i takes i + by. */
+typedef struct moot_map_shift {
+    int64_t by;
+    uint64_t edges;
+} moot_map_shift;
+/* Of `rows` x `columns`, row by row, (r, c) takes (c, r) of `columns` x `rows`. */
+typedef struct moot_map_transpose {
+    uint64_t rows, columns;
+} moot_map_transpose;
+
+enum { MOOT_ARRAY_INPUTS_MAX = 16 };
+
+/* Each element takes some of another array's elements. */
+typedef struct moot_array_input {
+    moot_array array;
+    moot_map_id map; /* zero: element i takes element i */
+    const void *map_args; /* copied */
+    size_t map_args_size;
+} moot_array_input;
+
 typedef struct moot_array_spec {
     size_t size; /* sizeof(moot_array_spec), or 0 */
     moot_kernel_id kernel;
@@ -60,6 +100,9 @@ typedef struct moot_array_spec {
     moot_spread spread;
     uint64_t flags;    /* none yet: 0 */
     const char *label; /* for people; copied */
+    const moot_array_input *inputs; /* the kernel has them in this order, those of one
+                                       input in the order of its map */
+    size_t input_count;             /* up to MOOT_ARRAY_INPUTS_MAX */
 } moot_array_spec;
 
 /* Spawns an array; the handle is the caller's to release.  The hash covers all of the

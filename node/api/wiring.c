@@ -5,6 +5,8 @@
 #include "node/checkpoint/checkpoint.h"
 #include "node/checkpoint/snapshots.h"
 #include "node/compose/bulk_region.h"
+#include "node/compose/element_gate.h"
+#include "node/compose/element_read.h"
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
 #include "node/engine/engine.h"
@@ -18,6 +20,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/element_end.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/many.h"
 #include "node/schedule/priority.h"
@@ -75,12 +78,14 @@ const struct engine_hooks wiring = {
             [MESSAGE_FAMILY] = family_take,
             [MESSAGE_INQUIRY] = dismissal_take_inquiry,
             [MESSAGE_ACCOUNT] = window_take_account,
+            [MESSAGE_PARTS] = reads_take_parts,
         },
     .turn_begins = faults_begin_turn,
     .turn_ends = faults_end_turn,
     .press = window_press,
     .chores = {members_look, session_look, report_look, leaks_look, door_look,
-               dismissal_look, trace_look, self_end_look, checkpoint_look},
+               dismissal_look, trace_look, self_end_look, checkpoint_look,
+               parts_look, gates_look},
     .newcomers = members_take_newcomers,
     .helped = workers_stand_in,
     .watch_is_due = observe_is_due,

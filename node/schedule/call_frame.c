@@ -10,7 +10,7 @@
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_handle.h"
-#include "node/tasks/own_elements.h"
+#include "node/tasks/element_inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +81,21 @@ void call_of_element(struct moot_call *call, struct elements *array, uint64_t pl
     call->place = place;
     call->index = array_index(&array->spread, place);
     call->element_hash = identity_element(&array->task->hash, call->index);
+}
+
+bool call_take_inputs(struct moot_call *call)
+{
+    const uint32_t count = links_count(call->array, call->place);
+    if (count > CALL_INPUTS_INLINE) {
+        call->inputs = calloc(count, sizeof(struct payload *));
+        if (call->inputs == NULL) {
+            call->inputs = call->inline_inputs;
+            return false;
+        }
+    }
+    links_fill(call->array, call->place, call->inputs);
+    call->input_count = count;
+    return true;
 }
 
 /* --- Reading and writing -------------------------------------------------------- */

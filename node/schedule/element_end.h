@@ -11,6 +11,13 @@
 void element_carry(struct moot *m, const struct core_output *output);
 /* Its kernel has returned this code; takes over the output.  The core hears it. */
 void element_end(struct moot *m, struct moot_call *call, int code);
+/* Whether an input of the element has failed; then it is to end so, and call->why says
+ * which. */
+bool element_lost_input(struct moot_call *call);
+/* So many elements wait for inputs, and nothing else is to be run. */
+void elements_say_waiting(struct moot *m, uint64_t count);
+/* Fewer elements wait for inputs than the core was told. */
+void elements_tell_waiting(struct moot *m);
 /* CORE_OUT_RUN of an array, with how it is to end: all elements have ended. */
 void element_end_array(struct moot *m, struct task *task, int code);
 

@@ -11,6 +11,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/element_end.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/fiber.h"
 #include "node/schedule/found.h"
 #include "node/schedule/ready.h"
@@ -29,7 +30,8 @@
 
 enum {
     EXEC_SPARE_RUNS = 64, /* strands that are kept for what comes */
-    EXEC_FOLLOW_MAX = 32  /* kernels in one strand after the first */
+    EXEC_FOLLOW_MAX = 32, /* kernels in one strand after the first */
+    ELEMENT_SLOW_NS = 4000 /* who takes its result does not wait for other elements */
 };
 
 /* A kernel from its beginning to its end. */
@@ -77,6 +79,8 @@ void exec_carry_run(struct moot *m, const struct core_output *output)
         element_end_array(m, task, code);
     } else if (code != MOOT_OK) {
         task_end_lost(m, task);
+    } else if (task->kernel->opens != NULL && task->kernel->opens(m, task, failed)) {
+        return;
     } else if (failed != NULL) {
         task_end_after(m, task, failed, taken_over);
     } else if (ready_push(&m->schedule.ready, task)) {
@@ -286,6 +290,7 @@ HOT static void end_run(struct moot *m, struct run *run)
     call_end(&run->call);
     if (run->call.element) {
         element_end(m, &run->call, run->code);
+        parts_ended(m, call_ran_ns(&run->call, m->now_ns) > ELEMENT_SLOW_NS);
     } else if (goes_again(m, &run->call, run->code)) {
         payload_drop(run->call.output);
     } else {
@@ -390,6 +395,16 @@ HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
     return true;
 }
 
+/* False: the element cannot run, and the run's code says why. */
+static bool take_inputs(struct run *run)
+{
+    if (element_lost_input(&run->call)) {
+        run->code = MOOT_ERR_TASK_FAILED;
+        return false;
+    }
+    return call_take_inputs(&run->call);
+}
+
 /* Likewise the next element of an array. */
 static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
 {
@@ -398,6 +413,7 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
     if (elements == NULL) {
         return false;
     }
+    elements_tell_waiting(m);
     elements->task->pins++;
     run->active = true;
     run->home = lane;
@@ -405,7 +421,7 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
     const bool begun = call_begin(&run->call, m, elements->task);
     run->call.element = true;
     call_of_element(&run->call, elements, place);
-    if (!begun) {
+    if (!begun || (elements->link_count > 0 && !take_inputs(run))) {
         end_run(m, run);
         return false;
     }

@@ -230,7 +230,7 @@ static void what_elements_cannot_be_is_refused(void **state)
 static void what_parts_cannot_be_is_refused(void **state)
 {
     (void)state;
-    struct message m[24];
+    struct message m[32];
     size_t n = 0;
 #define ROW(name) (&next_row(m, &n, MESSAGE_##name)->u)
     const struct message_part unknown[] = {{0, 0, PART_END}},
@@ -241,7 +241,8 @@ static void what_parts_cannot_be_is_refused(void **state)
                                          {1, LIMIT_RESULT_BYTES + 1, PART_LARGE}},
                               round[] = {{0, 6, PART_BYTES},
                                          {1, UINT64_MAX, PART_BYTES}},
-                              many[] = {{0, LIMIT_ELEMENT_PARTS_BYTES + 1, PART_BYTES}};
+                              many[] = {{0, LIMIT_ELEMENT_PARTS_BYTES + 1, PART_BYTES}},
+                              wanted[] = {{3, 0, PART_WANTED}};
     ROW(PARTS)->parts.input = LIMIT_INPUTS;
     ROW(PARTS)->parts.count = 0;
     ROW(PARTS)->parts.count = ARRAY_COUNT_MAX + 1;
@@ -267,6 +268,12 @@ static void what_parts_cannot_be_is_refused(void **state)
                                                .parts = many,
                                                .bytes = samples.args,
                                                .byte_count = many[0].size};
+    ROW(PARTS)->parts = (struct message_parts){
+        .count = 9, .homes = 1, .part_count = 1, .parts = wanted, .seek = 1};
+    ROW(PARTS)->parts.of = m[0].hash; /* asks and tells */
+    ROW(PARTS)->parts = (struct message_parts){
+        .count = 9, .homes = 1, .part_count = 1, .parts = wanted, .of = m[0].hash};
+    ROW(PARTS)->parts.of.bytes[0] = 1; /* of no array */
     next_row(m, &n, MESSAGE_PARTS)->hash.bytes[MOOT_HASH_BYTES - 1] = 0;
     next_row(m, &n, MESSAGE_TYPE_END);
 #undef ROW

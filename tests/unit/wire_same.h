@@ -234,7 +234,7 @@ static bool same_elements(const struct message_elements *a,
     bool same = a->what == b->what && a->count == b->count && a->block == b->block &&
                 a->kind == b->kind && a->homes == b->homes &&
                 a->range_count == b->range_count && a->failed == b->failed &&
-                a->status == b->status && a->need == b->need && a->quiet == b->quiet;
+                a->status == b->status && a->need == b->need && a->quiet == b->quiet && a->tell == b->tell;
     for (uint32_t i = 0; same && i < a->range_count; i++) {
         same = a->ranges[i].first == b->ranges[i].first &&
                a->ranges[i].end == b->ranges[i].end;
@@ -245,6 +245,7 @@ static bool same_elements(const struct message_elements *a,
 static bool same_parts(const struct message_parts *a, const struct message_parts *b)
 {
     bool same = a->input == b->input && a->count == b->count && a->homes == b->homes &&
+                a->seek == b->seek && hash_equal(&a->of, &b->of) &&
                 a->part_count == b->part_count && a->byte_count == b->byte_count &&
                 (a->byte_count == 0 || memcmp(a->bytes, b->bytes, a->byte_count) == 0);
     for (uint32_t i = 0; same && i < a->part_count; i++) {

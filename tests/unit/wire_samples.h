@@ -419,6 +419,7 @@ static void sample_view_message(enum message_type type, enum level level,
             .status = level == LEAST ? 0 : sample_i32[level],
             .need = sample_u64[level],
             .quiet = level == MOST,
+            .tell = level == MOST,
         };
     } else if (type == MESSAGE_PARTS) {
         m->hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_ARRAY;
@@ -434,7 +435,12 @@ static void sample_view_message(enum message_type type, enum level level,
             .byte_count = level == LEAST  ? 0
                           : level == MOST ? LIMIT_ELEMENT_PARTS_BYTES
                                           : (size_t)samples.parts[0].size,
+            .seek = sample_u64[level],
         };
+        if (level == LEAST) { /* it asks */
+            m->u.parts.of = m->hash;
+            m->u.parts.seek = 1;
+        }
     } else if (type == MESSAGE_SNAPSHOT) {
         const bool named = level != TYPICAL; /* a PREPARED has no name */
         m->u.snapshot = (struct message_snapshot){
