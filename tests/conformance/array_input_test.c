@@ -245,7 +245,7 @@ static void run_steps(struct seat *seat, int kernel, int key, int skipper)
     moot_array array = spawn_one(seat, kernel, COUNT, key, spreads[key % SPREADS]);
     for (int step = 0; step < STEPS; step++) {
         const int map = 2 + (step + key) % 3;
-        if (seat->rank == (uint32_t)skipper && step >= STEPS / 2) {
+        if (seat->rank == skipper && step >= STEPS / 2) {
             EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
             return;
         }
@@ -275,7 +275,7 @@ static void who_skips_steps_leaves_them_to_the_others(struct seat *seat)
 {
     run_steps(seat, FIRST, 30, 0);
     EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
-    run_steps(seat, LARGE, 31, (int)seat->size - 1);
+    run_steps(seat, LARGE, 31, seat->size - 1);
     EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
 }
 
@@ -362,23 +362,22 @@ static void what_is_no_input_is_refused(struct seat *seat)
 
 #define INPUT_SCENE(fn, ...)                                                           \
     {                                                                                  \
-        .name = #fn, .program = fn, .register_kernels = array_kernels,                 \
-        .after = closes_well, __VA_ARGS__                                              \
+        .name = #fn, .program = fn, .register_kernels = array_kernels, __VA_ARGS__     \
     }
 
 static const char *const workers[] = {"MOOT_THREADS=3", NULL};
 
 static const struct scene scenes[] = {
-    INPUT_SCENE(what_a_map_says_is_taken),
-    INPUT_SCENE(what_a_map_says_is_taken, .knobs = workers),
-    INPUT_SCENE(steps_take_the_ones_before),
-    INPUT_SCENE(steps_take_the_ones_before, .knobs = workers),
-    INPUT_SCENE(large_results_are_taken),
-    INPUT_SCENE(who_skips_steps_leaves_them_to_the_others),
-    INPUT_SCENE(who_lacks_the_input_gets_it),
-    INPUT_SCENE(inputs_come_in_their_order),
-    INPUT_SCENE(what_takes_a_failed_element_fails),
-    INPUT_SCENE(what_is_no_input_is_refused),
+    INPUT_SCENE(what_a_map_says_is_taken, .after = closes_well),
+    INPUT_SCENE(what_a_map_says_is_taken, .after = closes_well, .knobs = workers),
+    INPUT_SCENE(steps_take_the_ones_before, .after = closes_well),
+    INPUT_SCENE(steps_take_the_ones_before, .after = closes_well, .knobs = workers),
+    INPUT_SCENE(large_results_are_taken, .after = closes_well),
+    INPUT_SCENE(who_skips_steps_leaves_them_to_the_others, .after = closes_well),
+    INPUT_SCENE(who_lacks_the_input_gets_it, .after = closes_well),
+    INPUT_SCENE(inputs_come_in_their_order, .after = closes_well),
+    INPUT_SCENE(what_takes_a_failed_element_fails, .after = closes_well),
+    INPUT_SCENE(what_is_no_input_is_refused, .after = closes_well),
 };
 
 int main(int argc, char **argv)
