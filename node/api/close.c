@@ -17,8 +17,8 @@
 #include "node/api/close.h"
 
 #include "node/checkpoint/checkpoint.h"
-#include "node/compose/element_read.h"
 #include "node/compose/data.h"
+#include "node/compose/element_read.h"
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
 #include "node/engine/engine.h"
@@ -290,6 +290,24 @@ static void free_elements(void *context, struct task *task)
     elements_free(context, task);
 }
 
+/* Nobody is left to read what was lent; tasks that read one element share its result.
+ */
+static void forget_borrowers(void *context, struct task *task)
+{
+    (void)context;
+    if (task->payload != NULL) {
+        task->payload->references = 0;
+    }
+}
+
+static void count_owner(void *context, struct task *task)
+{
+    (void)context;
+    if (task->payload != NULL) {
+        payload_hold(task->payload);
+    }
+}
+
 static void free_task(void *context, struct task *task)
 {
     (void)context;
@@ -300,7 +318,7 @@ static void free_task(void *context, struct task *task)
         source_free_all(task);
         payload_free(task->seldom->partial);
     }
-    payload_free(task->payload); /* borrowed or not: nobody is left to read it */
+    payload_drop(task->payload);
 }
 
 void context_free(struct moot *m)
@@ -322,6 +340,8 @@ void context_free(struct moot *m)
     session_release(m);
     if (m->core != NULL) {
         task_each(m, free_elements, m);
+        task_each(m, forget_borrowers, NULL);
+        task_each(m, count_owner, NULL);
         task_each(m, free_task, NULL);
     }
     links_end(m);
