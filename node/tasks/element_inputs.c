@@ -152,14 +152,18 @@ void link_list_all(struct moot *m, struct element_link *link)
     link_list(m, link);
 }
 
-/* What is known already of what this rank has made. */
+/* What is known already of what this rank has made, as a home or for others. */
 static void take_over(struct moot *m, struct element_link *link)
 {
-    for (uint32_t i = 0; i < link->schedule->own_from; i++) {
-        struct payload *result = elements_result(link->from, link->own_first + i);
-        if (result != NULL) {
-            link->sources[i] = (struct element_source){
-                .payload = payload_hold(result), .state = SOURCE_HERE};
+    for (const struct element_block *block = link->from->blocks; block != NULL;
+         block = block->next) {
+        for (uint64_t place = block->places.first; place < block->places.end; place++) {
+            struct payload *result = elements_result(link->from, place);
+            const uint32_t slot = result != NULL ? link_slot(link, place) : UINT32_MAX;
+            if (slot != UINT32_MAX) {
+                link->sources[slot] = (struct element_source){
+                    .payload = payload_hold(result), .state = SOURCE_HERE};
+            }
         }
     }
     link_list_all(m, link);
