@@ -301,7 +301,8 @@ static void read_element(struct medley_player *player, uint32_t array, uint64_t 
     (void)moot_task_release(player->m, element);
 }
 
-/* A task that takes elements, which others spawn, too. */
+/* A task that takes elements, which others spawn, too.  In no queue: what comes after
+ * it there would fail with it. */
 static void gather_elements(struct medley_player *player, uint32_t array)
 {
     const uint64_t count = player_array_count(player, array);
@@ -368,7 +369,7 @@ static void look_at_array(struct medley_player *player, uint32_t array)
             "an array ends otherwise");
     }
     read_elements(player, array);
-    if (how == 3 && !player->over) {
+    if (how == 3 && !player->over && !player->queues) {
         gather_elements(player, array);
     }
     if (how == 2) {

@@ -162,6 +162,7 @@ struct medley_player {
     uint32_t runs[MEDLEY_TASKS];                     /* of its kernel, here */
     moot_data data[MEDLEY_DATA_MAX];
     uint32_t spawned; /* so far the first lane is */
+    bool queues;      /* it has a queue open */
     bool over;        /* the rank is out */
     bool gone;        /* it leaves, or has left */
     bool keeps_one;   /* a canary: a reference is not given back */
