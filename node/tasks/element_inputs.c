@@ -79,8 +79,7 @@ bool link_is_sent(const struct element_link *link, uint32_t slot)
 /* The slot of a place that has none yet; UINT32_MAX without memory. */
 static uint32_t add_other(struct element_link *link, uint64_t place)
 {
-    const uint32_t before =
-        link->schedule->own_from + sent_count(link->schedule);
+    const uint32_t before = link->schedule->own_from + sent_count(link->schedule);
     if (link->source_count == link->source_room) {
         const uint32_t room = 2 * link->source_room + 8;
         struct element_source *sources =
@@ -114,6 +113,7 @@ static void link_free(struct element_link *link)
     free(link->sources);
     free(link->others);
     free(link->fresh);
+    free(link->is_fresh);
     free(link);
 }
 
@@ -127,7 +127,18 @@ void link_unlist(struct moot *m, struct element_link *link)
         *at = link->next_unsent;
         link->listed = false;
     }
-    link->fresh_count = 0;
+    while (link->fresh_count > 0) {
+        link->is_fresh[link->fresh[--link->fresh_count]] = false;
+    }
+}
+
+/* One that was named as elsewhere may yet be run here. */
+HOT static void add_fresh(struct element_link *link, uint32_t own)
+{
+    if (!link->is_fresh[own]) {
+        link->is_fresh[own] = true;
+        link->fresh[link->fresh_count++] = own;
+    }
 }
 
 void link_list(struct moot *m, struct element_link *link)
@@ -141,12 +152,11 @@ void link_list(struct moot *m, struct element_link *link)
 
 void link_list_all(struct moot *m, struct element_link *link)
 {
-    link->fresh_count = 0;
     for (uint32_t i = 0; i < link->schedule->own_from; i++) {
         const struct element_block *block =
             elements_block(link->from, link->own_first + i);
         if (block == NULL || elements_has_ended(block, link->own_first + i)) {
-            link->fresh[link->fresh_count++] = i;
+            add_fresh(link, i);
         }
     }
     link_list(m, link);
@@ -171,12 +181,11 @@ static void take_over(struct moot *m, struct element_link *link)
 
 static int link_schedule(struct moot *m, struct element_link *link)
 {
-    const struct array_shape shape = {
-        .takes = {link->by->spread, &m->tasks.homes},
-        .from = {link->from->spread, &m->tasks.homes},
-        .mapping = link->mapping,
-        .members = &m->tasks.homes,
-        .rank = m->group.rank};
+    const struct array_shape shape = {.takes = {link->by->spread, &m->tasks.homes},
+                                      .from = {link->from->spread, &m->tasks.homes},
+                                      .mapping = link->mapping,
+                                      .members = &m->tasks.homes,
+                                      .rank = m->group.rank};
     return schedule_cache_take(m->tasks.schedules, &shape, &link->schedule);
 }
 
@@ -186,7 +195,8 @@ static bool link_make_room(struct element_link *link)
     link->source_count = link->source_room = own + sent_count(link->schedule);
     link->sources = calloc(link->source_room + 1u, sizeof(*link->sources));
     link->fresh = malloc((own + 1u) * sizeof(*link->fresh));
-    return link->sources != NULL && link->fresh != NULL;
+    link->is_fresh = calloc(own + 1u, sizeof(*link->is_fresh));
+    return link->sources != NULL && link->fresh != NULL && link->is_fresh != NULL;
 }
 
 static bool copy_args(struct element_link *link)
@@ -329,7 +339,8 @@ HOT static void wake(struct moot *m, struct element_link *link, uint32_t slot)
     link->sources[slot].waiter = 0;
     while (waiter != 0) {
         struct element_block *block = link->by->blocks;
-        while (waiter - 1 - block->waits->number >= block->places.end - block->places.first) {
+        while (waiter - 1 - block->waits->number >=
+               block->places.end - block->places.first) {
             block = block->next;
         }
         const uint32_t offset = waiter - 1 - block->waits->number;
@@ -392,7 +403,7 @@ HOT void links_give(struct moot *m, struct elements *from, uint64_t place,
         const uint64_t own = place - link->own_first;
         const bool covered = own < link->schedule->own_from;
         if (covered) {
-            link->fresh[link->fresh_count++] = (uint32_t)own;
+            add_fresh(link, (uint32_t)own);
             link_list(m, link);
         }
         if (result == NULL) {

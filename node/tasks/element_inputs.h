@@ -48,7 +48,8 @@ struct element_link {
     struct elements *by;   /* the array that takes */
     struct elements *from; /* and the one that is taken from; NULL: forgotten */
     uint32_t number;       /* among the inputs of `by` */
-    uint64_t by_first, own_first; /* places where this rank's stretches of the two begin */
+    uint64_t by_first,
+        own_first; /* places where this rank's stretches of the two begin */
     struct array_mapping mapping; /* its arguments are the link's */
     const struct array_schedule *schedule;
     struct element_link *next_taker; /* in from->takers */
@@ -62,7 +63,8 @@ struct element_link {
     uint32_t sought;  /* and so many were asked in it */
     uint32_t *fresh;  /* own elements of `from` that have ended, and were not sent: */
     uint32_t fresh_count;
-    bool listed; /* in m->tasks.unsent, by: */
+    bool *is_fresh; /* of each own element: it is among these */
+    bool listed;    /* in m->tasks.unsent, by: */
     struct element_link *next_unsent;
 };
 
