@@ -168,11 +168,13 @@ static void take_over(struct moot *m, struct element_link *link)
     for (const struct element_block *block = link->from->blocks; block != NULL;
          block = block->next) {
         for (uint64_t place = block->places.first; place < block->places.end; place++) {
+            const bool ended = elements_has_ended(block, place);
+            const uint32_t slot = ended ? link_slot(link, place) : UINT32_MAX;
             struct payload *result = elements_result(link->from, place);
-            const uint32_t slot = result != NULL ? link_slot(link, place) : UINT32_MAX;
             if (slot != UINT32_MAX) {
                 link->sources[slot] = (struct element_source){
-                    .payload = payload_hold(result), .state = SOURCE_HERE};
+                    .payload = result != NULL ? payload_hold(result) : NULL,
+                    .state = result != NULL ? SOURCE_HERE : SOURCE_ELSEWHERE};
             }
         }
     }
