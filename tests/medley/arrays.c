@@ -227,17 +227,19 @@ static bool loses_ranks(const struct medley_player *player)
     return (base->killed | base->paused | base->early) != 0;
 }
 
-/* One that takes others is not made again once these have ended: it may be lost with
- * the rank that has it, and then what takes it fails. */
+/* An element is not made again if its array takes others, once these have ended, or if
+ * its array has failed.  So it may be lost with the rank that has it, and then what
+ * takes it fails. */
 static bool may_lack(const struct medley_player *player, uint32_t array)
 {
     const struct medley_array *of = &player->medley->arrays[array];
-    uint32_t i = 0;
-    while (i < of->input_count &&
-           player->medley->arrays[of->inputs[i].array].input_count == 0) {
-        i++;
+    bool may = false;
+    for (uint32_t i = 0; i < of->input_count; i++) {
+        const uint32_t from = of->inputs[i].array;
+        may |= player->medley->arrays[from].input_count > 0 ||
+               player_array_fails(player, from);
     }
-    return i < of->input_count && loses_ranks(player);
+    return may && loses_ranks(player);
 }
 
 static bool judge_code(struct medley_player *player, uint32_t array, int code,
