@@ -22,7 +22,8 @@
  * input's array is of no place. */
 enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8 };
 #define GATE_OF_END UINT64_MAX
-#define GATE_FOR_READ UINT64_MAX /* in the place of an input: for that seek of a read */
+#define GATE_FOR_READ UINT64_MAX /* in the place of an input: for that seek of a read  \
+                                  */
 
 static const char gate_name[] = "moot.gate";
 
@@ -45,16 +46,18 @@ static struct element_link *link_of(const struct moot *m, const unsigned char *a
                                                              : NULL;
 }
 
-/* The end of the input's array, which has failed: what its homes have not sent is not
- * to be had. */
+static struct payload *story_of(const struct task *failed)
+{
+    return failed->payload != NULL ? payload_hold(failed->payload) : NULL;
+}
+
+/* The end of the input's array is not to be had: nor is what homes have not sent. */
 static void fail_all(struct moot *m, struct element_link *link, const struct task *end)
 {
     for (uint32_t slot = 0; slot < link->source_count; slot++) {
         const int state = link->sources[slot].state;
         if (state == SOURCE_AWAITED || state == SOURCE_ELSEWHERE) {
-            struct payload *story =
-                end->payload != NULL ? payload_hold(end->payload) : NULL;
-            link_hear(m, link, link_place(link, slot), SOURCE_FAILED, story);
+            link_hear(m, link, link_place(link, slot), SOURCE_FAILED, story_of(end));
         }
     }
 }
@@ -65,7 +68,7 @@ static void open_for(struct moot *m, struct element_link *link, uint64_t place,
     m->compose.gates.opened++;
     if (place == GATE_OF_END) {
         link->gated = false;
-        if (failed != NULL) {
+        if (failed != NULL && !failed->known) {
             fail_all(m, link, failed);
         }
     } else if (failed == NULL) {
@@ -74,8 +77,7 @@ static void open_for(struct moot *m, struct element_link *link, uint64_t place,
     } else if (hash_has(&failed->hash, MOOT_HASH_CANDIDATES)) { /* it is gone */
         link_miss(link, place);
     } else {
-        link_hear(m, link, place, SOURCE_FAILED,
-                  failed->payload != NULL ? payload_hold(failed->payload) : NULL);
+        link_hear(m, link, place, SOURCE_FAILED, story_of(failed));
     }
 }
 
@@ -187,14 +189,13 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
     }
 }
 
-/* What no rank is known to have: after the end of its array all are asked. */
+/* What no rank is known to have: after the end of its array all are asked.  Of an array
+ * that failed, too: other elements of it have ended well. */
 static void seek(struct moot *m, struct element_link *link, uint32_t slot)
 {
     const struct task *end = link->from->task;
-    if (end->known && end->status == MOOT_OK) {
+    if (end->known) {
         link->sources[slot].state = SOURCE_SOUGHT;
-    } else if (end->known) {
-        fail_all(m, link, end);
     } else if (!link->gated) {
         link->gated = true;
         if (!take_in_gate(m, link->by, link->number, GATE_OF_END, &end->hash)) {
@@ -226,6 +227,8 @@ static void look_at_source(struct moot *m, struct element_link *link, uint32_t s
                                  has_spawned(m, home, link->by);
     if (source->state == SOURCE_LARGE) {
         ask(m, link, slot, source->rank);
+    } else if (source->state == SOURCE_LOST && link->from->task->status != MOOT_OK) {
+        link_hear(m, link, place, SOURCE_FAILED, story_of(link->from->task));
     } else if (source->state == SOURCE_LOST && link->from->link_count == 0) {
         ask(m, link, slot, UINT32_MAX);
     } else if (source->state == SOURCE_LOST) {
