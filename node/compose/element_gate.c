@@ -22,8 +22,9 @@
  * input's array is of no place. */
 enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8 };
 #define GATE_OF_END UINT64_MAX
-#define GATE_FOR_READ UINT64_MAX /* in the place of an input: for that seek of a read  \
-                                  */
+#define GATE_FOR_READ                                                                  \
+    UINT64_MAX /* in the place of an input: for that seek of a read                    \
+                */
 
 static const char gate_name[] = "moot.gate";
 
@@ -182,6 +183,10 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
     const uint64_t place = link_place(link, slot);
     const uint64_t index = array_index(&link->from->spread, place);
     moot_hash read;
+    if (rank != UINT32_MAX && rank != m->group.rank && !members_is_here(m, rank)) {
+        link->sources[slot].state = SOURCE_ELSEWHERE;
+        return;
+    }
     link->sources[slot].state = SOURCE_ASKED;
     if (!read_take_in(m, link->from, index, rank, &read) ||
         !take_in_gate(m, link->by, link->number, place, &read)) {

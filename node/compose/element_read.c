@@ -104,7 +104,7 @@ bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home)
 }
 
 bool read_take_in(struct moot *m, const struct elements *elements, uint64_t index,
-                        uint32_t rank, moot_hash *hash)
+                  uint32_t rank, moot_hash *hash)
 {
     unsigned char args[READ_ARGS_BYTES];
     struct rankset candidates = {0};
@@ -148,8 +148,9 @@ static void end_seek(struct moot *m, struct read_seek **at, struct payload *resu
     } else {
         struct text story = {0};
         task_describe(&story, task);
-        text_add(&story, ": no rank has the element's result any more: the one that had "
-                         "made it is gone, and with it what that was made of");
+        text_add(&story,
+                 ": no rank has the element's result any more: the one that had "
+                 "made it is gone, and with it what that was made of");
         task_end_with_story(m, task, MOOT_ERR_RESULT_LOST, NO_ROOT_CAUSE, &story);
     }
     task->pins--;
@@ -212,6 +213,9 @@ static void hear_large(struct moot *m, const struct read_seek *seek, uint32_t ra
 {
     const struct elements *elements = seek->elements;
     moot_hash read;
+    if (!members_is_here(m, rank)) {
+        return; /* the next view has all asked again */
+    }
     if (!read_take_in(m, elements, array_index(&elements->spread, seek->place), rank,
                       &read) ||
         !gate_for_read(m, elements, seek->number, &read)) {
