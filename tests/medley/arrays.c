@@ -473,6 +473,8 @@ void player_end_arrays(struct medley_player *player)
         if (player->arrays[i].id != 0) {
             release_array(player, i);
         }
+    }
+    for (uint32_t i = 0; i < player->medley->array_count; i++) {
         free(player->digests[i]);
     }
 }
