@@ -118,7 +118,7 @@ SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
-BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c \
+BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c by_arrays.c search.c \
   beside.c kit.c ways.c micro_codec.c micro_core.c micro_arrays.c micro_spawn.c)
 BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c tests/bench/starpu.c tests/bench/wires_ucx.c,\
   $(wildcard tests/bench/*.c))

@@ -54,6 +54,10 @@ awk '$1 ~ /^metg-most-us/ { row = $2 == "nan" ? "nan" : $2 + 0; next }
     fail "metg: another row counts as the highest"
     cat "$scratch/out"
 }
+arrays=$(for p in $patterns; do
+    case $p in dom | tree | random_nearest) ;; *) echo "arrays-$p-3ranks-width7" ;; esac
+done)
+rows 3 "$arrays" arrays --pattern all --width 7 --steps 12 --rounds 1 --seconds 0.01
 # refuses WORDS PROGRAM ARGUMENTS...: the program says so, and measures nothing
 refuses() {
     words=$1 program=$2
