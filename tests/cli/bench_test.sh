@@ -117,7 +117,8 @@ verdict() {
     mkdir -p "$scratch/b/tests/bench"
     printf '#!/bin/sh\necho "good 1 1 # as wanted"\n' >"$scratch/b/tests/bench/trust"
     printf '#!/bin/sh\necho "row %s 2.5"\n' "$2" >"$scratch/b/tests/bench/metg"
-    chmod +x "$scratch/b/tests/bench/trust" "$scratch/b/tests/bench/metg"
+    printf '#!/bin/sh\necho "arrays 1 1"\n' >"$scratch/b/tests/bench/arrays"
+    chmod +x "$scratch"/b/tests/bench/*
     tests/bench/run.sh "$scratch/b" quick >"$scratch/out" 2>&1
     code=$?
     [ "$code" -eq "$1" ] || fail "run.sh: exit $code, not $1, for a row of $2"
