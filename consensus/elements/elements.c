@@ -99,16 +99,13 @@ void say(struct core *core, struct array_record *array, uint32_t to,
 static void note_failure(struct array_failure *first, uint64_t index_plus_one,
                          int32_t status)
 {
-    const bool earlier =
-        first->index_plus_one == 0 || index_plus_one < first->index_plus_one;
-    if (status != MOOT_OK && earlier) {
+    const bool cancelled = status == MOOT_ERR_CANCELLED;
+    const bool alike = cancelled == (first->status == MOOT_ERR_CANCELLED);
+    const bool counts = alike ? index_plus_one < first->index_plus_one : cancelled;
+    if (status != MOOT_OK && (first->index_plus_one == 0 || counts)) {
         *first = (struct array_failure){index_plus_one, status};
     }
 }
-
-static void hear_ended(struct core *core, struct array_record *array,
-                       const struct range_set *set,
-                       const struct array_failure *failure);
 
 /* All elements have ended, as is known here.  If only the end is, which of them failed
  * is not; any stands for it. */
@@ -146,9 +143,8 @@ static void tell_waiting(struct core *core, struct array_record *array)
     rankset_release(&array->to_tell);
 }
 
-/* Some have ended, wherever. */
-static void hear_ended(struct core *core, struct array_record *array,
-                       const struct range_set *set, const struct array_failure *failure)
+void hear_ended(struct core *core, struct array_record *array,
+                const struct range_set *set, const struct array_failure *failure)
 {
     const bool was_open = array_is_open(array->task);
     add_set(core, &array->ended, set);
@@ -238,6 +234,7 @@ void elements_on_elements(struct core *core, uint32_t from, struct task_record *
         core->broken |= !range_set_add(&set, elements->ranges[i]);
     }
     hear(core, array, from, elements, &set);
+    elements_cancel(core, task);
     range_set_release(&set);
 }
 
@@ -260,6 +257,7 @@ void own_elements(struct core *core, struct array_record *array,
     take_set(core, fresh, &array->mine);
     add_set(core, &array->mine, fresh);
     add_set(core, &array->left, fresh);
+    array->dropping = false;
     for (uint32_t i = 0; i < fresh->count && !core->broken; i++) {
         struct core_output *output = out_add(core, CORE_OUT_ELEMENTS, array->task);
         if (output != NULL) {
@@ -269,12 +267,21 @@ void own_elements(struct core *core, struct array_record *array,
     core->elements.running += range_set_size(fresh);
 }
 
-/* A rank that runs none of an array that takes others has nothing else to say. */
-static void say_taking(struct core *core, struct array_record *array)
+void say_holding(struct core *core, struct array_record *array)
 {
     const struct range_set none = {0};
-    if (array->takes && array->mine.count == 0 && array->task->chair != core->rank) {
+    if (array->task->chair != core->rank) {
         say(core, array, array->task->chair, ELEMENTS_OWNED, &none);
+    }
+}
+
+/* A rank that runs none of an array that takes others has nothing else to say, nor has
+ * one that knows of a cancel. */
+static void say_taking(struct core *core, struct array_record *array)
+{
+    const bool cancels = task_ext(array->task)->canceller != NOBODY;
+    if ((array->takes || cancels) && array->mine.count == 0) {
+        say_holding(core, array);
     }
 }
 
@@ -325,6 +332,9 @@ int elements_register(struct core *core, const struct core_event *event)
         claim_stretch(core, array);
     }
     say_taking(core, array);
+    if (!MUTANT(CANCELLATE)) {
+        elements_cancel(core, task);
+    }
     return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_OK;
 }
 
@@ -394,7 +404,8 @@ static void enter_view(struct core *core, struct array_record *array)
     rankset_release(&array->to_tell);
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
-    array->wanted = array->wanted_quiet = false;
+    array->wanted = array->wanted_quiet = array->cancel_said = false;
+    cancel_enter_view(core, array->task); /* ahead of what was cancelled */
     if (array->task->chair == core->rank) {
         add_set(core, &array->owned, &array->mine);
         keeper_watch(core, array);

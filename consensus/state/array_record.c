@@ -44,3 +44,8 @@ int32_t array_status(const struct task_record *task)
     const struct array_record *array = task_ext(task)->array;
     return array != NULL ? array->first_fault.status : MOOT_OK;
 }
+
+bool array_is_cancelled(const struct task_record *task)
+{
+    return array_status(task) == MOOT_ERR_CANCELLED && !array_is_open(task);
+}

@@ -245,7 +245,7 @@ COLD static int on_cancel(struct core *core, const struct core_event *event)
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    cancel_begin(core, task);
+    elements_cancel_begin(core, task);
     return MOOT_OK;
 }
 

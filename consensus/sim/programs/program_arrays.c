@@ -68,7 +68,7 @@ static void make_array(const struct program_draft *draft, struct random *random,
     task->fails = random_chance(random, 150) && has(draft, PROGRAM_FAILURES);
     task->work_us = task->elements < 100 ? task->work_us : 1 + task->work_us / 50;
     task->once = task->idempotent = task->varies = task->portable = false;
-    task->candidates = task->cancellers = task->late_cancellers = 0;
+    task->candidates = 0;
     task->inputs.count = task->after.count = 0;
     part_from(draft->program, index);
 }
@@ -118,6 +118,7 @@ static void make_twin(const struct program_draft *draft, struct random *random,
     tasks[twin].scope = tasks[index].scope;
     tasks[twin].holders.low = all_of(draft->program) & ~tasks[index].holders.low;
     tasks[twin].decliners.low = 0;
+    tasks[twin].cancellers &= tasks[twin].holders.low;
     mend_takers(draft->program, twin);
 }
 
