@@ -443,6 +443,22 @@ static void write_array_death(struct program *p)
     }
 }
 
+static void write_array_cancel(struct program *p)
+{
+    uint32_t a = add_array(p, "a", 0);
+    p->tasks[a].elements = 120;
+    p->tasks[a].work_us = 50;
+    compute(p, 2, 200);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn(p, rank, a);
+    }
+    compute(p, 1, 20);
+    cancel(p, 1, a);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, a);
+    }
+}
+
 static const struct scene scenes[] = {
     {"array",
      "All ranks spawn an array of six tasks and wait for it: each runs its two, and "
@@ -463,6 +479,12 @@ static const struct scene scenes[] = {
      "Rank 1 dies before its elements have ended.  In the view without it the array's\n"
      "chair has those run that nobody has (A12).",
      3, write_array_death, false, 0, 0, 20000, 0},
+    {"array-cancel",
+     "Rank 1 cancels an array: its chair tells all, and no element begins any more. "
+     "The\n"
+     "end comes when those that had begun have ended.  Rank 2, which spawns the array\n"
+     "later, has given its elements up (A14).",
+     3, write_array_cancel, false, 0, 0, 0, 0},
     {"claim", "Both ranks spawn both tasks, and each runs the one that it chairs (T2).",
      2, write_claim, false, 0, 0, 0, 0},
     {"push", "Task b needs a, on another rank: a's owner sends it unasked (T3a).", 2,
