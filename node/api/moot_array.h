@@ -84,7 +84,7 @@ enum { MOOT_ARRAY_INPUTS_MAX = 16 };
 /* Each element takes some of another array's elements. */
 typedef struct moot_array_input {
     moot_array array;
-    moot_map_id map; /* zero: element i takes element i */
+    moot_map_id map;      /* zero: element i takes element i */
     const void *map_args; /* copied */
     size_t map_args_size;
 } moot_array_input;
@@ -98,8 +98,8 @@ typedef struct moot_array_spec {
     const void *key; /* makes equal specs distinct arrays; copied; likewise */
     size_t key_size;
     moot_spread spread;
-    uint64_t flags;    /* none yet: 0 */
-    const char *label; /* for people; copied */
+    uint64_t flags;                 /* none yet: 0 */
+    const char *label;              /* for people; copied */
     const moot_array_input *inputs; /* the kernel has them in this order, those of one
                                        input in the order of its map */
     size_t input_count;             /* up to MOOT_ARRAY_INPUTS_MAX */
@@ -117,6 +117,13 @@ MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_arra
 /* Waits until all elements have ended, wherever they run; as moot_task_wait.
  * TASK_FAILED if one of them failed: moot_last_error(m) tells of one. */
 MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
+
+/* Asks that no element begins any more, on any rank; as moot_task_cancel.  Those that
+ * have ended keep their results, for arrays that take them, and one that runs may ask
+ * moot_call_cancelled().  The wait ends when none runs any more: CANCELLED, or, if all
+ * had begun, as if nobody had asked.  A rank that spawns the array later runs nothing
+ * of it.  Errors: STALE, FOREIGN, INVALID, NO_MEMORY. */
+MOOT_API int moot_array_cancel(moot *m, moot_array array);
 
 /* A task whose result is that of element `index`, for the caller to release.  Local,
  * and waits for nothing.  INVALID (no such element), STALE, FOREIGN, and as

@@ -57,6 +57,7 @@ struct later {
     int32_t status;
     uint64_t size;
     bool leaves;
+    struct range places; /* ELEMENTS; ELEMENTS_WAIT has .size of them */
 };
 
 /* Members of the moot (node/members/members.h). */

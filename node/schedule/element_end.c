@@ -45,10 +45,8 @@ bool element_lost_input(struct moot_call *call)
 
 void elements_say_waiting(struct moot *m, uint64_t count)
 {
-    struct core_event event = {.type = CORE_EV_ELEMENTS_WAIT};
-    event.u.elements_wait.count = count;
     m->schedule.waiting_told = count;
-    engine_step(m, &event);
+    engine_later(m, &(struct later){.type = CORE_EV_ELEMENTS_WAIT, .size = count});
 }
 
 void elements_tell_waiting(struct moot *m)
@@ -91,18 +89,18 @@ static void tell_block(struct moot *m, struct task *task,
                        const struct element_block *block)
 {
     const uint64_t count = block->places.end - block->places.first;
-    struct core_event event = {
+    struct later event = {
         .type = CORE_EV_ELEMENTS, .hash = task->hash, .entry = task_entry(task)};
     for (uint64_t at = 0, next; at < count; at = next) {
-        const bool good = block->results[at] != &element_failed;
+        const int status = elements_status(block->results[at]);
         next = block->failed ? at + 1 : count;
-        while (next < count && good == (block->results[next] != &element_failed)) {
+        while (next < count && status == elements_status(block->results[next])) {
             next++;
         }
-        event.u.elements.places =
+        event.places =
             (struct range){block->places.first + at, block->places.first + next};
-        event.u.elements.status = good ? MOOT_OK : MOOT_ERR_TASK_FAILED;
-        engine_step(m, &event);
+        event.status = status;
+        engine_later(m, &event);
     }
 }
 
@@ -111,16 +109,21 @@ HOT void element_end(struct moot *m, struct moot_call *call, int code)
     struct task *task = call->task;
     struct element_block *block = elements_block(call->array, call->place);
     const bool good = code == MOOT_OK && call->output != NULL;
+    const bool gives_up = code == MOOT_ERR_CANCELLED && task->cancelled;
     if (task->gone) { /* by a reload */
         payload_drop(call->output);
         return;
     }
     if (!good) {
         payload_drop(call->output);
-        note_failure(m, call, code);
-        block->failed = true;
     }
-    elements_keep(m, call->array, call->place, good ? call->output : NULL);
+    if (!good && !gives_up) {
+        note_failure(m, call, code);
+    }
+    elements_keep(m, call->array, call->place,
+                  good       ? call->output
+                  : gives_up ? &element_cancelled
+                             : &element_failed);
     if (call->array->takers != NULL && block->dealt) {
         parts_send_dealt(m, call->array, call->place);
     }
@@ -128,6 +131,23 @@ HOT void element_end(struct moot *m, struct moot_call *call, int code)
         elements_tell_waiting(m);
         tell_block(m, task, block);
     }
+    progress_wake(m);
+}
+
+void element_cancel_array(struct moot *m, struct task *task)
+{
+    struct elements *elements = elements_of(task);
+    __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
+    task->pins++; /* its end may follow */
+    for (struct element_block *block = elements->blocks; block != NULL;
+         block = block->next) {
+        if (elements_close(m, elements, block) && block->open == 0) {
+            elements_tell_waiting(m);
+            tell_block(m, task, block);
+        }
+    }
+    task->pins--;
+    task_try_free(m, task);
     progress_wake(m);
 }
 

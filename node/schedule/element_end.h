@@ -18,6 +18,8 @@ bool element_lost_input(struct moot_call *call);
 void elements_say_waiting(struct moot *m, uint64_t count);
 /* Fewer elements wait for inputs than the core was told. */
 void elements_tell_waiting(struct moot *m);
+/* CORE_OUT_CANCEL of an array: none of its elements begins here any more. */
+void element_cancel_array(struct moot *m, struct task *task);
 /* CORE_OUT_RUN of an array, with how it is to end: all elements have ended. */
 void element_end_array(struct moot *m, struct task *task, int code);
 

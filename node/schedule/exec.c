@@ -107,6 +107,10 @@ COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *tas
 void exec_carry_cancel(struct moot *m, const struct core_output *output)
 {
     struct task *task = output->user;
+    if (task != NULL && elements_of(task) != NULL) {
+        element_cancel_array(m, task);
+        return;
+    }
     if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
         struct moot_call *call = exec_call_of(m, task);
         assert(call != NULL);

@@ -330,8 +330,10 @@ HOT static void go_on(struct moot *m, struct elements *elements,
         }
         before += count;
     }
-    waits->order[waits->ready++] = offset;
-    elements_list(m, elements);
+    if (!block->closed) {
+        waits->order[waits->ready++] = offset;
+        elements_list(m, elements);
+    }
 }
 
 /* Each that waits at this slot. */
@@ -572,7 +574,8 @@ uint64_t links_waiting(const struct elements *elements)
     uint64_t waiting = 0;
     for (const struct element_block *block = elements->blocks;
          elements->link_count > 0 && block != NULL; block = block->next) {
-        waiting += block->places.end - block->places.first - block->waits->ready;
+        const uint64_t size = block->places.end - block->places.first;
+        waiting += block->closed ? 0 : size - block->waits->ready;
     }
     return waiting;
 }
@@ -584,7 +587,8 @@ uint64_t links_idle(const struct elements *elements)
          elements->link_count > 0 && block != NULL; block = block->next) {
         const uint64_t size = block->places.end - block->places.first;
         const uint64_t ended = size - block->open;
-        idle += block->open > 0 ? size - (block->waits->ready - ended) : 0;
+        const uint64_t lacking = block->closed ? 0 : size - block->waits->ready;
+        idle += block->open > 0 ? lacking + ended : 0;
     }
     return idle;
 }

@@ -73,7 +73,8 @@ int elements_add(struct moot *m, struct elements *elements, struct range places)
     block->places = places;
     block->begun = places.first;
     block->open = count;
-    block->dealt = array_slot(&elements->spread, places.first) / ARRAY_SLOTS != m->group.rank;
+    block->dealt =
+        array_slot(&elements->spread, places.first) / ARRAY_SLOTS != m->group.rank;
     *elements->last_block = block;
     elements->last_block = &block->next;
     if (elements->link_count > 0) {
@@ -85,8 +86,9 @@ int elements_add(struct moot *m, struct elements *elements, struct range places)
 
 static bool can_run(const struct element_block *block)
 {
-    return block->waits != NULL ? block->waits->begun < block->waits->ready
-                                : block->begun < block->places.end;
+    return block->closed          ? false
+           : block->waits != NULL ? block->waits->begun < block->waits->ready
+                                  : block->begun < block->places.end;
 }
 
 static uint64_t begin_one(struct element_block *block)
@@ -126,7 +128,19 @@ struct elements *elements_take(struct moot *m, uint64_t *place)
 
 /* --- Results ---------------------------------------------------------------------- */
 
-struct payload element_failed;
+struct payload element_failed, element_cancelled;
+
+static bool is_none(const struct payload *result)
+{
+    return result == NULL || result == &element_failed || result == &element_cancelled;
+}
+
+int elements_status(const struct payload *result)
+{
+    return result == &element_failed      ? MOOT_ERR_TASK_FAILED
+           : result == &element_cancelled ? MOOT_ERR_CANCELLED
+                                          : MOOT_OK;
+}
 
 struct element_block *elements_block(const struct elements *elements, uint64_t place)
 {
@@ -143,15 +157,51 @@ bool elements_has(const struct elements *elements, uint64_t place)
     return elements_block(elements, place) != NULL;
 }
 
+static void keep(struct moot *m, struct elements *elements, struct element_block *block,
+                 uint64_t place, struct payload *result)
+{
+    assert(!elements_has_ended(block, place) && block->open > 0 && result != NULL);
+    block->results[place - block->places.first] = result;
+    block->open--;
+    block->failed |= is_none(result);
+    links_give(m, elements, place, is_none(result) ? NULL : result);
+}
+
 void elements_keep(struct moot *m, struct elements *elements, uint64_t place,
                    struct payload *result)
 {
-    struct element_block *block = elements_block(elements, place);
-    assert(block != NULL && !elements_has_ended(block, place) && block->open > 0);
-    block->results[place - block->places.first] =
-        result != NULL ? result : &element_failed;
-    block->open--;
-    links_give(m, elements, place, result);
+    keep(m, elements, elements_block(elements, place), place, result);
+}
+
+/* Those that wait for inputs began in an order of their own: each that runs has a mark
+ * for as long as the others are gone through. */
+static void mark_running(struct element_block *block, struct payload *from,
+                         struct payload *to)
+{
+    for (uint32_t i = 0; block->waits != NULL && i < block->waits->begun; i++) {
+        struct payload **result = &block->results[block->waits->order[i]];
+        *result = *result == from ? to : *result;
+    }
+}
+
+bool elements_close(struct moot *m, struct elements *elements,
+                    struct element_block *block)
+{
+    static struct payload runs;
+    const uint64_t open = block->open;
+    uint64_t place = block->waits != NULL ? block->places.first : block->begun;
+    block->closed = true;
+    mark_running(block, NULL, &runs);
+    for (; place < block->places.end; place++) {
+        if (!elements_has_ended(block, place)) {
+            keep(m, elements, block, place, &element_cancelled);
+        }
+    }
+    mark_running(block, &runs, NULL);
+    if (first_waiting(elements) == NULL) {
+        unlist(m, elements);
+    }
+    return block->open < open;
 }
 
 struct payload *elements_result(const struct elements *elements, uint64_t place)
@@ -159,7 +209,7 @@ struct payload *elements_result(const struct elements *elements, uint64_t place)
     const struct element_block *block = elements_block(elements, place);
     struct payload *result =
         block != NULL ? block->results[place - block->places.first] : NULL;
-    return result != &element_failed ? result : NULL;
+    return is_none(result) ? NULL : result;
 }
 
 uint32_t elements_home(const struct array_spread *spread, uint64_t index)
@@ -178,7 +228,7 @@ void elements_free(struct moot *m, struct task *task)
         struct element_block *block = elements->blocks;
         elements->blocks = block->next;
         for (uint64_t i = 0; i < block->places.end - block->places.first; i++) {
-            if (block->results[i] != &element_failed) {
+            if (!is_none(block->results[i])) {
                 payload_drop(block->results[i]);
             }
         }

@@ -25,11 +25,12 @@ struct element_block {
     struct element_waits *waits; /* they have inputs; NULL: none */
     uint64_t open;               /* so many have not ended */
     bool failed;                 /* one has, and not well */
+    bool closed;                 /* none of them begins any more: they are cancelled */
     bool dealt;                  /* another rank is the home of these */
-    struct payload *results[]; /* NULL: it has not ended; element_failed: not well */
+    struct payload *results[];   /* NULL: it has not ended; or one of these: not well */
 };
 
-extern struct payload element_failed;
+extern struct payload element_failed, element_cancelled;
 
 struct elements {
     struct task *task; /* the array's end */
@@ -42,7 +43,7 @@ struct elements {
     uint32_t here_count;         /* elements in its blocks */
     struct element_link *takers; /* arrays that take from it, by next_taker */
     moot_hash scope;             /* it was spawned in it; zero: in none */
-    struct elements *next; /* in m->schedule.elements, if it is */
+    struct elements *next;       /* in m->schedule.elements, if it is */
     struct elements *next_taking, **taking; /* in m->tasks.taking, if it has links */
     bool listed;
     uint64_t failed;       /* 1 + the least index of those that failed here; 0: none */
@@ -64,10 +65,15 @@ int elements_add(struct moot *m, struct elements *elements, struct range places)
 struct elements *elements_take(struct moot *m, uint64_t *place);
 /* Some of it can be run: it stands in the list of such. */
 void elements_list(struct moot *m, struct elements *elements);
-/* The element has ended; takes over the payload, NULL: it has failed.  Whoever takes it here has
- * it. */
+/* The element has ended; takes over the payload, or one of those that stand for none.
+ * Whoever takes it here has it, or is to ask. */
 void elements_keep(struct moot *m, struct elements *elements, uint64_t place,
                    struct payload *result);
+/* Those of the block that have not begun end, cancelled.  False: there were none. */
+bool elements_close(struct moot *m, struct elements *elements,
+                    struct element_block *block);
+/* How it ended, for the core. */
+int elements_status(const struct payload *result);
 /* NULL: this rank does not run it. */
 struct element_block *elements_block(const struct elements *elements, uint64_t place);
 static inline bool elements_has_ended(const struct element_block *block, uint64_t place)
