@@ -29,7 +29,7 @@ void elements_cancel_begin(struct core *core, struct task_record *task)
 static void tell_all_members(struct core *core, struct array_record *array)
 {
     assert(!array->cancel_said && array->task->chair == core->rank);
-    array->cancel_said = true;
+    array->cancel_said = !MUTANT(ARRAYCANCELAGAIN);
     FOR_MEMBERS(core, rank)
     {
         if (rank != core->rank) {

@@ -262,7 +262,7 @@ static void check_cancel(struct array_checker *checker, struct sim *sim,
         seen->cancels_in = epoch;
     }
     if (seen->cancels_in == epoch && rankset_has(&seen->cancels, sight->peer)) {
-        sim_fail(sim, "ranges",
+        sim_fail(sim, "cancels",
                  "rank %" PRIu32 " tells %" PRIu32 " again that %s is cancelled",
                  sight->rank, sight->peer, name(checker, sight->task));
     }
