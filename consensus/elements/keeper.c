@@ -327,7 +327,7 @@ bool elements_quiet(struct core *core, struct task_record *task)
 void keeper_cancel(struct core *core, struct array_record *array)
 {
     ask_homes(core, array, true);
-    keeper_look_by(core, core->now_ns);
+    keeper_watch(core, array);
 }
 
 /* --- The turn --------------------------------------------------------------------- */
