@@ -11,7 +11,9 @@
 bool elements_begin(struct core *core, uint32_t first_size)
 {
     struct array_record *known = &core->elements.known;
+    struct array_record *watched = &core->elements.watched;
     known->prev = known->next = known;
+    watched->prev = watched->next = watched;
     core->elements.look_ns = CORE_NEVER;
     for (uint32_t rank = first_size; rank-- > 0;) {
         if (!rankset_add(&core->elements.homes, rank)) {
@@ -44,8 +46,7 @@ static struct array_record *record_get(struct core *core, struct task_record *ta
     array->prev->next = core->elements.known.prev = array;
     ext->array = array;
     if (task->chair == core->rank) {
-        core->elements.keeps = true;
-        keeper_look_by(core, core->now_ns);
+        keeper_watch(core, array);
     }
     return array;
 }
@@ -341,8 +342,7 @@ static void enter_view(struct core *core, struct array_record *array)
     array->wanted = array->wanted_quiet = false;
     if (array->task->chair == core->rank) {
         add_set(core, &array->owned, &array->mine);
-        core->elements.keeps = true;
-        keeper_look_by(core, core->now_ns);
+        keeper_watch(core, array);
     }
     if (array->task->have != CORE_HAVE_NOTHING) {
         tell_all(core, array);
@@ -361,8 +361,10 @@ static void enter_view(struct core *core, struct array_record *array)
 void elements_enter_view(struct core *core, struct rankset *told)
 {
     struct array_record *const end = &core->elements.known;
-    for (struct array_record *array = end->next; array != end && !core->broken;
-         array = array->next) {
+    keeper_watch_none(core);
+    for (struct array_record *array = end->next, *next; array != end && !core->broken;
+         array = next) {
+        next = array->next;
         enter_view(core, array);
         if ((array->begun || is_over(array->task)) &&
             array->task->chair != core->rank) {
@@ -408,14 +410,26 @@ static void hold_record(const struct core *core, const struct array_record *arra
     assert(array->left.count == 0 || array->begun);
 }
 
-void elements_hold(const struct core *core)
+/* Returns how many elements run here. */
+static uint64_t hold_list(const struct core *core, const struct array_record *list)
 {
-    const struct array_record *end = &core->elements.known;
+    const bool watched = list == &core->elements.watched;
+    bool due = watched;
     uint64_t running = 0;
-    for (const struct array_record *array = end->next; array != end;
+    for (const struct array_record *array = list->next; array != list;
          array = array->next) {
         hold_record(core, array);
+        assert(watched || !keeper_is_needed(core, array));
+        assert(due || !array->due);
+        due = array->due;
         running += range_set_size(&array->left);
     }
-    assert(running == core->elements.running);
+    return running;
+}
+
+void elements_hold(const struct core *core)
+{
+    assert(hold_list(core, &core->elements.known) +
+               hold_list(core, &core->elements.watched) ==
+           core->elements.running);
 }

@@ -47,8 +47,12 @@ void own_elements(struct core *core, struct array_record *array,
 
 /* --- keeper.c --------------------------------------------------------------------- */
 
-/* As the array's chair: looks at it again at this time, or sooner. */
-void keeper_look_by(struct core *core, uint64_t time_ns);
+/* Looks at the array in this turn. */
+void keeper_watch(struct core *core, struct array_record *array);
+/* No array is watched any more. */
+void keeper_watch_none(struct core *core);
+/* There is something to do about the array, now or when something changes. */
+bool keeper_is_needed(const struct core *core, const struct array_record *array);
 /* Somebody holds the array, and has such elements. */
 void keeper_hear_owned(struct core *core, struct array_record *array, uint32_t from,
                        const struct range_set *set);

@@ -62,5 +62,6 @@ void home_wanted(struct core *core, struct array_record *array, uint64_t need,
     array->need = array->wanted && array->need < need ? array->need : need;
     array->wanted = core->elements.wanted = true;
     array->wanted_quiet |= quiet;
+    keeper_watch(core, array);
     home_consider(core, array);
 }

@@ -15,7 +15,42 @@
 
 #include <assert.h>
 
-void keeper_look_by(struct core *core, uint64_t time_ns)
+/* --- Watching --------------------------------------------------------------------- */
+
+static void move_behind(struct array_record *array, struct array_record *place)
+{
+    if (array->next != NULL) {
+        array->prev->next = array->next;
+        array->next->prev = array->prev;
+    }
+    array->prev = place;
+    array->next = place->next;
+    place->next->prev = array;
+    place->next = array;
+}
+
+void keeper_watch(struct core *core, struct array_record *array)
+{
+    array->due = true;
+    move_behind(array, &core->elements.watched);
+}
+
+void keeper_watch_none(struct core *core)
+{
+    struct array_record *const watched = &core->elements.watched;
+    while (watched->next != watched) {
+        watched->next->due = false;
+        move_behind(watched->next, &core->elements.known);
+    }
+}
+
+bool keeper_is_needed(const struct core *core, const struct array_record *array)
+{
+    return array->wanted || (array->task->chair == core->rank &&
+                             !is_over(array->task) && array_is_open(array->task));
+}
+
+static void look_by(struct core *core, uint64_t time_ns)
 {
     if (time_ns < core->elements.look_ns) {
         core->elements.look_ns = time_ns;
@@ -24,12 +59,15 @@ void keeper_look_by(struct core *core, uint64_t time_ns)
 
 void elements_stir(struct core *core)
 {
-    if (core->elements.keeps) {
-        keeper_look_by(core, core->now_ns);
+    if (core->elements.watched.next != &core->elements.watched) {
+        look_by(core, core->now_ns);
     }
 }
 
-uint64_t elements_deadline(const struct core *core) { return core->elements.look_ns; }
+uint64_t elements_deadline(const struct core *core)
+{
+    return core->elements.watched.next->due ? core->now_ns : core->elements.look_ns;
+}
 
 /* --- What it knows ---------------------------------------------------------------- */
 
@@ -46,14 +84,14 @@ void keeper_hear_owned(struct core *core, struct array_record *array, uint32_t f
 {
     core->broken |= !rankset_add(&array->holders, from);
     add_set(core, &array->owned, set);
-    keeper_look_by(core, core->now_ns);
+    keeper_watch(core, array);
 }
 
 void keeper_hear_left(struct core *core, struct array_record *array,
                       const struct range_set *set)
 {
     add_set(core, &array->spare, set);
-    keeper_look_by(core, core->now_ns);
+    keeper_watch(core, array);
 }
 
 /* --- Giving ----------------------------------------------------------------------- */
@@ -237,7 +275,7 @@ static bool may_be_given_up(const struct core *core, const struct array_record *
 
 bool elements_undecided(const struct core *core, moot_hash *which)
 {
-    const struct array_record *const end = &core->elements.known;
+    const struct array_record *const end = &core->elements.watched;
     const struct array_record *array = end->next;
     if (core->options.mode != CORE_REPAIR) {
         return false;
@@ -253,9 +291,10 @@ bool elements_undecided(const struct core *core, moot_hash *which)
 
 void elements_yield_all(struct core *core)
 {
-    struct array_record *const end = &core->elements.known;
-    for (struct array_record *array = end->next; array != end && !core->broken;
-         array = array->next) {
+    struct array_record *const end = &core->elements.watched;
+    for (struct array_record *array = end->next, *next; array != end && !core->broken;
+         array = next) {
+        next = array->next;
         if (may_be_given_up(core, array)) {
             (void)elements_quiet(core, array->task);
         }
@@ -269,7 +308,7 @@ bool elements_quiet(struct core *core, struct task_record *task)
         return false;
     }
     ask_homes(core, array, true);
-    keeper_look_by(core, core->now_ns);
+    keeper_watch(core, array);
     return true;
 }
 
@@ -277,40 +316,42 @@ bool elements_quiet(struct core *core, struct task_record *task)
 
 static void look_at(struct core *core, struct array_record *array)
 {
-    if (!array_is_open(array->task) || is_over(array->task)) {
+    if (array->task->chair != core->rank || is_over(array->task) ||
+        !array_is_open(array->task)) {
         return;
     }
-    core->elements.keeps = true;
     if (is_wanted(core, array->task) && asks_ns(core) <= core->now_ns) {
         ask_homes(core, array, false);
     } else if (is_wanted(core, array->task)) {
-        keeper_look_by(core, asks_ns(core));
+        look_by(core, asks_ns(core));
     }
     if (give_orphans(core, array) && !core->membership.settled) {
-        keeper_look_by(core, add_ns(core->now_ns, core->options.ask_delay_ns + 1));
+        look_by(core, add_ns(core->now_ns, core->options.ask_delay_ns + 1));
     }
 }
 
 void elements_turn(struct core *core)
 {
-    struct array_record *const end = &core->elements.known;
+    struct array_record *const watched = &core->elements.watched;
     const bool looks = core->elements.look_ns <= core->now_ns;
     const bool gives =
         core->elements.wanted && (core->step.closed || core->step.blocked);
-    if (!looks && !gives) {
-        return;
-    }
     core->elements.look_ns = looks ? CORE_NEVER : core->elements.look_ns;
-    core->elements.keeps = core->elements.keeps && !looks;
-    core->elements.wanted = false;
-    for (struct array_record *array = end->next; array != end && !core->broken;
-         array = array->next) {
-        if (looks && array->task->chair == core->rank) {
+    core->elements.wanted = core->elements.wanted && !gives;
+    for (struct array_record *array = watched->next, *next;
+         array != watched && (looks || gives || array->due) && !core->broken;
+         array = next) {
+        next = array->next;
+        if (looks || array->due) {
+            array->due = false;
             look_at(core, array);
         }
         if (array->wanted) {
             home_consider(core, array);
         }
         core->elements.wanted |= array->wanted;
+        if (!keeper_is_needed(core, array)) {
+            move_behind(array, &core->elements.known);
+        }
     }
 }

@@ -21,7 +21,8 @@ struct array_failure {
 };
 
 struct array_record {
-    struct array_record *prev, *next; /* in core_elements.known */
+    struct array_record *prev, *next; /* in core_elements.known, or .watched, */
+    bool due;                         /* whose first ones it is then among */
     struct task_record *task;
     struct array_spread spread;
     bool begun;            /* it is spawned here */

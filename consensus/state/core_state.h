@@ -304,12 +304,13 @@ struct core_ownership {
 /* Task arrays: written by elements/. */
 struct core_elements {
     struct rankset homes;      /* the ranks of the first view (A3) */
-    struct array_record known; /* list head */
-    uint64_t running;          /* elements that the host has and that have not ended */
-    bool keeps;                /* it may chair one that has not ended */
+    struct array_record known; /* list heads: those for which nothing is to be done, */
+    struct array_record watched; /* and those that this rank chairs and that are open,
+                                    or whose chairs wait for its word; due ones first */
+    uint64_t running; /* elements that the host has and that have not ended */
     bool wanted;      /* some array's chair waits for this rank's word on its stretch */
-    uint64_t look_ns; /* when arrays that have not ended are looked at; CORE_NEVER:
-                         there are none */
+    uint64_t look_ns; /* when all that are watched are looked at, besides those that
+                         are due; CORE_NEVER */
 };
 
 /* Scopes and chunks on their way out: written by reclaim/. */
