@@ -10,6 +10,11 @@
  * The chair asks a home that is not known to hold the array when somebody waits for the
  * end, or its own program is over, and it has been idle for the ask delay, as one asks
  * for any result (T3).
+ *
+ * Arrays are watched while there is something to do about them, now or when something
+ * changes: the rest are in a list of their own, at which nobody looks.  An array of
+ * which there is news is due, and stands first; so a spawn costs its chair a look at
+ * one array, however many are open.
  */
 #include "consensus/elements/elements_private.h"
 
