@@ -1,11 +1,11 @@
 /* element_read.h - the tasks that read elements of arrays.
  *
  * To read an element is an ordinary task of the library's kernel "moot.element", whose
- * arguments are the array's hash and the index, and whose place is one of which the home
- * of the element is the chair.  It comes after the array, and whoever owns it gives what
- * it has.  So it travels, is an input, and is forgotten as any task.  A home whose
- * program reads nothing takes the task from a peer's motion (the kernel is portable), if
- * it runs the element.
+ * arguments are the array's hash and the index, and whose place is one of which the
+ * home of the element is the chair.  It comes after the array, and whoever owns it
+ * gives what it has.  So it travels, is an input, and is forgotten as any task.  A home
+ * whose program reads nothing takes the task from a peer's motion (the kernel is
+ * portable), if it runs the element.
  *
  * An owner that has not run the element makes it again, if the array takes nothing: the
  * home had not spawned the array, or is a member no more.  Of an array that takes
