@@ -480,10 +480,9 @@ static const struct scene scenes[] = {
      "chair has those run that nobody has (A12).",
      3, write_array_death, false, 0, 0, 20000, 0},
     {"array-cancel",
-     "Rank 1 cancels an array: its chair tells all, and no element begins any more. "
-     "The\n"
-     "end comes when those that had begun have ended.  Rank 2, which spawns the array\n"
-     "later, has given its elements up (A14).",
+     "Rank 1 cancels an array: its chair tells all, and no element begins any more.\n"
+     "The end comes when those that had begun have ended.  Rank 2, which spawns the\n"
+     "array later, has given its elements up (A14).",
      3, write_array_cancel, false, 0, 0, 0, 0},
     {"claim", "Both ranks spawn both tasks, and each runs the one that it chairs (T2).",
      2, write_claim, false, 0, 0, 0, 0},
