@@ -121,6 +121,18 @@ static void all_may_cancel_at_once(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
 }
 
+static void so_does_who_cancels_its_label(struct seat *seat)
+{
+    forget_begun(seat);
+    moot_array array = spawn(seat, SLOWLY, MANY, 45);
+    if (seat->rank == 0) {
+        EXPECT(seat, moot_task_cancel_label(seat->m, "cel"), MOOT_OK);
+    }
+    expect_cancelled(seat, array, 0);
+    check_rest(seat);
+    EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+}
+
 static void what_runs_is_told(struct seat *seat)
 {
     forget_begun(seat);
@@ -287,6 +299,7 @@ static const struct scene scenes[] = {
     CANCEL_SCENE(any_rank_cancels_a_million, .after = closes_well),
     CANCEL_SCENE(any_rank_cancels_a_million, .after = closes_well, .knobs = workers),
     CANCEL_SCENE(all_may_cancel_at_once, .after = closes_well),
+    CANCEL_SCENE(so_does_who_cancels_its_label, .after = closes_well),
     CANCEL_SCENE(what_runs_is_told, .after = closes_well, .knobs = workers),
     CANCEL_SCENE(who_takes_a_cancelled_element_fails, .after = closes_well),
     CANCEL_SCENE(what_waits_for_others_is_cancelled, .after = closes_well),
