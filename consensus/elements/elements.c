@@ -332,9 +332,6 @@ int elements_register(struct core *core, const struct core_event *event)
         claim_stretch(core, array);
     }
     say_taking(core, array);
-    if (!MUTANT(CANCELLATE)) {
-        elements_cancel(core, task);
-    }
     return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_OK;
 }
 

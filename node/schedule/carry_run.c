@@ -51,9 +51,8 @@ void carry_cancel(struct moot *m, const struct core_output *output)
     struct task *task = output->user;
     if (task != NULL && elements_of(task) != NULL) {
         element_cancel_array(m, task);
-        return;
-    }
-    if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
+    } else if (task != NULL &&
+               task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
         struct moot_call *call = exec_call_of(m, task);
         assert(call != NULL);
         call->cancelled_by = output->u.cancel.by;

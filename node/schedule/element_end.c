@@ -138,7 +138,6 @@ void element_cancel_array(struct moot *m, struct task *task)
 {
     struct elements *elements = elements_of(task);
     __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
-    task->pins++; /* its end may follow */
     for (struct element_block *block = elements->blocks; block != NULL;
          block = block->next) {
         if (elements_close(m, elements, block) && block->open == 0) {
@@ -146,8 +145,6 @@ void element_cancel_array(struct moot *m, struct task *task)
             tell_block(m, task, block);
         }
     }
-    task->pins--;
-    task_try_free(m, task);
     progress_wake(m);
 }
 

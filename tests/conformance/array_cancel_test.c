@@ -7,13 +7,15 @@
 enum { SLOWLY = RELAY + 1, TAKER, PATIENT };
 enum { MANY = 1000000, SOME = 60 };
 
-static atomic_int begun, took;
+static atomic_int begun, running, took;
 
 static int run_slowly(moot_call *call, void *user)
 {
     (void)user;
     begun++;
+    running++;
     nap_ms(1);
+    running--;
     return moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -29,9 +31,12 @@ static int wait_for_cancel(moot_call *call, void *user)
 {
     (void)user;
     begun++;
+    running++;
     while (!moot_call_cancelled(call)) {
         nap_ms(1);
     }
+    nap_ms(2);
+    running--;
     return MOOT_ERR_CANCELLED;
 }
 
@@ -91,6 +96,13 @@ static void expect_cancelled(struct seat *seat, moot_array array, int by)
     CHECK(seat, strstr(moot_last_error(seat->m), words) != NULL);
 }
 
+/* Likewise, and none of its elements runs any more, wherever. */
+static void expect_at_rest(struct seat *seat, moot_array array, int by)
+{
+    expect_cancelled(seat, array, by);
+    CHECK(seat, running == 0);
+}
+
 /* --- Alike ------------------------------------------------------------------------ */
 
 /* Each in turn, and so its chair, too. */
@@ -104,7 +116,7 @@ static void any_rank_cancels_a_million(struct seat *seat)
             EXPECT(seat, moot_array_cancel(seat->m, array), MOOT_OK);
             EXPECT(seat, moot_array_cancel(seat->m, array), MOOT_OK);
         }
-        expect_cancelled(seat, array, by);
+        expect_at_rest(seat, array, by);
         check_rest(seat);
         EXPECT(seat, moot_array_wait(seat->m, array, 0), MOOT_ERR_CANCELLED);
         EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
@@ -121,6 +133,18 @@ static void all_may_cancel_at_once(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
 }
 
+static void so_does_who_cancels_its_label(struct seat *seat)
+{
+    forget_begun(seat);
+    moot_array array = spawn(seat, SLOWLY, MANY, 45);
+    if (seat->rank == 0) {
+        EXPECT(seat, moot_task_cancel_label(seat->m, "cel"), MOOT_OK);
+    }
+    expect_at_rest(seat, array, 0);
+    check_rest(seat);
+    EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+}
+
 static void what_runs_is_told(struct seat *seat)
 {
     forget_begun(seat);
@@ -131,7 +155,7 @@ static void what_runs_is_told(struct seat *seat)
         }
         EXPECT(seat, moot_array_cancel(seat->m, array), MOOT_OK);
     }
-    expect_cancelled(seat, array, 0);
+    expect_at_rest(seat, array, 0);
     check_rest(seat);
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
 }
@@ -156,7 +180,7 @@ static void who_takes_a_cancelled_element_fails(struct seat *seat)
     if (seat->rank == seat->size - 1) {
         EXPECT(seat, moot_array_cancel(seat->m, array), MOOT_OK);
     }
-    expect_cancelled(seat, array, seat->size - 1);
+    expect_at_rest(seat, array, seat->size - 1);
     EXPECT(seat, moot_task_wait(seat->m, task, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
     CHECK(seat, strstr(moot_last_error(seat->m), "cancelled by rank") != NULL);
     EXPECT(seat, moot_array_wait(seat->m, next, MOOT_FOREVER), MOOT_ERR_TASK_FAILED);
@@ -287,6 +311,7 @@ static const struct scene scenes[] = {
     CANCEL_SCENE(any_rank_cancels_a_million, .after = closes_well),
     CANCEL_SCENE(any_rank_cancels_a_million, .after = closes_well, .knobs = workers),
     CANCEL_SCENE(all_may_cancel_at_once, .after = closes_well),
+    CANCEL_SCENE(so_does_who_cancels_its_label, .after = closes_well),
     CANCEL_SCENE(what_runs_is_told, .after = closes_well, .knobs = workers),
     CANCEL_SCENE(who_takes_a_cancelled_element_fails, .after = closes_well),
     CANCEL_SCENE(what_waits_for_others_is_cancelled, .after = closes_well),

@@ -7,7 +7,7 @@
  * does not spawn it.  Who has spawned it waits for it, at once or later, or only reads
  * elements, by themselves or as inputs of a task, and checks their bytes: array_maps.c
  * says what they are to be.  An array of which an element fails ends so on every rank
- * that waits.
+ * that waits, and so does one that a rank cancels (array_cancels.c), if it does.
  *
  * Nobody names an array that it has not spawned.  So whatever happens to others, each
  * wait ends as the drawn program says, unless this rank is out, or a result is lost.
@@ -130,6 +130,7 @@ void medley_draw_arrays(struct medley *medley)
         }
         of->large = draw(&more, 8) == 0 && of->count < LARGE_COUNT;
     }
+    medley_draw_array_cancels(medley);
 }
 
 /* --- Kernels ---------------------------------------------------------------------- */
@@ -248,7 +249,8 @@ static bool judge_code(struct medley_player *player, uint32_t array, int code,
     const bool fails = player_array_fails(player, array);
     player->over |= is_out(code);
     const bool lacks = may_lack(player, array) && code == MOOT_ERR_TASK_FAILED;
-    if (!player->over && !lacks && code != (fails ? MOOT_ERR_TASK_FAILED : MOOT_OK)) {
+    if (!player->over && !lacks && !player_takes_cancel(player, array, code) &&
+        code != (fails ? MOOT_ERR_TASK_FAILED : MOOT_OK)) {
         player_wrong(player, player->medley->arrays[array].at, what);
     }
     return code == MOOT_OK;
@@ -365,6 +367,7 @@ static void look_at_array(struct medley_player *player, uint32_t array)
         return;
     }
     const uint64_t how = chance_of(player, array, 20) % 4;
+    player_cancel_array(player, array, false);
     if (how > 0) {
         (void)judge_code(
             player, array,
@@ -442,6 +445,7 @@ static void spawn_array(struct medley_player *player, uint32_t array)
     if (player_is_of(player, of->let_go) && !player->over) {
         let_inputs_go(player, of);
     }
+    player_cancel_array(player, array, true);
     if (chance_of(player, array, 21) % 8 == 0 && !player->over) {
         release_array(player, array); /* its elements run all the same */
     }

@@ -118,12 +118,13 @@ struct medley_array {
     bool alike; /* it has as many elements as its first input */
     bool large; /* results that are not sent unasked */
     uint64_t count, block;
-    uint64_t failing;  /* an element; MEDLEY_ARRAY_WELL: none fails */
-    uint64_t holders;  /* the ranks that spawn it, */
-    uint64_t late;     /* of these a few tasks later than the others, */
-    uint64_t contrary; /* and with three elements more */
-    uint64_t twice;    /* these spawn it twice, */
-    uint64_t let_go;   /* and these release its inputs then */
+    uint64_t failing;    /* an element; MEDLEY_ARRAY_WELL: none fails */
+    uint64_t holders;    /* the ranks that spawn it, */
+    uint64_t late;       /* of these a few tasks later than the others, */
+    uint64_t contrary;   /* and with three elements more */
+    uint64_t twice;      /* these spawn it twice, */
+    uint64_t let_go;     /* and these release its inputs then */
+    uint64_t cancellers; /* ranks that cancel it, if they have spawned it */
 };
 
 struct medley {

@@ -31,6 +31,8 @@ struct array_checker {
     struct array_seen *arrays; /* by task */
     struct rankset *views;     /* by rank: the members that it knows; empty: all */
     uint64_t *generations;     /* by rank: of its view; in each all is spawned anew */
+    uint64_t *epochs;          /* by rank: 1 + that of its view; 0: the first one */
+    uint64_t first_epoch;      /* 1 + that of the first word of all; 0: none was said */
     uint32_t rank_limit;       /* of these; 0: not made yet */
 };
 
@@ -91,6 +93,7 @@ void array_checker_free(struct array_checker *checker)
     }
     free(checker->views);
     free(checker->generations);
+    free(checker->epochs);
     free(checker->arrays);
     free(checker);
 }
@@ -272,8 +275,11 @@ static void check_cancel(struct array_checker *checker, struct sim *sim,
 static void note_order(struct array_checker *checker, const struct sim *sim,
                        const struct sight *sight)
 {
-    if (chair_of(checker, sim, sight->task, sight->rank) == sight->peer &&
-        sight->message->type == MESSAGE_CANCEL) {
+    const uint64_t epoch = 1 + sight->message->epoch,
+                   here = checker->epochs[sight->rank];
+    if (sight->message->type == MESSAGE_CANCEL &&
+        epoch == (here != 0 ? here : checker->first_epoch) && /* Rule E */
+        chair_of(checker, sim, sight->task, sight->rank) == sight->peer) {
         ranks_add(&checker->arrays[sight->task].ordered, sight->rank);
     }
 }
@@ -309,6 +315,7 @@ static void note_view(struct array_checker *checker, const struct sight *sight)
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
         rankset_remove(&checker->arrays[i].ordered, sight->rank);
     }
+    checker->epochs[sight->rank] = 1 + sight->epoch;
     rankset_release(&checker->views[sight->rank]);
     ranks_copy(&checker->views[sight->rank], sight->members);
     for (uint32_t i = 0; i < checker->program->task_count &&
@@ -327,6 +334,10 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         checker->views = zeroed(checker->rank_limit, sizeof(*checker->views));
         checker->generations =
             zeroed(checker->rank_limit, sizeof(*checker->generations));
+        checker->epochs = zeroed(checker->rank_limit, sizeof(*checker->epochs));
+    }
+    if (sight->type == SIGHT_SEND && checker->first_epoch == 0) {
+        checker->first_epoch = 1 + sight->message->epoch;
     }
     if (sight->type == SIGHT_VIEW) {
         note_view(checker, sight);

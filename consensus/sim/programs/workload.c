@@ -98,7 +98,7 @@ static bool is_spine(uint32_t index) { return index % SPINE == 0; }
 
 static bool has_arrays(enum workload_kind kind)
 {
-    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES;
+    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES || kind == WORKLOAD_CANCELS;
 }
 
 /* Few elements, or hundreds, in any spread; of one in sixteen an element fails. */
@@ -204,6 +204,7 @@ static void add_tasks(struct loom *loom)
         case WORKLOAD_BRANCH:
         case WORKLOAD_ARRAY:
         case WORKLOAD_HOLES:
+        case WORKLOAD_CANCELS:
         case WORKLOAD_ONCE:
         case WORKLOAD_HINT:
         case WORKLOAD_POISON:
@@ -273,6 +274,17 @@ static void spawn(struct loom *loom, const uint32_t *only, struct random *random
         (void)program_add_step(program, rank, 0, PROGRAM_SPAWN, index);
     } else if (loom->workload->kind == WORKLOAD_HINT) {
         (void)program_add_step(program, rank, 0, PROGRAM_DECLINE, index);
+    }
+}
+
+/* The first ranks do: a program notes as many of a task. */
+static void cancel_some(struct loom *loom, struct random *random, uint32_t rank,
+                        uint32_t index)
+{
+    if (loom->workload->kind == WORKLOAD_CANCELS && rank < PROGRAM_RANKS_MAX &&
+        loom->program->tasks[index].elements > 0 &&
+        random_below(random, ONE_PPM) < loom->workload->rate_ppm) {
+        program_add_step(loom->program, rank, 0, PROGRAM_CANCEL, index);
     }
 }
 
@@ -346,6 +358,7 @@ static void write_rank(struct loom *loom, const uint32_t *only, uint32_t rank)
         uint32_t count = order_phase(loom, &random, first, end);
         for (uint32_t i = 0; i < count; i++) {
             spawn(loom, only, &random, rank, loom->order[i]);
+            cancel_some(loom, &random, rank, loom->order[i]);
         }
         write_waits(loom, rank, first, end);
     }
