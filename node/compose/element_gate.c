@@ -20,7 +20,7 @@
 /* The arguments of a gate: the hash of the array that takes, and words: which input,
  * the place, the rank with the gate's number there.  One that waits for the end of the
  * input's array is of no place. */
-enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8 };
+enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8, LOOKS_AT_ENDS = 8 };
 #define GATE_OF_END UINT64_MAX
 #define GATE_FOR_READ                                                                  \
     UINT64_MAX /* in the place of an input: for that seek of a read                    \
@@ -222,6 +222,9 @@ static void look_at_source(struct moot *m, struct element_link *link, uint32_t s
                            bool idle)
 {
     struct element_source *source = &link->sources[slot];
+    if (source->state == SOURCE_HERE || source->state == SOURCE_FAILED) {
+        return;
+    }
     const uint64_t place = link_place(link, slot);
     const uint32_t home = elements_home_of(&link->from->spread, place);
     const bool own = home == m->group.rank;
@@ -274,27 +277,40 @@ int gates_keep(struct moot *m, struct element_link *link)
     return link->kept ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
-/* What arrays take is needed no more when all of their elements have ended. */
-static void let_go(struct moot *m)
+/* What an array takes is needed no more when all of its elements have ended: lets that
+ * go; false: they have not. */
+static bool let_go(struct moot *m, struct elements *elements)
+{
+    const void *entry = task_entry(elements->task);
+    if (entry != NULL && !core_array_ended(entry)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        struct element_link *link = elements->links[i];
+        if (link->kept && link->from != NULL) {
+            task_ticket_end(m, link->from->task);
+        }
+        link->kept = false;
+    }
+    links_close(m, elements);
+    return true;
+}
+
+/* Arrays end in the order in which they were spawned, mostly: the oldest is looked at,
+ * and of the others a few in turn. */
+static void let_some_go(struct moot *m)
 {
     bool any = m->tasks.tickets_ended;
-    struct elements *next;
-    for (struct elements *elements = m->tasks.taking; elements != NULL;
-         elements = next) {
-        next = elements->next_taking;
-        const void *entry = task_entry(elements->task);
-        if (entry != NULL && !core_array_ended(entry)) {
-            continue;
-        }
-        for (uint32_t i = 0; i < elements->link_count; i++) {
-            struct element_link *link = elements->links[i];
-            if (link->kept && link->from != NULL) {
-                task_ticket_end(m, link->from->task);
-            }
-            link->kept = false;
-        }
-        links_close(m, elements);
+    while (m->tasks.taking != NULL && let_go(m, m->tasks.taking)) {
         any = true;
+    }
+    for (int i = 0; i < LOOKS_AT_ENDS && m->tasks.taking_at != NULL; i++) {
+        struct elements *elements = m->tasks.taking_at;
+        m->tasks.taking_at = elements->next_taking;
+        any |= let_go(m, elements);
+    }
+    if (m->tasks.taking_at == NULL) {
+        m->tasks.taking_at = m->tasks.taking;
     }
     if (any) {
         task_tickets_settle(m);
@@ -340,7 +356,7 @@ void gates_look(struct moot *m, uint64_t now_ns)
     if (m->tasks.taking == NULL || m->engine.fatal != 0) {
         return;
     }
-    let_go(m);
+    let_some_go(m);
     uint64_t view_id;
     uint64_t epoch;
     core_view(m->core, &epoch, &view_id);

@@ -60,7 +60,7 @@ void elements_tell_waiting(struct moot *m)
         waiting += links_idle(elements);
     }
     if (waiting < m->schedule.waiting_told) {
-        elements_say_waiting(m, waiting);
+        elements_say_waiting(m, 0); /* until this rank is idle again */
     }
 }
 

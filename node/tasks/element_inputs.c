@@ -620,6 +620,9 @@ void links_close(struct moot *m, struct elements *elements)
         m->tasks.last_taking = elements->taking;
     }
     elements->taking = NULL;
+    if (m->tasks.taking_at == elements) {
+        m->tasks.taking_at = elements->next_taking;
+    }
 }
 
 void links_free(struct moot *m, struct elements *elements)
