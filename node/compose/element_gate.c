@@ -188,7 +188,7 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
         return;
     }
     link->sources[slot].state = SOURCE_ASKED;
-    if (!read_take_in(m, link->from, index, rank, &read) ||
+    if (!read_take_in(m, link->from, index, rank, link->misses, &read) ||
         !take_in_gate(m, link->by, link->number, place, &read)) {
         engine_starve(m, "no memory to ask for an input of an element");
     }

@@ -1,6 +1,7 @@
 /* element_parts.c - see element_parts.h. */
 #include "node/schedule/element_parts.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/members/members.h"
@@ -72,13 +73,19 @@ HOT static void post(struct moot *m, struct letter *letter)
     said->byte_count = 0;
 }
 
+/* What is large is asked for as a task, and who leaves takes none in. */
+static bool is_given(const struct moot *m, const struct payload *result)
+{
+    return result != NULL && (result->size <= LIMIT_EAGER_BYTES || !core_goes(m->core));
+}
+
 HOT static void put(struct moot *m, struct letter *letter, uint64_t place,
                     const struct payload *result)
 {
     struct moot_parts *parts = &m->schedule.parts;
     struct message_parts *said = &letter->message.u.parts;
     struct message_part part = {.place = place, .state = PART_ELSEWHERE};
-    if (result != NULL) {
+    if (is_given(m, result)) {
         part.size = result->size;
         part.state = result->size > LIMIT_EAGER_BYTES ? PART_LARGE : PART_BYTES;
     }
@@ -188,8 +195,8 @@ static bool find_takers(const struct moot *m, const struct element_link *link,
 
 void parts_send_dealt(struct moot *m, struct elements *from, uint64_t place)
 {
-    for (const struct element_link *link = from->takers;
-         link != NULL && make_room(m); link = link->next_taker) {
+    for (const struct element_link *link = from->takers; link != NULL && make_room(m);
+         link = link->next_taker) {
         struct rankset homes = {0};
         if (!find_takers(m, link, place, &homes)) {
             engine_starve(m, "no memory for results of elements");

@@ -56,6 +56,7 @@ struct element_link {
     struct element_source *sources;  /* own ones, then what is sent, then others */
     uint32_t source_count, source_room;
     uint64_t *others; /* the places of those */
+    uint32_t misses;  /* so many were asked for at a rank, and not had of it */
     bool kept;        /* `from` is kept for it (task_ticket_begin()) */
     bool failed;      /* one is FAILED */
     bool gated;       /* a gate waits for the end of `from` */
