@@ -432,7 +432,7 @@ HOT bool parts_take(struct moot *m, uint32_t from, const struct message *message
     struct element_link *link = elements != NULL ? link_of(elements, said) : NULL;
     if (link != NULL) {
         hear(m, from, link, said);
-        elements_tell_waiting(m);
+        elements_go_on(m);
         progress_wake(m);
     } else if (elements == NULL && said->seek == 0) {
         keep_early(m, from, message);
