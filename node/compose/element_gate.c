@@ -103,6 +103,7 @@ static bool open_gate(struct moot *m, struct task *gate, const struct task *fail
     } else if (link != NULL && link->from != NULL) {
         open_for(m, link, place, gate, failed);
     }
+    elements_go_on(m);
     task_end(m, gate, MOOT_OK, nothing);
     progress_wake(m);
     return true;
@@ -188,7 +189,7 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
         return;
     }
     link->sources[slot].state = SOURCE_ASKED;
-    if (!read_take_in(m, link->from, index, rank, &read) ||
+    if (!read_take_in(m, link->from, index, rank, link->misses, &read) ||
         !take_in_gate(m, link->by, link->number, place, &read)) {
         engine_starve(m, "no memory to ask for an input of an element");
     }
@@ -362,6 +363,7 @@ void gates_look(struct moot *m, uint64_t now_ns)
     core_view(m->core, &epoch, &view_id);
     if (epoch != watch->epoch) {
         watch->epoch = epoch;
+        elements_go_on(m);
         parts_send_again(m);
         reads_seek_again(m);
     }

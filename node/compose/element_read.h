@@ -35,9 +35,11 @@ bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home);
 
 /* Takes the task in that reads an element, without the program's spawn, for `rank`,
  * which has it, to run, or, of UINT32_MAX, for whoever makes the element again after
- * the end of its array; its hash.  False without memory. */
+ * the end of its array; its hash.  A rank that did not take it in has said so for good:
+ * whoever has seen so many refuse it has another task for each.  False without memory.
+ */
 bool read_take_in(struct moot *m, const struct elements *elements, uint64_t index,
-                  uint32_t rank, moot_hash *hash);
+                  uint32_t rank, uint32_t refusals, moot_hash *hash);
 /* Takes motions for reads of elements that have ended since they came. */
 void reads_take_early(struct moot *m);
 

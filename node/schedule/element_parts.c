@@ -1,6 +1,7 @@
 /* element_parts.c - see element_parts.h. */
 #include "node/schedule/element_parts.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/members/members.h"
@@ -73,13 +74,19 @@ HOT static void post(struct moot *m, struct shipment *shipment)
     said->byte_count = 0;
 }
 
+/* What is large is asked for as a task, and who leaves takes none in. */
+static bool is_given(const struct moot *m, const struct payload *result)
+{
+    return result != NULL && (result->size <= LIMIT_EAGER_BYTES || !core_goes(m->core));
+}
+
 HOT static void put(struct moot *m, struct shipment *shipment, uint64_t place,
                     const struct payload *result)
 {
     struct moot_parts *parts = &m->schedule.parts;
     struct message_parts *said = &shipment->message.u.parts;
     struct message_part part = {.place = place, .state = PART_ELSEWHERE};
-    if (result != NULL) {
+    if (is_given(m, result)) {
         part.size = result->size;
         part.state = result->size > LIMIT_EAGER_BYTES ? PART_LARGE : PART_BYTES;
     }
@@ -426,7 +433,7 @@ HOT bool parts_take(struct moot *m, uint32_t from, const struct message *message
     struct element_link *link = elements != NULL ? link_of(elements, said) : NULL;
     if (link != NULL) {
         hear(m, from, link, said);
-        elements_tell_waiting(m);
+        elements_go_on(m);
         progress_wake(m);
     } else if (elements == NULL && said->seek == 0) {
         keep_early(m, from, message);

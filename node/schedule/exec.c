@@ -347,7 +347,7 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
     if (elements == NULL) {
         return false;
     }
-    elements_tell_waiting(m);
+    elements_go_on(m);
     elements->task->pins++;
     run->active = true;
     run->home = lane;

@@ -385,6 +385,7 @@ void link_miss(struct element_link *link, uint64_t place)
     const uint32_t slot = link_slot(link, place);
     if (slot != UINT32_MAX && link->sources[slot].state == SOURCE_ASKED) {
         link->sources[slot].state = SOURCE_ELSEWHERE;
+        link->misses++;
     }
 }
 
