@@ -1,6 +1,7 @@
 /* element_read.c - see element_read.h. */
 #include "node/compose/element_read.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/byte_order.h"
 #include "hashing/placement.h"
 #include "node/compose/element_gate.h"
@@ -10,6 +11,7 @@
 #include "node/schedule/task_end.h"
 #include "node/spawn/spawn.h"
 #include "node/tasks/element_inputs.h"
+#include "node/tasks/error_chain.h"
 #include "node/tasks/kernel.h"
 
 #include <stdlib.h>
@@ -176,6 +178,29 @@ static void ask_all(struct moot *m, struct read_seek *seek)
     seek->asked = parts_seek_one(m, seek->elements, seek->place, seek->number);
 }
 
+/* A gate asks for an element that is not here, of an array that is cancelled and has
+ * not ended well: nobody begins it any more.  Who asked goes by the array's end then.
+ */
+static bool end_cancelled(struct moot *m, struct task *task, const struct task *array)
+{
+    struct core_task_view view;
+    const bool over = array->known && array->status == MOOT_OK;
+    if (over || !hash_has(&task->hash, MOOT_HASH_CANDIDATES) ||
+        !core_task_look(m->core, &array->hash, &view)) {
+        return false;
+    }
+    const uint32_t by = view.canceller;
+    core_task_view_release(&view);
+    if (by == PLACEMENT_NOBODY) {
+        return false;
+    }
+    struct text story = {0};
+    story_of_cancel(&story, m, array, by, false);
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, NO_ROOT_CAUSE, &story);
+    progress_wake(m);
+    return true;
+}
+
 /* In the place of a run. */
 static bool open_read(struct moot *m, struct task *task, const struct task *failed)
 {
@@ -188,6 +213,9 @@ static bool open_read(struct moot *m, struct task *task, const struct task *fail
     if (result != NULL) {
         task_end(m, task, MOOT_OK, payload_hold(result));
         progress_wake(m);
+        return true;
+    }
+    if (end_cancelled(m, task, elements->task)) {
         return true;
     }
     if (elements->link_count == 0) {
