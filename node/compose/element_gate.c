@@ -217,38 +217,58 @@ static bool has_spawned(const struct moot *m, uint32_t rank,
            core_knows_holder(m->core, task_entry(elements->task), rank);
 }
 
-/* What is to be done about a source that is not here.  `idle`: this rank has had
- * nothing to run for so long that it asks for what it awaits. */
+/* Whether its home is to be relied on to send it, or this rank to make it. */
+static bool is_to_come(const struct moot *m, const struct element_link *link,
+                       uint32_t slot, uint32_t home)
+{
+    if (home == m->group.rank) {
+        return elements_block(link->from, link_place(link, slot)) != NULL;
+    }
+    return link_is_sent(link, slot) && !m->schedule.parts.dropped &&
+           has_spawned(m, home, link->from) && has_spawned(m, home, link->by);
+}
+
+/* This rank has had nothing to run for so long that it asks for what it awaits. */
+static void look_at_awaited(struct moot *m, struct element_link *link, uint32_t slot)
+{
+    const uint32_t home = elements_home_of(&link->from->spread, link_place(link, slot));
+    if (is_to_come(m, link, slot, home)) {
+        return;
+    }
+    if (home != m->group.rank && has_spawned(m, home, link->from)) {
+        ask(m, link, slot, home);
+    } else {
+        seek(m, link, slot);
+    }
+}
+
+/* No member has it: it is made again, if its array takes nothing. */
+static void look_at_lost(struct moot *m, struct element_link *link, uint32_t slot)
+{
+    const struct task *end = link->from->task;
+    if (end->status == MOOT_OK && link->from->link_count == 0) {
+        ask(m, link, slot, UINT32_MAX);
+    } else {
+        link_hear(m, link, link_place(link, slot), SOURCE_FAILED,
+                  end->status != MOOT_OK
+                      ? story_of(end)
+                      : payload_copy(lost_story, sizeof(lost_story) - 1));
+    }
+}
+
+/* What is to be done about a source that is not here. */
 static void look_at_source(struct moot *m, struct element_link *link, uint32_t slot,
                            bool idle)
 {
-    struct element_source *source = &link->sources[slot];
-    if (source->state == SOURCE_HERE || source->state == SOURCE_FAILED) {
-        return;
-    }
-    const uint64_t place = link_place(link, slot);
-    const uint32_t home = elements_home_of(&link->from->spread, place);
-    const bool own = home == m->group.rank;
-    const bool has = !own && has_spawned(m, home, link->from);
-    const bool sends = own ? elements_block(link->from, place) != NULL
-                           : has && link_is_sent(link, slot) &&
-                                 !m->schedule.parts.dropped &&
-                                 has_spawned(m, home, link->by);
+    const struct element_source *source = &link->sources[slot];
     if (source->state == SOURCE_LARGE) {
         ask(m, link, slot, source->rank);
-    } else if (source->state == SOURCE_LOST && link->from->task->status != MOOT_OK) {
-        link_hear(m, link, place, SOURCE_FAILED, story_of(link->from->task));
-    } else if (source->state == SOURCE_LOST && link->from->link_count == 0) {
-        ask(m, link, slot, UINT32_MAX);
     } else if (source->state == SOURCE_LOST) {
-        link_hear(m, link, place, SOURCE_FAILED,
-                  payload_copy(lost_story, sizeof(lost_story) - 1));
+        look_at_lost(m, link, slot);
     } else if (source->state == SOURCE_ELSEWHERE) {
         seek(m, link, slot);
-    } else if (source->state == SOURCE_AWAITED && idle && !sends && has) {
-        ask(m, link, slot, home);
-    } else if (source->state == SOURCE_AWAITED && idle && !sends) {
-        seek(m, link, slot);
+    } else if (source->state == SOURCE_AWAITED && idle) {
+        look_at_awaited(m, link, slot);
     }
 }
 

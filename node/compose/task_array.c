@@ -209,9 +209,9 @@ static int find_taken(struct lane *lane, struct moot *m, const moot_array_input 
 
 /* Every rank refuses what one would have to. */
 static int check_map(struct lane *lane, const struct array_spread *spread,
-                     const moot_array_input *input, uint32_t i,
-                     const struct elements *from, struct array_mapping *mapping)
+                     const moot_array_input *input, struct array_inputs *inputs)
 {
+    const uint32_t i = inputs->count;
     const struct array_map *map = find_map(input->map);
     if (map == NULL || (input->map_args == NULL && input->map_args_size > 0)) {
         return lane_fail(lane, MOOT_ERR_INVALID, "moot_array_spawn: .inputs[%u].map%s",
@@ -219,8 +219,12 @@ static int check_map(struct lane *lane, const struct array_spread *spread,
                          map == NULL ? " is none of moot_array.h"
                                      : "_args is NULL, and .map_args_size is not 0");
     }
-    *mapping = (struct array_mapping){map, input->map_args, input->map_args_size};
-    const int error = array_schedule_can_be(spread, &from->spread, mapping);
+    inputs->mappings[i] =
+        (struct array_mapping){map, input->map_args, input->map_args_size};
+    inputs->maps[i] = (struct identity_map){map->name, map->version, input->map_args,
+                                            input->map_args_size};
+    const int error =
+        array_schedule_can_be(spread, &inputs->from[i]->spread, &inputs->mappings[i]);
     return error == MOOT_OK ? MOOT_OK : refuse_map(lane, i, map, error);
 }
 
@@ -229,16 +233,12 @@ static int find_input(struct lane *lane, struct moot *m,
                       struct array_inputs *inputs)
 {
     const uint32_t i = inputs->count;
-    struct array_mapping *mapping = &inputs->mappings[i];
     int error = find_taken(lane, m, input, i, &inputs->from[i]);
     if (error == MOOT_OK) {
-        error = check_map(lane, spread, input, i, inputs->from[i], mapping);
+        error = check_map(lane, spread, input, inputs);
     }
     if (error == MOOT_OK) {
         inputs->handles[i] = (moot_task){input->array.id};
-        inputs->maps[i] =
-            (struct identity_map){mapping->map->name, mapping->map->version,
-                                  mapping->args, mapping->args_size};
         inputs->count++;
     }
     return error;
