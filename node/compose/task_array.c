@@ -181,11 +181,11 @@ static int find_input(struct lane *lane, struct moot *m, const moot_array_input 
     struct handle *handle;
     int error = task_handle_find(m, input->array.id, &handle);
     if (error != MOOT_OK) {
-        return lane_fail(lane, error,
-                         "moot_array_spawn: .inputs[%u].array is no array's handle: it %s",
-                         i,
-                         error == MOOT_ERR_FOREIGN ? "belongs to another context"
-                                                   : "was released or never valid");
+        return lane_fail(
+            lane, error,
+            "moot_array_spawn: .inputs[%u].array is no array's handle: it %s", i,
+            error == MOOT_ERR_FOREIGN ? "belongs to another context"
+                                      : "was released or never valid");
     }
     if (elements_of(handle->task) == NULL) {
         return lane_fail(lane, MOOT_ERR_INVALID,
@@ -193,7 +193,8 @@ static int find_input(struct lane *lane, struct moot *m, const moot_array_input 
     }
     if (map == NULL) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .inputs[%u].map is none of moot_array.h", i);
+                         "moot_array_spawn: .inputs[%u].map is none of moot_array.h",
+                         i);
     }
     inputs->handles[i] = (moot_task){input->array.id};
     inputs->from[i] = elements_of(handle->task);
@@ -232,8 +233,30 @@ static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map
             ? "an element takes too many, or this rank's share of the array has more "
               "than 2^20 inputs: reduce the array first, or take fewer"
             : "no memory";
-    return lane_fail(lane, error, "moot_array_spawn: .inputs[%u] by the map '%s': %s", i,
-                     map->name, why);
+    return lane_fail(lane, error, "moot_array_spawn: .inputs[%u] by the map '%s': %s",
+                     i, map->name, why);
+}
+
+static int check_element(const struct array_mapping *mapping, uint64_t element,
+                         const struct array_counts *counts)
+{
+    struct range ranges[ARRAY_MAP_RANGES_MAX];
+    const int found = array_sources(mapping, element, counts, ranges);
+    uint64_t sources = 0;
+    for (int i = 0; i < found; i++) {
+        sources += ranges[i].end - ranges[i].first;
+    }
+    return found < 0 ? found : sources > LIMIT_INPUTS ? MOOT_ERR_LIMIT : MOOT_OK;
+}
+
+/* A map that is built in is wrong, if at all, for the first element or for the last: so
+ * all ranks refuse it alike, whatever they are to run of the array. */
+static int check_mapping(const struct elements *elements, const struct elements *from,
+                         const struct array_mapping *mapping)
+{
+    const struct array_counts counts = {elements->spread.count, from->spread.count};
+    const int error = check_element(mapping, 0, &counts);
+    return error == MOOT_OK ? check_element(mapping, counts.takes - 1, &counts) : error;
 }
 
 static int take_inputs(struct moot *m, struct lane *lane, struct elements *elements,
@@ -243,17 +266,20 @@ static int take_inputs(struct moot *m, struct lane *lane, struct elements *eleme
                     ? MOOT_OK
                     : MOOT_ERR_NO_MEMORY;
     for (uint32_t i = 0; error == MOOT_OK && i < inputs->count; i++) {
-        error = link_make(m, elements, inputs->from[i], &inputs->mappings[i]);
+        const struct array_mapping *mapping = &inputs->mappings[i];
+        error = check_mapping(elements, inputs->from[i], mapping);
+        if (error == MOOT_OK) {
+            error = link_make(m, elements, inputs->from[i], mapping);
+        }
         if (error == MOOT_OK) {
             error = gates_keep(m, elements->links[i]);
         }
         if (error != MOOT_OK) {
-            return refuse_map(lane, i, inputs->mappings[i].map, error);
+            return refuse_map(lane, i, mapping->map, error);
         }
     }
-    return error == MOOT_OK
-               ? MOOT_OK
-               : lane_fail(lane, error, "moot_array_spawn: no memory");
+    return error == MOOT_OK ? MOOT_OK
+                            : lane_fail(lane, error, "moot_array_spawn: no memory");
 }
 
 static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
