@@ -4,9 +4,10 @@
  * result (PARTS), with all others that are ready for the same rank: when nothing is
  * left to run, after a kernel that took long, and with the chores.  A result that is
  * too large is named only, and so is one that there is not: who takes it asks for it
- * (node/compose/element_gate.h).  A rank that asks all members is answered at once.
- * Nobody is asked whether a PARTS has come.  In a new view all is sent again of what
- * may be missed.
+ * (node/compose/element_gate.h).  Of a rank that leaves no large result can be asked
+ * for, so it names that as elsewhere.  A rank that asks all members is answered at
+ * once. Nobody is asked whether a PARTS has come.  In a new view all is sent again of
+ * what may be missed.
  *
  * One that comes before its array is spawned is kept, as long as there is room.  What
  * there is no room for is asked for later, as from a home that is not to be relied on.
