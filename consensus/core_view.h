@@ -61,6 +61,9 @@ bool core_past(const struct core *core, uint32_t index, uint64_t *epoch,
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                       const struct message *motion);
 
+/* This rank leaves, or is about to have left: it adopts nothing. */
+bool core_goes(const struct core *core);
+
 /* A lane's wait for the end of this task, whose entry this is, may be an AWAIT, with
  * others: it stands on that lane's roll, and all who hold it are likely to wait. */
 bool core_may_await(const struct core *core, uint32_t lane, const void *entry);

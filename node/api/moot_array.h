@@ -14,10 +14,21 @@
  * gives its share up when somebody waits for the array, and those who have spawned it
  * run that, too; so they do with the share of a rank that has died or left.
  *
- * An element is pure: its kernel has no flags, and makes its result of the arguments
- * and the index alone.  It has no inputs, and spawns no tasks.  A kernel that fails is
- * not tried again.  Queues do not delay an array.  Arrays are for programs in their
- * first session.
+ * An element is pure: its kernel has no flags, and makes its result of the arguments,
+ * the index and its inputs alone.  It spawns no tasks.  A kernel that fails is not
+ * tried again.  Queues do not delay an array.  Arrays are for programs in their first
+ * session.
+ *
+ * Elements may take elements of other arrays, which a *map* names:
+ *
+ *     moot_map_window near = {-1, 1, MOOT_EDGE_CUT};
+ *     moot_array_input last = {before, MOOT_MAP_WINDOW, &near, sizeof(near)};
+ *     moot_array_spawn(m, &(moot_array_spec){.kernel = k, .count = n, .inputs = &last,
+ *                                            .input_count = 1}, &next);
+ *
+ * An element runs when it has its inputs, and does not wait for the other elements of
+ * the arrays that it takes from.  Homes send each other what is taken unasked, several
+ * results in one message.  An element fails if one that it takes has failed.
  *
  * Results stay where they were made until the array is released.  moot_array_at() makes
  * one of them a task: to be fetched, or to be an input of others.  That task comes
@@ -107,9 +118,11 @@ typedef struct moot_array_spec {
 
 /* Spawns an array; the handle is the caller's to release.  The hash covers all of the
  * spec but flags and label.
- * Errors: INVALID (also a kernel with flags), STATE (inside a kernel, parked, or in a
- * session that began later), LIMIT, NO_MEMORY, CLOSED, DECLINED, KERNEL_CONFLICT, and
- * what had ended the moot; as moot_task_spawn. */
+ * Errors: INVALID (also a kernel with flags; a map that names elements that there are
+ * not, for any element), STALE and FOREIGN (the array of an input), STATE (inside a
+ * kernel, parked, or in a session that began later), LIMIT (an element takes more than
+ * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
+ * KERNEL_CONFLICT, and what had ended the moot; as moot_task_spawn. */
 #define moot_array_spawn(m, ...) moot_array_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
                                  const char *site);

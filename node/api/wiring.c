@@ -18,6 +18,7 @@
 #include "node/record/differing.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
+#include "node/schedule/carry_run.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/element_end.h"
 #include "node/schedule/element_parts.h"
@@ -41,9 +42,9 @@ const struct engine_hooks wiring = {
     .outputs =
         {
             [CORE_OUT_SEND] = members_carry_send,
-            [CORE_OUT_RUN] = exec_carry_run,
+            [CORE_OUT_RUN] = carry_run,
             [CORE_OUT_ELEMENTS] = element_carry,
-            [CORE_OUT_CANCEL] = exec_carry_cancel,
+            [CORE_OUT_CANCEL] = carry_cancel,
             [CORE_OUT_PART] = task_end_carry_part,
             [CORE_OUT_RESULT] = task_end_carry_result,
             [CORE_OUT_DONE] = wait_carry_done,
@@ -84,8 +85,8 @@ const struct engine_hooks wiring = {
     .turn_ends = faults_end_turn,
     .press = window_press,
     .chores = {members_look, session_look, report_look, leaks_look, door_look,
-               dismissal_look, trace_look, self_end_look, checkpoint_look,
-               parts_look, gates_look},
+               dismissal_look, trace_look, self_end_look, checkpoint_look, parts_look,
+               gates_look},
     .newcomers = members_take_newcomers,
     .helped = workers_stand_in,
     .watch_is_due = observe_is_due,

@@ -20,7 +20,7 @@
 /* The arguments of a gate: the hash of the array that takes, and words: which input,
  * the place, the rank with the gate's number there.  One that waits for the end of the
  * input's array is of no place. */
-enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8 };
+enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8, LOOKS_AT_ENDS = 8 };
 #define GATE_OF_END UINT64_MAX
 #define GATE_FOR_READ                                                                  \
     UINT64_MAX /* in the place of an input: for that seek of a read                    \
@@ -103,6 +103,7 @@ static bool open_gate(struct moot *m, struct task *gate, const struct task *fail
     } else if (link != NULL && link->from != NULL) {
         open_for(m, link, place, gate, failed);
     }
+    elements_go_on(m);
     task_end(m, gate, MOOT_OK, nothing);
     progress_wake(m);
     return true;
@@ -188,7 +189,7 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
         return;
     }
     link->sources[slot].state = SOURCE_ASKED;
-    if (!read_take_in(m, link->from, index, rank, &read) ||
+    if (!read_take_in(m, link->from, index, rank, link->misses, &read) ||
         !take_in_gate(m, link->by, link->number, place, &read)) {
         engine_starve(m, "no memory to ask for an input of an element");
     }
@@ -216,35 +217,58 @@ static bool has_spawned(const struct moot *m, uint32_t rank,
            core_knows_holder(m->core, task_entry(elements->task), rank);
 }
 
-/* What is to be done about a source that is not here.  `idle`: this rank has had
- * nothing to run for so long that it asks for what it awaits. */
+/* Whether its home is to be relied on to send it, or this rank to make it. */
+static bool is_to_come(const struct moot *m, const struct element_link *link,
+                       uint32_t slot, uint32_t home)
+{
+    if (home == m->group.rank) {
+        return elements_block(link->from, link_place(link, slot)) != NULL;
+    }
+    return link_is_sent(link, slot) && !m->schedule.parts.dropped &&
+           has_spawned(m, home, link->from) && has_spawned(m, home, link->by);
+}
+
+/* This rank has had nothing to run for so long that it asks for what it awaits. */
+static void look_at_awaited(struct moot *m, struct element_link *link, uint32_t slot)
+{
+    const uint32_t home = elements_home_of(&link->from->spread, link_place(link, slot));
+    if (is_to_come(m, link, slot, home)) {
+        return;
+    }
+    if (home != m->group.rank && has_spawned(m, home, link->from)) {
+        ask(m, link, slot, home);
+    } else {
+        seek(m, link, slot);
+    }
+}
+
+/* No member has it: it is made again, if its array takes nothing. */
+static void look_at_lost(struct moot *m, struct element_link *link, uint32_t slot)
+{
+    const struct task *end = link->from->task;
+    if (end->status == MOOT_OK && link->from->link_count == 0) {
+        ask(m, link, slot, UINT32_MAX);
+    } else {
+        link_hear(m, link, link_place(link, slot), SOURCE_FAILED,
+                  end->status != MOOT_OK
+                      ? story_of(end)
+                      : payload_copy(lost_story, sizeof(lost_story) - 1));
+    }
+}
+
+/* What is to be done about a source that is not here. */
 static void look_at_source(struct moot *m, struct element_link *link, uint32_t slot,
                            bool idle)
 {
-    struct element_source *source = &link->sources[slot];
-    const uint64_t place = link_place(link, slot);
-    const uint32_t home = elements_home_of(&link->from->spread, place);
-    const bool own = home == m->group.rank;
-    const bool has = !own && has_spawned(m, home, link->from);
-    const bool sends = own ? elements_block(link->from, place) != NULL
-                           : has && link_is_sent(link, slot) &&
-                                 !m->schedule.parts.dropped &&
-                                 has_spawned(m, home, link->by);
+    const struct element_source *source = &link->sources[slot];
     if (source->state == SOURCE_LARGE) {
         ask(m, link, slot, source->rank);
-    } else if (source->state == SOURCE_LOST && link->from->task->status != MOOT_OK) {
-        link_hear(m, link, place, SOURCE_FAILED, story_of(link->from->task));
-    } else if (source->state == SOURCE_LOST && link->from->link_count == 0) {
-        ask(m, link, slot, UINT32_MAX);
     } else if (source->state == SOURCE_LOST) {
-        link_hear(m, link, place, SOURCE_FAILED,
-                  payload_copy(lost_story, sizeof(lost_story) - 1));
+        look_at_lost(m, link, slot);
     } else if (source->state == SOURCE_ELSEWHERE) {
         seek(m, link, slot);
-    } else if (source->state == SOURCE_AWAITED && idle && !sends && has) {
-        ask(m, link, slot, home);
-    } else if (source->state == SOURCE_AWAITED && idle && !sends) {
-        seek(m, link, slot);
+    } else if (source->state == SOURCE_AWAITED && idle) {
+        look_at_awaited(m, link, slot);
     }
 }
 
@@ -274,27 +298,40 @@ int gates_keep(struct moot *m, struct element_link *link)
     return link->kept ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
-/* What arrays take is needed no more when all of their elements have ended. */
-static void let_go(struct moot *m)
+/* What an array takes is needed no more when all of its elements have ended: lets that
+ * go; false: they have not. */
+static bool let_go(struct moot *m, struct elements *elements)
+{
+    const void *entry = task_entry(elements->task);
+    if (entry != NULL && !core_array_ended(entry)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        struct element_link *link = elements->links[i];
+        if (link->kept && link->from != NULL) {
+            task_ticket_end(m, link->from->task);
+        }
+        link->kept = false;
+    }
+    links_close(m, elements);
+    return true;
+}
+
+/* Arrays end in the order in which they were spawned, mostly: the oldest is looked at,
+ * and of the others a few in turn. */
+static void let_some_go(struct moot *m)
 {
     bool any = m->tasks.tickets_ended;
-    struct elements *next;
-    for (struct elements *elements = m->tasks.taking; elements != NULL;
-         elements = next) {
-        next = elements->next_taking;
-        const void *entry = task_entry(elements->task);
-        if (entry != NULL && !core_array_ended(entry)) {
-            continue;
-        }
-        for (uint32_t i = 0; i < elements->link_count; i++) {
-            struct element_link *link = elements->links[i];
-            if (link->kept && link->from != NULL) {
-                task_ticket_end(m, link->from->task);
-            }
-            link->kept = false;
-        }
-        links_close(m, elements);
+    while (m->tasks.taking != NULL && let_go(m, m->tasks.taking)) {
         any = true;
+    }
+    for (int i = 0; i < LOOKS_AT_ENDS && m->tasks.taking_at != NULL; i++) {
+        struct elements *elements = m->tasks.taking_at;
+        m->tasks.taking_at = elements->next_taking;
+        any |= let_go(m, elements);
+    }
+    if (m->tasks.taking_at == NULL) {
+        m->tasks.taking_at = m->tasks.taking;
     }
     if (any) {
         task_tickets_settle(m);
@@ -340,12 +377,13 @@ void gates_look(struct moot *m, uint64_t now_ns)
     if (m->tasks.taking == NULL || m->engine.fatal != 0) {
         return;
     }
-    let_go(m);
+    let_some_go(m);
     uint64_t view_id;
     uint64_t epoch;
     core_view(m->core, &epoch, &view_id);
     if (epoch != watch->epoch) {
         watch->epoch = epoch;
+        elements_go_on(m);
         parts_send_again(m);
         reads_seek_again(m);
     }

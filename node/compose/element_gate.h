@@ -29,7 +29,8 @@ struct element_link;
 struct elements;
 
 bool gates_begin(struct moot *m); /* false without memory */
-/* What the link takes from stays until all elements of its array have ended.  NO_MEMORY. */
+/* What the link takes from stays until all elements of its array have ended. NO_MEMORY.
+ */
 int gates_keep(struct moot *m, struct element_link *link);
 /* One that waits for the task `read`, for a read's seek (element_read.h). */
 bool gate_for_read(struct moot *m, const struct elements *elements, uint64_t number,

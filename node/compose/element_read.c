@@ -26,6 +26,7 @@ struct read_seek {
     struct elements *elements;
     uint64_t place, number; /* of the asking; READ_SEEKS and more */
     uint32_t asked, denied; /* so many were, and do not have it */
+    uint32_t refusals;      /* and so many that have it did not take its task in */
 };
 #define READ_SEEKS (UINT64_C(1) << 63) /* links have lower numbers */
 
@@ -106,7 +107,7 @@ bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home)
 }
 
 bool read_take_in(struct moot *m, const struct elements *elements, uint64_t index,
-                  uint32_t rank, moot_hash *hash)
+                  uint32_t rank, uint32_t refusals, moot_hash *hash)
 {
     unsigned char args[READ_ARGS_BYTES];
     struct rankset candidates = {0};
@@ -120,6 +121,7 @@ bool read_take_in(struct moot *m, const struct elements *elements, uint64_t inde
     if (rank != UINT32_MAX) {
         good = rankset_add(&candidates, rank);
         facts.reg.candidates = &candidates;
+        facts.place = refusals;
     } else {
         facts.reg.inputs = &elements->task->hash;
         facts.reg.input_count = facts.reg.after_count = 1;
@@ -245,7 +247,7 @@ static void hear_large(struct moot *m, const struct read_seek *seek, uint32_t ra
         return; /* the next view has all asked again */
     }
     if (!read_take_in(m, elements, array_index(&elements->spread, seek->place), rank,
-                      &read) ||
+                      seek->refusals, &read) ||
         !gate_for_read(m, elements, seek->number, &read)) {
         engine_starve(m, "no memory to ask for an element");
     }
@@ -259,7 +261,8 @@ void reads_hear_large(struct moot *m, uint64_t number, const struct task *result
     }
     if (result != NULL) {
         end_seek(m, at, payload_hold(result->payload));
-    } else { /* who had it is gone */
+    } else { /* who had it is gone, or goes */
+        (*at)->refusals++;
         ask_all(m, *at);
     }
 }

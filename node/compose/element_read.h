@@ -1,11 +1,11 @@
 /* element_read.h - the tasks that read elements of arrays.
  *
  * To read an element is an ordinary task of the library's kernel "moot.element", whose
- * arguments are the array's hash and the index, and whose place is one of which the home
- * of the element is the chair.  It comes after the array, and whoever owns it gives what
- * it has.  So it travels, is an input, and is forgotten as any task.  A home whose
- * program reads nothing takes the task from a peer's motion (the kernel is portable), if
- * it runs the element.
+ * arguments are the array's hash and the index, and whose place is one of which the
+ * home of the element is the chair.  It comes after the array, and whoever owns it
+ * gives what it has.  So it travels, is an input, and is forgotten as any task.  A home
+ * whose program reads nothing takes the task from a peer's motion (the kernel is
+ * portable), if it runs the element.
  *
  * An owner that has not run the element makes it again, if the array takes nothing: the
  * home had not spawned the array, or is a member no more.  Of an array that takes
@@ -35,9 +35,11 @@ bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home);
 
 /* Takes the task in that reads an element, without the program's spawn, for `rank`,
  * which has it, to run, or, of UINT32_MAX, for whoever makes the element again after
- * the end of its array; its hash.  False without memory. */
+ * the end of its array; its hash.  A rank that did not take it in has said so for good:
+ * whoever has seen so many refuse it has another task for each.  False without memory.
+ */
 bool read_take_in(struct moot *m, const struct elements *elements, uint64_t index,
-                  uint32_t rank, moot_hash *hash);
+                  uint32_t rank, uint32_t refusals, moot_hash *hash);
 /* Takes motions for reads of elements that have ended since they came. */
 void reads_take_early(struct moot *m);
 

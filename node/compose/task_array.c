@@ -173,40 +173,79 @@ static const struct array_map *find_map(moot_map_id id)
     return id.id < sizeof(built_in) / sizeof(built_in[0]) ? built_in[id.id] : NULL;
 }
 
-static int find_input(struct lane *lane, struct moot *m, const moot_array_input *input,
-                      struct array_inputs *inputs)
+static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map,
+                      int error)
 {
-    const uint32_t i = inputs->count;
-    const struct array_map *map = find_map(input->map);
+    const char *why =
+        error == MOOT_ERR_INVALID
+            ? "its arguments are none, or it names elements that there are not"
+        : error == MOOT_ERR_LIMIT
+            ? "an element takes more than 4096, or a rank's share of the array more "
+              "than "
+              "2^20: reduce the array first (moot_array_reduce), or take fewer"
+            : "no memory";
+    return lane_fail(lane, error, "moot_array_spawn: .inputs[%u] by the map '%s': %s",
+                     i, map->name, why);
+}
+
+static int find_taken(struct lane *lane, struct moot *m, const moot_array_input *input,
+                      uint32_t i, struct elements **from)
+{
     struct handle *handle;
     int error = task_handle_find(m, input->array.id, &handle);
     if (error != MOOT_OK) {
-        return lane_fail(lane, error,
-                         "moot_array_spawn: .inputs[%u].array is no array's handle: it %s",
+        return lane_fail(
+            lane, error,
+            "moot_array_spawn: .inputs[%u].array is no array's handle: it %s", i,
+            error == MOOT_ERR_FOREIGN ? "belongs to another context"
+                                      : "was released or never valid");
+    }
+    *from = elements_of(handle->task);
+    return *from != NULL
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_INVALID,
+                           "moot_array_spawn: .inputs[%u].array is a task's handle", i);
+}
+
+/* Every rank refuses what one would have to. */
+static int check_map(struct lane *lane, const struct array_spread *spread,
+                     const moot_array_input *input, struct array_inputs *inputs)
+{
+    const uint32_t i = inputs->count;
+    const struct array_map *map = find_map(input->map);
+    if (map == NULL || (input->map_args == NULL && input->map_args_size > 0)) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "moot_array_spawn: .inputs[%u].map%s",
                          i,
-                         error == MOOT_ERR_FOREIGN ? "belongs to another context"
-                                                   : "was released or never valid");
+                         map == NULL ? " is none of moot_array.h"
+                                     : "_args is NULL, and .map_args_size is not 0");
     }
-    if (elements_of(handle->task) == NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .inputs[%u].array is a task's handle", i);
-    }
-    if (map == NULL) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .inputs[%u].map is none of moot_array.h", i);
-    }
-    inputs->handles[i] = (moot_task){input->array.id};
-    inputs->from[i] = elements_of(handle->task);
     inputs->mappings[i] =
         (struct array_mapping){map, input->map_args, input->map_args_size};
     inputs->maps[i] = (struct identity_map){map->name, map->version, input->map_args,
                                             input->map_args_size};
-    inputs->count++;
-    return MOOT_OK;
+    const int error =
+        array_schedule_can_be(spread, &inputs->from[i]->spread, &inputs->mappings[i]);
+    return error == MOOT_OK ? MOOT_OK : refuse_map(lane, i, map, error);
+}
+
+static int find_input(struct lane *lane, struct moot *m,
+                      const struct array_spread *spread, const moot_array_input *input,
+                      struct array_inputs *inputs)
+{
+    const uint32_t i = inputs->count;
+    int error = find_taken(lane, m, input, i, &inputs->from[i]);
+    if (error == MOOT_OK) {
+        error = check_map(lane, spread, input, inputs);
+    }
+    if (error == MOOT_OK) {
+        inputs->handles[i] = (moot_task){input->array.id};
+        inputs->count++;
+    }
+    return error;
 }
 
 static int find_inputs(struct lane *lane, struct moot *m, const moot_array_spec *spec,
-                       struct array_inputs *inputs)
+                       const struct array_spread *spread, struct array_inputs *inputs)
 {
     if (spec->input_count > MOOT_ARRAY_INPUTS_MAX ||
         (spec->input_count > 0 && spec->inputs == NULL)) {
@@ -217,23 +256,9 @@ static int find_inputs(struct lane *lane, struct moot *m, const moot_array_spec 
     }
     int error = MOOT_OK;
     for (size_t i = 0; error == MOOT_OK && i < spec->input_count; i++) {
-        error = find_input(lane, m, &spec->inputs[i], inputs);
+        error = find_input(lane, m, spread, &spec->inputs[i], inputs);
     }
     return error;
-}
-
-static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map,
-                      int error)
-{
-    const char *why =
-        error == MOOT_ERR_INVALID
-            ? "its arguments are none, or it names elements that there are not"
-        : error == MOOT_ERR_LIMIT
-            ? "an element takes too many, or this rank's share of the array has more "
-              "than 2^20 inputs: reduce the array first, or take fewer"
-            : "no memory";
-    return lane_fail(lane, error, "moot_array_spawn: .inputs[%u] by the map '%s': %s", i,
-                     map->name, why);
 }
 
 static int take_inputs(struct moot *m, struct lane *lane, struct elements *elements,
@@ -251,9 +276,8 @@ static int take_inputs(struct moot *m, struct lane *lane, struct elements *eleme
             return refuse_map(lane, i, inputs->mappings[i].map, error);
         }
     }
-    return error == MOOT_OK
-               ? MOOT_OK
-               : lane_fail(lane, error, "moot_array_spawn: no memory");
+    return error == MOOT_OK ? MOOT_OK
+                            : lane_fail(lane, error, "moot_array_spawn: no memory");
 }
 
 static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
@@ -319,7 +343,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
         error = check_spec(lane, m, spec, &spread);
     }
     if (error == MOOT_OK) {
-        error = find_inputs(lane, m, spec, &inputs);
+        error = find_inputs(lane, m, spec, &spread, &inputs);
     }
     if (error == MOOT_OK && lane->group != NULL) {
         error = group_reserve(m, lane);

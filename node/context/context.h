@@ -245,12 +245,14 @@ struct moot_tasks {
     const char *site_last;   /* of the last spawn: a loop spawns from one place */
     struct run_board *board; /* board.h */
     bool board_own;          /* it is not shared */
-    struct rankset homes;    /* of the elements of arrays; with the first that has inputs */
-    struct schedule_cache *schedules; /* of those; NULL: none had */
+    struct rankset
+        homes; /* of the elements of arrays; with the first that has inputs */
+    struct schedule_cache *schedules;       /* of those; NULL: none had */
     struct elements *taking, **last_taking; /* list: arrays that take others, the oldest
-                                               first */
-    bool tickets_ended; /* of arrays that were taken from (element_gate.c) */
-    struct element_link *unsent;      /* list: of which something is to be sent */
+                                               first; */
+    struct elements *taking_at;  /* the one that is looked at next; NULL: the first */
+    bool tickets_ended;          /* of arrays that were taken from (element_gate.c) */
+    struct element_link *unsent; /* list: of which something is to be sent */
 };
 
 /* Records of what happens, and who watches: written by record/. */
@@ -304,8 +306,8 @@ struct moot_parts {
     struct early_parts *early; /* list, the oldest first; so many, */
     uint32_t early_count;
     size_t early_bytes; /* and of so many bytes */
-    bool dropped; /* some could not be kept, ever */
-    uint64_t named; /* so many were named only */
+    bool dropped;       /* some could not be kept, ever */
+    uint64_t named;     /* so many were named only */
 };
 
 /* Kernels that wait, run and are run again, threads, and waits: written by schedule/.
@@ -415,7 +417,7 @@ struct moot_compose {
         struct read_seek *seeks; /* list */
         uint64_t asked;
     } reads;
-    struct gate_watch {     /* element_gate.c: */
+    struct gate_watch {          /* element_gate.c: */
         uint64_t ends, since_ns; /* nothing has ended here since then */
         uint64_t epoch;          /* of the view in which all was sent again */
         uint32_t made;           /* so many gates were, */

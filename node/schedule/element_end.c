@@ -49,18 +49,10 @@ void elements_say_waiting(struct moot *m, uint64_t count)
     engine_later(m, &(struct later){.type = CORE_EV_ELEMENTS_WAIT, .size = count});
 }
 
-void elements_tell_waiting(struct moot *m)
+void elements_go_on(struct moot *m)
 {
-    uint64_t waiting = 0;
-    if (m->schedule.waiting_told == 0) {
-        return;
-    }
-    for (const struct elements *elements = m->tasks.taking; elements != NULL;
-         elements = elements->next_taking) {
-        waiting += links_idle(elements);
-    }
-    if (waiting < m->schedule.waiting_told) {
-        elements_say_waiting(m, waiting);
+    if (m->schedule.waiting_told > 0) {
+        elements_say_waiting(m, 0);
     }
 }
 
@@ -128,7 +120,7 @@ HOT void element_end(struct moot *m, struct moot_call *call, int code)
         parts_send_dealt(m, call->array, call->place);
     }
     if (block->open == 0) {
-        elements_tell_waiting(m);
+        elements_go_on(m);
         tell_block(m, task, block);
     }
     progress_wake(m);
@@ -141,7 +133,7 @@ void element_cancel_array(struct moot *m, struct task *task)
     for (struct element_block *block = elements->blocks; block != NULL;
          block = block->next) {
         if (elements_close(m, elements, block) && block->open == 0) {
-            elements_tell_waiting(m);
+            elements_go_on(m);
             tell_block(m, task, block);
         }
     }

@@ -16,8 +16,9 @@ void element_end(struct moot *m, struct moot_call *call, int code);
 bool element_lost_input(struct moot_call *call);
 /* So many elements wait for inputs, and nothing else is to be run. */
 void elements_say_waiting(struct moot *m, uint64_t count);
-/* Fewer elements wait for inputs than the core was told. */
-void elements_tell_waiting(struct moot *m);
+/* Something has come or ended: elements may go on, or be asked about otherwise.  Until
+ * it is known again that they wait they count as running. */
+void elements_go_on(struct moot *m);
 /* CORE_OUT_CANCEL of an array: none of its elements begins here any more. */
 void element_cancel_array(struct moot *m, struct task *task);
 /* CORE_OUT_RUN of an array, with how it is to end: all elements have ended. */

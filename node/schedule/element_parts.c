@@ -1,6 +1,7 @@
 /* element_parts.c - see element_parts.h. */
 #include "node/schedule/element_parts.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/members/members.h"
@@ -24,26 +25,27 @@ struct early_parts {
 /* --- Out -------------------------------------------------------------------------- */
 
 /* What goes to one rank. */
-struct letter {
+struct shipment {
     uint32_t to;
     struct message message; /* its parts and bytes are in m->schedule.parts */
 };
 
-static struct letter letter_of(const struct elements *by, const struct elements *from,
-                               uint32_t number, uint32_t to)
+static struct shipment shipment_of(const struct elements *by,
+                                   const struct elements *from, uint32_t number,
+                                   uint32_t to)
 {
-    struct letter letter = {.to = to};
-    letter.message.type = MESSAGE_PARTS;
-    letter.message.hash = by->task->hash;
-    letter.message.u.parts.input = number;
-    letter.message.u.parts.count = from->spread.count;
-    letter.message.u.parts.homes = from->spread.homes;
-    return letter;
+    struct shipment shipment = {.to = to};
+    shipment.message.type = MESSAGE_PARTS;
+    shipment.message.hash = by->task->hash;
+    shipment.message.u.parts.input = number;
+    shipment.message.u.parts.count = from->spread.count;
+    shipment.message.u.parts.homes = from->spread.homes;
+    return shipment;
 }
 
-static struct letter letter_new(const struct element_link *link, uint32_t to)
+static struct shipment shipment_new(const struct element_link *link, uint32_t to)
 {
-    return letter_of(link->by, link->from, link->number, to);
+    return shipment_of(link->by, link->from, link->number, to);
 }
 
 static bool make_room(struct moot *m)
@@ -60,32 +62,38 @@ static bool make_room(struct moot *m)
     return true;
 }
 
-HOT static void post(struct moot *m, struct letter *letter)
+HOT static void post(struct moot *m, struct shipment *shipment)
 {
-    struct message_parts *said = &letter->message.u.parts;
+    struct message_parts *said = &shipment->message.u.parts;
     if (said->part_count > 0) {
         said->parts = m->schedule.parts.list;
         said->bytes = m->schedule.parts.bytes;
-        outbox_add_own(m, letter->to, &letter->message);
+        outbox_add_own(m, shipment->to, &shipment->message);
     }
     said->part_count = 0;
     said->byte_count = 0;
 }
 
-HOT static void put(struct moot *m, struct letter *letter, uint64_t place,
+/* What is large is asked for as a task, and who leaves takes none in. */
+static bool is_given(const struct moot *m, const struct payload *result)
+{
+    return result != NULL && (result->size <= LIMIT_EAGER_BYTES || !core_goes(m->core));
+}
+
+HOT static void put(struct moot *m, struct shipment *shipment, uint64_t place,
                     const struct payload *result)
 {
     struct moot_parts *parts = &m->schedule.parts;
-    struct message_parts *said = &letter->message.u.parts;
+    struct message_parts *said = &shipment->message.u.parts;
     struct message_part part = {.place = place, .state = PART_ELSEWHERE};
-    if (result != NULL) {
+    if (is_given(m, result)) {
         part.size = result->size;
         part.state = result->size > LIMIT_EAGER_BYTES ? PART_LARGE : PART_BYTES;
     }
     const size_t bytes = part.state == PART_BYTES ? (size_t)part.size : 0;
     if (said->part_count == LIMIT_ELEMENT_PARTS ||
         said->byte_count + bytes > LIMIT_ELEMENT_PARTS_BYTES) {
-        post(m, letter);
+        post(m, shipment);
     }
     if (bytes > 0) {
         memcpy(parts->bytes + said->byte_count, result->data, bytes);
@@ -94,11 +102,11 @@ HOT static void put(struct moot *m, struct letter *letter, uint64_t place,
     parts->list[said->part_count++] = part;
 }
 
-HOT static void put_own(struct moot *m, struct letter *letter,
+HOT static void put_own(struct moot *m, struct shipment *shipment,
                         const struct element_link *link, uint32_t own)
 {
     const uint64_t place = link->own_first + own;
-    put(m, letter, place, elements_result(link->from, place));
+    put(m, shipment, place, elements_result(link->from, place));
 }
 
 static int compare(const void *a, const void *b)
@@ -122,19 +130,19 @@ HOT static void send_link(struct moot *m, struct element_link *link)
     for (uint32_t i = 0; i < schedule->taker_count; i++) {
         const struct array_peer *taker = &schedule->takers[i];
         const uint32_t *given = schedule->given + taker->first;
-        struct letter letter = letter_new(link, taker->rank);
+        struct shipment shipment = shipment_new(link, taker->rank);
         if (!members_is_here(m, taker->rank)) {
             continue;
         }
         for (uint32_t at = 0; all && at < taker->count; at++) {
-            put_own(m, &letter, link, given[at]);
+            put_own(m, &shipment, link, given[at]);
         }
         for (uint32_t at = 0; !all && at < link->fresh_count; at++) {
             if (takes(given, taker->count, link->fresh[at])) {
-                put_own(m, &letter, link, link->fresh[at]);
+                put_own(m, &shipment, link, link->fresh[at]);
             }
         }
-        post(m, &letter);
+        post(m, &shipment);
     }
 }
 
@@ -188,17 +196,17 @@ static bool find_takers(const struct moot *m, const struct element_link *link,
 
 void parts_send_dealt(struct moot *m, struct elements *from, uint64_t place)
 {
-    for (const struct element_link *link = from->takers;
-         link != NULL && make_room(m); link = link->next_taker) {
+    for (const struct element_link *link = from->takers; link != NULL && make_room(m);
+         link = link->next_taker) {
         struct rankset homes = {0};
         if (!find_takers(m, link, place, &homes)) {
             engine_starve(m, "no memory for results of elements");
         }
         for (uint32_t rank = rankset_next(&homes, 0); rank != UINT32_MAX;
              rank = rankset_next(&homes, rank + 1)) {
-            struct letter letter = letter_new(link, rank);
-            put(m, &letter, place, elements_result(from, place));
-            post(m, &letter);
+            struct shipment shipment = shipment_new(link, rank);
+            put(m, &shipment, place, elements_result(from, place));
+            post(m, &shipment);
         }
         rankset_release(&homes);
     }
@@ -215,15 +223,15 @@ static int compare_places(const void *a, const void *b)
 static void seek_at(struct moot *m, const struct element_link *link, uint32_t rank,
                     const uint64_t *places, uint32_t count)
 {
-    struct letter letter = letter_new(link, rank);
-    struct message_parts *said = &letter.message.u.parts;
+    struct shipment shipment = shipment_new(link, rank);
+    struct message_parts *said = &shipment.message.u.parts;
     said->of = link->from->task->hash;
     said->seek = link->seek;
     for (uint32_t i = 0; i < count; i++) {
-        put(m, &letter, places[i], NULL);
+        put(m, &shipment, places[i], NULL);
         m->schedule.parts.list[said->part_count - 1].state = PART_WANTED;
     }
-    post(m, &letter);
+    post(m, &shipment);
 }
 
 void parts_seek(struct moot *m, struct element_link *link)
@@ -264,12 +272,12 @@ uint32_t parts_seek_one(struct moot *m, const struct elements *elements, uint64_
         if (rank == m->group.rank || !members_is_here(m, rank)) {
             continue;
         }
-        struct letter letter = letter_of(elements, elements, 0, rank);
-        letter.message.u.parts.of = elements->task->hash;
-        letter.message.u.parts.seek = number;
-        put(m, &letter, place, NULL);
+        struct shipment shipment = shipment_of(elements, elements, 0, rank);
+        shipment.message.u.parts.of = elements->task->hash;
+        shipment.message.u.parts.seek = number;
+        put(m, &shipment, place, NULL);
         m->schedule.parts.list[0].state = PART_WANTED;
-        post(m, &letter);
+        post(m, &shipment);
         count++;
     }
     return count;
@@ -301,15 +309,15 @@ static void answer(struct moot *m, uint32_t from, const struct message *message)
     const struct elements *elements = find_array(m, &asked->of);
     const bool fits = elements != NULL && elements->spread.count == asked->count &&
                       elements->spread.homes == asked->homes;
-    struct letter letter = {.to = from, .message = *message};
-    struct message_parts *said = &letter.message.u.parts;
+    struct shipment shipment = {.to = from, .message = *message};
+    struct message_parts *said = &shipment.message.u.parts;
     said->part_count = 0;
     said->of = (moot_hash){{0}};
     for (uint32_t i = 0; i < asked->part_count && make_room(m); i++) {
         const uint64_t place = asked->parts[i].place;
-        put(m, &letter, place, fits ? parts_find(elements, place) : NULL);
+        put(m, &shipment, place, fits ? parts_find(elements, place) : NULL);
     }
-    post(m, &letter);
+    post(m, &shipment);
 }
 
 void parts_send_again(struct moot *m)
@@ -425,7 +433,7 @@ HOT bool parts_take(struct moot *m, uint32_t from, const struct message *message
     struct element_link *link = elements != NULL ? link_of(elements, said) : NULL;
     if (link != NULL) {
         hear(m, from, link, said);
-        elements_tell_waiting(m);
+        elements_go_on(m);
         progress_wake(m);
     } else if (elements == NULL && said->seek == 0) {
         keep_early(m, from, message);

@@ -385,6 +385,7 @@ void link_miss(struct element_link *link, uint64_t place)
     const uint32_t slot = link_slot(link, place);
     if (slot != UINT32_MAX && link->sources[slot].state == SOURCE_ASKED) {
         link->sources[slot].state = SOURCE_ELSEWHERE;
+        link->misses++;
     }
 }
 
@@ -620,6 +621,9 @@ void links_close(struct moot *m, struct elements *elements)
         m->tasks.last_taking = elements->taking;
     }
     elements->taking = NULL;
+    if (m->tasks.taking_at == elements) {
+        m->tasks.taking_at = elements->next_taking;
+    }
 }
 
 void links_free(struct moot *m, struct elements *elements)

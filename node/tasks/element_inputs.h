@@ -56,6 +56,7 @@ struct element_link {
     struct element_source *sources;  /* own ones, then what is sent, then others */
     uint32_t source_count, source_room;
     uint64_t *others; /* the places of those */
+    uint32_t misses;  /* so many were asked for at a rank, and not had of it */
     bool kept;        /* `from` is kept for it (task_ticket_begin()) */
     bool failed;      /* one is FAILED */
     bool gated;       /* a gate waits for the end of `from` */
@@ -115,7 +116,9 @@ const struct element_link *links_failed(const struct elements *elements, uint64_
                                         uint32_t *slot);
 /* What `from` has to send by this link has all been sent, or is given up. */
 void link_unlist(struct moot *m, struct element_link *link);
-/* What of it has ended here is to be sent: this, or, in a new view, all of it. */
+/* What of it has ended here is to be sent: this, or, in a new view, all of it.  What
+ * this rank has given up, and so has no block of, is named as elsewhere; if it is given
+ * some of it back that is sent when it has ended. */
 void link_list(struct moot *m, struct element_link *link);
 void link_list_all(struct moot *m, struct element_link *link);
 /* It has to run so many that lack something; and with them those that have ended, of

@@ -279,6 +279,27 @@ static void who_skips_steps_leaves_them_to_the_others(struct seat *seat)
     EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
 }
 
+/* What the others take of its large results, which nobody can ask for where it leaves,
+ * they make again; it waits for what they make of that. */
+static void large_results_of_who_leaves_are_made_again(struct seat *seat)
+{
+    uint64_t rows[2][MOST];
+    fill_first(rows[0], COUNT);
+    moot_array array = spawn_one(seat, LARGE, COUNT, 50, spreads[0]);
+    for (int step = 0; step < STEPS; step++) {
+        take(maps[2].sources, COUNT, rows[step % 2], rows[(step + 1) % 2]);
+        moot_array next_one = spawn_next(seat, array, COUNT, 2, spreads[0]);
+        EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+        array = next_one;
+    }
+    if (seat->rank == 1) {
+        EXPECT(seat, moot_leave(seat->m), MOOT_OK);
+        return;
+    }
+    check_all(seat, array, COUNT, rows[STEPS % 2]);
+    EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+}
+
 /* Rank 0 has the first array alone, and all have the second. */
 static void who_lacks_the_input_gets_it(struct seat *seat)
 {
@@ -374,6 +395,8 @@ static const struct scene scenes[] = {
     INPUT_SCENE(steps_take_the_ones_before, .after = closes_well, .knobs = workers),
     INPUT_SCENE(large_results_are_taken, .after = closes_well),
     INPUT_SCENE(who_skips_steps_leaves_them_to_the_others, .after = closes_well),
+    INPUT_SCENE(large_results_of_who_leaves_are_made_again, .after = closes_well,
+                .sizes = {2, 3, 4}),
     INPUT_SCENE(who_lacks_the_input_gets_it, .after = closes_well),
     INPUT_SCENE(inputs_come_in_their_order, .after = closes_well),
     INPUT_SCENE(what_takes_a_failed_element_fails, .after = closes_well),

@@ -256,14 +256,28 @@ static bool judge_code(struct medley_player *player, uint32_t array, int code,
     return code == MOOT_OK;
 }
 
-/* Likewise, of one element, which may be lost: `code` is then that. */
-static bool judge_read(struct medley_player *player, uint32_t array, int code, int lost,
+/* An element may be lost: then `code` is what its reading, or a task that takes it,
+ * ends with. */
+static bool may_be_lost(const struct medley_player *player, uint32_t array)
+{
+    return loses_ranks(player) && player->medley->arrays[array].input_count > 0 &&
+           !player_array_fails(player, array);
+}
+
+static bool judge_read(struct medley_player *player, uint32_t array, int code,
                        const char *what)
 {
-    const bool is_lost = code == lost && loses_ranks(player) &&
-                         player->medley->arrays[array].input_count > 0 &&
-                         !player_array_fails(player, array);
-    return !is_lost && judge_code(player, array, code, what);
+    const bool lost = code == MOOT_ERR_RESULT_LOST && may_be_lost(player, array);
+    return !lost && judge_code(player, array, code, what);
+}
+
+/* A task that another rank has run before, and that is gone, is lost with its input. */
+static bool judge_gathered(struct medley_player *player, uint32_t array, int code,
+                           const char *what)
+{
+    const bool lost = (code == MOOT_ERR_TASK_FAILED || code == MOOT_ERR_RESULT_LOST) &&
+                      may_be_lost(player, array);
+    return !lost && judge_code(player, array, code, what);
 }
 
 static int fetch_words(struct medley_player *player, moot_task task,
@@ -297,8 +311,7 @@ static void read_element(struct medley_player *player, uint32_t array, uint64_t 
         return;
     }
     const int code = fetch_words(player, element, &words, &count);
-    if (judge_read(player, array, code, MOOT_ERR_RESULT_LOST,
-                   "an element ends otherwise") &&
+    if (judge_read(player, array, code, "an element ends otherwise") &&
         player_element_digest(words, count) != player->digests[array][index]) {
         player_wrong(player, player->medley->arrays[array].at,
                      "an element has other bytes");
@@ -330,8 +343,8 @@ static void gather_elements(struct medley_player *player, uint32_t array)
         size_t size = 0;
         int code = moot_task_spawn(player->m, &spec, &gathered);
         code = code == MOOT_OK ? fetch_words(player, gathered, &words, &size) : code;
-        if (judge_read(player, array, code, MOOT_ERR_TASK_FAILED,
-                       "a task that takes elements ends otherwise") &&
+        if (judge_gathered(player, array, code,
+                           "a task that takes elements ends otherwise") &&
             (size != 1 || *words != value)) {
             player_wrong(player, player->medley->arrays[array].at,
                          "a task took other elements");

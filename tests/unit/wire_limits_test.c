@@ -389,9 +389,10 @@ static void a_full_frame_of_short_places_is_good(void **state)
     messages[0].u.elements.range_count = LIMIT_ELEMENT_RANGES;
     messages[0].u.elements.ranges = ranges;
     sample_message(MESSAGE_PARTS, LEAST, &messages[1]);
-    messages[1].u.parts.count = ARRAY_COUNT_MAX;
-    messages[1].u.parts.part_count = LIMIT_ELEMENT_PARTS;
-    messages[1].u.parts.parts = parts;
+    messages[1].u.parts = (struct message_parts){.count = ARRAY_COUNT_MAX,
+                                                 .homes = 1,
+                                                 .part_count = LIMIT_ELEMENT_PARTS,
+                                                 .parts = parts};
     for (int i = 0; i < 2; i++) {
         size_t count;
         struct bytes frame = fill(&messages[i], &count);
