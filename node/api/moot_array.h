@@ -132,10 +132,11 @@ MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_arra
 MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
 
 /* Asks that no element begins any more, on any rank; as moot_task_cancel.  Those that
- * have ended keep their results, for arrays that take them, and one that runs may ask
- * moot_call_cancelled().  The wait ends when none runs any more: CANCELLED, or, if all
- * had begun, as if nobody had asked.  A rank that spawns the array later runs nothing
- * of it.  Errors: STALE, FOREIGN, INVALID, NO_MEMORY. */
+ * have ended keep their results, for arrays that take them; an element that takes
+ * another one fails.  One that runs may ask moot_call_cancelled().  The wait ends when
+ * none runs any more: CANCELLED, or, if all had begun, as if nobody had asked.  A rank
+ * that spawns the array later runs nothing of it.  The arrays that it takes from go on.
+ * Errors: STALE, FOREIGN, INVALID, NO_MEMORY. */
 MOOT_API int moot_array_cancel(moot *m, moot_array array);
 
 /* A task whose result is that of element `index`, for the caller to release.  Local,

@@ -18,7 +18,8 @@ static struct {
     size_t bytes; /* of each result */
 } plan;
 static atomic_int began, waiting, took;
-static moot_array made_by[RANKS]; /* each rank's handle, for its kernel */
+static atomic_ullong
+    made_by[RANKS]; /* each rank's handle, for its kernel; 0: none yet */
 
 static bool is_none(uint64_t index)
 {
@@ -34,6 +35,7 @@ static void set_plan(struct seat *seat, is_one_fn waits, is_one_fn cancels, int 
                      size_t bytes)
 {
     pthread_barrier_wait(seat->barrier);
+    made_by[seat->rank] = 0;
     if (seat->rank == 0) {
         plan.waits = waits;
         plan.cancels = cancels;
@@ -51,8 +53,9 @@ static int wait_for_cancel(moot_call *call, struct seat *seat)
     bool cancels = plan.cancels(moot_call_index(call));
     waiting++;
     while (!moot_call_cancelled(call)) {
-        if (cancels && waiting >= plan.when) {
-            EXPECT(seat, moot_array_cancel(seat->m, made_by[seat->rank]), MOOT_OK);
+        const moot_array array = {made_by[seat->rank]};
+        if (cancels && waiting >= plan.when && array.id != 0) {
+            EXPECT(seat, moot_array_cancel(seat->m, array), MOOT_OK);
             cancels = false;
         }
         nap_ms(1);
@@ -126,7 +129,9 @@ static moot_array spawn(struct seat *seat, int kernel, const moot_array_input *i
 
 static moot_array spawn_maker(struct seat *seat, int key)
 {
-    return made_by[seat->rank] = spawn(seat, MAKE, NULL, key);
+    const moot_array array = spawn(seat, MAKE, NULL, key);
+    made_by[seat->rank] = array.id;
+    return array;
 }
 
 static moot_array spawn_taker(struct seat *seat, moot_array from, int key)
