@@ -242,7 +242,7 @@ size_t wire_elements_scratch_bytes(const struct message_elements *elements);
 put_fn wire_put_parts;
 size_t wire_parts_scratch_bytes(const struct message_parts *parts);
 
-/* Of a PARTS: its lists, each without what stands before it, and its body. */
+/* The lists of a PARTS, each without what stands before it, and its body. */
 struct wire_parts_sizes {
     size_t places, sizes, body;
 };
@@ -328,8 +328,8 @@ get_fn wire_get_elements;
 /* --- wire_parts.c ----------------------------------------------------------------- */
 
 get_fn wire_get_parts;
-/* Of bytes that wire_parts_put() may have written.  False: they are not, or there is no
- * memory; type and hash are as they were.  Borrows from the piece. */
+/* Reads bytes that wire_parts_put() may have written.  False: they are not, or there is
+ * no memory; type and hash are as they were.  Borrows from the piece. */
 bool wire_parts_get(struct reader *reader, const struct wire_piece *piece,
                     struct message *to);
 

@@ -7,8 +7,8 @@
  * array gives its stretch up, and what is nobody's is as good as ended.  So the end
  * comes when the last element that had begun has ended, and costs each rank two words.
  *
- * Who cancels tells the chair ahead of it that it holds the array: a chair that knows
- * no card could not tell of the rest.
+ * The rank that cancels tells the chair ahead of it that it holds the array: a chair
+ * that knows no card could not tell of the rest.
  */
 #include "consensus/elements/elements_private.h"
 

@@ -179,7 +179,7 @@ static void deal(struct core *core, struct array_record *array,
     }
 }
 
-/* Of a cancelled array nobody begins them. */
+/* Nobody begins those of a cancelled array. */
 static void end_orphans(struct core *core, struct array_record *array,
                         const struct range_set *orphans)
 {

@@ -22,7 +22,7 @@ void graph_lane_waits(struct core *core, struct task_record *task);
  * consumers have waited here for it, and wait no more. */
 bool graph_spread(struct core *core, struct task_record *task);
 void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
-/* Of an array that is cancelled: its end waits for nothing more. */
+/* An array is cancelled: its end waits for nothing more. */
 void graph_end_cancelled(struct core *core, struct task_record *task);
 
 /* --- await.c ---------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ typedef struct moot_spread {
     uint64_t block; /* CYCLIC: elements of a block; 0 is 1.  Else 0 */
 } moot_spread;
 
-/* Which elements of an input an element takes, in order. */
+/* A map: which elements of an input an element takes, in order. */
 typedef struct moot_map_id {
     uint64_t id;
 } moot_map_id;
@@ -85,7 +85,7 @@ typedef struct moot_map_shift {
     int64_t by;
     uint64_t edges;
 } moot_map_shift;
-/* Of `rows` x `columns`, row by row, (r, c) takes (c, r) of `columns` x `rows`. */
+/* (r, c) of `rows` x `columns`, row by row, takes (c, r) of `columns` x `rows`. */
 typedef struct moot_map_transpose {
     uint64_t rows, columns;
 } moot_map_transpose;

@@ -147,7 +147,8 @@ static uint32_t own_place(const struct moot *m, struct task_facts *facts)
     return hash_place(&hash);
 }
 
-/* It takes the result of that task, or comes after the end of the input's array. */
+/* The gate takes the result of that task, or comes after the end of the input's
+ * array. */
 static bool take_in_gate(struct moot *m, const struct elements *by, uint64_t number,
                          uint64_t place, const moot_hash *input)
 {
@@ -195,7 +196,7 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
     }
 }
 
-/* What no rank is known to have: after the end of its array all are asked.  Of an array
+/* No rank is known to have it: after the end of its array all are asked.  Of an array
  * that failed, too: other elements of it have ended well. */
 static void seek(struct moot *m, struct element_link *link, uint32_t slot)
 {
@@ -256,7 +257,7 @@ static void look_at_lost(struct moot *m, struct element_link *link, uint32_t slo
     }
 }
 
-/* What is to be done about a source that is not here. */
+/* Does what is to be done about a source that is not here. */
 static void look_at_source(struct moot *m, struct element_link *link, uint32_t slot,
                            bool idle)
 {
@@ -298,8 +299,8 @@ int gates_keep(struct moot *m, struct element_link *link)
     return link->kept ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
-/* What an array takes is needed no more when all of its elements have ended: lets that
- * go; false: they have not. */
+/* Lets go what an array takes, once all of its elements have ended; false: they have
+ * not. */
 static bool let_go(struct moot *m, struct elements *elements)
 {
     const void *entry = task_entry(elements->task);
@@ -325,20 +326,16 @@ static void let_some_go(struct moot *m)
     while (m->tasks.taking != NULL && let_go(m, m->tasks.taking)) {
         any = true;
     }
-    for (int i = 0; i < LOOKS_AT_ENDS && m->tasks.taking_at != NULL; i++) {
-        struct elements *elements = m->tasks.taking_at;
-        m->tasks.taking_at = elements->next_taking;
+    struct elements *elements = NULL;
+    for (int i = 0; i < LOOKS_AT_ENDS && (elements = links_next(m)) != NULL; i++) {
         any |= let_go(m, elements);
-    }
-    if (m->tasks.taking_at == NULL) {
-        m->tasks.taking_at = m->tasks.taking;
     }
     if (any) {
         task_tickets_settle(m);
     }
 }
 
-/* Of the oldest array first: others may come with what that one lacks. */
+/* Looks at the oldest array first: others may come with what that one lacks. */
 static uint64_t look_at_all(struct moot *m, bool idle)
 {
     uint64_t waiting = 0;

@@ -1,15 +1,15 @@
 /* element_gate.h - inputs of elements that do not come by themselves.
  *
- * What an element takes is sent by the home of that (node/schedule/element_parts.h).
- * It is asked for instead if its home has named it only; if that home is a member no
- * more; or if this rank has had nothing to run for the ask delay, and does not know
+ * The home of what an element takes sends it (node/schedule/element_parts.h).  An
+ * element asks for it instead if its home has named it only; if that home is a member
+ * no more; or if this rank has had nothing to run for the ask delay, and does not know
  * that the home holds both arrays.  There are two ways.
  *
  * A rank that is known to have it is asked for it by a task: the one that reads the
  * element (task_array.h), with that rank for its only candidate.  So come large
  * results, and those for elements that were dealt to this rank.
  *
- * Of what its home does not have nobody knows here who does.  Its array has ended
+ * Nobody knows here who has what its home does not have.  Its array has ended
  * first, whoever ran it, so this rank waits for that end; then it asks all members at
  * once (a *seek*), and each answers what it has.  If all say that they have it not, it
  * is lost.
@@ -29,7 +29,7 @@ struct element_link;
 struct elements;
 
 bool gates_begin(struct moot *m); /* false without memory */
-/* What the link takes from stays until all elements of its array have ended. NO_MEMORY.
+/* Keeps what the link takes from until all elements of its array have ended. NO_MEMORY.
  */
 int gates_keep(struct moot *m, struct element_link *link);
 /* One that waits for the task `read`, for a read's seek (element_read.h). */

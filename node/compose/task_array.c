@@ -156,7 +156,7 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel)
 
 /* --- Inputs ----------------------------------------------------------------------- */
 
-/* What an array takes, as its spec has it. */
+/* The inputs of an array, as its spec has them. */
 struct array_inputs {
     uint32_t count;
     moot_task handles[MOOT_ARRAY_INPUTS_MAX]; /* the ends of these arrays */

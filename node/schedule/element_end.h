@@ -14,7 +14,8 @@ void element_end(struct moot *m, struct moot_call *call, int code);
 /* Whether an input of the element has failed; then it is to end so, and call->why says
  * which. */
 bool element_lost_input(struct moot_call *call);
-/* So many elements wait for inputs, and nothing else is to be run. */
+/* Tells the core that so many elements wait for inputs, and nothing else is to be run.
+ */
 void elements_say_waiting(struct moot *m, uint64_t count);
 /* Something has come or ended: elements may go on, or be asked about otherwise.  Until
  * it is known again that they wait they count as running. */

@@ -14,7 +14,7 @@
 
 enum { EARLY_MAX = 256, EARLY_BYTES_MAX = 1 << 20 };
 
-/* What came before its array was spawned. */
+/* A message that came before its array was spawned. */
 struct early_parts {
     struct early_parts *next;
     uint32_t from;
@@ -24,7 +24,7 @@ struct early_parts {
 
 /* --- Out -------------------------------------------------------------------------- */
 
-/* What goes to one rank. */
+/* A message to one rank. */
 struct shipment {
     uint32_t to;
     struct message message; /* its parts and bytes are in m->schedule.parts */
@@ -74,7 +74,7 @@ HOT static void post(struct moot *m, struct shipment *shipment)
     said->byte_count = 0;
 }
 
-/* What is large is asked for as a task, and who leaves takes none in. */
+/* A large result is asked for as a task, and who leaves takes none in. */
 static bool is_given(const struct moot *m, const struct payload *result)
 {
     return result != NULL && (result->size <= LIMIT_EAGER_BYTES || !core_goes(m->core));
@@ -302,7 +302,7 @@ static const struct elements *find_array(const struct moot *m, const moot_hash *
     return task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
 }
 
-/* What it has of what another rank seeks. */
+/* Says which it has of those that another rank seeks. */
 static void answer(struct moot *m, uint32_t from, const struct message *message)
 {
     const struct message_parts *asked = &message->u.parts;
@@ -410,7 +410,7 @@ HOT static void hear(struct moot *m, uint32_t from, struct element_link *link,
     }
 }
 
-/* What it is for here; NULL: nothing that this rank has spawned so. */
+/* The link that it is for here; NULL: none that this rank has spawned so. */
 static struct element_link *link_of(const struct elements *elements,
                                     const struct message_parts *said)
 {

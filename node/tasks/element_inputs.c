@@ -162,7 +162,7 @@ void link_list_all(struct moot *m, struct element_link *link)
     link_list(m, link);
 }
 
-/* What is known already of what this rank has made, as a home or for others. */
+/* Takes what this rank has made already, as a home or for others. */
 static void take_over(struct moot *m, struct element_link *link)
 {
     for (const struct element_block *block = link->from->blocks; block != NULL;
@@ -621,9 +621,16 @@ void links_close(struct moot *m, struct elements *elements)
         m->tasks.last_taking = elements->taking;
     }
     elements->taking = NULL;
-    if (m->tasks.taking_at == elements) {
+    if (m->tasks.taking_at == elements) { /* links_next() */
         m->tasks.taking_at = elements->next_taking;
     }
+}
+
+struct elements *links_next(struct moot *m)
+{
+    struct elements *next = m->tasks.taking_at;
+    m->tasks.taking_at = next != NULL ? next->next_taking : m->tasks.taking;
+    return next;
 }
 
 void links_free(struct moot *m, struct elements *elements)

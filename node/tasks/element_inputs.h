@@ -98,7 +98,7 @@ void links_give(struct moot *m, struct elements *from, uint64_t place,
  * nothing happens. */
 void link_hear(struct moot *m, struct element_link *link, uint64_t place,
                enum source_state state, struct payload *payload);
-/* It was asked for, and is not to be had there. */
+/* A source was asked for, and is not to be had there. */
 void link_miss(struct element_link *link, uint64_t place);
 /* That rank has it, which is large. */
 void link_hear_large(struct element_link *link, uint64_t place, uint32_t rank);
@@ -114,21 +114,23 @@ void links_fill(const struct elements *elements, uint64_t place,
 /* NULL: no input of it has failed; else its link, and the slot of one that has. */
 const struct element_link *links_failed(const struct elements *elements, uint64_t place,
                                         uint32_t *slot);
-/* What `from` has to send by this link has all been sent, or is given up. */
+/* All that `from` has to send by this link has been sent, or is given up. */
 void link_unlist(struct moot *m, struct element_link *link);
-/* What of it has ended here is to be sent: this, or, in a new view, all of it.  What
+/* Lists what has ended here of it to be sent: this, or, in a new view, all of it.  What
  * this rank has given up, and so has no block of, is named as elsewhere; if it is given
  * some of it back that is sent when it has ended. */
 void link_list(struct moot *m, struct element_link *link);
 void link_list_all(struct moot *m, struct element_link *link);
-/* It has to run so many that lack something; and with them those that have ended, of
- * which the core has not heard. */
+/* The elements that it has to run and that lack something; with those that have ended,
+ * of which the core has not heard. */
 uint64_t links_waiting(const struct elements *elements);
 uint64_t links_idle(const struct elements *elements);
 void links_waits_free(struct element_waits *waits, uint32_t links);
 /* All elements of the array have ended, wherever: nothing of it is asked for. */
 void links_close(struct moot *m, struct elements *elements);
-/* Of an array that goes: it takes nothing any more, and nobody takes from it. */
+/* One array that takes others, and then the next, and so on; NULL behind the last. */
+struct elements *links_next(struct moot *m);
+/* The array goes: it takes nothing any more, and nobody takes from it. */
 void links_free(struct moot *m, struct elements *elements);
 /* The context closes. */
 void links_end(struct moot *m);

@@ -66,7 +66,7 @@ struct elements *elements_take(struct moot *m, uint64_t *place);
 /* Some of it can be run: it stands in the list of such. */
 void elements_list(struct moot *m, struct elements *elements);
 /* The element has ended; takes over the payload, or one of those that stand for none.
- * Whoever takes it here has it, or is to ask. */
+ * An element that takes it here has it, or is to ask. */
 void elements_keep(struct moot *m, struct elements *elements, uint64_t place,
                    struct payload *result);
 /* Those of the block that have not begun end, cancelled.  False: there were none. */

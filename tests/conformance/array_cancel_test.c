@@ -160,7 +160,8 @@ static void what_runs_is_told(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
 }
 
-/* What takes an element that never ran fails; what takes one that did may run. */
+/* An element that takes one that never ran fails; one that takes one that did may
+ * run. */
 static void who_takes_a_cancelled_element_fails(struct seat *seat)
 {
     moot_array next;

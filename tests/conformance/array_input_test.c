@@ -279,8 +279,8 @@ static void who_skips_steps_leaves_them_to_the_others(struct seat *seat)
     EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
 }
 
-/* What the others take of its large results, which nobody can ask for where it leaves,
- * they make again; it waits for what they make of that. */
+/* Nobody can ask a rank that leaves for large results: those who take them make them
+ * again, and it waits for what they make of that. */
 static void large_results_of_who_leaves_are_made_again(struct seat *seat)
 {
     uint64_t rows[2][MOST];

@@ -153,7 +153,7 @@ moot_array_input player_array_input(const struct medley_player *player, uint32_t
     return is;
 }
 
-/* What of index + low .. index + high there is. */
+/* Those of index + low .. index + high that there are. */
 static uint32_t window(uint64_t index, int64_t low, int64_t high, bool wraps,
                        uint64_t count, uint64_t *out)
 {

@@ -89,7 +89,7 @@ static void draw_input(struct dice *dice, uint32_t array,
     input->high = input->low + draw(dice, draw(dice, 4) == 0 ? 30 : 4);
 }
 
-/* It comes after those that it takes from, and most often on the same ranks. */
+/* An array comes after those that it takes from, and most often on the same ranks. */
 static void draw_inputs(struct dice *dice, struct medley *medley, uint32_t array)
 {
     struct medley_array *of = &medley->arrays[array];

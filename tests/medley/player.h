@@ -65,7 +65,7 @@ void player_end_arrays(struct medley_player *player);
 void medley_draw_array_cancels(struct medley *medley);
 /* If this rank is one that does: with the spawn, or before it looks at the array. */
 void player_cancel_array(struct medley_player *player, uint32_t array, bool spawned);
-/* It may end so, since somebody cancels it, or an array that it takes from. */
+/* The task may end so, since somebody cancels it, or an array that it takes from. */
 bool player_takes_cancel(const struct medley_player *player, uint32_t array, int code);
 
 #endif

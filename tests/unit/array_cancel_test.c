@@ -197,7 +197,7 @@ static void die(uint32_t dead)
     pass(200 * MS);
 }
 
-/* What its elements were to be is nobody's then, and nobody runs it. */
+/* Nobody has its elements then, and nobody runs them. */
 static void it_is_cancelled_when_its_chair_has_died(void **state)
 {
     (void)state;

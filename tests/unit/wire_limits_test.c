@@ -370,7 +370,7 @@ static void a_full_frame_of_short_things_is_good(void **state)
     }
 }
 
-/* Of all messages these unfold furthest: a place of a byte or two becomes a number of
+/* These unfold furthest of all messages: a place of a byte or two becomes a number of
  * protobuf's and one of ours. */
 static void a_full_frame_of_short_places_is_good(void **state)
 {

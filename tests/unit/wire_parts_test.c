@@ -50,7 +50,8 @@ static struct message draw_parts(void)
     message.hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_ARRAY;
     for (uint32_t i = 0; i < count; i++) {
         place += draw_number(ARRAY_COUNT_MAX / PARTS_MAX);
-        parts[i] = (struct message_part){place++, 0, (enum part_state)draw(PART_WANTED)};
+        parts[i] =
+            (struct message_part){place++, 0, (enum part_state)draw(PART_WANTED)};
         if (parts[i].state == PART_BYTES) {
             parts[i].size = draw_number(LIMIT_ELEMENT_PARTS_BYTES / PARTS_MAX);
             used += parts[i].size;

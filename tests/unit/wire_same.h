@@ -234,7 +234,8 @@ static bool same_elements(const struct message_elements *a,
     bool same = a->what == b->what && a->count == b->count && a->block == b->block &&
                 a->kind == b->kind && a->homes == b->homes &&
                 a->range_count == b->range_count && a->failed == b->failed &&
-                a->status == b->status && a->need == b->need && a->quiet == b->quiet && a->tell == b->tell;
+                a->status == b->status && a->need == b->need && a->quiet == b->quiet &&
+                a->tell == b->tell;
     for (uint32_t i = 0; same && i < a->range_count; i++) {
         same = a->ranges[i].first == b->ranges[i].first &&
                a->ranges[i].end == b->ranges[i].end;

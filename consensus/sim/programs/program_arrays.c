@@ -3,7 +3,7 @@
  * PROGRAM_ARRAYS alone draws from the streams here, and changes nothing else that a
  * seed draws.  A task that becomes an array keeps its holders, decliners, lane, scope,
  * hint and place: so all ranks spawn it, or one, or all but one, or half, in any order.
- * It is cancelled by those who would cancel the task.
+ * Those who would cancel the task cancel the array.
  * An array takes no inputs and has no bytes: who took it as an input comes after it.
  * Some arrays have a *twin* of another count, the task behind, which those spawn who do
  * not spawn the first: as ranks do that count differently.  And some tasks *read* an
