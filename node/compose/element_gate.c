@@ -338,7 +338,8 @@ void gates_look(struct moot *m, uint64_t now_ns)
     if (m->spawn.early != NULL) {
         reads_take_early(m);
     }
-    if (m->tasks.taking == NULL || m->engine.fatal != 0) {
+    const bool any = m->tasks.taking != NULL || m->compose.reads.seeks != NULL;
+    if (!any || m->engine.fatal != 0) {
         return;
     }
     let_go(m);
