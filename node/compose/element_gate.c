@@ -184,7 +184,8 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
     const uint64_t place = link_place(link, slot);
     const uint64_t index = array_index(&link->from->spread, place);
     moot_hash read;
-    if (rank != UINT32_MAX && rank != m->group.rank && !members_is_here(m, rank)) {
+    const bool asked = rank != UINT32_MAX && rank != m->group.rank;
+    if (asked && (!members_is_here(m, rank) || core_goes(m->core, rank))) {
         link->sources[slot].state = SOURCE_ELSEWHERE;
         return;
     }
