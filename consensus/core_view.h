@@ -61,8 +61,8 @@ bool core_past(const struct core *core, uint32_t index, uint64_t *epoch,
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                       const struct message *motion);
 
-/* This rank leaves, or is about to have left: it adopts nothing. */
-bool core_goes(const struct core *core);
+/* The rank leaves, as far as this one knows: it adopts nothing. */
+bool core_goes(const struct core *core, uint32_t rank);
 
 /* A lane's wait for the end of this task, whose entry this is, may be an AWAIT, with
  * others: it stands on that lane's roll, and all who hold it are likely to wait. */

@@ -190,7 +190,11 @@ uint64_t core_undecided(const struct core *core)
     return count;
 }
 
-bool core_goes(const struct core *core) { return core->membership.leave.going; }
+bool core_goes(const struct core *core, uint32_t rank)
+{
+    return rankset_has(&core->membership.leavers, rank) ||
+           (rank == core->rank && core->membership.leave.going);
+}
 
 bool core_is_ready_to_go(const struct core *core, uint32_t rank)
 {

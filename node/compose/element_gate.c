@@ -185,7 +185,8 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
     const uint64_t place = link_place(link, slot);
     const uint64_t index = array_index(&link->from->spread, place);
     moot_hash read;
-    if (rank != UINT32_MAX && rank != m->group.rank && !members_is_here(m, rank)) {
+    const bool asked = rank != UINT32_MAX && rank != m->group.rank;
+    if (asked && (!members_is_here(m, rank) || core_goes(m->core, rank))) {
         link->sources[slot].state = SOURCE_ELSEWHERE;
         return;
     }
@@ -371,7 +372,8 @@ void gates_look(struct moot *m, uint64_t now_ns)
     if (m->spawn.early != NULL) {
         reads_take_early(m);
     }
-    if (m->tasks.taking == NULL || m->engine.fatal != 0) {
+    const bool any = m->tasks.taking != NULL || m->compose.reads.seeks != NULL;
+    if (!any || m->engine.fatal != 0) {
         return;
     }
     let_some_go(m);

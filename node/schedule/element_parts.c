@@ -77,7 +77,8 @@ HOT static void post(struct moot *m, struct shipment *shipment)
 /* A large result is asked for as a task, and who leaves takes none in. */
 static bool is_given(const struct moot *m, const struct payload *result)
 {
-    return result != NULL && (result->size <= LIMIT_EAGER_BYTES || !core_goes(m->core));
+    return result != NULL &&
+           (result->size <= LIMIT_EAGER_BYTES || !core_goes(m->core, m->group.rank));
 }
 
 HOT static void put(struct moot *m, struct shipment *shipment, uint64_t place,
