@@ -366,26 +366,35 @@ static bool is_idle(struct moot *m, uint64_t now_ns)
            now_ns - watch->since_ns >= timers.ask_delay_ns;
 }
 
+/* A rank of which no array takes another one reads elements for others all the same. */
+static void look_at_view(struct moot *m)
+{
+    uint64_t view_id;
+    uint64_t epoch;
+    core_view(m->core, &epoch, &view_id);
+    if (epoch != m->compose.gates.epoch) {
+        m->compose.gates.epoch = epoch;
+        elements_go_on(m);
+        parts_send_again(m);
+        reads_seek_again(m);
+    }
+}
+
 void gates_look(struct moot *m, uint64_t now_ns)
 {
     struct gate_watch *watch = &m->compose.gates;
     if (m->spawn.early != NULL) {
         reads_take_early(m);
     }
-    const bool any = m->tasks.taking != NULL || m->compose.reads.seeks != NULL;
-    if (!any || m->engine.fatal != 0) {
+    if ((m->tasks.taking == NULL && m->compose.reads.seeks == NULL) ||
+        m->engine.fatal != 0) {
+        return;
+    }
+    look_at_view(m);
+    if (m->tasks.taking == NULL) {
         return;
     }
     let_some_go(m);
-    uint64_t view_id;
-    uint64_t epoch;
-    core_view(m->core, &epoch, &view_id);
-    if (epoch != watch->epoch) {
-        watch->epoch = epoch;
-        elements_go_on(m);
-        parts_send_again(m);
-        reads_seek_again(m);
-    }
     const bool idle = is_idle(m, now_ns);
     if (idle) {
         watch->since_ns = now_ns; /* and again in as long */

@@ -277,7 +277,7 @@ static void what_was_dealt_elsewhere_is_cancelled(struct seat *seat)
     const moot_array next = spawn_taker(seat, array, 2);
     expect_end(seat, array, MOOT_ERR_CANCELLED);
     expect_end(seat, next, MOOT_ERR_TASK_FAILED);
-    CHECK(seat, took <= SHARE * (seat->size - 1));
+    CHECK(seat, took <= SHARE * (seat->size - 1) && waiting <= seat->size - 1);
     if (seat->rank == 0) {
         CHECK(seat, began == before);
     } else {

@@ -256,12 +256,13 @@ static bool judge_code(struct medley_player *player, uint32_t array, int code,
     return code == MOOT_OK;
 }
 
-/* An element may be lost: then `code` is what its reading, or a task that takes it,
- * ends with. */
+/* An element is not made again if its array takes others, or was cancelled after it
+ * was read: by the view without the rank that knew its end. */
 static bool may_be_lost(const struct medley_player *player, uint32_t array)
 {
-    return loses_ranks(player) && player->medley->arrays[array].input_count > 0 &&
-           !player_array_fails(player, array);
+    const bool again = player->medley->arrays[array].input_count == 0 &&
+                       !player_takes_cancel(player, array, MOOT_ERR_TASK_FAILED);
+    return loses_ranks(player) && !again && !player_array_fails(player, array);
 }
 
 static bool judge_read(struct medley_player *player, uint32_t array, int code,
