@@ -284,10 +284,13 @@ int close_context(struct moot *m, struct lane *lane)
     return code;
 }
 
-/* Before any task goes: one that reads an element may share its result. */
-static void free_elements(void *context, struct task *task)
+/* Before any task goes: results that its elements and sources keep, too. */
+static void let_results_go(void *context, struct task *task)
 {
     elements_free(context, task);
+    if (task->seldom != NULL) {
+        source_free_all(task);
+    }
 }
 
 /* Nobody is left to read what was lent; tasks that read one element share its result.
@@ -315,7 +318,6 @@ static void free_task(void *context, struct task *task)
     if (task->seldom != NULL) {
         free(task->seldom->verdict_story);
         family_free(task);
-        source_free_all(task);
         payload_free(task->seldom->partial);
     }
     payload_drop(task->payload);
@@ -339,7 +341,7 @@ void context_free(struct moot *m)
     members_release(m);
     session_release(m);
     if (m->core != NULL) {
-        task_each(m, free_elements, m);
+        task_each(m, let_results_go, m);
         task_each(m, forget_borrowers, NULL);
         task_each(m, count_owner, NULL);
         task_each(m, free_task, NULL);
