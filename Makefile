@@ -118,7 +118,7 @@ SIM_TEST_SRC := $(wildcard tests/sim/*_test.c)
 MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
-BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c search.c \
+BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c by_arrays.c search.c \
   beside.c kit.c ways.c micro_codec.c micro_core.c micro_arrays.c micro_spawn.c)
 BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c tests/bench/starpu.c tests/bench/wires_ucx.c,\
   $(wildcard tests/bench/*.c))
@@ -511,7 +511,7 @@ fleet: deps-check
 	@BUILD=$(CHECK_BUILD) sh tests/cli/fleet.sh
 
 # Tests of the core on the bench.
-CORE_UNITS := asking await boundary cancel core core_memory crash deserted drop drop_round drop_view elements keeper last_holder leave link newcomer \
+CORE_UNITS := array_cancel asking await boundary cancel core core_memory crash deserted drop drop_round drop_view element_waits elements keeper last_holder leave link newcomer \
   lost lot meeting quiet rare referral reload snapshot rare_asks rare_views refusal scope signature silence spread strict stub timers verdict view view_rules
 
 # Which arms of the core's conditions the simulator, its storms and the explorer reach, in a

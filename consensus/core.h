@@ -143,7 +143,12 @@ enum core_event_type {
     CORE_EV_TASK_WAIT,     /* a running task waits for children, or goes on */
     CORE_EV_DONE,          /* a task that CORE_OUT_RUN gave to the host has ended */
     CORE_EV_ELEMENTS,      /* elements that CORE_OUT_ELEMENTS gave to the host have
-                              ended, all alike; STATE: they are not, or were not given */
+                              ended, all alike; STATE: they are not, were not given, or
+                              fewer would be left than wait */
+    CORE_EV_ELEMENTS_WAIT, /* elements that it was given wait for what was asked for as
+                              tasks: so many now, of all arrays.  They are like tasks
+                              whose inputs are missing, and do not count as running.
+                              STATE: it has not so many that have not ended */
     CORE_EV_DECLINE,       /* the program took the other branch */
     CORE_EV_CANCEL,        /* wanted by this rank; decided once, at the task's owner */
     CORE_EV_SCOPE_CLOSE,   /* no more top-level spawns in this scope on this rank */
@@ -273,6 +278,9 @@ struct core_event {
             struct range places;
             int32_t status; /* MOOT_OK or the error, of each of them */
         } elements;
+        struct {
+            uint64_t count;
+        } elements_wait;
         struct {
             const char *name; /* copied; so many bytes */
             size_t name_size;

@@ -42,6 +42,10 @@ bool core_spawned(const struct core *core, uint32_t lane, uint64_t position,
                   moot_hash *hash, const char **site);
 /* Tasks that a lane of this rank's has spawned; 0: there is no such lane. */
 uint64_t core_roll_len(const struct core *core, uint32_t lane);
+/* As far as this rank has heard, that member has spawned the task of this entry. */
+bool core_knows_holder(const struct core *core, const void *entry, uint32_t rank);
+/* All elements of this array have ended, wherever, as far as this rank has heard. */
+bool core_array_ended(const void *entry);
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);
 
@@ -56,6 +60,9 @@ bool core_past(const struct core *core, uint32_t index, uint64_t *epoch,
  * CORE_TASK_ADOPTED before it feeds the MOTION itself. */
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
                       const struct message *motion);
+
+/* The rank leaves, as far as this one knows: it adopts nothing. */
+bool core_goes(const struct core *core, uint32_t rank);
 
 /* A lane's wait for the end of this task, whose entry this is, may be an AWAIT, with
  * others: it stands on that lane's roll, and all who hold it are likely to wait. */

@@ -79,6 +79,10 @@
     X(CUTLEAVING, "what is about to be dropped is cut")                                \
     X(PARTCLAIMS, "who spawns an array claims what it has given up of it")             \
     X(ELEMENTSLOST, "nobody runs the elements of who is no member any more")           \
+    X(ARRAYALONE, "an array that is cancelled ends before its elements have")          \
+    X(ARRAYCANCELAGAIN,                                                                \
+      "an array's chair tells of a cancel with each word that comes")                  \
+    X(CANCELLATE, "who spawns an array late begins what was cancelled")                \
     X(ARRAYEARLY, "an array's end is told when some of a rank's elements have ended")  \
     X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \
     X(DROPDOUBT,                                                                       \

@@ -187,6 +187,19 @@ static void put_of_view(struct copier *copier, struct message *to)
     }
 }
 
+/* As put_borrowed(), of messages about elements of arrays. */
+static void put_of_elements(struct copier *copier, struct message *to)
+{
+    if (to->type == MESSAGE_ELEMENTS) {
+        struct message_elements *elements = &to->u.elements;
+        elements->ranges = PUT_LIST(copier, elements->ranges, elements->range_count);
+    } else {
+        struct message_parts *parts = &to->u.parts;
+        parts->parts = PUT_LIST(copier, parts->parts, parts->part_count);
+        parts->bytes = put(copier, parts->bytes, parts->byte_count, 1);
+    }
+}
+
 /* Redirects the pointers of `to`, which starts as the original. */
 static void put_borrowed(struct copier *copier, struct message *to)
 {
@@ -240,8 +253,8 @@ static void put_borrowed(struct copier *copier, struct message *to)
         to->u.lot.hashes = PUT_LIST(copier, to->u.lot.hashes, to->u.lot.count);
         break;
     case MESSAGE_ELEMENTS:
-        to->u.elements.ranges =
-            PUT_LIST(copier, to->u.elements.ranges, to->u.elements.range_count);
+    case MESSAGE_PARTS:
+        put_of_elements(copier, to);
         break;
     case MESSAGE_SNAPSHOT:
         to->u.snapshot.name =

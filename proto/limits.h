@@ -42,9 +42,11 @@
 #define LIMIT_ROLL_HASHES 4096u       /* hashes in one HASHES message */
 #define LIMIT_FAMILY_HASHES 4096u     /* children in one FAMILY message */
 #define LIMIT_ELEMENT_RANGES 256u     /* of places, in one ELEMENTS message */
-#define LIMIT_LOT_HASHES 1056u        /* tasks and marks in one LOT message */
-#define LIMIT_CHASE_HOPS 1024u        /* tasks in one reported cycle */
-#define LIMIT_NEWCOMERS 64u           /* in one view */
+#define LIMIT_ELEMENT_PARTS 1024u     /* results of elements, in one PARTS message, */
+#define LIMIT_ELEMENT_PARTS_BYTES (1u << 16) /* and their bytes, together */
+#define LIMIT_LOT_HASHES 1056u               /* tasks and marks in one LOT message */
+#define LIMIT_CHASE_HOPS 1024u               /* tasks in one reported cycle */
+#define LIMIT_NEWCOMERS 64u                  /* in one view */
 #define LIMIT_ROLL_BEGINS                                                              \
     (1ull << 32)             /* the place behind which a newcomer's begins             \
                               */
@@ -91,6 +93,11 @@ static_assert(LIMIT_ROLL_HASHES * (16u + LIMIT_SITE_BYTES + 8u) < LIMIT_FRAME_BY
               "a whole chunk with its call sites fits into one frame");
 static_assert(LIMIT_FAMILY_HASHES * 16u + 64u < LIMIT_FRAME_BYTES,
               "children fit a frame");
+static_assert(LIMIT_ELEMENT_PARTS * 20u + LIMIT_ELEMENT_PARTS_BYTES + 64u <
+                  LIMIT_ARGS_BYTES,
+              "results of elements fit where a task's arguments do");
+static_assert(LIMIT_EAGER_BYTES <= LIMIT_ELEMENT_PARTS_BYTES,
+              "what one RESULT carries fits one PARTS");
 static_assert(LIMIT_REPORT_ENTRIES * 64u + 64u < LIMIT_FRAME_BYTES,
               "a whole report fits into one frame");
 static_assert(LIMIT_CENSUS_ENTRIES * 32u + 64u < LIMIT_FRAME_BYTES,

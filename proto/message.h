@@ -3,7 +3,7 @@
  * The consensus core speaks these; wire.h turns them into bytes and back.  A message
  * borrows every pointer in it: from the decode arena on the way in, from the sender's
  * core or the result store on the way out.  consensus/PROTOCOL.md gives their meaning.
- * KERNEL, FAMILY, INQUIRY, ACCOUNT and the payload of RESULT are node/'s alone.
+ * KERNEL, FAMILY, INQUIRY, ACCOUNT, PARTS and the payload of RESULT are node/'s alone.
  */
 #ifndef PROTO_MESSAGE_H
 #define PROTO_MESSAGE_H
@@ -80,7 +80,8 @@ enum {
     X(SNAPSHOT,    0,     0,     1,    0,     1,    0,     0,    0)                   \
     X(SIGNATURE,   0,     0,     1,    0,     0,    0,     0,    0)                   \
     X(ENDED,       0,     0,     1,    0,     1,    0,     0,    0)                   \
-    X(ELEMENTS,    1,     1,     1,    0,     1,    0,     0,    0)
+    X(ELEMENTS,    1,     1,     1,    0,     1,    0,     0,    0)                   \
+    X(PARTS,       0,     0,     1,    0,     1,    0,     0,    1)
 /* clang-format on */
 
 enum message_type {
@@ -204,8 +205,7 @@ struct message_result {
     uint32_t at;     /* BARE: PULL it from that rank, plus 1; 0: from its owner */
     bool away; /* BARE: the answer to a PULL, which goes to the owner instead; nothing
                   else in the message counts */
-    uint32_t part, parts; /* BULK: it brings the n-th part, from 1, of so many; 0 and 0:
-                             all of it */
+    uint32_t part, parts; /* BULK: it brings the n-th part of so many; 0 and 0: all */
 };
 
 /* The bytes of a BULK message begin there in the result, and is so many bytes. */
@@ -688,6 +688,7 @@ struct message {
         struct message_snapshot snapshot;
         struct message_signatures signatures;
         struct message_elements elements;
+        struct message_parts parts;
     } u;
 };
 

@@ -7,6 +7,7 @@
 #define PROTO_MESSAGE_ELEMENTS_H
 
 #include "hashing/base/range.h"
+#include "hashing/moot_hash.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,33 @@ struct message_elements {
     int32_t status;             /* of that one */
     uint64_t need; /* WANTED: roll position of the one who waits, as a motion has it */
     bool quiet;    /* WANTED: nothing moves any more */
+    bool tell;     /* ENDED, OWNED: the sender wants to know when all have ended */
+};
+
+/* PARTS home -> home: results of elements, for the elements of another array that take
+ * them (PROTOCOL.md, A9).  The message's hash is the taking array's. */
+enum part_state {
+    PART_BYTES,     /* its bytes are in the message */
+    PART_LARGE,     /* it has ended well, and is too large to be sent so */
+    PART_ELSEWHERE, /* the sender will not have it */
+    PART_WANTED,    /* the sender asks all for it: no home of it sent it */
+    PART_END
+};
+struct message_part {
+    uint64_t place;
+    uint64_t size; /* of the result, bytes; 0 of one that the sender has not */
+    enum part_state state;
+};
+struct message_parts {
+    uint32_t input; /* which input of the taking array's */
+    uint64_t count; /* of the input's array: its elements, */
+    uint32_t homes; /* and how places are counted */
+    uint32_t part_count;
+    const struct message_part *parts; /* places ascending, all below count */
+    const void *bytes;                /* of those with PART_BYTES, one behind the */
+    size_t byte_count;                /* other */
+    uint64_t seek; /* of WANTED, and in the answers: which asking it is; 0: a push */
+    moot_hash of;  /* of WANTED: the input's array; else zero */
 };
 
 #endif

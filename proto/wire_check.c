@@ -408,6 +408,7 @@ static const struct rule {
     [MESSAGE_SIGNATURE] = {wire_check_signature, false},
     [MESSAGE_ENDED] = {check_ended, false},
     [MESSAGE_ELEMENTS] = {wire_check_elements, true},
+    [MESSAGE_PARTS] = {wire_check_parts, true},
 };
 
 const char *message_check(const struct message *message)

@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-    /* No frame within the limits unfolds to more: the worst are views of a few ranks
-     * with a long history, 9 bytes an epoch on the wire and 56 in the arena. */
-    ARENA_BYTES_MAX = 8 * LIMIT_FRAME_BYTES,
+    /* No frame within the limits unfolds to more: the worst are places of elements, 2
+     * bytes each on the wire and 40 in the arena. */
+    ARENA_BYTES_MAX = 24 * LIMIT_FRAME_BYTES,
     /* What a message that is not flat takes besides its bytes: protobuf-c's structs and
      * the arena's rounding.  A guess, for the first block. */
     ARENA_MESSAGE_BYTES = 320,
@@ -122,7 +122,8 @@ static bool read_piece(struct reader *reader, const struct wire_piece *piece,
     }
     memset(&to->hash, 0, sizeof(to->hash));
     memset(&to->u, 0, sizeof(to->u));
-    if (!wire_flat_get(reader, piece, to) && !wire_piece_read(reader, piece, to)) {
+    if (!wire_flat_get(reader, piece, to) && !wire_parts_get(reader, piece, to) &&
+        !wire_piece_read(reader, piece, to)) {
         return false;
     }
     reader->why = message_check(to);

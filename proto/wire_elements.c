@@ -28,6 +28,7 @@ void wire_put_elements(struct encoder *encoder, const struct message *message)
     to->homes = elements->homes;
     to->need = elements->need;
     to->quiet = elements->quiet;
+    to->tell = elements->tell;
     to->failed = elements->failed;
     to->status = elements->status;
     to->n_places = 2 * (size_t)elements->range_count;
@@ -70,6 +71,7 @@ bool wire_get_elements(struct reader *reader, const Moot__Message *message,
         .homes = from->homes,
         .need = from->need,
         .quiet = from->quiet,
+        .tell = from->tell,
         .range_count = (uint32_t)(from->n_places / 2),
         .ranges = ranges,
         .failed = from->failed,

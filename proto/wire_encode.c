@@ -160,6 +160,18 @@ static int add_packed(struct wire_writer *writer, const struct message *message)
     return code;
 }
 
+static int add_parts(struct wire_writer *writer, const struct message *message)
+{
+    struct wire_parts_sizes sizes;
+    const size_t size = wire_parts_size(message, &sizes);
+    int code = begin_message(writer, size, 0);
+    if (code == MOOT_OK) {
+        wire_parts_put(message, &sizes, writer->body.bytes + writer->body.size);
+        writer->body.size += size;
+    }
+    return code;
+}
+
 static int add_flat(struct wire_writer *writer, const uint8_t *bytes, size_t size,
                     size_t payload)
 {
@@ -183,7 +195,10 @@ HOT int wire_writer_add(struct wire_writer *writer, const struct message *messag
         flat_size = wire_flat_put(message, flat);
     }
     size_t payload = payload_bytes(message);
+    const bool parts = message->type == MESSAGE_PARTS && message->cut == 0 &&
+                       message->u.parts.seek == 0;
     int code = flat_size > 0 ? add_flat(writer, flat, flat_size, payload)
+               : parts       ? add_parts(writer, message)
                              : add_packed(writer, message);
     if (code != MOOT_OK) {
         return code;

@@ -5,6 +5,7 @@
  *   wire_decode.c  the envelope: magic, version, lengths against what was received
  *   wire_usual.c   a good result with its bytes at once; with any other goes on
  *   wire_flat.c    a message of plain numbers at once; likewise
+ *   wire_parts.c   results of elements at once; likewise
  *   wire_walk.c    the body's shape: depth, counts, lengths, no field twice
  *   protobuf-c     unpacks message by message into an arena with a cap (wire_arena.c)
  *   wire_read.c    widths: 16-byte hashes, whole words, texts without a zero in them
@@ -15,8 +16,8 @@
  *
  * The messages by which ranks agree on views have files of their own beside those of
  * the rest: wire_view_read.c, wire_view_check.c and wire_view_write.c.  So has the
- * census, wire_census.c, the elements of arrays, wire_elements.c, and what ranks tell
- * each other of themselves, wire_account.c.
+ * census, wire_census.c, the elements of arrays, wire_elements.c, their results,
+ * wire_parts.c, and what ranks tell each other of themselves, wire_account.c.
  */
 #ifndef PROTO_WIRE_PRIVATE_H
 #define PROTO_WIRE_PRIVATE_H
@@ -95,7 +96,7 @@ check_fn wire_check_heartbeat, wire_check_paxos, wire_check_view, wire_check_rep
     wire_check_fenced, wire_check_join, wire_check_tally, wire_check_census,
     wire_check_leave, wire_check_meet, wire_check_lot, wire_check_snapshot,
     wire_check_inquiry, wire_check_account, wire_check_grant, wire_check_signature,
-    wire_check_elements;
+    wire_check_elements, wire_check_parts;
 
 /* --- wire_walk.c ------------------------------------------------------------------ */
 
@@ -195,6 +196,7 @@ struct encoder {
         Moot__Snapshot snapshot;
         Moot__Signatures signatures;
         Moot__Elements elements;
+        Moot__Parts parts;
     } body;
     Moot__Spec spec;
     Moot__View view;             /* of a VIEW, or of a Paxos message */
@@ -234,6 +236,21 @@ size_t wire_beat_scratch_bytes(const struct message *message);
 
 put_fn wire_put_elements;
 size_t wire_elements_scratch_bytes(const struct message_elements *elements);
+
+/* --- wire_parts.c ----------------------------------------------------------------- */
+
+put_fn wire_put_parts;
+size_t wire_parts_scratch_bytes(const struct message_parts *parts);
+
+/* The lists of a PARTS, each without what stands before it, and its body. */
+struct wire_parts_sizes {
+    size_t places, sizes, body;
+};
+/* How many bytes a PARTS without a cut, which passed message_check(), takes; and, to a
+ * place that has so many, writes it, as protobuf-c would. */
+size_t wire_parts_size(const struct message *message, struct wire_parts_sizes *sizes);
+void wire_parts_put(const struct message *message, const struct wire_parts_sizes *sizes,
+                    uint8_t *bytes);
 
 /* --- wire_view_write.c ------------------------------------------------------------ */
 
@@ -307,6 +324,14 @@ get_fn wire_get_census;
 /* --- wire_elements.c -------------------------------------------------------------- */
 
 get_fn wire_get_elements;
+
+/* --- wire_parts.c ----------------------------------------------------------------- */
+
+get_fn wire_get_parts;
+/* Reads bytes that wire_parts_put() may have written.  False: they are not, or there is
+ * no memory; type and hash are as they were.  Borrows from the piece. */
+bool wire_parts_get(struct reader *reader, const struct wire_piece *piece,
+                    struct message *to);
 
 /* --- wire_account.c --------------------------------------------------------------- */
 

@@ -517,6 +517,7 @@ static const struct {
     [MESSAGE_SIGNATURE] = {wire_get_signature, MOOT__MESSAGE__BODY_SIGNATURES},
     [MESSAGE_ENDED] = {get_ended, MOOT__MESSAGE__BODY_ENDED},
     [MESSAGE_ELEMENTS] = {wire_get_elements, MOOT__MESSAGE__BODY_ELEMENTS},
+    [MESSAGE_PARTS] = {wire_get_parts, MOOT__MESSAGE__BODY_PARTS},
 };
 
 bool wire_read_message(struct reader *reader, const Moot__Message *from,

@@ -429,6 +429,7 @@ static const struct {
     [MESSAGE_SIGNATURE] = {wire_put_signature, MOOT__MESSAGE__BODY_SIGNATURES},
     [MESSAGE_ENDED] = {put_ended, MOOT__MESSAGE__BODY_ENDED},
     [MESSAGE_ELEMENTS] = {wire_put_elements, MOOT__MESSAGE__BODY_ELEMENTS},
+    [MESSAGE_PARTS] = {wire_put_parts, MOOT__MESSAGE__BODY_PARTS},
 };
 
 size_t wire_set_scratch_bytes(const struct rankset *set)
@@ -470,6 +471,8 @@ size_t wire_write_scratch_bytes(const struct message *message)
         bytes = wire_census_scratch_bytes(&message->u.census);
     } else if (message->type == MESSAGE_ELEMENTS) {
         bytes = wire_elements_scratch_bytes(&message->u.elements);
+    } else if (message->type == MESSAGE_PARTS) {
+        bytes = wire_parts_scratch_bytes(&message->u.parts);
     } else {
         bytes = wire_view_scratch_bytes(message);
     }

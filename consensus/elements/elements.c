@@ -25,7 +25,10 @@ bool elements_begin(struct core *core, uint32_t first_size)
 
 void elements_end(struct core *core) { rankset_release(&core->elements.homes); }
 
-void elements_forget_all(struct core *core) { core->elements.running = 0; }
+void elements_forget_all(struct core *core)
+{
+    core->elements.running = core->elements.waiting = 0;
+}
 
 /* That of an array, made if need be; NULL without memory. */
 static struct array_record *record_get(struct core *core, struct task_record *task,
@@ -76,6 +79,7 @@ void say(struct core *core, struct array_record *array, uint32_t to,
     assert(to != core->rank && what < ELEMENTS_END);
     struct message_elements words = {
         .what = what,
+        .tell = array->takes && what <= ELEMENTS_OWNED,
         .need = what == ELEMENTS_WANTED ? array->task->need : 0,
         .quiet = what == ELEMENTS_WANTED && rankset_has(&array->asked_quiet, to)};
     if (what == ELEMENTS_ENDED) {
@@ -95,22 +99,59 @@ void say(struct core *core, struct array_record *array, uint32_t to,
 static void note_failure(struct array_failure *first, uint64_t index_plus_one,
                          int32_t status)
 {
-    const bool earlier =
-        first->index_plus_one == 0 || index_plus_one < first->index_plus_one;
-    if (status != MOOT_OK && earlier) {
+    const bool cancelled = status == MOOT_ERR_CANCELLED;
+    const bool alike = cancelled == (first->status == MOOT_ERR_CANCELLED);
+    const bool counts = alike ? index_plus_one < first->index_plus_one : cancelled;
+    if (status != MOOT_OK && (first->index_plus_one == 0 || counts)) {
         *first = (struct array_failure){index_plus_one, status};
     }
 }
 
-/* Some have ended, wherever. */
-static void hear_ended(struct core *core, struct array_record *array,
-                       const struct range_set *set, const struct array_failure *failure)
+/* All elements have ended, as is known here.  If only the end is, which of them failed
+ * is not; any stands for it. */
+static void tell_all(struct core *core, struct array_record *array, uint32_t to)
+{
+    const struct task_record *task = array->task;
+    struct array_failure failure = array->first_fault;
+    if (array_is_open(task)) {
+        failure = (struct array_failure){task->status != MOOT_OK, task->status};
+    }
+    struct range_set all = {.one = {0, array->spread.count}, .count = 1};
+    if (to == core->rank) {
+        hear_ended(core, array, &all, &failure);
+    } else {
+        struct message_elements words = {.what = ELEMENTS_ENDED,
+                                         .range_count = 1,
+                                         .ranges = range_set_items(&all),
+                                         .failed = failure.index_plus_one,
+                                         .status = failure.status};
+        say_some(core, array, to, &words);
+    }
+}
+
+/* Those whose arrays take others learn from the chair when all have ended: until then
+ * they keep what an element is made of (A11). */
+static void tell_waiting(struct core *core, struct array_record *array)
+{
+    if (array->task->chair != core->rank || array_is_open(array->task)) {
+        return;
+    }
+    for (uint32_t rank = rankset_next(&array->to_tell, 0); rank != NOBODY;
+         rank = rankset_next(&array->to_tell, rank + 1)) {
+        tell_all(core, array, rank);
+    }
+    rankset_release(&array->to_tell);
+}
+
+void hear_ended(struct core *core, struct array_record *array,
+                const struct range_set *set, const struct array_failure *failure)
 {
     const bool was_open = array_is_open(array->task);
     add_set(core, &array->ended, set);
     note_failure(&array->first_fault, failure->index_plus_one, failure->status);
     if (was_open && !array_is_open(array->task)) {
         graph_elements_ended(core, array->task);
+        tell_waiting(core, array);
     }
 }
 
@@ -146,6 +187,9 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
     const struct array_failure failure = {elements->failed, elements->status};
     const bool keeps = array->task->chair == core->rank;
     const bool is_told = array->task->chair == from;
+    if (keeps && elements->tell) {
+        core->broken |= !rankset_add(&array->to_tell, from);
+    }
     if (elements->what == ELEMENTS_ENDED && (keeps || is_told)) {
         if (keeps) {
             keeper_hear_owned(core, array, from, set);
@@ -164,6 +208,7 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
     } else {
         core->stats.refused++;
     }
+    tell_waiting(core, array);
 }
 
 void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
@@ -189,6 +234,7 @@ void elements_on_elements(struct core *core, uint32_t from, struct task_record *
         core->broken |= !range_set_add(&set, elements->ranges[i]);
     }
     hear(core, array, from, elements, &set);
+    elements_cancel(core, task);
     range_set_release(&set);
 }
 
@@ -211,6 +257,7 @@ void own_elements(struct core *core, struct array_record *array,
     take_set(core, fresh, &array->mine);
     add_set(core, &array->mine, fresh);
     add_set(core, &array->left, fresh);
+    array->dropping = false;
     for (uint32_t i = 0; i < fresh->count && !core->broken; i++) {
         struct core_output *output = out_add(core, CORE_OUT_ELEMENTS, array->task);
         if (output != NULL) {
@@ -218,6 +265,24 @@ void own_elements(struct core *core, struct array_record *array,
         }
     }
     core->elements.running += range_set_size(fresh);
+}
+
+void say_holding(struct core *core, struct array_record *array)
+{
+    const struct range_set none = {0};
+    if (array->task->chair != core->rank) {
+        say(core, array, array->task->chair, ELEMENTS_OWNED, &none);
+    }
+}
+
+/* A rank that runs none of an array that takes others has nothing else to say, nor has
+ * one that knows of a cancel. */
+static void say_taking(struct core *core, struct array_record *array)
+{
+    const bool cancels = task_ext(array->task)->canceller != NOBODY;
+    if ((array->takes || cancels) && array->mine.count == 0) {
+        say_holding(core, array);
+    }
 }
 
 /* Its own stretch, of which it has given up nothing, is a home's with the spawn: no
@@ -243,7 +308,7 @@ int elements_register(struct core *core, const struct core_event *event)
     spread.homes = rankset_count(&core->elements.homes);
     if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
         (reg->flags & ~(uint32_t)CORE_TASK_HINT) != 0 || reg->candidates != NULL ||
-        reg->input_count > 0) {
+        reg->after_count != reg->input_count) {
         return MOOT_ERR_INVALID;
     }
     if (scope_is_dropped(core, &event->hash)) {
@@ -262,9 +327,11 @@ int elements_register(struct core *core, const struct core_event *event)
         return error;
     }
     array->begun = true;
+    array->takes = reg->input_count > 0;
     if (!is_over(task)) {
         claim_stretch(core, array);
     }
+    say_taking(core, array);
     return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_OK;
 }
 
@@ -286,14 +353,14 @@ int elements_ended(struct core *core, const struct core_event *event)
     struct task_record *task = event_find(core, event);
     struct array_record *array = task != NULL ? task_ext(task)->array : NULL;
     if (array == NULL || places.first >= places.end || status > 0 ||
-        !range_set_covers(&array->left, places)) {
+        !range_set_covers(&array->left, places) ||
+        core->elements.running - core->elements.waiting < places.end - places.first) {
         return MOOT_ERR_STATE;
     }
     if (!range_set_remove(&array->left, places)) {
         core->broken = true;
         return MOOT_ERR_NO_MEMORY;
     }
-    assert(core->elements.running >= places.end - places.first);
     core->elements.running -= places.end - places.first;
     if (status != MOOT_OK) {
         note_failure(&array->failure, 1 + first_index(array, places), status);
@@ -308,27 +375,21 @@ int elements_ended(struct core *core, const struct core_event *event)
     return MOOT_OK;
 }
 
-/* --- Views (A12) ------------------------------------------------------------------ */
-
-/* The end of the array is known here, and so are those of all its elements.  Which of
- * them failed is not; any stands for it. */
-static void tell_all(struct core *core, struct array_record *array)
+int elements_wait(struct core *core, const struct core_event *event)
 {
-    const struct task_record *task = array->task;
-    const bool failed = task->status != MOOT_OK;
-    const struct array_failure failure = {failed ? 1 : 0, task->status};
-    struct range_set all = {.one = {0, array->spread.count}, .count = 1};
-    if (task->chair == core->rank) {
-        hear_ended(core, array, &all, &failure);
-    } else {
-        struct message_elements words = {.what = ELEMENTS_ENDED,
-                                         .range_count = 1,
-                                         .ranges = range_set_items(&all),
-                                         .failed = failure.index_plus_one,
-                                         .status = failure.status};
-        say_some(core, array, task->chair, &words);
+    if (event->u.elements_wait.count > core->elements.running) {
+        return MOOT_ERR_STATE;
     }
+    core->elements.waiting = event->u.elements_wait.count;
+    return MOOT_OK;
 }
+
+bool elements_run(const struct core *core)
+{
+    return core->elements.running > core->elements.waiting;
+}
+
+/* --- Views (A12) ------------------------------------------------------------------ */
 
 /* All told, asked and given in the last view may be lost, or was to another. */
 static void enter_view(struct core *core, struct array_record *array)
@@ -337,21 +398,24 @@ static void enter_view(struct core *core, struct array_record *array)
     range_set_release(&array->owned);
     range_set_release(&array->spare);
     rankset_release(&array->holders);
+    rankset_release(&array->to_tell);
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
-    array->wanted = array->wanted_quiet = false;
+    array->wanted = array->wanted_quiet = array->cancel_said = false;
+    cancel_enter_view(core, array->task); /* ahead of what was cancelled */
     if (array->task->chair == core->rank) {
         add_set(core, &array->owned, &array->mine);
         keeper_watch(core, array);
     }
-    if (array->task->have != CORE_HAVE_NOTHING) {
-        tell_all(core, array);
+    if (array->task->have != CORE_HAVE_NOTHING || !array_is_open(array->task)) {
+        tell_all(core, array, array->task->chair);
         return;
     }
     if (!array->begun) {
         return;
     }
     tell_ended(core, array);
+    say_taking(core, array);
     if (array->task->chair != core->rank &&
         (array->left.count > 0 || array->task->own == CORE_OWN_WAIT)) {
         say(core, array, array->task->chair, ELEMENTS_OWNED, &array->left);
@@ -432,4 +496,5 @@ void elements_hold(const struct core *core)
     assert(hold_list(core, &core->elements.known) +
                hold_list(core, &core->elements.watched) ==
            core->elements.running);
+    assert(core->elements.waiting <= core->elements.running);
 }

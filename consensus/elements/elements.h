@@ -7,9 +7,10 @@
  * (ownership/array_end.c).  Nothing here is done for a single element but what the host
  * says of it.
  *
- *   elements.c  spawns, ends, and the words about them
- *   home.c      a home that has not spawned the array gives its stretch up
- *   keeper.c    the chair has somebody run what no home does
+ *   elements.c    spawns, ends, and the words about them
+ *   home.c        a home that has not spawned the array gives its stretch up
+ *   keeper.c      the chair has somebody run what no home does
+ *   cancel_all.c  the chair has all begin none of them any more
  *
  * This room writes core_elements and the array_records.
  */
@@ -26,8 +27,17 @@ void elements_end(struct core *core);
 
 /* A5, A6: the program spawns an array. */
 int elements_register(struct core *core, const struct core_event *event);
+/* A14: this rank's program cancels the array. */
+void elements_cancel_begin(struct core *core, struct task_record *task);
+/* This rank may have heard of a cancel, or may now do what one asks for: its end, its
+ * elements, or its card are here now. */
+void elements_cancel(struct core *core, struct task_record *task);
 /* The host says that elements have ended. */
 int elements_ended(struct core *core, const struct core_event *event);
+/* The host says how many of those that it has wait for tasks. */
+int elements_wait(struct core *core, const struct core_event *event);
+/* An element runs, or may begin to. */
+bool elements_run(const struct core *core);
 void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
                           const struct message_elements *elements);
 /* This rank is to end an array that another chairs. */

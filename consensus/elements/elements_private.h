@@ -45,6 +45,12 @@ void say(struct core *core, struct array_record *array, uint32_t to,
 void own_elements(struct core *core, struct array_record *array,
                   struct range_set *fresh);
 
+/* Tells the chair that this rank has spawned the array, and with that its card. */
+void say_holding(struct core *core, struct array_record *array);
+/* Some have ended, wherever. */
+void hear_ended(struct core *core, struct array_record *array,
+                const struct range_set *set, const struct array_failure *failure);
+
 /* --- keeper.c --------------------------------------------------------------------- */
 
 /* Looks at the array in this turn. */
@@ -59,6 +65,10 @@ void keeper_hear_owned(struct core *core, struct array_record *array, uint32_t f
 /* A home runs none of these. */
 void keeper_hear_left(struct core *core, struct array_record *array,
                       const struct range_set *set);
+
+/* The array is cancelled: every home is to run its stretch, or give it up, and what is
+ * nobody's has ended. */
+void keeper_cancel(struct core *core, struct array_record *array);
 
 /* --- home.c ----------------------------------------------------------------------- */
 

@@ -179,6 +179,15 @@ static void deal(struct core *core, struct array_record *array,
     }
 }
 
+/* Nobody begins those of a cancelled array. */
+static void end_orphans(struct core *core, struct array_record *array,
+                        const struct range_set *orphans)
+{
+    const struct array_failure failure = {1 + range_set_items(orphans)[0].first,
+                                          MOOT_ERR_CANCELLED};
+    hear_ended(core, array, orphans, &failure);
+}
+
 /* True if some stay nobody's. */
 static bool give_orphans(struct core *core, struct array_record *array)
 {
@@ -186,10 +195,13 @@ static bool give_orphans(struct core *core, struct array_record *array)
     struct rankset runners = {0};
     find_orphans(core, array, &orphans);
     const bool any = orphans.count > 0;
-    const bool given = any && core->membership.settled && !core->membership.no_quorum &&
-                       (find_runners(core, array, false, &runners) ||
-                        find_runners(core, array, true, &runners));
-    if (given) {
+    const bool may = any && core->membership.settled && !core->membership.no_quorum;
+    const bool ends = may && array->cancel_said;
+    const bool given = ends || (may && (find_runners(core, array, false, &runners) ||
+                                        find_runners(core, array, true, &runners)));
+    if (ends) {
+        end_orphans(core, array, &orphans);
+    } else if (given) {
         deal(core, array, &orphans, &runners);
     }
     range_set_release(&orphans);
@@ -315,6 +327,12 @@ bool elements_quiet(struct core *core, struct task_record *task)
     ask_homes(core, array, true);
     keeper_watch(core, array);
     return true;
+}
+
+void keeper_cancel(struct core *core, struct array_record *array)
+{
+    ask_homes(core, array, true);
+    keeper_watch(core, array);
 }
 
 /* --- The turn --------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ enum plan_group plan_group(enum message_type type)
     case MESSAGE_RESULT:
     case MESSAGE_ENDED:
     case MESSAGE_ELEMENTS:
+    case MESSAGE_PARTS:
     case MESSAGE_FAMILY:
     case MESSAGE_PULL:
         return PLAN_GROUP_RESULT;

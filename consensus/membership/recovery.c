@@ -8,6 +8,7 @@
  */
 #include "consensus/membership/membership_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/gossip/gossip.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/state/state.h"
@@ -259,6 +260,7 @@ void recovery_take_up(struct core *core)
             chair_claim(core, task);
             chair_retest(core, task);
             cancel_pass_on(core, task);
+            elements_cancel(core, task);
             graph_pass_end_on(core, task);
         }
     }

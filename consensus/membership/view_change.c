@@ -548,6 +548,7 @@ void view_change_enter(struct core *core, const struct view *view)
             ask_again(core, task);
             notify_decide_again(core, task);
             cancel_enter_view(core, task);
+            elements_cancel(core, task);
         }
     }
     boundary_pass_on(core, 0); /* before it is told of arrivals */

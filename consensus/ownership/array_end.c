@@ -3,7 +3,8 @@
  * The task that stands for an array takes no inputs, and yet it may not run before all
  * elements have ended: they count as one more input that is missing
  * (PROTOCOL.md, A11).  Ranks tell their ends to its chair.  If another rank than that
- * is to run it the chair tells it when all have ended.
+ * is to run it the chair tells it when all have ended.  If one of them has been
+ * cancelled so is the array, and its end waits for nothing else.
  */
 #include "consensus/ownership/ownership_private.h"
 
@@ -45,7 +46,9 @@ void graph_pass_end_on(struct core *core, struct task_record *task)
 void graph_elements_ended(struct core *core, struct task_record *task)
 {
     assert(hash_has(&task->hash, MOOT_HASH_ARRAY) && knows_all(task));
-    if (task->own == CORE_OWN_WAIT) {
+    if (task->own == CORE_OWN_WAIT && array_is_cancelled(task)) {
+        graph_end_cancelled(core, task);
+    } else if (task->own == CORE_OWN_WAIT) {
         assert(task->missing > 0);
         task->missing--;
         graph_start(core, task);

@@ -32,13 +32,29 @@ static bool has_ended(const struct task_record *task)
            task_ends_with(task) != 0;
 }
 
+static bool is_array(const struct task_record *task)
+{
+    return hash_has(&task->hash, MOOT_HASH_ARRAY) && !MUTANT(ARRAYALONE);
+}
+
+/* Its chair has decided so: its owner ends it, or whoever has its elements these. */
+static void take_order(struct core *core, struct task_record *task)
+{
+    task->cancel_told = true;
+    if (is_array(task)) {
+        task->cancel_agreed = true;
+    } else {
+        graph_cancel_own(core, task, task_ext(task)->canceller);
+    }
+}
+
 bool cancel_is_agreed(const struct core *core, const struct task_record *task)
 {
     bool agreed = task->chair == core->rank ? !task->finder : task->cancel_agreed;
     return agreed && task_ext(task)->canceller != NOBODY && !task->seen;
 }
 
-static void send_cancel(struct core *core, uint32_t to, struct task_record *task)
+void cancel_send(struct core *core, uint32_t to, struct task_record *task)
 {
     assert(to != core->rank && task_ext(task)->canceller != NOBODY);
     struct message *message = out_send(core, to, MESSAGE_CANCEL, task);
@@ -52,14 +68,14 @@ static void send_cancel(struct core *core, uint32_t to, struct task_record *task
 static void tell_owner(struct core *core, struct task_record *task)
 {
     assert(task->chair == core->rank && !task->finder);
-    if (task->frozen || task->seen || task->rec == NOBODY) {
-        return;
+    if (task->frozen || task->seen || task->rec == NOBODY || is_array(task)) {
+        return; /* an array's chair tells more than its owner (elements/cancel_all.c) */
     }
     if (task->rec == core->rank) {
         graph_cancel_own(core, task, task_ext(task)->canceller);
     } else if (rankset_has(&core->members, task->rec)) {
         task->cancel_told = true;
-        send_cancel(core, task->rec, task);
+        cancel_send(core, task->rec, task);
     }
 }
 
@@ -80,7 +96,7 @@ void cancel_pass_on(struct core *core, struct task_record *task)
     }
     if (task->chair != core->rank) {
         task->cancel_told = true;
-        send_cancel(core, task->chair, task);
+        cancel_send(core, task->chair, task);
     } else if (task->finder && !MUTANT(CANCELFINDER)) {
         seek_holder(core, task);
     } else {
@@ -123,8 +139,7 @@ void cancel_on_cancel(struct core *core, uint32_t from, struct task_record *task
     if (from != task->chair || task->finder) {
         cancel_pass_on(core, task);
     } else {
-        task->cancel_told = true;
-        graph_cancel_own(core, task, task_ext(task)->canceller);
+        take_order(core, task);
     }
 }
 
@@ -134,7 +149,6 @@ void cancel_on_decision(struct core *core, struct task_record *task,
     task->cancel_agreed = decision->cancelled_by != 0 && !MUTANT(CANCELALONE);
     if (task->cancel_agreed) {
         remember(core, task, decision->cancelled_by - 1);
-        task->cancel_told = true;
-        graph_cancel_own(core, task, task_ext(task)->canceller);
+        take_order(core, task);
     }
 }

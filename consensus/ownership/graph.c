@@ -337,7 +337,7 @@ static bool was_read(const struct task_record *task)
 /* `by`: who has cancelled it, or NOBODY. */
 HOT static void run(struct core *core, struct task_record *task, uint32_t by)
 {
-    bool cancelled = by != NOBODY;
+    bool cancelled = by != NOBODY || array_is_cancelled(task);
     assert(task->own == CORE_OWN_WAIT && task->missing == 0);
     if ((task->flags & CORE_TASK_ONCE) && !cancelled && !detector_lease(core) &&
         !MUTANT(LEASELESS)) {
@@ -352,7 +352,7 @@ HOT static void run(struct core *core, struct task_record *task, uint32_t by)
         output->u.run.code = cancelled ? MOOT_ERR_CANCELLED
                              : lost    ? MOOT_ERR_RESULT_LOST
                                        : array_status(task);
-        output->u.run.by = by;
+        output->u.run.by = cancelled ? task_ext(task)->canceller : NOBODY;
         output->u.run.seen = task->seen;
         output->u.run.alone = task->suspect && !MUTANT(SUSPECTFREE);
     }
@@ -429,7 +429,8 @@ HOT void graph_own(struct core *core, struct task_record *task, enum evidence ev
     ask_queue_forget(task);
     unfinished_add(core, task);
     begin_use(core, task);
-    if (cancel_is_agreed(core, task)) {
+    const bool is_array = hash_has(&task->hash, MOOT_HASH_ARRAY);
+    if (is_array ? array_is_cancelled(task) : cancel_is_agreed(core, task)) {
         run(core, task, task_ext(task)->canceller);
         return;
     }
@@ -497,6 +498,13 @@ void graph_disown(struct core *core, struct task_record *task)
     task->asked = false;
     unfinished_remove(core, task);
     end_use(core, task);
+}
+
+void graph_end_cancelled(struct core *core, struct task_record *task)
+{
+    assert(task->own == CORE_OWN_WAIT && array_is_cancelled(task));
+    stop_waiting(core, task);
+    run(core, task, NOBODY);
 }
 
 void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by)

@@ -173,6 +173,9 @@ void cancel_on_cancel(struct core *core, uint32_t from, struct task_record *task
  * found out who the owner is. */
 void cancel_pass_on(struct core *core, struct task_record *task);
 void cancel_enter_view(struct core *core, struct task_record *task);
+void cancel_send(struct core *core, uint32_t to, struct task_record *task);
+/* The task's chair is known to want it to end cancelled. */
+bool cancel_is_agreed(const struct core *core, const struct task_record *task);
 
 /* --- chair.c ---------------------------------------------------------------------- */
 

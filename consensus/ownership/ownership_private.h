@@ -22,6 +22,8 @@ void graph_lane_waits(struct core *core, struct task_record *task);
  * consumers have waited here for it, and wait no more. */
 bool graph_spread(struct core *core, struct task_record *task);
 void graph_cancel_own(struct core *core, struct task_record *task, uint32_t by);
+/* An array is cancelled: its end waits for nothing more. */
+void graph_end_cancelled(struct core *core, struct task_record *task);
 
 /* --- await.c ---------------------------------------------------------------------- */
 
@@ -125,7 +127,6 @@ void notify_askers(struct core *core, struct task_record *task, bool fresh);
 /* From the chair, to the owner. */
 void cancel_on_decision(struct core *core, struct task_record *task,
                         const struct message_decision *decision);
-bool cancel_is_agreed(const struct core *core, const struct task_record *task);
 
 /* --- verdict.c -------------------------------------------------------------------- */
 

@@ -18,7 +18,16 @@ static int take_same(const void *user, const void *args, size_t args_size,
     return args_size == 0 ? 1 : MOOT_ERR_INVALID;
 }
 
-const struct array_map array_map_same = {"moot.same", 1, take_same, take_same, NULL};
+static int most_of_same(const void *user, const void *args, size_t args_size,
+                        const struct array_counts *counts, uint64_t *most)
+{
+    (void)user, (void)args;
+    *most = 1;
+    return args_size == 0 && counts->takes <= counts->from ? MOOT_OK : MOOT_ERR_INVALID;
+}
+
+const struct array_map array_map_same = {"moot.same", 1,    take_same,
+                                         take_same,   NULL, most_of_same};
 
 static int take_all(const void *user, const void *args, size_t args_size,
                     uint64_t element, const struct array_counts *counts,
@@ -38,7 +47,16 @@ static int feed_all(const void *user, const void *args, size_t args_size,
     return args_size == 0 ? 1 : MOOT_ERR_INVALID;
 }
 
-const struct array_map array_map_all = {"moot.all", 1, take_all, feed_all, NULL};
+static int most_of_all(const void *user, const void *args, size_t args_size,
+                       const struct array_counts *counts, uint64_t *most)
+{
+    (void)user, (void)args;
+    *most = counts->from;
+    return args_size == 0 ? MOOT_OK : MOOT_ERR_INVALID;
+}
+
+const struct array_map array_map_all = {"moot.all", 1,    take_all,
+                                        feed_all,   NULL, most_of_all};
 
 /* --- Window, shift ------------------------------------------------------------------
  */
@@ -156,12 +174,25 @@ static int feed_window(const void *user, const void *args, size_t args_size,
                : MOOT_ERR_INVALID;
 }
 
+static int most_of_window(const void *user, const void *args, size_t args_size,
+                          const struct array_counts *counts, uint64_t *most)
+{
+    const struct window_form *form = user;
+    struct window window;
+    if (!form->read(args, args_size, &window) || !window_can_be(&window, counts)) {
+        return MOOT_ERR_INVALID;
+    }
+    const uint64_t size = (uint64_t)(window.high - window.low) + 1;
+    *most = size < counts->from ? size : counts->from;
+    return MOOT_OK;
+}
+
 static const struct window_form window_form = {read_window}, shift_form = {read_shift};
 
-const struct array_map array_map_window = {"moot.window", 1, take_window, feed_window,
-                                           &window_form};
-const struct array_map array_map_shift = {"moot.shift", 1, take_window, feed_window,
-                                          &shift_form};
+const struct array_map array_map_window = {
+    "moot.window", 1, take_window, feed_window, &window_form, most_of_window};
+const struct array_map array_map_shift = {"moot.shift", 1,           take_window,
+                                          feed_window,  &shift_form, most_of_window};
 
 /* --- Transpose ----------------------------------------------------------------------
  */
@@ -209,8 +240,18 @@ static int feed_transpose(const void *user, const void *args, size_t args_size,
     return 1;
 }
 
-const struct array_map array_map_transpose = {"moot.transpose", 1, take_transpose,
-                                              feed_transpose, NULL};
+static int most_of_transpose(const void *user, const void *args, size_t args_size,
+                             const struct array_counts *counts, uint64_t *most)
+{
+    uint64_t rows, columns;
+    (void)user;
+    *most = 1;
+    return read_table(args, args_size, counts, &rows, &columns) ? MOOT_OK
+                                                                : MOOT_ERR_INVALID;
+}
+
+const struct array_map array_map_transpose = {
+    "moot.transpose", 1, take_transpose, feed_transpose, NULL, most_of_transpose};
 
 /* --- Asking -------------------------------------------------------------------------
  */

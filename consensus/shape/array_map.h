@@ -27,6 +27,10 @@ struct array_counts {
 typedef int (*array_map_fn)(const void *user, const void *args, size_t args_size,
                             uint64_t element, const struct array_counts *counts,
                             struct range *out, size_t room);
+/* The most elements that one takes, of arrays of such counts; an error, if the map
+ * cannot be for all of them. */
+typedef int (*array_most_fn)(const void *user, const void *args, size_t args_size,
+                             const struct array_counts *counts, uint64_t *most);
 
 struct array_map {
     const char *name;
@@ -34,6 +38,7 @@ struct array_map {
     array_map_fn sources;
     array_map_fn targets; /* NULL: not given */
     const void *user;
+    array_most_fn most; /* NULL: not given */
 };
 
 /* A map and the arguments that it is called with. */

@@ -445,6 +445,34 @@ static int put_takers(struct making *making)
     return error;
 }
 
+/* The first home has the largest share.  An element is given to so many others at most
+ * as one takes, too. */
+int array_schedule_can_be(const struct array_spread *takes,
+                          const struct array_spread *from,
+                          const struct array_mapping *mapping)
+{
+    const struct array_map *map = mapping->map;
+    const struct array_counts counts = {takes->count, from->count};
+    const uint64_t share = array_home_first(takes, 1);
+    const uint64_t share_from = array_home_first(from, 1);
+    uint64_t most = 1;
+    if (map->most != NULL) {
+        const int error =
+            map->most(map->user, mapping->args, mapping->args_size, &counts, &most);
+        if (error != MOOT_OK) {
+            return error;
+        }
+    }
+    const uint64_t given = most < takes->homes ? most : takes->homes;
+    if (map->targets == NULL && takes->count > ARRAY_EDGES_MAX) {
+        return MOOT_ERR_LIMIT;
+    }
+    return most <= LIMIT_INPUTS && share <= ARRAY_EDGES_MAX / (most + (most == 0)) &&
+                   share_from <= ARRAY_EDGES_MAX / (given + (given == 0))
+               ? MOOT_OK
+               : MOOT_ERR_LIMIT;
+}
+
 /* Shares, and room for what is as long as they are. */
 static int make_shares(struct making *making)
 {

@@ -66,6 +66,13 @@ bool array_share(const struct array_card *card, const struct rankset *members,
 uint32_t array_place_chair(const struct array_card *card, const struct rankset *members,
                            uint64_t place);
 
+/* Whether every rank can make its schedule, in the view in which all homes are members:
+ * MOOT_OK or an error of array_schedule_new(), the same on all.  Of a map that does not
+ * say how many an element takes at most nothing is known before. */
+int array_schedule_can_be(const struct array_spread *takes,
+                          const struct array_spread *from,
+                          const struct array_mapping *mapping);
+
 /* Where the shape has no inverse map it looks at all elements of the array, once.
  * MOOT_ERR_LIMIT: it has more than ARRAY_EDGES_MAX edges here, or more elements to look
  * at, or an element more than LIMIT_INPUTS sources; INVALID: the map names what there

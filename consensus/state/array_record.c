@@ -20,6 +20,7 @@ void array_record_free(struct array_record *array)
     range_set_release(&array->owned);
     range_set_release(&array->spare);
     rankset_release(&array->holders);
+    rankset_release(&array->to_tell);
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
     free(array);
@@ -42,4 +43,9 @@ int32_t array_status(const struct task_record *task)
 {
     const struct array_record *array = task_ext(task)->array;
     return array != NULL ? array->first_fault.status : MOOT_OK;
+}
+
+bool array_is_cancelled(const struct task_record *task)
+{
+    return array_status(task) == MOOT_ERR_CANCELLED && !array_is_open(task);
 }

@@ -14,7 +14,8 @@
 
 struct task_record;
 
-/* The failure of the element with the least index, of those that failed. */
+/* The failure of the element with the least index, of those that failed; or, if one was
+ * cancelled, of those that were. */
 struct array_failure {
     uint64_t index_plus_one; /* 0: none did */
     int32_t status;
@@ -25,7 +26,9 @@ struct array_record {
     bool due;                         /* whose first ones it is then among */
     struct task_record *task;
     struct array_spread spread;
-    bool begun;            /* it is spawned here */
+    bool begun;            /* it is spawned here, */
+    bool takes;            /* and takes others, which stay until its end is known */
+    bool dropping;         /* the host was told to begin none of what it has */
     struct range_set mine; /* this rank's to run, */
     struct range_set left; /* of those, the ones that have not ended, */
     struct range_set told; /* and that have, as its chair was told in this view */
@@ -38,9 +41,11 @@ struct array_record {
     /* The array's chair, in this view: */
     struct range_set owned;     /* somebody's, as it has said, or as it was told; */
     struct range_set spare;     /* nobody's, as their homes have said; */
-    struct rankset holders;     /* who has spoken of it; */
+    struct rankset holders;     /* who has spoken of it, */
+    struct rankset to_tell;     /* and wants to know when all have ended; */
     struct rankset asked;       /* homes that were asked whether they run theirs, */
-    struct rankset asked_quiet; /* and when nothing moved any more */
+    struct rankset asked_quiet; /* and when nothing moved any more; */
+    bool cancel_said;           /* and all were told that it is cancelled (A14) */
 };
 
 /* Accepts NULL. */
@@ -52,5 +57,7 @@ bool array_is_open(const struct task_record *task);
 bool array_runs_here(const struct task_record *task);
 /* How an array whose elements have all ended ends. */
 int32_t array_status(const struct task_record *task);
+/* They have, and one was cancelled: so is the array. */
+bool array_is_cancelled(const struct task_record *task);
 
 #endif

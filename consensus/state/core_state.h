@@ -307,7 +307,8 @@ struct core_elements {
     struct array_record known; /* list heads: those for which nothing is to be done, */
     struct array_record watched; /* and those that this rank chairs and that are open,
                                     or whose chairs wait for its word; due ones first */
-    uint64_t running; /* elements that the host has and that have not ended */
+    uint64_t running; /* elements that the host has and that have not ended, */
+    uint64_t waiting; /* and of them, those that wait for tasks */
     bool wanted;      /* some array's chair waits for this rank's word on its stretch */
     uint64_t look_ns; /* when all that are watched are looked at, besides those that
                          are due; CORE_NEVER */

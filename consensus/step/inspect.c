@@ -50,6 +50,18 @@ HOT bool core_takes_any(const struct core *core, uint32_t owner_plus_one)
 
 bool core_reclaims(const struct core *core) { return reclaim_is_on(core); }
 
+bool core_knows_holder(const struct core *core, const void *entry, uint32_t rank)
+{
+    return entry != NULL && !core_is_stub(entry) && rankset_has(&core->members, rank) &&
+           roll_knows_holder(core, entry, rank);
+}
+
+bool core_array_ended(const void *entry)
+{
+    const struct task_record *task = entry;
+    return task->have != CORE_HAVE_NOTHING || !array_is_open(task);
+}
+
 bool core_any_leaving(const struct core *core)
 {
     return core->reclaim.drop.leaving > 0;
@@ -176,6 +188,12 @@ uint64_t core_undecided(const struct core *core)
         count++;
     }
     return count;
+}
+
+bool core_goes(const struct core *core, uint32_t rank)
+{
+    return rankset_has(&core->membership.leavers, rank) ||
+           (rank == core->rank && core->membership.leave.going);
 }
 
 bool core_is_ready_to_go(const struct core *core, uint32_t rank)

@@ -151,6 +151,7 @@ static void on_decision(struct core *core, uint32_t from, struct task_record *ta
         owning_begin(core, task, decision->evidence);
         elements_owned(core, task);
     }
+    elements_cancel(core, task);
 }
 
 /* One that a leaver hands over is answered before anything follows from it. */
@@ -174,6 +175,13 @@ static void on_accept(struct core *core, uint32_t from, struct task_record *task
     if (once_on_accept(core, from, task, accept)) {
         leave_on_accept(core);
     }
+}
+
+static void on_cancel(struct core *core, uint32_t from, struct task_record *task,
+                      const struct message_cancel *cancel)
+{
+    cancel_on_cancel(core, from, task, cancel);
+    elements_cancel(core, task);
 }
 
 static void on_roll(struct core *core, uint32_t from, const struct message_roll *roll)
@@ -204,7 +212,7 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(POLLR, termination_on_pollr(core, from, message))                                \
     X(RESOLVE, termination_on_resolve(core, &message->hash, &message->u.resolve))      \
     X(CHASE, termination_on_chase(core, task, &message->u.chase))                      \
-    X(CANCEL, cancel_on_cancel(core, from, task, &message->u.cancel))                  \
+    X(CANCEL, on_cancel(core, from, task, &message->u.cancel))                         \
     X(DIVERGED, strict_on_diverged(core, from, &message->u.diverged))                  \
     X(ADJOURN, termination_on_adjourn(core, &message->u.adjourn))                      \
     X(KERNEL, refuse(core))                                                            \
@@ -233,7 +241,8 @@ static void refuse(struct core *core) { core->stats.refused++; }
     X(ELEMENTS, elements_on_elements(core, from, task, &message->u.elements))          \
     X(FAMILY, refuse(core))                                                            \
     X(INQUIRY, refuse(core))                                                           \
-    X(ACCOUNT, refuse(core))
+    X(ACCOUNT, refuse(core))                                                           \
+    X(PARTS, refuse(core))
 
 static void deliver(struct core *core, uint32_t from, struct task_record *task,
                     const struct message *message)

@@ -245,7 +245,7 @@ COLD static int on_cancel(struct core *core, const struct core_event *event)
     if (task == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    cancel_begin(core, task);
+    elements_cancel_begin(core, task);
     return MOOT_OK;
 }
 
@@ -275,6 +275,8 @@ HOT static int dispatch(struct core *core, const struct core_event *event)
         return on_done(core, event);
     case CORE_EV_ELEMENTS:
         return elements_ended(core, event);
+    case CORE_EV_ELEMENTS_WAIT:
+        return elements_wait(core, event);
     case CORE_EV_DECLINE:
         return on_decline(core, event);
     case CORE_EV_CANCEL:
@@ -334,8 +336,8 @@ static bool see_what_changed(struct core *core)
     bool was_blocked = core->step.blocked,
          was_closed_told = core->termination.state_sent.closed;
     core->step.blocked = lanes_blocked(core);
-    bool idle = core->step.blocked && core->ownership.running == 0 &&
-                core->elements.running == 0;
+    bool idle =
+        core->step.blocked && core->ownership.running == 0 && !elements_run(core);
     if (core->step.blocked && !was_blocked) {
         roll_resolve(core);
     }

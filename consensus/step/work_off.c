@@ -7,6 +7,7 @@
  */
 #include "consensus/step/step_private.h"
 
+#include "consensus/elements/elements.h"
 #include "consensus/membership/membership.h"
 #include "consensus/ownership/ownership.h"
 #include "consensus/reclaim/reclaim.h"
@@ -22,6 +23,9 @@ HOT static void do_one(struct core *core, struct task_record *task, unsigned why
     }
     if ((why & AGENDA_CANCEL) != 0) {
         cancel_pass_on(core, task);
+        if (!MUTANT(CANCELLATE)) {
+            elements_cancel(core, task); /* the program has spawned it now */
+        }
     }
     if ((why & AGENDA_TEST) != 0) {
         chair_retest(core, task);

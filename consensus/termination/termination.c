@@ -41,9 +41,9 @@ enum { SOON_PERIODS = 8 };
 
 bool termination_resting(const struct core *core)
 {
-    return core->step.blocked && core->ownership.running == 0 &&
-           core->elements.running == 0 && core->elements.look_ns == CORE_NEVER &&
-           ask_queue_none(core) && await_none_held_back(core) && roll_is_told(core) &&
+    return core->step.blocked && core->ownership.running == 0 && !elements_run(core) &&
+           core->elements.look_ns == CORE_NEVER && ask_queue_none(core) &&
+           await_none_held_back(core) && roll_is_told(core) &&
            (!core->step.closed || ask_swept(core)) && strict_settled(core) &&
            core->membership.settled && !core->ownership.deferred &&
            !core->membership.leave.ready &&

@@ -1,14 +1,15 @@
-/* api_cancel.c - the public calls that cancel tasks: one, some, by label.
+/* api_cancel.c - the public calls that cancel tasks: one, some, by label; and arrays.
  *
  * All of them come down to one event of the core per task, which sees to it that
  * whoever decides hears of it (consensus/ownership/cancel.c).  Tasks are named by their
  * hashes here, because a step may end the very records that are gone through.
  */
-#include "node/api/moot.h"
+#include "node/api/moot_array.h"
 
 #include "node/compose/task_wait.h"
 #include "node/engine/engine.h"
 #include "node/schedule/task_handle.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/task_list.h"
 #include "proto/error.h"
 
@@ -100,6 +101,25 @@ int moot_task_cancel_all(moot *m, const moot_task *t, size_t count)
                             "the array of tasks is NULL, and count is not 0");
     }
     return cancel_handles(m, "moot_task_cancel_all", t, count);
+}
+
+int moot_array_cancel(moot *m, moot_array array)
+{
+    static const char call[] = "moot_array_cancel";
+    const moot_task end = {array.id};
+    struct handle *handle;
+    struct lane *lane = m != NULL ? engine_enter(m) : NULL;
+    if (lane == NULL) {
+        return m == NULL ? lane_invalid(m, call, "") : MOOT_ERR_NO_MEMORY;
+    }
+    const bool is_task = task_handle_find(m, array.id, &handle) == MOOT_OK &&
+                         elements_of(handle->task) == NULL;
+    const int error = is_task ? lane_fail(lane, MOOT_ERR_INVALID,
+                                          "moot_array_cancel: this is a task's handle, "
+                                          "and no array's: call moot_task_cancel")
+                              : MOOT_OK;
+    engine_leave(m);
+    return error == MOOT_OK ? cancel_handles(m, call, &end, 1) : error;
 }
 
 /* --- By label ------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 
 #include "node/checkpoint/checkpoint.h"
 #include "node/compose/data.h"
+#include "node/compose/element_read.h"
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
 #include "node/engine/engine.h"
@@ -37,6 +38,7 @@
 #include "node/members/members.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/unstarted.h"
 #include "node/schedule/wait.h"
@@ -47,10 +49,10 @@
 #include "node/session/session.h"
 #include "node/spawn/early_motions.h"
 #include "node/tasks/board.h"
+#include "node/tasks/element_inputs.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
-#include "node/tasks/own_elements.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 
@@ -282,10 +284,31 @@ int close_context(struct moot *m, struct lane *lane)
     return code;
 }
 
-/* Before any task goes: one that reads an element may share its result. */
-static void free_elements(void *context, struct task *task)
+/* Before any task goes: results that its elements and sources keep, too. */
+static void let_results_go(void *context, struct task *task)
 {
     elements_free(context, task);
+    if (task->seldom != NULL) {
+        source_free_all(task);
+    }
+}
+
+/* Nobody is left to read what was lent; tasks that read one element share its result.
+ */
+static void forget_borrowers(void *context, struct task *task)
+{
+    (void)context;
+    if (task->payload != NULL) {
+        task->payload->references = 0;
+    }
+}
+
+static void count_owner(void *context, struct task *task)
+{
+    (void)context;
+    if (task->payload != NULL) {
+        payload_hold(task->payload);
+    }
 }
 
 static void free_task(void *context, struct task *task)
@@ -295,10 +318,9 @@ static void free_task(void *context, struct task *task)
     if (task->seldom != NULL) {
         free(task->seldom->verdict_story);
         family_free(task);
-        source_free_all(task);
         payload_free(task->seldom->partial);
     }
-    payload_free(task->payload); /* borrowed or not: nobody is left to read it */
+    payload_drop(task->payload);
 }
 
 void context_free(struct moot *m)
@@ -319,9 +341,14 @@ void context_free(struct moot *m)
     members_release(m);
     session_release(m);
     if (m->core != NULL) {
-        task_each(m, free_elements, m);
+        task_each(m, let_results_go, m);
+        task_each(m, forget_borrowers, NULL);
+        task_each(m, count_owner, NULL);
         task_each(m, free_task, NULL);
     }
+    links_end(m);
+    reads_release(m);
+    parts_release(m);
     exec_release(m);
     handles_release(&m->tasks.handles);
     early_release(m);

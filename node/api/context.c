@@ -12,7 +12,8 @@
 #include "node/api/wiring.h"
 #include "node/checkpoint/checkpoint.h"
 #include "node/compose/chain.h"
-#include "node/compose/task_array.h"
+#include "node/compose/element_gate.h"
+#include "node/compose/element_read.h"
 #include "node/config/ending.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
@@ -245,7 +246,8 @@ static int make_parts(struct moot *m, char *story)
     const bool sits = session_open(m);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
-    const bool lists = listing_begin(m) && reference_begin(m) && array_begin(m);
+    const bool lists =
+        listing_begin(m) && reference_begin(m) && reads_begin(m) && gates_begin(m);
     return members_open(m) && joined && may_ask && lists && told && sits
                ? MOOT_OK
                : MOOT_ERR_NO_MEMORY;

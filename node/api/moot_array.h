@@ -14,10 +14,21 @@
  * gives its share up when somebody waits for the array, and those who have spawned it
  * run that, too; so they do with the share of a rank that has died or left.
  *
- * An element is pure: its kernel has no flags, and makes its result of the arguments
- * and the index alone.  It has no inputs, and spawns no tasks.  A kernel that fails is
- * not tried again.  Queues do not delay an array.  Arrays are for programs in their
- * first session.
+ * An element is pure: its kernel has no flags, and makes its result of the arguments,
+ * the index and its inputs alone.  It spawns no tasks.  A kernel that fails is not
+ * tried again.  Queues do not delay an array.  Arrays are for programs in their first
+ * session.
+ *
+ * Elements may take elements of other arrays, which a *map* names:
+ *
+ *     moot_map_window near = {-1, 1, MOOT_EDGE_CUT};
+ *     moot_array_input last = {before, MOOT_MAP_WINDOW, &near, sizeof(near)};
+ *     moot_array_spawn(m, &(moot_array_spec){.kernel = k, .count = n, .inputs = &last,
+ *                                            .input_count = 1}, &next);
+ *
+ * An element runs when it has its inputs, and does not wait for the other elements of
+ * the arrays that it takes from.  Homes send each other what is taken unasked, several
+ * results in one message.  An element fails if one that it takes has failed.
  *
  * Results stay where they were made until the array is released.  moot_array_at() makes
  * one of them a task: to be fetched, or to be an input of others.  That task comes
@@ -49,6 +60,46 @@ typedef struct moot_spread {
     uint64_t block; /* CYCLIC: elements of a block; 0 is 1.  Else 0 */
 } moot_spread;
 
+/* A map: which elements of an input an element takes, in order. */
+typedef struct moot_map_id {
+    uint64_t id;
+} moot_map_id;
+
+#define MOOT_MAP_SAME ((moot_map_id){0})      /* element i takes element i */
+#define MOOT_MAP_ALL ((moot_map_id){1})       /* each takes all */
+#define MOOT_MAP_WINDOW ((moot_map_id){2})    /* map_args: a moot_map_window */
+#define MOOT_MAP_SHIFT ((moot_map_id){3})     /* a moot_map_shift */
+#define MOOT_MAP_TRANSPOSE ((moot_map_id){4}) /* a moot_map_transpose */
+
+enum moot_edge {
+    MOOT_EDGE_CUT, /* what lies beyond the ends is left out */
+    MOOT_EDGE_WRAP /* is taken from the other end, once: arrays of equal counts */
+};
+/* Element i takes i + low to i + high. */
+typedef struct moot_map_window {
+    int64_t low, high;
+    uint64_t edges; /* enum moot_edge */
+} moot_map_window;
+/* Element i takes i + by. */
+typedef struct moot_map_shift {
+    int64_t by;
+    uint64_t edges;
+} moot_map_shift;
+/* (r, c) of `rows` x `columns`, row by row, takes (c, r) of `columns` x `rows`. */
+typedef struct moot_map_transpose {
+    uint64_t rows, columns;
+} moot_map_transpose;
+
+enum { MOOT_ARRAY_INPUTS_MAX = 16 };
+
+/* Each element takes some of another array's elements. */
+typedef struct moot_array_input {
+    moot_array array;
+    moot_map_id map;      /* zero: element i takes element i */
+    const void *map_args; /* copied */
+    size_t map_args_size;
+} moot_array_input;
+
 typedef struct moot_array_spec {
     size_t size; /* sizeof(moot_array_spec), or 0 */
     moot_kernel_id kernel;
@@ -58,15 +109,20 @@ typedef struct moot_array_spec {
     const void *key; /* makes equal specs distinct arrays; copied; likewise */
     size_t key_size;
     moot_spread spread;
-    uint64_t flags;    /* none yet: 0 */
-    const char *label; /* for people; copied */
+    uint64_t flags;                 /* none yet: 0 */
+    const char *label;              /* for people; copied */
+    const moot_array_input *inputs; /* the kernel has them in this order, those of one
+                                       input in the order of its map */
+    size_t input_count;             /* up to MOOT_ARRAY_INPUTS_MAX */
 } moot_array_spec;
 
 /* Spawns an array; the handle is the caller's to release.  The hash covers all of the
  * spec but flags and label.
- * Errors: INVALID (also a kernel with flags), STATE (inside a kernel, parked, or in a
- * session that began later), LIMIT, NO_MEMORY, CLOSED, DECLINED, KERNEL_CONFLICT, and
- * what had ended the moot; as moot_task_spawn. */
+ * Errors: INVALID (also a kernel with flags; a map that names elements that there are
+ * not, for any element), STALE and FOREIGN (the array of an input), STATE (inside a
+ * kernel, parked, or in a session that began later), LIMIT (an element takes more than
+ * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
+ * KERNEL_CONFLICT, and what had ended the moot; as moot_task_spawn. */
 #define moot_array_spawn(m, ...) moot_array_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
                                  const char *site);
@@ -74,6 +130,14 @@ MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_arra
 /* Waits until all elements have ended, wherever they run; as moot_task_wait.
  * TASK_FAILED if one of them failed: moot_last_error(m) tells of one. */
 MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
+
+/* Asks that no element begins any more, on any rank; as moot_task_cancel.  Those that
+ * have ended keep their results, for arrays that take them; an element that takes
+ * another one fails.  One that runs may ask moot_call_cancelled().  The wait ends when
+ * none runs any more: CANCELLED, or, if all had begun, as if nobody had asked.  A rank
+ * that spawns the array later runs nothing of it.  The arrays that it takes from go on.
+ * Errors: STALE, FOREIGN, INVALID, NO_MEMORY. */
+MOOT_API int moot_array_cancel(moot *m, moot_array array);
 
 /* A task whose result is that of element `index`, for the caller to release.  Local,
  * and waits for nothing.  INVALID (no such element), STALE, FOREIGN, and as

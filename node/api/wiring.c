@@ -5,6 +5,8 @@
 #include "node/checkpoint/checkpoint.h"
 #include "node/checkpoint/snapshots.h"
 #include "node/compose/bulk_region.h"
+#include "node/compose/element_gate.h"
+#include "node/compose/element_read.h"
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
 #include "node/engine/engine.h"
@@ -16,8 +18,10 @@
 #include "node/record/differing.h"
 #include "node/record/task_watch.h"
 #include "node/record/trace.h"
+#include "node/schedule/carry_run.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/element_end.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/many.h"
 #include "node/schedule/priority.h"
@@ -38,9 +42,9 @@ const struct engine_hooks wiring = {
     .outputs =
         {
             [CORE_OUT_SEND] = members_carry_send,
-            [CORE_OUT_RUN] = exec_carry_run,
+            [CORE_OUT_RUN] = carry_run,
             [CORE_OUT_ELEMENTS] = element_carry,
-            [CORE_OUT_CANCEL] = exec_carry_cancel,
+            [CORE_OUT_CANCEL] = carry_cancel,
             [CORE_OUT_PART] = task_end_carry_part,
             [CORE_OUT_RESULT] = task_end_carry_result,
             [CORE_OUT_DONE] = wait_carry_done,
@@ -75,12 +79,14 @@ const struct engine_hooks wiring = {
             [MESSAGE_FAMILY] = family_take,
             [MESSAGE_INQUIRY] = dismissal_take_inquiry,
             [MESSAGE_ACCOUNT] = window_take_account,
+            [MESSAGE_PARTS] = reads_take_parts,
         },
     .turn_begins = faults_begin_turn,
     .turn_ends = faults_end_turn,
     .press = window_press,
     .chores = {members_look, session_look, report_look, leaks_look, door_look,
-               dismissal_look, trace_look, self_end_look, checkpoint_look},
+               dismissal_look, trace_look, self_end_look, checkpoint_look, parts_look,
+               gates_look},
     .newcomers = members_take_newcomers,
     .helped = workers_stand_in,
     .watch_is_due = observe_is_due,

@@ -3,7 +3,8 @@
  * Spawns of programs and kernels come in by submit.h.  Stacks of queues (queue.h,
  * queue_line.h), the order of a sequential one (chain.h), groups of all that a thread
  * spawned (group.h), and data handles that order tasks by what they read and write
- * (data.h).
+ * (data.h).  Arrays (task_array.h), tasks that read their elements (element_read.h),
+ * and those that wait for what elements lack (element_gate.h).
  *
  * Writes m->compose. Under the engine lock.
  *
@@ -14,6 +15,8 @@
 
 #include "node/compose/chain.h"
 #include "node/compose/data.h"
+#include "node/compose/element_gate.h"
+#include "node/compose/element_read.h"
 #include "node/compose/group.h"
 #include "node/compose/meet_wait.h"
 #include "node/compose/queue.h"

@@ -1,22 +1,18 @@
 /* task_array.c - see task_array.h. */
 #include "node/compose/task_array.h"
 
-#include "hashing/placement.h"
+#include "node/compose/element_gate.h"
+#include "node/compose/element_read.h"
 #include "node/compose/group.h"
 #include "node/engine/engine.h"
-#include "node/schedule/call_frame.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/element_inputs.h"
 #include "node/tasks/kernel.h"
-#include "node/tasks/own_elements.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* The arguments of a task that reads: the array's hash and the index. */
-enum { INDEX_BYTES = 8, READ_BYTES = MOOT_HASH_BYTES + INDEX_BYTES };
-
-static const char read_name[] = "moot.element";
 
 /* A kernel that asks is told of no other call: none spawns or reads an array there. */
 static int check_open(struct moot *m, struct lane *lane, const char *call)
@@ -29,99 +25,6 @@ static int check_open(struct moot *m, struct lane *lane, const char *call)
 }
 
 /* --- Reading ---------------------------------------------------------------------- */
-
-static void put_index(unsigned char *to, uint64_t index)
-{
-    for (int i = 0; i < INDEX_BYTES; i++) {
-        to[i] = (unsigned char)(index >> 8 * i);
-    }
-}
-
-/* The array that such arguments name, if this rank has spawned it; NULL: it has not, or
- * they name no element. */
-static struct elements *unpack(const struct moot *m, const unsigned char *args,
-                               size_t size, uint64_t *index)
-{
-    moot_hash hash;
-    *index = 0;
-    if (size != READ_BYTES) {
-        return NULL;
-    }
-    memcpy(hash.bytes, args, MOOT_HASH_BYTES);
-    for (int i = 0; i < INDEX_BYTES; i++) {
-        *index |= (uint64_t)args[MOOT_HASH_BYTES + i] << 8 * i;
-    }
-    const struct task *task = core_user(m->core, &hash);
-    struct elements *elements =
-        task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
-    return elements != NULL && *index < elements->spread.count ? elements : NULL;
-}
-
-static bool adopts(struct moot *m, const struct message_spec *spec)
-{
-    uint64_t index;
-    const struct elements *elements = unpack(m, spec->args, spec->args_size, &index);
-    return elements != NULL &&
-           elements_has(elements, array_place(&elements->spread, index));
-}
-
-static int run_read(moot_call *call, void *user)
-{
-    struct moot *m = user;
-    uint64_t index;
-    size_t size = 0;
-    const void *args = moot_call_args(call, &size);
-    engine_lock(m);
-    struct elements *elements = unpack(m, args, size, &index);
-    struct payload *result =
-        elements != NULL
-            ? elements_result(elements, array_place(&elements->spread, index))
-            : NULL;
-    result = result != NULL ? payload_hold(result) : NULL;
-    engine_unlock(m);
-    if (result != NULL) {
-        call_set_output(call, result);
-        return MOOT_OK;
-    }
-    if (elements == NULL) {
-        return moot_call_fail(call, MOOT_ERR_STATE, "the array is not on this rank");
-    }
-    const struct kernel *kernel = elements->task->kernel; /* this task comes after it */
-    call_of_element(call, elements, array_place(&elements->spread, index));
-    return kernel->fn(call, kernel->user);
-}
-
-bool array_begin(struct moot *m)
-{
-    const moot_kernel read = {
-        .name = read_name, .fn = run_read, .user = m, .flags = MOOT_KERNEL_PORTABLE};
-    struct kernel *added = kernel_add_own(&m->tasks.kernels, &m->tasks.handles, &read);
-    if (added == NULL) {
-        return false;
-    }
-    added->adopts = adopts;
-    m->compose.element.id = added->id;
-    return true;
-}
-
-/* The task's place: the next behind its own whose chair is that founder, as long as
- * that is a member.  So the readings of one home have different chairs after it. */
-static bool aim(const struct moot *m, struct task_facts *facts, uint32_t home)
-{
-    const struct identity identity = spawn_identity(facts);
-    moot_hash hash = identity_hash(&identity);
-    struct rankset founders = {0};
-    bool good = true;
-    for (uint32_t rank = m->group.founders; rank-- > 0;) {
-        good &= rankset_add(&founders, rank);
-    }
-    while (good && placement_chair(&hash, &founders, NULL) != home) {
-        hash_set_place(&hash, hash_place(&hash) + 1);
-    }
-    facts->place = hash_place(&hash);
-    rankset_release(&founders);
-    return good;
-}
 
 static int spawn_read(struct moot *m, struct lane *lane, struct spawn *spawn,
                       moot_task *out)
@@ -144,7 +47,7 @@ static int read_element(struct moot *m, struct lane *lane, moot_array array,
                         const struct elements *elements, uint64_t index,
                         const char *site, moot_task *out)
 {
-    unsigned char args[READ_BYTES];
+    unsigned char args[READ_ARGS_BYTES];
     const moot_task end = {array.id};
     const moot_task_spec spec = {.size = sizeof(spec),
                                  .kernel = m->compose.element,
@@ -154,11 +57,10 @@ static int read_element(struct moot *m, struct lane *lane, moot_array array,
                                  .after_count = 1,
                                  .label = task_label(elements->task)};
     struct spawn spawn;
-    memcpy(args, elements->task->hash.bytes, MOOT_HASH_BYTES);
-    put_index(args + MOOT_HASH_BYTES, index);
+    read_pack(elements, index, args);
     int error = spawn_check(m, lane, &spec, site, NULL, &spawn);
     if (error == MOOT_OK &&
-        !aim(m, &spawn.facts, elements_home(&elements->spread, index))) {
+        !read_aim(m, &spawn.facts, elements_home(&elements->spread, index))) {
         error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_at: no memory");
     }
     if (error == MOOT_OK) {
@@ -252,8 +154,135 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel)
                      kernel->name);
 }
 
+/* --- Inputs ----------------------------------------------------------------------- */
+
+/* The inputs of an array, as its spec has them. */
+struct array_inputs {
+    uint32_t count;
+    moot_task handles[MOOT_ARRAY_INPUTS_MAX]; /* the ends of these arrays */
+    struct elements *from[MOOT_ARRAY_INPUTS_MAX];
+    struct array_mapping mappings[MOOT_ARRAY_INPUTS_MAX];
+    struct identity_map maps[MOOT_ARRAY_INPUTS_MAX];
+};
+
+static const struct array_map *find_map(moot_map_id id)
+{
+    static const struct array_map *const built_in[] = {
+        &array_map_same, &array_map_all, &array_map_window, &array_map_shift,
+        &array_map_transpose};
+    return id.id < sizeof(built_in) / sizeof(built_in[0]) ? built_in[id.id] : NULL;
+}
+
+static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map,
+                      int error)
+{
+    const char *why =
+        error == MOOT_ERR_INVALID
+            ? "its arguments are none, or it names elements that there are not"
+        : error == MOOT_ERR_LIMIT
+            ? "an element takes more than 4096, or a rank's share of the array more "
+              "than "
+              "2^20: reduce the array first (moot_array_reduce), or take fewer"
+            : "no memory";
+    return lane_fail(lane, error, "moot_array_spawn: .inputs[%u] by the map '%s': %s",
+                     i, map->name, why);
+}
+
+static int find_taken(struct lane *lane, struct moot *m, const moot_array_input *input,
+                      uint32_t i, struct elements **from)
+{
+    struct handle *handle;
+    int error = task_handle_find(m, input->array.id, &handle);
+    if (error != MOOT_OK) {
+        return lane_fail(
+            lane, error,
+            "moot_array_spawn: .inputs[%u].array is no array's handle: it %s", i,
+            error == MOOT_ERR_FOREIGN ? "belongs to another context"
+                                      : "was released or never valid");
+    }
+    *from = elements_of(handle->task);
+    return *from != NULL
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_INVALID,
+                           "moot_array_spawn: .inputs[%u].array is a task's handle", i);
+}
+
+/* Every rank refuses what one would have to. */
+static int check_map(struct lane *lane, const struct array_spread *spread,
+                     const moot_array_input *input, struct array_inputs *inputs)
+{
+    const uint32_t i = inputs->count;
+    const struct array_map *map = find_map(input->map);
+    if (map == NULL || (input->map_args == NULL && input->map_args_size > 0)) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "moot_array_spawn: .inputs[%u].map%s",
+                         i,
+                         map == NULL ? " is none of moot_array.h"
+                                     : "_args is NULL, and .map_args_size is not 0");
+    }
+    inputs->mappings[i] =
+        (struct array_mapping){map, input->map_args, input->map_args_size};
+    inputs->maps[i] = (struct identity_map){map->name, map->version, input->map_args,
+                                            input->map_args_size};
+    const int error =
+        array_schedule_can_be(spread, &inputs->from[i]->spread, &inputs->mappings[i]);
+    return error == MOOT_OK ? MOOT_OK : refuse_map(lane, i, map, error);
+}
+
+static int find_input(struct lane *lane, struct moot *m,
+                      const struct array_spread *spread, const moot_array_input *input,
+                      struct array_inputs *inputs)
+{
+    const uint32_t i = inputs->count;
+    int error = find_taken(lane, m, input, i, &inputs->from[i]);
+    if (error == MOOT_OK) {
+        error = check_map(lane, spread, input, inputs);
+    }
+    if (error == MOOT_OK) {
+        inputs->handles[i] = (moot_task){input->array.id};
+        inputs->count++;
+    }
+    return error;
+}
+
+static int find_inputs(struct lane *lane, struct moot *m, const moot_array_spec *spec,
+                       const struct array_spread *spread, struct array_inputs *inputs)
+{
+    if (spec->input_count > MOOT_ARRAY_INPUTS_MAX ||
+        (spec->input_count > 0 && spec->inputs == NULL)) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .inputs is NULL, or .input_count (%zu) is "
+                         "more than MOOT_ARRAY_INPUTS_MAX (%d)",
+                         spec->input_count, MOOT_ARRAY_INPUTS_MAX);
+    }
+    int error = MOOT_OK;
+    for (size_t i = 0; error == MOOT_OK && i < spec->input_count; i++) {
+        error = find_input(lane, m, spread, &spec->inputs[i], inputs);
+    }
+    return error;
+}
+
+static int take_inputs(struct moot *m, struct lane *lane, struct elements *elements,
+                       const struct array_inputs *inputs)
+{
+    int error = inputs->count == 0 || links_open(m, elements, inputs->count)
+                    ? MOOT_OK
+                    : MOOT_ERR_NO_MEMORY;
+    for (uint32_t i = 0; error == MOOT_OK && i < inputs->count; i++) {
+        error = link_make(m, elements, inputs->from[i], &inputs->mappings[i]);
+        if (error == MOOT_OK) {
+            error = gates_keep(m, elements->links[i]);
+        }
+        if (error != MOOT_OK) {
+            return refuse_map(lane, i, inputs->mappings[i].map, error);
+        }
+    }
+    return error == MOOT_OK ? MOOT_OK
+                            : lane_fail(lane, error, "moot_array_spawn: no memory");
+}
+
 static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
-                         const struct array_spread *spread, moot_array *out)
+                         const struct array_spread *spread,
+                         const struct array_inputs *inputs, moot_array *out)
 {
     struct spawned spawned;
     struct task_facts *facts = &spawn->facts;
@@ -265,16 +294,28 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     if (error != MOOT_OK) {
         return error;
     }
+    const bool fresh = elements_of(spawned.task) == NULL;
     if (!elements_make(m, spawned.task, spread, facts->args, facts->args_size)) {
         spawn_undo(m, &spawned);
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
+    }
+    struct elements *elements = spawned.task->seldom->elements;
+    elements->scope = facts->reg.scope;
+    error = fresh ? take_inputs(m, lane, elements, inputs) : MOOT_OK;
+    if (error != MOOT_OK) {
+        elements_free(m, spawned.task);
+        spawn_undo(m, &spawned);
+        return error;
     }
     error = spawn_hold(m, lane, facts, &spawned);
     if (error != MOOT_OK) {
         return error;
     }
     out->id = spawned.id;
-    early_take(m, kernel_find(&m->tasks.kernels, read_name));
+    if (fresh && inputs->count > 0) {
+        parts_take_early(m, elements);
+    }
+    reads_take_early(m);
     if (lane->group != NULL) {
         group_add(m, lane, (moot_task){spawned.id});
     }
@@ -285,18 +326,24 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
 int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                 const char *site, moot_array *out)
 {
+    struct array_inputs inputs = {0};
     const moot_task_spec single = {.size = sizeof(single),
                                    .kernel = spec->kernel,
                                    .args = spec->args,
                                    .args_size = spec->args_size,
                                    .key = spec->key,
                                    .key_size = spec->key_size,
+                                   .after = inputs.handles,
+                                   .after_count = spec->input_count,
                                    .label = spec->label};
     struct array_spread spread;
     struct spawn spawn;
     int error = check_open(m, lane, "moot_array_spawn");
     if (error == MOOT_OK) {
         error = check_spec(lane, m, spec, &spread);
+    }
+    if (error == MOOT_OK) {
+        error = find_inputs(lane, m, spec, &spread, &inputs);
     }
     if (error == MOOT_OK && lane->group != NULL) {
         error = group_reserve(m, lane);
@@ -306,7 +353,8 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
     }
     error = spawn_check(m, lane, &single, site, NULL, &spawn);
     if (error == MOOT_OK) {
-        error = spawn_checked(m, lane, &spawn, &spread, out);
+        spawn.facts.maps = inputs.maps;
+        error = spawn_checked(m, lane, &spawn, &spread, &inputs, out);
     }
     rankset_release(&spawn.candidates);
     return error;

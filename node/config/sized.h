@@ -58,7 +58,7 @@ const void *sized_copy(const void *given, size_t size, size_t least, void *room,
 SIZED_TAKE(options, moot_options, knobs, knobs)
 SIZED_TAKE(kernel, moot_kernel, retry_backoff, retry_backoff)
 SIZED_TAKE(spec, moot_task_spec, label, beside)
-SIZED_TAKE(array, moot_array_spec, label, label)
+SIZED_TAKE(array, moot_array_spec, input_count, input_count)
 SIZED_TAKE(custom, moot_queue_custom, user, user)
 SIZED_TAKE(filter, moot_task_filter, label_prefix, label_prefix)
 SIZED_TAKE(watch, moot_watch, user, user)

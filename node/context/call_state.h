@@ -16,6 +16,9 @@ struct released_child {
 
 enum { CALL_INPUTS_INLINE = 16 };
 
+/* Whether the hash of an element is worked out. */
+enum element_name { ELEMENT_NAMELESS, ELEMENT_BEING_NAMED, ELEMENT_NAMED };
+
 struct moot_call {
     struct moot *m;
     struct task *task;
@@ -38,7 +41,8 @@ struct moot_call {
     struct elements *array;    /* of the element that it runs, or makes again; NULL: a
                                   task's, */
     uint64_t index, place;     /* of that element, */
-    moot_hash element_hash;    /* and as people see it */
+    moot_hash element_hash;    /* and as people see it, */
+    int named;                 /* once somebody has asked: enum element_name */
     struct call_checkpoint checkpoint;
     struct text why;
     struct queue_stack queues;

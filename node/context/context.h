@@ -28,6 +28,9 @@
 #include <stdatomic.h>
 
 struct early_motion;
+struct early_parts;
+struct read_seek;
+struct element_link;
 struct engine_hooks;
 struct site_name;
 struct run_board;
@@ -54,6 +57,7 @@ struct later {
     int32_t status;
     uint64_t size;
     bool leaves;
+    struct range places; /* ELEMENTS; ELEMENTS_WAIT has .size of them */
 };
 
 /* Members of the moot (node/members/members.h). */
@@ -241,6 +245,14 @@ struct moot_tasks {
     const char *site_last;   /* of the last spawn: a loop spawns from one place */
     struct run_board *board; /* board.h */
     bool board_own;          /* it is not shared */
+    struct rankset
+        homes; /* of the elements of arrays; with the first that has inputs */
+    struct schedule_cache *schedules;       /* of those; NULL: none had */
+    struct elements *taking, **last_taking; /* list: arrays that take others, the oldest
+                                               first; */
+    struct elements *taking_at;  /* the one that is looked at next; NULL: the first */
+    bool tickets_ended;          /* of arrays that were taken from (element_gate.c) */
+    struct element_link *unsent; /* list: of which something is to be sent */
 };
 
 /* Records of what happens, and who watches: written by record/. */
@@ -287,6 +299,17 @@ struct resting {
     uint64_t newest;
 };
 
+/* Results of elements between ranks (element_parts.h). */
+struct moot_parts {
+    struct message_part *list; /* LIMIT_ELEMENT_PARTS of the letter that is written, */
+    unsigned char *bytes;      /* and LIMIT_ELEMENT_PARTS_BYTES; NULL: none was yet */
+    struct early_parts *early; /* list, the oldest first; so many, */
+    uint32_t early_count;
+    size_t early_bytes; /* and of so many bytes */
+    bool dropped;       /* some could not be kept, ever */
+    uint64_t named;     /* so many were named only */
+};
+
 /* Kernels that wait, run and are run again, threads, and waits: written by schedule/.
  */
 struct moot_schedule {
@@ -300,6 +323,8 @@ struct moot_schedule {
     uint32_t run_count, spare_run_count;
     struct resting resting;
     struct elements *elements; /* list: arrays with elements to be run */
+    struct moot_parts parts;
+    uint64_t waiting_told; /* elements that wait, as the core knows */
     struct check *checks, **checks_last;
     uint32_t checks_open; /* told to the core */
     uint64_t checks_seen; /* looked at when so much had ended */
@@ -387,7 +412,18 @@ struct moot_compose {
     struct queue_lines queue_lines;
     uint32_t in_regions;    /* tasks without a hash that bulk queues collect */
     struct datas *datas;    /* data.c; NULL: none yet */
-    moot_kernel_id element; /* task_array.c: the kernel by which an element is read */
+    moot_kernel_id element; /* element_read.c: the kernel by which an element is read */
+    struct read_seeks {     /* element_read.c: */
+        struct read_seek *seeks; /* list */
+        uint64_t asked;
+    } reads;
+    struct gate_watch {          /* element_gate.c: */
+        uint64_t ends, since_ns; /* nothing has ended here since then */
+        uint64_t epoch;          /* of the view in which all was sent again */
+        uint32_t made;           /* so many gates were, */
+        uint64_t opened;         /* and so many of them opened, */
+        uint64_t seen; /* and when all was looked at, with what was named only */
+    } gates;
 };
 
 /* Lists of a scope's tasks, which all ranks are shown (node/api/listing.h). */

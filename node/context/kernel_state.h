@@ -8,6 +8,8 @@
 #include "proto/limits.h"
 
 struct message_spec;
+struct moot;
+struct task;
 
 struct kernel {
     char *name;
@@ -29,6 +31,9 @@ struct kernel {
     bool ends_as_said;         /* what it returns is how its task ends, on all ranks */
     bool (*adopts)(struct moot *m, const struct message_spec *spec); /* whether this
                           rank takes a peer's task of it; NULL: any */
+    bool (*opens)(struct moot *m, struct task *task, const struct task *failed); /* ends
+                          its task in the place of a run, now or later; false: it is
+                          run, as where this is NULL */
     bool told;     /* peers have been sent a KERNEL */
     bool conflict; /* with this registration of a peer's: */
     uint32_t peer_rank, peer_version, peer_flags;

@@ -11,6 +11,7 @@
 #include <assert.h>
 
 struct elements;
+struct identity_map;
 struct kernel;
 
 /* The children that a task left running (node/tasks/family.h). */
@@ -136,6 +137,7 @@ struct task_facts {
     uint16_t queue_line;
     uint32_t place;    /* hash_place() of the task that it is beside; 0: its own */
     const char *label; /* NULL: none */
+    const struct identity_map *maps; /* of an array, one for each input */
     /* The registration for the core.  Its lane, .input_entries and .spec come in
      * last. */
     struct core_register reg;

@@ -28,7 +28,7 @@ typedef void (*engine_chore_fn)(struct moot *m, uint64_t now_ns);
 /* Ends what the room keeps of a thread. */
 typedef void (*engine_lane_fn)(struct moot *m, struct lane *lane);
 
-enum { ENGINE_CHORES_MAX = 9, ENGINE_LANES_MAX = 4 };
+enum { ENGINE_CHORES_MAX = 11, ENGINE_LANES_MAX = 4 };
 
 struct engine_hooks {
     engine_output_fn outputs[ENGINE_OUTPUTS];     /* none is NULL */

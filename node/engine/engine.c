@@ -193,6 +193,11 @@ HOT static void step_later(struct moot *m, const struct later *later)
     } else if (later->type == CORE_EV_LANE) {
         event.u.lane.lane = later->lane;
         event.u.lane.state = later->state;
+    } else if (later->type == CORE_EV_ELEMENTS) {
+        event.u.elements.places = later->places;
+        event.u.elements.status = later->status;
+    } else if (later->type == CORE_EV_ELEMENTS_WAIT) {
+        event.u.elements_wait.count = later->size;
     } else { /* a TASK_WAIT that comes later is the end of one */
         event.u.task_wait.waiting = false;
     }

@@ -10,7 +10,7 @@
 #include "node/engine/engine.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/task_handle.h"
-#include "node/tasks/own_elements.h"
+#include "node/tasks/element_inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,22 @@ void call_of_element(struct moot_call *call, struct elements *array, uint64_t pl
     call->array = array;
     call->place = place;
     call->index = array_index(&array->spread, place);
-    call->element_hash = identity_element(&array->task->hash, call->index);
+    call->named = ELEMENT_NAMELESS;
+}
+
+bool call_take_inputs(struct moot_call *call)
+{
+    const uint32_t count = links_count(call->array, call->place);
+    if (count > CALL_INPUTS_INLINE) {
+        call->inputs = calloc(count, sizeof(struct payload *));
+        if (call->inputs == NULL) {
+            call->inputs = call->inline_inputs;
+            return false;
+        }
+    }
+    links_fill(call->array, call->place, call->inputs);
+    call->input_count = count;
+    return true;
 }
 
 /* --- Reading and writing -------------------------------------------------------- */
@@ -178,10 +193,25 @@ bool moot_call_cancelled(const moot_call *call)
 
 moot *moot_call_context(const moot_call *call) { return call != NULL ? call->m : NULL; }
 
+/* An element's hash takes as long as a small kernel, and few ask: whoever asks first
+ * works it out, and other threads of the kernel wait for that. */
+static const moot_hash *hash_of_element(struct moot_call *call)
+{
+    int named = ELEMENT_NAMELESS;
+    if (__atomic_compare_exchange_n(&call->named, &named, ELEMENT_BEING_NAMED, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        call->element_hash = identity_element(&call->array->task->hash, call->index);
+        __atomic_store_n(&call->named, ELEMENT_NAMED, __ATOMIC_RELEASE);
+    }
+    while (__atomic_load_n(&call->named, __ATOMIC_ACQUIRE) != ELEMENT_NAMED) {
+    }
+    return &call->element_hash;
+}
+
 const moot_hash *moot_call_hash(const moot_call *call)
 {
     return call == NULL          ? NULL
-           : call->array != NULL ? &call->element_hash
+           : call->array != NULL ? hash_of_element((struct moot_call *)(uintptr_t)call)
                                  : &call->task->hash;
 }
 

@@ -13,6 +13,8 @@ bool call_begin(struct moot_call *call, struct moot *m, struct task *task);
 /* Its kernel runs for the element at this place of that array, and has that one's
  * arguments. */
 void call_of_element(struct moot_call *call, struct elements *array, uint64_t place);
+/* And its inputs, which are all here; false without memory. */
+bool call_take_inputs(struct moot_call *call);
 /* Makes it the result; what was the result before goes with the call. */
 void call_set_output(struct moot_call *call, struct payload *output);
 /* Ends borrows and children's handles; leaves `output` and the texts to the caller. */

@@ -1,11 +1,13 @@
 /* element_end.c - see element_end.h. */
 #include "node/schedule/element_end.h"
 
+#include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/task_end.h"
+#include "node/tasks/element_inputs.h"
 #include "node/tasks/error_chain.h"
-#include "node/tasks/own_elements.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -15,10 +17,43 @@ void element_carry(struct moot *m, const struct core_output *output)
     struct task *task = output->user;
     struct elements *elements = task != NULL ? elements_of(task) : NULL;
     assert(elements != NULL);
-    if (!elements_add(m, elements, output->u.elements.places)) {
+    const int error = elements_add(m, elements, output->u.elements.places);
+    if (error == MOOT_ERR_NO_MEMORY) {
         engine_starve(m, "no memory for the elements of an array");
+    } else if (error != MOOT_OK) {
+        engine_end_alone(m, error, "a map names elements that there are not");
     }
     progress_wake(m);
+}
+
+bool element_lost_input(struct moot_call *call)
+{
+    uint32_t slot = 0;
+    const struct elements *elements = call->array;
+    const struct element_link *link =
+        elements->link_count > 0 ? links_failed(elements, call->place, &slot) : NULL;
+    if (link == NULL) {
+        return false;
+    }
+    const struct array_spread *spread = &link->from->spread;
+    const struct payload *story = link->sources[slot].payload;
+    text_add(&call->why, "its input, element %" PRIu64 " of input %u, has failed: %s",
+             array_index(spread, link_place(link, slot)), link->number,
+             story != NULL ? (const char *)story->data : "");
+    return true;
+}
+
+void elements_say_waiting(struct moot *m, uint64_t count)
+{
+    m->schedule.waiting_told = count;
+    engine_later(m, &(struct later){.type = CORE_EV_ELEMENTS_WAIT, .size = count});
+}
+
+void elements_go_on(struct moot *m)
+{
+    if (m->schedule.waiting_told > 0) {
+        elements_say_waiting(m, 0);
+    }
 }
 
 /* The failure of the least index is told. */
@@ -41,25 +76,67 @@ static void note_failure(struct moot *m, struct moot_call *call, int code)
     text_release(&story);
 }
 
-void element_end(struct moot *m, struct moot_call *call, int code)
+/* The core hears of a block when all of it has ended: in runs that ended alike. */
+static void tell_block(struct moot *m, struct task *task,
+                       const struct element_block *block)
+{
+    const uint64_t count = block->places.end - block->places.first;
+    struct later event = {
+        .type = CORE_EV_ELEMENTS, .hash = task->hash, .entry = task_entry(task)};
+    for (uint64_t at = 0, next; at < count; at = next) {
+        const int status = elements_status(block->results[at]);
+        next = block->failed ? at + 1 : count;
+        while (next < count && status == elements_status(block->results[next])) {
+            next++;
+        }
+        event.places =
+            (struct range){block->places.first + at, block->places.first + next};
+        event.status = status;
+        engine_later(m, &event);
+    }
+}
+
+HOT void element_end(struct moot *m, struct moot_call *call, int code)
 {
     struct task *task = call->task;
+    struct element_block *block = elements_block(call->array, call->place);
     const bool good = code == MOOT_OK && call->output != NULL;
+    const bool gives_up = code == MOOT_ERR_CANCELLED && task->cancelled;
     if (task->gone) { /* by a reload */
         payload_drop(call->output);
         return;
     }
-    if (good) {
-        elements_keep(call->array, call->place, call->output);
-    } else {
+    if (!good) {
         payload_drop(call->output);
+    }
+    if (!good && !gives_up) {
         note_failure(m, call, code);
     }
-    struct core_event event = {
-        .type = CORE_EV_ELEMENTS, .hash = task->hash, .entry = task_entry(task)};
-    event.u.elements.places = (struct range){call->place, call->place + 1};
-    event.u.elements.status = good ? MOOT_OK : MOOT_ERR_TASK_FAILED;
-    engine_step(m, &event);
+    elements_keep(m, call->array, call->place,
+                  good       ? call->output
+                  : gives_up ? &element_cancelled
+                             : &element_failed);
+    if (call->array->takers != NULL && block->dealt) {
+        parts_send_dealt(m, call->array, call->place);
+    }
+    if (block->open == 0) {
+        elements_go_on(m);
+        tell_block(m, task, block);
+    }
+    progress_wake(m);
+}
+
+void element_cancel_array(struct moot *m, struct task *task)
+{
+    struct elements *elements = elements_of(task);
+    __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
+    for (struct element_block *block = elements->blocks; block != NULL;
+         block = block->next) {
+        if (elements_close(m, elements, block) && block->open == 0) {
+            elements_go_on(m);
+            tell_block(m, task, block);
+        }
+    }
     progress_wake(m);
 }
 

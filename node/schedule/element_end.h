@@ -11,6 +11,17 @@
 void element_carry(struct moot *m, const struct core_output *output);
 /* Its kernel has returned this code; takes over the output.  The core hears it. */
 void element_end(struct moot *m, struct moot_call *call, int code);
+/* Whether an input of the element has failed; then it is to end so, and call->why says
+ * which. */
+bool element_lost_input(struct moot_call *call);
+/* Tells the core that so many elements wait for inputs, and nothing else is to be run.
+ */
+void elements_say_waiting(struct moot *m, uint64_t count);
+/* Something has come or ended: elements may go on, or be asked about otherwise.  Until
+ * it is known again that they wait they count as running. */
+void elements_go_on(struct moot *m);
+/* CORE_OUT_CANCEL of an array: none of its elements begins here any more. */
+void element_cancel_array(struct moot *m, struct task *task);
 /* CORE_OUT_RUN of an array, with how it is to end: all elements have ended. */
 void element_end_array(struct moot *m, struct task *task, int code);
 

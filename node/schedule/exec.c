@@ -11,6 +11,7 @@
 #include "node/record/trace.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/element_end.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/fiber.h"
 #include "node/schedule/found.h"
 #include "node/schedule/ready.h"
@@ -28,8 +29,9 @@
 #include <stdlib.h>
 
 enum {
-    EXEC_SPARE_RUNS = 64, /* strands that are kept for what comes */
-    EXEC_FOLLOW_MAX = 32  /* kernels in one strand after the first */
+    EXEC_SPARE_RUNS = 64,  /* strands that are kept for what comes */
+    EXEC_FOLLOW_MAX = 32,  /* kernels in one strand after the first */
+    ELEMENT_SLOW_NS = 4000 /* who takes its result does not wait for other elements */
 };
 
 /* A kernel from its beginning to its end. */
@@ -46,48 +48,6 @@ struct run {
     bool active;         /* begun and not ended */
 };
 
-/* When the core has heard that it has ended: until then it keeps them. */
-HOT static void release_inputs(struct moot *m, struct task *task)
-{
-    uint32_t count = m->engine.stepping ? 0 : task_data_count(task);
-    for (uint32_t i = 0; i < count; i++) {
-        struct task *input = task_input(task, i);
-        if (input != NULL) {
-            task_try_release(m, input);
-        }
-    }
-}
-
-/* --- From the core ---------------------------------------------------------------- */
-
-void exec_carry_run(struct moot *m, const struct core_output *output)
-{
-    struct task *task = output->user;
-    const int code = output->u.run.code;
-    assert(task != NULL && task->stage == TASK_IDLE);
-    task->own = true;
-    task->seen = output->u.run.seen;
-    task->alone = output->u.run.alone;
-    m->schedule.any_alone |= task->alone;
-    const bool taken_over = members_take_over(m, task);
-    const struct task *failed = code == MOOT_OK ? task_failed_input(m, task) : NULL;
-    if (code == MOOT_ERR_CANCELLED) {
-        task_end_cancelled(m, task, output->u.run.by, false);
-    } else if (elements_of(task) != NULL) {
-        element_end_array(m, task, code);
-    } else if (code != MOOT_OK) {
-        task_end_lost(m, task);
-    } else if (failed != NULL) {
-        task_end_after(m, task, failed, taken_over);
-    } else if (ready_push(&m->schedule.ready, task)) {
-        task->stage = TASK_READY;
-        trace_ready(m, task);
-        progress_wake(m);
-    } else {
-        task_end_unplaced(m, task);
-    }
-}
-
 COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *task)
 {
     for (uint32_t i = 0; i < m->schedule.run_count; i++) {
@@ -98,28 +58,6 @@ COLD struct moot_call *exec_call_of(const struct moot *m, const struct task *tas
         }
     }
     return NULL;
-}
-
-void exec_carry_cancel(struct moot *m, const struct core_output *output)
-{
-    struct task *task = output->user;
-    if (task != NULL && task->stage == TASK_RUNNING) { /* moot_call_cancelled() */
-        struct moot_call *call = exec_call_of(m, task);
-        assert(call != NULL);
-        call->cancelled_by = output->u.cancel.by;
-        __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
-    }
-    if (task == NULL || (task->stage != TASK_READY && task->stage != TASK_RESTING)) {
-        return; /* too late: it runs, or has ended */
-    }
-    if (task->stage == TASK_RESTING) {
-        retry_forget(m, task);
-    } else {
-        m->schedule.ready.live--;
-    }
-    task_end_cancelled(m, task, output->u.cancel.by, task_seldom(task)->failures > 0);
-    release_inputs(m, task);
-    trace_end(m, task);
 }
 
 /* --- Running -------------------------------------------------------------------- */
@@ -140,7 +78,7 @@ COLD static bool end_without_stack(struct moot *m, struct task *task)
     story_of_kernel(&story, m, task, MOOT_ERR_NO_MEMORY, "no memory for its stack");
     task->pins++;
     task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, NO_ROOT_CAUSE, &story);
-    release_inputs(m, task);
+    task_release_inputs(m, task);
     task->pins--;
     task_try_free(m, task);
     return true;
@@ -286,6 +224,7 @@ HOT static void end_run(struct moot *m, struct run *run)
     call_end(&run->call);
     if (run->call.element) {
         element_end(m, &run->call, run->code);
+        parts_ended(m, call_ran_ns(&run->call, m->now_ns) > ELEMENT_SLOW_NS);
     } else if (goes_again(m, &run->call, run->code)) {
         payload_drop(run->call.output);
     } else {
@@ -293,7 +232,7 @@ HOT static void end_run(struct moot *m, struct run *run)
         progress_send_free(m); /* whoever waits for it, before its inputs go */
         trace_end(m, task);
         if (run->call.takes_foreign) {
-            release_inputs(m, task);
+            task_release_inputs(m, task);
         }
     }
     text_release(&run->call.why);
@@ -390,6 +329,16 @@ HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
     return true;
 }
 
+/* False: the element cannot run, and the run's code says why. */
+static bool take_inputs(struct run *run)
+{
+    if (element_lost_input(&run->call)) {
+        run->code = MOOT_ERR_TASK_FAILED;
+        return false;
+    }
+    return call_take_inputs(&run->call);
+}
+
 /* Likewise the next element of an array. */
 static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
 {
@@ -398,6 +347,7 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
     if (elements == NULL) {
         return false;
     }
+    elements_go_on(m);
     elements->task->pins++;
     run->active = true;
     run->home = lane;
@@ -405,7 +355,7 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
     const bool begun = call_begin(&run->call, m, elements->task);
     run->call.element = true;
     call_of_element(&run->call, elements, place);
-    if (!begun) {
+    if (!begun || (elements->link_count > 0 && !take_inputs(run))) {
         end_run(m, run);
         return false;
     }

@@ -40,12 +40,6 @@
 /* Where many kernels wait, another begins only after this many idle rounds. */
 enum { EXEC_RELUCTANT_ROUNDS = 100 };
 
-/* CORE_OUT_RUN: the task becomes ready, or ends at once: with the output's code, if
- * that is not MOOT_OK, or because an input has failed. */
-void exec_carry_run(struct moot *m, const struct core_output *output);
-/* CORE_OUT_CANCEL. */
-void exec_carry_cancel(struct moot *m, const struct core_output *output);
-
 /* What a thread calls from the bottom of its stack, between exec_here(true) and
  * exec_here(false): begins a task, or lets a run go on, until it ends or waits; false
  * if there is nothing that it may run.  The thread has found nothing to do

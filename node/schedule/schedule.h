@@ -3,10 +3,11 @@
  * Tasks whose inputs are there wait by priority (ready.h, priority.h) for a thread
  * (workers.h, and every caller that waits: wait.h); a kernel has a frame
  * (call_frame.h), runs on a stack of its own if it may stop in the middle (fiber.h),
- * and may be tried again (retry.h) or checked (verify.h). How it ends, here or at
- * a peer, is task_end.h's. What a task leaves running is descendants.h's;
- * what its handles keep alive is task_handle.h's.  A rank that leaves gives back what
- * it has not begun (unstarted.h).
+ * and may be tried again (retry.h) or checked (verify.h).  How it ends, here or at
+ * a peer, is task_end.h's, and of elements of arrays element_end.h's; their results go
+ * where another array takes them (element_parts.h). What a task leaves running is
+ * descendants.h's; what its handles keep alive is task_handle.h's.  A rank that leaves
+ * gives back what it has not begun (unstarted.h).
  *
  * Writes m->schedule. Under the engine lock, which is released around kernels and
  * sleeps.
@@ -17,8 +18,10 @@
 #define NODE_SCHEDULE_SCHEDULE_H
 
 #include "node/schedule/call_frame.h"
+#include "node/schedule/carry_run.h"
 #include "node/schedule/descendants.h"
 #include "node/schedule/element_end.h"
+#include "node/schedule/element_parts.h"
 #include "node/schedule/exec.h"
 #include "node/schedule/foreign_wait.h"
 #include "node/schedule/many.h"

@@ -4,6 +4,7 @@
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/record/task_watch.h"
+#include "node/schedule/task_handle.h"
 #include "node/schedule/verify.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/task.h"
@@ -255,4 +256,15 @@ void task_end_carry_result(struct moot *m, const struct core_output *output)
         verify_result(m, task, rank_of_uid(m, result->owner_uid), result->digest);
     }
     m->counts.results_received++; /* the arguments stay: it may have to run again */
+}
+
+HOT void task_release_inputs(struct moot *m, struct task *task)
+{
+    uint32_t count = m->engine.stepping ? 0 : task_data_count(task);
+    for (uint32_t i = 0; i < count; i++) {
+        struct task *input = task_input(task, i);
+        if (input != NULL) {
+            task_try_release(m, input);
+        }
+    }
 }

@@ -31,4 +31,8 @@ void task_end_unplaced(struct moot *m, struct task *task);
 void task_end_carry_part(struct moot *m, const struct core_output *output);
 void task_end_carry_result(struct moot *m, const struct core_output *output);
 
+/* Lets its inputs go, once the core has heard that it has ended: until then it keeps
+ * them. */
+void task_release_inputs(struct moot *m, struct task *task);
+
 #endif

@@ -31,11 +31,14 @@ enum { SPAWN_DRIVE_NS = 20000 };
 
 static inline moot_hash hash_of(const struct task_facts *facts)
 {
-    const struct identity identity = spawn_identity(facts);
+    struct identity identity = spawn_identity(facts);
     const struct array_spread *array = facts->reg.array;
     if (array != NULL) {
-        const struct identity_array said = {
-            .count = array->count, .block = array->block, .spread = array->kind};
+        const struct identity_array said = {.count = array->count,
+                                            .block = array->block,
+                                            .spread = array->kind,
+                                            .maps = facts->maps};
+        identity.input_count = facts->reg.input_count; /* to the core they are after */
         return identity_array_hash(&identity, &said);
     }
     return identity_hash(&identity);

@@ -4,6 +4,7 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "node/tasks/death.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/task.h"
 #include "proto/error.h"
 #include "proto/limits.h"
@@ -134,8 +135,16 @@ void story_of_cancel(struct text *story, const struct moot *m, const struct task
                      uint32_t by, bool ran)
 {
     begin(story, m, task);
-    text_add(story, "it was cancelled by rank %u %s", by,
-             ran ? "and gave up" : "before it started");
+    const bool is_array = elements_of(task) != NULL;
+    if (by < m->group.size) {
+        text_add(story, "it was cancelled by rank %u ", by);
+    } else {
+        text_add(story, "it was cancelled by a rank that is gone ");
+    }
+    text_add(story, "%s",
+             ran        ? "and gave up"
+             : is_array ? "before all of its elements had begun"
+                        : "before it started");
 }
 
 static void add_cycle(struct text *story, const struct moot *m, const moot_hash *chain,

@@ -28,8 +28,8 @@ static inline uint32_t kernel_number(const struct kernel *kernel)
 }
 
 /* Kernels of the library's own among a context's: those of node/api/listing.h, of
- * node/reference/reference.h and of node/compose/task_array.h. */
-enum { KERNELS_OWN = 5 };
+ * node/reference/reference.h, of node/compose/task_array.h and element_gate.h. */
+enum { KERNELS_OWN = 6 };
 
 /* Whether another build of a kernel is another kernel (MOOT_KERNEL_BY_BUILD); before
  * any is added. */

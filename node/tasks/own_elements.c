@@ -1,7 +1,9 @@
 /* own_elements.c - see own_elements.h. */
 #include "node/tasks/own_elements.h"
 
+#include "hashing/base/hot.h"
 #include "node/context/context.h"
+#include "node/tasks/element_inputs.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -33,17 +35,18 @@ bool elements_make(struct moot *m, struct task *task, const struct array_spread 
 
 /* --- The list --------------------------------------------------------------------- */
 
-static void enlist(struct moot *m, struct elements *elements)
+HOT void elements_list(struct moot *m, struct elements *elements)
 {
+    if (elements->listed) {
+        return;
+    }
     struct elements **link = &m->schedule.elements;
-    while (*link != NULL && *link != elements) {
+    while (*link != NULL) {
         link = &(*link)->next;
     }
-    if (*link == NULL) {
-        elements->next = NULL;
-        elements->listed = true;
-        *link = elements;
-    }
+    elements->next = NULL;
+    elements->listed = true;
+    *link = elements;
 }
 
 static void unlist(struct moot *m, struct elements *elements)
@@ -59,26 +62,46 @@ static void unlist(struct moot *m, struct elements *elements)
     }
 }
 
-bool elements_add(struct moot *m, struct elements *elements, struct range places)
+int elements_add(struct moot *m, struct elements *elements, struct range places)
 {
     const size_t count = places.end - places.first;
     struct element_block *block =
         calloc(1, sizeof(*block) + count * sizeof(block->results[0]));
     if (block == NULL) {
-        return false;
+        return MOOT_ERR_NO_MEMORY;
     }
     block->places = places;
     block->begun = places.first;
+    block->open = count;
+    block->dealt =
+        array_slot(&elements->spread, places.first) / ARRAY_SLOTS != m->group.rank;
     *elements->last_block = block;
     elements->last_block = &block->next;
-    enlist(m, elements);
-    return true;
+    if (elements->link_count > 0) {
+        return links_wait(m, elements, block);
+    }
+    elements_list(m, elements);
+    return MOOT_OK;
+}
+
+static bool can_run(const struct element_block *block)
+{
+    return block->closed          ? false
+           : block->waits != NULL ? block->waits->begun < block->waits->ready
+                                  : block->begun < block->places.end;
+}
+
+static uint64_t begin_one(struct element_block *block)
+{
+    return block->waits != NULL
+               ? block->places.first + block->waits->order[block->waits->begun++]
+               : block->begun++;
 }
 
 static struct element_block *first_waiting(const struct elements *elements)
 {
     struct element_block *block = elements->blocks;
-    while (block != NULL && block->begun == block->places.end) {
+    while (block != NULL && !can_run(block)) {
         block = block->next;
     }
     return block;
@@ -94,7 +117,7 @@ struct elements *elements_take(struct moot *m, uint64_t *place)
             unlist(m, elements);
             continue;
         }
-        *place = block->begun++;
+        *place = begin_one(block);
         if (first_waiting(elements) == NULL) {
             unlist(m, elements);
         }
@@ -105,7 +128,21 @@ struct elements *elements_take(struct moot *m, uint64_t *place)
 
 /* --- Results ---------------------------------------------------------------------- */
 
-static struct element_block *block_of(const struct elements *elements, uint64_t place)
+struct payload element_failed, element_cancelled;
+
+static bool is_none(const struct payload *result)
+{
+    return result == NULL || result == &element_failed || result == &element_cancelled;
+}
+
+int elements_status(const struct payload *result)
+{
+    return result == &element_failed      ? MOOT_ERR_TASK_FAILED
+           : result == &element_cancelled ? MOOT_ERR_CANCELLED
+                                          : MOOT_OK;
+}
+
+struct element_block *elements_block(const struct elements *elements, uint64_t place)
 {
     struct element_block *block = elements->blocks;
     while (block != NULL &&
@@ -117,20 +154,62 @@ static struct element_block *block_of(const struct elements *elements, uint64_t 
 
 bool elements_has(const struct elements *elements, uint64_t place)
 {
-    return block_of(elements, place) != NULL;
+    return elements_block(elements, place) != NULL;
 }
 
-void elements_keep(struct elements *elements, uint64_t place, struct payload *result)
+static void keep(struct moot *m, struct elements *elements, struct element_block *block,
+                 uint64_t place, struct payload *result)
 {
-    struct element_block *block = block_of(elements, place);
-    assert(block != NULL && block->results[place - block->places.first] == NULL);
+    assert(!elements_has_ended(block, place) && block->open > 0 && result != NULL);
     block->results[place - block->places.first] = result;
+    block->open--;
+    block->failed |= is_none(result);
+    links_give(m, elements, place, is_none(result) ? NULL : result);
+}
+
+void elements_keep(struct moot *m, struct elements *elements, uint64_t place,
+                   struct payload *result)
+{
+    keep(m, elements, elements_block(elements, place), place, result);
+}
+
+/* Those that wait for inputs began in an order of their own: each that runs has a mark
+ * for as long as the others are gone through. */
+static void mark_running(struct element_block *block, struct payload *from,
+                         struct payload *to)
+{
+    for (uint32_t i = 0; block->waits != NULL && i < block->waits->begun; i++) {
+        struct payload **result = &block->results[block->waits->order[i]];
+        *result = *result == from ? to : *result;
+    }
+}
+
+bool elements_close(struct moot *m, struct elements *elements,
+                    struct element_block *block)
+{
+    static struct payload runs;
+    const uint64_t open = block->open;
+    uint64_t place = block->waits != NULL ? block->places.first : block->begun;
+    block->closed = true;
+    mark_running(block, NULL, &runs);
+    for (; place < block->places.end; place++) {
+        if (!elements_has_ended(block, place)) {
+            keep(m, elements, block, place, &element_cancelled);
+        }
+    }
+    mark_running(block, &runs, NULL);
+    if (first_waiting(elements) == NULL) {
+        unlist(m, elements);
+    }
+    return block->open < open;
 }
 
 struct payload *elements_result(const struct elements *elements, uint64_t place)
 {
-    const struct element_block *block = block_of(elements, place);
-    return block != NULL ? block->results[place - block->places.first] : NULL;
+    const struct element_block *block = elements_block(elements, place);
+    struct payload *result =
+        block != NULL ? block->results[place - block->places.first] : NULL;
+    return is_none(result) ? NULL : result;
 }
 
 uint32_t elements_home(const struct array_spread *spread, uint64_t index)
@@ -149,10 +228,14 @@ void elements_free(struct moot *m, struct task *task)
         struct element_block *block = elements->blocks;
         elements->blocks = block->next;
         for (uint64_t i = 0; i < block->places.end - block->places.first; i++) {
-            payload_drop(block->results[i]);
+            if (!is_none(block->results[i])) {
+                payload_drop(block->results[i]);
+            }
         }
+        links_waits_free(block->waits, elements->link_count);
         free(block);
     }
+    links_free(m, elements);
     payload_drop(elements->story);
     free(elements->args);
     free(elements);

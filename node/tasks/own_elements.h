@@ -3,9 +3,10 @@
  *
  * The array itself is a task, its *end* (PROTOCOL.md, "Arrays"), and `struct elements`
  * hangs on that task's record.  An element has no record: it is a place in a block,
- * which is what the core gave out at once.  Arrays of which elements are to be run
+ * which is what the core gave out at once.  Arrays of which elements can be run
  * stand in a list, m->schedule.elements, the oldest first.  Results stay until the
- * record of the end goes.
+ * record of the end goes.  Those of an array that takes others wait for their inputs
+ * first (element_inputs.h).
  *
  * Under the engine lock.
  */
@@ -14,12 +15,22 @@
 
 #include "node/tasks/task.h"
 
+struct element_waits;
+struct element_link;
+
 struct element_block {
     struct element_block *next;
     struct range places;
-    uint64_t begun;            /* the first place that has not been given to a thread */
-    struct payload *results[]; /* NULL: it has not ended well */
+    uint64_t begun; /* the first place that has not been given to a thread, or: */
+    struct element_waits *waits; /* they have inputs; NULL: none */
+    uint64_t open;               /* so many have not ended */
+    bool failed;                 /* one has, and not well */
+    bool closed;                 /* none of them begins any more: they are cancelled */
+    bool dealt;                  /* another rank is the home of these */
+    struct payload *results[];   /* NULL: it has not ended; or one of these: not well */
 };
+
+extern struct payload element_failed, element_cancelled;
 
 struct elements {
     struct task *task; /* the array's end */
@@ -27,7 +38,13 @@ struct elements {
     void *args; /* the end's own go when it ends */
     size_t args_size;
     struct element_block *blocks, **last_block;
-    struct elements *next; /* in m->schedule.elements, if it is */
+    struct element_link **links; /* what it takes; */
+    uint32_t link_count;
+    uint32_t here_count;         /* elements in its blocks */
+    struct element_link *takers; /* arrays that take from it, by next_taker */
+    moot_hash scope;             /* it was spawned in it; zero: in none */
+    struct elements *next;       /* in m->schedule.elements, if it is */
+    struct elements *next_taking, **taking; /* in m->tasks.taking, if it has links */
     bool listed;
     uint64_t failed;       /* 1 + the least index of those that failed here; 0: none */
     struct payload *story; /* of that one */
@@ -42,18 +59,38 @@ static inline struct elements *elements_of(const struct task *task)
 /* The task is to stand for such an array; false without memory. */
 bool elements_make(struct moot *m, struct task *task, const struct array_spread *spread,
                    const void *args, size_t args_size);
-/* CORE_OUT_ELEMENTS: these are to be run here.  False without memory. */
-bool elements_add(struct moot *m, struct elements *elements, struct range places);
+/* CORE_OUT_ELEMENTS: these are to be run here.  NO_MEMORY, or an error of a map. */
+int elements_add(struct moot *m, struct elements *elements, struct range places);
 /* The next one to be run, which is given to a thread; NULL: there is none. */
 struct elements *elements_take(struct moot *m, uint64_t *place);
-/* The element has ended well; takes over the payload. */
-void elements_keep(struct elements *elements, uint64_t place, struct payload *result);
+/* Some of it can be run: it stands in the list of such. */
+void elements_list(struct moot *m, struct elements *elements);
+/* The element has ended; takes over the payload, or one of those that stand for none.
+ * An element that takes it here has it, or is to ask. */
+void elements_keep(struct moot *m, struct elements *elements, uint64_t place,
+                   struct payload *result);
+/* Those of the block that have not begun end, cancelled.  False: there were none. */
+bool elements_close(struct moot *m, struct elements *elements,
+                    struct element_block *block);
+/* How it ended, for the core. */
+int elements_status(const struct payload *result);
+/* NULL: this rank does not run it. */
+struct element_block *elements_block(const struct elements *elements, uint64_t place);
+static inline bool elements_has_ended(const struct element_block *block, uint64_t place)
+{
+    return block->results[place - block->places.first] != NULL;
+}
 /* The element is run here, or has been. */
 bool elements_has(const struct elements *elements, uint64_t place);
-/* NULL: there is none here. */
+/* NULL: there is none here, or not yet. */
 struct payload *elements_result(const struct elements *elements, uint64_t place);
 /* The home of an element among the founders. */
 uint32_t elements_home(const struct array_spread *spread, uint64_t index);
+static inline uint32_t elements_home_of(const struct array_spread *spread,
+                                        uint64_t place)
+{
+    return array_slot(spread, place) / ARRAY_SLOTS;
+}
 void elements_free(struct moot *m, struct task *task); /* that has some, or none */
 
 #endif

@@ -2,7 +2,9 @@
  *
  * A record of a task stands behind the core's entry (task.h); programs hold handles
  * (handle.h); kernels are registered alike on all ranks (kernel.h); data stand where
- * sources say (source.h); why a task failed travels with its error (error_chain.h).
+ * sources say (source.h); elements of arrays have a few words each (own_elements.h),
+ * and wait for what they take (element_inputs.h); why a task failed travels with its
+ * error (error_chain.h).
  *
  * Writes m->tasks. Under the engine lock.
  *
@@ -13,6 +15,7 @@
 
 #include "node/tasks/board.h"
 #include "node/tasks/death.h"
+#include "node/tasks/element_inputs.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"

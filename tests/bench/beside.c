@@ -9,7 +9,7 @@
 enum { BY_OTHER, BY_MOOT, WAYS };
 
 struct options {
-    const struct way *other;
+    const struct way *ours, *other;
     const char *prefix;
     const char *pattern;
     long width, steps, rounds;
@@ -68,7 +68,7 @@ static double measure(const struct bench *bench, const struct options *options,
                       enum pattern pattern)
 {
     struct graph graph = graph_new(bench, pattern, options->steps, options->width);
-    struct search search[WAYS] = {{.way = options->other}, {.way = &way_by_moot}};
+    struct search search[WAYS] = {{.way = options->other}, {.way = options->ours}};
     struct figure metg_s[WAYS];
     search_both(bench, options, &graph, search);
     for (int way = 0; way < WAYS; way++) {
@@ -79,12 +79,12 @@ static double measure(const struct bench *bench, const struct options *options,
                    pattern_name(pattern), bench->ranks, options->width);
     double ratio = ratio_of(search);
     bench_row(bench, name, ratio, options->target,
-              "moot %.2f us (%.2f-%.2f) at %.2f, %s %.2f us (%.2f-%.2f) at %.2f",
-              1e6 * metg_s[BY_MOOT].median, 1e6 * metg_s[BY_MOOT].least,
-              1e6 * metg_s[BY_MOOT].most, search_efficiency(&search[BY_MOOT]).median,
-              options->other->name, 1e6 * metg_s[BY_OTHER].median,
-              1e6 * metg_s[BY_OTHER].least, 1e6 * metg_s[BY_OTHER].most,
-              search_efficiency(&search[BY_OTHER]).median);
+              "%s %.2f us (%.2f-%.2f) at %.2f, %s %.2f us (%.2f-%.2f) at %.2f",
+              options->ours->name, 1e6 * metg_s[BY_MOOT].median,
+              1e6 * metg_s[BY_MOOT].least, 1e6 * metg_s[BY_MOOT].most,
+              search_efficiency(&search[BY_MOOT]).median, options->other->name,
+              1e6 * metg_s[BY_OTHER].median, 1e6 * metg_s[BY_OTHER].least,
+              1e6 * metg_s[BY_OTHER].most, search_efficiency(&search[BY_OTHER]).median);
     write_csv(bench, options, pattern, metg_s);
     graph_release(&graph);
     return isnan(ratio) ? NAN : metg_s[BY_MOOT].median;
@@ -94,6 +94,9 @@ static double measure(const struct bench *bench, const struct options *options,
 
 static bool is_wanted(const struct options *options, enum pattern pattern)
 {
+    if (options->ours == &way_by_arrays && !by_arrays_can(pattern)) {
+        return false;
+    }
     return strcmp(options->pattern, "all") == 0 ||
            (strcmp(options->pattern, "others") == 0 && pattern != PATTERN_stencil_1d) ||
            strcmp(options->pattern, pattern_name(pattern)) == 0;
@@ -141,11 +144,13 @@ static FILE *open_csv(const struct bench *bench, const char *path)
     return file;
 }
 
-void beside(char **argv, const char *name, const char *prefix, const struct way *other)
+void beside(char **argv, const char *name, const char *prefix, const struct way *ours,
+            const struct way *other)
 {
     struct bench bench;
     bench_open(&bench, name);
     struct options options = {
+        .ours = ours,
         .other = other,
         .prefix = prefix,
         .pattern = bench_text(argv, "--pattern", "stencil_1d"),

@@ -1,4 +1,5 @@
-/* beside.h - METG(50%) by moot and by another way, side by side: programs are this.
+/* beside.h - METG(50%) by moot, or its arrays, and by another way, side by side:
+ * programs are this.
  *
  *   [--pattern NAME|all|others] [--width W] [--steps S] [--rounds R] [--seconds N]
  *   [--target RATIO] [--most-us LIMIT] [--csv FILE]
@@ -19,6 +20,7 @@
 #include "tests/bench/search.h"
 
 /* All of such a program.  Rows begin with `prefix`.  Collective. */
-void beside(char **argv, const char *name, const char *prefix, const struct way *other);
+void beside(char **argv, const char *name, const char *prefix, const struct way *ours,
+            const struct way *other);
 
 #endif

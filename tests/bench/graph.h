@@ -92,4 +92,11 @@ double by_moot_run_waiting(struct by_moot *by_moot, const struct graph *graph,
 moot_stats by_moot_stats(const struct by_moot *by_moot);
 void by_moot_close(struct by_moot *by_moot);
 
+/* Likewise of task arrays, by defaults; of the patterns that built-in maps express. */
+struct by_arrays;
+bool by_arrays_can(enum pattern pattern);
+struct by_arrays *by_arrays_open(void);
+double by_arrays_run(struct by_arrays *by_arrays, const struct graph *graph);
+void by_arrays_close(struct by_arrays *by_arrays);
+
 #endif

@@ -7,6 +7,6 @@
 int main(int argc, char **argv)
 {
     (void)argc;
-    beside(argv, "metg", "metg", &way_by_hand);
+    beside(argv, "metg", "metg", &way_by_moot, &way_by_hand);
     return 0;
 }

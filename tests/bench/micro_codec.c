@@ -83,6 +83,26 @@ static void write_result(struct frame_state *state, long i)
     micro_check(wire_writer_add(state->writer, &message) == MOOT_OK, "writing fails");
 }
 
+/* A few results of elements, as a turn has them. */
+static void write_parts(struct frame_state *state, long i)
+{
+    enum { PARTS = 4, EACH = 8 };
+    struct message_part parts[PARTS];
+    struct message message = {
+        .type = MESSAGE_PARTS, .epoch = 1, .view_id = 2, .hash = micro_hash(i)};
+    message.hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_ARRAY;
+    for (unsigned k = 0; k < PARTS; k++) {
+        parts[k] = (struct message_part){1000 + 3 * k, EACH, PART_BYTES};
+    }
+    message.u.parts = (struct message_parts){.count = 4096,
+                                             .homes = 64,
+                                             .part_count = PARTS,
+                                             .parts = parts,
+                                             .bytes = state->payload,
+                                             .byte_count = PARTS * EACH};
+    micro_check(wire_writer_add(state->writer, &message) == MOOT_OK, "writing fails");
+}
+
 static void finish_frame(struct frame_state *state)
 {
     const struct wire_envelope envelope = {
@@ -119,6 +139,20 @@ static void decode_frame(void *argument, long i)
     micro_check(wire_frame_decode_again(state->frame, state->size, &state->read,
                                         &why) == MOOT_OK,
                 "a frame is refused");
+}
+
+static void *begin_parts(long count)
+{
+    struct frame_state *state = begin_frame(count);
+    write_parts(state, 0);
+    finish_frame(state);
+    return state;
+}
+
+static void encode_parts(void *argument, long i)
+{
+    write_parts(argument, i);
+    finish_frame(argument);
 }
 
 static void end_frame(void *argument)
@@ -172,5 +206,7 @@ const struct micro micro_codec[] = {
     {"hash-eight", begin_kernel, hash_eight, free},
     {"encode", begin_frame, encode_frame, end_frame},
     {"decode", begin_frame, decode_frame, end_frame},
+    {"encode-parts", begin_parts, encode_parts, end_frame},
+    {"decode-parts", begin_parts, decode_frame, end_frame},
     {"ready-pop-push", begin_ready, pop_and_push, end_ready},
     {0}};

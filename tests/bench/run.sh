@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh BUILD [PART] - what moot costs, beside what is written by hand.
 #
-#   quick   METG rows, and repair against trust; under three minutes
+#   quick   METG rows, by arrays, too, and repair against trust; under four minutes
 #   costs   one cost each: spawns, messages, votes, being idle, a long run
 #   wires   half round trips by rings, tcp and ucx, sealed and not, beside UCX and MPI alone
 #   hosts   a broadcast to three hosts of namespaces beside MPI_Bcast; needs root
@@ -62,7 +62,16 @@ metg() {
     on 4 metg --pattern stencil_1d --width 16 --target 2.5 "$@"
 }
 
+# Rows of task arrays, each step one.
+arrays() {
+    on 2 arrays --pattern stencil_1d --width 8 --target 2.0 "$@"
+    on 2 arrays --pattern stencil_1d --width 2 --target 1.7 "$@"
+    on 2 arrays --pattern others --width 8 --target 2.5 "$@"
+    on 4 arrays --pattern stencil_1d --width 16 --target 2.0 "$@"
+}
+
 quick() {
+    arrays --rounds 9 --seconds 8
     metg --rounds 7 --seconds 8
     on 2 trust --pattern some --pairs 15 --seconds 7 --target 1.03
 }
@@ -123,6 +132,7 @@ others() {
 
 all() {
     rm -f "$csv"
+    arrays --rounds 15
     metg --rounds 15 --csv "$csv"
     on 2 metg --pattern others --width 2 --csv "$csv"
     on 4 metg --pattern others --width 16 --csv "$csv"

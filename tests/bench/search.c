@@ -52,11 +52,26 @@ static double run_by_moot(void *opened, const struct graph *graph)
 
 static void close_by_moot(void *opened) { by_moot_close(opened); }
 
+static void *open_by_arrays(const struct graph *graph)
+{
+    (void)graph;
+    return by_arrays_open();
+}
+
+static double run_by_arrays(void *opened, const struct graph *graph)
+{
+    return by_arrays_run(opened, graph);
+}
+
+static void close_by_arrays(void *opened) { by_arrays_close(opened); }
+
 const struct way way_by_hand = {"by hand", 1e-6, open_by_hand, run_by_hand,
                                 close_by_hand};
 const struct way way_by_moot = {"moot", 4e-6, open_by_moot, run_by_moot, close_by_moot};
 const struct way way_by_trust = {"trust", 4e-6, open_by_trust, run_by_moot,
                                  close_by_moot};
+const struct way way_by_arrays = {"arrays", 4e-6, open_by_arrays, run_by_arrays,
+                                  close_by_arrays};
 
 /* --- Searching ----------------------------------------------------------------------
  */

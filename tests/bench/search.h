@@ -37,7 +37,7 @@ struct way {
     double (*run)(void *opened, const struct graph *graph); /* seconds */
     void (*close)(void *opened);
 };
-extern const struct way way_by_hand, way_by_moot, way_by_trust;
+extern const struct way way_by_hand, way_by_moot, way_by_trust, way_by_arrays;
 
 /* Zero-initialise, and set the way. */
 struct search {

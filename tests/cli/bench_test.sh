@@ -54,6 +54,10 @@ awk '$1 ~ /^metg-most-us/ { row = $2 == "nan" ? "nan" : $2 + 0; next }
     fail "metg: another row counts as the highest"
     cat "$scratch/out"
 }
+arrays=$(for p in $patterns; do
+    case $p in dom | tree | random_nearest) ;; *) echo "arrays-$p-3ranks-width7" ;; esac
+done)
+rows 3 "$arrays" arrays --pattern all --width 7 --steps 12 --rounds 1 --seconds 0.01
 # refuses WORDS PROGRAM ARGUMENTS...: the program says so, and measures nothing
 refuses() {
     words=$1 program=$2
@@ -113,7 +117,8 @@ verdict() {
     mkdir -p "$scratch/b/tests/bench"
     printf '#!/bin/sh\necho "good 1 1 # as wanted"\n' >"$scratch/b/tests/bench/trust"
     printf '#!/bin/sh\necho "row %s 2.5"\n' "$2" >"$scratch/b/tests/bench/metg"
-    chmod +x "$scratch/b/tests/bench/trust" "$scratch/b/tests/bench/metg"
+    printf '#!/bin/sh\necho "arrays 1 1"\n' >"$scratch/b/tests/bench/arrays"
+    chmod +x "$scratch"/b/tests/bench/*
     tests/bench/run.sh "$scratch/b" quick >"$scratch/out" 2>&1
     code=$?
     [ "$code" -eq "$1" ] || fail "run.sh: exit $code, not $1, for a row of $2"

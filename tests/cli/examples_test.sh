@@ -38,6 +38,7 @@ for count in 1 2 3 4 8; do
         failed=1
     fi
     ranks "$count" 0 '^rank 0: 78498 primes below 1000000$' blocks
+    ranks "$count" 0 '^rank 0: heat 903[.]128230 after 200 steps, as computed alone$' heat
     ranks "$count" 0 '^optimum 3323 ' tsp $data/burma14.tsp
     ranks "$count" 0 '^optimum 1600 ' tsp $data/grid16.tsp
     ranks "$count" 0 '^nodes 15829, leaves 12121, depth 61 ' tree
@@ -95,6 +96,7 @@ ranks 2 2 'nowhere.tsp: No such file' tsp nowhere.tsp
 ranks 2 2 '^usage: tsp FILE.tsp$' tsp
 ranks 1 2 '^usage: tree ' tree 1 0
 ranks 1 2 '^usage: cholesky ' cholesky 65
+ranks 1 2 '^usage: heat ' heat 65
 ranks 1 2 '^usage: queues ' queues 6 0
 
 # Strict mode shows the difference once in columns; each rank's own error is a line.

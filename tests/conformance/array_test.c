@@ -1,10 +1,11 @@
 /* array_test.c - task arrays: each element runs once in the whole job, whoever spawns
  * the array, and what it made can be read and taken by tasks.
  */
+#include "hashing/identity.h"
 #include "node/api/moot_array.h"
 #include "tests/conformance/kernels.h"
 
-enum { SQUARES = RELAY + 1, FAULTY, SUMS, NESTING, VARYING, SLOWLY };
+enum { SQUARES = RELAY + 1, FAULTY, SUMS, NESTING, VARYING, SLOWLY, NAMES };
 enum { COUNT = 1000, FAULTY_AT = 17 };
 
 /* So often each element ran, in all ranks' kernels. */
@@ -74,6 +75,19 @@ static int nesting(moot_call *call, void *user)
     return refused && moot_call_output(call, 0) != NULL ? MOOT_OK : MOOT_ERR_INVALID;
 }
 
+/* Asks twice: the first time it is worked out. */
+static int name_of(moot_call *call, void *user)
+{
+    const moot_hash first = *moot_call_hash(call);
+    moot_hash *out = moot_call_output(call, sizeof(*out));
+    (void)user;
+    if (out == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    *out = *moot_call_hash(call);
+    return memcmp(out, &first, sizeof(first)) == 0 ? MOOT_OK : MOOT_ERR_INVALID;
+}
+
 static void add(struct seat *seat, int at, const char *name, moot_kernel_fn fn,
                 uint32_t flags)
 {
@@ -89,6 +103,7 @@ static void array_kernels(struct seat *seat)
     add(seat, SUMS, "sum.of", sum_of, 0);
     add(seat, NESTING, "nesting", nesting, 0);
     add(seat, SLOWLY, "slowly", run_slowly, 0);
+    add(seat, NAMES, "name.of", name_of, 0);
     add(seat, VARYING, "varying", square_of, MOOT_KERNEL_NONDETERMINISTIC);
 }
 
@@ -352,6 +367,31 @@ static void it_runs_before_the_moot_closes(struct seat *seat)
 
 static void all_ran(struct seat *seat) { check_runs(seat, COUNT, 1); }
 
+/* However many ranks there are, and wherever it runs. */
+static void an_element_has_the_same_hash_everywhere(struct seat *seat)
+{
+    static const char *const expected[] = {"1959ec172cd9f382a119d2aece9b77e0",
+                                           "25a1a1d44cf7b5640386be81c3bc5fe0",
+                                           "045af4008a0a2b398f6d33cb558e52a0"};
+    moot_array array;
+    const moot_array_spec spec = {.kernel = seat->kernels[NAMES], .count = 3};
+    EXPECT(seat, moot_array_spawn(seat->m, &spec, &array), MOOT_OK);
+    for (uint64_t i = 0; i < 3; i++) {
+        moot_task task;
+        const void *data = NULL;
+        char text[MOOT_HASH_TEXT_BYTES] = "";
+        EXPECT(seat, moot_array_at(seat->m, array, i, &task), MOOT_OK);
+        EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, NULL),
+               MOOT_OK);
+        if (data != NULL) {
+            hash_format(data, text);
+        }
+        CHECK(seat, strcmp(text, expected[i]) == 0);
+        EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+    }
+    EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+}
+
 static const char *const workers[] = {"MOOT_THREADS=3", NULL};
 
 #define ARRAY_SCENE(fn, ...)                                                           \
@@ -370,6 +410,7 @@ static const struct scene scenes[] = {
     ARRAY_SCENE(and_they_can_read_it, .after = closes_well),
     ARRAY_SCENE(who_leaves_has_run_its_own, .after = closes_well, .sizes = {2, 3, 4}),
     ARRAY_SCENE(an_element_that_fails_fails_its_array, .after = closes_well),
+    ARRAY_SCENE(an_element_has_the_same_hash_everywhere, .after = closes_well),
     ARRAY_SCENE(an_element_spawns_nothing, .after = closes_well),
     ARRAY_SCENE(what_is_no_array_is_refused, .after = closes_well),
     ARRAY_SCENE(it_runs_before_the_moot_closes, .after = all_ran),

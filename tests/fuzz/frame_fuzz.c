@@ -87,6 +87,20 @@ static void check_flat(const unsigned char *data, size_t size)
     arena_free(general.arena.blocks);
 }
 
+static void check_parts(const unsigned char *data, size_t size)
+{
+    const struct wire_piece piece = {data, size};
+    struct reader shorter = {.arena = {.held_max = LIMIT_FRAME_BYTES}};
+    struct reader general = shorter;
+    struct message by_short = {.type = MESSAGE_NONE}, by_general = by_short;
+    if (wire_parts_get(&shorter, &piece, &by_short)) {
+        require(wire_piece_read(&general, &piece, &by_general));
+        require(message_same(&by_short, &by_general));
+    }
+    arena_free(shorter.arena.blocks);
+    arena_free(general.arena.blocks);
+}
+
 static void set_u32(unsigned char *at, size_t value)
 {
     for (int i = 0; i < 4; i++) {
@@ -113,6 +127,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     free(fitting);
     for (size_t skip = 0; skip < 4 && skip < rest; skip++) {
         check_flat(data + WIRE_ENVELOPE_BYTES + skip, rest - skip);
+        check_parts(data + WIRE_ENVELOPE_BYTES + skip, rest - skip);
     }
     return 0;
 }

@@ -2,21 +2,32 @@
  *
  * They are drawn apart from all else, and stand between tasks.  An array is spawned by
  * all ranks, by one, by all but one or by some, by a few of them later than by others,
- * and by some with another count, which is another array.  Who has spawned it waits for
- * it, at once or later, or only reads elements, and checks their bytes: a function of
- * the array and the index.  An array of which an element fails ends so on every rank
- * that waits.
+ * and by some with another count, which is another array.  It may take from earlier
+ * ones, by each of the maps.  A rank that has not all of these, or has released one,
+ * does not spawn it.  Who has spawned it waits for it, at once or later, or only reads
+ * elements, by themselves or as inputs of a task, and checks their bytes: array_maps.c
+ * says what they are to be.  An array of which an element fails ends so on every rank
+ * that waits, and so does one that a rank cancels (array_cancels.c), if it does.
  *
  * Nobody names an array that it has not spawned.  So whatever happens to others, each
- * wait ends as the drawn program says, unless this rank is out.
+ * wait ends as the drawn program says, unless this rank is out, or a result is lost.
  */
 #include "node/api/moot_array.h"
 
 #include "tests/medley/player.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MAX = 5, READS_MAX = 4, COUNT_MANY = 3000, LATE_MAX = 6, FAR_LATER = 15 };
+enum {
+    READS_MAX = 4,
+    GATHER_MAX = 4,
+    COUNT_MANY = 3000,
+    LARGE_COUNT = 60,
+    ARRAYS_ALONE = 6,
+    LATE_MAX = 6,
+    FAR_LATER = 15
+};
 
 struct dice {
     uint64_t word;
@@ -67,16 +78,62 @@ static void draw_array(struct dice *dice, uint32_t ranks, struct medley_array *a
     array->failing = draw(dice, 8) == 0 ? failing : MEDLEY_ARRAY_WELL;
 }
 
+static void draw_input(struct dice *dice, uint32_t array,
+                       struct medley_array_input *input)
+{
+    const bool last = draw(dice, 2) == 0;
+    const uint32_t any = draw(dice, array);
+    input->array = last ? array - 1 : any;
+    input->map = draw(dice, MEDLEY_MAPS);
+    input->low = (int64_t)draw(dice, 13) - 6;
+    input->high = input->low + draw(dice, draw(dice, 4) == 0 ? 30 : 4);
+}
+
+/* An array comes after those that it takes from, and most often on the same ranks. */
+static void draw_inputs(struct dice *dice, struct medley *medley, uint32_t array)
+{
+    struct medley_array *of = &medley->arrays[array];
+    const bool takes = draw(dice, 5) > 0, like = draw(dice, 3) > 0;
+    const uint32_t count = draw(dice, 3) > 0 ? 1 : 2 + draw(dice, 2);
+    for (uint32_t i = 0; takes && i < count; i++) {
+        draw_input(dice, array, &of->inputs[i]);
+        const uint32_t earliest = medley->arrays[of->inputs[i].array].at;
+        of->at = of->at > earliest ? of->at : earliest;
+        of->input_count++;
+    }
+    of->alike = draw(dice, 4) > 0;
+    of->count =
+        takes && of->alike ? medley->arrays[of->inputs[0].array].count : of->count;
+    of->holders =
+        takes && like ? medley->arrays[of->inputs[0].array].holders : of->holders;
+    const uint64_t twice = draw(dice, 256), let_go = draw(dice, 256);
+    of->twice = draw(dice, 6) == 0 ? twice : 0;
+    of->let_go = draw(dice, 3) == 0 ? let_go : 0;
+}
+
 void medley_draw_arrays(struct medley *medley)
 {
     struct dice dice = {.word = medley_mix(medley->base.seed * 29 + 11)};
-    medley->array_count = 1 + draw(&dice, MEDLEY_ARRAYS_MAX);
+    struct dice more = {.word = medley_mix(medley->base.seed * 31 + 5)};
+    const bool take = draw(&more, 4) > 0;
+    medley->array_count = 1 + draw(&dice, ARRAYS_ALONE);
     for (uint32_t i = 0; i < medley->array_count; i++) {
         draw_array(&dice, medley->base.ranks, &medley->arrays[i]);
     }
+    while (take && medley->array_count < MEDLEY_ARRAYS_MAX && draw(&more, 4) > 0) {
+        draw_array(&more, medley->base.ranks, &medley->arrays[medley->array_count++]);
+    }
+    for (uint32_t i = 0; take && i < medley->array_count; i++) {
+        struct medley_array *of = &medley->arrays[i];
+        if (i > 0) {
+            draw_inputs(&more, medley, i);
+        }
+        of->large = draw(&more, 8) == 0 && of->count < LARGE_COUNT;
+    }
+    medley_draw_array_cancels(medley);
 }
 
-/* --- Elements --------------------------------------------------------------------- */
+/* --- Kernels ---------------------------------------------------------------------- */
 
 static uint64_t word_of(const struct medley *medley, uint32_t array, uint64_t index,
                         uint64_t place)
@@ -85,16 +142,16 @@ static uint64_t word_of(const struct medley *medley, uint32_t array, uint64_t in
                       medley_mix(index << 8 | place));
 }
 
-static size_t words_of(const struct medley *medley, uint32_t array, uint64_t index)
+/* The call's inputs, mixed in. */
+static uint64_t take_inputs(const moot_call *call, uint64_t value)
 {
-    return word_of(medley, array, index, 255) % (WORDS_MAX + 1);
-}
-
-/* As this rank spawns it. */
-static uint64_t count_of(const struct medley_player *player, uint32_t array)
-{
-    const struct medley_array *of = &player->medley->arrays[array];
-    return of->count + (player_is_of(player, of->contrary) ? 3 : 0);
+    for (size_t i = 0; i < moot_call_input_count(call); i++) {
+        size_t size = 0;
+        const uint64_t *words = moot_call_input(call, i, &size);
+        value = player_element_mix(value,
+                                   player_element_digest(words, size / sizeof(*words)));
+    }
+    return value;
 }
 
 static int element_kernel(moot_call *call, void *user)
@@ -105,7 +162,7 @@ static int element_kernel(moot_call *call, void *user)
     size_t size = 0;
     const uint32_t *array = moot_call_args(call, &size);
     const struct medley_array *of = &medley->arrays[*array];
-    if (index >= count || (count != of->count && count != of->count + 3)) {
+    if (index >= count || count != player_array_count(player, *array)) {
         player_wrong(player, of->at, "an element is not of its array");
     }
     const uint64_t word = word_of(medley, *array, index, 254);
@@ -113,24 +170,42 @@ static int element_kernel(moot_call *call, void *user)
     if (index == of->failing) {
         return 7;
     }
-    const size_t words = words_of(medley, *array, index);
+    const size_t words = player_element_words(medley, *array, index);
+    const uint64_t value =
+        take_inputs(call, player_element_seed(medley, *array, index));
     uint64_t *out = moot_call_output(call, words * sizeof(*out));
     if (out == NULL && words > 0) {
         return MOOT_ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < words; i++) {
-        out[i] = word_of(medley, *array, index, i);
+        out[i] = player_element_word(value, i);
     }
     return MOOT_OK;
 }
 
+/* A task that takes elements. */
+static int gather_kernel(moot_call *call, void *user)
+{
+    uint64_t *out = moot_call_output(call, sizeof(*out));
+    (void)user;
+    if (out != NULL) {
+        *out = take_inputs(call, 0);
+    }
+    return out != NULL ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
 int player_register_arrays(struct medley_player *player)
 {
-    const moot_kernel kernel = {
+    const moot_kernel element = {
         .name = "element", .fn = element_kernel, .user = player};
-    return player->medley->array_count == 0
-               ? MOOT_OK
-               : moot_kernel_register(player->m, &kernel, &player->element);
+    const moot_kernel gather = {.name = "gather", .fn = gather_kernel};
+    if (player->medley->array_count == 0) {
+        return MOOT_OK;
+    }
+    const int code = moot_kernel_register(player->m, &gather, &player->gather);
+    return code != MOOT_OK
+               ? code
+               : moot_kernel_register(player->m, &element, &player->element);
 }
 
 /* --- A rank ----------------------------------------------------------------------- */
@@ -146,48 +221,146 @@ static uint64_t chance_of(const struct medley_player *player, uint32_t array,
     return word_of(player->medley, array, use << 8 | (uint64_t)player->rank, 253);
 }
 
-static void judge_code(struct medley_player *player, uint32_t array, int code,
-                       const char *what)
+/* A rank dies, leaves or is out in this program. */
+static bool loses_ranks(const struct medley_player *player)
+{
+    const struct medley_base *base = &player->medley->base;
+    return (base->killed | base->paused | base->early) != 0;
+}
+
+/* An element is not made again if its array takes others, once these have ended, or if
+ * its array has failed.  So it may be lost with the rank that has it, and then what
+ * takes it fails. */
+static bool may_lack(const struct medley_player *player, uint32_t array)
 {
     const struct medley_array *of = &player->medley->arrays[array];
-    const bool fails = of->failing != MEDLEY_ARRAY_WELL;
-    player->over |= is_out(code);
-    if (!player->over && code != (fails ? MOOT_ERR_TASK_FAILED : MOOT_OK)) {
-        player_wrong(player, of->at, what);
+    bool may = false;
+    for (uint32_t i = 0; i < of->input_count; i++) {
+        const uint32_t from = of->inputs[i].array;
+        may |= player->medley->arrays[from].input_count > 0 ||
+               player_array_fails(player, from);
     }
+    return may && loses_ranks(player);
+}
+
+static bool judge_code(struct medley_player *player, uint32_t array, int code,
+                       const char *what)
+{
+    const bool fails = player_array_fails(player, array);
+    player->over |= is_out(code);
+    const bool lacks = may_lack(player, array) && code == MOOT_ERR_TASK_FAILED;
+    if (!player->over && !lacks && !player_takes_cancel(player, array, code) &&
+        code != (fails ? MOOT_ERR_TASK_FAILED : MOOT_OK)) {
+        player_wrong(player, player->medley->arrays[array].at, what);
+    }
+    return code == MOOT_OK;
+}
+
+/* An element is not made again if its array takes others, or was cancelled after it
+ * was read: by the view without the rank that knew its end. */
+static bool may_be_lost(const struct medley_player *player, uint32_t array)
+{
+    const bool again = player->medley->arrays[array].input_count == 0 &&
+                       !player_takes_cancel(player, array, MOOT_ERR_TASK_FAILED);
+    return loses_ranks(player) && !again && !player_array_fails(player, array);
+}
+
+static bool judge_read(struct medley_player *player, uint32_t array, int code,
+                       const char *what)
+{
+    const bool lost = code == MOOT_ERR_RESULT_LOST && may_be_lost(player, array);
+    return !lost && judge_code(player, array, code, what);
+}
+
+/* A task that another rank has run before, and that is gone, is lost with its input. */
+static bool judge_gathered(struct medley_player *player, uint32_t array, int code,
+                           const char *what)
+{
+    const bool lost = (code == MOOT_ERR_TASK_FAILED || code == MOOT_ERR_RESULT_LOST) &&
+                      may_be_lost(player, array);
+    return !lost && judge_code(player, array, code, what);
+}
+
+static int fetch_words(struct medley_player *player, moot_task task,
+                       const uint64_t **words, size_t *count)
+{
+    const void *data = NULL;
+    size_t size = 0;
+    const int code = moot_task_fetch(player->m, task, MOOT_FOREVER, &data, &size);
+    *words = data;
+    *count = size / sizeof(**words);
+    return code;
+}
+
+static bool take_element(struct medley_player *player, uint32_t array, uint64_t index,
+                         moot_task *out)
+{
+    const int code = moot_array_at(player->m, player->arrays[array], index, out);
+    player->over |= is_out(code);
+    if (code != MOOT_OK && !player->over) {
+        player_wrong(player, player->medley->arrays[array].at, "an element is no task");
+    }
+    return code == MOOT_OK;
 }
 
 static void read_element(struct medley_player *player, uint32_t array, uint64_t index)
 {
-    const struct medley *medley = player->medley;
-    const size_t words = words_of(medley, array, index);
-    const uint64_t *data = NULL;
-    size_t size = 0;
+    const uint64_t *words = NULL;
+    size_t count = 0;
     moot_task element = {0};
-    int code = moot_array_at(player->m, player->arrays[array], index, &element);
-    if (code != MOOT_OK) {
-        judge_code(player, array, code, "an element is no task");
+    if (!take_element(player, array, index, &element)) {
         return;
     }
-    code =
-        moot_task_fetch(player->m, element, MOOT_FOREVER, (const void **)&data, &size);
-    judge_code(player, array, code, "an element ends otherwise");
-    if (code == MOOT_OK && size != words * sizeof(*data)) {
-        player_wrong(player, medley->arrays[array].at, "an element has another size");
-    }
-    for (size_t i = 0; code == MOOT_OK && i < size / sizeof(*data) && i < words; i++) {
-        if (data[i] != word_of(medley, array, index, i)) {
-            player_wrong(player, medley->arrays[array].at,
-                         "an element has other bytes");
-        }
+    const int code = fetch_words(player, element, &words, &count);
+    if (judge_read(player, array, code, "an element ends otherwise") &&
+        player_element_digest(words, count) != player->digests[array][index]) {
+        player_wrong(player, player->medley->arrays[array].at,
+                     "an element has other bytes");
     }
     (void)moot_task_release(player->m, element);
+}
+
+/* A task that takes elements, which others spawn, too.  In no queue: what comes after
+ * it there would fail with it. */
+static void gather_elements(struct medley_player *player, uint32_t array)
+{
+    const uint64_t count = player_array_count(player, array);
+    const uint32_t takes = 1 + word_of(player->medley, array, 0, 251) % GATHER_MAX;
+    moot_task elements[GATHER_MAX] = {{0}}, gathered = {0};
+    uint64_t value = 0;
+    uint32_t taken = 0;
+    while (taken < takes) {
+        const uint64_t index = word_of(player->medley, array, taken, 251) % count;
+        if (!take_element(player, array, index, &elements[taken])) {
+            break;
+        }
+        value = player_element_mix(value, player->digests[array][index]);
+        taken++;
+    }
+    const moot_task_spec spec = {
+        .kernel = player->gather, .inputs = elements, .input_count = takes};
+    if (taken == takes) {
+        const uint64_t *words = NULL;
+        size_t size = 0;
+        int code = moot_task_spawn(player->m, &spec, &gathered);
+        code = code == MOOT_OK ? fetch_words(player, gathered, &words, &size) : code;
+        if (judge_gathered(player, array, code,
+                           "a task that takes elements ends otherwise") &&
+            (size != 1 || *words != value)) {
+            player_wrong(player, player->medley->arrays[array].at,
+                         "a task took other elements");
+        }
+        (void)moot_task_release(player->m, gathered);
+    }
+    while (taken > 0) {
+        (void)moot_task_release(player->m, elements[--taken]);
+    }
 }
 
 /* Elements that others read, too, and one that is likely read by nobody else. */
 static void read_elements(struct medley_player *player, uint32_t array)
 {
-    const uint64_t count = count_of(player, array);
+    const uint64_t count = player_array_count(player, array);
     const uint64_t reads = chance_of(player, array, 1) % READS_MAX;
     for (uint64_t i = 0; i < reads && !player->over; i++) {
         const uint64_t own = chance_of(player, array, 2 + i);
@@ -208,31 +381,85 @@ static void look_at_array(struct medley_player *player, uint32_t array)
         return;
     }
     const uint64_t how = chance_of(player, array, 20) % 4;
+    player_cancel_array(player, array, false);
     if (how > 0) {
-        judge_code(player, array,
-                   moot_array_wait(player->m, player->arrays[array], MOOT_FOREVER),
-                   "an array ends otherwise");
+        (void)judge_code(
+            player, array,
+            moot_array_wait(player->m, player->arrays[array], MOOT_FOREVER),
+            "an array ends otherwise");
     }
     read_elements(player, array);
+    if (how == 3 && !player->over && !player->queues) {
+        gather_elements(player, array);
+    }
     if (how == 2) {
         release_array(player, array);
+    }
+}
+
+static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_array *out)
+{
+    const struct medley_array *of = &player->medley->arrays[array];
+    moot_array_input inputs[MEDLEY_ARRAY_INPUTS_MAX];
+    uint64_t words[MEDLEY_ARRAY_INPUTS_MAX][3];
+    for (uint32_t i = 0; i < of->input_count; i++) {
+        inputs[i] = player_array_input(player, array, i, words[i]);
+    }
+    const moot_array_spec spec = {
+        .kernel = player->element,
+        .count = player_array_count(player, array),
+        .args = &array,
+        .args_size = sizeof(array),
+        .spread = {(enum moot_spread_kind)of->spread, of->block},
+        .inputs = inputs,
+        .input_count = of->input_count};
+    const int code = moot_array_spawn(player->m, &spec, out);
+    player->over |= is_out(code);
+    if (code != MOOT_OK && !player->over) {
+        player_wrong(player, of->at, "an array is not spawned");
+    }
+    return code;
+}
+
+static bool has_inputs(const struct medley_player *player,
+                       const struct medley_array *of)
+{
+    uint32_t i = 0;
+    while (i < of->input_count && player->arrays[of->inputs[i].array].id != 0) {
+        i++;
+    }
+    return i == of->input_count;
+}
+
+static void let_inputs_go(struct medley_player *player, const struct medley_array *of)
+{
+    for (uint32_t i = 0; i < of->input_count; i++) {
+        if (player->arrays[of->inputs[i].array].id != 0) {
+            release_array(player, of->inputs[i].array);
+        }
     }
 }
 
 static void spawn_array(struct medley_player *player, uint32_t array)
 {
     const struct medley_array *of = &player->medley->arrays[array];
-    const moot_array_spec spec = {
-        .kernel = player->element,
-        .count = count_of(player, array),
-        .args = &array,
-        .args_size = sizeof(array),
-        .spread = {(enum moot_spread_kind)of->spread, of->block}};
-    const int code = moot_array_spawn(player->m, &spec, &player->arrays[array]);
-    player->over |= is_out(code);
-    if (code != MOOT_OK && !player->over) {
-        player_wrong(player, of->at, "an array is not spawned");
+    if (!has_inputs(player, of)) {
+        return;
     }
+    if (!player_reckon_array(player, array)) {
+        player_wrong(player, of->at, "no memory");
+        return;
+    }
+    moot_array again = {0};
+    if (spawn_as_drawn(player, array, &player->arrays[array]) == MOOT_OK &&
+        player_is_of(player, of->twice) &&
+        spawn_as_drawn(player, array, &again) == MOOT_OK) {
+        (void)moot_array_release(player->m, again);
+    }
+    if (player_is_of(player, of->let_go) && !player->over) {
+        let_inputs_go(player, of);
+    }
+    player_cancel_array(player, array, true);
     if (chance_of(player, array, 21) % 8 == 0 && !player->over) {
         release_array(player, array); /* its elements run all the same */
     }
@@ -264,5 +491,8 @@ void player_end_arrays(struct medley_player *player)
         if (player->arrays[i].id != 0) {
             release_array(player, i);
         }
+    }
+    for (uint32_t i = 0; i < player->medley->array_count; i++) {
+        free(player->digests[i]);
     }
 }

@@ -279,7 +279,8 @@ static bool keeps_what_it_ran(const struct court *court, uint32_t rank)
 }
 
 /* Rules for all ranks together.  Whoever stood still for long may have been removed,
- * and have closed without having heard of it. */
+ * and have closed without having heard of it.  Who left hands over what it made, and no
+ * copy of what another made, which may die with it and be made anew. */
 static int judge_task(const struct court *court)
 {
     uint32_t all = 0, living = 0, well = 0, ill = 0;
@@ -296,11 +297,14 @@ static int judge_task(const struct court *court)
             continue;
         }
         ill += end->code == MOOT_ERR_NOT_HELD;
-        well += end->code == MOOT_OK && (lost_ranks(court) >> rank & 1) == 0;
-        if (end->code == MOOT_OK && nonce != 0 && end->nonce != nonce) {
+        if (end->code != MOOT_OK || (lost_ranks(court) >> rank & 1) != 0) {
+            continue;
+        }
+        well++;
+        if (nonce != 0 && end->nonce != nonce) {
             bad = complain(court, "gave one rank other bytes than another", "");
         }
-        nonce = end->code == MOOT_OK ? end->nonce : nonce;
+        nonce = end->nonce;
     }
     if (recipe_of(court)->kind == MEDLEY_ONCE && all > 1) {
         bad = complain(court, "may start once, and started twice", "");

@@ -51,7 +51,8 @@ enum {
     MEDLEY_DATA_MAX = 3,
     MEDLEY_ACCESS_MAX = 2,
     MEDLEY_REGIONS_MAX = 8,
-    MEDLEY_ARRAYS_MAX = 6,
+    MEDLEY_ARRAYS_MAX = 10,
+    MEDLEY_ARRAY_INPUTS_MAX = 3,
     MEDLEY_RETRIES = 2 /* so often a run is made again */
 };
 
@@ -91,14 +92,39 @@ struct medley_task {
 
 #define MEDLEY_ARRAY_WELL UINT64_MAX
 
+/* One that cannot be with the counts of both arrays is MEDLEY_CUT (array_maps.c). */
+enum medley_map {
+    MEDLEY_SAME,
+    MEDLEY_WHOLE,
+    MEDLEY_CUT,
+    MEDLEY_WRAPPED,
+    MEDLEY_SHIFT_CUT,
+    MEDLEY_SHIFT_WRAPPED,
+    MEDLEY_TRANSPOSED,
+    MEDLEY_MAPS
+};
+
+struct medley_array_input {
+    uint32_t array; /* an earlier one */
+    enum medley_map map;
+    int64_t low, high; /* a shift is by `low`; a table has up to `high` rows */
+};
+
 /* A task array before the task `at` (arrays.c). */
 struct medley_array {
     uint32_t at, spread;
+    struct medley_array_input inputs[MEDLEY_ARRAY_INPUTS_MAX];
+    uint32_t input_count;
+    bool alike; /* it has as many elements as its first input */
+    bool large; /* results that are not sent unasked */
     uint64_t count, block;
-    uint64_t failing;  /* an element; MEDLEY_ARRAY_WELL: none fails */
-    uint64_t holders;  /* the ranks that spawn it, */
-    uint64_t late;     /* of these a few tasks later than the others, */
-    uint64_t contrary; /* and with three elements more */
+    uint64_t failing;    /* an element; MEDLEY_ARRAY_WELL: none fails */
+    uint64_t holders;    /* the ranks that spawn it, */
+    uint64_t late;       /* of these a few tasks later than the others, */
+    uint64_t contrary;   /* and with three elements more */
+    uint64_t twice;      /* these spawn it twice, */
+    uint64_t let_go;     /* and these release its inputs then */
+    uint64_t cancellers; /* ranks that cancel it, if they have spawned it */
 };
 
 struct medley {
@@ -129,13 +155,15 @@ struct medley_player {
     struct medley_ledger *ledger;
     moot *m;
     int rank;
-    moot_kernel_id kernels[MEDLEY_KIND_END], child, element;
+    moot_kernel_id kernels[MEDLEY_KIND_END], child, element, gather;
     moot_array arrays[MEDLEY_ARRAYS_MAX]; /* 0: not held, or not any more */
+    uint64_t *digests[MEDLEY_ARRAYS_MAX]; /* NULL: it has not spawned the array */
     moot_task handles[MEDLEY_TASKS];
     bool held[MEDLEY_TASKS], released[MEDLEY_TASKS]; /* held: it was spawned */
     uint32_t runs[MEDLEY_TASKS];                     /* of its kernel, here */
     moot_data data[MEDLEY_DATA_MAX];
     uint32_t spawned; /* so far the first lane is */
+    bool queues;      /* it has a queue open */
     bool over;        /* the rank is out */
     bool gone;        /* it leaves, or has left */
     bool keeps_one;   /* a canary: a reference is not given back */

@@ -305,6 +305,7 @@ static void open_region(struct medley_player *player,
     }
     must(player, region->from,
          open_queue(player, region->queues[player->rank], pairing), "opens no queue");
+    player->queues = region->queues[player->rank] != MEDLEY_NO_QUEUE;
 }
 
 static bool all_are_here(const struct medley_player *player)
@@ -348,6 +349,7 @@ static void close_region(struct medley_player *player,
         size_t number = (size_t)(region - player->medley->regions);
         player->ledger->closes_ns[number][player->rank] = player_now_ns();
         int code = moot_queue_close(player->m);
+        player->queues = false;
         player->over |= is_out(code);
         if (code != MOOT_OK && code != MOOT_ERR_NO_CANDIDATE && !player->over) {
             player_wrong(player, region->from, "a queue does not close well");

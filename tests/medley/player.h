@@ -27,6 +27,30 @@ int player_spawn_again(struct medley_player *player, uint32_t task, moot_task *o
 /* A handle on a task that this rank does not spawn, and has perhaps declined. */
 int player_find(struct medley_player *player, uint32_t task, moot_task *out);
 
+/* --- array_maps.c ------------------------------------------------------------------
+ */
+
+/* The array as this rank spawns it: an array of another count, or with such an input,
+ * is another. */
+uint64_t player_array_count(const struct medley_player *player, uint32_t array);
+/* An input's map and its arguments, in `words`; the spec is of moot_array.h. */
+moot_array_input player_array_input(const struct medley_player *player, uint32_t array,
+                                    uint32_t input, uint64_t words[3]);
+/* Notes what each element is to be; its inputs' are noted.  False without memory. */
+bool player_reckon_array(struct medley_player *player, uint32_t array);
+/* An element's digest: of its size and words.  0: it fails. */
+uint64_t player_element_digest(const uint64_t *words, size_t count);
+/* An element's own share in its result, which its inputs' digests are mixed into. */
+uint64_t player_element_seed(const struct medley *medley, uint32_t array,
+                             uint64_t index);
+uint64_t player_element_mix(uint64_t value, uint64_t digest);
+/* The words of its result: how many, and each. */
+size_t player_element_words(const struct medley *medley, uint32_t array,
+                            uint64_t index);
+uint64_t player_element_word(uint64_t value, uint64_t at);
+/* One of its elements fails. */
+bool player_array_fails(const struct medley_player *player, uint32_t array);
+
 /* --- arrays.c --------------------------------------------------------------------- */
 
 int player_register_arrays(struct medley_player *player);
@@ -35,5 +59,13 @@ int player_register_arrays(struct medley_player *player);
 void player_meet_arrays(struct medley_player *player, uint32_t task, bool waits);
 /* Looks at all that it has, unless it has left, and lets them go. */
 void player_end_arrays(struct medley_player *player);
+
+/* --- array_cancels.c -------------------------------------------------------------- */
+
+void medley_draw_array_cancels(struct medley *medley);
+/* If this rank is one that does: with the spawn, or before it looks at the array. */
+void player_cancel_array(struct medley_player *player, uint32_t array, bool spawned);
+/* The task may end so, since somebody cancels it, or an array that it takes from. */
+bool player_takes_cancel(const struct medley_player *player, uint32_t array, int code);
 
 #endif

@@ -312,6 +312,8 @@ static const struct {
     {{ARRAYS, .newcomers = 2, .leaves = true, .drops = true}, 40, 4, 8},
     {{ARRAYS, .newcomers = 1, .direct_max = 3, .leaves = true}, 20, 5, 9},
     {{ARRAYS, .mode = CORE_STRICT}, 20, 3, 6},
+    {{ARRAYS, .cancels = true, .newcomers = 1, .leaves = true}, 40, 2, 7},
+    {{ARRAYS, .cancels = true, .direct_max = 3, .leaves = true}, 20, 4, 8},
     {{.tasks = 20, .storm = true, .poison = true}, 60, 3, 8},
     {{.tasks = 40, .storm = true, .poison = true, .sparing = true, .leaves = true},
      40,

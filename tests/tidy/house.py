@@ -90,7 +90,7 @@ GROUPS = {
 
 DEPTH = 4
 STARTS = ("spawn.c:spawn_at_once", "receive.c:receive_event", "inbox.c:take_message@5",
-          "chair.c:chair_decided", "exec.c:exec_carry_run")
+          "chair.c:chair_decided", "carry_run.c:carry_run")
 
 TOKENS = re.compile(r"""
       (?P<comment> /\*.*?\*/ | (?:[ \t]*//[^\n]*\n?)+ )

@@ -138,6 +138,71 @@ static void what_cannot_be_taken_is_an_error(void **state)
     expect_error(&transpose, 6, 6, 0, MOOT_ERR_INVALID);
 }
 
+/* The most that any element takes, found by asking each; -1: some cannot be. */
+static int64_t ask_all(const struct array_mapping *mapping,
+                       const struct array_counts *counts)
+{
+    int64_t most = 0;
+    for (uint64_t element = 0; element < counts->takes; element++) {
+        struct range ranges[ARRAY_MAP_RANGES_MAX];
+        int64_t taken = 0;
+        const int count = array_sources(mapping, element, counts, ranges);
+        for (int i = 0; i < count; i++) {
+            taken += (int64_t)(ranges[i].end - ranges[i].first);
+        }
+        if (count < 0) {
+            return -1;
+        }
+        most = taken > most ? taken : most;
+    }
+    return most;
+}
+
+/* A map that is refused is one that cannot be for some element, and no element takes
+ * more than is said. */
+static void expect_most(const struct array_map *map, const struct args *args)
+{
+    const struct array_mapping mapping = with(map, args);
+    for (uint64_t takes = 1; takes <= COUNT_MAX; takes++) {
+        for (uint64_t from = 1; from <= COUNT_MAX; from++) {
+            const struct array_counts counts = {takes, from};
+            uint64_t most = 0;
+            const int error =
+                map->most(map->user, args->bytes, args->size, &counts, &most);
+            const int64_t asked = ask_all(&mapping, &counts);
+            assert_int_equal(error, asked < 0 ? MOOT_ERR_INVALID : MOOT_OK);
+            assert_true(asked <= (int64_t)most);
+            assert_true(most <= from);
+        }
+    }
+}
+
+static void a_map_says_how_many_are_taken_at_most(void **state)
+{
+    (void)state;
+    const struct args none = {.size = 0}, one = make_args(1, 0, 0, 0);
+    expect_most(&array_map_same, &none);
+    expect_most(&array_map_same, &one);
+    expect_most(&array_map_all, &none);
+    expect_most(&array_map_all, &one);
+    for (int64_t low = -3; low <= 3; low++) {
+        for (int64_t high = low - 1; high <= 14; high++) {
+            for (int64_t edges = 0; edges <= 2; edges++) {
+                const struct args window = make_args(3, low, high, edges);
+                const struct args shift = make_args(2, high, edges, 0);
+                expect_most(&array_map_window, &window);
+                expect_most(&array_map_shift, &shift);
+            }
+        }
+    }
+    for (int64_t rows = 0; rows <= 4; rows++) {
+        for (int64_t columns = 0; columns <= 4; columns++) {
+            const struct args table = make_args(2, rows, columns, 0);
+            expect_most(&array_map_transpose, &table);
+        }
+    }
+}
+
 /* --- Inverses -----------------------------------------------------------------------
  */
 
@@ -251,8 +316,8 @@ static int feed_one(const void *user, const void *args, size_t args_size,
 static void a_wrong_inverse_is_found(void **state)
 {
     (void)state;
-    const struct array_map wrong = {"wrong", 1, take_two, feed_one, NULL};
-    const struct array_map silent = {"silent", 1, take_two, NULL, NULL};
+    const struct array_map wrong = {"wrong", 1, take_two, feed_one, NULL, NULL};
+    const struct array_map silent = {"silent", 1, take_two, NULL, NULL, NULL};
     const struct array_counts counts = {5, 6};
     struct array_mapping mapping = {&wrong, NULL, 0};
     uint64_t missed = 99;
@@ -282,8 +347,8 @@ static void what_a_map_says_is_looked_at(void **state)
     const struct array_counts counts = {4, 10};
     struct range ranges[ARRAY_MAP_RANGES_MAX];
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        const struct array_map map = {"m", 1, give_answer, give_answer,
-                                      &rows[i].answer};
+        const struct array_map map = {"m", 1, give_answer, give_answer, &rows[i].answer,
+                                      NULL};
         const struct array_mapping mapping = {&map, NULL, 0};
         assert_int_equal(array_sources(&mapping, 0, &counts, ranges), rows[i].sources);
         assert_int_equal(array_targets(&mapping, 0, &counts, ranges), rows[i].targets);
@@ -298,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_take_what_their_map_says),
         cmocka_unit_test(what_cannot_be_taken_is_an_error),
+        cmocka_unit_test(a_map_says_how_many_are_taken_at_most),
         cmocka_unit_test(inverses_of_what_is_built_in_are_right),
         cmocka_unit_test(a_wrong_inverse_is_found),
         cmocka_unit_test(what_a_map_says_is_looked_at),

@@ -47,7 +47,7 @@ static int take_drawn(const void *user, const void *args, size_t args_size,
 }
 
 static const unsigned neighbours = 2;
-static const struct array_map drawn = {"drawn", 1, take_drawn, NULL, &neighbours};
+static const struct array_map drawn = {"drawn", 1, take_drawn, NULL, &neighbours, NULL};
 
 static struct array_spread random_spread(uint64_t count, uint32_t homes, uint64_t *seed)
 {
@@ -276,8 +276,8 @@ static int take_counted(const void *user, const void *args, size_t args_size,
     return 1;
 }
 
-static const struct array_map counted = {"counted", 1, take_counted, take_counted,
-                                         NULL};
+static const struct array_map counted = {"counted",    1,    take_counted,
+                                         take_counted, NULL, NULL};
 
 static void a_rank_looks_at_its_own_share_alone(void **state)
 {
@@ -358,10 +358,40 @@ static void what_is_too_large_or_wrong_is_said(void **state)
     assert_int_equal(array_schedule_new(&shape, &schedule), MOOT_ERR_INVALID);
 }
 
+/* All ranks have to refuse what one does. */
+static void all_ranks_say_what_can_be(void **state)
+{
+    (void)state;
+    const struct array_map searched = {"one way", 1, take_counted, NULL, NULL, NULL};
+    const struct array_mapping all = {&array_map_all, NULL, 0},
+                               same = {&array_map_same, NULL, 0},
+                               any = {&searched, NULL, 0};
+    struct array_spread takes = {7, 0, 3, ARRAY_SPREAD_BLOCK}, from = takes;
+    from.count = LIMIT_INPUTS;
+    assert_int_equal(array_schedule_can_be(&takes, &from, &all), MOOT_OK);
+    from.count++;
+    assert_int_equal(array_schedule_can_be(&takes, &from, &all), MOOT_ERR_LIMIT);
+    assert_int_equal(array_schedule_can_be(&takes, &from, &same), MOOT_OK);
+    assert_int_equal(array_schedule_can_be(&from, &takes, &same), MOOT_ERR_INVALID);
+    takes.count = 3 * (ARRAY_EDGES_MAX / 64);
+    from.count = 64;
+    assert_int_equal(array_schedule_can_be(&takes, &from, &all), MOOT_OK);
+    takes.count++; /* one rank has an element more */
+    assert_int_equal(array_schedule_can_be(&takes, &from, &all), MOOT_ERR_LIMIT);
+    takes.count = from.count = ARRAY_EDGES_MAX;
+    assert_int_equal(array_schedule_can_be(&takes, &from, &any), MOOT_OK);
+    takes.count++;
+    assert_int_equal(array_schedule_can_be(&takes, &from, &any), MOOT_ERR_LIMIT);
+    takes.count = from.count = 3 * ARRAY_EDGES_MAX;
+    assert_int_equal(array_schedule_can_be(&takes, &from, &same), MOOT_OK);
+    takes.count = from.count = 3 * ARRAY_EDGES_MAX + 1;
+    assert_int_equal(array_schedule_can_be(&takes, &from, &same), MOOT_ERR_LIMIT);
+}
+
 static void without_an_inverse_all_elements_are_asked_once(void **state)
 {
     (void)state;
-    const struct array_map no_inverse = {"one way", 1, take_counted, NULL, NULL};
+    const struct array_map no_inverse = {"one way", 1, take_counted, NULL, NULL, NULL};
     struct rankset homes = {0}, members = {0};
     add_ranks(&homes, 2);
     add_ranks(&members, 3);
@@ -436,6 +466,7 @@ int main(void)
         cmocka_unit_test(a_rank_looks_at_its_own_share_alone),
         cmocka_unit_test(one_that_all_take_goes_to_all),
         cmocka_unit_test(what_is_too_large_or_wrong_is_said),
+        cmocka_unit_test(all_ranks_say_what_can_be),
         cmocka_unit_test(without_an_inverse_all_elements_are_asked_once),
         cmocka_unit_test(nobody_is_chair_where_no_home_is_left),
         cmocka_unit_test(each_allocation_may_fail),

@@ -165,7 +165,9 @@ static enum disk_end sim_put(struct disk_env *env, const struct disk_key *key,
     value->size = image->head_size + image->tail_size;
     value->bytes = sim_have(malloc(value->size + 1));
     memcpy(value->bytes, image->head, image->head_size);
-    memcpy(value->bytes + image->head_size, image->tail, image->tail_size);
+    if (image->tail_size > 0) {
+        memcpy(value->bytes + image->head_size, image->tail, image->tail_size);
+    }
     sim_unlock();
     return DISK_OK;
 }

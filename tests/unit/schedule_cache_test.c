@@ -166,7 +166,7 @@ static void long_arguments_are_not_kept(void **state)
 {
     (void)state;
     static const unsigned char args[SCHEDULE_ARGS_BYTES_MAX + 1] = {0};
-    static const struct array_map map = {"m", 1, take_same, take_same, NULL};
+    static const struct array_map map = {"m", 1, take_same, take_same, NULL, NULL};
     struct array_shape shape = make_shape(8);
     struct schedule_cache *cache = schedule_cache_new();
     shape.mapping = (struct array_mapping){&map, args, sizeof(args)};

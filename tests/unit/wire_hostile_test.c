@@ -191,6 +191,8 @@ static void an_empty_message_is_refused(void **state)
 
 #define H "12100102030405060708090a0b0c0d0e0f10" /* field 2, a task hash */
 
+#define A "12100102030405060708090a0b0c0d0e0f30" /* likewise, an array's */
+
 /* Messages written by hand, and what is wrong in each. */
 static const struct {
     const char *hex, *why; /* NULL: nothing */
@@ -198,7 +200,7 @@ static const struct {
     {"0804" H, NULL},
     {"0801" H "1a00", NULL},
     {H, "no such message type"},
-    {"0830" H, "no such message type"},
+    {"0831" H, "no such message type"},
     {"088080808010" H, "body: a number does not fit its field"},
     {"08ffffffffffffffffff7f" H, "body: a number has more than 64 bits"},
     {"08ffffffffffffffffffff01" H, "body: a number has more than 64 bits"},
@@ -376,6 +378,27 @@ static const struct {
      "02",
      "CENSUS: an entry is beyond the limit"},
     {"0823ea0100", "a message about a task has no hash"},
+    {"0830" A "d2021310091801220200012a02140232050102030405", NULL},
+    {"0830" H "d2021310091801220200012a02140232050102030405", "PARTS: for no array"},
+    {"0830" A "d2021310091801220200012a02140332050102030405",
+     "PARTS: asked for and told at once"},
+    {"0830" A "d2021310091801220200012a02140632050102030405", "PARTS: no such size"},
+    {"0830" A "d2021210091801220200012a011432050102030405",
+     "PARTS: too many, or lists that differ in length"},
+    {"0830" A "d2020c10091801220200012a021402",
+     "PARTS: other bytes than those of its results"},
+    {"0830" A "d2021310091801220200012a02141432050102030405",
+     "PARTS: other bytes than those of its results"},
+    {"0830" A "d2021310091801220200092a02140232050102030405",
+     "PARTS: places that are no set"},
+    {"0830" A "d202171009180122060080808080102a02140232050102030405",
+     "PARTS: a place beyond the limit"},
+    {"0830" A "d2021310001801220200012a02140232050102030405",
+     "PARTS: of no such array"},
+    {"0830" A "d2021410091801220200012a0314028032050102030405",
+     "body: a number is cut off"},
+    {"0830" A "d2021908808080801010091801220200012a02140232050102030405",
+     "body: a number does not fit its field"},
     {"080e6a0b08ffffffffffffffffff7f", "body: a number has more than 64 bits"},
     {"0801" H "1a123a1001000000000000000000000000000000", "a rank set ends with zeros"},
     {"0801" H "1a022501", "body: a field is of the wrong kind"},

@@ -227,6 +227,60 @@ static void what_elements_cannot_be_is_refused(void **state)
     refuse_all(m, n);
 }
 
+static void what_parts_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    struct message m[32];
+    size_t n = 0;
+#define ROW(name) (&next_row(m, &n, MESSAGE_##name)->u)
+    const struct message_part unknown[] = {{0, 0, PART_END}},
+                              twice[] = {{4, 0, PART_LARGE}, {4, 0, PART_LARGE}},
+                              descending[] = {{4, 5, PART_BYTES}, {3, 0, PART_LARGE}},
+                              there[] = {{0, 5, PART_BYTES}, {1, 1, PART_ELSEWHERE}},
+                              large[] = {{0, 5, PART_BYTES},
+                                         {1, LIMIT_RESULT_BYTES + 1, PART_LARGE}},
+                              round[] = {{0, 6, PART_BYTES},
+                                         {1, UINT64_MAX, PART_BYTES}},
+                              many[] = {{0, LIMIT_ELEMENT_PARTS_BYTES + 1, PART_BYTES}},
+                              wanted[] = {{3, 0, PART_WANTED}};
+    ROW(PARTS)->parts.input = LIMIT_INPUTS;
+    ROW(PARTS)->parts.count = 0;
+    ROW(PARTS)->parts.count = ARRAY_COUNT_MAX + 1;
+    ROW(PARTS)->parts.count = 4; /* a place is beyond it */
+    ROW(PARTS)->parts.homes = 0;
+    ROW(PARTS)->parts.homes = LIMIT_RANKS + 1;
+    ROW(PARTS)->parts.part_count = LIMIT_ELEMENT_PARTS + 1;
+    ROW(PARTS)->parts.part_count = 0; /* and bytes */
+    ROW(PARTS)->parts.byte_count++;
+    ROW(PARTS)->parts.byte_count--;
+    ROW(PARTS)->parts.bytes = NULL;
+    ROW(PARTS)->parts = (struct message_parts){
+        .count = 9, .homes = 1, .part_count = 1, .parts = unknown};
+    ROW(PARTS)->parts =
+        (struct message_parts){.count = 9, .homes = 1, .part_count = 2, .parts = twice};
+    ROW(PARTS)->parts.parts = descending;
+    ROW(PARTS)->parts.parts = there;
+    ROW(PARTS)->parts.parts = large;
+    ROW(PARTS)->parts.parts = round; /* sums up to 5 */
+    ROW(PARTS)->parts = (struct message_parts){.count = 9,
+                                               .homes = 1,
+                                               .part_count = 1,
+                                               .parts = many,
+                                               .bytes = samples.args,
+                                               .byte_count = many[0].size};
+    ROW(PARTS)->parts = (struct message_parts){
+        .count = 9, .homes = 1, .part_count = 1, .parts = wanted, .seek = 1};
+    ROW(PARTS)->parts.of = m[0].hash; /* asks and tells */
+    ROW(PARTS)->parts = (struct message_parts){
+        .count = 9, .homes = 1, .part_count = 1, .parts = wanted, .of = m[0].hash};
+    ROW(PARTS)->parts.of.bytes[0] = 1; /* of no array */
+    next_row(m, &n, MESSAGE_PARTS)->hash.bytes[MOOT_HASH_BYTES - 1] = 0;
+    next_row(m, &n, MESSAGE_TYPE_END);
+#undef ROW
+    assert_true(n <= sizeof(m) / sizeof(*m));
+    refuse_all(m, n);
+}
+
 static void texts_for_people_are_cut(void **state)
 {
     (void)state;
@@ -254,9 +308,9 @@ static void texts_for_people_are_cut(void **state)
 static void a_full_frame_says_so_and_is_good(void **state)
 {
     (void)state;
-    static const enum message_type types[] = {MESSAGE_MOTION, MESSAGE_DECISION,
-                                              MESSAGE_HASHES, MESSAGE_DIVERGED,
-                                              MESSAGE_VIEW,   MESSAGE_REPORT};
+    static const enum message_type types[] = {
+        MESSAGE_MOTION, MESSAGE_DECISION, MESSAGE_HASHES, MESSAGE_DIVERGED,
+        MESSAGE_VIEW,   MESSAGE_REPORT,   MESSAGE_PARTS};
     struct message message;
     size_t count;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
@@ -316,14 +370,48 @@ static void a_full_frame_of_short_things_is_good(void **state)
     }
 }
 
+/* These unfold furthest of all messages: a place of a byte or two becomes a number of
+ * protobuf's and one of ours. */
+static void a_full_frame_of_short_places_is_good(void **state)
+{
+    (void)state;
+    static struct range ranges[LIMIT_ELEMENT_RANGES];
+    static struct message_part parts[LIMIT_ELEMENT_PARTS];
+    for (uint32_t i = 0; i < LIMIT_ELEMENT_RANGES; i++) {
+        ranges[i] = (struct range){2u * i, 2u * i + 1};
+    }
+    for (uint32_t i = 0; i < LIMIT_ELEMENT_PARTS; i++) {
+        parts[i] = (struct message_part){i, 0, PART_ELSEWHERE};
+    }
+    struct message messages[2];
+    sample_message(MESSAGE_ELEMENTS, LEAST, &messages[0]);
+    messages[0].u.elements.count = ARRAY_COUNT_MAX;
+    messages[0].u.elements.range_count = LIMIT_ELEMENT_RANGES;
+    messages[0].u.elements.ranges = ranges;
+    sample_message(MESSAGE_PARTS, LEAST, &messages[1]);
+    messages[1].u.parts = (struct message_parts){.count = ARRAY_COUNT_MAX,
+                                                 .homes = 1,
+                                                 .part_count = LIMIT_ELEMENT_PARTS,
+                                                 .parts = parts};
+    for (int i = 0; i < 2; i++) {
+        size_t count;
+        struct bytes frame = fill(&messages[i], &count);
+        assert_true(count > 1000);
+        assert_int_equal(decode(frame.at, frame.size), MOOT_OK);
+        free(frame.at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_breaks_a_limit_is_refused_for_good),
         cmocka_unit_test(what_elements_cannot_be_is_refused),
+        cmocka_unit_test(what_parts_cannot_be_is_refused),
         cmocka_unit_test(texts_for_people_are_cut),
         cmocka_unit_test(a_full_frame_says_so_and_is_good),
         cmocka_unit_test(a_full_frame_of_short_things_is_good),
+        cmocka_unit_test(a_full_frame_of_short_places_is_good),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

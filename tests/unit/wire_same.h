@@ -234,10 +234,25 @@ static bool same_elements(const struct message_elements *a,
     bool same = a->what == b->what && a->count == b->count && a->block == b->block &&
                 a->kind == b->kind && a->homes == b->homes &&
                 a->range_count == b->range_count && a->failed == b->failed &&
-                a->status == b->status && a->need == b->need && a->quiet == b->quiet;
+                a->status == b->status && a->need == b->need && a->quiet == b->quiet &&
+                a->tell == b->tell;
     for (uint32_t i = 0; same && i < a->range_count; i++) {
         same = a->ranges[i].first == b->ranges[i].first &&
                a->ranges[i].end == b->ranges[i].end;
+    }
+    return same;
+}
+
+static bool same_parts(const struct message_parts *a, const struct message_parts *b)
+{
+    bool same = a->input == b->input && a->count == b->count && a->homes == b->homes &&
+                a->seek == b->seek && hash_equal(&a->of, &b->of) &&
+                a->part_count == b->part_count && a->byte_count == b->byte_count &&
+                (a->byte_count == 0 || memcmp(a->bytes, b->bytes, a->byte_count) == 0);
+    for (uint32_t i = 0; same && i < a->part_count; i++) {
+        same = a->parts[i].place == b->parts[i].place &&
+               a->parts[i].size == b->parts[i].size &&
+               a->parts[i].state == b->parts[i].state;
     }
     return same;
 }
@@ -353,6 +368,9 @@ static bool same_small(const struct message *a, const struct message *b)
     }
     if (a->type == MESSAGE_ELEMENTS) {
         return same_elements(&a->u.elements, &b->u.elements);
+    }
+    if (a->type == MESSAGE_PARTS) {
+        return same_parts(&a->u.parts, &b->u.parts);
     }
     if (a->type == MESSAGE_SNAPSHOT) {
         const struct message_snapshot *of_a = &a->u.snapshot, *of_b = &b->u.snapshot;

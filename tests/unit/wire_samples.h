@@ -48,7 +48,26 @@ static struct {
     struct message_signature signatures[LIMIT_SIGNATURES];
     struct message_signatures signature_lists[LEVELS];
     struct range ranges[LIMIT_ELEMENT_RANGES];
+    struct message_part parts[LIMIT_ELEMENT_PARTS];
 } samples;
+
+/* Every second one has its bytes: few the first of them, and all as many as they may.
+ */
+static void samples_init_parts(void)
+{
+    enum { EACH = 2 * LIMIT_ELEMENT_PARTS_BYTES / LIMIT_ELEMENT_PARTS, FIRST = 5 };
+    for (uint32_t i = 0; i < LIMIT_ELEMENT_PARTS; i++) {
+        struct message_part *part = &samples.parts[i];
+        part->place = UINT64_C(3) * i + i % 3;
+        part->state = i % 2 == 0   ? PART_BYTES
+                      : i % 4 == 1 ? PART_LARGE
+                                   : PART_ELSEWHERE;
+        part->size = i % 2 == 0 ? EACH : i % 4 == 1 ? LIMIT_RESULT_BYTES : 0;
+    }
+    samples.parts[0].size = FIRST;
+    samples.parts[LIMIT_ELEMENT_PARTS - 2].size = 2 * EACH - FIRST;
+    samples.parts[LIMIT_ELEMENT_PARTS - 1].place = ARRAY_COUNT_MAX - 1;
+}
 
 static void samples_init_signatures(void)
 {
@@ -201,6 +220,7 @@ static void samples_init(void)
     }
     samples_init_specs();
     samples_init_signatures();
+    samples_init_parts();
     samples_init_views();
 }
 
@@ -399,7 +419,28 @@ static void sample_view_message(enum message_type type, enum level level,
             .status = level == LEAST ? 0 : sample_i32[level],
             .need = sample_u64[level],
             .quiet = level == MOST,
+            .tell = level == MOST,
         };
+    } else if (type == MESSAGE_PARTS) {
+        m->hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_ARRAY;
+        m->u.parts = (struct message_parts){
+            .input = level == MOST ? LIMIT_INPUTS - 1 : level,
+            .count = level == LEAST ? 1 : ARRAY_COUNT_MAX,
+            .homes = level == MOST ? LIMIT_RANKS : level + 1u,
+            .part_count = level == LEAST  ? 0
+                          : level == MOST ? LIMIT_ELEMENT_PARTS
+                                          : 2,
+            .parts = level == LEAST ? NULL : samples.parts,
+            .bytes = level == LEAST ? NULL : samples.args,
+            .byte_count = level == LEAST  ? 0
+                          : level == MOST ? LIMIT_ELEMENT_PARTS_BYTES
+                                          : (size_t)samples.parts[0].size,
+            .seek = sample_u64[level],
+        };
+        if (level == LEAST) { /* it asks */
+            m->u.parts.of = m->hash;
+            m->u.parts.seek = 1;
+        }
     } else if (type == MESSAGE_SNAPSHOT) {
         const bool named = level != TYPICAL; /* a PREPARED has no name */
         m->u.snapshot = (struct message_snapshot){

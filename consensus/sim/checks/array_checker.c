@@ -4,6 +4,7 @@
 #include "consensus/sim/engine/storm.h"
 #include "consensus/sim/programs/ranks.h"
 #include "hashing/array_spread.h"
+#include "hashing/placement.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,9 +15,14 @@ struct array_seen {
     struct rankset heirs; /* to whom its end was handed over, by who left */
     uint32_t *runner;     /* by place: 1 + who got it last */
     uint64_t *given_in;   /* likewise: in which generation */
-    bool *ended;          /* likewise: it has, somewhere */
-    uint64_t left;        /* places that have not */
-    uint64_t *told;       /* by rank: the view in which it has said its word */
+    bool *ended;          /* likewise: it has, somewhere, */
+    bool *cancelled;      /* and nowhere but by a cancel */
+    bool *barred;         /* who got it last knew by then that the array is cancelled */
+    struct rankset ordered; /* ranks that know, from its chair of this view */
+    struct rankset cancels; /* and whom that one told, */
+    uint64_t cancels_in;    /* in which view */
+    uint64_t left;          /* places that have not */
+    uint64_t *told;         /* by rank: the view in which it has said its word */
 };
 
 struct array_checker {
@@ -25,6 +31,8 @@ struct array_checker {
     struct array_seen *arrays; /* by task */
     struct rankset *views;     /* by rank: the members that it knows; empty: all */
     uint64_t *generations;     /* by rank: of its view; in each all is spawned anew */
+    uint64_t *epochs;          /* by rank: 1 + that of its view; 0: the first one */
+    uint64_t first_epoch;      /* 1 + that of the first word of all; 0: none was said */
     uint32_t rank_limit;       /* of these; 0: not made yet */
 };
 
@@ -53,6 +61,10 @@ struct array_checker *array_checker_new(const struct program *program,
                 zeroed(elements, sizeof(*checker->arrays[i].given_in));
             checker->arrays[i].ended =
                 zeroed(elements, sizeof(*checker->arrays[i].ended));
+            checker->arrays[i].cancelled =
+                zeroed(elements, sizeof(*checker->arrays[i].cancelled));
+            checker->arrays[i].barred =
+                zeroed(elements, sizeof(*checker->arrays[i].barred));
             checker->arrays[i].left = elements;
         }
     }
@@ -70,6 +82,10 @@ void array_checker_free(struct array_checker *checker)
         free(checker->arrays[i].runner);
         free(checker->arrays[i].given_in);
         free(checker->arrays[i].ended);
+        free(checker->arrays[i].cancelled);
+        free(checker->arrays[i].barred);
+        rankset_release(&checker->arrays[i].ordered);
+        rankset_release(&checker->arrays[i].cancels);
         free(checker->arrays[i].told);
     }
     for (uint32_t rank = 0; rank < checker->rank_limit; rank++) {
@@ -77,6 +93,7 @@ void array_checker_free(struct array_checker *checker)
     }
     free(checker->views);
     free(checker->generations);
+    free(checker->epochs);
     free(checker->arrays);
     free(checker);
 }
@@ -151,6 +168,7 @@ static void check_given(struct array_checker *checker, struct sim *sim,
         }
         seen->runner[at] = rank + 1;
         seen->given_in[at] = checker->generations[rank];
+        seen->barred[at] = rankset_has(&seen->ordered, rank);
     }
 }
 
@@ -163,15 +181,52 @@ static void note_ended(struct array_checker *checker, struct sim *sim,
             sim_fail(sim, "one chair", "an element of %s ends that nobody got",
                      name(checker, sight->task));
         }
+        const bool cancelled = sight->code == MOOT_ERR_CANCELLED;
+        if (seen->barred[at] && !cancelled) {
+            sim_fail(sim, "begins",
+                     "rank %" PRIu32 " runs the element at %" PRIu64
+                     " of %s, and knew when it got it that it is cancelled",
+                     sight->rank, at, name(checker, sight->task));
+        }
         seen->left -= !seen->ended[at];
+        seen->cancelled[at] = cancelled && (seen->cancelled[at] || !seen->ended[at]);
         seen->ended[at] = true;
     }
+}
+
+/* Somebody whom this rank counts has it, and it has not ended. */
+static bool is_in_hand(const struct array_checker *checker, uint32_t task, uint64_t at,
+                       uint32_t rank)
+{
+    const struct array_seen *seen = &checker->arrays[task];
+    const uint32_t runner = runner_of(checker, seen, at, rank);
+    return !seen->ended[at] && runner != 0 &&
+           know_each_other(checker, rank, runner - 1);
+}
+
+/* Elements that stand against an end.  One that was cancelled stands against a good
+ * end, and one that nobody ever got does unless the array may be cancelled. */
+static uint64_t count_open(const struct array_checker *checker,
+                           const struct sight *sight)
+{
+    const struct program_task *spec = &checker->program->tasks[sight->task];
+    const struct array_seen *seen = &checker->arrays[sight->task];
+    const bool good = sight->type == SIGHT_WAITED;
+    uint64_t open = 0;
+    if (!good && (spec->cancellers | spec->late_cancellers) == 0) {
+        return seen->left;
+    }
+    for (uint64_t at = 0; at < spec->elements; at++) {
+        open += good ? !seen->ended[at] || seen->cancelled[at]
+                     : is_in_hand(checker, sight->task, at, sight->rank);
+    }
+    return open;
 }
 
 static void check_ended(const struct array_checker *checker, struct sim *sim,
                         const struct sight *sight)
 {
-    const uint64_t left = checker->arrays[sight->task].left;
+    const uint64_t left = count_open(checker, sight);
     if (left > 0) {
         sim_fail(sim, "all ended",
                  "at rank %" PRIu32 " %s ends, and %" PRIu64
@@ -187,11 +242,56 @@ static bool is_of_all(const struct message *message)
     return elements->ranges[0].first == 0 && elements->ranges[0].end == elements->count;
 }
 
+static uint32_t chair_of(const struct array_checker *checker, const struct sim *sim,
+                         uint32_t task, uint32_t viewer)
+{
+    const struct rankset *view = &checker->views[viewer];
+    return rankset_empty(view) ? sim_chair(sim, task)
+                               : placement_chair(sim_root(sim, task), view, NULL);
+}
+
+/* A cancel costs each member a word of the chair, in a view, and the chair one of each.
+ */
+static void check_cancel(struct array_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    struct array_seen *seen = &checker->arrays[sight->task];
+    const uint64_t epoch = sight->message->epoch;
+    if (chair_of(checker, sim, sight->task, sight->rank) != sight->rank) {
+        return;
+    }
+    if (seen->cancels_in < epoch) {
+        rankset_release(&seen->cancels);
+        seen->cancels_in = epoch;
+    }
+    if (seen->cancels_in == epoch && rankset_has(&seen->cancels, sight->peer)) {
+        sim_fail(sim, "cancels",
+                 "rank %" PRIu32 " tells %" PRIu32 " again that %s is cancelled",
+                 sight->rank, sight->peer, name(checker, sight->task));
+    }
+    ranks_add(&seen->cancels, sight->peer);
+}
+
+static void note_order(struct array_checker *checker, const struct sim *sim,
+                       const struct sight *sight)
+{
+    const uint64_t epoch = 1 + sight->message->epoch,
+                   here = checker->epochs[sight->rank];
+    if (sight->message->type == MESSAGE_CANCEL &&
+        epoch == (here != 0 ? here : checker->first_epoch) && /* Rule E */
+        chair_of(checker, sim, sight->task, sight->rank) == sight->peer) {
+        ranks_add(&checker->arrays[sight->task].ordered, sight->rank);
+    }
+}
+
 static void check_send(struct array_checker *checker, struct sim *sim,
                        const struct sight *sight)
 {
     struct array_seen *seen = &checker->arrays[sight->task];
     const struct message_elements *words = &sight->message->u.elements;
+    if (sight->message->type == MESSAGE_CANCEL) {
+        check_cancel(checker, sim, sight);
+    }
     if (sight->message->type != MESSAGE_ELEMENTS) {
         return;
     }
@@ -212,6 +312,10 @@ static void check_send(struct array_checker *checker, struct sim *sim,
 
 static void note_view(struct array_checker *checker, const struct sight *sight)
 {
+    for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        rankset_remove(&checker->arrays[i].ordered, sight->rank);
+    }
+    checker->epochs[sight->rank] = 1 + sight->epoch;
     rankset_release(&checker->views[sight->rank]);
     ranks_copy(&checker->views[sight->rank], sight->members);
     for (uint32_t i = 0; i < checker->program->task_count &&
@@ -230,6 +334,10 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         checker->views = zeroed(checker->rank_limit, sizeof(*checker->views));
         checker->generations =
             zeroed(checker->rank_limit, sizeof(*checker->generations));
+        checker->epochs = zeroed(checker->rank_limit, sizeof(*checker->epochs));
+    }
+    if (sight->type == SIGHT_SEND && checker->first_epoch == 0) {
+        checker->first_epoch = 1 + sight->message->epoch;
     }
     if (sight->type == SIGHT_VIEW) {
         note_view(checker, sight);
@@ -247,7 +355,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         !rankset_add(&checker->arrays[sight->task].heirs, sight->rank)) {
         abort();
     }
-    if (sight->type == SIGHT_GIVEN) {
+    if (sight->type == SIGHT_RECEIVE) {
+        note_order(checker, sim, sight);
+    } else if (sight->type == SIGHT_GIVEN) {
         check_given(checker, sim, sight);
     } else if (sight->type == SIGHT_ENDED) {
         note_ended(checker, sim, sight);

@@ -7,7 +7,10 @@
  *              gets one that another has got, but if one of them has left the view of
  *              the other (I60, I61)
  *   holds it   who gets an element has spawned its array (I62)
- *   all ended  an array ends when all of its elements have, and not before (I68)
+ *   all ended  an array ends when all of its elements have, and not before (I68); one
+ *              that is cancelled, when nobody has one that has not (I74)
+ *   begins     who has heard that an array is cancelled begins none of it (I75)
+ *   cancels    the chair of an array tells each member once in a view that it is (I76)
  *   over       who is the heir of an array's end gets none of its elements
  *   frames     of its elements of an array a rank says in one view one word at most,
  *              unless their ranges are too many for one (I64)

@@ -111,6 +111,20 @@ static void tell(struct host *host, uint32_t task, struct range places, int32_t 
     host_step(host, &event);
 }
 
+void array_cancel(struct host *host, uint32_t task)
+{
+    for (uint32_t at = 0; at < host->piece_count && !host->dead && !host->undone;) {
+        const struct sim_piece piece = host->pieces[at];
+        if (piece.task != task) {
+            at++;
+            continue;
+        }
+        host->pieces[at] = host->pieces[--host->piece_count];
+        tell(host, task, piece.places, MOOT_ERR_CANCELLED);
+        at = 0; /* the core may have had others begin, or given some */
+    }
+}
+
 void array_go_on(struct host *host, uint32_t task, struct range places, uint64_t life)
 {
     if (life != host->life) {

@@ -475,7 +475,9 @@ static void carry_diverged(struct host *host, const struct core_output *output)
 static void carry_cancel(struct host *host, const struct core_output *output)
 {
     const struct record *record = record_of(host, output);
-    if (record != NULL) {
+    if (record != NULL && host->sim->program->tasks[record->task].elements > 0) {
+        array_cancel(host, record->task);
+    } else if (record != NULL) {
         worker_cancel(host, record->task);
     }
 }

@@ -590,6 +590,7 @@ bool uses_are_counted(const struct host *host); /* programs let go */
 /* array_worker.c */
 struct array_spread sim_spread(const struct sim *sim, uint32_t task); /* of an array */
 void array_offer(struct host *host, uint32_t task, struct range places);
+void array_cancel(struct host *host, uint32_t task); /* none of it begins any more */
 bool array_begin_some(struct host *host); /* takes a slot; false: there are none */
 void array_go_on(struct host *host, uint32_t task, struct range places, uint64_t life);
 

@@ -306,10 +306,12 @@ static void start(struct host *host, uint32_t task)
     struct sim *sim = host->sim;
     const struct program_task *spec = &sim->program->tasks[task];
     struct record *record = &host->records[task];
-    int32_t status = record->cancelled    ? MOOT_ERR_CANCELLED
-                     : record->lost       ? MOOT_ERR_RESULT_LOST
-                     : spec->elements > 0 ? record->array_code
-                                          : input_status(host, task);
+    int32_t status = record->cancelled ? MOOT_ERR_CANCELLED
+                     : record->lost    ? MOOT_ERR_RESULT_LOST
+                                       : input_status(host, task);
+    if (spec->elements > 0 && !record->cancelled) { /* whatever its inputs say */
+        status = record->array_code;
+    }
     record->started = true;
     record->started_ns = host->sim->now_ns;
     record->holds_slot = true;

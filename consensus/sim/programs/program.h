@@ -154,7 +154,8 @@ struct program_task {
     uint32_t scope;    /* top level: 1..PROGRAM_SCOPES_MAX; 0: in none */
     uint32_t salt;     /* part of its arguments: a scenario picks a chair with it */
     uint64_t elements; /* it is an array of so many, of which one fails if it `fails`;
-                          each takes work_us; top level, no inputs; 0: a task */
+                          each takes work_us; top level, no inputs; its end
+                          alone comes after others, however these end; 0: a task */
     uint64_t block;    /* of its spread, */
     uint32_t spread;   /* an array_spread_kind */
 };

@@ -3,6 +3,7 @@
  * PROGRAM_ARRAYS alone draws from the streams here, and changes nothing else that a
  * seed draws.  A task that becomes an array keeps its holders, decliners, lane, scope,
  * hint and place: so all ranks spawn it, or one, or all but one, or half, in any order.
+ * Those who would cancel the task cancel the array.
  * An array takes no inputs and has no bytes: who took it as an input comes after it.
  * Some arrays have a *twin* of another count, the task behind, which those spawn who do
  * not spawn the first: as ranks do that count differently.  And some tasks *read* an
@@ -68,7 +69,7 @@ static void make_array(const struct program_draft *draft, struct random *random,
     task->fails = random_chance(random, 150) && has(draft, PROGRAM_FAILURES);
     task->work_us = task->elements < 100 ? task->work_us : 1 + task->work_us / 50;
     task->once = task->idempotent = task->varies = task->portable = false;
-    task->candidates = task->cancellers = task->late_cancellers = 0;
+    task->candidates = 0;
     task->inputs.count = task->after.count = 0;
     part_from(draft->program, index);
 }
@@ -118,6 +119,7 @@ static void make_twin(const struct program_draft *draft, struct random *random,
     tasks[twin].scope = tasks[index].scope;
     tasks[twin].holders.low = all_of(draft->program) & ~tasks[index].holders.low;
     tasks[twin].decliners.low = 0;
+    tasks[twin].cancellers &= tasks[twin].holders.low;
     mend_takers(draft->program, twin);
 }
 

@@ -98,7 +98,7 @@ static bool is_spine(uint32_t index) { return index % SPINE == 0; }
 
 static bool has_arrays(enum workload_kind kind)
 {
-    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES;
+    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES || kind == WORKLOAD_CANCELS;
 }
 
 /* Few elements, or hundreds, in any spread; of one in sixteen an element fails. */
@@ -125,6 +125,22 @@ static void add_array_or_leaf(struct loom *loom, uint32_t index)
     } else if (loom->workload->kind == WORKLOAD_ARRAY && /* all spawn what it follows */
                loom->program->tasks[index - 1].elements > 0 &&
                random_chance(&loom->random, 500)) {
+        program_list_add(&task->after, index - 1);
+    }
+}
+
+/* The ends of what all are steps of stand in a row. */
+static void add_step(struct loom *loom)
+{
+    const uint32_t index = add_task(loom, PROGRAM_NONE);
+    struct program_task *task = &loom->program->tasks[index];
+    if (!is_spine(index)) {
+        make_array(loom, task);
+        loom->fetched[index] = random_chance(&loom->random, 250);
+    } else if (index > 0) {
+        program_list_add(&task->inputs, index - SPINE);
+    }
+    if (index > 0 && (task->elements > 0 || !task[-1].fails)) {
         program_list_add(&task->after, index - 1);
     }
 }
@@ -178,6 +194,9 @@ static void add_tasks(struct loom *loom)
                 program_list_add(&loom->program->tasks[index].inputs, index - 1);
             }
             break;
+        case WORKLOAD_STEPS:
+            add_step(loom);
+            break;
         case WORKLOAD_RANDOM:
         case WORKLOAD_AGREE:
         case WORKLOAD_SKIP:
@@ -185,6 +204,7 @@ static void add_tasks(struct loom *loom)
         case WORKLOAD_BRANCH:
         case WORKLOAD_ARRAY:
         case WORKLOAD_HOLES:
+        case WORKLOAD_CANCELS:
         case WORKLOAD_ONCE:
         case WORKLOAD_HINT:
         case WORKLOAD_POISON:
@@ -231,7 +251,7 @@ static bool skips(const struct loom *loom, struct random *random, uint32_t index
     enum workload_kind kind = loom->workload->kind;
     return !is_spine(index) &&
            (kind == WORKLOAD_SKIP || kind == WORKLOAD_ONCE || kind == WORKLOAD_HINT ||
-            kind == WORKLOAD_HOLES) &&
+            kind == WORKLOAD_HOLES || kind == WORKLOAD_STEPS) &&
            random_below(random, ONE_PPM) < loom->workload->rate_ppm;
 }
 
@@ -254,6 +274,17 @@ static void spawn(struct loom *loom, const uint32_t *only, struct random *random
         (void)program_add_step(program, rank, 0, PROGRAM_SPAWN, index);
     } else if (loom->workload->kind == WORKLOAD_HINT) {
         (void)program_add_step(program, rank, 0, PROGRAM_DECLINE, index);
+    }
+}
+
+/* The first ranks do: a program notes as many of a task. */
+static void cancel_some(struct loom *loom, struct random *random, uint32_t rank,
+                        uint32_t index)
+{
+    if (loom->workload->kind == WORKLOAD_CANCELS && rank < PROGRAM_RANKS_MAX &&
+        loom->program->tasks[index].elements > 0 &&
+        random_below(random, ONE_PPM) < loom->workload->rate_ppm) {
+        program_add_step(loom->program, rank, 0, PROGRAM_CANCEL, index);
     }
 }
 
@@ -327,6 +358,7 @@ static void write_rank(struct loom *loom, const uint32_t *only, uint32_t rank)
         uint32_t count = order_phase(loom, &random, first, end);
         for (uint32_t i = 0; i < count; i++) {
             spawn(loom, only, &random, rank, loom->order[i]);
+            cancel_some(loom, &random, rank, loom->order[i]);
         }
         write_waits(loom, rank, first, end);
     }
@@ -353,7 +385,8 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
     loom.program->agree = kind == WORKLOAD_AGREE || kind == WORKLOAD_CHAIN ||
                           kind == WORKLOAD_TREE || kind == WORKLOAD_ARRAY;
     loom.program->waits_alike = loom.program->agree;
-    loom.program->plain = true;
+    loom.program->plain = kind != WORKLOAD_STEPS; /* an end may come after what its rank
+                                                     has skipped */
     add_tasks(&loom);
     uint32_t *only = draw_branches(&loom);
     for (uint32_t rank = 0; rank < ranks; rank++) {

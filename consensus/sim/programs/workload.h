@@ -30,6 +30,11 @@
       "as agree, and leaves, at this rate, are arrays of tasks")                       \
     X(HOLES, "holes", 100000,                                                          \
       "as skip, and every fourth leaf or so is an array of tasks")                     \
+    X(STEPS, "steps", 50000,                                                           \
+      "arrays of tasks, each after the one before; each rank skips each at this rate") \
+    X(CANCELS, "cancels", 50000,                                                       \
+      "every fourth leaf or so is an array of tasks; each rank cancels each at this "  \
+      "rate")                                                                          \
     X(ONCE, "once", 10000, "as skip, and every fourth leaf is a once task")            \
     X(HINT, "hint", 300000,                                                            \
       "as skip; leaves carry a hint, and who skips one declines it")                   \

@@ -6,6 +6,7 @@
 #include "consensus/sim/runs/cases.h"
 #include "consensus/sim/checks/chaos_checker.h"
 #include "consensus/sim/checks/checker.h"
+#include "consensus/sim/runs/cases_private.h"
 #include "consensus/sim/runs/transcript.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,50 +23,6 @@ struct scene {
     uint64_t kill_ns;         /* when it dies; 0: it does not */
     int disks;                /* 0: none; 1: ranks store; GOES_BACK: and go back */
 };
-
-/* --- Writing programs ------------------------------------------------------------- */
-
-/* Gives the task an argument that makes `chair` its chair. */
-static void seat(struct program *program, uint32_t task, uint32_t chair)
-{
-    while (sim_chair_of(program, task) != chair) {
-        program->tasks[task].salt++;
-    }
-}
-
-static uint32_t add(struct program *program, const char *name, uint32_t chair)
-{
-    uint32_t task = program_add_task(program, name, PROGRAM_NONE);
-    program->tasks[task].work_us = 10;
-    seat(program, task, chair);
-    return task;
-}
-
-static uint32_t add_consumer(struct program *program, const char *name, uint32_t input,
-                             uint32_t chair)
-{
-    uint32_t task = program_add_task(program, name, PROGRAM_NONE);
-    program->tasks[task].work_us = 10;
-    program_list_add(&program->tasks[task].inputs, input);
-    seat(program, task, chair);
-    return task;
-}
-
-static void spawn(struct program *program, uint32_t rank, uint32_t task)
-{
-    program_add_step(program, rank, 0, PROGRAM_SPAWN, task);
-}
-
-static void fetch(struct program *program, uint32_t rank, uint32_t task)
-{
-    program_add_step(program, rank, 0, PROGRAM_FETCH, task);
-}
-
-static void compute(struct program *program, uint32_t rank, uint32_t pause_us)
-{
-    program_add_step(program, rank, 0, PROGRAM_COMPUTE, PROGRAM_NONE)->pause_us =
-        pause_us;
-}
 
 /* --- Scenes ----------------------------------------------------------------------- */
 
@@ -298,11 +255,6 @@ static void write_timeout(struct program *p)
     compute(p, 1, 1000);
 }
 
-static void cancel(struct program *program, uint32_t rank, uint32_t task)
-{
-    program_add_step(program, rank, 0, PROGRAM_CANCEL, task);
-}
-
 static void write_cancel(struct program *p)
 {
     uint32_t d = add(p, "d", 0), a = add(p, "a", 0), b = add_consumer(p, "b", a, 1);
@@ -386,67 +338,31 @@ static void write_reload(struct program *p)
     }
 }
 
-static uint32_t add_array(struct program *p, const char *name, uint32_t chair)
-{
-    uint32_t array = program_add_task(p, name, PROGRAM_NONE);
-    p->tasks[array].elements = 6;
-    p->tasks[array].work_us = 10;
-    seat(p, array, chair);
-    return array;
-}
-
-static void write_array(struct program *p)
-{
-    uint32_t a = add_array(p, "a", 0);
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        spawn(p, rank, a);
-        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, a);
-    }
-}
-
-static void write_array_skipped(struct program *p)
-{
-    uint32_t a = add_array(p, "a", 0), b = add(p, "b", 1);
-    p->tasks[b].work_us = 6000;
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        if (rank != 2) {
-            spawn(p, rank, a);
-        }
-        spawn(p, rank, b);
-    }
-    program_add_step(p, 0, 0, PROGRAM_WAIT_ALL, a);
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        fetch(p, rank, b);
-    }
-    spawn(p, 2, a);
-}
-
-static void write_array_death(struct program *p)
-{
-    uint32_t a = add_array(p, "a", 0);
-    p->tasks[a].work_us = 100;
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        spawn(p, rank, a);
-        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, a);
-    }
-}
-
 static const struct scene scenes[] = {
     {"array",
      "All ranks spawn an array of six tasks and wait for it: each runs its two, and "
      "says\n"
      "once that they have ended (A6, A11).",
-     3, write_array, false, 0, 0, 0, 0},
+     3, scene_write_array, false, 0, 0, 0, 0},
+    {"array-after",
+     "Array b is to follow array a: its elements run as soon as a rank has them, and\n"
+     "its end, at its chair, comes after that of a, which is pushed there (A0).",
+     2, scene_write_array_after, false, 0, 0, 0, 0},
     {"array-skipped",
      "Rank 2 does not spawn the array before it is blocked behind it: asked for its\n"
      "elements it gives them up, and the others run them.  When it spawns the array "
      "after\n"
      "all it runs none (A8).",
-     3, write_array_skipped, false, 0, 0, 0, 0},
+     3, scene_write_array_skipped, false, 0, 0, 0, 0},
     {"array-death",
      "Rank 1 dies before its elements have ended.  In the view without it the array's\n"
      "chair has those run that nobody has (A12).",
-     3, write_array_death, false, 0, 0, 20000, 0},
+     3, scene_write_array_death, false, 0, 0, 20000, 0},
+    {"array-cancel",
+     "Rank 1 cancels an array: its chair tells all, and no element begins any more.\n"
+     "The end comes when those that had begun have ended.  Rank 2, which spawns the\n"
+     "array later, has given its elements up (A14).",
+     3, scene_write_array_cancel, false, 0, 0, 0, 0},
     {"claim", "Both ranks spawn both tasks, and each runs the one that it chairs (T2).",
      2, write_claim, false, 0, 0, 0, 0},
     {"push", "Task b needs a, on another rank: a's owner sends it unasked (T3a).", 2,

@@ -1,0 +1,409 @@
+/* element_gate.c - see element_gate.h. */
+#include "node/compose/element_gate.h"
+
+#include "consensus/core_view.h"
+#include "hashing/base/byte_order.h"
+#include "hashing/placement.h"
+#include "node/compose/element_read.h"
+#include "node/engine/engine.h"
+#include "node/schedule/element_end.h"
+#include "node/schedule/element_parts.h"
+#include "node/schedule/ready.h"
+#include "node/schedule/task_end.h"
+#include "node/schedule/task_handle.h"
+#include "node/spawn/spawn.h"
+#include "node/tasks/element_inputs.h"
+#include "node/tasks/kernel.h"
+
+#include <string.h>
+
+/* The arguments of a gate: the hash of the array that takes, and words: which input,
+ * the place, the rank with the gate's number there.  One that waits for the end of the
+ * input's array is of no place. */
+enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8, LOOKS_AT_ENDS = 8 };
+#define GATE_OF_END UINT64_MAX
+#define GATE_FOR_READ                                                                  \
+    UINT64_MAX /* in the place of an input: for that seek of a read                    \
+                */
+
+static const char gate_name[] = "moot.gate";
+
+static const char lost_story[] = "no rank has its result any more: the one that had "
+                                 "made it is gone, and with it what that was made of";
+
+/* --- Opening ---------------------------------------------------------------------- */
+
+static struct element_link *link_of(const struct moot *m, const unsigned char *args,
+                                    uint64_t *place)
+{
+    moot_hash hash;
+    memcpy(hash.bytes, args, MOOT_HASH_BYTES);
+    const uint64_t number = get_word(args + MOOT_HASH_BYTES);
+    *place = get_word(args + MOOT_HASH_BYTES + 8);
+    const struct task *task = core_user(m->core, &hash);
+    const struct elements *elements =
+        task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
+    return elements != NULL && number < elements->link_count ? elements->links[number]
+                                                             : NULL;
+}
+
+static struct payload *story_of(const struct task *failed)
+{
+    return failed->payload != NULL ? payload_hold(failed->payload) : NULL;
+}
+
+/* The end of the input's array is not to be had: nor is what homes have not sent. */
+static void fail_all(struct moot *m, struct element_link *link, const struct task *end)
+{
+    for (uint32_t slot = 0; slot < link->source_count; slot++) {
+        const int state = link->sources[slot].state;
+        if (state == SOURCE_AWAITED || state == SOURCE_ELSEWHERE) {
+            link_hear(m, link, link_place(link, slot), SOURCE_FAILED, story_of(end));
+        }
+    }
+}
+
+static void open_for(struct moot *m, struct element_link *link, uint64_t place,
+                     const struct task *gate, const struct task *failed)
+{
+    m->compose.gates.opened++;
+    if (place == GATE_OF_END) {
+        link->gated = false;
+        if (failed != NULL && !failed->known) {
+            fail_all(m, link, failed);
+        }
+    } else if (failed == NULL) {
+        link_hear(m, link, place, SOURCE_HERE,
+                  payload_hold(task_input(gate, 0)->payload));
+    } else if (hash_has(&failed->hash, MOOT_HASH_CANDIDATES)) { /* it is gone */
+        link_miss(link, place);
+    } else {
+        link_hear(m, link, place, SOURCE_FAILED, story_of(failed));
+    }
+}
+
+static bool is_for_read(const struct task *gate)
+{
+    const unsigned char *args = gate->args;
+    return get_word(args + MOOT_HASH_BYTES) == GATE_FOR_READ;
+}
+
+/* In the place of a run: what it waits for is here, or has failed. */
+static bool open_gate(struct moot *m, struct task *gate, const struct task *failed)
+{
+    uint64_t place;
+    struct element_link *link = link_of(m, gate->args, &place);
+    struct payload *nothing = payload_new(0);
+    if (nothing == NULL) {
+        engine_starve(m, "no memory for an input of an element");
+        return true;
+    }
+    if (is_for_read(gate)) {
+        reads_hear_large(m, place, failed == NULL ? task_input(gate, 0) : NULL);
+    } else if (link != NULL && link->from != NULL) {
+        open_for(m, link, place, gate, failed);
+    }
+    elements_go_on(m);
+    task_end(m, gate, MOOT_OK, nothing);
+    progress_wake(m);
+    return true;
+}
+
+/* Never called: gates are opened where others are run. */
+static int run_gate(moot_call *call, void *user)
+{
+    (void)call, (void)user;
+    return MOOT_ERR_STATE;
+}
+
+bool gates_begin(struct moot *m)
+{
+    const moot_kernel gate = {.name = gate_name, .fn = run_gate, .user = m};
+    struct kernel *added = kernel_add_own(&m->tasks.kernels, &m->tasks.handles, &gate);
+    if (added == NULL) {
+        return false;
+    }
+    added->opens = open_gate;
+    return true;
+}
+
+/* --- Asking ----------------------------------------------------------------------- */
+
+/* A place of which this rank is the chair now, so that it owns the gate at once. */
+static uint32_t own_place(const struct moot *m, struct task_facts *facts)
+{
+    struct rankset members = {0};
+    const struct identity identity = spawn_identity(facts);
+    moot_hash hash = identity_hash(&identity);
+    for (uint32_t rank = m->group.size; rank-- > 0;) {
+        if (rank == m->group.rank || members_is_here(m, rank)) {
+            (void)rankset_add(&members, rank); /* without memory: another rank's */
+        }
+    }
+    while (placement_chair(&hash, &members, NULL) != m->group.rank) {
+        hash_set_place(&hash, hash_place(&hash) + 1);
+    }
+    rankset_release(&members);
+    return hash_place(&hash);
+}
+
+/* The gate takes the result of that task, or comes after the end of the input's
+ * array. */
+static bool take_in_gate(struct moot *m, const struct elements *by, uint64_t number,
+                         uint64_t place, const moot_hash *input)
+{
+    unsigned char args[GATE_BYTES];
+    memcpy(args, by->task->hash.bytes, MOOT_HASH_BYTES);
+    put_word(args + MOOT_HASH_BYTES, number);
+    put_word(args + MOOT_HASH_BYTES + 8, place);
+    put_word(args + MOOT_HASH_BYTES + 16,
+             (uint64_t)m->group.rank << 32 | m->compose.gates.made++);
+    struct kernel *kernel = kernel_find(&m->tasks.kernels, gate_name);
+    struct task_facts facts = {
+        .kernel = kernel, .args = args, .args_size = sizeof(args)};
+    facts.reg.flags = kernel->core_flags;
+    facts.reg.scope = by->scope;
+    facts.reg.inputs = input;
+    facts.reg.input_count = 1;
+    facts.reg.after_count = place == GATE_OF_END;
+    facts.place = own_place(m, &facts);
+    const struct identity identity = spawn_identity(&facts);
+    const moot_hash hash = identity_hash(&identity);
+    struct task *gate = task_enter(m, &hash);
+    return gate != NULL && spawn_take_in(m, gate, &facts) == MOOT_OK;
+}
+
+bool gate_for_read(struct moot *m, const struct elements *elements, uint64_t number,
+                   const moot_hash *read)
+{
+    return take_in_gate(m, elements, GATE_FOR_READ, number, read);
+}
+
+/* As a task, of that rank, or of whoever makes it again (UINT32_MAX). */
+static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32_t rank)
+{
+    const uint64_t place = link_place(link, slot);
+    const uint64_t index = array_index(&link->from->spread, place);
+    moot_hash read;
+    const bool asked = rank != UINT32_MAX && rank != m->group.rank;
+    if (asked && (!members_is_here(m, rank) || core_goes(m->core, rank))) {
+        link->sources[slot].state = SOURCE_ELSEWHERE;
+        return;
+    }
+    link->sources[slot].state = SOURCE_ASKED;
+    if (!read_take_in(m, link->from, index, rank, link->misses, &read) ||
+        !take_in_gate(m, link->by, link->number, place, &read)) {
+        engine_starve(m, "no memory to ask for an input of an element");
+    }
+}
+
+/* No rank is known to have it: after the end of its array all are asked.  Of an array
+ * that failed, too: other elements of it have ended well. */
+static void seek(struct moot *m, struct element_link *link, uint32_t slot)
+{
+    const struct task *end = link->from->task;
+    if (end->known) {
+        link->sources[slot].state = SOURCE_SOUGHT;
+    } else if (!link->gated) {
+        link->gated = true;
+        if (!take_in_gate(m, link->by, link->number, GATE_OF_END, &end->hash)) {
+            engine_starve(m, "no memory to ask for the end of an array");
+        }
+    }
+}
+
+static bool has_spawned(const struct moot *m, uint32_t rank,
+                        const struct elements *elements)
+{
+    return members_is_here(m, rank) &&
+           core_knows_holder(m->core, task_entry(elements->task), rank);
+}
+
+/* Whether its home is to be relied on to send it, or this rank to make it. */
+static bool is_to_come(const struct moot *m, const struct element_link *link,
+                       uint32_t slot, uint32_t home)
+{
+    if (home == m->group.rank) {
+        return elements_block(link->from, link_place(link, slot)) != NULL;
+    }
+    return link_is_sent(link, slot) && !m->schedule.parts.dropped &&
+           has_spawned(m, home, link->from) && has_spawned(m, home, link->by);
+}
+
+/* This rank has had nothing to run for so long that it asks for what it awaits. */
+static void look_at_awaited(struct moot *m, struct element_link *link, uint32_t slot)
+{
+    const uint32_t home = elements_home_of(&link->from->spread, link_place(link, slot));
+    if (is_to_come(m, link, slot, home)) {
+        return;
+    }
+    if (home != m->group.rank && has_spawned(m, home, link->from)) {
+        ask(m, link, slot, home);
+    } else {
+        seek(m, link, slot);
+    }
+}
+
+/* No member has it: it is made again, if its array takes nothing. */
+static void look_at_lost(struct moot *m, struct element_link *link, uint32_t slot)
+{
+    const struct task *end = link->from->task;
+    if (end->status == MOOT_OK && link->from->link_count == 0) {
+        ask(m, link, slot, UINT32_MAX);
+    } else {
+        link_hear(m, link, link_place(link, slot), SOURCE_FAILED,
+                  end->status != MOOT_OK
+                      ? story_of(end)
+                      : payload_copy(lost_story, sizeof(lost_story) - 1));
+    }
+}
+
+/* Does what is to be done about a source that is not here. */
+static void look_at_source(struct moot *m, struct element_link *link, uint32_t slot,
+                           bool idle)
+{
+    const struct element_source *source = &link->sources[slot];
+    if (source->state == SOURCE_LARGE) {
+        ask(m, link, slot, source->rank);
+    } else if (source->state == SOURCE_LOST) {
+        look_at_lost(m, link, slot);
+    } else if (source->state == SOURCE_ELSEWHERE) {
+        seek(m, link, slot);
+    } else if (source->state == SOURCE_AWAITED && idle) {
+        look_at_awaited(m, link, slot);
+    }
+}
+
+/* True: it lacks something that was asked for. */
+static bool look_at(struct moot *m, struct element_link *link, bool idle)
+{
+    const uint32_t own = link->schedule->own_from;
+    bool asks = link->gated, sought = false;
+    for (uint32_t slot = 0; slot < link->source_count; slot++) {
+        const struct element_source *source = &link->sources[slot];
+        const bool was = source->state == SOURCE_SOUGHT;
+        if (slot >= own || source->waiter != 0) {
+            look_at_source(m, link, slot, idle);
+        }
+        asks |= source->state == SOURCE_ASKED;
+        sought |= source->state == SOURCE_SOUGHT && !was;
+    }
+    if (sought) {
+        parts_seek(m, link);
+    }
+    return asks || sought;
+}
+
+int gates_keep(struct moot *m, struct element_link *link)
+{
+    link->kept = task_ticket_begin(m, link->from->task);
+    return link->kept ? MOOT_OK : MOOT_ERR_NO_MEMORY;
+}
+
+/* Lets go what an array takes, once all of its elements have ended; false: they have
+ * not. */
+static bool let_go(struct moot *m, struct elements *elements)
+{
+    const void *entry = task_entry(elements->task);
+    if (entry != NULL && !core_array_ended(entry)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        struct element_link *link = elements->links[i];
+        if (link->kept && link->from != NULL) {
+            task_ticket_end(m, link->from->task);
+        }
+        link->kept = false;
+    }
+    links_close(m, elements);
+    return true;
+}
+
+/* Arrays end in the order in which they were spawned, mostly: the oldest is looked at,
+ * and of the others a few in turn. */
+static void let_some_go(struct moot *m)
+{
+    bool any = m->tasks.tickets_ended;
+    while (m->tasks.taking != NULL && let_go(m, m->tasks.taking)) {
+        any = true;
+    }
+    struct elements *elements = NULL;
+    for (int i = 0; i < LOOKS_AT_ENDS && (elements = links_next(m)) != NULL; i++) {
+        any |= let_go(m, elements);
+    }
+    if (any) {
+        task_tickets_settle(m);
+    }
+}
+
+/* Looks at the oldest array first: others may come with what that one lacks. */
+static uint64_t look_at_all(struct moot *m, bool idle)
+{
+    uint64_t waiting = 0;
+    bool asks = false;
+    for (const struct elements *elements = m->tasks.taking; elements != NULL;
+         elements = elements->next_taking) {
+        const uint64_t here = links_waiting(elements);
+        for (uint32_t i = 0; here > 0 && i < elements->link_count; i++) {
+            struct element_link *link = elements->links[i];
+            asks |= link->from != NULL && look_at(m, link, idle && !asks);
+        }
+        waiting += links_idle(elements);
+    }
+    return waiting;
+}
+
+static bool is_idle(struct moot *m, uint64_t now_ns)
+{
+    struct gate_watch *watch = &m->compose.gates;
+    const bool busy = ready_any(m) || m->schedule.running > m->schedule.kernel_waits;
+    if (busy || watch->ends != m->engine.end_count) {
+        watch->ends = m->engine.end_count;
+        watch->since_ns = now_ns;
+    }
+    struct core_timers timers;
+    return core_timers_look(m->core, m->group.rank, &timers) &&
+           now_ns - watch->since_ns >= timers.ask_delay_ns;
+}
+
+/* A rank of which no array takes another one reads elements for others all the same. */
+static void look_at_view(struct moot *m)
+{
+    uint64_t view_id;
+    uint64_t epoch;
+    core_view(m->core, &epoch, &view_id);
+    if (epoch != m->compose.gates.epoch) {
+        m->compose.gates.epoch = epoch;
+        elements_go_on(m);
+        parts_send_again(m);
+        reads_seek_again(m);
+    }
+}
+
+void gates_look(struct moot *m, uint64_t now_ns)
+{
+    struct gate_watch *watch = &m->compose.gates;
+    if (m->spawn.early != NULL) {
+        reads_take_early(m);
+    }
+    if ((m->tasks.taking == NULL && m->compose.reads.seeks == NULL) ||
+        m->engine.fatal != 0) {
+        return;
+    }
+    look_at_view(m);
+    if (m->tasks.taking == NULL) {
+        return;
+    }
+    let_some_go(m);
+    const bool idle = is_idle(m, now_ns);
+    if (idle) {
+        watch->since_ns = now_ns; /* and again in as long */
+    } else if (watch->seen == watch->opened + m->schedule.parts.named) {
+        return;
+    }
+    watch->seen = watch->opened + m->schedule.parts.named;
+    const uint64_t waiting = look_at_all(m, idle);
+    if (idle && waiting != m->schedule.waiting_told) {
+        elements_say_waiting(m, waiting);
+    }
+}

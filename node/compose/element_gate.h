@@ -1,0 +1,41 @@
+/* element_gate.h - inputs of elements that do not come by themselves.
+ *
+ * The home of what an element takes sends it (node/schedule/element_parts.h).  An
+ * element asks for it instead if its home has named it only; if that home is a member
+ * no more; or if this rank has had nothing to run for the ask delay, and does not know
+ * that the home holds both arrays.  There are two ways.
+ *
+ * A rank that is known to have it is asked for it by a task: the one that reads the
+ * element (task_array.h), with that rank for its only candidate.  So come large
+ * results, and those for elements that were dealt to this rank.
+ *
+ * Nobody knows here who has what its home does not have.  Its array has ended
+ * first, whoever ran it, so this rank waits for that end; then it asks all members at
+ * once (a *seek*), and each answers what it has.  If all say that they have it not, it
+ * is lost.
+ *
+ * Either is waited for by a *gate*: a task of this rank alone, which its program has
+ * not spawned, and which opens the slot instead of running.  So what is missing is
+ * asked for, voted upon, and found to be held by nobody by the rules of all tasks.
+ *
+ * Under the engine lock.
+ */
+#ifndef NODE_COMPOSE_ELEMENT_GATE_H
+#define NODE_COMPOSE_ELEMENT_GATE_H
+
+#include "node/context/context.h"
+
+struct element_link;
+struct elements;
+
+bool gates_begin(struct moot *m); /* false without memory */
+/* Keeps what the link takes from until all elements of its array have ended. NO_MEMORY.
+ */
+int gates_keep(struct moot *m, struct element_link *link);
+/* One that waits for the task `read`, for a read's seek (element_read.h). */
+bool gate_for_read(struct moot *m, const struct elements *elements, uint64_t number,
+                   const moot_hash *read);
+/* A chore: asks for what is to be asked for. */
+void gates_look(struct moot *m, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,333 @@
+/* element_read.c - see element_read.h. */
+#include "node/compose/element_read.h"
+
+#include "consensus/core_view.h"
+#include "hashing/base/byte_order.h"
+#include "hashing/placement.h"
+#include "node/compose/element_gate.h"
+#include "node/engine/engine.h"
+#include "node/schedule/call_frame.h"
+#include "node/schedule/element_parts.h"
+#include "node/schedule/task_end.h"
+#include "node/spawn/spawn.h"
+#include "node/tasks/element_inputs.h"
+#include "node/tasks/error_chain.h"
+#include "node/tasks/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char read_name[] = "moot.element";
+
+/* A task that reads what this rank has not, and asks all members for. */
+struct read_seek {
+    struct read_seek *next;
+    struct task *task;
+    struct elements *elements;
+    uint64_t place, number; /* of the asking; READ_SEEKS and more */
+    uint32_t asked, denied; /* so many were, and do not have it */
+    uint32_t refusals;      /* and so many that have it did not take its task in */
+};
+#define READ_SEEKS (UINT64_C(1) << 63) /* links have lower numbers */
+
+/* --- The task --------------------------------------------------------------------- */
+
+void read_pack(const struct elements *elements, uint64_t index, unsigned char *args)
+{
+    memcpy(args, elements->task->hash.bytes, MOOT_HASH_BYTES);
+    put_word(args + MOOT_HASH_BYTES, index);
+}
+
+/* The array that such arguments name, if this rank has spawned it; NULL: it has not, or
+ * they name no element. */
+static struct elements *unpack(const struct moot *m, const unsigned char *args,
+                               size_t size, uint64_t *place)
+{
+    moot_hash hash;
+    if (size != READ_ARGS_BYTES) {
+        return NULL;
+    }
+    memcpy(hash.bytes, args, MOOT_HASH_BYTES);
+    const uint64_t index = get_word(args + MOOT_HASH_BYTES);
+    const struct task *task = core_user(m->core, &hash);
+    struct elements *elements =
+        task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
+    if (elements == NULL || index >= elements->spread.count) {
+        return NULL;
+    }
+    *place = array_place(&elements->spread, index);
+    return elements;
+}
+
+static bool adopts(struct moot *m, const struct message_spec *spec)
+{
+    uint64_t place;
+    const struct elements *elements = unpack(m, spec->args, spec->args_size, &place);
+    if (elements == NULL) {
+        return false;
+    }
+    const struct element_block *block = elements_block(elements, place);
+    const bool asked = spec->candidates != NULL; /* by a gate, which waits for no end */
+    return asked ? block == NULL || elements_has_ended(block, place) : block != NULL;
+}
+
+/* Makes it again. */
+static int run_read(moot_call *call, void *user)
+{
+    struct moot *m = user;
+    uint64_t place = 0;
+    size_t size = 0;
+    const void *args = moot_call_args(call, &size);
+    engine_lock(m);
+    struct elements *elements = unpack(m, args, size, &place);
+    engine_unlock(m);
+    if (elements == NULL) {
+        return moot_call_fail(call, MOOT_ERR_STATE, "the array is not on this rank");
+    }
+    const struct kernel *kernel = elements->task->kernel; /* this task comes after it */
+    call_of_element(call, elements, place);
+    return kernel->fn(call, kernel->user);
+}
+
+bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home)
+{
+    const struct identity identity = spawn_identity(facts);
+    moot_hash hash = identity_hash(&identity);
+    struct rankset founders = {0};
+    bool good = true;
+    for (uint32_t rank = m->group.founders; rank-- > 0;) {
+        good &= rankset_add(&founders, rank);
+    }
+    while (good && placement_chair(&hash, &founders, NULL) != home) {
+        hash_set_place(&hash, hash_place(&hash) + 1);
+    }
+    facts->place = hash_place(&hash);
+    rankset_release(&founders);
+    return good;
+}
+
+bool read_take_in(struct moot *m, const struct elements *elements, uint64_t index,
+                  uint32_t rank, uint32_t refusals, moot_hash *hash)
+{
+    unsigned char args[READ_ARGS_BYTES];
+    struct rankset candidates = {0};
+    read_pack(elements, index, args);
+    struct kernel *kernel = kernel_find(&m->tasks.kernels, read_name);
+    struct task_facts facts = {
+        .kernel = kernel, .args = args, .args_size = sizeof(args)};
+    facts.reg.flags = kernel->core_flags;
+    facts.reg.scope = elements->scope;
+    bool good = true;
+    if (rank != UINT32_MAX) {
+        good = rankset_add(&candidates, rank);
+        facts.reg.candidates = &candidates;
+        facts.place = refusals;
+    } else {
+        facts.reg.inputs = &elements->task->hash;
+        facts.reg.input_count = facts.reg.after_count = 1;
+        good = read_aim(m, &facts, elements_home(&elements->spread, index));
+    }
+    const struct identity identity = spawn_identity(&facts);
+    *hash = identity_hash(&identity);
+    struct task *task = good ? task_enter(m, hash) : NULL;
+    good = task != NULL && (task->held || spawn_take_in(m, task, &facts) == MOOT_OK);
+    rankset_release(&candidates);
+    return good;
+}
+
+void reads_take_early(struct moot *m)
+{
+    early_take(m, kernel_find(&m->tasks.kernels, read_name));
+}
+
+/* --- Seeking ---------------------------------------------------------------------- */
+
+static void end_seek(struct moot *m, struct read_seek **at, struct payload *result)
+{
+    struct read_seek *seek = *at;
+    struct task *task = seek->task;
+    *at = seek->next;
+    if (result != NULL) {
+        task_end(m, task, MOOT_OK, result);
+    } else {
+        struct text story = {0};
+        task_describe(&story, task);
+        text_add(&story,
+                 ": no rank has the element's result any more: the one that had "
+                 "made it is gone, and with it what that was made of");
+        task_end_with_story(m, task, MOOT_ERR_RESULT_LOST, NO_ROOT_CAUSE, &story);
+    }
+    task->pins--;
+    progress_wake(m);
+    free(seek);
+}
+
+static struct read_seek **find_seek(struct moot *m, uint64_t number)
+{
+    struct read_seek **at = &m->compose.reads.seeks;
+    while (*at != NULL && (*at)->number != number) {
+        at = &(*at)->next;
+    }
+    return *at != NULL ? at : NULL;
+}
+
+static void ask_all(struct moot *m, struct read_seek *seek)
+{
+    seek->number = READ_SEEKS + m->compose.reads.asked++;
+    seek->denied = 0;
+    seek->asked = parts_seek_one(m, seek->elements, seek->place, seek->number);
+}
+
+/* A gate asks for an element that is not here, of an array that is cancelled and has
+ * not ended well: nobody begins it any more.  Who asked goes by the array's end then.
+ */
+static bool end_cancelled(struct moot *m, struct task *task, const struct task *array)
+{
+    struct core_task_view view;
+    const bool over = array->known && array->status == MOOT_OK;
+    if (over || !hash_has(&task->hash, MOOT_HASH_CANDIDATES) ||
+        !core_task_look(m->core, &array->hash, &view)) {
+        return false;
+    }
+    const uint32_t by = view.canceller;
+    core_task_view_release(&view);
+    if (by == PLACEMENT_NOBODY) {
+        return false;
+    }
+    struct text story = {0};
+    story_of_cancel(&story, m, array, by, false);
+    task_end_with_story(m, task, MOOT_ERR_TASK_FAILED, NO_ROOT_CAUSE, &story);
+    progress_wake(m);
+    return true;
+}
+
+/* In the place of a run. */
+static bool open_read(struct moot *m, struct task *task, const struct task *failed)
+{
+    uint64_t place = 0;
+    struct elements *elements = unpack(m, task->args, task->args_size, &place);
+    if (failed != NULL || elements == NULL) {
+        return false;
+    }
+    struct payload *result = parts_find(elements, place);
+    if (result != NULL) {
+        task_end(m, task, MOOT_OK, payload_hold(result));
+        progress_wake(m);
+        return true;
+    }
+    if (end_cancelled(m, task, elements->task)) {
+        return true;
+    }
+    if (elements->link_count == 0) {
+        return false;
+    }
+    struct read_seek *seek = calloc(1, sizeof(*seek));
+    if (seek == NULL) {
+        engine_starve(m, "no memory to ask for an element");
+        return true;
+    }
+    *seek = (struct read_seek){.next = m->compose.reads.seeks,
+                               .task = task,
+                               .elements = elements,
+                               .place = place};
+    task->pins++;
+    m->compose.reads.seeks = seek;
+    ask_all(m, seek);
+    if (seek->asked == 0) {
+        end_seek(m, &m->compose.reads.seeks, NULL);
+    }
+    return true;
+}
+
+static void hear_large(struct moot *m, const struct read_seek *seek, uint32_t rank)
+{
+    const struct elements *elements = seek->elements;
+    moot_hash read;
+    if (!members_is_here(m, rank)) {
+        return; /* the next view has all asked again */
+    }
+    if (!read_take_in(m, elements, array_index(&elements->spread, seek->place), rank,
+                      seek->refusals, &read) ||
+        !gate_for_read(m, elements, seek->number, &read)) {
+        engine_starve(m, "no memory to ask for an element");
+    }
+}
+
+void reads_hear_large(struct moot *m, uint64_t number, const struct task *result)
+{
+    struct read_seek **at = find_seek(m, number);
+    if (at == NULL) {
+        return;
+    }
+    if (result != NULL) {
+        end_seek(m, at, payload_hold(result->payload));
+    } else { /* who had it is gone, or goes */
+        (*at)->refusals++;
+        ask_all(m, *at);
+    }
+}
+
+bool reads_take_parts(struct moot *m, uint32_t from, const struct message *message)
+{
+    const struct message_parts *said = &message->u.parts;
+    if (said->seek < READ_SEEKS || !hash_is_zero(&said->of)) {
+        return parts_take(m, from, message);
+    }
+    struct read_seek **at = find_seek(m, said->seek);
+    const struct message_part *part = said->parts;
+    if (at == NULL || said->part_count != 1 || part->place != (*at)->place) {
+        return false;
+    }
+    if (part->state == PART_BYTES) {
+        struct payload *result =
+            payloads_copy(&m->store.payloads, said->bytes, part->size);
+        if (result == NULL) {
+            engine_starve(m, "no memory for an element");
+            return false;
+        }
+        end_seek(m, at, result);
+    } else if (part->state == PART_LARGE) {
+        hear_large(m, *at, from);
+    } else if (++(*at)->denied >= (*at)->asked) {
+        end_seek(m, at, NULL);
+    }
+    return false;
+}
+
+void reads_seek_again(struct moot *m)
+{
+    struct read_seek **at = &m->compose.reads.seeks;
+    while (*at != NULL) {
+        ask_all(m, *at);
+        if ((*at)->asked == 0) {
+            end_seek(m, at, NULL);
+        } else {
+            at = &(*at)->next;
+        }
+    }
+}
+
+/* --- Beginning and ending --------------------------------------------------------- */
+
+bool reads_begin(struct moot *m)
+{
+    const moot_kernel read = {
+        .name = read_name, .fn = run_read, .user = m, .flags = MOOT_KERNEL_PORTABLE};
+    struct kernel *added = kernel_add_own(&m->tasks.kernels, &m->tasks.handles, &read);
+    if (added == NULL) {
+        return false;
+    }
+    added->adopts = adopts;
+    added->opens = open_read;
+    m->compose.element.id = added->id;
+    return true;
+}
+
+void reads_release(struct moot *m)
+{
+    while (m->compose.reads.seeks != NULL) {
+        struct read_seek *seek = m->compose.reads.seeks;
+        m->compose.reads.seeks = seek->next;
+        free(seek);
+    }
+}

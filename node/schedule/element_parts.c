@@ -1,0 +1,472 @@
+/* element_parts.c - see element_parts.h. */
+#include "node/schedule/element_parts.h"
+
+#include "consensus/core_view.h"
+#include "hashing/base/hot.h"
+#include "node/engine/engine.h"
+#include "node/members/members.h"
+#include "node/schedule/element_end.h"
+#include "node/tasks/element_inputs.h"
+#include "proto/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EARLY_MAX = 256, EARLY_BYTES_MAX = 1 << 20 };
+
+/* A message that came before its array was spawned. */
+struct early_parts {
+    struct early_parts *next;
+    uint32_t from;
+    size_t bytes;
+    struct message *message;
+};
+
+/* --- Out -------------------------------------------------------------------------- */
+
+/* A message to one rank. */
+struct shipment {
+    uint32_t to;
+    struct message message; /* its parts and bytes are in m->schedule.parts */
+};
+
+static struct shipment shipment_of(const struct elements *by,
+                                   const struct elements *from, uint32_t number,
+                                   uint32_t to)
+{
+    struct shipment shipment = {.to = to};
+    shipment.message.type = MESSAGE_PARTS;
+    shipment.message.hash = by->task->hash;
+    shipment.message.u.parts.input = number;
+    shipment.message.u.parts.count = from->spread.count;
+    shipment.message.u.parts.homes = from->spread.homes;
+    return shipment;
+}
+
+static struct shipment shipment_new(const struct element_link *link, uint32_t to)
+{
+    return shipment_of(link->by, link->from, link->number, to);
+}
+
+static bool make_room(struct moot *m)
+{
+    struct moot_parts *parts = &m->schedule.parts;
+    if (parts->list == NULL) {
+        parts->list = malloc(LIMIT_ELEMENT_PARTS * sizeof(*parts->list));
+        parts->bytes = malloc(LIMIT_ELEMENT_PARTS_BYTES);
+    }
+    if (parts->list == NULL || parts->bytes == NULL) {
+        engine_starve(m, "no memory for results of elements");
+        return false;
+    }
+    return true;
+}
+
+HOT static void post(struct moot *m, struct shipment *shipment)
+{
+    struct message_parts *said = &shipment->message.u.parts;
+    if (said->part_count > 0) {
+        said->parts = m->schedule.parts.list;
+        said->bytes = m->schedule.parts.bytes;
+        outbox_add_own(m, shipment->to, &shipment->message);
+    }
+    said->part_count = 0;
+    said->byte_count = 0;
+}
+
+/* A large result is asked for as a task, and who leaves takes none in. */
+static bool is_given(const struct moot *m, const struct payload *result)
+{
+    return result != NULL &&
+           (result->size <= LIMIT_EAGER_BYTES || !core_goes(m->core, m->group.rank));
+}
+
+HOT static void put(struct moot *m, struct shipment *shipment, uint64_t place,
+                    const struct payload *result)
+{
+    struct moot_parts *parts = &m->schedule.parts;
+    struct message_parts *said = &shipment->message.u.parts;
+    struct message_part part = {.place = place, .state = PART_ELSEWHERE};
+    if (is_given(m, result)) {
+        part.size = result->size;
+        part.state = result->size > LIMIT_EAGER_BYTES ? PART_LARGE : PART_BYTES;
+    }
+    const size_t bytes = part.state == PART_BYTES ? (size_t)part.size : 0;
+    if (said->part_count == LIMIT_ELEMENT_PARTS ||
+        said->byte_count + bytes > LIMIT_ELEMENT_PARTS_BYTES) {
+        post(m, shipment);
+    }
+    if (bytes > 0) {
+        memcpy(parts->bytes + said->byte_count, result->data, bytes);
+    }
+    said->byte_count += bytes;
+    parts->list[said->part_count++] = part;
+}
+
+HOT static void put_own(struct moot *m, struct shipment *shipment,
+                        const struct element_link *link, uint32_t own)
+{
+    const uint64_t place = link->own_first + own;
+    put(m, shipment, place, elements_result(link->from, place));
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static bool takes(const uint32_t *given, uint32_t count, uint32_t own)
+{
+    return bsearch(&own, given, count, sizeof(*given), compare) != NULL;
+}
+
+HOT static void send_link(struct moot *m, struct element_link *link)
+{
+    const struct array_schedule *schedule = link->schedule;
+    const bool all = link->fresh_count == schedule->own_from;
+    if (!all && link->fresh_count > 1) {
+        qsort(link->fresh, link->fresh_count, sizeof(*link->fresh), compare);
+    }
+    for (uint32_t i = 0; i < schedule->taker_count; i++) {
+        const struct array_peer *taker = &schedule->takers[i];
+        const uint32_t *given = schedule->given + taker->first;
+        struct shipment shipment = shipment_new(link, taker->rank);
+        if (!members_is_here(m, taker->rank)) {
+            continue;
+        }
+        for (uint32_t at = 0; all && at < taker->count; at++) {
+            put_own(m, &shipment, link, given[at]);
+        }
+        for (uint32_t at = 0; !all && at < link->fresh_count; at++) {
+            if (takes(given, taker->count, link->fresh[at])) {
+                put_own(m, &shipment, link, link->fresh[at]);
+            }
+        }
+        post(m, &shipment);
+    }
+}
+
+HOT void parts_flush(struct moot *m)
+{
+    while (m->tasks.unsent != NULL && make_room(m)) {
+        struct element_link *link = m->tasks.unsent;
+        if (link->from != NULL) {
+            send_link(m, link);
+        }
+        link_unlist(m, link);
+    }
+}
+
+HOT void parts_ended(struct moot *m, bool slow)
+{
+    if (m->tasks.unsent != NULL && (slow || m->schedule.elements == NULL)) {
+        parts_flush(m);
+    }
+}
+
+void parts_look(struct moot *m, uint64_t now_ns)
+{
+    (void)now_ns;
+    parts_flush(m);
+}
+
+/* The homes of the elements that take it. */
+static bool find_takers(const struct moot *m, const struct element_link *link,
+                        uint64_t place, struct rankset *out)
+{
+    struct range ranges[ARRAY_MAP_RANGES_MAX];
+    const struct array_counts counts = {link->by->spread.count,
+                                        link->from->spread.count};
+    const int found =
+        link->mapping.map->targets == NULL
+            ? 0
+            : array_targets(&link->mapping, array_index(&link->from->spread, place),
+                            &counts, ranges);
+    for (int i = 0; i < found; i++) {
+        for (uint64_t index = ranges[i].first; index < ranges[i].end; index++) {
+            const uint32_t home = elements_home(&link->by->spread, index);
+            if (home != m->group.rank && members_is_here(m, home) &&
+                !rankset_add(out, home)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+void parts_send_dealt(struct moot *m, struct elements *from, uint64_t place)
+{
+    for (const struct element_link *link = from->takers; link != NULL && make_room(m);
+         link = link->next_taker) {
+        struct rankset homes = {0};
+        if (!find_takers(m, link, place, &homes)) {
+            engine_starve(m, "no memory for results of elements");
+        }
+        for (uint32_t rank = rankset_next(&homes, 0); rank != UINT32_MAX;
+             rank = rankset_next(&homes, rank + 1)) {
+            struct shipment shipment = shipment_new(link, rank);
+            put(m, &shipment, place, elements_result(from, place));
+            post(m, &shipment);
+        }
+        rankset_release(&homes);
+    }
+}
+
+/* --- Seeking ---------------------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void seek_at(struct moot *m, const struct element_link *link, uint32_t rank,
+                    const uint64_t *places, uint32_t count)
+{
+    struct shipment shipment = shipment_new(link, rank);
+    struct message_parts *said = &shipment.message.u.parts;
+    said->of = link->from->task->hash;
+    said->seek = link->seek;
+    for (uint32_t i = 0; i < count; i++) {
+        put(m, &shipment, places[i], NULL);
+        m->schedule.parts.list[said->part_count - 1].state = PART_WANTED;
+    }
+    post(m, &shipment);
+}
+
+void parts_seek(struct moot *m, struct element_link *link)
+{
+    uint64_t *places = malloc((link->source_count + 1u) * sizeof(*places));
+    uint32_t count = 0;
+    if (places == NULL) {
+        engine_starve(m, "no memory to ask for results of elements");
+        return;
+    }
+    for (uint32_t slot = 0; slot < link->source_count; slot++) {
+        if (link->sources[slot].state == SOURCE_SOUGHT) {
+            link->sources[slot].denied = 0;
+            places[count++] = link_place(link, slot);
+        }
+    }
+    qsort(places, count, sizeof(*places), compare_places);
+    link->seek++;
+    link->sought = 0;
+    for (uint32_t rank = 0; count > 0 && rank < m->group.size && make_room(m); rank++) {
+        if (rank != m->group.rank && members_is_here(m, rank)) {
+            seek_at(m, link, rank, places, count);
+            link->sought++;
+        }
+    }
+    for (uint32_t i = 0; i < count && link->sought == 0; i++) { /* alone */
+        link->sources[link_slot(link, places[i])].state = SOURCE_LOST;
+        m->schedule.parts.named++;
+    }
+    free(places);
+}
+
+uint32_t parts_seek_one(struct moot *m, const struct elements *elements, uint64_t place,
+                        uint64_t number)
+{
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < m->group.size && make_room(m); rank++) {
+        if (rank == m->group.rank || !members_is_here(m, rank)) {
+            continue;
+        }
+        struct shipment shipment = shipment_of(elements, elements, 0, rank);
+        shipment.message.u.parts.of = elements->task->hash;
+        shipment.message.u.parts.seek = number;
+        put(m, &shipment, place, NULL);
+        m->schedule.parts.list[0].state = PART_WANTED;
+        post(m, &shipment);
+        count++;
+    }
+    return count;
+}
+
+struct payload *parts_find(const struct elements *elements, uint64_t place)
+{
+    struct payload *result = elements_result(elements, place);
+    for (const struct element_link *link = elements->takers;
+         result == NULL && link != NULL; link = link->next_taker) {
+        const uint32_t slot = link_slot(link, place);
+        if (slot != UINT32_MAX && link->sources[slot].state == SOURCE_HERE) {
+            result = link->sources[slot].payload;
+        }
+    }
+    return result;
+}
+
+static const struct elements *find_array(const struct moot *m, const moot_hash *hash)
+{
+    const struct task *task = core_user(m->core, hash);
+    return task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
+}
+
+/* Says which it has of those that another rank seeks. */
+static void answer(struct moot *m, uint32_t from, const struct message *message)
+{
+    const struct message_parts *asked = &message->u.parts;
+    const struct elements *elements = find_array(m, &asked->of);
+    const bool fits = elements != NULL && elements->spread.count == asked->count &&
+                      elements->spread.homes == asked->homes;
+    struct shipment shipment = {.to = from, .message = *message};
+    struct message_parts *said = &shipment.message.u.parts;
+    said->part_count = 0;
+    said->of = (moot_hash){{0}};
+    for (uint32_t i = 0; i < asked->part_count && make_room(m); i++) {
+        const uint64_t place = asked->parts[i].place;
+        put(m, &shipment, place, fits ? parts_find(elements, place) : NULL);
+    }
+    post(m, &shipment);
+}
+
+void parts_send_again(struct moot *m)
+{
+    for (struct elements *elements = m->tasks.taking; elements != NULL;
+         elements = elements->next_taking) {
+        for (uint32_t i = 0; i < elements->link_count; i++) {
+            if (elements->links[i]->from != NULL) {
+                link_list_all(m, elements->links[i]);
+                parts_seek(m, elements->links[i]);
+            }
+        }
+    }
+}
+
+/* --- In --------------------------------------------------------------------------- */
+
+static void forget_early(struct moot *m, struct early_parts **at)
+{
+    struct early_parts *early = *at;
+    *at = early->next;
+    m->schedule.parts.early_count--;
+    m->schedule.parts.early_bytes -= early->bytes;
+    message_copy_free(early->message);
+    free(early);
+}
+
+/* The oldest makes room for it. */
+static void keep_early(struct moot *m, uint32_t from, const struct message *message)
+{
+    struct moot_parts *parts = &m->schedule.parts;
+    const size_t bytes = message->u.parts.byte_count + sizeof(struct early_parts) +
+                         message->u.parts.part_count * sizeof(struct message_part);
+    while (parts->early != NULL && (parts->early_count == EARLY_MAX ||
+                                    parts->early_bytes + bytes > EARLY_BYTES_MAX)) {
+        forget_early(m, &parts->early);
+        parts->dropped = true;
+    }
+    struct early_parts *early = calloc(1, sizeof(*early));
+    struct message *copy = early != NULL ? message_copy(message) : NULL;
+    if (copy == NULL) {
+        parts->dropped = true;
+        free(early);
+        return;
+    }
+    *early = (struct early_parts){.from = from, .bytes = bytes, .message = copy};
+    struct early_parts **last = &parts->early;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = early;
+    parts->early_count++;
+    parts->early_bytes += bytes;
+}
+
+static void deny(struct element_link *link, uint64_t place)
+{
+    const uint32_t slot = link_slot(link, place);
+    if (slot != UINT32_MAX && link->sources[slot].state == SOURCE_SOUGHT &&
+        ++link->sources[slot].denied >= link->sought) {
+        link->sources[slot].state = SOURCE_LOST;
+    }
+}
+
+HOT static void hear(struct moot *m, uint32_t from, struct element_link *link,
+                     const struct message_parts *said)
+{
+    const unsigned char *bytes = said->bytes;
+    for (uint32_t i = 0; i < said->part_count; i++) {
+        const struct message_part *part = &said->parts[i];
+        if (part->state == PART_BYTES) {
+            struct payload *payload =
+                payloads_copy(&m->store.payloads, bytes, part->size);
+            bytes += part->size;
+            if (payload == NULL) {
+                engine_starve(m, "no memory for results of elements");
+                return;
+            }
+            link_hear(m, link, part->place, SOURCE_HERE, payload);
+            continue;
+        }
+        m->schedule.parts.named++;
+        if (part->state == PART_LARGE) {
+            link_hear_large(link, part->place, from);
+        } else if (said->seek == 0) {
+            link_hear(m, link, part->place, SOURCE_ELSEWHERE, NULL);
+        } else if (said->seek == link->seek) {
+            deny(link, part->place);
+        }
+    }
+}
+
+/* The link that it is for here; NULL: none that this rank has spawned so. */
+static struct element_link *link_of(const struct elements *elements,
+                                    const struct message_parts *said)
+{
+    struct element_link *link =
+        said->input < elements->link_count ? elements->links[said->input] : NULL;
+    const bool fits = link != NULL && link->from != NULL &&
+                      link->from->spread.count == said->count &&
+                      link->from->spread.homes == said->homes;
+    return fits ? link : NULL;
+}
+
+HOT bool parts_take(struct moot *m, uint32_t from, const struct message *message)
+{
+    const struct message_parts *said = &message->u.parts;
+    if (!hash_is_zero(&said->of)) {
+        answer(m, from, message);
+        return false;
+    }
+    const struct elements *elements = find_array(m, &message->hash);
+    struct element_link *link = elements != NULL ? link_of(elements, said) : NULL;
+    if (link != NULL) {
+        hear(m, from, link, said);
+        elements_go_on(m);
+        progress_wake(m);
+    } else if (elements == NULL && said->seek == 0) {
+        keep_early(m, from, message);
+    }
+    return false;
+}
+
+void parts_take_early(struct moot *m, struct elements *elements)
+{
+    struct early_parts **at = &m->schedule.parts.early;
+    while (*at != NULL) {
+        struct early_parts *early = *at;
+        if (!hash_equal(&early->message->hash, &elements->task->hash)) {
+            at = &early->next;
+            continue;
+        }
+        struct element_link *link = link_of(elements, &early->message->u.parts);
+        if (link != NULL) {
+            hear(m, early->from, link, &early->message->u.parts);
+        }
+        forget_early(m, at);
+    }
+}
+
+void parts_release(struct moot *m)
+{
+    struct moot_parts *parts = &m->schedule.parts;
+    while (parts->early != NULL) {
+        forget_early(m, &parts->early);
+    }
+    free(parts->list);
+    free(parts->bytes);
+    parts->list = NULL;
+    parts->bytes = NULL;
+}

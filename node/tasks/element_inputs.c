@@ -1,0 +1,660 @@
+/* element_inputs.c - see element_inputs.h. */
+#include "node/tasks/element_inputs.h"
+
+#include "hashing/base/hot.h"
+#include "node/context/context.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Slots and places ------------------------------------------------------------- */
+
+/* The first place of this rank's stretch of that array. */
+static uint64_t stretch_first(const struct moot *m, const struct array_spread *spread)
+{
+    return m->group.rank < spread->homes ? array_home_first(spread, m->group.rank) : 0;
+}
+
+static uint32_t sent_count(const struct array_schedule *schedule)
+{
+    const uint32_t senders = schedule->sender_count;
+    return senders == 0 ? 0
+                        : schedule->senders[senders - 1].first +
+                              schedule->senders[senders - 1].count;
+}
+
+static uint32_t find_place(const uint64_t *places, uint32_t count, uint64_t place)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (places[middle] < place) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < count && places[low] == place ? low : UINT32_MAX;
+}
+
+uint32_t link_slot(const struct element_link *link, uint64_t place)
+{
+    const struct array_schedule *schedule = link->schedule;
+    const uint32_t sent = sent_count(schedule), own = schedule->own_from;
+    if (place - link->own_first < own) {
+        return (uint32_t)(place - link->own_first);
+    }
+    for (uint32_t i = 0; i < schedule->sender_count; i++) {
+        const struct array_peer *sender = &schedule->senders[i];
+        const uint32_t at =
+            find_place(schedule->sent + sender->first, sender->count, place);
+        if (at != UINT32_MAX) {
+            return own + sender->first + at;
+        }
+    }
+    for (uint32_t i = 0; i < link->source_count - own - sent; i++) {
+        if (link->others[i] == place) {
+            return own + sent + i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+uint64_t link_place(const struct element_link *link, uint32_t slot)
+{
+    const uint32_t own = link->schedule->own_from, sent = sent_count(link->schedule);
+    assert(slot < link->source_count);
+    return slot < own          ? link->own_first + slot
+           : slot < own + sent ? link->schedule->sent[slot - own]
+                               : link->others[slot - own - sent];
+}
+
+bool link_is_sent(const struct element_link *link, uint32_t slot)
+{
+    const uint32_t own = link->schedule->own_from;
+    return slot >= own && slot < own + sent_count(link->schedule);
+}
+
+/* The slot of a place that has none yet; UINT32_MAX without memory. */
+static uint32_t add_other(struct element_link *link, uint64_t place)
+{
+    const uint32_t before = link->schedule->own_from + sent_count(link->schedule);
+    if (link->source_count == link->source_room) {
+        const uint32_t room = 2 * link->source_room + 8;
+        struct element_source *sources =
+            realloc(link->sources, room * sizeof(*sources));
+        if (sources == NULL) {
+            return UINT32_MAX;
+        }
+        link->sources = sources;
+        uint64_t *others = realloc(link->others, (room - before) * sizeof(*others));
+        if (others == NULL) {
+            return UINT32_MAX;
+        }
+        link->others = others;
+        link->source_room = room;
+    }
+    const uint32_t slot = link->source_count++;
+    link->sources[slot] = (struct element_source){.state = SOURCE_AWAITED};
+    link->others[slot - before] = place;
+    return slot;
+}
+
+/* --- Links ------------------------------------------------------------------------ */
+
+static void link_free(struct element_link *link)
+{
+    for (uint32_t i = 0; i < link->source_count; i++) {
+        payload_drop(link->sources[i].payload);
+    }
+    schedule_let_go(link->schedule);
+    free((void *)(uintptr_t)link->mapping.args);
+    free(link->sources);
+    free(link->others);
+    free(link->fresh);
+    free(link->is_fresh);
+    free(link);
+}
+
+void link_unlist(struct moot *m, struct element_link *link)
+{
+    struct element_link **at = &m->tasks.unsent;
+    while (link->listed && *at != link) {
+        at = &(*at)->next_unsent;
+    }
+    if (link->listed) {
+        *at = link->next_unsent;
+        link->listed = false;
+    }
+    while (link->fresh_count > 0) {
+        link->is_fresh[link->fresh[--link->fresh_count]] = false;
+    }
+}
+
+/* One that was named as elsewhere may yet be run here. */
+HOT static void add_fresh(struct element_link *link, uint32_t own)
+{
+    if (!link->is_fresh[own]) {
+        link->is_fresh[own] = true;
+        link->fresh[link->fresh_count++] = own;
+    }
+}
+
+void link_list(struct moot *m, struct element_link *link)
+{
+    if (!link->listed && link->schedule->taker_count > 0) {
+        link->listed = true;
+        link->next_unsent = m->tasks.unsent;
+        m->tasks.unsent = link;
+    }
+}
+
+void link_list_all(struct moot *m, struct element_link *link)
+{
+    for (uint32_t i = 0; i < link->schedule->own_from; i++) {
+        const struct element_block *block =
+            elements_block(link->from, link->own_first + i);
+        if (block == NULL || elements_has_ended(block, link->own_first + i)) {
+            add_fresh(link, i);
+        }
+    }
+    link_list(m, link);
+}
+
+/* Takes what this rank has made already, as a home or for others. */
+static void take_over(struct moot *m, struct element_link *link)
+{
+    for (const struct element_block *block = link->from->blocks; block != NULL;
+         block = block->next) {
+        for (uint64_t place = block->places.first; place < block->places.end; place++) {
+            const bool ended = elements_has_ended(block, place);
+            const uint32_t slot = ended ? link_slot(link, place) : UINT32_MAX;
+            struct payload *result = elements_result(link->from, place);
+            if (slot != UINT32_MAX) {
+                link->sources[slot] = (struct element_source){
+                    .payload = result != NULL ? payload_hold(result) : NULL,
+                    .state = result != NULL ? SOURCE_HERE : SOURCE_ELSEWHERE};
+            }
+        }
+    }
+    link_list_all(m, link);
+}
+
+static int link_schedule(struct moot *m, struct element_link *link)
+{
+    const struct array_shape shape = {.takes = {link->by->spread, &m->tasks.homes},
+                                      .from = {link->from->spread, &m->tasks.homes},
+                                      .mapping = link->mapping,
+                                      .members = &m->tasks.homes,
+                                      .rank = m->group.rank};
+    return schedule_cache_take(m->tasks.schedules, &shape, &link->schedule);
+}
+
+static bool link_make_room(struct element_link *link)
+{
+    const uint32_t own = link->schedule->own_from;
+    link->source_count = link->source_room = own + sent_count(link->schedule);
+    link->sources = calloc(link->source_room + 1u, sizeof(*link->sources));
+    link->fresh = malloc((own + 1u) * sizeof(*link->fresh));
+    link->is_fresh = calloc(own + 1u, sizeof(*link->is_fresh));
+    return link->sources != NULL && link->fresh != NULL && link->is_fresh != NULL;
+}
+
+static bool copy_args(struct element_link *link)
+{
+    const size_t size = link->mapping.args_size;
+    void *args = malloc(size + 1);
+    if (args != NULL && size > 0) {
+        memcpy(args, link->mapping.args, size);
+    }
+    link->mapping.args = args;
+    return args != NULL;
+}
+
+bool links_open(struct moot *m, struct elements *elements, uint32_t count)
+{
+    if (m->tasks.schedules == NULL) {
+        m->tasks.schedules = schedule_cache_new();
+        for (uint32_t rank = m->group.founders; rank-- > 0;) {
+            if (!rankset_add(&m->tasks.homes, rank)) {
+                return false;
+            }
+        }
+    }
+    elements->links = calloc(count, sizeof(struct element_link *));
+    if (m->tasks.schedules == NULL || elements->links == NULL) {
+        return false;
+    }
+    struct elements **last =
+        m->tasks.last_taking != NULL ? m->tasks.last_taking : &m->tasks.taking;
+    elements->taking = last;
+    *last = elements;
+    m->tasks.last_taking = &elements->next_taking;
+    return true;
+}
+
+void links_end(struct moot *m)
+{
+    schedule_cache_free(m->tasks.schedules);
+    rankset_release(&m->tasks.homes);
+    m->tasks.schedules = NULL;
+}
+
+int link_make(struct moot *m, struct elements *by, struct elements *from,
+              const struct array_mapping *mapping)
+{
+    struct element_link *link = calloc(1, sizeof(*link));
+    if (link == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    *link = (struct element_link){.by = by,
+                                  .from = from,
+                                  .number = by->link_count,
+                                  .by_first = stretch_first(m, &by->spread),
+                                  .own_first = stretch_first(m, &from->spread),
+                                  .mapping = *mapping};
+    int error = copy_args(link) ? link_schedule(m, link) : MOOT_ERR_NO_MEMORY;
+    if (error == MOOT_OK && !link_make_room(link)) {
+        error = MOOT_ERR_NO_MEMORY;
+    }
+    if (error != MOOT_OK) {
+        link_free(link);
+        return error;
+    }
+    take_over(m, link);
+    by->links[by->link_count++] = link;
+    link->next_taker = from->takers;
+    from->takers = link;
+    return MOOT_OK;
+}
+
+/* --- What an element takes -------------------------------------------------------- */
+
+static struct element_block *block_with(const struct elements *elements, uint64_t place)
+{
+    struct element_block *block = elements_block(elements, place);
+    assert(block != NULL && block->waits != NULL);
+    return block;
+}
+
+/* The element's slots in the link: how many, and the first. */
+static uint32_t slots_of(const struct element_link *link,
+                         const struct element_block *block, uint32_t offset,
+                         uint32_t *first)
+{
+    const struct element_waits *waits = block->waits;
+    if (waits->slots != NULL) {
+        const uint32_t *begins = waits->first[link->number];
+        *first = begins[offset];
+        return begins[offset + 1] - begins[offset];
+    }
+    const uint32_t own = (uint32_t)(block->places.first - link->by_first) + offset;
+    *first = link->schedule->first[own];
+    return link->schedule->first[own + 1] - *first;
+}
+
+static uint32_t slot_at(const struct element_link *link,
+                        const struct element_block *block, uint32_t at)
+{
+    if (block->waits->slots != NULL) {
+        return block->waits->slots[link->number][at];
+    }
+    const struct array_edge *edge = &link->schedule->edges[at];
+    return edge->sender == ARRAY_OWN
+               ? edge->at
+               : link->schedule->own_from +
+                     link->schedule->senders[edge->sender].first + edge->at;
+}
+
+/* From the source on that it waits for: the next that it lacks, or it is ready. */
+HOT static void go_on(struct moot *m, struct elements *elements,
+                      struct element_block *block, uint32_t offset)
+{
+    struct element_waits *waits = block->waits;
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        struct element_link *link = elements->links[i];
+        uint32_t first;
+        const uint32_t count = slots_of(link, block, offset, &first);
+        while (waits->at[offset] < before + count) {
+            const uint32_t slot =
+                slot_at(link, block, first + waits->at[offset] - before);
+            struct element_source *source = &link->sources[slot];
+            if (source->state != SOURCE_HERE && source->state != SOURCE_FAILED) {
+                waits->next[offset] = source->waiter;
+                source->waiter = waits->number + offset + 1;
+                return;
+            }
+            waits->at[offset]++;
+        }
+        before += count;
+    }
+    if (!block->closed) {
+        waits->order[waits->ready++] = offset;
+        elements_list(m, elements);
+    }
+}
+
+/* Each that waits at this slot. */
+HOT static void wake(struct moot *m, struct element_link *link, uint32_t slot)
+{
+    uint32_t waiter = link->sources[slot].waiter;
+    link->sources[slot].waiter = 0;
+    while (waiter != 0) {
+        struct element_block *block = link->by->blocks;
+        while (waiter - 1 - block->waits->number >=
+               block->places.end - block->places.first) {
+            block = block->next;
+        }
+        const uint32_t offset = waiter - 1 - block->waits->number;
+        waiter = block->waits->next[offset];
+        go_on(m, link->by, block, offset);
+    }
+}
+
+HOT static void come(struct moot *m, struct element_link *link, uint32_t slot,
+                     enum source_state state, struct payload *payload)
+{
+    struct element_source *source = &link->sources[slot];
+    if (source->state == SOURCE_HERE || source->state == SOURCE_FAILED) {
+        payload_drop(payload);
+        return;
+    }
+    source->payload = payload;
+    source->state = (uint8_t)state;
+    link->failed |= state == SOURCE_FAILED;
+    wake(m, link, slot);
+}
+
+void link_hear(struct moot *m, struct element_link *link, uint64_t place,
+               enum source_state state, struct payload *payload)
+{
+    const uint32_t slot = link_slot(link, place);
+    if (slot == UINT32_MAX) {
+        payload_drop(payload);
+    } else if (state == SOURCE_HERE || state == SOURCE_FAILED) {
+        come(m, link, slot, state, payload);
+    } else if (link->sources[slot].state == SOURCE_AWAITED) {
+        link->sources[slot].state = (uint8_t)state;
+    }
+}
+
+void link_miss(struct element_link *link, uint64_t place)
+{
+    const uint32_t slot = link_slot(link, place);
+    if (slot != UINT32_MAX && link->sources[slot].state == SOURCE_ASKED) {
+        link->sources[slot].state = SOURCE_ELSEWHERE;
+        link->misses++;
+    }
+}
+
+void link_hear_large(struct element_link *link, uint64_t place, uint32_t rank)
+{
+    const uint32_t slot = link_slot(link, place);
+    if (slot != UINT32_MAX && link->sources[slot].state != SOURCE_HERE &&
+        link->sources[slot].state != SOURCE_FAILED &&
+        link->sources[slot].state != SOURCE_ASKED) {
+        link->sources[slot].state = SOURCE_LARGE;
+        link->sources[slot].rank = rank;
+    }
+}
+
+HOT void links_give(struct moot *m, struct elements *from, uint64_t place,
+                    struct payload *result)
+{
+    for (struct element_link *link = from->takers; link != NULL;
+         link = link->next_taker) {
+        const uint64_t own = place - link->own_first;
+        const bool covered = own < link->schedule->own_from;
+        if (covered) {
+            add_fresh(link, (uint32_t)own);
+            link_list(m, link);
+        }
+        if (result == NULL) {
+            link_hear(m, link, place, SOURCE_ELSEWHERE, NULL);
+        } else if (covered) {
+            come(m, link, (uint32_t)own, SOURCE_HERE, payload_hold(result));
+        } else {
+            link_hear(m, link, place, SOURCE_HERE, payload_hold(result));
+        }
+    }
+}
+
+/* --- Blocks ----------------------------------------------------------------------- */
+
+/* The slots of an element that no schedule has. */
+static int find_slots(struct element_link *link, uint64_t element, uint32_t **slots,
+                      uint32_t *count)
+{
+    struct range ranges[ARRAY_MAP_RANGES_MAX];
+    const struct array_counts counts = {link->by->spread.count,
+                                        link->from->spread.count};
+    const int found = array_sources(&link->mapping, element, &counts, ranges);
+    for (int i = 0; i < found; i++) {
+        const uint64_t size = ranges[i].end - ranges[i].first;
+        uint32_t *more = realloc(*slots, (*count + size + 1) * sizeof(**slots));
+        if (more == NULL) {
+            return MOOT_ERR_NO_MEMORY;
+        }
+        *slots = more;
+        for (uint64_t index = ranges[i].first; index < ranges[i].end; index++) {
+            const uint64_t place = array_place(&link->from->spread, index);
+            uint32_t slot = link_slot(link, place);
+            slot = slot != UINT32_MAX ? slot : add_other(link, place);
+            if (slot == UINT32_MAX) {
+                return MOOT_ERR_NO_MEMORY;
+            }
+            struct payload *here = elements_result(link->from, place);
+            if (here != NULL && link->sources[slot].state != SOURCE_HERE) {
+                link->sources[slot].payload = payload_hold(here);
+                link->sources[slot].state = SOURCE_HERE;
+            }
+            more[(*count)++] = slot;
+        }
+    }
+    return found < 0 ? found : MOOT_OK;
+}
+
+/* A block of elements that were dealt to this rank. */
+static int find_all_slots(const struct elements *elements, struct element_block *block)
+{
+    const uint64_t size = block->places.end - block->places.first;
+    struct element_waits *waits = block->waits;
+    waits->slots = calloc(elements->link_count, sizeof(*waits->slots));
+    waits->first = calloc(elements->link_count, sizeof(*waits->first));
+    if (waits->slots == NULL || waits->first == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        uint32_t count = 0;
+        waits->first[i] = calloc(size + 1, sizeof(**waits->first));
+        for (uint64_t at = 0; waits->first[i] != NULL && at < size; at++) {
+            const uint64_t element =
+                array_index(&elements->spread, block->places.first + at);
+            const int error =
+                find_slots(elements->links[i], element, &waits->slots[i], &count);
+            if (error != MOOT_OK) {
+                return error;
+            }
+            waits->first[i][at + 1] = count;
+        }
+        if (waits->first[i] == NULL) {
+            return MOOT_ERR_NO_MEMORY;
+        }
+    }
+    return MOOT_OK;
+}
+
+static struct element_waits *waits_new(uint64_t size, uint32_t number)
+{
+    struct element_waits *waits =
+        calloc(1, sizeof(*waits) + 3 * size * sizeof(uint32_t));
+    if (waits != NULL) {
+        waits->number = number;
+        waits->order = (uint32_t *)(waits + 1);
+        waits->next = waits->order + size;
+        waits->at = waits->next + size;
+    }
+    return waits;
+}
+
+int links_wait(struct moot *m, struct elements *elements, struct element_block *block)
+{
+    const uint64_t size = block->places.end - block->places.first;
+    const uint64_t first = stretch_first(m, &elements->spread);
+    const uint64_t own = elements->links[0]->schedule->own;
+    const bool covered =
+        block->places.first >= first && block->places.end - first <= own;
+    if (size > UINT32_MAX - elements->here_count - 1) {
+        return MOOT_ERR_LIMIT;
+    }
+    block->waits = waits_new(size, elements->here_count);
+    int error = block->waits == NULL ? MOOT_ERR_NO_MEMORY : MOOT_OK;
+    elements->here_count += (uint32_t)size;
+    if (error == MOOT_OK && !covered) {
+        error = find_all_slots(elements, block);
+    }
+    for (uint64_t i = 0; error == MOOT_OK && i < size; i++) {
+        go_on(m, elements, block, (uint32_t)i);
+    }
+    return error;
+}
+
+uint32_t links_count(const struct elements *elements, uint64_t place)
+{
+    const struct element_block *block = block_with(elements, place);
+    uint32_t count = 0, first;
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        count += slots_of(elements->links[i], block,
+                          (uint32_t)(place - block->places.first), &first);
+    }
+    return count;
+}
+
+void links_fill(const struct elements *elements, uint64_t place,
+                const struct payload **out)
+{
+    const struct element_block *block = block_with(elements, place);
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        const struct element_link *link = elements->links[i];
+        uint32_t first;
+        const uint32_t count =
+            slots_of(link, block, (uint32_t)(place - block->places.first), &first);
+        for (uint32_t at = first; at < first + count; at++) {
+            *out++ = link->sources[slot_at(link, block, at)].payload;
+        }
+    }
+}
+
+const struct element_link *links_failed(const struct elements *elements, uint64_t place,
+                                        uint32_t *out)
+{
+    const struct element_block *block = block_with(elements, place);
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        const struct element_link *link = elements->links[i];
+        if (!link->failed) {
+            continue;
+        }
+        uint32_t first;
+        const uint32_t count =
+            slots_of(link, block, (uint32_t)(place - block->places.first), &first);
+        for (uint32_t at = first; at < first + count; at++) {
+            const uint32_t slot = slot_at(link, block, at);
+            if (link->sources[slot].state == SOURCE_FAILED) {
+                *out = slot;
+                return link;
+            }
+        }
+    }
+    return NULL;
+}
+
+uint64_t links_waiting(const struct elements *elements)
+{
+    uint64_t waiting = 0;
+    for (const struct element_block *block = elements->blocks;
+         elements->link_count > 0 && block != NULL; block = block->next) {
+        const uint64_t size = block->places.end - block->places.first;
+        waiting += block->closed ? 0 : size - block->waits->ready;
+    }
+    return waiting;
+}
+
+uint64_t links_idle(const struct elements *elements)
+{
+    uint64_t idle = 0;
+    for (const struct element_block *block = elements->blocks;
+         elements->link_count > 0 && block != NULL; block = block->next) {
+        const uint64_t size = block->places.end - block->places.first;
+        const uint64_t ended = size - block->open;
+        const uint64_t lacking = block->closed ? 0 : size - block->waits->ready;
+        idle += block->open > 0 ? lacking + ended : 0;
+    }
+    return idle;
+}
+
+void links_waits_free(struct element_waits *waits, uint32_t links)
+{
+    for (uint32_t i = 0; waits != NULL && waits->slots != NULL && i < links; i++) {
+        free(waits->slots[i]);
+        if (waits->first != NULL) {
+            free(waits->first[i]);
+        }
+    }
+    if (waits != NULL) {
+        free(waits->slots);
+        free(waits->first);
+    }
+    free(waits);
+}
+
+void links_close(struct moot *m, struct elements *elements)
+{
+    if (elements->taking == NULL) {
+        return;
+    }
+    *elements->taking = elements->next_taking;
+    if (elements->next_taking != NULL) {
+        elements->next_taking->taking = elements->taking;
+    } else {
+        m->tasks.last_taking = elements->taking;
+    }
+    elements->taking = NULL;
+    if (m->tasks.taking_at == elements) { /* links_next() */
+        m->tasks.taking_at = elements->next_taking;
+    }
+}
+
+struct elements *links_next(struct moot *m)
+{
+    struct elements *next = m->tasks.taking_at;
+    m->tasks.taking_at = next != NULL ? next->next_taking : m->tasks.taking;
+    return next;
+}
+
+void links_free(struct moot *m, struct elements *elements)
+{
+    for (struct element_link *link = elements->takers; link != NULL;
+         link = link->next_taker) {
+        link->from = NULL;
+    }
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        struct element_link *link = elements->links[i];
+        if (link->from != NULL) {
+            struct element_link **at = &link->from->takers;
+            while (*at != link) {
+                at = &(*at)->next_taker;
+            }
+            *at = link->next_taker;
+        }
+        if (link->kept && link->from != NULL) {
+            link->from->task->tickets--;
+            m->tasks.tickets_ended = true;
+        }
+        link_unlist(m, link);
+        link_free(link);
+    }
+    free(elements->links);
+    links_close(m, elements);
+}

@@ -1,0 +1,14 @@
+/* arrays.c - METG(50%) by task arrays beside nonblocking MPI by hand (beside.h).
+ *
+ *   mpirun -n 2 arrays [--pattern NAME|all|others] [--width W] [...]
+ *
+ * `all` and `others` are those of the patterns that by_arrays.c can run.
+ */
+#include "tests/bench/beside.h"
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    beside(argv, "arrays", "arrays", &way_by_arrays, &way_by_hand);
+    return 0;
+}
