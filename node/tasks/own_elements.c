@@ -160,7 +160,8 @@ bool elements_has(const struct elements *elements, uint64_t place)
 static void keep(struct moot *m, struct elements *elements, struct element_block *block,
                  uint64_t place, struct payload *result)
 {
-    assert(!elements_has_ended(block, place) && block->open > 0 && result != NULL);
+    assert(block != NULL && !elements_has_ended(block, place));
+    assert(block->open > 0 && result != NULL);
     block->results[place - block->places.first] = result;
     block->open--;
     block->failed |= is_none(result);
