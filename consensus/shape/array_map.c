@@ -253,6 +253,62 @@ static int most_of_transpose(const void *user, const void *args, size_t args_siz
 const struct array_map array_map_transpose = {
     "moot.transpose", 1, take_transpose, feed_transpose, NULL, most_of_transpose};
 
+/* --- Blocks -------------------------------------------------------------------------
+ */
+
+/* The size of a block, if there is one for each element. */
+static bool read_blocks(const void *args, size_t args_size,
+                        const struct array_counts *counts, uint64_t *size)
+{
+    if (args_size != ARRAY_BLOCKS_BYTES) {
+        return false;
+    }
+    *size = get_word(args);
+    return *size != 0 && counts->takes <= (counts->from - 1) / *size + 1;
+}
+
+static int take_blocks(const void *user, const void *args, size_t args_size,
+                       uint64_t element, const struct array_counts *counts,
+                       struct range *out, size_t room)
+{
+    uint64_t size;
+    (void)user, (void)room;
+    if (!read_blocks(args, args_size, counts, &size)) {
+        return MOOT_ERR_INVALID;
+    }
+    const uint64_t first = element * size, left = counts->from - first;
+    out[0] = (struct range){first, first + (size < left ? size : left)};
+    return 1;
+}
+
+static int feed_blocks(const void *user, const void *args, size_t args_size,
+                       uint64_t element, const struct array_counts *counts,
+                       struct range *out, size_t room)
+{
+    uint64_t size;
+    (void)user, (void)room;
+    if (!read_blocks(args, args_size, counts, &size)) {
+        return MOOT_ERR_INVALID;
+    }
+    out[0] = (struct range){element / size, element / size + 1};
+    return 1;
+}
+
+static int most_of_blocks(const void *user, const void *args, size_t args_size,
+                          const struct array_counts *counts, uint64_t *most)
+{
+    uint64_t size;
+    (void)user;
+    if (!read_blocks(args, args_size, counts, &size)) {
+        return MOOT_ERR_INVALID;
+    }
+    *most = size < counts->from ? size : counts->from;
+    return MOOT_OK;
+}
+
+const struct array_map array_map_blocks = {"moot.blocks", 1,    take_blocks,
+                                           feed_blocks,   NULL, most_of_blocks};
+
 /* --- Asking -------------------------------------------------------------------------
  */
 

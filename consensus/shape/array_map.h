@@ -68,6 +68,10 @@ enum { ARRAY_SHIFT_BYTES = 16 };
  * takes (c, r).  Words rows, columns. */
 extern const struct array_map array_map_transpose;
 enum { ARRAY_TRANSPOSE_BYTES = 16 };
+/* Element i takes block i of the input: `size` elements from i * size on, the last
+ * block those that are left.  Word size. */
+extern const struct array_map array_map_blocks;
+enum { ARRAY_BLOCKS_BYTES = 8 };
 
 /* The sources of an element.  Checks what it has from the map: MOOT_ERR_LIMIT is of
  * more than ARRAY_MAP_RANGES_MAX ranges, MOOT_ERR_INVALID of a range that is empty or

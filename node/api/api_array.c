@@ -1,6 +1,7 @@
 /* api_array.c - see moot_array.h. */
 #include "node/api/moot_array.h"
 
+#include "node/compose/array_reduce.h"
 #include "node/compose/task_array.h"
 #include "node/compose/task_wait.h"
 #include "node/config/sized.h"
@@ -57,6 +58,26 @@ int moot_array_wait(moot *m, moot_array array, moot_duration timeout)
         return m == NULL ? lane_invalid(m, call, "") : MOOT_ERR_NO_MEMORY;
     }
     int error = task_wait_locked(m, lane, call, &end, timeout, &wait, NULL);
+    engine_leave(m);
+    return error;
+}
+
+int moot_array_reduce_at(moot *m, moot_array array, const moot_task_spec *combine,
+                         moot_task *out, const char *site)
+{
+    if (m == NULL || combine == NULL || out == NULL) {
+        return lane_invalid(m, "moot_array_reduce", "an argument is NULL");
+    }
+    moot_task_spec room;
+    combine = sized_spec(combine, &room);
+    if (combine == NULL) {
+        return lane_invalid(m, "moot_array_reduce", SIZED_REFUSAL);
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = array_reduce(m, lane, array, combine, site, out);
     engine_leave(m);
     return error;
 }

@@ -70,6 +70,7 @@ typedef struct moot_map_id {
 #define MOOT_MAP_WINDOW ((moot_map_id){2})    /* map_args: a moot_map_window */
 #define MOOT_MAP_SHIFT ((moot_map_id){3})     /* a moot_map_shift */
 #define MOOT_MAP_TRANSPOSE ((moot_map_id){4}) /* a moot_map_transpose */
+#define MOOT_MAP_BLOCKS ((moot_map_id){5})    /* a moot_map_blocks */
 
 enum moot_edge {
     MOOT_EDGE_CUT, /* what lies beyond the ends is left out */
@@ -89,6 +90,11 @@ typedef struct moot_map_shift {
 typedef struct moot_map_transpose {
     uint64_t rows, columns;
 } moot_map_transpose;
+
+/* Element i takes `size` elements from i * size on; the last block may be shorter. */
+typedef struct moot_map_blocks {
+    uint64_t size;
+} moot_map_blocks;
 
 enum { MOOT_ARRAY_INPUTS_MAX = 16 };
 
@@ -145,6 +151,20 @@ MOOT_API int moot_array_cancel(moot *m, moot_array array);
 #define moot_array_at(m, ...) moot_array_at_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_task *out,
                               const char *site);
+
+/* Combines the results of all elements: a tree of tasks of `combine`'s kernel, each
+ * with up to MOOT_REDUCE_WAYS inputs in the order of the elements, whose shape depends
+ * on the count alone.  So its result has the same bytes at every number of ranks, also
+ * where the kernel is not associative in its last bits (sums of floating point).  Each
+ * level is an array; `out` is the task that gives the result, for the caller to
+ * release.  Of `combine` count kernel, args, key and label.  Does not wait. Errors:
+ * INVALID (also what an array cannot be of: inputs, after, owner, candidates, beside,
+ * flags), STALE, FOREIGN, and as moot_array_spawn. */
+#define moot_array_reduce(m, ...) moot_array_reduce_at((m), __VA_ARGS__, MOOT_SITE)
+enum { MOOT_REDUCE_WAYS = 8 };
+MOOT_API int moot_array_reduce_at(moot *m, moot_array array,
+                                  const moot_task_spec *combine, moot_task *out,
+                                  const char *site);
 
 /* Ends the handle.  Elements that have not ended do so all the same.  STALE, FOREIGN.
  */

@@ -3,7 +3,8 @@
  * Spawns of programs and kernels come in by submit.h.  Stacks of queues (queue.h,
  * queue_line.h), the order of a sequential one (chain.h), groups of all that a thread
  * spawned (group.h), and data handles that order tasks by what they read and write
- * (data.h).  Arrays (task_array.h), tasks that read their elements (element_read.h),
+ * (data.h).  Arrays (task_array.h),
+ * trees over them (array_reduce.h), tasks that read their elements (element_read.h),
  * and those that wait for what elements lack (element_gate.h).
  *
  * Writes m->compose. Under the engine lock.
@@ -13,6 +14,7 @@
 #ifndef NODE_COMPOSE_COMPOSE_H
 #define NODE_COMPOSE_COMPOSE_H
 
+#include "node/compose/array_reduce.h"
 #include "node/compose/chain.h"
 #include "node/compose/data.h"
 #include "node/compose/element_gate.h"

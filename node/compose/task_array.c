@@ -168,8 +168,8 @@ struct array_inputs {
 static const struct array_map *find_map(moot_map_id id)
 {
     static const struct array_map *const built_in[] = {
-        &array_map_same, &array_map_all, &array_map_window, &array_map_shift,
-        &array_map_transpose};
+        &array_map_same,  &array_map_all,       &array_map_window,
+        &array_map_shift, &array_map_transpose, &array_map_blocks};
     return id.id < sizeof(built_in) / sizeof(built_in[0]) ? built_in[id.id] : NULL;
 }
 

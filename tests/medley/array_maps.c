@@ -85,6 +85,10 @@ static enum medley_map map_of(const struct medley_array_input *input,
 {
     const bool equal = counts.takes == counts.from;
     bool can_be = true;
+    if (input->map == MEDLEY_SAME && 2 * counts.takes <= counts.from &&
+        counts.from / counts.takes <= WHOLE_MAX) {
+        return MEDLEY_BLOCKS;
+    }
     switch (input->map) {
     case MEDLEY_SAME:
         can_be = counts.takes <= counts.from;
@@ -100,6 +104,7 @@ static enum medley_map map_of(const struct medley_array_input *input,
     case MEDLEY_CUT:
     case MEDLEY_SHIFT_CUT:
     case MEDLEY_MAPS:
+    case MEDLEY_BLOCKS:
         break;
     }
     return can_be ? input->map : MEDLEY_CUT;
@@ -142,6 +147,11 @@ moot_array_input player_array_input(const struct medley_player *player, uint32_t
         is.map = MOOT_MAP_SHIFT;
         is.map_args_size = sizeof(moot_map_shift);
         words[1] = map == MEDLEY_SHIFT_WRAPPED ? MOOT_EDGE_WRAP : MOOT_EDGE_CUT;
+        break;
+    case MEDLEY_BLOCKS:
+        is.map = MOOT_MAP_BLOCKS;
+        is.map_args_size = sizeof(moot_map_blocks);
+        words[0] = counts.from / counts.takes;
         break;
     case MEDLEY_TRANSPOSED:
         is.map = MOOT_MAP_TRANSPOSE;
@@ -190,6 +200,9 @@ static uint32_t sources_of(const struct medley_player *player, uint32_t array,
         return window(index, of->low, of->low, false, from, out);
     case MEDLEY_SHIFT_WRAPPED:
         return window(index, of->low, of->low, true, from, out);
+    case MEDLEY_BLOCKS:
+        return window(index * (from / counts.takes), 0,
+                      (int64_t)(from / counts.takes) - 1, false, from, out);
     case MEDLEY_TRANSPOSED: /* (r, c) of rows x columns takes (c, r) */
         out[0] = index % columns * rows + index / columns;
         return 1;

@@ -6,8 +6,9 @@
  * ones, by each of the maps.  A rank that has not all of these, or has released one,
  * does not spawn it.  Who has spawned it waits for it, at once or later, or only reads
  * elements, by themselves or as inputs of a task, and checks their bytes: array_maps.c
- * says what they are to be.  An array of which an element fails ends so on every rank
- * that waits, and so does one that a rank cancels (array_cancels.c), if it does.
+ * says what they are to be.  Some combine all elements by a tree of tasks.  An array of
+ * which an element fails ends so on every rank that waits, and so does one that a rank
+ * cancels (array_cancels.c), if it does.
  *
  * Nobody names an array that it has not spawned.  So whatever happens to others, each
  * wait ends as the drawn program says, unless this rank is out, or a result is lost.
@@ -357,6 +358,57 @@ static void gather_elements(struct medley_player *player, uint32_t array)
     }
 }
 
+/* All of the tree's tasks, level by level, of digests: the first of them is then that
+ * of its result. */
+static void reckon_tree(uint64_t *digests, uint64_t count)
+{
+    do {
+        const uint64_t above = (count - 1) / MOOT_REDUCE_WAYS + 1;
+        for (uint64_t i = 0; i < above; i++) {
+            uint64_t value = 0;
+            for (uint64_t at = i * MOOT_REDUCE_WAYS;
+                 at < count && at < (i + 1) * MOOT_REDUCE_WAYS; at++) {
+                value = player_element_mix(value, digests[at]);
+            }
+            digests[i] = player_element_digest(&value, 1);
+        }
+        count = above;
+    } while (count > 1);
+}
+
+/* Nobody makes a level again whose rank is gone. */
+static bool judge_reduced(struct medley_player *player, uint32_t array, int code)
+{
+    const bool lost = (code == MOOT_ERR_TASK_FAILED || code == MOOT_ERR_RESULT_LOST) &&
+                      loses_ranks(player);
+    return !lost && judge_code(player, array, code, "a tree of tasks ends otherwise");
+}
+
+/* In no queue, as above. */
+static void reduce_array(struct medley_player *player, uint32_t array)
+{
+    const uint64_t count = player_array_count(player, array);
+    const moot_task_spec combine = {.kernel = player->gather};
+    const uint64_t *words = NULL;
+    size_t size = 0;
+    moot_task result = {0};
+    uint64_t *digests = malloc(count * sizeof(*digests));
+    if (digests == NULL) {
+        return;
+    }
+    memcpy(digests, player->digests[array], count * sizeof(*digests));
+    reckon_tree(digests, count);
+    int code = moot_array_reduce(player->m, player->arrays[array], &combine, &result);
+    code = code == MOOT_OK ? fetch_words(player, result, &words, &size) : code;
+    if (judge_reduced(player, array, code) &&
+        player_element_digest(words, size) != digests[0]) {
+        player_wrong(player, player->medley->arrays[array].at,
+                     "a tree of tasks has another result");
+    }
+    (void)moot_task_release(player->m, result);
+    free(digests);
+}
+
 /* Elements that others read, too, and one that is likely read by nobody else. */
 static void read_elements(struct medley_player *player, uint32_t array)
 {
@@ -391,6 +443,10 @@ static void look_at_array(struct medley_player *player, uint32_t array)
     read_elements(player, array);
     if (how == 3 && !player->over && !player->queues) {
         gather_elements(player, array);
+    }
+    if (how == 1 && !player->over && !player->queues &&
+        word_of(player->medley, array, 0, 249) % 2 == 0) {
+        reduce_array(player, array);
     }
     if (how == 2) {
         release_array(player, array);

@@ -101,7 +101,9 @@ enum medley_map {
     MEDLEY_SHIFT_CUT,
     MEDLEY_SHIFT_WRAPPED,
     MEDLEY_TRANSPOSED,
-    MEDLEY_MAPS
+    MEDLEY_MAPS,  /* so many are drawn, */
+    MEDLEY_BLOCKS /* and MEDLEY_SAME is this of an input that has twice as many or more
+                   */
 };
 
 struct medley_array_input {

@@ -107,6 +107,11 @@ static void elements_take_what_their_map_says(void **state)
     expect_sources(&turn, 8, 8, 0, "7");
     expect_sources(&transpose, 6, 6, 1, "2"); /* (0, 1) takes (1, 0) of 3 x 2 */
     expect_sources(&transpose, 6, 6, 5, "5");
+    const struct args threes = make_args(1, 3, 0, 0);
+    struct array_mapping blocks = with(&array_map_blocks, &threes);
+    expect_sources(&blocks, 3, 8, 0, "012");
+    expect_sources(&blocks, 3, 8, 2, "67");
+    expect_sources(&blocks, 2, 8, 1, "345");
 }
 
 static void what_cannot_be_taken_is_an_error(void **state)
@@ -195,6 +200,11 @@ static void a_map_says_how_many_are_taken_at_most(void **state)
             }
         }
     }
+    for (int64_t size = 0; size <= 13; size++) {
+        const struct args blocks = make_args(1, size, 0, 0);
+        expect_most(&array_map_blocks, &blocks);
+    }
+    expect_most(&array_map_blocks, &none);
     for (int64_t rows = 0; rows <= 4; rows++) {
         for (int64_t columns = 0; columns <= 4; columns++) {
             const struct args table = make_args(2, rows, columns, 0);
@@ -256,6 +266,12 @@ static void inverses_of_what_is_built_in_are_right(void **state)
         check_inverse(&same, count, count);
         check_inverse(&same, count, count + 2);
         check_inverse(&all, count, 5);
+        for (int64_t size = 1; size <= 4; size++) {
+            struct args each = make_args(1, size, 0, 0);
+            struct array_mapping blocks = with(&array_map_blocks, &each);
+            check_inverse(&blocks, (count - 1) / (uint64_t)size + 1, count);
+            check_inverse(&blocks, 1, count);
+        }
         for (int64_t low = -4; low <= 4; low++) {
             for (int64_t high = low; high <= 4; high++) {
                 struct args cut = make_args(3, low, high, ARRAY_EDGE_CUT);
