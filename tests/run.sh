@@ -19,7 +19,7 @@
 # and the seconds that passed.
 #
 # A program that starts processes and looks at the clock (unit, conformance, mpi, cli) can
-# fail because other work had the cores.  Where up to 6 of these fail they run once more at
+# fail because other work had the cores.  Where up to 3 of these fail they run once more at
 # the end, alone; one that passes then counts, and the count of those is told with the log
 # of the first time, which is to be read: it may be a race.
 #
@@ -56,7 +56,7 @@ export BUILD
 logs=$BUILD/logs
 mkdir -p "$logs"
 scratch=$(mktemp -d)
-AGAIN_MAX=6
+AGAIN_MAX=3
 results=$scratch/results
 costs=$logs/costs
 : >"$results"
