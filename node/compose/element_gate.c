@@ -323,17 +323,13 @@ static bool let_go(struct moot *m, struct elements *elements)
  * and of the others a few in turn. */
 static void let_some_go(struct moot *m)
 {
-    bool any = m->tasks.tickets_ended;
     while (m->tasks.taking != NULL && let_go(m, m->tasks.taking)) {
-        any = true;
     }
     struct elements *elements = NULL;
     for (int i = 0; i < LOOKS_AT_ENDS && (elements = links_next(m)) != NULL; i++) {
-        any |= let_go(m, elements);
+        (void)let_go(m, elements);
     }
-    if (any) {
-        task_tickets_settle(m);
-    }
+    task_tickets_settle(m);
 }
 
 /* Looks at the oldest array first: others may come with what that one lacks. */

@@ -251,7 +251,6 @@ struct moot_tasks {
     struct elements *taking, **last_taking; /* list: arrays that take others, the oldest
                                                first; */
     struct elements *taking_at;  /* the one that is looked at next; NULL: the first */
-    bool tickets_ended;          /* of arrays that were taken from (element_gate.c) */
     struct element_link *unsent; /* list: of which something is to be sent */
 };
 
@@ -341,7 +340,6 @@ struct moot_schedule {
     uint64_t ended_ns;      /* when something last ended here: a stall counts from it */
     bool any_failed; /* a task whose end is known here, or a wait by a verdict, ever */
     struct task *lingering; /* list */
-    bool handles_to_settle; /* task_handle.c: some that were kept may go */
     struct reload_call {
         bool over;
         bool meets; /* it comes to the meeting before: kernels are drained after that */

@@ -71,7 +71,8 @@ struct task {
     uint32_t tickets;  /* that stand for it, or have it as an input (task_handle.h) */
     uint16_t queued;   /* items of the ready queue that name it */
     bool cancelled;    /* __atomic: too late, but its kernel may ask */
-    uint8_t stage : 6; /* enum task_stage */
+    uint8_t stage : 5; /* enum task_stage */
+    bool kept : 1;     /* a handle of it was released, and stays for its tickets */
     bool undone : 1;   /* by a reload; it is gone, too */
     bool alone : 1;    /* a suspect: it runs while no other kernel does */
     bool pending : 1; /* spawned, and with a queue: filled in, not registered (ticket.h)

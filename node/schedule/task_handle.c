@@ -82,6 +82,13 @@ static inline bool last_may_step(const struct task *task)
     return task->lingers || (task->payload != NULL && !task->own);
 }
 
+static void keep(struct moot *m, struct handle *handle)
+{
+    handle->task->kept = true;
+    handle_keep(&m->tasks.handles, handle);
+    m->tasks.handles.to_settle += handle->task->tickets == 0;
+}
+
 HOT void task_handle_end(struct moot *m, struct handle *handle)
 {
     struct task *task = handle->task;
@@ -92,7 +99,7 @@ HOT void task_handle_end(struct moot *m, struct handle *handle)
     uint64_t mark = handle->scoped ? hash_scope(&task->hash) : 0;
     end_borrow(handle);
     if (task->handle_count == 1 && task->tickets > 0) {
-        handle_keep(&m->tasks.handles, handle);
+        keep(m, handle);
         return;
     }
     handle_free(&m->tasks.handles, handle);
@@ -126,32 +133,26 @@ bool task_ticket_begin(struct moot *m, struct task *task)
         if (id == 0 || handle_find(&m->tasks.handles, id, &handle) != MOOT_OK) {
             return false;
         }
-        handle_keep(&m->tasks.handles, handle);
+        keep(m, handle);
     }
+    m->tasks.handles.to_settle -= task->tickets == 0 && task->kept;
     task->tickets++;
     return true;
 }
 
-void task_ticket_end(struct moot *m, struct task *task)
-{
-    assert(task->tickets > 0);
-    if (--task->tickets == 0 && handle_kept_next(&m->tasks.handles, NULL) != NULL) {
-        m->schedule.handles_to_settle = true;
-    }
-}
-
+/* They end about in the order in which they were kept: the walk is a short one. */
 void task_tickets_settle(struct moot *m)
 {
-    if (!m->schedule.handles_to_settle) {
-        return;
-    }
-    m->schedule.handles_to_settle = false;
-    struct handle *before = NULL, *handle;
-    while ((handle = handle_kept_next(&m->tasks.handles, before)) != NULL) {
-        if (handle->task->tickets > 0) {
+    struct handle *before = NULL;
+    while (m->tasks.handles.to_settle > 0) {
+        struct handle *handle = handle_kept_next(&m->tasks.handles, before);
+        if (handle == NULL || handle->task->tickets > 0) {
             before = handle;
-        } else {
-            task_handle_end(m, handle_unkeep(&m->tasks.handles, before));
+            continue;
         }
+        handle = handle_unkeep(&m->tasks.handles, before);
+        handle->task->kept = false;
+        m->tasks.handles.to_settle--;
+        task_handle_end(m, handle);
     }
 }

@@ -32,9 +32,8 @@ void task_try_release(struct moot *m, struct task *task);
 
 /* A ticket needs the task until it is registered.  Meanwhile the last handle stays,
  * though the program releases it, so that nothing forgets the task.  False without
- * memory. */
+ * memory.  It ends by task_ticket_end() (node/tasks/task.h). */
 bool task_ticket_begin(struct moot *m, struct task *task);
-void task_ticket_end(struct moot *m, struct task *task);
 /* Ends handles that are needed no longer: after some tickets have ended. */
 void task_tickets_settle(struct moot *m);
 

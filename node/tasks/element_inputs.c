@@ -649,8 +649,7 @@ void links_free(struct moot *m, struct elements *elements)
             *at = link->next_taker;
         }
         if (link->kept && link->from != NULL) {
-            link->from->task->tickets--;
-            m->tasks.tickets_ended = true;
+            task_ticket_end(m, link->from->task);
         }
         link_unlist(m, link);
         link_free(link);

@@ -32,7 +32,10 @@ static uint32_t generation_of(uint64_t id)
 void handles_init(struct handles *handles, uint64_t random)
 {
     *handles = (struct handles){
-        .first_free = NO_SLOT, .last_free = NO_SLOT, .first_kept = NO_SLOT};
+        .first_free = NO_SLOT,
+                                .last_free = NO_SLOT,
+                                .first_kept = NO_SLOT,
+                                .last_kept = NO_SLOT};
     random ^= random >> 33; /* fold: any part of it may be the random one */
     random *= 0xff51afd7ed558ccdull;
     handles->tag = (uint32_t)(random >> (64 - TAG_BITS));
@@ -108,8 +111,14 @@ void handle_keep(struct handles *handles, struct handle *handle)
 {
     handle->generation = next_generation(handle);
     handle->kept = true;
-    handle->next_free = handles->first_kept;
-    handles->first_kept = (uint32_t)(handle - handles->slots);
+    handle->next_free = NO_SLOT;
+    const uint32_t slot = (uint32_t)(handle - handles->slots);
+    if (handles->last_kept == NO_SLOT) {
+        handles->first_kept = slot;
+    } else {
+        handles->slots[handles->last_kept].next_free = slot;
+    }
+    handles->last_kept = slot;
 }
 
 struct handle *handle_kept_next(const struct handles *handles,
@@ -124,6 +133,10 @@ struct handle *handle_unkeep(struct handles *handles, struct handle *before)
     uint32_t *link = before != NULL ? &before->next_free : &handles->first_kept;
     struct handle *handle = &handles->slots[*link];
     *link = handle->next_free;
+    if (*link == NO_SLOT) {
+        handles->last_kept =
+            before != NULL ? (uint32_t)(before - handles->slots) : NO_SLOT;
+    }
     handle->kept = false;
     return handle;
 }

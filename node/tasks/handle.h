@@ -68,7 +68,8 @@ static inline int handle_find(const struct handles *handles, uint64_t id,
 }
 void handle_free(struct handles *handles, struct handle *handle);
 
-/* The program's number for it is void, the handle stays, on the list of those kept. */
+/* The program's number for it is void, the handle stays, last on the list of those
+ * kept. */
 void handle_keep(struct handles *handles, struct handle *handle);
 /* The next kept one behind this (NULL: the first), or NULL. */
 struct handle *handle_kept_next(const struct handles *handles,
