@@ -380,6 +380,9 @@ struct moot_explain {
 struct moot_spawn {
     struct unnamed unnamed;     /* spawned, and not registered yet */
     struct early_motion *early; /* list */
+    struct spawn_linger {
+        uint64_t ends, since_ns; /* engine.end_count, and when it changed */
+    } linger;                    /* window.c: for what is unfinished */
     uint64_t window_bound;      /* window.c: a spawn waits at so many tasks, */
     struct patience patience;   /* and for how long */
     struct press press;

@@ -20,7 +20,7 @@
 #include "node/tasks/task.h"
 
 enum { WINDOW_PARTS = 8, WINDOW_DROPS = 8, WINDOW_AHEAD = 256, WINDOW_CHUNKS = 64 };
-enum { WINDOW_NEAR_TASKS = 1024 };
+enum { WINDOW_NEAR_TASKS = 1024, WINDOW_LINGER_NS = 20000 };
 enum { WINDOW_FALLS = 16, WINDOW_STEP = 8192 };
 
 uint64_t window_drop_above(uint64_t window, bool survives)
@@ -236,6 +236,19 @@ static bool run_ready(struct moot *m, struct lane *lane, uint64_t *target)
     return ran;
 }
 
+/* Nothing is ready, and something has ended not long ago: what is unfinished is likely
+ * to go on soon.  More spawns would but lengthen the queue behind it, which costs
+ * memory and caches.  Who waits in vain does so once. */
+static bool lingers(struct moot *m)
+{
+    struct spawn_linger *linger = &m->spawn.linger;
+    if (linger->ends != m->engine.end_count || m->schedule.running > 0) {
+        *linger = (struct spawn_linger){m->engine.end_count, m->now_ns};
+    }
+    return m->now_ns - linger->since_ns < WINDOW_LINGER_NS && !m->engine.driven &&
+           m->engine.fatal == 0;
+}
+
 /* Runs what is ready until a quarter of what may be unfinished is free. */
 static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
 {
@@ -246,7 +259,7 @@ static void run_some(struct moot *m, struct lane *lane, uint64_t ahead)
     exec_here(lane, true);
     do {
         progress_drive_between(m); /* what is unfinished may wait for its inputs */
-    } while (!is_enough(m, &target) && run_ready(m, lane, &target));
+    } while (!is_enough(m, &target) && (run_ready(m, lane, &target) || lingers(m)));
     if (!is_enough(m, &ahead)) {
         progress_give_way(m); /* to who makes what is waited for */
     }
