@@ -426,6 +426,7 @@ void elements_enter_view(struct core *core, struct rankset *told)
 {
     struct array_record *const end = &core->elements.known;
     keeper_watch_none(core);
+    core->elements.any_spare = false;
     for (struct array_record *array = end->next, *next; array != end && !core->broken;
          array = next) {
         next = array->next;

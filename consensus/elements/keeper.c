@@ -96,6 +96,7 @@ void keeper_hear_left(struct core *core, struct array_record *array,
                       const struct range_set *set)
 {
     add_set(core, &array->spare, set);
+    core->elements.any_spare = true;
     keeper_watch(core, array);
 }
 
@@ -353,13 +354,35 @@ static void look_at(struct core *core, struct array_record *array)
     }
 }
 
+static bool all_homes_are_here(const struct core *core)
+{
+    const struct rankset *homes = &core->elements.homes;
+    uint32_t rank = rankset_next(homes, 0);
+    while (rank != NOBODY && rankset_has(&core->members, rank)) {
+        rank = rankset_next(homes, rank + 1);
+    }
+    return rank == NOBODY;
+}
+
+/* Nothing can be asked or given by now, whatever array is looked at: there may be
+ * thousands, and the news come often. */
+static bool is_in_vain(const struct core *core)
+{
+    return asks_ns(core) > core->now_ns && !core->elements.any_spare &&
+           !core->elements.wanted && all_homes_are_here(core);
+}
+
 void elements_turn(struct core *core)
 {
     struct array_record *const watched = &core->elements.watched;
-    const bool looks = core->elements.look_ns <= core->now_ns;
+    bool looks = core->elements.look_ns <= core->now_ns;
     const bool gives =
         core->elements.wanted && (core->step.closed || core->step.blocked);
     core->elements.look_ns = looks ? CORE_NEVER : core->elements.look_ns;
+    if (looks && is_in_vain(core)) {
+        looks = false;
+        look_by(core, asks_ns(core));
+    }
     core->elements.wanted = core->elements.wanted && !gives;
     for (struct array_record *array = watched->next, *next;
          array != watched && (looks || gives || array->due) && !core->broken;

@@ -20,7 +20,7 @@
 /* The arguments of a gate: the hash of the array that takes, and words: which input,
  * the place, the rank with the gate's number there.  One that waits for the end of the
  * input's array is of no place. */
-enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8, LOOKS_AT_ENDS = 8 };
+enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8, LOOKS_AT_ENDS = 8, LOOKS_IN_A_PASS = 64 };
 #define GATE_OF_END UINT64_MAX
 #define GATE_FOR_READ                                                                  \
     UINT64_MAX /* in the place of an input: for that seek of a read                    \
@@ -66,9 +66,9 @@ static void fail_all(struct moot *m, struct element_link *link, const struct tas
 static void open_for(struct moot *m, struct element_link *link, uint64_t place,
                      const struct task *gate, const struct task *failed)
 {
-    m->compose.gates.opened++;
     if (place == GATE_OF_END) {
         link->gated = false;
+        link_look(m, link);
         if (failed != NULL && !failed->known) {
             fail_all(m, link, failed);
         }
@@ -76,7 +76,7 @@ static void open_for(struct moot *m, struct element_link *link, uint64_t place,
         link_hear(m, link, place, SOURCE_HERE,
                   payload_hold(task_input(gate, 0)->payload));
     } else if (hash_has(&failed->hash, MOOT_HASH_CANDIDATES)) { /* it is gone */
-        link_miss(link, place);
+        link_miss(m, link, place);
     } else {
         link_hear(m, link, place, SOURCE_FAILED, story_of(failed));
     }
@@ -188,6 +188,7 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
     const bool asked = rank != UINT32_MAX && rank != m->group.rank;
     if (asked && (!members_is_here(m, rank) || core_goes(m->core, rank))) {
         link->sources[slot].state = SOURCE_ELSEWHERE;
+        link_look(m, link);
         return;
     }
     link->sources[slot].state = SOURCE_ASKED;
@@ -326,27 +327,50 @@ static void let_some_go(struct moot *m)
     while (m->tasks.taking != NULL && let_go(m, m->tasks.taking)) {
     }
     struct elements *elements = NULL;
-    for (int i = 0; i < LOOKS_AT_ENDS && (elements = links_next(m)) != NULL; i++) {
+    for (int i = 0;
+         i < LOOKS_AT_ENDS && (elements = links_next(m, LINKS_FOR_ENDS)) != NULL; i++) {
         (void)let_go(m, elements);
     }
     task_tickets_settle(m);
 }
 
-/* Looks at the oldest array first: others may come with what that one lacks. */
-static uint64_t look_at_all(struct moot *m, bool idle)
+static void look_at_array(struct moot *m, const struct elements *elements)
 {
-    uint64_t waiting = 0;
-    bool asks = false;
-    for (const struct elements *elements = m->tasks.taking; elements != NULL;
-         elements = elements->next_taking) {
-        const uint64_t here = links_waiting(elements);
-        for (uint32_t i = 0; here > 0 && i < elements->link_count; i++) {
-            struct element_link *link = elements->links[i];
-            asks |= link->from != NULL && look_at(m, link, idle && !asks);
-        }
-        waiting += links_idle(elements);
+    struct gate_watch *watch = &m->compose.gates;
+    const uint64_t here = links_waiting(elements);
+    for (uint32_t i = 0; here > 0 && i < elements->link_count; i++) {
+        struct element_link *link = elements->links[i];
+        watch->asks |= link->from != NULL && look_at(m, link, !watch->asks);
     }
-    return waiting;
+    watch->waiting += links_idle(elements);
+}
+
+/* The oldest array first: others may come with what that one lacks.  A few at a time:
+ * who has thousands does not see the wire before it has gone through them. */
+static void pass_on(struct moot *m)
+{
+    struct gate_watch *watch = &m->compose.gates;
+    const struct elements *elements = NULL;
+    for (int i = 0;
+         i < LOOKS_IN_A_PASS && (elements = links_next(m, LINKS_FOR_IDLE)) != NULL;
+         i++) {
+        look_at_array(m, elements);
+    }
+    watch->passes = elements != NULL;
+    if (elements == NULL && watch->waiting != m->schedule.waiting_told) {
+        elements_say_waiting(m, watch->waiting);
+    }
+}
+
+/* Looks at what there is news of. */
+static void look_at_news(struct moot *m)
+{
+    struct element_link *link;
+    for (int i = 0; i < LOOKS_IN_A_PASS && (link = link_to_look(m)) != NULL; i++) {
+        if (link->from != NULL && links_waiting(link->by) > 0) {
+            (void)look_at(m, link, false);
+        }
+    }
 }
 
 static bool is_idle(struct moot *m, uint64_t now_ns)
@@ -356,6 +380,7 @@ static bool is_idle(struct moot *m, uint64_t now_ns)
     if (busy || watch->ends != m->engine.end_count) {
         watch->ends = m->engine.end_count;
         watch->since_ns = now_ns;
+        watch->passes = false;
     }
     struct core_timers timers;
     return core_timers_look(m->core, m->group.rank, &timers) &&
@@ -378,7 +403,6 @@ static void look_at_view(struct moot *m)
 
 void gates_look(struct moot *m, uint64_t now_ns)
 {
-    struct gate_watch *watch = &m->compose.gates;
     if (m->spawn.early != NULL) {
         reads_take_early(m);
     }
@@ -391,15 +415,17 @@ void gates_look(struct moot *m, uint64_t now_ns)
         return;
     }
     let_some_go(m);
-    const bool idle = is_idle(m, now_ns);
-    if (idle) {
+    look_at_news(m);
+    struct gate_watch *watch = &m->compose.gates;
+    if (is_idle(m, now_ns) && !watch->passes) {
         watch->since_ns = now_ns; /* and again in as long */
-    } else if (watch->seen == watch->opened + m->schedule.parts.named) {
-        return;
+        watch->waiting = 0;
+        watch->asks = false;
+        watch->passes = true;
+        m->tasks.taking_at[LINKS_FOR_IDLE] = NULL;
+        (void)links_next(m, LINKS_FOR_IDLE);
     }
-    watch->seen = watch->opened + m->schedule.parts.named;
-    const uint64_t waiting = look_at_all(m, idle);
-    if (idle && waiting != m->schedule.waiting_told) {
-        elements_say_waiting(m, waiting);
+    if (watch->passes) {
+        pass_on(m);
     }
 }

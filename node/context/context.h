@@ -250,8 +250,11 @@ struct moot_tasks {
     struct schedule_cache *schedules;       /* of those; NULL: none had */
     struct elements *taking, **last_taking; /* list: arrays that take others, the oldest
                                                first; */
-    struct elements *taking_at;  /* the one that is looked at next; NULL: the first */
+    struct elements *taking_at[LINKS_CURSORS]; /* the one that is looked at next; NULL:
+                                                  the first */
     struct element_link *unsent; /* list: of which something is to be sent */
+    struct element_link *to_look, **last_to_look; /* list: of which something may be
+                                                     asked for */
 };
 
 /* Records of what happens, and who watches: written by record/. */
@@ -306,7 +309,6 @@ struct moot_parts {
     uint32_t early_count;
     size_t early_bytes; /* and of so many bytes */
     bool dropped;       /* some could not be kept, ever */
-    uint64_t named;     /* so many were named only */
 };
 
 /* Kernels that wait, run and are run again, threads, and waits: written by schedule/.
@@ -383,8 +385,8 @@ struct moot_spawn {
     struct spawn_linger {
         uint64_t ends, since_ns; /* engine.end_count, and when it changed */
     } linger;                    /* window.c: for what is unfinished */
-    uint64_t window_bound;      /* window.c: a spawn waits at so many tasks, */
-    struct patience patience;   /* and for how long */
+    uint64_t window_bound;       /* window.c: a spawn waits at so many tasks, */
+    struct patience patience;    /* and for how long */
     struct press press;
 };
 
@@ -420,10 +422,11 @@ struct moot_compose {
     } reads;
     struct gate_watch {          /* element_gate.c: */
         uint64_t ends, since_ns; /* nothing has ended here since then */
-        uint64_t epoch;          /* of the view in which all was sent again */
-        uint32_t made;           /* so many gates were, */
-        uint64_t opened;         /* and so many of them opened, */
-        uint64_t seen; /* and when all was looked at, with what was named only */
+        uint64_t waiting; /* in the arrays that were gone through so far, if it: */
+        bool passes,
+            asks;       /* goes through all of them; some of them ask for something */
+        uint64_t epoch; /* of the view in which all was sent again */
+        uint32_t made;  /* so many gates were */
     } gates;
 };
 

@@ -31,7 +31,7 @@ struct handles {
     uint32_t first_free, last_free, free_count;
     uint32_t first_kept, last_kept;
     uint32_t to_settle; /* so many of these are of tasks without tickets */
-    uint32_t tag; /* 20 bits, not zero */
+    uint32_t tag;       /* 20 bits, not zero */
 };
 
 #endif

@@ -35,6 +35,10 @@ enum task_stage {
     TASK_ENDED    /* this rank has ended it */
 };
 
+/* Walks over the arrays that take others, m->tasks.taking, each with a place of its own
+ * (links_next()). */
+enum links_cursor { LINKS_FOR_ENDS, LINKS_FOR_IDLE, LINKS_CURSORS };
+
 /* The rare part of a task, made on demand. */
 struct task_seldom {
     struct family *family; /* that it left running; NULL: none, or not known */

@@ -260,7 +260,7 @@ void parts_seek(struct moot *m, struct element_link *link)
     }
     for (uint32_t i = 0; i < count && link->sought == 0; i++) { /* alone */
         link->sources[link_slot(link, places[i])].state = SOURCE_LOST;
-        m->schedule.parts.named++;
+        link_look(m, link);
     }
     free(places);
 }
@@ -374,12 +374,13 @@ static void keep_early(struct moot *m, uint32_t from, const struct message *mess
     parts->early_bytes += bytes;
 }
 
-static void deny(struct element_link *link, uint64_t place)
+static void deny(struct moot *m, struct element_link *link, uint64_t place)
 {
     const uint32_t slot = link_slot(link, place);
     if (slot != UINT32_MAX && link->sources[slot].state == SOURCE_SOUGHT &&
         ++link->sources[slot].denied >= link->sought) {
         link->sources[slot].state = SOURCE_LOST;
+        link_look(m, link);
     }
 }
 
@@ -400,13 +401,12 @@ HOT static void hear(struct moot *m, uint32_t from, struct element_link *link,
             link_hear(m, link, part->place, SOURCE_HERE, payload);
             continue;
         }
-        m->schedule.parts.named++;
         if (part->state == PART_LARGE) {
-            link_hear_large(link, part->place, from);
+            link_hear_large(m, link, part->place, from);
         } else if (said->seek == 0) {
             link_hear(m, link, part->place, SOURCE_ELSEWHERE, NULL);
         } else if (said->seek == link->seek) {
-            deny(link, part->place);
+            deny(m, link, part->place);
         }
     }
 }

@@ -117,36 +117,12 @@ static void link_free(struct element_link *link)
     free(link);
 }
 
-void link_unlist(struct moot *m, struct element_link *link)
-{
-    struct element_link **at = &m->tasks.unsent;
-    while (link->listed && *at != link) {
-        at = &(*at)->next_unsent;
-    }
-    if (link->listed) {
-        *at = link->next_unsent;
-        link->listed = false;
-    }
-    while (link->fresh_count > 0) {
-        link->is_fresh[link->fresh[--link->fresh_count]] = false;
-    }
-}
-
 /* One that was named as elsewhere may yet be run here. */
 HOT static void add_fresh(struct element_link *link, uint32_t own)
 {
     if (!link->is_fresh[own]) {
         link->is_fresh[own] = true;
         link->fresh[link->fresh_count++] = own;
-    }
-}
-
-void link_list(struct moot *m, struct element_link *link)
-{
-    if (!link->listed && link->schedule->taker_count > 0) {
-        link->listed = true;
-        link->next_unsent = m->tasks.unsent;
-        m->tasks.unsent = link;
     }
 }
 
@@ -324,6 +300,9 @@ HOT static void go_on(struct moot *m, struct elements *elements,
             if (source->state != SOURCE_HERE && source->state != SOURCE_FAILED) {
                 waits->next[offset] = source->waiter;
                 source->waiter = waits->number + offset + 1;
+                if (source->state != SOURCE_AWAITED) {
+                    link_look(m, link);
+                }
                 return;
             }
             waits->at[offset]++;
@@ -377,19 +356,22 @@ void link_hear(struct moot *m, struct element_link *link, uint64_t place,
         come(m, link, slot, state, payload);
     } else if (link->sources[slot].state == SOURCE_AWAITED) {
         link->sources[slot].state = (uint8_t)state;
+        link_look(m, link);
     }
 }
 
-void link_miss(struct element_link *link, uint64_t place)
+void link_miss(struct moot *m, struct element_link *link, uint64_t place)
 {
     const uint32_t slot = link_slot(link, place);
     if (slot != UINT32_MAX && link->sources[slot].state == SOURCE_ASKED) {
         link->sources[slot].state = SOURCE_ELSEWHERE;
         link->misses++;
+        link_look(m, link);
     }
 }
 
-void link_hear_large(struct element_link *link, uint64_t place, uint32_t rank)
+void link_hear_large(struct moot *m, struct element_link *link, uint64_t place,
+                     uint32_t rank)
 {
     const uint32_t slot = link_slot(link, place);
     if (slot != UINT32_MAX && link->sources[slot].state != SOURCE_HERE &&
@@ -397,6 +379,7 @@ void link_hear_large(struct element_link *link, uint64_t place, uint32_t rank)
         link->sources[slot].state != SOURCE_ASKED) {
         link->sources[slot].state = SOURCE_LARGE;
         link->sources[slot].rank = rank;
+        link_look(m, link);
     }
 }
 
@@ -609,30 +592,6 @@ void links_waits_free(struct element_waits *waits, uint32_t links)
     free(waits);
 }
 
-void links_close(struct moot *m, struct elements *elements)
-{
-    if (elements->taking == NULL) {
-        return;
-    }
-    *elements->taking = elements->next_taking;
-    if (elements->next_taking != NULL) {
-        elements->next_taking->taking = elements->taking;
-    } else {
-        m->tasks.last_taking = elements->taking;
-    }
-    elements->taking = NULL;
-    if (m->tasks.taking_at == elements) { /* links_next() */
-        m->tasks.taking_at = elements->next_taking;
-    }
-}
-
-struct elements *links_next(struct moot *m)
-{
-    struct elements *next = m->tasks.taking_at;
-    m->tasks.taking_at = next != NULL ? next->next_taking : m->tasks.taking;
-    return next;
-}
-
 void links_free(struct moot *m, struct elements *elements)
 {
     for (struct element_link *link = elements->takers; link != NULL;
@@ -652,6 +611,7 @@ void links_free(struct moot *m, struct elements *elements)
             task_ticket_end(m, link->from->task);
         }
         link_unlist(m, link);
+        link_look_no_more(m, link);
         link_free(link);
     }
     free(elements->links);

@@ -67,6 +67,8 @@ struct element_link {
     bool *is_fresh; /* of each own element: it is among these */
     bool listed;    /* in m->tasks.unsent, by: */
     struct element_link *next_unsent;
+    bool to_look; /* in m->tasks.to_look, by: */
+    struct element_link *next_to_look;
 };
 
 /* Elements of a block that wait for inputs. */
@@ -99,9 +101,15 @@ void links_give(struct moot *m, struct elements *from, uint64_t place,
 void link_hear(struct moot *m, struct element_link *link, uint64_t place,
                enum source_state state, struct payload *payload);
 /* A source was asked for, and is not to be had there. */
-void link_miss(struct element_link *link, uint64_t place);
+void link_miss(struct moot *m, struct element_link *link, uint64_t place);
+/* There may be something to be asked for (node/compose/element_gate.h). */
+void link_look(struct moot *m, struct element_link *link);
+/* The next one of these, which is looked at now; NULL: there is none. */
+struct element_link *link_to_look(struct moot *m);
+void link_look_no_more(struct moot *m, struct element_link *link);
 /* That rank has it, which is large. */
-void link_hear_large(struct element_link *link, uint64_t place, uint32_t rank);
+void link_hear_large(struct moot *m, struct element_link *link, uint64_t place,
+                     uint32_t rank);
 /* The slot of a place in the array that is taken from; UINT32_MAX: it has none. */
 uint32_t link_slot(const struct element_link *link, uint64_t place);
 /* The schedule has the home of that place send it here. */
@@ -128,8 +136,9 @@ uint64_t links_idle(const struct elements *elements);
 void links_waits_free(struct element_waits *waits, uint32_t links);
 /* All elements of the array have ended, wherever: nothing of it is asked for. */
 void links_close(struct moot *m, struct elements *elements);
-/* One array that takes others, and then the next, and so on; NULL behind the last. */
-struct elements *links_next(struct moot *m);
+/* One array that takes others, and then the next, and so on; NULL behind the last, and
+ * then from the first on.  Each use has a place of its own. */
+struct elements *links_next(struct moot *m, enum links_cursor cursor);
 /* The array goes: it takes nothing any more, and nobody takes from it. */
 void links_free(struct moot *m, struct elements *elements);
 /* The context closes. */
