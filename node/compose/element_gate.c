@@ -357,9 +357,19 @@ static void pass_on(struct moot *m)
         look_at_array(m, elements);
     }
     watch->passes = elements != NULL;
-    if (elements == NULL && watch->waiting != m->schedule.waiting_told) {
+    if (!watch->passes && watch->waiting != m->schedule.waiting_told) {
         elements_say_waiting(m, watch->waiting);
     }
+}
+
+static void begin_pass(struct moot *m)
+{
+    struct gate_watch *watch = &m->compose.gates;
+    watch->news = m->schedule.element_news;
+    watch->waiting = 0;
+    watch->asks = false;
+    watch->passes = true;
+    m->tasks.taking_at[LINKS_FOR_IDLE] = m->tasks.taking;
 }
 
 /* Looks at what there is news of. */
@@ -419,11 +429,10 @@ void gates_look(struct moot *m, uint64_t now_ns)
     struct gate_watch *watch = &m->compose.gates;
     if (is_idle(m, now_ns) && !watch->passes) {
         watch->since_ns = now_ns; /* and again in as long */
-        watch->waiting = 0;
-        watch->asks = false;
-        watch->passes = true;
-        m->tasks.taking_at[LINKS_FOR_IDLE] = NULL;
-        (void)links_next(m, LINKS_FOR_IDLE);
+        begin_pass(m);
+    }
+    if (watch->passes && watch->news != m->schedule.element_news) {
+        begin_pass(m); /* what was counted may wait no more */
     }
     if (watch->passes) {
         pass_on(m);

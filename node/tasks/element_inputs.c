@@ -594,6 +594,7 @@ void links_waits_free(struct element_waits *waits, uint32_t links)
 
 void links_free(struct moot *m, struct elements *elements)
 {
+    m->schedule.element_news++;
     for (struct element_link *link = elements->takers; link != NULL;
          link = link->next_taker) {
         link->from = NULL;
