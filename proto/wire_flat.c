@@ -5,7 +5,8 @@
  * filled, sized, packed; walked, unpacked piece by piece, checked for what they cannot
  * have.  A flat message is one whose fields are all numbers, or pointers that are not
  * used: it goes to bytes and back in one pass over its fields, straight from and to
- * message.h.  A DECISION with its few askers counts as one.
+ * message.h.  A DECISION with its few askers counts as one, and an ELEMENTS with a
+ * range or two.
  *
  * The bytes are exactly those that protobuf-c makes: fields in the order of their
  * numbers, what is zero left out, numbers as short as they can be.  Only such bytes are
@@ -17,6 +18,7 @@
  */
 #include "proto/wire_private.h"
 
+#include "hashing/array_spread.h"
 #include "hashing/base/hot.h"
 #include "hashing/identity.h"
 
@@ -36,7 +38,9 @@ enum {
     SMALL_MAX = 0x7f, /* what a varint of one byte holds */
     VARINT_BYTES_MAX = 10,
     FIELDS_MAX = 11,
+    RANGES_KEY = 6 << 3 | WIRE_BYTES,
     ASKERS_MAX = 4,       /* of a DECISION that is flat */
+    RANGES_MAX = 2,       /* of an ELEMENTS */
     LIKELY_BYTES_MAX = 64 /* with a site, a set or a spec it is longer */
 };
 static_assert((int)MESSAGE_TYPE_END <= (int)SMALL_MAX, "a type is one byte");
@@ -54,6 +58,8 @@ enum flat_kind {
     FLAT_FIXED64,
     FLAT_HASH,
     FLAT_ASKERS, /* three packed lists in a row: ranks, wants, needs */
+    FLAT_RANGES, /* a packed list: by turns so many places that are not meant, and are
+                  */
     FLAT_UNUSED
 };
 
@@ -140,6 +146,15 @@ static const struct flat_field released_fields[] = {
     BOOL(11, released.rests),
 };
 
+static const struct flat_field elements_fields[] = {
+    UINT32(1, elements.what),   UINT64(2, elements.count),
+    UINT64(3, elements.block),  UINT32(4, elements.kind),
+    UINT32(5, elements.homes),  FIELD(WIRE_BYTES, 6, FLAT_RANGES, elements),
+    UINT64(7, elements.failed), SINT32(8, elements.status),
+    FIXED64(9, elements.need),  BOOL(10, elements.quiet),
+    BOOL(11, elements.tell),
+};
+
 /* A type that may be flat. */
 static const struct flat {
     bool may_be;
@@ -162,6 +177,7 @@ static const struct flat {
     FLAT(GRANT, 21, grant_fields),
     FLAT(RELEASED, 29, released_fields),
     FLAT(CANCEL, 31, cancel_fields),
+    FLAT(ELEMENTS, 41, elements_fields),
     BARE(PULL),
     BARE(SEEK),
     BARE(ACK),
@@ -219,8 +235,27 @@ static uint8_t *put_askers(uint8_t *at, const struct message_decision *decision)
     return at;
 }
 
+static uint8_t *put_ranges(uint8_t *at, const struct message_elements *elements)
+{
+    uint64_t before = 0;
+    if (elements->range_count > RANGES_MAX) {
+        return NULL;
+    }
+    uint8_t *size = at + 1;
+    *at = RANGES_KEY;
+    at += 2;
+    for (uint32_t i = 0; i < elements->range_count; i++) {
+        const struct range *range = &elements->ranges[i];
+        at = put_varint(at, range->first - before);
+        at = put_varint(at, range->end - range->first);
+        before = range->end;
+    }
+    *size = (uint8_t)(at - size - 1);
+    return at;
+}
+
 /* The field's value as the wire has it; of a hash or a pointer: whether it is there, of
- * askers: how many. */
+ * askers and ranges: how many. */
 static uint64_t load(const struct flat_field *field, const uint8_t *from)
 {
     uint64_t wide[2];
@@ -244,6 +279,8 @@ static uint64_t load(const struct flat_field *field, const uint8_t *from)
         return wide[0] | wide[1];
     case FLAT_ASKERS:
         return ((const struct message_decision *)(const void *)from)->asker_count;
+    case FLAT_RANGES:
+        return ((const struct message_elements *)(const void *)from)->range_count;
     case FLAT_UNUSED:
         memcpy(&pointer, from, sizeof(pointer));
         return pointer != NULL;
@@ -269,8 +306,9 @@ static uint8_t *put_fields(const struct flat *flat, const struct message *messag
             at = put_hash(at, field->key, from);
             continue;
         }
-        if (field->kind == FLAT_ASKERS) {
-            at = put_askers(at, &message->u.decision);
+        if (field->kind == FLAT_ASKERS || field->kind == FLAT_RANGES) {
+            at = field->kind == FLAT_ASKERS ? put_askers(at, &message->u.decision)
+                                            : put_ranges(at, &message->u.elements);
             if (at == NULL) {
                 return NULL;
             }
@@ -433,6 +471,48 @@ static const uint8_t *get_askers(struct reader *reader, const uint8_t *at,
     return at;
 }
 
+/* Those of at most RANGES_MAX ranges, and how many; each may be zero. */
+static const uint8_t *get_numbers(const uint8_t *at, const uint8_t *end,
+                                  uint64_t *numbers, size_t *count)
+{
+    for (*count = 0; at < end; ++*count) {
+        if (*count == (size_t)2 * RANGES_MAX) {
+            return NULL;
+        }
+        numbers[*count] = 0;
+        at = *at == 0 ? at + 1 : get_varint(at, end, ARRAY_COUNT_MAX, &numbers[*count]);
+        if (at == NULL) {
+            return NULL;
+        }
+    }
+    return at;
+}
+
+static const uint8_t *get_ranges(struct reader *reader, const uint8_t *at,
+                                 const uint8_t *end, struct message_elements *to)
+{
+    uint64_t numbers[2 * RANGES_MAX];
+    size_t size, count;
+    at--; /* the key is read again */
+    if (!get_list(&at, end, RANGES_KEY, &size) || size == 0) {
+        return NULL;
+    }
+    at = get_numbers(at, at + size, numbers, &count);
+    if (at == NULL || count % 2 != 0) {
+        return NULL;
+    }
+    struct range *ranges =
+        arena_take(&reader->arena, RANGES_MAX * sizeof(struct range));
+    uint64_t before = 0;
+    for (size_t i = 0; ranges != NULL && i < count / 2; i++) {
+        ranges[i].first = before + numbers[2 * i];
+        before = ranges[i].end = ranges[i].first + numbers[2 * i + 1];
+    }
+    to->ranges = ranges;
+    to->range_count = (uint32_t)(count / 2);
+    return ranges != NULL ? at : NULL;
+}
+
 /* Reads what stands behind the field's key; returns where that ends, or NULL. */
 static const uint8_t *get_field(struct reader *reader, const struct flat_field *field,
                                 const uint8_t *at, const uint8_t *end,
@@ -456,6 +536,8 @@ static const uint8_t *get_field(struct reader *reader, const struct flat_field *
         return get_hash(at, end, to);
     case FLAT_ASKERS:
         return get_askers(reader, at, end, &message->u.decision);
+    case FLAT_RANGES:
+        return get_ranges(reader, at, end, &message->u.elements);
     case FLAT_UNUSED:
         break;
     }

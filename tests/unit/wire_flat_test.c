@@ -16,10 +16,11 @@ enum { ROUNDS = 2000, BENDS = 40, PIECE_BYTES_MAX = 1024, PAYLOAD_BYTES = 64 };
 
 /* The types that wire_flat.c knows: a type more must be listed here. */
 static const enum message_type flat_types[] = {
-    MESSAGE_MOTION, MESSAGE_RESULT,   MESSAGE_ACCEPT,  MESSAGE_VERDICT,
-    MESSAGE_ROLL,   MESSAGE_STATE,    MESSAGE_POLL,    MESSAGE_HEARTBEAT,
-    MESSAGE_GRANT,  MESSAGE_RELEASED, MESSAGE_PULL,    MESSAGE_SEEK,
-    MESSAGE_ACK,    MESSAGE_CANCEL,   MESSAGE_SETTLED, MESSAGE_DECISION,
+    MESSAGE_MOTION,   MESSAGE_RESULT,   MESSAGE_ACCEPT,  MESSAGE_VERDICT,
+    MESSAGE_ROLL,     MESSAGE_STATE,    MESSAGE_POLL,    MESSAGE_HEARTBEAT,
+    MESSAGE_GRANT,    MESSAGE_RELEASED, MESSAGE_PULL,    MESSAGE_SEEK,
+    MESSAGE_ACK,      MESSAGE_CANCEL,   MESSAGE_SETTLED, MESSAGE_DECISION,
+    MESSAGE_ELEMENTS,
 };
 enum { FLAT_TYPES = sizeof(flat_types) / sizeof(*flat_types) };
 
@@ -92,7 +93,7 @@ static bool draw_list(const ProtobufCFieldDescriptor *field, ProtobufCMessage *m
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t number = ends_with(field->name, "wants") ? draw() % 3 : draw_number();
-        if (field->type == PROTOBUF_C_TYPE_FIXED64) {
+        if (is_of(field, PROTOBUF_C_TYPE_FIXED64, PROTOBUF_C_TYPE_UINT64)) {
             to[i] = number;
         } else if (field->type == PROTOBUF_C_TYPE_UINT32) {
             ((uint32_t *)to)[i] = (uint32_t)number;
@@ -159,6 +160,22 @@ static const ProtobufCFieldDescriptor *body_of(enum message_type type)
                                                            name);
 }
 
+/* Numbers drawn alone are next to never what can be said of an array. */
+static void make_likely(Moot__Elements *elements, uint8_t *hash)
+{
+    hash[MOOT_HASH_BYTES - 1] |= MOOT_HASH_ARRAY;
+    elements->what %= ELEMENTS_END;
+    elements->count = 1000 + draw() % 1000;
+    elements->block = 0;
+    elements->kind = draw() % 2 == 0 ? ARRAY_SPREAD_BLOCK : ARRAY_SPREAD_HASHED;
+    elements->homes = 1 + (uint32_t)(draw() % 4);
+    elements->status = draw() % 2 == 0 ? 0 : -1;
+    elements->failed = elements->status == 0 ? 0 : 1 + draw() % 1000;
+    for (size_t i = 0; i < elements->n_places; i++) {
+        elements->places[i] = 1 + draw() % 200;
+    }
+}
+
 /* Packs a message of this type; returns how many bytes, and whether it is flat. */
 static size_t draw_piece(enum message_type type, bool others, uint8_t *bytes,
                          bool *flat)
@@ -178,6 +195,9 @@ static size_t draw_piece(enum message_type type, bool others, uint8_t *bytes,
     if (field != NULL) {
         protobuf_c_message_init(field->descriptor, &body);
         *flat = !draw_fields(&body.base, others);
+        if (type == MESSAGE_ELEMENTS && draw() % 4 != 0) {
+            make_likely((Moot__Elements *)(void *)&body, hash);
+        }
         message.body_case = (Moot__Message__BodyCase)field->id;
         message.motion = (Moot__Motion *)(void *)&body;
     }
