@@ -2,7 +2,7 @@
  *
  * Adding and removing replace a stretch of the ranges by at most two: what they touch
  * is found by bisection, and what is behind it moves.  Whole sets are walked side by
- * side.
+ * side; most have one range, or none, and for those the shorter ways do.
  */
 #include "consensus/shape/range_set.h"
 
@@ -100,6 +100,11 @@ HOT bool range_set_add(struct range_set *set, struct range range)
     if (range.end <= range.first) {
         return true;
     }
+    if (set->count == 0) {
+        items_of(set)[0] = range;
+        set->count = 1;
+        return true;
+    }
     const struct range *items = range_set_items(set);
     /* A range that ends where this one begins touches it. */
     uint32_t from = range.first > 0 ? find_ending_behind(set, range.first - 1) : 0;
@@ -118,6 +123,10 @@ bool range_set_remove(struct range_set *set, struct range range)
         return true;
     }
     const struct range *items = range_set_items(set);
+    if (set->count == 1 && range.first <= items[0].first && range.end >= items[0].end) {
+        set->count = 0;
+        return true;
+    }
     uint32_t from = find_ending_behind(set, range.first), to = from, count = 0;
     struct range left[2];
     if (from < set->count && items[from].first < range.first) {
@@ -144,6 +153,9 @@ static bool take_over(struct range_set *set, struct range_set *made, bool good)
 
 bool range_set_merge(struct range_set *to, const struct range_set *from)
 {
+    if (from->count <= 1) {
+        return from->count == 0 || range_set_add(to, range_set_items(from)[0]);
+    }
     struct range_set made = {0};
     const struct range *of_to = range_set_items(to), *of_from = range_set_items(from);
     uint32_t i = 0, j = 0;
@@ -158,6 +170,10 @@ bool range_set_merge(struct range_set *to, const struct range_set *from)
 
 bool range_set_subtract(struct range_set *from, const struct range_set *what)
 {
+    if (from->count == 0 || what->count <= 1) {
+        return from->count == 0 || what->count == 0 ||
+               range_set_remove(from, range_set_items(what)[0]);
+    }
     struct range_set made = {0};
     const struct range *items = range_set_items(from), *less = range_set_items(what);
     bool good = true;

@@ -5,6 +5,8 @@
 #include "node/context/context.h"
 
 #include <assert.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,10 +84,14 @@ static uint32_t add_other(struct element_link *link, uint64_t place)
     const uint32_t before = link->schedule->own_from + sent_count(link->schedule);
     if (link->source_count == link->source_room) {
         const uint32_t room = 2 * link->source_room + 8;
+        const bool first = link->sources == link->first_sources;
         struct element_source *sources =
-            realloc(link->sources, room * sizeof(*sources));
+            realloc(first ? NULL : link->sources, room * sizeof(*sources));
         if (sources == NULL) {
             return UINT32_MAX;
+        }
+        if (first) {
+            memcpy(sources, link->sources, link->source_count * sizeof(*sources));
         }
         link->sources = sources;
         uint64_t *others = realloc(link->others, (room - before) * sizeof(*others));
@@ -109,11 +115,10 @@ static void link_free(struct element_link *link)
         payload_drop(link->sources[i].payload);
     }
     schedule_let_go(link->schedule);
-    free((void *)(uintptr_t)link->mapping.args);
-    free(link->sources);
+    if (link->sources != link->first_sources) {
+        free(link->sources);
+    }
     free(link->others);
-    free(link->fresh);
-    free(link->is_fresh);
     free(link);
 }
 
@@ -128,14 +133,20 @@ HOT static void add_fresh(struct element_link *link, uint32_t own)
 
 void link_list_all(struct moot *m, struct element_link *link)
 {
-    for (uint32_t i = 0; i < link->schedule->own_from; i++) {
+    const uint32_t own = link->schedule->own_from;
+    const struct element_block *first = elements_block(link->from, link->own_first);
+    const bool none_has = first != NULL && first->places.end - link->own_first >= own &&
+                          first->open == first->places.end - first->places.first;
+    for (uint32_t i = 0; !none_has && i < own; i++) {
         const struct element_block *block =
             elements_block(link->from, link->own_first + i);
         if (block == NULL || elements_has_ended(block, link->own_first + i)) {
             add_fresh(link, i);
         }
     }
-    link_list(m, link);
+    if (link->fresh_count > 0) {
+        link_list(m, link);
+    }
 }
 
 /* Takes what this rank has made already, as a home or for others. */
@@ -143,7 +154,9 @@ static void take_over(struct moot *m, struct element_link *link)
 {
     for (const struct element_block *block = link->from->blocks; block != NULL;
          block = block->next) {
-        for (uint64_t place = block->places.first; place < block->places.end; place++) {
+        const bool any = block->open < block->places.end - block->places.first;
+        for (uint64_t place = block->places.first; any && place < block->places.end;
+             place++) {
             const bool ended = elements_has_ended(block, place);
             const uint32_t slot = ended ? link_slot(link, place) : UINT32_MAX;
             struct payload *result = elements_result(link->from, place);
@@ -157,35 +170,32 @@ static void take_over(struct moot *m, struct element_link *link)
     link_list_all(m, link);
 }
 
-static int link_schedule(struct moot *m, struct element_link *link)
+/* A link with room for what the schedule says, and for a copy of the map's arguments:
+ * sources, own ones that are fresh, whether each is, arguments.  NULL without memory.
+ */
+static struct element_link *link_new(const struct array_schedule *schedule,
+                                     const struct array_mapping *mapping)
 {
-    const struct array_shape shape = {.takes = {link->by->spread, &m->tasks.homes},
-                                      .from = {link->from->spread, &m->tasks.homes},
-                                      .mapping = link->mapping,
-                                      .members = &m->tasks.homes,
-                                      .rank = m->group.rank};
-    return schedule_cache_take(m->tasks.schedules, &shape, &link->schedule);
-}
-
-static bool link_make_room(struct element_link *link)
-{
-    const uint32_t own = link->schedule->own_from;
-    link->source_count = link->source_room = own + sent_count(link->schedule);
-    link->sources = calloc(link->source_room + 1u, sizeof(*link->sources));
-    link->fresh = malloc((own + 1u) * sizeof(*link->fresh));
-    link->is_fresh = calloc(own + 1u, sizeof(*link->is_fresh));
-    return link->sources != NULL && link->fresh != NULL && link->is_fresh != NULL;
-}
-
-static bool copy_args(struct element_link *link)
-{
-    const size_t size = link->mapping.args_size;
-    void *args = malloc(size + 1);
-    if (args != NULL && size > 0) {
-        memcpy(args, link->mapping.args, size);
+    const uint32_t own = schedule->own_from, count = own + sent_count(schedule);
+    const size_t sources = (count + 1u) * sizeof(struct element_source);
+    const size_t fresh = (own + 1u) * (sizeof(uint32_t) + sizeof(bool));
+    const size_t end = sizeof(struct element_link) + sources + fresh;
+    const size_t args_at = (end + alignof(max_align_t) - 1) & -alignof(max_align_t);
+    struct element_link *link = calloc(1, args_at + mapping->args_size);
+    if (link == NULL) {
+        return NULL;
     }
-    link->mapping.args = args;
-    return args != NULL;
+    link->schedule = schedule;
+    link->source_count = link->source_room = count;
+    link->sources = link->first_sources;
+    link->fresh = (uint32_t *)(link->sources + count + 1);
+    link->is_fresh = (bool *)(link->fresh + own + 1);
+    void *args = (char *)link + args_at;
+    if (mapping->args_size > 0) {
+        memcpy(args, mapping->args, mapping->args_size);
+    }
+    link->mapping = (struct array_mapping){mapping->map, args, mapping->args_size};
+    return link;
 }
 
 bool links_open(struct moot *m, struct elements *elements, uint32_t count)
@@ -198,7 +208,10 @@ bool links_open(struct moot *m, struct elements *elements, uint32_t count)
             }
         }
     }
-    elements->links = calloc(count, sizeof(struct element_link *));
+    const bool few =
+        count <= sizeof(elements->few_links) / sizeof(struct element_link *);
+    elements->links =
+        few ? elements->few_links : calloc(count, sizeof(struct element_link *));
     if (m->tasks.schedules == NULL || elements->links == NULL) {
         return false;
     }
@@ -220,24 +233,26 @@ void links_end(struct moot *m)
 int link_make(struct moot *m, struct elements *by, struct elements *from,
               const struct array_mapping *mapping)
 {
-    struct element_link *link = calloc(1, sizeof(*link));
-    if (link == NULL) {
-        return MOOT_ERR_NO_MEMORY;
-    }
-    *link = (struct element_link){.by = by,
-                                  .from = from,
-                                  .number = by->link_count,
-                                  .by_first = stretch_first(m, &by->spread),
-                                  .own_first = stretch_first(m, &from->spread),
-                                  .mapping = *mapping};
-    int error = copy_args(link) ? link_schedule(m, link) : MOOT_ERR_NO_MEMORY;
-    if (error == MOOT_OK && !link_make_room(link)) {
-        error = MOOT_ERR_NO_MEMORY;
-    }
+    const struct array_shape shape = {.takes = {by->spread, &m->tasks.homes},
+                                      .from = {from->spread, &m->tasks.homes},
+                                      .mapping = *mapping,
+                                      .members = &m->tasks.homes,
+                                      .rank = m->group.rank};
+    const struct array_schedule *schedule;
+    const int error = schedule_cache_take(m->tasks.schedules, &shape, &schedule);
     if (error != MOOT_OK) {
-        link_free(link);
         return error;
     }
+    struct element_link *link = link_new(schedule, mapping);
+    if (link == NULL) {
+        schedule_let_go(schedule);
+        return MOOT_ERR_NO_MEMORY;
+    }
+    link->by = by;
+    link->from = from;
+    link->number = by->link_count;
+    link->by_first = stretch_first(m, &by->spread);
+    link->own_first = stretch_first(m, &from->spread);
     take_over(m, link);
     by->links[by->link_count++] = link;
     link->next_taker = from->takers;
@@ -469,16 +484,19 @@ static int find_all_slots(const struct elements *elements, struct element_block 
     return MOOT_OK;
 }
 
-static struct element_waits *waits_new(uint64_t size, uint32_t number)
+size_t links_waits_bytes(size_t count)
 {
-    struct element_waits *waits =
-        calloc(1, sizeof(*waits) + 3 * size * sizeof(uint32_t));
-    if (waits != NULL) {
-        waits->number = number;
-        waits->order = (uint32_t *)(waits + 1);
-        waits->next = waits->order + size;
-        waits->at = waits->next + size;
-    }
+    return sizeof(struct element_waits) + 3 * count * sizeof(uint32_t);
+}
+
+static struct element_waits *waits_begin(struct element_block *block, uint64_t size,
+                                         uint32_t number)
+{
+    struct element_waits *waits = (struct element_waits *)(block->results + size);
+    waits->number = number;
+    waits->order = (uint32_t *)(waits + 1);
+    waits->next = waits->order + size;
+    waits->at = waits->next + size;
     return waits;
 }
 
@@ -492,12 +510,9 @@ int links_wait(struct moot *m, struct elements *elements, struct element_block *
     if (size > UINT32_MAX - elements->here_count - 1) {
         return MOOT_ERR_LIMIT;
     }
-    block->waits = waits_new(size, elements->here_count);
-    int error = block->waits == NULL ? MOOT_ERR_NO_MEMORY : MOOT_OK;
+    block->waits = waits_begin(block, size, elements->here_count);
     elements->here_count += (uint32_t)size;
-    if (error == MOOT_OK && !covered) {
-        error = find_all_slots(elements, block);
-    }
+    int error = covered ? MOOT_OK : find_all_slots(elements, block);
     for (uint64_t i = 0; error == MOOT_OK && i < size; i++) {
         go_on(m, elements, block, (uint32_t)i);
     }
@@ -589,7 +604,6 @@ void links_waits_free(struct element_waits *waits, uint32_t links)
         free(waits->slots);
         free(waits->first);
     }
-    free(waits);
 }
 
 void links_free(struct moot *m, struct elements *elements)
@@ -615,6 +629,8 @@ void links_free(struct moot *m, struct elements *elements)
         link_look_no_more(m, link);
         link_free(link);
     }
-    free(elements->links);
+    if (elements->links != elements->few_links) {
+        free(elements->links);
+    }
     links_close(m, elements);
 }

@@ -69,6 +69,7 @@ struct element_link {
     struct element_link *next_unsent;
     bool to_look; /* in m->tasks.to_look, by: */
     struct element_link *next_to_look;
+    struct element_source first_sources[]; /* and what else a link begins with */
 };
 
 /* Elements of a block that wait for inputs. */
@@ -89,6 +90,8 @@ bool links_open(struct moot *m, struct elements *elements, uint32_t count);
  * is not registered yet.  LIMIT, INVALID: as array_schedule_new(); NO_MEMORY. */
 int link_make(struct moot *m, struct elements *by, struct elements *from,
               const struct array_mapping *mapping);
+/* What a block of so many needs behind its results, for this: */
+size_t links_waits_bytes(size_t count);
 /* A block that is about to be run: each element waits, or is ready.  An error of the
  * map, or NO_MEMORY. */
 int links_wait(struct moot *m, struct elements *elements, struct element_block *block);

@@ -31,8 +31,7 @@ static uint32_t generation_of(uint64_t id)
 
 void handles_init(struct handles *handles, uint64_t random)
 {
-    *handles = (struct handles){
-        .first_free = NO_SLOT,
+    *handles = (struct handles){.first_free = NO_SLOT,
                                 .last_free = NO_SLOT,
                                 .first_kept = NO_SLOT,
                                 .last_kept = NO_SLOT};

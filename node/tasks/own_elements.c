@@ -16,18 +16,15 @@ bool elements_make(struct moot *m, struct task *task, const struct array_spread 
     if (seldom == NULL || seldom->elements != NULL) {
         return seldom != NULL;
     }
-    struct elements *elements = calloc(1, sizeof(*elements));
-    void *copy = malloc(args_size > 0 ? args_size : 1);
-    if (elements == NULL || copy == NULL) {
-        free(elements);
-        free(copy);
+    struct elements *elements = malloc(sizeof(*elements) + args_size);
+    if (elements == NULL) {
         return false;
     }
+    *elements =
+        (struct elements){.task = task, .spread = *spread, .args_size = args_size};
     if (args_size > 0) {
-        memcpy(copy, args, args_size);
+        memcpy(elements->args, args, args_size);
     }
-    *elements = (struct elements){
-        .task = task, .spread = *spread, .args = copy, .args_size = args_size};
     elements->last_block = &elements->blocks;
     seldom->elements = elements;
     return true;
@@ -65,8 +62,10 @@ static void unlist(struct moot *m, struct elements *elements)
 int elements_add(struct moot *m, struct elements *elements, struct range places)
 {
     const size_t count = places.end - places.first;
+    const bool waits = elements->link_count > 0;
     struct element_block *block =
-        calloc(1, sizeof(*block) + count * sizeof(block->results[0]));
+        calloc(1, sizeof(*block) + count * sizeof(block->results[0]) +
+                      (waits ? links_waits_bytes(count) : 0));
     if (block == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
@@ -77,7 +76,7 @@ int elements_add(struct moot *m, struct elements *elements, struct range places)
         array_slot(&elements->spread, places.first) / ARRAY_SLOTS != m->group.rank;
     *elements->last_block = block;
     elements->last_block = &block->next;
-    if (elements->link_count > 0) {
+    if (waits) {
         return links_wait(m, elements, block);
     }
     elements_list(m, elements);
@@ -238,7 +237,6 @@ void elements_free(struct moot *m, struct task *task)
     }
     links_free(m, elements);
     payload_drop(elements->story);
-    free(elements->args);
     free(elements);
     task->seldom->elements = NULL;
 }

@@ -15,6 +15,9 @@
 
 #include "node/tasks/task.h"
 
+#include <stdalign.h>
+#include <stddef.h>
+
 struct element_waits;
 struct element_link;
 
@@ -35,7 +38,6 @@ extern struct payload element_failed, element_cancelled;
 struct elements {
     struct task *task; /* the array's end */
     struct array_spread spread;
-    void *args; /* the end's own go when it ends */
     size_t args_size;
     struct element_block *blocks, **last_block;
     struct element_link **links; /* what it takes; */
@@ -48,6 +50,8 @@ struct elements {
     bool listed;
     uint64_t failed;       /* 1 + the least index of those that failed here; 0: none */
     struct payload *story; /* of that one */
+    struct element_link *few_links[2];         /* if there are no more */
+    alignas(max_align_t) unsigned char args[]; /* the end's own go when it ends */
 };
 
 /* NULL: the task is no array that this rank has spawned. */
