@@ -1,10 +1,15 @@
 /* array_map.c - the maps that are built in, and the checks of all (array_map.h). */
 #include "consensus/shape/array_map.h"
 
+#include "consensus/mutant.h"
 #include "hashing/base/byte_order.h"
+#include "proto/limits.h"
 #include "proto/moot_error.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { TARGET_RANGES_MAX = 1 << 20 }; /* as many edges as a schedule has */
 
 /* --- Same, all ---------------------------------------------------------------------
  */
@@ -312,74 +317,92 @@ const struct array_map array_map_blocks = {"moot.blocks", 1,    take_blocks,
 /* --- Asking -------------------------------------------------------------------------
  */
 
-int array_sources(const struct array_mapping *mapping, uint64_t element,
-                  const struct array_counts *counts,
-                  struct range out[ARRAY_MAP_RANGES_MAX])
+void array_answer_init(struct array_answer *answer)
+{
+    answer->ranges = answer->few;
+    answer->room = ARRAY_ANSWER_FEW;
+    answer->wrong = UINT32_MAX;
+}
+
+void array_answer_release(struct array_answer *answer)
+{
+    if (answer->ranges != answer->few) {
+        free(answer->ranges);
+    }
+    array_answer_init(answer);
+}
+
+static bool answer_grow(struct array_answer *answer, uint32_t room)
+{
+    struct range *more = malloc(room * sizeof(*more));
+    if (more == NULL) {
+        return false;
+    }
+    array_answer_release(answer);
+    answer->ranges = more;
+    answer->room = room;
+    return true;
+}
+
+/* As many as there are: a map that has more to say is asked again. */
+static int ask_map(const struct array_mapping *mapping, array_map_fn fn,
+                   uint64_t element, const struct array_counts *counts, uint64_t most,
+                   struct array_answer *out)
 {
     const struct array_map *map = mapping->map;
-    int count = map->sources(map->user, mapping->args, mapping->args_size, element,
-                             counts, out, ARRAY_MAP_RANGES_MAX);
-    if (count > ARRAY_MAP_RANGES_MAX) {
+    int count = fn(map->user, mapping->args, mapping->args_size, element, counts,
+                   out->ranges, out->room);
+    if (count >= 0 && (uint64_t)count > most) {
         return MOOT_ERR_LIMIT;
     }
+    if (count <= 0 || (uint32_t)count <= out->room) {
+        return count;
+    }
+    if (!answer_grow(out, (uint32_t)count)) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    const int again = fn(map->user, mapping->args, mapping->args_size, element, counts,
+                         out->ranges, out->room);
+    return again == count ? count : MOOT_ERR_INVALID; /* it is no function */
+}
+
+int array_sources(const struct array_mapping *mapping, uint64_t element,
+                  const struct array_counts *counts, struct array_answer *out)
+{
+    const int count =
+        ask_map(mapping, mapping->map->sources, element, counts, LIMIT_INPUTS, out);
+    uint64_t taken = 0;
+    out->wrong = UINT32_MAX;
     for (int i = 0; i < count; i++) {
-        if (out[i].first >= out[i].end || out[i].end > counts->from) {
+        const struct range *range = &out->ranges[i];
+        if (range->first >= range->end || range->end > counts->from) {
+            out->wrong = (uint32_t)i;
             return MOOT_ERR_INVALID;
         }
+        taken += range->end - range->first;
     }
-    return count;
+    return taken <= LIMIT_INPUTS ? count : MOOT_ERR_LIMIT;
 }
 
 int array_targets(const struct array_mapping *mapping, uint64_t element,
-                  const struct array_counts *counts,
-                  struct range out[ARRAY_MAP_RANGES_MAX])
+                  const struct array_counts *counts, struct array_answer *out)
 {
-    const struct array_map *map = mapping->map;
-    int count = map->targets(map->user, mapping->args, mapping->args_size, element,
-                             counts, out, ARRAY_MAP_RANGES_MAX);
-    if (count > ARRAY_MAP_RANGES_MAX) {
-        return MOOT_ERR_LIMIT;
-    }
+    const uint64_t most =
+        counts->takes < TARGET_RANGES_MAX ? counts->takes : TARGET_RANGES_MAX;
+    const int count =
+        ask_map(mapping, mapping->map->targets, element, counts, most, out);
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        struct range range = out[i];
+        struct range range = out->ranges[i];
         range.end = range.end < counts->takes ? range.end : counts->takes;
         if (range.first < range.end) {
-            out[kept++] = range;
+            out->ranges[kept++] = range;
         }
     }
     return count < 0 ? count : kept;
 }
 
-/* Whether `element` is a target of `source`. */
-static bool is_target(const struct array_mapping *mapping, uint64_t source,
-                      uint64_t element, const struct array_counts *counts)
+bool array_map_is_sure(const struct array_map *map)
 {
-    struct range targets[ARRAY_MAP_RANGES_MAX];
-    int count = array_targets(mapping, source, counts, targets);
-    for (int i = 0; i < count; i++) {
-        if (targets[i].first <= element && element < targets[i].end) {
-            return true;
-        }
-    }
-    return false;
-}
-
-int array_inverse_holds(const struct array_mapping *mapping, uint64_t element,
-                        const struct array_counts *counts, uint64_t *missed)
-{
-    struct range sources[ARRAY_MAP_RANGES_MAX];
-    int count = array_sources(mapping, element, counts, sources);
-    if (count < 0 || mapping->map->targets == NULL) {
-        return count < 0 ? count : 1;
-    }
-    for (int i = 0; i < count; i++) {
-        for (uint64_t at = sources[i].first; at < sources[i].end; at++) {
-            if (!is_target(mapping, at, element, counts)) {
-                *missed = at;
-                return 0;
-            }
-        }
-    }
-    return 1;
+    return map->most != NULL || MUTANT(MAPTRUSTED);
 }

@@ -15,15 +15,14 @@
 
 #include <stddef.h>
 
-enum { ARRAY_MAP_RANGES_MAX = 256 }; /* of one answer */
-
 /* The array that takes and the one that is taken from. */
 struct array_counts {
     uint64_t takes, from;
 };
 
-/* Both write up to `room` ranges and return how many; an error, if a map cannot be with
- * such arguments and counts, or more room is needed (MOOT_ERR_LIMIT). */
+/* Both write up to `room` ranges and return how many there are: of more than `room` it
+ * is asked again, with room for all.  An error, if a map cannot be with such arguments
+ * and counts. */
 typedef int (*array_map_fn)(const void *user, const void *args, size_t args_size,
                             uint64_t element, const struct array_counts *counts,
                             struct range *out, size_t room);
@@ -73,23 +72,32 @@ enum { ARRAY_TRANSPOSE_BYTES = 16 };
 extern const struct array_map array_map_blocks;
 enum { ARRAY_BLOCKS_BYTES = 8 };
 
-/* The sources of an element.  Checks what it has from the map: MOOT_ERR_LIMIT is of
- * more than ARRAY_MAP_RANGES_MAX ranges, MOOT_ERR_INVALID of a range that is empty or
- * goes beyond the input's count.  Returns how many ranges. */
+/* Room for an answer, which is used again for the next one, and grows. */
+enum { ARRAY_ANSWER_FEW = 32 };
+struct array_answer {
+    struct range *ranges; /* the latest answer: these, or more */
+    uint32_t room;
+    uint32_t wrong; /* which is none, of array_sources(); UINT32_MAX: each is one */
+    struct range few[ARRAY_ANSWER_FEW];
+};
+void array_answer_init(struct array_answer *answer);
+void array_answer_release(struct array_answer *answer);
+
+/* The sources of an element: how many ranges.  Checks what it has from the map:
+ * MOOT_ERR_LIMIT is of more than LIMIT_INPUTS elements, MOOT_ERR_INVALID of a range
+ * that is empty or goes beyond the input's count; NO_MEMORY. */
 int array_sources(const struct array_mapping *mapping, uint64_t element,
-                  const struct array_counts *counts,
-                  struct range out[ARRAY_MAP_RANGES_MAX]);
+                  const struct array_counts *counts, struct array_answer *out);
 /* The takers of an element of the input.  Ranges that are empty, or go beyond the count
  * of the array, are left out, and what is left of one counts: a wrong inverse costs
- * messages (PROTOCOL.md, rule A13).  Not without `targets`. */
+ * messages (PROTOCOL.md, rule A13).  LIMIT: more ranges than the array has elements.
+ * Not without `targets`. */
 int array_targets(const struct array_mapping *mapping, uint64_t element,
-                  const struct array_counts *counts,
-                  struct range out[ARRAY_MAP_RANGES_MAX]);
+                  const struct array_counts *counts, struct array_answer *out);
 
-/* Whether `element` is among the targets of all that it takes: 1 or 0, or an error of
- * `sources`.  `missed` is then the first source whose targets lack it.  1 without
- * `targets`. */
-int array_inverse_holds(const struct array_mapping *mapping, uint64_t element,
-                        const struct array_counts *counts, uint64_t *missed);
+/* Whether who takes may rely on being sent what it takes.  So it is with maps that are
+ * built in.  A program's map may say one thing to who takes and another to who gives.
+ */
+bool array_map_is_sure(const struct array_map *map);
 
 #endif

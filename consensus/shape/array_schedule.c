@@ -182,6 +182,7 @@ struct making {
     struct array_schedule *made;
     struct met met;
     uint32_t chairs_max; /* so many can be chairs */
+    struct array_answer answer;
 };
 
 static struct deal deal_of(const struct array_card *card)
@@ -205,19 +206,17 @@ static inline uint32_t deal_chair(const struct deal *deal,
 static int push_sources(struct making *making, uint64_t place)
 {
     const struct array_shape *shape = making->shape;
-    struct range ranges[ARRAY_MAP_RANGES_MAX];
+    const struct range *ranges;
     uint64_t index = array_index(&shape->takes.spread, place);
-    int count = array_sources(&shape->mapping, index, &making->counts, ranges);
+    int count = array_sources(&shape->mapping, index, &making->counts, &making->answer);
     int error = count < 0 ? count : MOOT_OK;
-    uint32_t before = making->sources.count;
+    ranges = making->answer.ranges;
     for (int i = 0; error == MOOT_OK && i < count; i++) {
         for (uint64_t at = ranges[i].first; error == MOOT_OK && at < ranges[i].end;
              at++) {
             uint64_t source = array_place(&shape->from.spread, at);
             uint32_t chair = deal_chair(&making->from, shape->members, source);
-            error = making->sources.count - before == LIMIT_INPUTS
-                        ? MOOT_ERR_LIMIT
-                        : push(&making->sources, chair, source);
+            error = push(&making->sources, chair, source);
         }
     }
     return error;
@@ -318,17 +317,17 @@ static int push_takers(struct making *making, struct range range)
 static int find_targets(struct making *making)
 {
     const struct array_shape *shape = making->shape;
-    struct range ranges[ARRAY_MAP_RANGES_MAX];
     int error = MOOT_OK;
     for (uint32_t i = 0; error == MOOT_OK && i < making->made->own_from; i++) {
         uint64_t place = range_set_at(&making->own_from, i);
         uint64_t index = array_index(&shape->from.spread, place);
-        int count = array_targets(&shape->mapping, index, &making->counts, ranges);
+        int count =
+            array_targets(&shape->mapping, index, &making->counts, &making->answer);
         making->met.given = i;
         making->met.count = 0;
         error = count < 0 ? count : MOOT_OK;
         for (int j = 0; error == MOOT_OK && j < count; j++) {
-            error = push_takers(making, ranges[j]);
+            error = push_takers(making, making->answer.ranges[j]);
         }
     }
     return error;
@@ -514,7 +513,9 @@ int array_schedule_new(const struct array_shape *shape, struct array_schedule **
         .from = deal_of(&shape->from),
         .counts = {shape->takes.spread.count, shape->from.spread.count},
         .made = calloc(1, sizeof(struct array_schedule))};
+    array_answer_init(&making.answer);
     int error = making.made != NULL ? make(&making) : MOOT_ERR_NO_MEMORY;
+    array_answer_release(&making.answer);
     range_set_release(&making.own);
     range_set_release(&making.own_from);
     free(making.sources.items);

@@ -7,10 +7,81 @@
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/schedule/task_handle.h"
+#include "node/tasks/map.h"
 #include "node/tasks/own_elements.h"
+
+#include <string.h>
 
 static_assert(sizeof(moot_array) == sizeof(moot_task),
               "an array's handle is its end's");
+
+/* --- Maps ---------------------------------------------------------------------------
+ */
+
+static int check_map(struct lane *lane, const moot_map *map)
+{
+    static const char own[] = "moot.";
+    if (map->name == NULL || map->name[0] == '\0') {
+        return lane_fail(lane, MOOT_ERR_INVALID, "a map needs a .name");
+    }
+    if (strnlen(map->name, LIMIT_KERNEL_NAME_BYTES + 1) > LIMIT_KERNEL_NAME_BYTES) {
+        return lane_fail(lane, MOOT_ERR_LIMIT, "a map's .name has at most %u bytes",
+                         LIMIT_KERNEL_NAME_BYTES);
+    }
+    if (strncmp(map->name, own, sizeof(own) - 1) == 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "map '%s': names that begin with \"moot.\" are the "
+                         "library's own: take another",
+                         map->name);
+    }
+    if (map->sources == NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "map '%s' has no .sources", map->name);
+    }
+    return MOOT_OK;
+}
+
+static int register_map(struct moot *m, struct lane *lane, const moot_map *map,
+                        moot_map_id *out)
+{
+    moot_map_id id = {0};
+    int error = check_map(lane, map);
+    if (error != MOOT_OK) {
+        return error;
+    }
+    error = map_add(m, map, &id);
+    if (error != MOOT_OK) {
+        return lane_fail(lane, error, "map '%s': %s", map->name,
+                         error == MOOT_ERR_INVALID
+                             ? "another one of this name is registered already, with "
+                               "another .version, .sources, .targets or .user"
+                         : error == MOOT_ERR_LIMIT ? "no more than 1024 maps"
+                                                   : "no memory");
+    }
+    *out = id;
+    return MOOT_OK;
+}
+
+int moot_map_register(moot *m, const moot_map *map, moot_map_id *out)
+{
+    if (m == NULL || map == NULL || out == NULL) {
+        return lane_invalid(m, "moot_map_register", "an argument is NULL");
+    }
+    moot_map room;
+    map = sized_map(map, &room);
+    if (map == NULL) {
+        return lane_invalid(m, "moot_map_register", SIZED_REFUSAL);
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = register_map(m, lane, map, out);
+    engine_leave(m);
+    return error;
+}
+
+/* --- Arrays -------------------------------------------------------------------------
+ */
 
 int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
                         const char *site)

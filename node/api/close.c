@@ -53,6 +53,7 @@
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/map.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 
@@ -347,6 +348,7 @@ void context_free(struct moot *m)
         task_each(m, free_task, NULL);
     }
     links_end(m);
+    maps_release(m);
     reads_release(m);
     parts_release(m);
     exec_release(m);

@@ -49,6 +49,11 @@ typedef struct moot_array {
     uint64_t id;
 } moot_array;
 
+/* The indices from `first` on, `count` of them. */
+typedef struct moot_range {
+    uint64_t first, count;
+} moot_range;
+
 enum moot_spread_kind {
     MOOT_SPREAD_BLOCK,  /* a rank has neighbours */
     MOOT_SPREAD_CYCLIC, /* blocks go round the ranks */
@@ -96,6 +101,49 @@ typedef struct moot_map_blocks {
     uint64_t size;
 } moot_map_blocks;
 
+/* One function of a program's map, of an array of `count` elements that takes from one
+ * of `source_count`.  Writes the ranges of its answer to `out`, of which there is
+ * `room` for so many, in the order in which they are taken, and returns how many there
+ * are.  Of more than `room` it writes the first, and is called again with room for all.
+ * Negative if there is no answer: with such arguments, or for arrays of such counts. */
+typedef int (*moot_map_fn)(void *user, const void *args, size_t args_size,
+                           uint64_t element, uint64_t count, uint64_t source_count,
+                           moot_range *out, size_t room);
+
+/* A map of the program's own.
+ *
+ * Each function is a pure one of its arguments, the same on all ranks: what it says is
+ * kept, and used for every array of that shape.  `args` are the bytes of .map_args, and
+ * part of the array's hash; `user` is not, and may differ.  They are called while a
+ * call of the library or its helper thread has the library's lock: they are short, do
+ * not block, and call nothing of moot.h.
+ *
+ * .targets is the inverse of .sources: of an element of the input, which elements of
+ * the array take it, in any order, at least once.  Without it each rank calls .sources
+ * for all elements, once for a shape, of an array of up to 2^20 elements.  With it a
+ * rank calls either for its own share alone.
+ *
+ * An inverse that is wrong costs time, and never a result.  Whom it leaves out has what
+ * it takes when the input's whole array has ended, and it has asked for it; whom it
+ * names in vain is sent something.  With MOOT_VERIFY above 0 a rank compares the two
+ * for the elements that it touches, once for a shape, and reports the first that
+ * differs. */
+typedef struct moot_map {
+    size_t size;      /* sizeof(moot_map), or 0 */
+    const char *name; /* 1 to 128 bytes, not "moot." and more; copied */
+    uint32_t version; /* part of the hash of the arrays that use it, as the name is */
+    moot_map_fn sources; /* which elements of the input this one takes; required */
+    moot_map_fn targets; /* NULL: it is worked out */
+    void *user;          /* given to both */
+} moot_map;
+
+/* Registers a map before arrays take by it, alike on every rank: a rank that says
+ * another name or version spawns other arrays.  An equal one (name, version, functions,
+ * user) has one id, however often it is registered.
+ * Errors: INVALID (also another map of that name), LIMIT (more than 1024, a name that
+ * is too long), NO_MEMORY. */
+MOOT_API int moot_map_register(moot *m, const moot_map *map, moot_map_id *out);
+
 enum { MOOT_ARRAY_INPUTS_MAX = 16 };
 
 /* Each element takes some of another array's elements. */
@@ -124,8 +172,11 @@ typedef struct moot_array_spec {
 
 /* Spawns an array; the handle is the caller's to release.  The hash covers all of the
  * spec but flags and label.
+ * By a map that is built in all ranks are refused an array of which any element takes
+ * what there is not, or too much.  By one of the program's own a rank is refused it for
+ * elements of its own; ranks that are not have them fail.
  * Errors: INVALID (also a kernel with flags; a map that names elements that there are
- * not, for any element), STALE and FOREIGN (the array of an input), STATE (inside a
+ * not), STALE and FOREIGN (the array of an input), STATE (inside a
  * kernel, parked, or in a session that began later), LIMIT (an element takes more than
  * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
  * KERNEL_CONFLICT, and what had ended the moot; as moot_task_spawn. */

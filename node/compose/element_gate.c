@@ -231,14 +231,18 @@ static bool is_to_come(const struct moot *m, const struct element_link *link,
            has_spawned(m, home, link->from) && has_spawned(m, home, link->by);
 }
 
-/* This rank has had nothing to run for so long that it asks for what it awaits. */
+/* This rank has had nothing to run for so long that it asks for what it awaits.  The
+ * inverse of a program's map may leave it out at the home; so what has not come is
+ * asked for, too, but not before the input's array has ended. */
 static void look_at_awaited(struct moot *m, struct element_link *link, uint32_t slot)
 {
     const uint32_t home = elements_home_of(&link->from->spread, link_place(link, slot));
-    if (is_to_come(m, link, slot, home)) {
+    const bool comes = is_to_come(m, link, slot, home);
+    if (comes && (home == m->group.rank || array_map_is_sure(link->mapping.map))) {
         return;
     }
-    if (home != m->group.rank && has_spawned(m, home, link->from)) {
+    const bool asks = !comes || link->from->task->known;
+    if (asks && home != m->group.rank && has_spawned(m, home, link->from)) {
         ask(m, link, slot, home);
     } else {
         seek(m, link, slot);

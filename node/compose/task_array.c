@@ -1,15 +1,15 @@
 /* task_array.c - see task_array.h. */
 #include "node/compose/task_array.h"
 
-#include "node/compose/element_gate.h"
+#include "node/compose/array_inputs.h"
 #include "node/compose/element_read.h"
 #include "node/compose/group.h"
 #include "node/engine/engine.h"
 #include "node/schedule/element_parts.h"
 #include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
-#include "node/tasks/element_inputs.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/own_elements.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -154,132 +154,6 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel)
                      kernel->name);
 }
 
-/* --- Inputs ----------------------------------------------------------------------- */
-
-/* The inputs of an array, as its spec has them. */
-struct array_inputs {
-    uint32_t count;
-    moot_task handles[MOOT_ARRAY_INPUTS_MAX]; /* the ends of these arrays */
-    struct elements *from[MOOT_ARRAY_INPUTS_MAX];
-    struct array_mapping mappings[MOOT_ARRAY_INPUTS_MAX];
-    struct identity_map maps[MOOT_ARRAY_INPUTS_MAX];
-};
-
-static const struct array_map *find_map(moot_map_id id)
-{
-    static const struct array_map *const built_in[] = {
-        &array_map_same,  &array_map_all,       &array_map_window,
-        &array_map_shift, &array_map_transpose, &array_map_blocks};
-    return id.id < sizeof(built_in) / sizeof(built_in[0]) ? built_in[id.id] : NULL;
-}
-
-static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map,
-                      int error)
-{
-    const char *why =
-        error == MOOT_ERR_INVALID
-            ? "its arguments are none, or it names elements that there are not"
-        : error == MOOT_ERR_LIMIT
-            ? "an element takes more than 4096, or a rank's share of the array more "
-              "than "
-              "2^20: reduce the array first (moot_array_reduce), or take fewer"
-            : "no memory";
-    return lane_fail(lane, error, "moot_array_spawn: .inputs[%u] by the map '%s': %s",
-                     i, map->name, why);
-}
-
-static int find_taken(struct lane *lane, struct moot *m, const moot_array_input *input,
-                      uint32_t i, struct elements **from)
-{
-    struct handle *handle;
-    int error = task_handle_find(m, input->array.id, &handle);
-    if (error != MOOT_OK) {
-        return lane_fail(
-            lane, error,
-            "moot_array_spawn: .inputs[%u].array is no array's handle: it %s", i,
-            error == MOOT_ERR_FOREIGN ? "belongs to another context"
-                                      : "was released or never valid");
-    }
-    *from = elements_of(handle->task);
-    return *from != NULL
-               ? MOOT_OK
-               : lane_fail(lane, MOOT_ERR_INVALID,
-                           "moot_array_spawn: .inputs[%u].array is a task's handle", i);
-}
-
-/* Every rank refuses what one would have to. */
-static int check_map(struct lane *lane, const struct array_spread *spread,
-                     const moot_array_input *input, struct array_inputs *inputs)
-{
-    const uint32_t i = inputs->count;
-    const struct array_map *map = find_map(input->map);
-    if (map == NULL || (input->map_args == NULL && input->map_args_size > 0)) {
-        return lane_fail(lane, MOOT_ERR_INVALID, "moot_array_spawn: .inputs[%u].map%s",
-                         i,
-                         map == NULL ? " is none of moot_array.h"
-                                     : "_args is NULL, and .map_args_size is not 0");
-    }
-    inputs->mappings[i] =
-        (struct array_mapping){map, input->map_args, input->map_args_size};
-    inputs->maps[i] = (struct identity_map){map->name, map->version, input->map_args,
-                                            input->map_args_size};
-    const int error =
-        array_schedule_can_be(spread, &inputs->from[i]->spread, &inputs->mappings[i]);
-    return error == MOOT_OK ? MOOT_OK : refuse_map(lane, i, map, error);
-}
-
-static int find_input(struct lane *lane, struct moot *m,
-                      const struct array_spread *spread, const moot_array_input *input,
-                      struct array_inputs *inputs)
-{
-    const uint32_t i = inputs->count;
-    int error = find_taken(lane, m, input, i, &inputs->from[i]);
-    if (error == MOOT_OK) {
-        error = check_map(lane, spread, input, inputs);
-    }
-    if (error == MOOT_OK) {
-        inputs->handles[i] = (moot_task){input->array.id};
-        inputs->count++;
-    }
-    return error;
-}
-
-static int find_inputs(struct lane *lane, struct moot *m, const moot_array_spec *spec,
-                       const struct array_spread *spread, struct array_inputs *inputs)
-{
-    if (spec->input_count > MOOT_ARRAY_INPUTS_MAX ||
-        (spec->input_count > 0 && spec->inputs == NULL)) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .inputs is NULL, or .input_count (%zu) is "
-                         "more than MOOT_ARRAY_INPUTS_MAX (%d)",
-                         spec->input_count, MOOT_ARRAY_INPUTS_MAX);
-    }
-    int error = MOOT_OK;
-    for (size_t i = 0; error == MOOT_OK && i < spec->input_count; i++) {
-        error = find_input(lane, m, spread, &spec->inputs[i], inputs);
-    }
-    return error;
-}
-
-static int take_inputs(struct moot *m, struct lane *lane, struct elements *elements,
-                       const struct array_inputs *inputs)
-{
-    int error = inputs->count == 0 || links_open(m, elements, inputs->count)
-                    ? MOOT_OK
-                    : MOOT_ERR_NO_MEMORY;
-    for (uint32_t i = 0; error == MOOT_OK && i < inputs->count; i++) {
-        error = link_make(m, elements, inputs->from[i], &inputs->mappings[i]);
-        if (error == MOOT_OK) {
-            error = gates_keep(m, elements->links[i]);
-        }
-        if (error != MOOT_OK) {
-            return refuse_map(lane, i, inputs->mappings[i].map, error);
-        }
-    }
-    return error == MOOT_OK ? MOOT_OK
-                            : lane_fail(lane, error, "moot_array_spawn: no memory");
-}
-
 static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
                          const struct array_spread *spread,
                          const struct array_inputs *inputs, moot_array *out)
@@ -301,7 +175,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     }
     struct elements *elements = spawned.task->seldom->elements;
     elements->scope = facts->reg.scope;
-    error = fresh ? take_inputs(m, lane, elements, inputs) : MOOT_OK;
+    error = fresh ? array_inputs_take(m, lane, elements, inputs) : MOOT_OK;
     if (error != MOOT_OK) {
         elements_free(m, spawned.task);
         spawn_undo(m, &spawned);
@@ -343,7 +217,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
         error = check_spec(lane, m, spec, &spread);
     }
     if (error == MOOT_OK) {
-        error = find_inputs(lane, m, spec, &spread, &inputs);
+        error = array_inputs_find(lane, m, spec, &spread, &inputs);
     }
     if (error == MOOT_OK && lane->group != NULL) {
         error = group_reserve(m, lane);

@@ -32,6 +32,7 @@ struct early_parts;
 struct read_seek;
 struct element_link;
 struct engine_hooks;
+struct program_map;
 struct site_name;
 struct run_board;
 struct scope;
@@ -238,6 +239,8 @@ struct moot_store {
 struct moot_tasks {
     struct handles handles;
     struct kernels kernels;
+    struct program_map **maps; /* that the program has registered (map.h) */
+    uint32_t map_count;
     struct task *gone;       /* task.c: records that the core has forgotten */
     bool undoing;            /* what it forgets now is undone by a reload */
     struct site_name *sites; /* task.c: each spelling once */

@@ -21,7 +21,7 @@ void element_carry(struct moot *m, const struct core_output *output)
     if (error == MOOT_ERR_NO_MEMORY) {
         engine_starve(m, "no memory for the elements of an array");
     } else if (error != MOOT_OK) {
-        engine_end_alone(m, error, "a map names elements that there are not");
+        engine_end_alone(m, error, "an array has too many elements here");
     }
     progress_wake(m);
 }
@@ -37,6 +37,11 @@ bool element_lost_input(struct moot_call *call)
     }
     const struct array_spread *spread = &link->from->spread;
     const struct payload *story = link->sources[slot].payload;
+    if (link_place(link, slot) == LINK_NOWHERE) {
+        text_add(&call->why, "input %u has none for it: %s", link->number,
+                 (const char *)story->data);
+        return true;
+    }
     text_add(&call->why, "its input, element %" PRIu64 " of input %u, has failed: %s",
              array_index(spread, link_place(link, slot)), link->number,
              story != NULL ? (const char *)story->data : "");

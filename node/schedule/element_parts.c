@@ -171,28 +171,38 @@ void parts_look(struct moot *m, uint64_t now_ns)
     parts_flush(m);
 }
 
-/* The homes of the elements that take it. */
+static bool add_homes(const struct moot *m, const struct elements *by,
+                      struct range range, struct rankset *out)
+{
+    bool good = true;
+    for (uint64_t index = range.first; good && index < range.end; index++) {
+        const uint32_t home = elements_home(&by->spread, index);
+        if (home != m->group.rank && members_is_here(m, home)) {
+            good = rankset_add(out, home);
+        }
+    }
+    return good;
+}
+
+/* The homes of the elements that take it.  Those that an inverse leaves out ask. */
 static bool find_takers(const struct moot *m, const struct element_link *link,
                         uint64_t place, struct rankset *out)
 {
-    struct range ranges[ARRAY_MAP_RANGES_MAX];
     const struct array_counts counts = {link->by->spread.count,
                                         link->from->spread.count};
-    const int found =
-        link->mapping.map->targets == NULL
-            ? 0
-            : array_targets(&link->mapping, array_index(&link->from->spread, place),
-                            &counts, ranges);
-    for (int i = 0; i < found; i++) {
-        for (uint64_t index = ranges[i].first; index < ranges[i].end; index++) {
-            const uint32_t home = elements_home(&link->by->spread, index);
-            if (home != m->group.rank && members_is_here(m, home) &&
-                !rankset_add(out, home)) {
-                return false;
-            }
-        }
+    struct array_answer answer;
+    if (link->mapping.map->targets == NULL) {
+        return true;
     }
-    return true;
+    array_answer_init(&answer);
+    const uint64_t index = array_index(&link->from->spread, place);
+    const int found = array_targets(&link->mapping, index, &counts, &answer);
+    bool good = found != MOOT_ERR_NO_MEMORY;
+    for (int i = 0; good && i < found; i++) {
+        good = add_homes(m, link->by, answer.ranges[i], out);
+    }
+    array_answer_release(&answer);
+    return good;
 }
 
 void parts_send_dealt(struct moot *m, struct elements *from, uint64_t place)

@@ -3,6 +3,7 @@
 
 #include "hashing/base/hot.h"
 #include "node/context/context.h"
+#include "node/tasks/dealt_inputs.h"
 
 #include <assert.h>
 #include <stdalign.h>
@@ -78,8 +79,7 @@ bool link_is_sent(const struct element_link *link, uint32_t slot)
     return slot >= own && slot < own + sent_count(link->schedule);
 }
 
-/* The slot of a place that has none yet; UINT32_MAX without memory. */
-static uint32_t add_other(struct element_link *link, uint64_t place)
+uint32_t link_add_other(struct element_link *link, uint64_t place)
 {
     const uint32_t before = link->schedule->own_from + sent_count(link->schedule);
     if (link->source_count == link->source_room) {
@@ -170,6 +170,17 @@ static void take_over(struct moot *m, struct element_link *link)
     link_list_all(m, link);
 }
 
+struct array_shape link_shape(const struct moot *m, const struct elements *by,
+                              const struct elements *from,
+                              const struct array_mapping *mapping)
+{
+    return (struct array_shape){.takes = {by->spread, &m->tasks.homes},
+                                .from = {from->spread, &m->tasks.homes},
+                                .mapping = *mapping,
+                                .members = &m->tasks.homes,
+                                .rank = m->group.rank};
+}
+
 /* A link with room for what the schedule says, and for a copy of the map's arguments:
  * sources, own ones that are fresh, whether each is, arguments.  NULL without memory.
  */
@@ -233,11 +244,7 @@ void links_end(struct moot *m)
 int link_make(struct moot *m, struct elements *by, struct elements *from,
               const struct array_mapping *mapping)
 {
-    const struct array_shape shape = {.takes = {by->spread, &m->tasks.homes},
-                                      .from = {from->spread, &m->tasks.homes},
-                                      .mapping = *mapping,
-                                      .members = &m->tasks.homes,
-                                      .rank = m->group.rank};
+    const struct array_shape shape = link_shape(m, by, from, mapping);
     const struct array_schedule *schedule;
     const int error = schedule_cache_take(m->tasks.schedules, &shape, &schedule);
     if (error != MOOT_OK) {
@@ -421,69 +428,6 @@ HOT void links_give(struct moot *m, struct elements *from, uint64_t place,
 
 /* --- Blocks ----------------------------------------------------------------------- */
 
-/* The slots of an element that no schedule has. */
-static int find_slots(struct element_link *link, uint64_t element, uint32_t **slots,
-                      uint32_t *count)
-{
-    struct range ranges[ARRAY_MAP_RANGES_MAX];
-    const struct array_counts counts = {link->by->spread.count,
-                                        link->from->spread.count};
-    const int found = array_sources(&link->mapping, element, &counts, ranges);
-    for (int i = 0; i < found; i++) {
-        const uint64_t size = ranges[i].end - ranges[i].first;
-        uint32_t *more = realloc(*slots, (*count + size + 1) * sizeof(**slots));
-        if (more == NULL) {
-            return MOOT_ERR_NO_MEMORY;
-        }
-        *slots = more;
-        for (uint64_t index = ranges[i].first; index < ranges[i].end; index++) {
-            const uint64_t place = array_place(&link->from->spread, index);
-            uint32_t slot = link_slot(link, place);
-            slot = slot != UINT32_MAX ? slot : add_other(link, place);
-            if (slot == UINT32_MAX) {
-                return MOOT_ERR_NO_MEMORY;
-            }
-            struct payload *here = elements_result(link->from, place);
-            if (here != NULL && link->sources[slot].state != SOURCE_HERE) {
-                link->sources[slot].payload = payload_hold(here);
-                link->sources[slot].state = SOURCE_HERE;
-            }
-            more[(*count)++] = slot;
-        }
-    }
-    return found < 0 ? found : MOOT_OK;
-}
-
-/* A block of elements that were dealt to this rank. */
-static int find_all_slots(const struct elements *elements, struct element_block *block)
-{
-    const uint64_t size = block->places.end - block->places.first;
-    struct element_waits *waits = block->waits;
-    waits->slots = calloc(elements->link_count, sizeof(*waits->slots));
-    waits->first = calloc(elements->link_count, sizeof(*waits->first));
-    if (waits->slots == NULL || waits->first == NULL) {
-        return MOOT_ERR_NO_MEMORY;
-    }
-    for (uint32_t i = 0; i < elements->link_count; i++) {
-        uint32_t count = 0;
-        waits->first[i] = calloc(size + 1, sizeof(**waits->first));
-        for (uint64_t at = 0; waits->first[i] != NULL && at < size; at++) {
-            const uint64_t element =
-                array_index(&elements->spread, block->places.first + at);
-            const int error =
-                find_slots(elements->links[i], element, &waits->slots[i], &count);
-            if (error != MOOT_OK) {
-                return error;
-            }
-            waits->first[i][at + 1] = count;
-        }
-        if (waits->first[i] == NULL) {
-            return MOOT_ERR_NO_MEMORY;
-        }
-    }
-    return MOOT_OK;
-}
-
 size_t links_waits_bytes(size_t count)
 {
     return sizeof(struct element_waits) + 3 * count * sizeof(uint32_t);
@@ -512,7 +456,7 @@ int links_wait(struct moot *m, struct elements *elements, struct element_block *
     }
     block->waits = waits_begin(block, size, elements->here_count);
     elements->here_count += (uint32_t)size;
-    int error = covered ? MOOT_OK : find_all_slots(elements, block);
+    int error = covered ? MOOT_OK : dealt_find_slots(elements, block);
     for (uint64_t i = 0; error == MOOT_OK && i < size; i++) {
         go_on(m, elements, block, (uint32_t)i);
     }

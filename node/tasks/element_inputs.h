@@ -9,8 +9,8 @@
  * the next, and when it lacks nothing it is ready.  So an arrival touches who waits for
  * it, and nothing is looked up or allocated between it and the kernel.
  *
- * Elements that were dealt to this rank are in no schedule.  Their sources are slots
- * behind the others, one for each place that is not among those.
+ * Elements that were dealt to this rank are in no schedule (dealt_inputs.h).  Their
+ * sources are slots behind the others, one for each place that is not among those.
  *
  * A source may not come by itself: its home has named it only, or is not to be relied
  * on.  Then it is asked for as a task (node/compose/element_gate.h).
@@ -90,10 +90,14 @@ bool links_open(struct moot *m, struct elements *elements, uint32_t count);
  * is not registered yet.  LIMIT, INVALID: as array_schedule_new(); NO_MEMORY. */
 int link_make(struct moot *m, struct elements *by, struct elements *from,
               const struct array_mapping *mapping);
-/* What a block of so many needs behind its results, for this: */
+/* What a link's schedule is of. */
+struct array_shape link_shape(const struct moot *m, const struct elements *by,
+                              const struct elements *from,
+                              const struct array_mapping *mapping);
+/* What a block of so many needs behind its results, for the next: */
 size_t links_waits_bytes(size_t count);
-/* A block that is about to be run: each element waits, or is ready.  An error of the
- * map, or NO_MEMORY. */
+/* A block that is about to be run: each element waits, or is ready.  LIMIT,
+ * NO_MEMORY. */
 int links_wait(struct moot *m, struct elements *elements, struct element_block *block);
 /* An own element has ended: whoever takes it here has it, or, of NULL, is to ask. */
 void links_give(struct moot *m, struct elements *from, uint64_t place,
@@ -118,6 +122,11 @@ uint32_t link_slot(const struct element_link *link, uint64_t place);
 /* The schedule has the home of that place send it here. */
 bool link_is_sent(const struct element_link *link, uint32_t slot);
 uint64_t link_place(const struct element_link *link, uint32_t slot);
+/* One behind the others, for a place that has none; UINT32_MAX without memory. */
+uint32_t link_add_other(struct element_link *link, uint64_t place);
+/* The place of what an element lacks for good, since its map names no sources for it:
+ * the slot's story says why. */
+#define LINK_NOWHERE UINT64_MAX
 /* The inputs of an element: how many, and each. */
 uint32_t links_count(const struct elements *elements, uint64_t place);
 void links_fill(const struct elements *elements, uint64_t place,

@@ -63,7 +63,7 @@ static inline struct elements *elements_of(const struct task *task)
 /* The task is to stand for such an array; false without memory. */
 bool elements_make(struct moot *m, struct task *task, const struct array_spread *spread,
                    const void *args, size_t args_size);
-/* CORE_OUT_ELEMENTS: these are to be run here.  NO_MEMORY, or an error of a map. */
+/* CORE_OUT_ELEMENTS: these are to be run here.  NO_MEMORY, LIMIT. */
 int elements_add(struct moot *m, struct elements *elements, struct range places);
 /* The next one to be run, which is given to a thread; NULL: there is none. */
 struct elements *elements_take(struct moot *m, uint64_t *place);

@@ -14,12 +14,14 @@
 #define NODE_TASKS_TASKS_H
 
 #include "node/tasks/board.h"
+#include "node/tasks/dealt_inputs.h"
 #include "node/tasks/death.h"
 #include "node/tasks/element_inputs.h"
 #include "node/tasks/error_chain.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/map.h"
 #include "node/tasks/own_elements.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task.h"

@@ -3,6 +3,7 @@
 #include "consensus/shape/array_map.h"
 
 #include "hashing/base/byte_order.h"
+#include "proto/limits.h"
 #include "proto/moot_error.h"
 
 #include <setjmp.h>
@@ -12,7 +13,19 @@
 
 #include <cmocka.h>
 
+/* Built with -DMOOT_MUTANTS, $MOOT_MUTANT names the rule to break
+ * (tests/sim/mutants.c). */
+#ifdef MOOT_MUTANTS
+#include "tests/mutant_names.h"
+enum mutant mutant_on;
+static void break_a_rule(void) { mutant_on = mutant_wanted(); }
+#else
+static void break_a_rule(void) {}
+#endif
+
 enum { COUNT_MAX = 12, TAKEN_MAX = 64 };
+
+static struct array_answer answer_room; /* grows with what is asked */
 
 /* Arguments of a map: words. */
 struct args {
@@ -39,12 +52,12 @@ static struct array_mapping with(const struct array_map *map, const struct args 
 static size_t list_sources(const struct array_mapping *mapping, uint64_t element,
                            const struct array_counts *counts, uint64_t *taken)
 {
-    struct range ranges[ARRAY_MAP_RANGES_MAX];
     size_t size = 0;
-    int count = array_sources(mapping, element, counts, ranges);
+    int count = array_sources(mapping, element, counts, &answer_room);
     assert_true(count >= 0);
     for (int i = 0; i < count; i++) {
-        for (uint64_t at = ranges[i].first; at < ranges[i].end; at++) {
+        for (uint64_t at = answer_room.ranges[i].first; at < answer_room.ranges[i].end;
+             at++) {
             assert_true(size < TAKEN_MAX);
             taken[size++] = at;
         }
@@ -69,8 +82,7 @@ static void expect_error(const struct array_mapping *mapping, uint64_t takes,
                          uint64_t from, uint64_t element, int error)
 {
     const struct array_counts counts = {takes, from};
-    struct range ranges[ARRAY_MAP_RANGES_MAX];
-    assert_int_equal(array_sources(mapping, element, &counts, ranges), error);
+    assert_int_equal(array_sources(mapping, element, &counts, &answer_room), error);
 }
 
 static void elements_take_what_their_map_says(void **state)
@@ -149,11 +161,10 @@ static int64_t ask_all(const struct array_mapping *mapping,
 {
     int64_t most = 0;
     for (uint64_t element = 0; element < counts->takes; element++) {
-        struct range ranges[ARRAY_MAP_RANGES_MAX];
         int64_t taken = 0;
-        const int count = array_sources(mapping, element, counts, ranges);
+        const int count = array_sources(mapping, element, counts, &answer_room);
         for (int i = 0; i < count; i++) {
-            taken += (int64_t)(ranges[i].end - ranges[i].first);
+            taken += (int64_t)(answer_room.ranges[i].end - answer_room.ranges[i].first);
         }
         if (count < 0) {
             return -1;
@@ -232,12 +243,12 @@ static bool takes(const struct array_mapping *mapping, uint64_t element,
 static bool feeds(const struct array_mapping *mapping, uint64_t source,
                   const struct array_counts *counts, uint64_t element)
 {
-    struct range ranges[ARRAY_MAP_RANGES_MAX];
-    int count = array_targets(mapping, source, counts, ranges);
+    int count = array_targets(mapping, source, counts, &answer_room);
     bool found = false;
     assert_true(count >= 0);
     for (int i = 0; i < count; i++) {
-        found = found || (ranges[i].first <= element && element < ranges[i].end);
+        found = found || (answer_room.ranges[i].first <= element &&
+                          element < answer_room.ranges[i].end);
     }
     return found;
 }
@@ -246,13 +257,11 @@ static void check_inverse(const struct array_mapping *mapping, uint64_t takes_co
                           uint64_t from_count)
 {
     const struct array_counts counts = {takes_count, from_count};
-    uint64_t missed;
     for (uint64_t i = 0; i < takes_count; i++) {
         for (uint64_t j = 0; j < from_count; j++) {
             assert_int_equal(takes(mapping, i, &counts, j),
                              feeds(mapping, j, &counts, i));
         }
-        assert_int_equal(array_inverse_holds(mapping, i, &counts, &missed), 1);
     }
 }
 
@@ -310,39 +319,6 @@ static int give_answer(const void *user, const void *args, size_t args_size,
     return answer->count;
 }
 
-/* i takes i and i + 1, of as many and one more; the inverse forgets the latter. */
-static int take_two(const void *user, const void *args, size_t args_size,
-                    uint64_t element, const struct array_counts *counts,
-                    struct range *out, size_t room)
-{
-    (void)user, (void)args, (void)args_size, (void)counts, (void)room;
-    out[0] = (struct range){element, element + 2};
-    return 1;
-}
-
-static int feed_one(const void *user, const void *args, size_t args_size,
-                    uint64_t element, const struct array_counts *counts,
-                    struct range *out, size_t room)
-{
-    (void)user, (void)args, (void)args_size, (void)counts, (void)room;
-    out[0] = (struct range){element, element + 1};
-    return 1;
-}
-
-static void a_wrong_inverse_is_found(void **state)
-{
-    (void)state;
-    const struct array_map wrong = {"wrong", 1, take_two, feed_one, NULL, NULL};
-    const struct array_map silent = {"silent", 1, take_two, NULL, NULL, NULL};
-    const struct array_counts counts = {5, 6};
-    struct array_mapping mapping = {&wrong, NULL, 0};
-    uint64_t missed = 99;
-    assert_int_equal(array_inverse_holds(&mapping, 3, &counts, &missed), 0);
-    assert_int_equal(missed, 4);
-    mapping.map = &silent;
-    assert_int_equal(array_inverse_holds(&mapping, 3, &counts, &missed), 1);
-}
-
 static void what_a_map_says_is_looked_at(void **state)
 {
     (void)state;
@@ -357,32 +333,101 @@ static void what_a_map_says_is_looked_at(void **state)
         {{{{3, 11}}, 1}, MOOT_ERR_INVALID, 1},
         {{{{3, 3}, {1, 2}}, 2}, MOOT_ERR_INVALID, 1},
         {{{{5, 2}}, 1}, MOOT_ERR_INVALID, 0},
-        {{{{0, 1}}, ARRAY_MAP_RANGES_MAX + 1}, MOOT_ERR_LIMIT, MOOT_ERR_LIMIT},
+        {{{{0, 1}}, LIMIT_INPUTS + 1}, MOOT_ERR_LIMIT, MOOT_ERR_LIMIT},
         {{{{0, 1}}, MOOT_ERR_STATE}, MOOT_ERR_STATE, MOOT_ERR_STATE},
     };
     const struct array_counts counts = {4, 10};
-    struct range ranges[ARRAY_MAP_RANGES_MAX];
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const struct array_map map = {"m", 1, give_answer, give_answer, &rows[i].answer,
                                       NULL};
         const struct array_mapping mapping = {&map, NULL, 0};
-        assert_int_equal(array_sources(&mapping, 0, &counts, ranges), rows[i].sources);
-        assert_int_equal(array_targets(&mapping, 0, &counts, ranges), rows[i].targets);
+        assert_int_equal(array_sources(&mapping, 0, &counts, &answer_room),
+                         rows[i].sources);
+        assert_int_equal(array_targets(&mapping, 0, &counts, &answer_room),
+                         rows[i].targets);
         for (int j = 0; j < rows[i].targets; j++) {
-            assert_true(ranges[j].first < ranges[j].end && ranges[j].end <= 4);
+            assert_true(answer_room.ranges[j].first < answer_room.ranges[j].end &&
+                        answer_room.ranges[j].end <= 4);
         }
     }
 }
 
+/* Every other element, one by one. */
+static int give_many(const void *user, const void *args, size_t args_size,
+                     uint64_t element, const struct array_counts *counts,
+                     struct range *out, size_t room)
+{
+    const int *many = user;
+    (void)args, (void)args_size, (void)element, (void)counts;
+    for (size_t i = 0; i < room && i < (size_t)*many; i++) {
+        out[i] = (struct range){2 * i, 2 * i + 1};
+    }
+    return *many;
+}
+
+static void a_map_that_says_more_has_room_for_it(void **state)
+{
+    (void)state;
+    const struct array_counts counts = {100000, 100000};
+    const int sizes[] = {1, ARRAY_ANSWER_FEW, ARRAY_ANSWER_FEW + 1, 300, LIMIT_INPUTS};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const struct array_map map = {"m", 1, give_many, give_many, &sizes[i], NULL};
+        const struct array_mapping mapping = {&map, NULL, 0};
+        array_answer_release(&answer_room);
+        assert_int_equal(array_sources(&mapping, 0, &counts, &answer_room), sizes[i]);
+        assert_int_equal(array_targets(&mapping, 0, &counts, &answer_room), sizes[i]);
+        for (int j = 0; j < sizes[i]; j++) {
+            assert_int_equal(answer_room.ranges[j].first, 2 * j);
+        }
+    }
+}
+
+/* It says that there are more each time. */
+static int give_more(const void *user, const void *args, size_t args_size,
+                     uint64_t element, const struct array_counts *counts,
+                     struct range *out, size_t room)
+{
+    (void)user, (void)args, (void)args_size, (void)element, (void)counts, (void)out;
+    return (int)room + 1;
+}
+
+static void a_map_that_is_no_function_is_refused(void **state)
+{
+    (void)state;
+    const struct array_counts counts = {100000, 100000};
+    const struct array_map map = {"m", 1, give_more, give_more, NULL, NULL};
+    const struct array_mapping mapping = {&map, NULL, 0};
+    array_answer_release(&answer_room);
+    assert_int_equal(array_sources(&mapping, 0, &counts, &answer_room),
+                     MOOT_ERR_INVALID);
+    assert_int_equal(array_targets(&mapping, 0, &counts, &answer_room),
+                     MOOT_ERR_INVALID);
+}
+
+static void nobody_relies_on_the_inverse_of_a_program(void **state)
+{
+    (void)state;
+    const struct array_map map = {"m", 1, give_answer, give_answer, NULL, NULL};
+    assert_false(array_map_is_sure(&map));
+    assert_true(array_map_is_sure(&array_map_same));
+    assert_true(array_map_is_sure(&array_map_blocks));
+}
+
 int main(void)
 {
+    break_a_rule();
+    array_answer_init(&answer_room);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_take_what_their_map_says),
         cmocka_unit_test(what_cannot_be_taken_is_an_error),
         cmocka_unit_test(a_map_says_how_many_are_taken_at_most),
         cmocka_unit_test(inverses_of_what_is_built_in_are_right),
-        cmocka_unit_test(a_wrong_inverse_is_found),
         cmocka_unit_test(what_a_map_says_is_looked_at),
+        cmocka_unit_test(a_map_that_says_more_has_room_for_it),
+        cmocka_unit_test(a_map_that_is_no_function_is_refused),
+        cmocka_unit_test(nobody_relies_on_the_inverse_of_a_program),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    array_answer_release(&answer_room);
+    return failed;
 }

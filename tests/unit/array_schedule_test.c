@@ -157,8 +157,10 @@ static void check_edges(const struct array_shape *shape,
     assert_int_equal(schedule->own, list_own(&shape->takes, shape, own));
     assert_int_equal(schedule->own_from, list_own(&shape->from, shape, own_from));
     for (uint32_t i = 0; i < schedule->own; i++) {
-        struct range ranges[ARRAY_MAP_RANGES_MAX];
-        int count = array_sources(&shape->mapping, own[i], &counts, ranges);
+        struct array_answer answer;
+        array_answer_init(&answer);
+        int count = array_sources(&shape->mapping, own[i], &counts, &answer);
+        const struct range *ranges = answer.ranges;
         uint32_t at = schedule->first[i];
         for (int j = 0; j < count; j++) {
             for (uint64_t s = ranges[j].first; s < ranges[j].end; s++) {
@@ -169,6 +171,7 @@ static void check_edges(const struct array_shape *shape,
             }
         }
         assert_int_equal(at, schedule->first[i + 1]);
+        array_answer_release(&answer);
     }
 }
 

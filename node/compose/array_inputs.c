@@ -1,0 +1,177 @@
+/* array_inputs.c - see array_inputs.h. */
+#include "node/compose/array_inputs.h"
+
+#include "node/compose/element_gate.h"
+#include "node/engine/engine.h"
+#include "node/engine/report_queue.h"
+#include "node/schedule/task_handle.h"
+#include "node/tasks/element_inputs.h"
+#include "node/tasks/map.h"
+
+/* --- The spec ----------------------------------------------------------------------
+ */
+
+static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map,
+                      int error)
+{
+    const char *why =
+        error == MOOT_ERR_INVALID
+            ? "its arguments are none, or it names elements that there are not"
+        : error == MOOT_ERR_LIMIT
+            ? "an element takes more than 4096, or a rank's share of the array more "
+              "than "
+              "2^20: reduce the array first (moot_array_reduce), or take fewer"
+            : "no memory";
+    return lane_fail(lane, error, "moot_array_spawn: .inputs[%u] by the map '%s': %s",
+                     i, map->name, why);
+}
+
+static int find_taken(struct lane *lane, struct moot *m, const moot_array_input *input,
+                      uint32_t i, struct elements **from)
+{
+    struct handle *handle;
+    int error = task_handle_find(m, input->array.id, &handle);
+    if (error != MOOT_OK) {
+        return lane_fail(
+            lane, error,
+            "moot_array_spawn: .inputs[%u].array is no array's handle: it %s", i,
+            error == MOOT_ERR_FOREIGN ? "belongs to another context"
+                                      : "was released or never valid");
+    }
+    *from = elements_of(handle->task);
+    return *from != NULL
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_INVALID,
+                           "moot_array_spawn: .inputs[%u].array is a task's handle", i);
+}
+
+/* Every rank refuses what one would have to. */
+static int check_map(struct lane *lane, const struct moot *m,
+                     const struct array_spread *spread, const moot_array_input *input,
+                     struct array_inputs *inputs)
+{
+    const uint32_t i = inputs->count;
+    const struct array_map *map = map_find(m, input->map);
+    if (map == NULL || (input->map_args == NULL && input->map_args_size > 0)) {
+        return lane_fail(lane, MOOT_ERR_INVALID, "moot_array_spawn: .inputs[%u].map%s",
+                         i,
+                         map == NULL ? " is none of moot_array.h, and none that "
+                                       "moot_map_register() has given"
+                                     : "_args is NULL, and .map_args_size is not 0");
+    }
+    inputs->mappings[i] =
+        (struct array_mapping){map, input->map_args, input->map_args_size};
+    inputs->maps[i] = (struct identity_map){map->name, map->version, input->map_args,
+                                            input->map_args_size};
+    const int error =
+        array_schedule_can_be(spread, &inputs->from[i]->spread, &inputs->mappings[i]);
+    return error == MOOT_OK ? MOOT_OK : refuse_map(lane, i, map, error);
+}
+
+static int find_input(struct lane *lane, struct moot *m,
+                      const struct array_spread *spread, const moot_array_input *input,
+                      struct array_inputs *inputs)
+{
+    const uint32_t i = inputs->count;
+    int error = find_taken(lane, m, input, i, &inputs->from[i]);
+    if (error == MOOT_OK) {
+        error = check_map(lane, m, spread, input, inputs);
+    }
+    if (error == MOOT_OK) {
+        inputs->handles[i] = (moot_task){input->array.id};
+        inputs->count++;
+    }
+    return error;
+}
+
+int array_inputs_find(struct lane *lane, struct moot *m, const moot_array_spec *spec,
+                      const struct array_spread *spread, struct array_inputs *inputs)
+{
+    if (spec->input_count > MOOT_ARRAY_INPUTS_MAX ||
+        (spec->input_count > 0 && spec->inputs == NULL)) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .inputs is NULL, or .input_count (%zu) is "
+                         "more than MOOT_ARRAY_INPUTS_MAX (%d)",
+                         spec->input_count, MOOT_ARRAY_INPUTS_MAX);
+    }
+    int error = MOOT_OK;
+    for (size_t i = 0; error == MOOT_OK && i < spec->input_count; i++) {
+        error = find_input(lane, m, spread, &spec->inputs[i], inputs);
+    }
+    return error;
+}
+
+/* --- The links ----------------------------------------------------------------------
+ */
+
+/* Of a program's map it is said which element is wrong. */
+static int refuse_link(struct moot *m, struct lane *lane, struct elements *elements,
+                       const struct array_inputs *inputs, uint32_t i, int error)
+{
+    const struct array_mapping *mapping = &inputs->mappings[i];
+    const struct elements *from = inputs->from[i];
+    const struct array_shape shape = link_shape(m, elements, from, mapping);
+    const struct array_counts counts = {elements->spread.count, from->spread.count};
+    struct map_fault fault;
+    if (error == MOOT_ERR_NO_MEMORY || !map_fault_find(&shape, &fault)) {
+        return refuse_map(lane, i, mapping->map, error);
+    }
+    struct text text = {0};
+    map_tell_fault(&text, mapping->map, &counts, &fault);
+    error =
+        lane_fail(lane, error, "moot_array_spawn: .inputs[%u]: %s", i, text_get(&text));
+    text_release(&text);
+    return error;
+}
+
+/* The elements of a new shape that this rank touches are looked at. */
+static void verify_inverse(struct moot *m, struct elements *elements,
+                           const struct array_inputs *inputs, uint32_t i)
+{
+    const struct array_mapping *mapping = &inputs->mappings[i];
+    const struct array_shape shape = link_shape(m, elements, inputs->from[i], mapping);
+    struct inverse_fault fault;
+    if (!inverse_fault_find(&shape, &fault)) {
+        return;
+    }
+    struct text text = {0};
+    map_tell_inverse(&text, mapping->map, &fault);
+    report_add(m,
+               "moot: rank %u: %s; no result is another for that, but it costs time: "
+               "mend .targets, or leave it out\n",
+               m->group.rank, text_get(&text));
+    text_release(&text);
+}
+
+static int take_input(struct moot *m, struct lane *lane, struct elements *elements,
+                      const struct array_inputs *inputs, uint32_t i)
+{
+    uint64_t before, after;
+    (void)schedule_cache_count(m->tasks.schedules, &before);
+    int error = link_make(m, elements, inputs->from[i], &inputs->mappings[i]);
+    if (error == MOOT_OK) {
+        error = gates_keep(m, elements->links[i]);
+    }
+    if (error != MOOT_OK) {
+        return refuse_link(m, lane, elements, inputs, i, error);
+    }
+    (void)schedule_cache_count(m->tasks.schedules, &after);
+    if (after > before && m->knobs.verify_ppm > 0 &&
+        !array_map_is_sure(inputs->mappings[i].map)) {
+        verify_inverse(m, elements, inputs, i);
+    }
+    return MOOT_OK;
+}
+
+int array_inputs_take(struct moot *m, struct lane *lane, struct elements *elements,
+                      const struct array_inputs *inputs)
+{
+    if (inputs->count > 0 && !links_open(m, elements, inputs->count)) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
+    }
+    int error = MOOT_OK;
+    for (uint32_t i = 0; error == MOOT_OK && i < inputs->count; i++) {
+        error = take_input(m, lane, elements, inputs, i);
+    }
+    return error;
+}
