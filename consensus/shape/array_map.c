@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TARGET_RANGES_MAX = 1 << 20 }; /* as many edges as a schedule has */
+enum { TARGET_RANGES_MAX = 1 << 20 };
 
 /* --- Same, all ---------------------------------------------------------------------
  */
@@ -387,10 +387,8 @@ int array_sources(const struct array_mapping *mapping, uint64_t element,
 int array_targets(const struct array_mapping *mapping, uint64_t element,
                   const struct array_counts *counts, struct array_answer *out)
 {
-    const uint64_t most =
-        counts->takes < TARGET_RANGES_MAX ? counts->takes : TARGET_RANGES_MAX;
-    const int count =
-        ask_map(mapping, mapping->map->targets, element, counts, most, out);
+    const int count = ask_map(mapping, mapping->map->targets, element, counts,
+                              TARGET_RANGES_MAX, out);
     int kept = 0;
     for (int i = 0; i < count; i++) {
         struct range range = out->ranges[i];

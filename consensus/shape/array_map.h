@@ -90,8 +90,8 @@ int array_sources(const struct array_mapping *mapping, uint64_t element,
                   const struct array_counts *counts, struct array_answer *out);
 /* The takers of an element of the input.  Ranges that are empty, or go beyond the count
  * of the array, are left out, and what is left of one counts: a wrong inverse costs
- * messages (PROTOCOL.md, rule A13).  LIMIT: more ranges than the array has elements.
- * Not without `targets`. */
+ * messages (PROTOCOL.md, rule A13).  LIMIT: more than 2^20 ranges.  Not without
+ * `targets`. */
 int array_targets(const struct array_mapping *mapping, uint64_t element,
                   const struct array_counts *counts, struct array_answer *out);
 

@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WORDS_MAX = 5, LARGE_WORDS = 1100, WHOLE_MAX = 300, EDGES_MAX = 20000 };
 
@@ -126,6 +127,13 @@ moot_array_input player_array_input(const struct medley_player *player, uint32_t
     const struct counts counts = counts_of(player, array, input);
     const enum medley_map map = map_of(of, counts);
     moot_array_input is = {.array = player->arrays[of->array], .map_args = words};
+    if (of->own > 0) {
+        struct medley_own_map args;
+        is.map = player_own_map(player, of, &args);
+        is.map_args_size = sizeof(args);
+        memcpy(words, &args, sizeof(args));
+        return is;
+    }
     words[0] = (uint64_t)of->low;
     switch (map) {
     case MEDLEY_SAME:
@@ -187,6 +195,9 @@ static uint32_t sources_of(const struct medley_player *player, uint32_t array,
     const struct counts counts = counts_of(player, array, input);
     const uint64_t from = counts.from, rows = rows_of(of, counts.takes);
     const uint64_t columns = counts.takes / rows;
+    if (of->own > 0) {
+        return player_own_sources(of, index, from, out);
+    }
     switch (map_of(of, counts)) {
     case MEDLEY_SAME:
         return window(index, 0, 0, false, from, out);

@@ -3,12 +3,12 @@
  * They are drawn apart from all else, and stand between tasks.  An array is spawned by
  * all ranks, by one, by all but one or by some, by a few of them later than by others,
  * and by some with another count, which is another array.  It may take from earlier
- * ones, by each of the maps.  A rank that has not all of these, or has released one,
- * does not spawn it.  Who has spawned it waits for it, at once or later, or only reads
- * elements, by themselves or as inputs of a task, and checks their bytes: array_maps.c
- * says what they are to be.  Some combine all elements by a tree of tasks.  An array of
- * which an element fails ends so on every rank that waits, and so does one that a rank
- * cancels (array_cancels.c), if it does.
+ * ones, by each of the maps and by some of its own (array_own_maps.c).  A rank that has
+ * not all of these, or has released one, does not spawn it.  Who has spawned it waits
+ * for it, at once or later, or only reads elements, by themselves or as inputs of a
+ * task, and checks their bytes: array_maps.c says what they are to be.  Some combine
+ * all elements by a tree of tasks.  An array of which an element fails ends so on every
+ * rank that waits, and so does one that a rank cancels (array_cancels.c), if it does.
  *
  * Nobody names an array that it has not spawned.  So whatever happens to others, each
  * wait ends as the drawn program says, unless this rank is out, or a result is lost.
@@ -132,6 +132,7 @@ void medley_draw_arrays(struct medley *medley)
         of->large = draw(&more, 8) == 0 && of->count < LARGE_COUNT;
     }
     medley_draw_array_cancels(medley);
+    medley_draw_own_maps(medley);
 }
 
 /* --- Kernels ---------------------------------------------------------------------- */
@@ -203,10 +204,11 @@ int player_register_arrays(struct medley_player *player)
     if (player->medley->array_count == 0) {
         return MOOT_OK;
     }
-    const int code = moot_kernel_register(player->m, &gather, &player->gather);
-    return code != MOOT_OK
+    int code = moot_kernel_register(player->m, &gather, &player->gather);
+    code = code != MOOT_OK
                ? code
                : moot_kernel_register(player->m, &element, &player->element);
+    return code != MOOT_OK ? code : player_register_maps(player);
 }
 
 /* --- A rank ----------------------------------------------------------------------- */

@@ -110,6 +110,13 @@ struct medley_array_input {
     uint32_t array; /* an earlier one */
     enum medley_map map;
     int64_t low, high; /* a shift is by `low`; a table has up to `high` rows */
+    uint32_t own;      /* 0; or 1 + the map of the medley's own that it goes by */
+};
+
+enum { MEDLEY_OWN_MAPS = 5 };
+/* The arguments of these (array_own_maps.c). */
+struct medley_own_map {
+    uint64_t from, pieces;
 };
 
 /* A task array before the task `at` (arrays.c). */
@@ -158,6 +165,7 @@ struct medley_player {
     moot *m;
     int rank;
     moot_kernel_id kernels[MEDLEY_KIND_END], child, element, gather;
+    moot_map_id maps[MEDLEY_OWN_MAPS];
     moot_array arrays[MEDLEY_ARRAYS_MAX]; /* 0: not held, or not any more */
     uint64_t *digests[MEDLEY_ARRAYS_MAX]; /* NULL: it has not spawned the array */
     moot_task handles[MEDLEY_TASKS];

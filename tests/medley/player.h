@@ -51,6 +51,19 @@ uint64_t player_element_word(uint64_t value, uint64_t at);
 /* One of its elements fails. */
 bool player_array_fails(const struct medley_player *player, uint32_t array);
 
+/* --- array_own_maps.c ---------------------------------------------------------------
+ */
+
+int player_register_maps(struct medley_player *player);
+void medley_draw_own_maps(struct medley *medley);
+/* The map of an input that goes by one of these, and its arguments. */
+moot_map_id player_own_map(const struct medley_player *player,
+                           const struct medley_array_input *input,
+                           struct medley_own_map *args);
+/* What an element takes by it, in order: how many. */
+uint32_t player_own_sources(const struct medley_array_input *input, uint64_t index,
+                            uint64_t source_count, uint64_t *out);
+
 /* --- arrays.c --------------------------------------------------------------------- */
 
 int player_register_arrays(struct medley_player *player);
