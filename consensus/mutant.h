@@ -82,7 +82,6 @@
     X(ARRAYALONE, "an array that is cancelled ends before its elements have")          \
     X(ARRAYCANCELAGAIN,                                                                \
       "an array's chair tells of a cancel with each word that comes")                  \
-    X(MAPTRUSTED, "who takes by a program's map relies on what its inverse says")      \
     X(CANCELLATE, "who spawns an array late begins what was cancelled")                \
     X(ARRAYEARLY, "an array's end is told when some of a rank's elements have ended")  \
     X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \

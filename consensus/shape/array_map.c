@@ -1,7 +1,6 @@
 /* array_map.c - the maps that are built in, and the checks of all (array_map.h). */
 #include "consensus/shape/array_map.h"
 
-#include "consensus/mutant.h"
 #include "hashing/base/byte_order.h"
 #include "proto/limits.h"
 #include "proto/moot_error.h"
@@ -400,7 +399,4 @@ int array_targets(const struct array_mapping *mapping, uint64_t element,
     return count < 0 ? count : kept;
 }
 
-bool array_map_is_sure(const struct array_map *map)
-{
-    return map->most != NULL || MUTANT(MAPTRUSTED);
-}
+bool array_map_is_sure(const struct array_map *map) { return map->most != NULL; }

@@ -53,7 +53,7 @@ bool map_fault_find(const struct array_shape *shape, struct map_fault *out)
  */
 
 /* Both functions of a map, and what each has said last. */
-struct look {
+struct map_look {
     const struct array_mapping *mapping;
     struct array_counts counts;
     struct array_answer sources, targets;
@@ -80,7 +80,7 @@ static uint32_t copy_first(const struct array_answer *answer, int count,
     return (uint32_t)count;
 }
 
-static void note_fault(const struct look *look, uint64_t element, uint64_t source,
+static void note_fault(const struct map_look *look, uint64_t element, uint64_t source,
                        bool left_out, struct inverse_fault *out)
 {
     *out = (struct inverse_fault){
@@ -89,14 +89,14 @@ static void note_fault(const struct look *look, uint64_t element, uint64_t sourc
     out->target_ranges = copy_first(&look->targets, look->target_count, out->targets);
 }
 
-static void ask_sources(struct look *look, uint64_t element)
+static void ask_sources(struct map_look *look, uint64_t element)
 {
     const int count =
         array_sources(look->mapping, element, &look->counts, &look->sources);
     look->source_count = count > 0 ? count : 0;
 }
 
-static void ask_targets(struct look *look, uint64_t source)
+static void ask_targets(struct map_look *look, uint64_t source)
 {
     const int count =
         array_targets(look->mapping, source, &look->counts, &look->targets);
@@ -104,7 +104,8 @@ static void ask_targets(struct look *look, uint64_t source)
 }
 
 /* Whether `targets` leaves the element out, of one that it takes. */
-static bool is_left_out(struct look *look, uint64_t element, struct inverse_fault *out)
+static bool is_left_out(struct map_look *look, uint64_t element,
+                        struct inverse_fault *out)
 {
     ask_sources(look, element);
     for (int i = 0; i < look->source_count; i++) {
@@ -122,7 +123,8 @@ static bool is_left_out(struct look *look, uint64_t element, struct inverse_faul
 }
 
 /* Whether `targets` of the source names one that does not take it. */
-static bool is_too_much(struct look *look, uint64_t source, struct inverse_fault *out)
+static bool is_too_much(struct map_look *look, uint64_t source,
+                        struct inverse_fault *out)
 {
     ask_targets(look, source);
     for (int i = 0; i < look->target_count; i++) {
@@ -140,7 +142,7 @@ static bool is_too_much(struct look *look, uint64_t source, struct inverse_fault
 }
 
 /* By the rank's elements of one of the two arrays. */
-static bool look_at_share(struct look *look, const struct array_shape *shape,
+static bool look_at_share(struct map_look *look, const struct array_shape *shape,
                           const struct array_card *card, struct inverse_fault *out)
 {
     struct range_set own = {0};
@@ -160,7 +162,7 @@ static bool look_at_share(struct look *look, const struct array_shape *shape,
 
 bool inverse_fault_find(const struct array_shape *shape, struct inverse_fault *out)
 {
-    struct look look = {.mapping = &shape->mapping, .counts = counts_of(shape)};
+    struct map_look look = {.mapping = &shape->mapping, .counts = counts_of(shape)};
     if (shape->mapping.map->targets == NULL) {
         return false;
     }

@@ -26,6 +26,8 @@
  *     moot_array_spawn(m, &(moot_array_spec){.kernel = k, .count = n, .inputs = &last,
  *                                            .input_count = 1}, &next);
  *
+ * Maps are built in, or the program's own (moot_map_register).
+ *
  * An element runs when it has its inputs, and does not wait for the other elements of
  * the arrays that it takes from.  Homes send each other what is taken unasked, several
  * results in one message.  An element fails if one that it takes has failed.

@@ -4,8 +4,9 @@
  * queue_line.h), the order of a sequential one (chain.h), groups of all that a thread
  * spawned (group.h), and data handles that order tasks by what they read and write
  * (data.h).  Arrays (task_array.h),
- * trees over them (array_reduce.h), tasks that read their elements (element_read.h),
- * and those that wait for what elements lack (element_gate.h).
+ * what their elements take (array_inputs.h), trees over them (array_reduce.h), tasks
+ * that read their elements (element_read.h), and those that wait for what elements lack
+ * (element_gate.h).
  *
  * Writes m->compose. Under the engine lock.
  *
@@ -14,6 +15,7 @@
 #ifndef NODE_COMPOSE_COMPOSE_H
 #define NODE_COMPOSE_COMPOSE_H
 
+#include "node/compose/array_inputs.h"
 #include "node/compose/array_reduce.h"
 #include "node/compose/chain.h"
 #include "node/compose/data.h"

@@ -72,12 +72,24 @@ static void registrations(struct seat *seat)
            MOOT_ERR_KERNEL_EXISTS);
 }
 
+static int nothing_taken(void *user, const void *args, size_t args_size,
+                         uint64_t element, uint64_t count, uint64_t source_count,
+                         moot_range *out, size_t room)
+{
+    (void)user, (void)args, (void)args_size, (void)element, (void)count;
+    (void)source_count, (void)out, (void)room;
+    return 0;
+}
+
 static void arrays(struct seat *seat)
 {
     LATER(moot_array_spec) spec = {.now = {.kernel = seat->kernels[CHILD], .count = 2}};
     moot_array array = {0};
     TAKES(seat, spec, moot_array_spawn(seat->m, &spec.now, &array));
     EXPECT(seat, moot_array_wait(seat->m, array, MOOT_FOREVER), MOOT_OK);
+    LATER(moot_map) map = {.now = {.name = "m", .sources = nothing_taken}};
+    moot_map_id id;
+    TAKES(seat, map, moot_map_register(seat->m, &map.now, &id));
 }
 
 static void specs(struct seat *seat)

@@ -254,7 +254,6 @@ static const struct killer killers[] = {
     {MUTANT_LEASELESS, .bench = "core_test"},
     {MUTANT_COUNTOLD, {.ranks = 4, .tasks = 20, .storm = true}, .seed = 6},
     {MUTANT_ARRAYEARLY, .scene = "array"},
-    {MUTANT_MAPTRUSTED, .bench = "array_map_test"},
     {MUTANT_ARRAYALONE, .scene = "array-cancel"},
     {MUTANT_ARRAYALONE,
      {.ranks = 3, .tasks = 20, .arrays = true, .cancels = true},

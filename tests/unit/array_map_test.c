@@ -13,16 +13,6 @@
 
 #include <cmocka.h>
 
-/* Built with -DMOOT_MUTANTS, $MOOT_MUTANT names the rule to break
- * (tests/sim/mutants.c). */
-#ifdef MOOT_MUTANTS
-#include "tests/mutant_names.h"
-enum mutant mutant_on;
-static void break_a_rule(void) { mutant_on = mutant_wanted(); }
-#else
-static void break_a_rule(void) {}
-#endif
-
 enum { COUNT_MAX = 12, TAKEN_MAX = 64 };
 
 static struct array_answer answer_room; /* grows with what is asked */
@@ -415,7 +405,6 @@ static void nobody_relies_on_the_inverse_of_a_program(void **state)
 
 int main(void)
 {
-    break_a_rule();
     array_answer_init(&answer_room);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_take_what_their_map_says),
