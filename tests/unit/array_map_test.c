@@ -323,7 +323,7 @@ static void what_a_map_says_is_looked_at(void **state)
         {{{{3, 11}}, 1}, MOOT_ERR_INVALID, 1},
         {{{{3, 3}, {1, 2}}, 2}, MOOT_ERR_INVALID, 1},
         {{{{5, 2}}, 1}, MOOT_ERR_INVALID, 0},
-        {{{{0, 1}}, LIMIT_INPUTS + 1}, MOOT_ERR_LIMIT, MOOT_ERR_LIMIT},
+        {{{{0, 1}}, (1 << 20) + 1}, MOOT_ERR_LIMIT, MOOT_ERR_LIMIT},
         {{{{0, 1}}, MOOT_ERR_STATE}, MOOT_ERR_STATE, MOOT_ERR_STATE},
     };
     const struct array_counts counts = {4, 10};
