@@ -32,6 +32,9 @@
  * the arrays that it takes from.  Homes send each other what is taken unasked, several
  * results in one message.  An element fails if one that it takes has failed.
  *
+ * Elements run by the priority of their array, among those of other arrays and tasks;
+ * of one priority after the tasks, and the oldest array first.
+ *
  * Results stay where they were made until the array is released.  moot_array_at() makes
  * one of them a task: to be fetched, or to be an input of others.  That task comes
  * after the whole array.  Of an array of which an element has failed no element can be
@@ -162,18 +165,21 @@ typedef struct moot_array_spec {
     uint64_t count;   /* 1 to 2^32 */
     const void *args; /* the same for all elements; copied; as in moot_task_spec */
     size_t args_size;
-    const void *key; /* makes equal specs distinct arrays; copied; likewise */
-    size_t key_size;
-    moot_spread spread;
-    uint64_t flags;                 /* none yet: 0 */
-    const char *label;              /* for people; copied */
     const moot_array_input *inputs; /* the kernel has them in this order, those of one
                                        input in the order of its map */
     size_t input_count;             /* up to MOOT_ARRAY_INPUTS_MAX */
+    const void *key; /* makes equal specs distinct arrays; copied; as in a task's */
+    size_t key_size;
+    moot_spread spread;
+    int32_t priority;  /* of its elements, among elements and tasks; above 0, what they
+                          take gets it, too, wherever that runs */
+    uint32_t flags;    /* none yet: 0 */
+    const char *label; /* for people; copied */
 } moot_array_spec;
 
 /* Spawns an array; the handle is the caller's to release.  The hash covers all of the
- * spec but flags and label.
+ * spec but priority, flags and label.  Equal specs are one array, which has the highest
+ * priority that this rank has spawned it with, or what takes it.
  * By a map that is built in all ranks are refused an array of which any element takes
  * what there is not, or too much.  By one of the program's own a rank is refused it for
  * elements of its own; ranks that are not have them fail.

@@ -122,7 +122,7 @@ static int check_spec(struct lane *lane, const struct moot *m,
     }
     if (spec->flags != 0) {
         return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: .flags has unknown bits: %#" PRIx64,
+                         "moot_array_spawn: .flags has unknown bits: %#" PRIx32,
                          spec->flags);
     }
     if ((unsigned)spec->spread.kind > MOOT_SPREAD_HASHED) {
@@ -209,6 +209,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                                    .key_size = spec->key_size,
                                    .after = inputs.handles,
                                    .after_count = spec->input_count,
+                                   .priority = spec->priority,
                                    .label = spec->label};
     struct array_spread spread;
     struct spawn spawn;

@@ -418,11 +418,19 @@ static bool another_may_follow(struct moot *m, struct run *run)
            !progress_is_due(m) && !run->enough(m, run->context);
 }
 
-/* Tasks before elements, which nothing but their arrays' ends waits for. */
+/* Of one priority tasks before elements, which fewer wait for. */
+static bool task_is_next(struct moot *m)
+{
+    const struct elements *elements = m->schedule.elements;
+    return m->schedule.ready.live > 0 &&
+           (elements == NULL ||
+            ready_is_before(&m->schedule.ready, elements->task->priority));
+}
+
 HOT static bool begin_next(struct moot *m, struct lane *lane, struct run *run)
 {
-    return m->schedule.ready.live > 0 ? begin(m, lane, take_ready(m), run)
-                                      : begin_element(m, lane, run);
+    return task_is_next(m) ? begin(m, lane, take_ready(m), run)
+                           : begin_element(m, lane, run);
 }
 
 /* On the strand: ends a kernel, and begins the next; false, and the lock is held, if

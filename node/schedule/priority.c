@@ -5,6 +5,7 @@
 #include "consensus/core_entry.h"
 #include "consensus/core_view.h"
 #include "node/schedule/ready.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/task.h"
 
 #include <assert.h>
@@ -21,6 +22,8 @@ static void set(struct moot *m, struct task *task, int32_t priority)
     task_reprioritise(task, priority);
     if (task->stage == TASK_READY) {
         ready_raise(&m->schedule.ready, task);
+    } else if (elements_of(task) != NULL) {
+        elements_raise(m, elements_of(task));
     }
 }
 

@@ -184,6 +184,20 @@ HOT struct task *ready_pop(struct ready *ready)
     return NULL;
 }
 
+bool ready_is_before(struct ready *ready, int32_t priority)
+{
+    while (ready->count + ready->line_count > 0) {
+        const struct task *first = ready_first(ready);
+        if (first->stage == TASK_READY) {
+            return (heap_is_next(ready) ? ready->items[0].priority : 0) >= priority;
+        }
+        struct task *task = take_first(ready);
+        task->queued--;
+        pass_over(ready, task);
+    }
+    return false;
+}
+
 const struct task *ready_first(const struct ready *ready)
 {
     return heap_is_next(ready) ? ready->items[0].task : *line_at(ready, 0);

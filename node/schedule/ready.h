@@ -25,6 +25,8 @@ bool ready_push(struct ready *ready, struct task *task); /* false without memory
 struct task *ready_pop(struct ready *ready);             /* NULL if none is live */
 /* What comes up next, cancelled or not; the queue is not empty. */
 const struct task *ready_first(const struct ready *ready);
+/* A task is ready that has at least this priority. */
+bool ready_is_before(struct ready *ready, int32_t priority);
 /* Its priority has risen: it gets another item, and the first is passed over; of as
  * many as can be counted one takes the new priority. */
 void ready_raise(struct ready *ready, struct task *task);

@@ -38,10 +38,10 @@ HOT void elements_list(struct moot *m, struct elements *elements)
         return;
     }
     struct elements **link = &m->schedule.elements;
-    while (*link != NULL) {
+    while (*link != NULL && (*link)->task->priority >= elements->task->priority) {
         link = &(*link)->next;
     }
-    elements->next = NULL;
+    elements->next = *link;
     elements->listed = true;
     *link = elements;
 }
@@ -56,6 +56,14 @@ static void unlist(struct moot *m, struct elements *elements)
     if (elements->listed) {
         *link = elements->next;
         elements->listed = false;
+    }
+}
+
+void elements_raise(struct moot *m, struct elements *elements)
+{
+    if (elements->listed) {
+        unlist(m, elements);
+        elements_list(m, elements);
     }
 }
 

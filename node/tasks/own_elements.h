@@ -4,9 +4,9 @@
  * The array itself is a task, its *end* (PROTOCOL.md, "Arrays"), and `struct elements`
  * hangs on that task's record.  An element has no record: it is a place in a block,
  * which is what the core gave out at once.  Arrays of which elements can be run
- * stand in a list, m->schedule.elements, the oldest first.  Results stay until the
- * record of the end goes.  Those of an array that takes others wait for their inputs
- * first (element_inputs.h).
+ * stand in a list, m->schedule.elements: the highest priority first, which is that of
+ * the end, and then the oldest.  Results stay until the record of the end goes.  Those
+ * of an array that takes others wait for their inputs first (element_inputs.h).
  *
  * Under the engine lock.
  */
@@ -69,6 +69,8 @@ int elements_add(struct moot *m, struct elements *elements, struct range places)
 struct elements *elements_take(struct moot *m, uint64_t *place);
 /* Some of it can be run: it stands in the list of such. */
 void elements_list(struct moot *m, struct elements *elements);
+/* The array's priority has risen. */
+void elements_raise(struct moot *m, struct elements *elements);
 /* The element has ended; takes over the payload, or one of those that stand for none.
  * An element that takes it here has it, or is to ask. */
 void elements_keep(struct moot *m, struct elements *elements, uint64_t place,

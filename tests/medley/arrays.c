@@ -463,14 +463,16 @@ static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_arr
     for (uint32_t i = 0; i < of->input_count; i++) {
         inputs[i] = player_array_input(player, array, i, words[i]);
     }
+    const uint64_t urgency = chance_of(player, array, 24);
     const moot_array_spec spec = {
         .kernel = player->element,
         .count = player_array_count(player, array),
         .args = &array,
         .args_size = sizeof(array),
-        .spread = {(enum moot_spread_kind)of->spread, of->block},
         .inputs = inputs,
-        .input_count = of->input_count};
+        .input_count = of->input_count,
+        .spread = {(enum moot_spread_kind)of->spread, of->block},
+        .priority = urgency % 3 == 0 ? (int32_t)(urgency >> 8 & 7) - 3 : 0};
     const int code = moot_array_spawn(player->m, &spec, out);
     player->over |= is_out(code);
     if (code != MOOT_OK && !player->over) {

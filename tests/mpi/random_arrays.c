@@ -134,6 +134,7 @@ static void draw_array(uint64_t at, moot_kernel_id kernel)
                           .key = &at,
                           .key_size = word % 3 == 0 ? sizeof(at) : 0,
                           .spread = {(enum moot_spread_kind)(mix(word ^ 7) % 3), 0},
+                          .priority = (int32_t)(mix(word ^ 9) % 5) - 2,
                           .label = "drawn"};
     if (drawn->spec.spread.kind == MOOT_SPREAD_CYCLIC) {
         drawn->spec.spread.block = mix(word ^ 8) % 9;

@@ -207,11 +207,38 @@ static void can_be_raised_for_ever(void **state)
     ready_release(&ready);
 }
 
+/* Tasks that are not ready any more do not count, and go. */
+static void is_compared_with_elements(void **state)
+{
+    (void)state;
+    struct task gone = {.stage = TASK_READY, .priority = 9};
+    struct task plain = {.stage = TASK_READY};
+    struct task below = {.stage = TASK_READY, .priority = -2};
+    struct ready ready = {0};
+    assert_false(ready_is_before(&ready, -9));
+    assert_true(ready_push(&ready, &gone));
+    assert_true(ready_push(&ready, &below));
+    assert_true(ready_is_before(&ready, 9));
+    assert_false(ready_is_before(&ready, 10));
+    gone.stage = TASK_ENDED;
+    gone.gone = true;
+    ready.live--;
+    assert_true(ready_is_before(&ready, -2));
+    assert_false(ready_is_before(&ready, -1));
+    assert_ptr_equal(ready_take_spent(&ready), &gone);
+    assert_true(ready_push(&ready, &plain));
+    assert_true(ready_is_before(&ready, 0));
+    assert_false(ready_is_before(&ready, 1));
+    assert_ptr_equal(ready_pop(&ready), &plain);
+    ready_release(&ready);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_up_in_order),
         cmocka_unit_test(can_be_looked_at),
+        cmocka_unit_test(is_compared_with_elements),
         cmocka_unit_test(spent_once_its_items_are_gone),
         cmocka_unit_test(can_be_raised_for_ever),
     };
