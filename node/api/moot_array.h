@@ -175,6 +175,11 @@ typedef struct moot_array_spec {
                           take gets it, too, wherever that runs */
     uint32_t flags;    /* none yet: 0 */
     const char *label; /* for people; copied */
+    /* An array of as many elements at whose homes these are to be, index by index, so
+     * that they take each other's results from their own memory; 0: none.  .spread is
+     * zero or that array's, which this one has then.  The hash covers the *place* of
+     * that array, as moot_task_spec.beside says.  Not waited for, not an input. */
+    moot_array beside;
 } moot_array_spec;
 
 /* Spawns an array; the handle is the caller's to release.  The hash covers all of the
@@ -184,10 +189,10 @@ typedef struct moot_array_spec {
  * what there is not, or too much.  By one of the program's own a rank is refused it for
  * elements of its own; ranks that are not have them fail.
  * Errors: INVALID (also a kernel with flags; a map that names elements that there are
- * not), STALE and FOREIGN (the array of an input), STATE (inside a
- * kernel, parked, or in a session that began later), LIMIT (an element takes more than
- * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
- * KERNEL_CONFLICT, and what had ended the moot; as moot_task_spawn. */
+ * not), STALE and FOREIGN (the array of an input, or .beside), STATE (inside a kernel,
+ * parked, or in a session that began later), LIMIT (an element takes more than 4096; a
+ * rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED, KERNEL_CONFLICT,
+ * and what had ended the moot; as moot_task_spawn. */
 #define moot_array_spawn(m, ...) moot_array_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
                                  const char *site);
@@ -216,9 +221,9 @@ MOOT_API int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_ta
  * on the count alone.  So its result has the same bytes at every number of ranks, also
  * where the kernel is not associative in its last bits (sums of floating point).  Each
  * level is an array; `out` is the task that gives the result, for the caller to
- * release.  Of `combine` count kernel, args, key and label.  Does not wait. Errors:
- * INVALID (also what an array cannot be of: inputs, after, owner, candidates, beside,
- * flags), STALE, FOREIGN, and as moot_array_spawn. */
+ * release.  Of `combine` count kernel, args, key, priority and label.  Does not wait.
+ * Errors: INVALID (also what an array cannot be of: inputs, after, owner, candidates,
+ * beside, flags), STALE, FOREIGN, and as moot_array_spawn. */
 #define moot_array_reduce(m, ...) moot_array_reduce_at((m), __VA_ARGS__, MOOT_SITE)
 enum { MOOT_REDUCE_WAYS = 8 };
 MOOT_API int moot_array_reduce_at(moot *m, moot_array array,

@@ -22,13 +22,12 @@ static int check_combine(struct lane *lane, const moot_task_spec *combine)
                   {".candidates", combine->candidates.count > 0},
                   {".pset", combine->pset != NULL},
                   {".beside", combine->beside.id != 0},
-                  {".priority", combine->priority != 0},
                   {".flags", combine->flags != 0}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (others[i].said) {
             return lane_fail(lane, MOOT_ERR_INVALID,
                              "moot_array_reduce: combine%s is said: tasks of the tree "
-                             "have a kernel, args, a key and a label alone",
+                             "have a kernel, args, a key, a priority and a label alone",
                              others[i].name);
         }
     }
@@ -70,6 +69,7 @@ static int spawn_level(struct moot *m, struct lane *lane, const moot_task_spec *
                                   .args_size = combine->args_size,
                                   .key = combine->key,
                                   .key_size = combine->key_size,
+                                  .priority = combine->priority,
                                   .label = combine->label,
                                   .inputs = &input,
                                   .input_count = 1};

@@ -143,6 +143,44 @@ static int check_spec(struct lane *lane, const struct moot *m,
     return MOOT_OK;
 }
 
+/* The array beside which this one is to be gives it its spread. */
+static int check_beside(struct lane *lane, struct moot *m, const moot_array_spec *spec,
+                        struct array_spread *spread)
+{
+    struct handle *handle;
+    if (spec->beside.id == 0) {
+        return MOOT_OK;
+    }
+    const int error = task_handle_find(m, spec->beside.id, &handle);
+    if (error != MOOT_OK) {
+        return lane_fail(lane, error,
+                         "moot_array_spawn: .beside is no array's handle: it %s",
+                         error == MOOT_ERR_FOREIGN ? "belongs to another context"
+                                                   : "was released or never valid");
+    }
+    const struct elements *other = elements_of(handle->task);
+    if (other == NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .beside is a task's handle");
+    }
+    if (other->spread.count != spread->count) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .beside has %" PRIu64 " elements, and "
+                         ".count is %" PRIu64 ": only arrays of equal counts can be "
+                         "beside each other",
+                         other->spread.count, spread->count);
+    }
+    const bool said = spec->spread.kind != MOOT_SPREAD_BLOCK;
+    if (said &&
+        (spread->kind != other->spread.kind || spread->block != other->spread.block)) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .spread is not that of .beside: leave it "
+                         "out, and this array has the other's");
+    }
+    *spread = other->spread;
+    return MOOT_OK;
+}
+
 static int check_kernel(struct lane *lane, const struct kernel *kernel)
 {
     if (kernel->flags == 0) {
@@ -210,12 +248,16 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                                    .after = inputs.handles,
                                    .after_count = spec->input_count,
                                    .priority = spec->priority,
-                                   .label = spec->label};
+                                   .label = spec->label,
+                                   .beside = {spec->beside.id}};
     struct array_spread spread;
     struct spawn spawn;
     int error = check_open(m, lane, "moot_array_spawn");
     if (error == MOOT_OK) {
         error = check_spec(lane, m, spec, &spread);
+    }
+    if (error == MOOT_OK) {
+        error = check_beside(lane, m, spec, &spread);
     }
     if (error == MOOT_OK) {
         error = array_inputs_find(lane, m, spec, &spread, &inputs);

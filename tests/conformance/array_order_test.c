@@ -145,6 +145,18 @@ static void an_array_that_is_read_is_as_urgent_as_the_reader(struct seat *seat)
     EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
 }
 
+static void an_array_is_as_urgent_as_the_tree_that_combines_it(struct seat *seat)
+{
+    moot_array other = spawn_array(seat, 'o', 0), combined = spawn_array(seat, 'c', 0);
+    moot_task task;
+    const moot_task_spec tree = {.kernel = seat->kernels[EMPTY], .priority = 4};
+    EXPECT(seat, moot_array_reduce(seat->m, combined, &tree, &task), MOOT_OK);
+    end(seat, other);
+    expect_order(seat, "co");
+    end(seat, combined);
+    EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+}
+
 #define ORDER_SCENE(fn)                                                                \
     {                                                                                  \
         .name = #fn, .program = fn, .register_kernels = order_kernels,                 \
@@ -156,6 +168,7 @@ static const struct scene scenes[] = {
     ORDER_SCENE(the_highest_priority_counts),
     ORDER_SCENE(what_is_taken_is_as_urgent),
     ORDER_SCENE(an_array_that_is_read_is_as_urgent_as_the_reader),
+    ORDER_SCENE(an_array_is_as_urgent_as_the_tree_that_combines_it),
 };
 
 int main(int argc, char **argv)

@@ -79,6 +79,13 @@ static void draw_array(struct dice *dice, uint32_t ranks, struct medley_array *a
     array->failing = draw(dice, 8) == 0 ? failing : MEDLEY_ARRAY_WELL;
 }
 
+static uint64_t word_of(const struct medley *medley, uint32_t array, uint64_t index,
+                        uint64_t place)
+{
+    return medley_mix(medley_mix(medley->base.seed + array) ^
+                      medley_mix(index << 8 | place));
+}
+
 static void draw_input(struct dice *dice, uint32_t array,
                        struct medley_array_input *input)
 {
@@ -110,6 +117,7 @@ static void draw_inputs(struct dice *dice, struct medley *medley, uint32_t array
     const uint64_t twice = draw(dice, 256), let_go = draw(dice, 256);
     of->twice = draw(dice, 6) == 0 ? twice : 0;
     of->let_go = draw(dice, 3) == 0 ? let_go : 0;
+    of->beside = word_of(medley, array, 0, 247) % 2 == 0;
 }
 
 void medley_draw_arrays(struct medley *medley)
@@ -136,13 +144,6 @@ void medley_draw_arrays(struct medley *medley)
 }
 
 /* --- Kernels ---------------------------------------------------------------------- */
-
-static uint64_t word_of(const struct medley *medley, uint32_t array, uint64_t index,
-                        uint64_t place)
-{
-    return medley_mix(medley_mix(medley->base.seed + array) ^
-                      medley_mix(index << 8 | place));
-}
 
 /* The call's inputs, mixed in. */
 static uint64_t take_inputs(const moot_call *call, uint64_t value)
@@ -455,6 +456,19 @@ static void look_at_array(struct medley_player *player, uint32_t array)
     }
 }
 
+/* A rank with another count spawns another array, which is beside none. */
+static void put_beside(const struct medley_player *player, uint32_t array,
+                       moot_array_spec *spec)
+{
+    const struct medley_array *of = &player->medley->arrays[array];
+    const uint32_t other = of->inputs[0].array;
+    if (of->beside && of->input_count > 0 && of->alike &&
+        player_array_count(player, other) == spec->count) {
+        spec->beside = player->arrays[other];
+        spec->spread = (moot_spread){MOOT_SPREAD_BLOCK, 0};
+    }
+}
+
 static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_array *out)
 {
     const struct medley_array *of = &player->medley->arrays[array];
@@ -464,15 +478,17 @@ static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_arr
         inputs[i] = player_array_input(player, array, i, words[i]);
     }
     const uint64_t urgency = chance_of(player, array, 24);
-    const moot_array_spec spec = {
-        .kernel = player->element,
-        .count = player_array_count(player, array),
-        .args = &array,
-        .args_size = sizeof(array),
-        .inputs = inputs,
-        .input_count = of->input_count,
-        .spread = {(enum moot_spread_kind)of->spread, of->block},
-        .priority = urgency % 3 == 0 ? (int32_t)(urgency >> 8 & 7) - 3 : 0};
+    moot_array_spec spec = {.size = sizeof(spec),
+                            .kernel = player->element,
+                            .count = player_array_count(player, array),
+                            .args = &array,
+                            .args_size = sizeof(array),
+                            .inputs = inputs,
+                            .input_count = of->input_count,
+                            .spread = {(enum moot_spread_kind)of->spread, of->block},
+                            .priority =
+                                urgency % 3 == 0 ? (int32_t)(urgency >> 8 & 7) - 3 : 0};
+    put_beside(player, array, &spec);
     const int code = moot_array_spawn(player->m, &spec, out);
     player->over |= is_out(code);
     if (code != MOOT_OK && !player->over) {

@@ -124,8 +124,9 @@ struct medley_array {
     uint32_t at, spread;
     struct medley_array_input inputs[MEDLEY_ARRAY_INPUTS_MAX];
     uint32_t input_count;
-    bool alike; /* it has as many elements as its first input */
-    bool large; /* results that are not sent unasked */
+    bool alike;  /* it has as many elements as its first input */
+    bool large;  /* results that are not sent unasked */
+    bool beside; /* it is beside its first input, if it is alike */
     uint64_t count, block;
     uint64_t failing;    /* an element; MEDLEY_ARRAY_WELL: none fails */
     uint64_t holders;    /* the ranks that spawn it, */
