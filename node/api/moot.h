@@ -206,7 +206,9 @@ MOOT_API size_t moot_call_input_count(const moot_call *call);
  * index out of range. */
 MOOT_API const void *moot_call_input(const moot_call *call, size_t i, size_t *size);
 /* The hash of the task that input i is the result of, until the kernel returns; NULL if
- * the index is out of range.  Does not block. */
+ * the index is out of range.  If it is an element of an array, for an element, the hash
+ * of that one, as moot_call_hash() gives it there; NULL also without memory.  Does not
+ * block. */
 MOOT_API const moot_hash *moot_call_input_hash(const moot_call *call, size_t i);
 /* The result's buffer, `size` bytes, uninitialised, aligned to 64; to be filled before
  * the kernel returns.  Called again it gives a new buffer and drops the old one.  Size

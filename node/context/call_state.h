@@ -30,6 +30,8 @@ struct moot_call {
     bool goes_on; /* its wait is over before it has left */
     const struct payload **inputs;
     size_t input_count; /* data inputs */
+    moot_hash *input_hashes; /* an element's, once somebody has asked; zero: not of this
+                                one yet */
     struct payload *output;
     struct payload *small;     /* the output if it is small */
     struct payload *discarded; /* outputs that another took the place of: list */

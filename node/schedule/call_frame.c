@@ -67,6 +67,7 @@ HOT void call_end(struct moot_call *call)
         call->discarded = next;
     }
     free(call->checkpoint.state);
+    free(call->input_hashes);
     free(call->children);
     free(call->released);
     free(call->borrowed);
@@ -132,18 +133,38 @@ HOT const void *moot_call_input(const moot_call *call, size_t i, size_t *size)
     return give(call->inputs[i]->data, (size_t)call->inputs[i]->size, size);
 }
 
+/* NULL without memory, and if the moot has gone back meanwhile. */
+static const moot_hash *hash_of_taken(struct moot_call *call, uint32_t i)
+{
+    if (call->input_hashes == NULL) {
+        call->input_hashes = calloc(call->input_count, sizeof(*call->input_hashes));
+    }
+    moot_hash *hash = call->input_hashes != NULL ? &call->input_hashes[i] : NULL;
+    if (hash != NULL && hash_is_zero(hash)) {
+        *hash = links_hash(call->array, call->place, i);
+    }
+    return hash != NULL && !hash_is_zero(hash) ? hash : NULL;
+}
+
 /* The core keeps the inputs' records until the task has ended. */
+static const moot_hash *hash_of_input(const struct task *task, uint32_t i)
+{
+    const struct task *input = i < task_data_count(task) ? task_input(task, i) : NULL;
+    return input != NULL ? &input->hash : NULL;
+}
+
 const moot_hash *moot_call_input_hash(const moot_call *call, size_t i)
 {
     if (call == NULL || i >= call->input_count) {
         return NULL;
     }
     engine_lock(call->m);
-    const struct task *task = call->task;
-    const struct task *input =
-        i < task_data_count(task) ? task_input(task, (uint32_t)i) : NULL;
+    const moot_hash *hash =
+        call->array != NULL
+            ? hash_of_taken((struct moot_call *)(uintptr_t)call, (uint32_t)i)
+            : hash_of_input(call->task, (uint32_t)i);
     engine_unlock(call->m);
-    return input != NULL ? &input->hash : NULL;
+    return hash;
 }
 
 void call_set_output(struct moot_call *call, struct payload *output)

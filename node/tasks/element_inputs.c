@@ -2,6 +2,7 @@
 #include "node/tasks/element_inputs.h"
 
 #include "hashing/base/hot.h"
+#include "hashing/identity.h"
 #include "node/context/context.h"
 #include "node/tasks/dealt_inputs.h"
 
@@ -487,6 +488,25 @@ void links_fill(const struct elements *elements, uint64_t place,
             *out++ = link->sources[slot_at(link, block, at)].payload;
         }
     }
+}
+
+moot_hash links_hash(const struct elements *elements, uint64_t place, uint32_t i)
+{
+    const struct element_block *block = block_with(elements, place);
+    const uint32_t offset = (uint32_t)(place - block->places.first);
+    uint32_t at = 0, first = 0;
+    uint32_t count = slots_of(elements->links[0], block, offset, &first);
+    while (i >= count) {
+        i -= count;
+        count = slots_of(elements->links[++at], block, offset, &first);
+    }
+    const struct element_link *link = elements->links[at];
+    if (link->from == NULL) { /* by a reload */
+        return (moot_hash){{0}};
+    }
+    const uint64_t source = link_place(link, slot_at(link, block, first + i));
+    return identity_element(&link->from->task->hash,
+                            array_index(&link->from->spread, source));
 }
 
 const struct element_link *links_failed(const struct elements *elements, uint64_t place,

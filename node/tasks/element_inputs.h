@@ -131,6 +131,9 @@ uint32_t link_add_other(struct element_link *link, uint64_t place);
 uint32_t links_count(const struct elements *elements, uint64_t place);
 void links_fill(const struct elements *elements, uint64_t place,
                 const struct payload **out);
+/* The hash that people are shown of its input `i`; zero if the array of that is
+ * forgotten. */
+moot_hash links_hash(const struct elements *elements, uint64_t place, uint32_t i);
 /* NULL: no input of it has failed; else its link, and the slot of one that has. */
 const struct element_link *links_failed(const struct elements *elements, uint64_t place,
                                         uint32_t *slot);

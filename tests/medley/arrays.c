@@ -151,6 +151,7 @@ static uint64_t take_inputs(const moot_call *call, uint64_t value)
     for (size_t i = 0; i < moot_call_input_count(call); i++) {
         size_t size = 0;
         const uint64_t *words = moot_call_input(call, i, &size);
+        value += moot_call_input_hash(call, i) == NULL; /* each has one */
         value = player_element_mix(value,
                                    player_element_digest(words, size / sizeof(*words)));
     }
