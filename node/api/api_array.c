@@ -2,6 +2,7 @@
 #include "node/api/moot_array.h"
 
 #include "node/compose/array_reduce.h"
+#include "node/compose/element_find.h"
 #include "node/compose/task_array.h"
 #include "node/compose/task_wait.h"
 #include "node/config/sized.h"
@@ -114,6 +115,44 @@ int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_task *out,
         return MOOT_ERR_NO_MEMORY;
     }
     int error = array_at(m, lane, array, index, site, out);
+    engine_leave(m);
+    return error;
+}
+
+int moot_array_find_at(moot *m, const moot_hash *array, uint64_t index, moot_task *out,
+                       const char *site)
+{
+    if (m == NULL || array == NULL || out == NULL) {
+        return lane_invalid(m, "moot_array_find", "an argument is NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = array_find(m, lane, array, index, site, out);
+    engine_leave(m);
+    return error;
+}
+
+int moot_array_hash(moot *m, moot_array array, moot_hash *out)
+{
+    static const char call[] = "moot_array_hash";
+    struct handle *handle;
+    if (m == NULL || out == NULL) {
+        return lane_invalid(m, call, "an argument is NULL");
+    }
+    struct lane *lane = engine_enter(m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    int error = task_handle_find(m, array.id, &handle);
+    if (error != MOOT_OK) {
+        error = task_handle_refuse(lane, call, 0, 1, error);
+    } else if (elements_of(handle->task) == NULL) {
+        error = lane_fail(lane, MOOT_ERR_INVALID, "%s: the handle is a task's", call);
+    } else {
+        *out = handle->task->hash;
+    }
     engine_leave(m);
     return error;
 }

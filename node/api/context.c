@@ -12,6 +12,7 @@
 #include "node/api/wiring.h"
 #include "node/checkpoint/checkpoint.h"
 #include "node/compose/chain.h"
+#include "node/compose/element_find.h"
 #include "node/compose/element_gate.h"
 #include "node/compose/element_read.h"
 #include "node/config/ending.h"
@@ -246,8 +247,8 @@ static int make_parts(struct moot *m, char *story)
     const bool sits = session_open(m);
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
-    const bool lists =
-        listing_begin(m) && reference_begin(m) && reads_begin(m) && gates_begin(m);
+    const bool lists = listing_begin(m) && reference_begin(m) && reads_begin(m) &&
+                       finds_begin(m) && gates_begin(m);
     return members_open(m) && joined && may_ask && lists && told && sits
                ? MOOT_OK
                : MOOT_ERR_NO_MEMORY;

@@ -39,7 +39,8 @@
  * one of them a task: to be fetched, or to be an input of others.  That task comes
  * after the whole array.  Of an array of which an element has failed no element can be
  * read.  If the element's home did not run it, or is gone, who reads it may run its
- * kernel again.
+ * kernel again.  A rank that has not spawned the array finds them by its hash
+ * (moot_array_find).
  */
 #ifndef NODE_API_MOOT_ARRAY_H
 #define NODE_API_MOOT_ARRAY_H
@@ -215,6 +216,21 @@ MOOT_API int moot_array_cancel(moot *m, moot_array array);
 #define moot_array_at(m, ...) moot_array_at_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_task *out,
                               const char *site);
+
+/* The array's hash, by which other ranks and later runs find it.  STALE, FOREIGN,
+ * INVALID (a task's handle). */
+MOOT_API int moot_array_hash(moot *m, moot_array array, moot_hash *out);
+
+/* The same for an array that this rank perhaps never spawned, nor heard of, by its
+ * hash.  Of an array that this program holds it is moot_array_at().  Else the task comes
+ * after the array, and fails (TASK_FAILED) if no rank ever holds that (its story says
+ * NOT_HELD), or if there is no such element.  RESULT_LOST: the rank that had the result
+ * is gone, and none that has spawned the array makes it again.  Every rank that spawns
+ * what takes such a task calls this for it.  Does not wait.  INVALID (the hash is none
+ * of an array), and as moot_task_spawn. */
+#define moot_array_find(m, ...) moot_array_find_at((m), __VA_ARGS__, MOOT_SITE)
+MOOT_API int moot_array_find_at(moot *m, const moot_hash *array, uint64_t index,
+                                moot_task *out, const char *site);
 
 /* Combines the results of all elements: a tree of tasks of `combine`'s kernel, each
  * with up to MOOT_REDUCE_WAYS inputs in the order of the elements, whose shape depends

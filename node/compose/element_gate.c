@@ -149,11 +149,11 @@ static uint32_t own_place(const struct moot *m, struct task_facts *facts)
 
 /* The gate takes the result of that task, or comes after the end of the input's
  * array. */
-static bool take_in_gate(struct moot *m, const struct elements *by, uint64_t number,
+static bool take_in_gate(struct moot *m, const struct named_array *by, uint64_t number,
                          uint64_t place, const moot_hash *input)
 {
     unsigned char args[GATE_BYTES];
-    memcpy(args, by->task->hash.bytes, MOOT_HASH_BYTES);
+    memcpy(args, by->hash.bytes, MOOT_HASH_BYTES);
     put_word(args + MOOT_HASH_BYTES, number);
     put_word(args + MOOT_HASH_BYTES + 8, place);
     put_word(args + MOOT_HASH_BYTES + 16,
@@ -173,10 +173,17 @@ static bool take_in_gate(struct moot *m, const struct elements *by, uint64_t num
     return gate != NULL && spawn_take_in(m, gate, &facts) == MOOT_OK;
 }
 
-bool gate_for_read(struct moot *m, const struct elements *elements, uint64_t number,
+bool gate_for_read(struct moot *m, const struct named_array *array, uint64_t number,
                    const moot_hash *read)
 {
-    return take_in_gate(m, elements, GATE_FOR_READ, number, read);
+    return take_in_gate(m, array, GATE_FOR_READ, number, read);
+}
+
+static bool gate_link(struct moot *m, const struct element_link *link, uint64_t place,
+                      const moot_hash *input)
+{
+    const struct named_array by = elements_name(link->by);
+    return take_in_gate(m, &by, link->number, place, input);
 }
 
 /* As a task, of that rank, or of whoever makes it again (UINT32_MAX). */
@@ -192,8 +199,9 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
         return;
     }
     link->sources[slot].state = SOURCE_ASKED;
-    if (!read_take_in(m, link->from, index, rank, link->misses, &read) ||
-        !take_in_gate(m, link->by, link->number, place, &read)) {
+    const struct named_array from = elements_name(link->from);
+    if (!read_take_in(m, &from, index, rank, link->misses, &read) ||
+        !gate_link(m, link, place, &read)) {
         engine_starve(m, "no memory to ask for an input of an element");
     }
 }
@@ -207,7 +215,7 @@ static void seek(struct moot *m, struct element_link *link, uint32_t slot)
         link->sources[slot].state = SOURCE_SOUGHT;
     } else if (!link->gated) {
         link->gated = true;
-        if (!take_in_gate(m, link->by, link->number, GATE_OF_END, &end->hash)) {
+        if (!gate_link(m, link, GATE_OF_END, &end->hash)) {
             engine_starve(m, "no memory to ask for the end of an array");
         }
     }

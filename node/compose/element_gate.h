@@ -27,13 +27,14 @@
 
 struct element_link;
 struct elements;
+struct named_array;
 
 bool gates_begin(struct moot *m); /* false without memory */
 /* Keeps what the link takes from until all elements of its array have ended. NO_MEMORY.
  */
 int gates_keep(struct moot *m, struct element_link *link);
 /* One that waits for the task `read`, for a read's seek (element_read.h). */
-bool gate_for_read(struct moot *m, const struct elements *elements, uint64_t number,
+bool gate_for_read(struct moot *m, const struct named_array *array, uint64_t number,
                    const moot_hash *read);
 /* A chore: asks for what is to be asked for. */
 void gates_look(struct moot *m, uint64_t now_ns);

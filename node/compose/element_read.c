@@ -7,6 +7,7 @@
 #include "node/compose/element_gate.h"
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
+#include "node/schedule/carry_run.h"
 #include "node/schedule/element_parts.h"
 #include "node/schedule/task_end.h"
 #include "node/spawn/spawn.h"
@@ -19,23 +20,36 @@
 
 static const char read_name[] = "moot.element";
 
-/* A task that reads what this rank has not, and asks all members for. */
+/* A task that reads what this rank has not, and asks members for. */
 struct read_seek {
     struct read_seek *next;
     struct task *task;
-    struct elements *elements;
+    struct named_array array;
     uint64_t place, number; /* of the asking; READ_SEEKS and more */
     uint32_t asked, denied; /* so many were, and do not have it */
+    bool wide;              /* these were all members */
     uint32_t refusals;      /* and so many that have it did not take its task in */
+    uint32_t maker;         /* the next rank that may make it again; UINT32_MAX: none */
+    bool makes;             /* the one before was asked to */
 };
 #define READ_SEEKS (UINT64_C(1) << 63) /* links have lower numbers */
 
 /* --- The task --------------------------------------------------------------------- */
 
-void read_pack(const struct elements *elements, uint64_t index, unsigned char *args)
+void read_pack(const moot_hash *array, uint64_t index, unsigned char *args)
 {
-    memcpy(args, elements->task->hash.bytes, MOOT_HASH_BYTES);
+    memcpy(args, array->bytes, MOOT_HASH_BYTES);
     put_word(args + MOOT_HASH_BYTES, index);
+}
+
+bool read_unpack(const struct task *task, uint64_t *index)
+{
+    const unsigned char *args = task->args;
+    if (task->args_size != READ_ARGS_BYTES) {
+        return false;
+    }
+    *index = get_word(args + MOOT_HASH_BYTES);
+    return true;
 }
 
 /* The array that such arguments name, if this rank has spawned it; NULL: it has not, or
@@ -71,8 +85,7 @@ static bool adopts(struct moot *m, const struct message_spec *spec)
     return asked ? block == NULL || elements_has_ended(block, place) : block != NULL;
 }
 
-/* Makes it again. */
-static int run_read(moot_call *call, void *user)
+int read_make_again(moot_call *call, void *user)
 {
     struct moot *m = user;
     uint64_t place = 0;
@@ -106,26 +119,26 @@ bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home)
     return good;
 }
 
-bool read_take_in(struct moot *m, const struct elements *elements, uint64_t index,
+bool read_take_in(struct moot *m, const struct named_array *array, uint64_t index,
                   uint32_t rank, uint32_t refusals, moot_hash *hash)
 {
     unsigned char args[READ_ARGS_BYTES];
     struct rankset candidates = {0};
-    read_pack(elements, index, args);
+    read_pack(&array->hash, index, args);
     struct kernel *kernel = kernel_find(&m->tasks.kernels, read_name);
     struct task_facts facts = {
         .kernel = kernel, .args = args, .args_size = sizeof(args)};
     facts.reg.flags = kernel->core_flags;
-    facts.reg.scope = elements->scope;
+    facts.reg.scope = array->scope;
     bool good = true;
     if (rank != UINT32_MAX) {
         good = rankset_add(&candidates, rank);
         facts.reg.candidates = &candidates;
         facts.place = refusals;
     } else {
-        facts.reg.inputs = &elements->task->hash;
+        facts.reg.inputs = &array->hash;
         facts.reg.input_count = facts.reg.after_count = 1;
-        good = read_aim(m, &facts, elements_home(&elements->spread, index));
+        good = read_aim(m, &facts, elements_home(&array->spread, index));
     }
     const struct identity identity = spawn_identity(&facts);
     *hash = identity_hash(&identity);
@@ -171,11 +184,97 @@ static struct read_seek **find_seek(struct moot *m, uint64_t number)
     return *at != NULL ? at : NULL;
 }
 
-static void ask_all(struct moot *m, struct read_seek *seek)
+/* That rank, or all members (UINT32_MAX). */
+static void ask(struct moot *m, struct read_seek *seek, uint32_t rank)
 {
     seek->number = READ_SEEKS + m->compose.reads.asked++;
     seek->denied = 0;
-    seek->asked = parts_seek_one(m, seek->elements, seek->place, seek->number);
+    seek->wide = rank == UINT32_MAX;
+    seek->makes = false;
+    seek->maker = seek->maker != UINT32_MAX ? 0 : UINT32_MAX;
+    seek->asked = parts_seek_one(m, &seek->array, seek->place, rank, seek->number);
+}
+
+/* Its task is to be run by that rank, which has it or is to make it again. */
+static void take_of(struct moot *m, const struct read_seek *seek, uint32_t rank)
+{
+    moot_hash read;
+    const uint64_t index = array_index(&seek->array.spread, seek->place);
+    if (!read_take_in(m, &seek->array, index, rank, seek->refusals, &read) ||
+        !gate_for_read(m, &seek->array, seek->number, &read)) {
+        engine_starve(m, "no memory to ask for an element");
+    }
+}
+
+/* A member that is known to have spawned the array, from `maker` on. */
+static uint32_t next_maker(const struct moot *m, const struct read_seek *seek)
+{
+    const struct task *end = core_user(m->core, &seek->array.hash);
+    const void *entry = end != NULL && !core_is_stub(end) ? task_entry(end) : NULL;
+    for (uint32_t rank = seek->maker; entry != NULL && rank < m->group.size; rank++) {
+        if (rank != m->group.rank && members_is_here(m, rank) &&
+            !core_goes(m->core, rank) && core_knows_holder(m->core, entry, rank)) {
+            return rank;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* No rank has it.  Who has spawned an array that takes nothing can make it again: this
+ * rank, or another one, if the task looks for such. */
+static void make_again(struct moot *m, struct read_seek **at)
+{
+    struct read_seek *seek = *at;
+    uint64_t place;
+    const struct elements *here =
+        unpack(m, seek->task->args, seek->task->args_size, &place);
+    const uint32_t maker = next_maker(m, seek);
+    seek->makes = true;
+    if (here != NULL && here->link_count == 0) {
+        struct task *task = seek->task;
+        *at = seek->next;
+        free(seek);
+        carry_ready(m, task);
+        task->pins--;
+    } else if (maker == UINT32_MAX) {
+        end_seek(m, at, NULL);
+    } else {
+        seek->maker = maker + 1;
+        seek->refusals++;
+        take_of(m, seek, maker);
+    }
+}
+
+/* Those that were asked do not have it. */
+static void go_on(struct moot *m, struct read_seek **at)
+{
+    if (!(*at)->wide) {
+        ask(m, *at, UINT32_MAX);
+    }
+    if ((*at)->wide && (*at)->denied >= (*at)->asked) {
+        make_again(m, at);
+    }
+}
+
+void read_seek(struct moot *m, struct task *task, const struct named_array *array,
+               uint64_t place, bool found)
+{
+    struct read_seek *seek = calloc(1, sizeof(*seek));
+    if (seek == NULL) {
+        engine_starve(m, "no memory to ask for an element");
+        return;
+    }
+    *seek = (struct read_seek){.next = m->compose.reads.seeks,
+                               .task = task,
+                               .array = *array,
+                               .place = place,
+                               .maker = found ? 0 : UINT32_MAX};
+    task->pins++;
+    m->compose.reads.seeks = seek;
+    ask(m, seek, found ? elements_home_of(&array->spread, place) : UINT32_MAX);
+    if (seek->asked == 0) {
+        go_on(m, &m->compose.reads.seeks);
+    }
 }
 
 /* A gate asks for an element that is not here, of an array that is cancelled and has
@@ -221,35 +320,15 @@ static bool open_read(struct moot *m, struct task *task, const struct task *fail
     if (elements->link_count == 0) {
         return false;
     }
-    struct read_seek *seek = calloc(1, sizeof(*seek));
-    if (seek == NULL) {
-        engine_starve(m, "no memory to ask for an element");
-        return true;
-    }
-    *seek = (struct read_seek){.next = m->compose.reads.seeks,
-                               .task = task,
-                               .elements = elements,
-                               .place = place};
-    task->pins++;
-    m->compose.reads.seeks = seek;
-    ask_all(m, seek);
-    if (seek->asked == 0) {
-        end_seek(m, &m->compose.reads.seeks, NULL);
-    }
+    const struct named_array array = elements_name(elements);
+    read_seek(m, task, &array, place, false);
     return true;
 }
 
 static void hear_large(struct moot *m, const struct read_seek *seek, uint32_t rank)
 {
-    const struct elements *elements = seek->elements;
-    moot_hash read;
-    if (!members_is_here(m, rank)) {
-        return; /* the next view has all asked again */
-    }
-    if (!read_take_in(m, elements, array_index(&elements->spread, seek->place), rank,
-                      seek->refusals, &read) ||
-        !gate_for_read(m, elements, seek->number, &read)) {
-        engine_starve(m, "no memory to ask for an element");
+    if (members_is_here(m, rank)) { /* else the next view has all asked again */
+        take_of(m, seek, rank);
     }
 }
 
@@ -261,9 +340,11 @@ void reads_hear_large(struct moot *m, uint64_t number, const struct task *result
     }
     if (result != NULL) {
         end_seek(m, at, payload_hold(result->payload));
+    } else if ((*at)->makes) {
+        make_again(m, at);
     } else { /* who had it is gone, or goes */
         (*at)->refusals++;
-        ask_all(m, *at);
+        ask(m, *at, UINT32_MAX);
     }
 }
 
@@ -289,7 +370,7 @@ bool reads_take_parts(struct moot *m, uint32_t from, const struct message *messa
     } else if (part->state == PART_LARGE) {
         hear_large(m, *at, from);
     } else if (++(*at)->denied >= (*at)->asked) {
-        end_seek(m, at, NULL);
+        go_on(m, at);
     }
     return false;
 }
@@ -298,12 +379,12 @@ void reads_seek_again(struct moot *m)
 {
     struct read_seek **at = &m->compose.reads.seeks;
     while (*at != NULL) {
-        ask_all(m, *at);
-        if ((*at)->asked == 0) {
-            end_seek(m, at, NULL);
-        } else {
-            at = &(*at)->next;
+        struct read_seek *seek = *at;
+        ask(m, seek, UINT32_MAX);
+        if (seek->asked == 0) {
+            go_on(m, at);
         }
+        at = *at == seek ? &seek->next : at;
     }
 }
 
@@ -311,8 +392,10 @@ void reads_seek_again(struct moot *m)
 
 bool reads_begin(struct moot *m)
 {
-    const moot_kernel read = {
-        .name = read_name, .fn = run_read, .user = m, .flags = MOOT_KERNEL_PORTABLE};
+    const moot_kernel read = {.name = read_name,
+                              .fn = read_make_again,
+                              .user = m,
+                              .flags = MOOT_KERNEL_PORTABLE};
     struct kernel *added = kernel_add_own(&m->tasks.kernels, &m->tasks.handles, &read);
     if (added == NULL) {
         return false;

@@ -19,7 +19,7 @@
 
 #include "node/context/context.h"
 
-struct elements;
+struct named_array;
 
 /* Arguments: the array's hash, and the index. */
 enum { READ_ARGS_BYTES = MOOT_HASH_BYTES + 8 };
@@ -27,7 +27,9 @@ enum { READ_ARGS_BYTES = MOOT_HASH_BYTES + 8 };
 bool reads_begin(struct moot *m); /* false without memory */
 void reads_release(struct moot *m);
 
-void read_pack(const struct elements *elements, uint64_t index, unsigned char *args);
+void read_pack(const moot_hash *array, uint64_t index, unsigned char *args);
+/* The index that the task's arguments name; false: they are none. */
+bool read_unpack(const struct task *task, uint64_t *index);
 /* The task's place: the next behind its own whose chair is that founder, as long as
  * that is a member.  So the readings of one home have different chairs after it.  False
  * without memory. */
@@ -38,8 +40,15 @@ bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home);
  * the end of its array; its hash.  A rank that did not take it in has said so for good:
  * whoever has seen so many refuse it has another task for each.  False without memory.
  */
-bool read_take_in(struct moot *m, const struct elements *elements, uint64_t index,
+bool read_take_in(struct moot *m, const struct named_array *array, uint64_t index,
                   uint32_t rank, uint32_t refusals, moot_hash *hash);
+/* A kernel with such arguments: makes the element again. */
+int read_make_again(moot_call *call, void *user);
+/* The task, which is not to run, is to end with the element at that place, which is not
+ * here: all members are asked for it.  `found`: its home is asked first, and if nobody
+ * has it one that has spawned the array makes it again. */
+void read_seek(struct moot *m, struct task *task, const struct named_array *array,
+               uint64_t place, bool found);
 /* Takes motions for reads of elements that have ended since they came. */
 void reads_take_early(struct moot *m);
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* A kernel that asks is told of no other call: none spawns or reads an array there. */
-static int check_open(struct moot *m, struct lane *lane, const char *call)
+int array_check_open(struct moot *m, struct lane *lane, const char *call)
 {
     int error = spawn_check_open(m, lane);
     if (error == MOOT_ERR_STATE && lane->call != NULL) {
@@ -26,8 +26,8 @@ static int check_open(struct moot *m, struct lane *lane, const char *call)
 
 /* --- Reading ---------------------------------------------------------------------- */
 
-static int spawn_read(struct moot *m, struct lane *lane, struct spawn *spawn,
-                      moot_task *out)
+int array_spawn_read(struct moot *m, struct lane *lane, struct spawn *spawn,
+                     moot_task *out)
 {
     int error = lane->group != NULL ? group_reserve(m, lane) : MOOT_OK;
     if (error == MOOT_OK) {
@@ -57,14 +57,14 @@ static int read_element(struct moot *m, struct lane *lane, moot_array array,
                                  .after_count = 1,
                                  .label = task_label(elements->task)};
     struct spawn spawn;
-    read_pack(elements, index, args);
+    read_pack(&elements->task->hash, index, args);
     int error = spawn_check(m, lane, &spec, site, NULL, &spawn);
     if (error == MOOT_OK &&
         !read_aim(m, &spawn.facts, elements_home(&elements->spread, index))) {
         error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_at: no memory");
     }
     if (error == MOOT_OK) {
-        error = spawn_read(m, lane, &spawn, out);
+        error = array_spawn_read(m, lane, &spawn, out);
     }
     rankset_release(&spawn.candidates);
     return error;
@@ -81,7 +81,7 @@ int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index
              const char *site, moot_task *out)
 {
     struct handle *handle;
-    int error = check_open(m, lane, "moot_array_at");
+    int error = array_check_open(m, lane, "moot_array_at");
     if (error != MOOT_OK) {
         return error;
     }
@@ -252,7 +252,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                                    .beside = {spec->beside.id}};
     struct array_spread spread;
     struct spawn spawn;
-    int error = check_open(m, lane, "moot_array_spawn");
+    int error = array_check_open(m, lane, "moot_array_spawn");
     if (error == MOOT_OK) {
         error = check_spec(lane, m, spec, &spread);
     }

@@ -12,8 +12,15 @@
 #include "node/api/moot_array.h"
 #include "node/context/context.h"
 
+struct spawn;
+
 int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                 const char *site, moot_array *out);
+/* Neither inside a kernel nor parked; `call` is what the error's text begins with. */
+int array_check_open(struct moot *m, struct lane *lane, const char *call);
+/* Spawns a task that reads an element. */
+int array_spawn_read(struct moot *m, struct lane *lane, struct spawn *spawn,
+                     moot_task *out);
 int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index,
              const char *site, moot_task *out);
 

@@ -417,10 +417,12 @@ struct queue_lines {
 struct moot_compose {
     struct kernel join_kernel; /* chain.c: not among those of programs */
     struct queue_lines queue_lines;
-    uint32_t in_regions;    /* tasks without a hash that bulk queues collect */
-    struct datas *datas;    /* data.c; NULL: none yet */
-    moot_kernel_id element; /* element_read.c: the kernel by which an element is read */
-    struct read_seeks {     /* element_read.c: */
+    uint32_t in_regions; /* tasks without a hash that bulk queues collect */
+    struct datas *datas; /* data.c; NULL: none yet */
+    moot_kernel_id
+        element;         /* element_read.c: the kernel by which an element is read, */
+    moot_kernel_id find; /* and element_find.c: one of an array that is not here */
+    struct read_seeks {  /* element_read.c: */
         struct read_seek *seeks; /* list */
         uint64_t asked;
     } reads;

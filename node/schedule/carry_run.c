@@ -16,6 +16,17 @@
 
 #include <assert.h>
 
+void carry_ready(struct moot *m, struct task *task)
+{
+    if (ready_push(&m->schedule.ready, task)) {
+        task->stage = TASK_READY;
+        trace_ready(m, task);
+        progress_wake(m);
+    } else {
+        task_end_unplaced(m, task);
+    }
+}
+
 void carry_run(struct moot *m, const struct core_output *output)
 {
     struct task *task = output->user;
@@ -37,12 +48,8 @@ void carry_run(struct moot *m, const struct core_output *output)
         return;
     } else if (failed != NULL) {
         task_end_after(m, task, failed, taken_over);
-    } else if (ready_push(&m->schedule.ready, task)) {
-        task->stage = TASK_READY;
-        trace_ready(m, task);
-        progress_wake(m);
     } else {
-        task_end_unplaced(m, task);
+        carry_ready(m, task);
     }
 }
 

@@ -14,6 +14,8 @@
 /* CORE_OUT_RUN: the task becomes ready, or ends at once: with the output's code, if
  * that is not MOOT_OK, or because an input has failed. */
 void carry_run(struct moot *m, const struct core_output *output);
+/* The task of one of the library's own kernels is to be run after all. */
+void carry_ready(struct moot *m, struct task *task);
 /* CORE_OUT_CANCEL: it does not start, or its kernel hears of it. */
 void carry_cancel(struct moot *m, const struct core_output *output);
 

@@ -152,11 +152,11 @@ void element_end_array(struct moot *m, struct task *task, int code)
     struct text story = {0};
     m->counts.run++; /* an array counts as one task */
     if (code == MOOT_OK) {
-        struct payload *nothing = payload_new(0);
-        if (nothing == NULL) {
+        struct payload *card = elements_card(&elements->spread);
+        if (card == NULL) {
             engine_starve(m, "no memory for the end of an array");
         }
-        task_end(m, task, MOOT_OK, nothing);
+        task_end(m, task, MOOT_OK, card);
     } else if (elements->story != NULL) {
         task_end(m, task, code, payload_hold(elements->story));
     } else {

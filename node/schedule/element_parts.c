@@ -30,22 +30,15 @@ struct shipment {
     struct message message; /* its parts and bytes are in m->schedule.parts */
 };
 
-static struct shipment shipment_of(const struct elements *by,
-                                   const struct elements *from, uint32_t number,
-                                   uint32_t to)
+static struct shipment shipment_new(const struct element_link *link, uint32_t to)
 {
     struct shipment shipment = {.to = to};
     shipment.message.type = MESSAGE_PARTS;
-    shipment.message.hash = by->task->hash;
-    shipment.message.u.parts.input = number;
-    shipment.message.u.parts.count = from->spread.count;
-    shipment.message.u.parts.homes = from->spread.homes;
+    shipment.message.hash = link->by->task->hash;
+    shipment.message.u.parts.input = link->number;
+    shipment.message.u.parts.count = link->from->spread.count;
+    shipment.message.u.parts.homes = link->from->spread.homes;
     return shipment;
-}
-
-static struct shipment shipment_new(const struct element_link *link, uint32_t to)
-{
-    return shipment_of(link->by, link->from, link->number, to);
 }
 
 static bool make_room(struct moot *m)
@@ -275,21 +268,32 @@ void parts_seek(struct moot *m, struct element_link *link)
     free(places);
 }
 
-uint32_t parts_seek_one(struct moot *m, const struct elements *elements, uint64_t place,
-                        uint64_t number)
+static void seek_one_at(struct moot *m, const struct named_array *array, uint64_t place,
+                        uint32_t rank, uint64_t number)
+{
+    struct shipment shipment = {.to = rank};
+    struct message_parts *said = &shipment.message.u.parts;
+    shipment.message.type = MESSAGE_PARTS;
+    shipment.message.hash = array->hash;
+    said->of = array->hash;
+    said->count = array->spread.count;
+    said->homes = array->spread.homes;
+    said->seek = number;
+    put(m, &shipment, place, NULL);
+    m->schedule.parts.list[0].state = PART_WANTED;
+    post(m, &shipment);
+}
+
+uint32_t parts_seek_one(struct moot *m, const struct named_array *array, uint64_t place,
+                        uint32_t rank, uint64_t number)
 {
     uint32_t count = 0;
-    for (uint32_t rank = 0; rank < m->group.size && make_room(m); rank++) {
-        if (rank == m->group.rank || !members_is_here(m, rank)) {
-            continue;
+    for (uint32_t to = 0; to < m->group.size && make_room(m); to++) {
+        const bool asked = rank == UINT32_MAX || rank == to;
+        if (asked && to != m->group.rank && members_is_here(m, to)) {
+            seek_one_at(m, array, place, to, number);
+            count++;
         }
-        struct shipment shipment = shipment_of(elements, elements, 0, rank);
-        shipment.message.u.parts.of = elements->task->hash;
-        shipment.message.u.parts.seek = number;
-        put(m, &shipment, place, NULL);
-        m->schedule.parts.list[0].state = PART_WANTED;
-        post(m, &shipment);
-        count++;
     }
     return count;
 }

@@ -21,6 +21,7 @@
 
 struct element_link;
 struct elements;
+struct named_array;
 
 /* Elements of this rank have ended; `slow`: after a long run. */
 void parts_ended(struct moot *m, bool slow);
@@ -35,9 +36,10 @@ bool parts_take(struct moot *m, uint32_t from, const struct message *message);
 void parts_take_early(struct moot *m, struct elements *elements);
 /* Asks all members for what is SOUGHT of the link, if there is such. */
 void parts_seek(struct moot *m, struct element_link *link);
-/* Asks all members for one element, with that number; how many they are. */
-uint32_t parts_seek_one(struct moot *m, const struct elements *elements, uint64_t place,
-                        uint64_t number);
+/* Asks that rank for one element, or all members (UINT32_MAX), with that number; how
+ * many they are. */
+uint32_t parts_seek_one(struct moot *m, const struct named_array *array, uint64_t place,
+                        uint32_t rank, uint64_t number);
 /* The result of an element that this rank runs, or was sent; NULL: it has none. */
 struct payload *parts_find(const struct elements *elements, uint64_t place);
 /* A new view: what was under way may be lost, and what was sought is sought again. */

@@ -1,6 +1,7 @@
 /* own_elements.c - see own_elements.h. */
 #include "node/tasks/own_elements.h"
 
+#include "hashing/base/byte_order.h"
 #include "hashing/base/hot.h"
 #include "node/context/context.h"
 #include "node/tasks/element_inputs.h"
@@ -223,6 +224,43 @@ struct payload *elements_result(const struct elements *elements, uint64_t place)
 uint32_t elements_home(const struct array_spread *spread, uint64_t index)
 {
     return array_slot(spread, array_place(spread, index)) / ARRAY_SLOTS;
+}
+
+/* --- Cards ------------------------------------------------------------------------ */
+
+/* Count, size of a block, homes, kind. */
+enum { CARD_BYTES = 4 * 8 };
+
+struct payload *elements_card(const struct array_spread *spread)
+{
+    struct payload *card = payload_new(CARD_BYTES);
+    if (card != NULL) {
+        unsigned char *bytes = card->data;
+        put_word(bytes, spread->count);
+        put_word(bytes + 8, spread->block);
+        put_word(bytes + 16, spread->homes);
+        put_word(bytes + 24, spread->kind);
+    }
+    return card;
+}
+
+bool elements_card_read(const struct payload *card, struct array_spread *out)
+{
+    if (card == NULL || card->size != CARD_BYTES) {
+        return false;
+    }
+    const unsigned char *bytes = card->data;
+    const uint64_t homes = get_word(bytes + 16), kind = get_word(bytes + 24);
+    const struct array_spread spread = {.count = get_word(bytes),
+                                        .block = get_word(bytes + 8),
+                                        .homes = (uint32_t)homes,
+                                        .kind = (enum array_spread_kind)kind};
+    if (homes > ARRAY_HOMES_MAX || kind > ARRAY_SPREAD_HASHED ||
+        !array_spread_valid(&spread)) {
+        return false;
+    }
+    *out = spread;
+    return true;
 }
 
 void elements_free(struct moot *m, struct task *task)

@@ -54,6 +54,17 @@ struct elements {
     alignas(max_align_t) unsigned char args[]; /* the end's own go when it ends */
 };
 
+/* An array, as a rank may know it that has not spawned it. */
+struct named_array {
+    moot_hash hash, scope; /* scope: as above */
+    struct array_spread spread;
+};
+static inline struct named_array elements_name(const struct elements *elements)
+{
+    return (struct named_array){elements->task->hash, elements->scope,
+                                elements->spread};
+}
+
 /* NULL: the task is no array that this rank has spawned. */
 static inline struct elements *elements_of(const struct task *task)
 {
@@ -98,5 +109,10 @@ static inline uint32_t elements_home_of(const struct array_spread *spread,
     return array_slot(spread, place) / ARRAY_SLOTS;
 }
 void elements_free(struct moot *m, struct task *task); /* that has some, or none */
+
+/* The result of an array's end says what its spread is, for those who know its hash
+ * alone.  NULL without memory; false: it is none. */
+struct payload *elements_card(const struct array_spread *spread);
+bool elements_card_read(const struct payload *card, struct array_spread *out);
 
 #endif

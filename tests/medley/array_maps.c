@@ -225,8 +225,8 @@ static uint32_t sources_of(const struct medley_player *player, uint32_t array,
 
 /* --- Elements --------------------------------------------------------------------- */
 
-static uint64_t reckon(const struct medley_player *player, uint32_t array,
-                       uint64_t index)
+uint64_t player_reckon_element(const struct medley_player *player, uint32_t array,
+                               uint64_t index)
 {
     const struct medley_array *of = &player->medley->arrays[array];
     uint64_t value = player_element_seed(player->medley, array, index);
@@ -252,7 +252,7 @@ bool player_reckon_array(struct medley_player *player, uint32_t array)
     const uint64_t count = player_array_count(player, array);
     uint64_t *digests = malloc(count * sizeof(*digests));
     for (uint64_t index = 0; digests != NULL && index < count; index++) {
-        digests[index] = reckon(player, array, index);
+        digests[index] = player_reckon_element(player, array, index);
     }
     player->digests[array] = digests;
     return digests != NULL;

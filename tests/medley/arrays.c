@@ -10,8 +10,9 @@
  * all elements by a tree of tasks.  An array of which an element fails ends so on every
  * rank that waits, and so does one that a rank cancels (array_cancels.c), if it does.
  *
- * Nobody names an array that it has not spawned.  So whatever happens to others, each
- * wait ends as the drawn program says, unless this rank is out, or a result is lost.
+ * Nobody waits for an array that it has not spawned, but ranks find elements by its
+ * hash (array_finds.c).  So whatever happens to others, each wait for an array ends as
+ * the drawn program says, unless this rank is out, or a result is lost.
  */
 #include "node/api/moot_array.h"
 
@@ -533,6 +534,9 @@ static void spawn_array(struct medley_player *player, uint32_t array)
         spawn_as_drawn(player, array, &again) == MOOT_OK) {
         (void)moot_array_release(player->m, again);
     }
+    if (player->arrays[array].id != 0) {
+        player_name_array(player, array);
+    }
     if (player_is_of(player, of->let_go) && !player->over) {
         let_inputs_go(player, of);
     }
@@ -555,6 +559,7 @@ void player_meet_arrays(struct medley_player *player, uint32_t task, bool waits)
         }
         if (looks == task && waits) {
             look_at_array(player, i);
+            player_find_element(player, i);
         }
     }
 }

@@ -158,6 +158,10 @@ struct medley_ledger {
     struct medley_times times[MEDLEY_TASKS];
     atomic_uint children[MEDLEY_TASKS]; /* of a task, that have run */
     uint64_t closes_ns[MEDLEY_REGIONS_MAX][MEDLEY_RANKS_MAX]; /* when its queue does */
+    struct medley_array_name {                                /* array_finds.c */
+        atomic_uint state;
+        moot_hash hash;
+    } names[MEDLEY_ARRAYS_MAX];
 };
 
 struct medley_player {

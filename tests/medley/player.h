@@ -51,6 +51,10 @@ uint64_t player_element_word(uint64_t value, uint64_t at);
 /* One of its elements fails. */
 bool player_array_fails(const struct medley_player *player, uint32_t array);
 
+/* The digest of one element; 0: it fails. */
+uint64_t player_reckon_element(const struct medley_player *player, uint32_t array,
+                               uint64_t index);
+
 /* --- array_own_maps.c ---------------------------------------------------------------
  */
 
@@ -63,6 +67,13 @@ moot_map_id player_own_map(const struct medley_player *player,
 /* What an element takes by it, in order: how many. */
 uint32_t player_own_sources(const struct medley_array_input *input, uint64_t index,
                             uint64_t source_count, uint64_t *out);
+
+/* --- array_finds.c ---------------------------------------------------------------- */
+
+/* This rank has spawned the array: its hash is known to all. */
+void player_name_array(struct medley_player *player, uint32_t array);
+/* Finds an element by that hash, at times. */
+void player_find_element(struct medley_player *player, uint32_t array);
 
 /* --- arrays.c --------------------------------------------------------------------- */
 
