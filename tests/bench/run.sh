@@ -1,7 +1,8 @@
 #!/bin/sh
 # run.sh BUILD [PART] - what moot costs, beside what is written by hand.
 #
-#   quick   METG rows, by arrays, too, and repair against trust; under four minutes
+#   quick   METG rows, by arrays, too, natural waits beside tuned ones, and repair against
+#           trust; under four minutes
 #   costs   one cost each: spawns, messages, votes, being idle, a long run
 #   wires   half round trips by rings, tcp and ucx, sealed and not, beside UCX and MPI alone
 #   hosts   a broadcast to three hosts of namespaces beside MPI_Bcast; needs root
@@ -73,6 +74,7 @@ arrays() {
 quick() {
     arrays --rounds 9 --seconds 8
     metg --rounds 7 --seconds 8
+    on 2 waiting --seconds 5 --target 1.2
     on 2 trust --pattern some --pairs 15 --seconds 7 --target 1.03
 }
 
