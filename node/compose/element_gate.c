@@ -20,7 +20,12 @@
 /* The arguments of a gate: the hash of the array that takes, and words: which input,
  * the place, the rank with the gate's number there.  One that waits for the end of the
  * input's array is of no place. */
-enum { GATE_BYTES = MOOT_HASH_BYTES + 3 * 8, LOOKS_AT_ENDS = 8, LOOKS_IN_A_PASS = 64 };
+enum {
+    GATE_BYTES = MOOT_HASH_BYTES + 3 * 8,
+    LOOKS_AT_ENDS = 8,
+    LOOKS_AT_NEWS = 64,
+    LOOKS_AT_ONCE_MAX = 256
+};
 #define GATE_OF_END UINT64_MAX
 #define GATE_FOR_READ                                                                  \
     UINT64_MAX /* in the place of an input: for that seek of a read                    \
@@ -358,16 +363,17 @@ static void look_at_array(struct moot *m, const struct elements *elements)
 }
 
 /* The oldest array first: others may come with what that one lacks.  A few at a time:
- * who has thousands does not see the wire before it has gone through them. */
+ * who has thousands does not see the wire before it has gone through them.  Twice as
+ * many each time, so that there is an end to it. */
 static void pass_on(struct moot *m)
 {
     struct gate_watch *watch = &m->compose.gates;
     const struct elements *elements = NULL;
-    for (int i = 0;
-         i < LOOKS_IN_A_PASS && (elements = links_next(m, LINKS_FOR_IDLE)) != NULL;
-         i++) {
+    for (uint32_t i = 0;
+         i < watch->looks && (elements = links_next(m, LINKS_FOR_IDLE)) != NULL; i++) {
         look_at_array(m, elements);
     }
+    watch->looks = watch->looks < LOOKS_AT_ONCE_MAX ? 2 * watch->looks : watch->looks;
     watch->passes = elements != NULL;
     if (!watch->passes && watch->waiting != m->schedule.waiting_told) {
         elements_say_waiting(m, watch->waiting);
@@ -381,6 +387,7 @@ static void begin_pass(struct moot *m)
     watch->waiting = 0;
     watch->asks = false;
     watch->passes = true;
+    watch->looks = 1;
     m->tasks.taking_at[LINKS_FOR_IDLE] = m->tasks.taking;
 }
 
@@ -388,7 +395,7 @@ static void begin_pass(struct moot *m)
 static void look_at_news(struct moot *m)
 {
     struct element_link *link;
-    for (int i = 0; i < LOOKS_IN_A_PASS && (link = link_to_look(m)) != NULL; i++) {
+    for (int i = 0; i < LOOKS_AT_NEWS && (link = link_to_look(m)) != NULL; i++) {
         if (link->from != NULL && links_waiting(link->by) > 0) {
             (void)look_at(m, link, false);
         }

@@ -432,6 +432,7 @@ struct moot_compose {
         uint64_t news;    /* m->schedule.element_news when that began */
         bool passes,
             asks;       /* goes through all of them; some of them ask for something */
+        uint32_t looks; /* at so many arrays the next time */
         uint64_t epoch; /* of the view in which all was sent again */
         uint32_t made;  /* so many gates were */
     } gates;

@@ -242,7 +242,7 @@ static bool run_ready(struct moot *m, struct lane *lane, uint64_t *target)
 static bool lingers(struct moot *m)
 {
     struct spawn_linger *linger = &m->spawn.linger;
-    if (linger->ends != m->engine.end_count || m->schedule.running > 0) {
+    if (linger->ends != m->engine.end_count) {
         *linger = (struct spawn_linger){m->engine.end_count, m->now_ns};
     }
     return m->now_ns - linger->since_ns < WINDOW_LINGER_NS && !m->engine.driven &&
