@@ -54,7 +54,9 @@ struct message_part {
     enum part_state state;
 };
 struct message_parts {
-    uint32_t input; /* which input of the taking array's */
+    uint32_t input; /* which input of the taking array's; in an answer to a task that
+                       reads: 1, if its sender has spawned the array, which takes none,
+                       and so can make the element again */
     uint64_t count; /* of the input's array: its elements, */
     uint32_t homes; /* and how places are counted */
     uint32_t part_count;

@@ -3,9 +3,9 @@
  * Spawns of programs and kernels come in by submit.h.  Stacks of queues (queue.h,
  * queue_line.h), the order of a sequential one (chain.h), groups of all that a thread
  * spawned (group.h), and data handles that order tasks by what they read and write
- * (data.h).  Arrays (task_array.h),
- * what their elements take (array_inputs.h), trees over them (array_reduce.h), tasks
- * that read their elements (element_read.h), and those that wait for what elements lack
+ * (data.h).  Arrays (task_array.h), what their elements take (array_inputs.h), trees
+ * over them (array_reduce.h), tasks that read their elements (element_read.h) and that
+ * find them by hash (element_find.h), and those that wait for what elements lack
  * (element_gate.h).
  *
  * Writes m->compose. Under the engine lock.
@@ -19,6 +19,7 @@
 #include "node/compose/array_reduce.h"
 #include "node/compose/chain.h"
 #include "node/compose/data.h"
+#include "node/compose/element_find.h"
 #include "node/compose/element_gate.h"
 #include "node/compose/element_read.h"
 #include "node/compose/group.h"

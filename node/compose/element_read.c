@@ -25,14 +25,15 @@ struct read_seek {
     struct read_seek *next;
     struct task *task;
     struct named_array array;
-    uint64_t place, number; /* of the asking; READ_SEEKS and more */
+    uint64_t place, number; /* of the asking; PARTS_FOR_READS and more */
     uint32_t asked, denied; /* so many were, and do not have it */
     bool wide;              /* these were all members */
     uint32_t refusals;      /* and so many that have it did not take its task in */
-    uint32_t maker;         /* the next rank that may make it again; UINT32_MAX: none */
-    bool makes;             /* the one before was asked to */
+    bool found;             /* it is made again: */
+    struct rankset makers;  /* these said that they can, */
+    uint32_t maker;         /* which is the next to be asked to, */
+    bool makes;             /* and the one before was */
 };
-#define READ_SEEKS (UINT64_C(1) << 63) /* links have lower numbers */
 
 /* --- The task --------------------------------------------------------------------- */
 
@@ -155,6 +156,12 @@ void reads_take_early(struct moot *m)
 
 /* --- Seeking ---------------------------------------------------------------------- */
 
+static void free_seek(struct read_seek *seek)
+{
+    rankset_release(&seek->makers);
+    free(seek);
+}
+
 static void end_seek(struct moot *m, struct read_seek **at, struct payload *result)
 {
     struct read_seek *seek = *at;
@@ -172,7 +179,7 @@ static void end_seek(struct moot *m, struct read_seek **at, struct payload *resu
     }
     task->pins--;
     progress_wake(m);
-    free(seek);
+    free_seek(seek);
 }
 
 static struct read_seek **find_seek(struct moot *m, uint64_t number)
@@ -187,11 +194,12 @@ static struct read_seek **find_seek(struct moot *m, uint64_t number)
 /* That rank, or all members (UINT32_MAX). */
 static void ask(struct moot *m, struct read_seek *seek, uint32_t rank)
 {
-    seek->number = READ_SEEKS + m->compose.reads.asked++;
+    seek->number = PARTS_FOR_READS + m->compose.reads.asked++;
     seek->denied = 0;
     seek->wide = rank == UINT32_MAX;
     seek->makes = false;
-    seek->maker = seek->maker != UINT32_MAX ? 0 : UINT32_MAX;
+    seek->maker = 0;
+    rankset_release(&seek->makers);
     seek->asked = parts_seek_one(m, &seek->array, seek->place, rank, seek->number);
 }
 
@@ -206,18 +214,15 @@ static void take_of(struct moot *m, const struct read_seek *seek, uint32_t rank)
     }
 }
 
-/* A member that is known to have spawned the array, from `maker` on. */
+/* The next member that can make it, and stays; UINT32_MAX: there is none. */
 static uint32_t next_maker(const struct moot *m, const struct read_seek *seek)
 {
-    const struct task *end = core_user(m->core, &seek->array.hash);
-    const void *entry = end != NULL && !core_is_stub(end) ? task_entry(end) : NULL;
-    for (uint32_t rank = seek->maker; entry != NULL && rank < m->group.size; rank++) {
-        if (rank != m->group.rank && members_is_here(m, rank) &&
-            !core_goes(m->core, rank) && core_knows_holder(m->core, entry, rank)) {
-            return rank;
-        }
+    uint32_t rank = rankset_next(&seek->makers, seek->maker);
+    while (rank != UINT32_MAX &&
+           (!members_is_here(m, rank) || core_goes(m->core, rank))) {
+        rank = rankset_next(&seek->makers, rank + 1);
     }
-    return UINT32_MAX;
+    return rank;
 }
 
 /* No rank has it.  Who has spawned an array that takes nothing can make it again: this
@@ -228,12 +233,12 @@ static void make_again(struct moot *m, struct read_seek **at)
     uint64_t place;
     const struct elements *here =
         unpack(m, seek->task->args, seek->task->args_size, &place);
-    const uint32_t maker = next_maker(m, seek);
+    const uint32_t maker = seek->found ? next_maker(m, seek) : UINT32_MAX;
     seek->makes = true;
     if (here != NULL && here->link_count == 0) {
         struct task *task = seek->task;
         *at = seek->next;
-        free(seek);
+        free_seek(seek);
         carry_ready(m, task);
         task->pins--;
     } else if (maker == UINT32_MAX) {
@@ -268,7 +273,7 @@ void read_seek(struct moot *m, struct task *task, const struct named_array *arra
                                .task = task,
                                .array = *array,
                                .place = place,
-                               .maker = found ? 0 : UINT32_MAX};
+                               .found = found};
     task->pins++;
     m->compose.reads.seeks = seek;
     ask(m, seek, found ? elements_home_of(&array->spread, place) : UINT32_MAX);
@@ -348,10 +353,23 @@ void reads_hear_large(struct moot *m, uint64_t number, const struct task *result
     }
 }
 
+/* That rank does not have it. */
+static void deny(struct moot *m, struct read_seek **at, uint32_t from, bool can_make)
+{
+    struct read_seek *seek = *at;
+    if (can_make && !rankset_add(&seek->makers, from)) {
+        engine_starve(m, "no memory to ask for an element");
+        return;
+    }
+    if (++seek->denied >= seek->asked) {
+        go_on(m, at);
+    }
+}
+
 bool reads_take_parts(struct moot *m, uint32_t from, const struct message *message)
 {
     const struct message_parts *said = &message->u.parts;
-    if (said->seek < READ_SEEKS || !hash_is_zero(&said->of)) {
+    if (said->seek < PARTS_FOR_READS || !hash_is_zero(&said->of)) {
         return parts_take(m, from, message);
     }
     struct read_seek **at = find_seek(m, said->seek);
@@ -369,8 +387,8 @@ bool reads_take_parts(struct moot *m, uint32_t from, const struct message *messa
         end_seek(m, at, result);
     } else if (part->state == PART_LARGE) {
         hear_large(m, *at, from);
-    } else if (++(*at)->denied >= (*at)->asked) {
-        go_on(m, at);
+    } else {
+        deny(m, at, from, said->input != 0);
     }
     return false;
 }
@@ -411,6 +429,6 @@ void reads_release(struct moot *m)
     while (m->compose.reads.seeks != NULL) {
         struct read_seek *seek = m->compose.reads.seeks;
         m->compose.reads.seeks = seek->next;
-        free(seek);
+        free_seek(seek);
     }
 }

@@ -328,6 +328,9 @@ static void answer(struct moot *m, uint32_t from, const struct message *message)
     struct message_parts *said = &shipment.message.u.parts;
     said->part_count = 0;
     said->of = (moot_hash){{0}};
+    if (asked->seek >= PARTS_FOR_READS) {
+        said->input = fits && elements->link_count == 0;
+    }
     for (uint32_t i = 0; i < asked->part_count && make_room(m); i++) {
         const uint64_t place = asked->parts[i].place;
         put(m, &shipment, place, fits ? parts_find(elements, place) : NULL);

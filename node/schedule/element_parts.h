@@ -36,6 +36,8 @@ bool parts_take(struct moot *m, uint32_t from, const struct message *message);
 void parts_take_early(struct moot *m, struct elements *elements);
 /* Asks all members for what is SOUGHT of the link, if there is such. */
 void parts_seek(struct moot *m, struct element_link *link);
+/* Links and tasks that read ask; these have numbers from here on. */
+#define PARTS_FOR_READS (UINT64_C(1) << 63)
 /* Asks that rank for one element, or all members (UINT32_MAX), with that number; how
  * many they are. */
 uint32_t parts_seek_one(struct moot *m, const struct named_array *array, uint64_t place,

@@ -61,19 +61,25 @@ static void find_kernels(struct seat *seat)
     add(seat, FAULTY, "faulty", faulty);
 }
 
-static moot_array spawn(struct seat *seat, int kernel, int spread,
-                        const moot_array_input *input)
+static moot_array spawn_keyed(struct seat *seat, int kernel, int spread,
+                              const moot_array_input *input, int key)
 {
     moot_array array = {0};
     const moot_array_spec spec = {.kernel = seat->kernels[kernel],
                                   .count = COUNT,
-                                  .key = "found",
-                                  .key_size = 5,
+                                  .key = &key,
+                                  .key_size = sizeof(key),
                                   .spread = {(enum moot_spread_kind)spread, 0},
                                   .inputs = input,
                                   .input_count = input != NULL};
     EXPECT(seat, moot_array_spawn(seat->m, &spec, &array), MOOT_OK);
     return array;
+}
+
+static moot_array spawn(struct seat *seat, int kernel, int spread,
+                        const moot_array_input *input)
+{
+    return spawn_keyed(seat, kernel, spread, input, 99);
 }
 
 /* The hash that the last rank gives its array, for all. */
@@ -88,16 +94,20 @@ static moot_hash share_hash(struct seat *seat, bool is_here, moot_array array)
     return shared;
 }
 
+static void find(struct seat *seat, const moot_hash *hash, uint64_t index)
+{
+    moot_task task;
+    const void *data = NULL;
+    EXPECT(seat, moot_array_find(seat->m, hash, index, &task), MOOT_OK);
+    EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, NULL), MOOT_OK);
+    CHECK(seat, data != NULL && *(const uint64_t *)data == value_of(index));
+    EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+}
+
 static void find_all(struct seat *seat, const moot_hash *hash)
 {
     for (uint64_t i = 0; i < COUNT; i++) {
-        moot_task task;
-        const void *data = NULL;
-        EXPECT(seat, moot_array_find(seat->m, hash, i, &task), MOOT_OK);
-        EXPECT(seat, moot_task_fetch(seat->m, task, MOOT_FOREVER, &data, NULL),
-               MOOT_OK);
-        CHECK(seat, data != NULL && *(const uint64_t *)data == value_of(i));
-        EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
+        find(seat, hash, i);
     }
 }
 
@@ -191,26 +201,37 @@ static void what_is_found_is_an_input(struct seat *seat)
     EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
 }
 
-/* Who had run them has left: one that has spawned the array makes them again. */
+/* Who had run them has left: one that has spawned the array makes them again, whichever
+ * rank the array's chair is. */
 static void who_had_it_is_gone(struct seat *seat)
 {
-    moot_array array = {0};
-    if (seat->rank != 0) {
-        array = spawn(seat, VALUES, 1, NULL);
-        EXPECT(seat, moot_array_wait(seat->m, array, MOOT_FOREVER), MOOT_OK);
+    enum { KEYS = 6 };
+    moot_array arrays[KEYS] = {{0}};
+    moot_hash hashes[KEYS];
+    for (int key = 0; key < KEYS; key++) {
+        if (seat->rank != 0) {
+            arrays[key] = spawn_keyed(seat, VALUES, 1, NULL, key);
+            EXPECT(seat, moot_array_wait(seat->m, arrays[key], MOOT_FOREVER), MOOT_OK);
+        }
+        hashes[key] = share_hash(seat, true, arrays[key]);
+        EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
     }
-    const moot_hash hash = share_hash(seat, true, array);
-    EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
     if (seat->rank == 1) {
         EXPECT(seat, moot_leave(seat->m), MOOT_OK);
         return;
     }
-    if (seat->rank == 0) {
-        find_all(seat, &hash);
+    while (moot_present(seat->m, 1) != 0) {
+        nap_ms(1);
     }
-    EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
-    EXPECT(seat, moot_array_release(seat->m, array),
-           seat->rank == 0 ? MOOT_ERR_STALE : MOOT_OK);
+    for (int key = 0; key < KEYS; key++) {
+        if (seat->rank == 0) {
+            find(seat, &hashes[key], 0);
+            find(seat, &hashes[key], 1);
+        }
+        EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
+        EXPECT(seat, moot_array_release(seat->m, arrays[key]),
+               seat->rank == 0 ? MOOT_ERR_STALE : MOOT_OK);
+    }
 }
 
 /* --- Failures --------------------------------------------------------------------- */
