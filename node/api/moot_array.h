@@ -14,9 +14,11 @@
  * gives its share up when somebody waits for the array, and those who have spawned it
  * run that, too; so they do with the share of a rank that has died or left.
  *
- * An element is pure: its kernel has no flags, and makes its result of the arguments,
- * the index and its inputs alone.  It spawns no tasks.  A kernel that fails is not
- * tried again.  Queues do not delay an array.  Arrays are for programs in their first
+ * An element is pure: its kernel has no flags but MOOT_KERNEL_PORTABLE, and makes its
+ * result of the arguments, the index and its inputs alone.  It spawns no tasks.  If it
+ * fails it is tried again as the kernel's retries say, on the rank that ran it.  Ranks
+ * that have not spawned an array run nothing of it, also if its kernel is portable.
+ * Queues do not delay an array.  Arrays are for programs in their first
  * session.
  *
  * Elements may take elements of other arrays, which a *map* names:
@@ -189,7 +191,7 @@ typedef struct moot_array_spec {
  * By a map that is built in all ranks are refused an array of which any element takes
  * what there is not, or too much.  By one of the program's own a rank is refused it for
  * elements of its own; ranks that are not have them fail.
- * Errors: INVALID (also a kernel with flags; a map that names elements that there are
+ * Errors: INVALID (also a kernel with other flags; a map that names elements that there are
  * not), STALE and FOREIGN (the array of an input, or .beside), STATE (inside a kernel,
  * parked, or in a session that began later), LIMIT (an element takes more than 4096; a
  * rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED, KERNEL_CONFLICT,
@@ -222,12 +224,12 @@ MOOT_API int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_ta
 MOOT_API int moot_array_hash(moot *m, moot_array array, moot_hash *out);
 
 /* The same for an array that this rank perhaps never spawned, nor heard of, by its
- * hash.  Of an array that this program holds it is moot_array_at().  Else the task comes
- * after the array, and fails (TASK_FAILED) if no rank ever holds that (its story says
- * NOT_HELD), or if there is no such element.  RESULT_LOST: the rank that had the result
- * is gone, and none that has spawned the array makes it again.  Every rank that spawns
- * what takes such a task calls this for it.  Does not wait.  INVALID (the hash is none
- * of an array), and as moot_task_spawn. */
+ * hash.  Of an array that this program holds it is moot_array_at().  Else the task
+ * comes after the array, and fails (TASK_FAILED) if no rank ever holds that (its story
+ * says NOT_HELD), or if there is no such element.  RESULT_LOST: the rank that had the
+ * result is gone, and none that has spawned the array makes it again.  Every rank that
+ * spawns what takes such a task calls this for it.  Does not wait.  INVALID (the hash
+ * is none of an array), and as moot_task_spawn. */
 #define moot_array_find(m, ...) moot_array_find_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_find_at(moot *m, const moot_hash *array, uint64_t index,
                                 moot_task *out, const char *site);

@@ -183,12 +183,13 @@ static int check_beside(struct lane *lane, struct moot *m, const moot_array_spec
 
 static int check_kernel(struct lane *lane, const struct kernel *kernel)
 {
-    if (kernel->flags == 0) {
+    if ((kernel->flags & ~(uint32_t)MOOT_KERNEL_PORTABLE) == 0) {
         return MOOT_OK;
     }
     return lane_fail(lane, MOOT_ERR_INVALID,
                      "moot_array_spawn: kernel '%s' has flags, and a rank may have to "
-                     "make an element again: register it without any",
+                     "make an element again: register it without any but "
+                     "MOOT_KERNEL_PORTABLE",
                      kernel->name);
 }
 
@@ -199,6 +200,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     struct spawned spawned;
     struct task_facts *facts = &spawn->facts;
     facts->reg.array = spread;
+    facts->reg.flags &= ~(uint32_t)CORE_TASK_PORTABLE; /* nobody adopts an array */
     int error = check_kernel(lane, facts->kernel);
     if (error == MOOT_OK) {
         error = spawn_enter(m, lane, facts, &spawned);

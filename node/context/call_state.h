@@ -29,7 +29,7 @@ struct moot_call {
     enum { CALL_RUNS, CALL_LEAVES, CALL_STOPPED } state; /* it leaves its thread */
     bool goes_on; /* its wait is over before it has left */
     const struct payload **inputs;
-    size_t input_count; /* data inputs */
+    size_t input_count;      /* data inputs */
     moot_hash *input_hashes; /* an element's, once somebody has asked; zero: not of this
                                 one yet */
     struct payload *output;
@@ -39,6 +39,7 @@ struct moot_call {
     bool check;                /* it is run a second time, to compare (verify.h), */
     bool spoilt;               /* which does not do, as it spawns */
     bool no_memory;            /* an output could not be had */
+    bool lacks;                /* an input has failed, so that it has not run */
     bool element;              /* it runs an element, which is no task of its own */
     struct elements *array;    /* of the element that it runs, or makes again; NULL: a
                                   task's, */

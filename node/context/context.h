@@ -296,6 +296,7 @@ struct ready {
 struct rest {
     uint64_t due_ns, number; /* of equals the first that came goes first */
     struct task *task;
+    uint64_t element; /* 1 + the place of that one of the array; 0: a task's */
 };
 /* A heap: those due first, first.  All zero is an empty one. */
 struct resting {

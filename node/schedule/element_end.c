@@ -5,6 +5,7 @@
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
 #include "node/schedule/element_parts.h"
+#include "node/schedule/retry.h"
 #include "node/schedule/task_end.h"
 #include "node/tasks/element_inputs.h"
 #include "node/tasks/error_chain.h"
@@ -70,7 +71,11 @@ static void note_failure(struct moot *m, struct moot_call *call, int code)
         return;
     }
     struct text story = {0};
+    const uint32_t failures = elements_failures(elements, call->place);
     text_add(&story, "element %" PRIu64 ": ", call->index);
+    if (failures > 0) {
+        text_add(&story, "failed %" PRIu32 " times, last: ", failures + 1);
+    }
     if (code == MOOT_OK) {
         code = call->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_NO_OUTPUT;
     }
@@ -136,6 +141,7 @@ void element_cancel_array(struct moot *m, struct task *task)
 {
     struct elements *elements = elements_of(task);
     __atomic_store_n(&task->cancelled, true, __ATOMIC_RELEASE);
+    retry_forget_array(m, task);
     for (struct element_block *block = elements->blocks; block != NULL;
          block = block->next) {
         if (elements_close(m, elements, block) && block->open == 0) {

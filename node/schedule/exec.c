@@ -183,9 +183,15 @@ static void run_kernel(struct run *run)
 /* It failed, and nobody has told it to. */
 static bool goes_again(struct moot *m, const struct moot_call *call, int code)
 {
+    struct task *task = call->task;
     bool good = code == MOOT_OK && call->output != NULL;
-    return !good && !call_was_found(call) && !call->task->cancelled &&
-           retry_later(m, call->task);
+    if (good || call_was_found(call) || task->cancelled || task->gone || call->lacks) {
+        return false;
+    }
+    return call->element
+               ? retry_element(m, call->array, call->place)
+               : retry_later(m, task,
+                             (call->array != NULL ? call->array->task : task)->kernel);
 }
 
 static void tell_check(struct moot *m, const struct task *task, bool runs)
@@ -222,11 +228,11 @@ HOT static void end_run(struct moot *m, struct run *run)
         return;
     }
     call_end(&run->call);
-    if (run->call.element) {
+    if (goes_again(m, &run->call, run->code)) {
+        payload_drop(run->call.output);
+    } else if (run->call.element) {
         element_end(m, &run->call, run->code);
         parts_ended(m, call_ran_ns(&run->call, m->now_ns) > ELEMENT_SLOW_NS);
-    } else if (goes_again(m, &run->call, run->code)) {
-        payload_drop(run->call.output);
     } else {
         end_of_kernel(m, &run->call, run->code);
         progress_send_free(m); /* whoever waits for it, before its inputs go */
@@ -333,6 +339,7 @@ HOT static bool begin(struct moot *m, struct lane *lane, struct task *task,
 static bool take_inputs(struct run *run)
 {
     if (element_lost_input(&run->call)) {
+        run->call.lacks = true;
         run->code = MOOT_ERR_TASK_FAILED;
         return false;
     }

@@ -5,8 +5,8 @@
  * so each rank raises what it will run by its own.  Where ranks differ, a motion brings
  * the priority to the chair, and a decision to the owner.
  *
- * An array's priority is that of its end, and so it hands it down to the arrays that its
- * elements take, and they run by it.
+ * An array's priority is that of its end, and so it hands it down to the arrays that
+ * its elements take, and they run by it.
  *
  * Priorities only rise, and only what has not begun is raised.  Under the engine lock.
  */

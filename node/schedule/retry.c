@@ -6,6 +6,7 @@
 #include "node/context/context.h"
 #include "node/engine/progress.h"
 #include "node/schedule/ready.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/task.h"
 
 #include <stdlib.h>
@@ -22,7 +23,9 @@ static bool before(const struct rest *a, const struct rest *b)
 static void put(struct resting *resting, size_t at, const struct rest *rest)
 {
     resting->items[at] = *rest;
-    rest->task->seldom->rest_at = (uint32_t)at;
+    if (rest->element == 0) {
+        rest->task->seldom->rest_at = (uint32_t)at;
+    }
 }
 
 /* Puts it where it belongs, into the free place or one above or below. */
@@ -90,26 +93,65 @@ static bool make_ready(struct moot *m, struct task *task)
     return true;
 }
 
-bool retry_later(struct moot *m, struct task *task)
+static void rest(struct moot *m, struct task *task, uint64_t element, uint64_t ns)
+{
+    const struct rest rest = {.due_ns = m->now_ns + ns,
+                              .number = ++m->schedule.resting.newest,
+                              .task = task,
+                              .element = element};
+    sift(&m->schedule.resting, m->schedule.resting.count++, rest);
+}
+
+bool retry_later(struct moot *m, struct task *task, const struct kernel *kernel)
 {
     uint32_t failures = task_seldom(task)->failures;
-    if (failures >= task->kernel->retries || m->engine.fatal != 0 ||
+    if (failures >= kernel->retries || m->engine.fatal != 0 ||
         task_seldom_of(m, task) == NULL) {
         return false;
     }
-    uint64_t ns = rest_ns(task->kernel, failures + 1);
+    uint64_t ns = rest_ns(kernel, failures + 1);
     if (ns > 0 ? !make_room(&m->schedule.resting) : !make_ready(m, task)) {
         return false;
     }
     task->seldom->failures++;
     m->counts.retried++;
     if (ns > 0) {
-        const struct rest rest = {.due_ns = m->now_ns + ns,
-                                  .number = ++m->schedule.resting.newest,
-                                  .task = task};
         task->stage = TASK_RESTING;
-        sift(&m->schedule.resting, m->schedule.resting.count++, rest);
+        rest(m, task, 0, ns);
     }
+    return true;
+}
+
+bool retry_element(struct moot *m, struct elements *elements, uint64_t place)
+{
+    const struct kernel *kernel = elements->task->kernel;
+    const uint32_t failures = elements_failures(elements, place);
+    if (failures >= kernel->retries || m->engine.fatal != 0) {
+        return false;
+    }
+    const uint64_t ns = rest_ns(kernel, failures + 1);
+    if ((ns > 0 && !make_room(&m->schedule.resting)) ||
+        !elements_rest(elements, place)) {
+        return false;
+    }
+    m->counts.retried++;
+    if (ns > 0) {
+        rest(m, elements->task, place + 1, ns);
+    } else {
+        elements_try(m, elements, place);
+        progress_wake(m);
+    }
+    return true;
+}
+
+/* False without memory. */
+static bool wake(struct moot *m, const struct rest *due)
+{
+    if (due->element == 0) {
+        return make_ready(m, due->task);
+    }
+    elements_try(m, elements_of(due->task), due->element - 1);
+    progress_wake(m);
     return true;
 }
 
@@ -117,7 +159,7 @@ void retry_wake(struct moot *m)
 {
     struct resting *resting = &m->schedule.resting;
     while (resting->count > 0 && resting->items[0].due_ns <= m->now_ns &&
-           make_ready(m, resting->items[0].task)) {
+           wake(m, &resting->items[0])) {
         take_out(resting, 0);
     }
 }
@@ -125,6 +167,19 @@ void retry_wake(struct moot *m)
 void retry_forget(struct moot *m, const struct task *task)
 {
     take_out(&m->schedule.resting, task->seldom->rest_at);
+}
+
+void retry_forget_array(struct moot *m, const struct task *task)
+{
+    struct resting *resting = &m->schedule.resting;
+    const size_t count = resting->count;
+    resting->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct rest item = resting->items[i];
+        if (item.task != task || item.element == 0) {
+            sift(resting, resting->count++, item);
+        }
+    }
 }
 
 void retry_release(struct moot *m) { free(m->schedule.resting.items); }

@@ -94,13 +94,26 @@ int elements_add(struct moot *m, struct elements *elements, struct range places)
 
 static bool can_run(const struct element_block *block)
 {
-    return block->closed          ? false
+    return block->closed                                      ? false
+           : block->tries != NULL && block->tries->first != 0 ? true
            : block->waits != NULL ? block->waits->begun < block->waits->ready
                                   : block->begun < block->places.end;
 }
 
+static uint64_t begin_again(struct element_block *block)
+{
+    struct element_tries *tries = block->tries;
+    const uint64_t offset = tries->first - 1;
+    tries->first = tries->of[offset].next;
+    tries->of[offset].waits = false;
+    return block->places.first + offset;
+}
+
 static uint64_t begin_one(struct element_block *block)
 {
+    if (block->tries != NULL && block->tries->first != 0) {
+        return begin_again(block);
+    }
     return block->waits != NULL
                ? block->places.first + block->waits->order[block->waits->begun++]
                : block->begun++;
@@ -132,6 +145,51 @@ struct elements *elements_take(struct moot *m, uint64_t *place)
         return elements;
     }
     return NULL;
+}
+
+/* --- Trying again ----------------------------------------------------------------- */
+
+uint32_t elements_failures(const struct elements *elements, uint64_t place)
+{
+    const struct element_block *block = elements_block(elements, place);
+    return block != NULL && block->tries != NULL
+               ? block->tries->of[place - block->places.first].failures
+               : 0;
+}
+
+bool elements_rest(struct elements *elements, uint64_t place)
+{
+    struct element_block *block = elements_block(elements, place);
+    assert(block != NULL);
+    if (block->tries == NULL) {
+        block->tries = calloc(1, sizeof(*block->tries) +
+                                     (block->places.end - block->places.first) *
+                                         sizeof(block->tries->of[0]));
+    }
+    if (block->tries == NULL) {
+        return false;
+    }
+    struct element_try *try = &block->tries->of[place - block->places.first];
+    try->failures++;
+    try->waits = true;
+    return true;
+}
+
+void elements_try(struct moot *m, struct elements *elements, uint64_t place)
+{
+    struct element_block *block = elements_block(elements, place);
+    assert(block != NULL && block->tries != NULL && !block->closed);
+    struct element_tries *tries = block->tries;
+    const uint64_t number = place - block->places.first + 1;
+    assert(tries->of[number - 1].waits);
+    tries->of[number - 1].next = 0;
+    if (tries->first == 0) {
+        tries->first = number;
+    } else {
+        tries->of[tries->last - 1].next = number;
+    }
+    tries->last = number;
+    elements_list(m, elements);
 }
 
 /* --- Results ---------------------------------------------------------------------- */
@@ -193,6 +251,19 @@ static void mark_running(struct element_block *block, struct payload *from,
     }
 }
 
+/* Those that have failed and are to be tried again are not. */
+static void cancel_tries(struct moot *m, struct elements *elements,
+                         struct element_block *block)
+{
+    const uint64_t size = block->places.end - block->places.first;
+    for (uint64_t i = 0; block->tries != NULL && i < size; i++) {
+        if (block->tries->of[i].waits) {
+            block->tries->of[i].waits = false;
+            keep(m, elements, block, block->places.first + i, &element_cancelled);
+        }
+    }
+}
+
 bool elements_close(struct moot *m, struct elements *elements,
                     struct element_block *block)
 {
@@ -200,6 +271,7 @@ bool elements_close(struct moot *m, struct elements *elements,
     const uint64_t open = block->open;
     uint64_t place = block->waits != NULL ? block->places.first : block->begun;
     block->closed = true;
+    cancel_tries(m, elements, block);
     mark_running(block, NULL, &runs);
     for (; place < block->places.end; place++) {
         if (!elements_has_ended(block, place)) {
@@ -279,6 +351,7 @@ void elements_free(struct moot *m, struct task *task)
             }
         }
         links_waits_free(block->waits, elements->link_count);
+        free(block->tries);
         free(block);
     }
     links_free(m, elements);

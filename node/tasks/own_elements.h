@@ -21,11 +21,23 @@
 struct element_waits;
 struct element_link;
 
+/* Of each element of a block, once one of them is to be tried again.  Those whose rest
+ * is over are a queue, by offsets and one more. */
+struct element_tries {
+    uint64_t first, last;
+    struct element_try {
+        uint64_t next;
+        uint16_t failures;
+        bool waits; /* it rests, or is in the queue */
+    } of[];
+};
+
 struct element_block {
     struct element_block *next;
     struct range places;
     uint64_t begun; /* the first place that has not been given to a thread, or: */
     struct element_waits *waits; /* they have inputs; NULL: none */
+    struct element_tries *tries; /* NULL: none has failed that is tried again */
     uint64_t open;               /* so many have not ended */
     bool failed;                 /* one has, and not well */
     bool closed;                 /* none of them begins any more: they are cancelled */
@@ -82,6 +94,11 @@ struct elements *elements_take(struct moot *m, uint64_t *place);
 void elements_list(struct moot *m, struct elements *elements);
 /* The array's priority has risen. */
 void elements_raise(struct moot *m, struct elements *elements);
+/* How often it has failed so far and was to be tried again; it has failed once more,
+ * and is to be: it rests (false without memory); and it is to be run now. */
+uint32_t elements_failures(const struct elements *elements, uint64_t place);
+bool elements_rest(struct elements *elements, uint64_t place);
+void elements_try(struct moot *m, struct elements *elements, uint64_t place);
 /* The element has ended; takes over the payload, or one of those that stand for none.
  * An element that takes it here has it, or is to ask. */
 void elements_keep(struct moot *m, struct elements *elements, uint64_t place,

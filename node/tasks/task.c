@@ -236,7 +236,8 @@ static void give_label(struct moot *m, struct task_seldom *seldom)
 
 HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
 {
-    bool portable = (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0;
+    bool portable =
+        (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0 && facts->reg.array == NULL;
     size_t bytes;
     char *room = core_entry_room(m->core, &task->entry, &bytes);
     bool fits = bytes >= room_bytes(facts);

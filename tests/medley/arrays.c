@@ -159,6 +159,17 @@ static uint64_t take_inputs(const moot_call *call, uint64_t value)
     return value;
 }
 
+/* Some do, on each rank that runs them, if kernels are run again. */
+static bool fails_once(struct medley_player *player, uint32_t array, uint64_t index)
+{
+    const uint64_t bit = index < 64 ? UINT64_C(1) << index : 0;
+    const bool fails = MEDLEY_HAS(player->medley, RETRIES) && bit != 0 &&
+                       word_of(player->medley, array, index, 246) % 6 == 0 &&
+                       (player->tried[array] & bit) == 0;
+    player->tried[array] |= fails ? bit : 0;
+    return fails;
+}
+
 static int element_kernel(moot_call *call, void *user)
 {
     struct medley_player *player = user;
@@ -172,7 +183,7 @@ static int element_kernel(moot_call *call, void *user)
     }
     const uint64_t word = word_of(medley, *array, index, 254);
     player_nap(word % 16 == 0 ? word >> 8 & 65535 : 0);
-    if (index == of->failing) {
+    if (index == of->failing || fails_once(player, *array, index)) {
         return 7;
     }
     const size_t words = player_element_words(medley, *array, index);
@@ -201,8 +212,15 @@ static int gather_kernel(moot_call *call, void *user)
 
 int player_register_arrays(struct medley_player *player)
 {
+    const bool again = MEDLEY_HAS(player->medley, RETRIES);
+    const bool rests = player->medley->base.seed % 2 == 0;
     const moot_kernel element = {
-        .name = "element", .fn = element_kernel, .user = player};
+        .name = "element",
+        .fn = element_kernel,
+        .user = player,
+        .flags = player->medley->base.seed % 3 == 0 ? MOOT_KERNEL_PORTABLE : 0,
+        .retries = again ? MEDLEY_RETRIES : 0,
+        .retry_backoff = again && rests ? MOOT_MILLISECONDS(1) : 0};
     const moot_kernel gather = {.name = "gather", .fn = gather_kernel};
     if (player->medley->array_count == 0) {
         return MOOT_OK;

@@ -173,6 +173,7 @@ struct medley_player {
     moot_map_id maps[MEDLEY_OWN_MAPS];
     moot_array arrays[MEDLEY_ARRAYS_MAX]; /* 0: not held, or not any more */
     uint64_t *digests[MEDLEY_ARRAYS_MAX]; /* NULL: it has not spawned the array */
+    uint64_t tried[MEDLEY_ARRAYS_MAX]; /* of the first 64 elements: those that failed */
     moot_task handles[MEDLEY_TASKS];
     bool held[MEDLEY_TASKS], released[MEDLEY_TASKS]; /* held: it was spawned */
     uint32_t runs[MEDLEY_TASKS];                     /* of its kernel, here */
