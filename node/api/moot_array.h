@@ -191,11 +191,11 @@ typedef struct moot_array_spec {
  * By a map that is built in all ranks are refused an array of which any element takes
  * what there is not, or too much.  By one of the program's own a rank is refused it for
  * elements of its own; ranks that are not have them fail.
- * Errors: INVALID (also a kernel with other flags; a map that names elements that there are
- * not), STALE and FOREIGN (the array of an input, or .beside), STATE (inside a kernel,
- * parked, or in a session that began later), LIMIT (an element takes more than 4096; a
- * rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED, KERNEL_CONFLICT,
- * and what had ended the moot; as moot_task_spawn. */
+ * Errors: INVALID (also a kernel with other flags; a map that names elements that there
+ * are not), STALE and FOREIGN (the array of an input, or .beside), STATE (inside a
+ * kernel, parked, or in a session that began later), LIMIT (an element takes more than
+ * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
+ * KERNEL_CONFLICT, and what had ended the moot; as moot_task_spawn. */
 #define moot_array_spawn(m, ...) moot_array_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
                                  const char *site);
