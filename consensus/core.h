@@ -215,6 +215,10 @@ struct core_register {
     const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
     const struct array_spread *array; /* a task array: how many elements, and whose;
                                          the core counts the homes; NULL: a task */
+    const struct range *part; /* of an array: this rank spawns these places alone, and
+                                 those of other such events; ascending, neither empty
+                                 nor touching; NULL: all */
+    uint32_t part_count;
     const char *site;                 /* "file:line" or NULL; must outlive the core */
     size_t host_size;                 /* of the host's part, if it becomes a stub */
 };

@@ -79,6 +79,8 @@
     X(CUTLEAVING, "what is about to be dropped is cut")                                \
     X(PARTCLAIMS, "who spawns an array claims what it has given up of it")             \
     X(ELEMENTSLOST, "nobody runs the elements of who is no member any more")           \
+    X(PARTWHOLE, "who spawns a part of an array runs all of it")                       \
+    X(PARTFINAL, "what parts lack of an array ends when its homes give it up")         \
     X(ARRAYALONE, "an array that is cancelled ends before its elements have")          \
     X(ARRAYCANCELAGAIN,                                                                \
       "an array's chair tells of a cancel with each word that comes")                  \

@@ -23,6 +23,9 @@ enum elements_what {
     ELEMENTS_WANTED, /* chair -> home: have you spawned these, or will you? */
     ELEMENTS_LEFT,   /* home -> chair, the answer: it runs none of these */
     ELEMENTS_YOURS,  /* chair -> holder: run these */
+    ELEMENTS_PART,   /* holder -> chair: it has spawned these, and, beside those that it
+                        has named so before, no others */
+    ELEMENTS_BACK,   /* holder -> chair: it was to run these, and has not spawned them */
     ELEMENTS_END
 };
 struct message_elements {
@@ -36,7 +39,7 @@ struct message_elements {
     int32_t status;             /* of that one */
     uint64_t need; /* WANTED: roll position of the one who waits, as a motion has it */
     bool quiet;    /* WANTED: nothing moves any more */
-    bool tell;     /* ENDED, OWNED: the sender wants to know when all have ended */
+    bool tell;     /* ENDED, OWNED, PART: the sender wants to know when all have ended */
 };
 
 /* PARTS home -> home: results of elements, for the elements of another array that take

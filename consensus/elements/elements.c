@@ -79,7 +79,7 @@ void say(struct core *core, struct array_record *array, uint32_t to,
     assert(to != core->rank && what < ELEMENTS_END);
     struct message_elements words = {
         .what = what,
-        .tell = array->takes && what <= ELEMENTS_OWNED,
+        .tell = array->takes && (what <= ELEMENTS_OWNED || what == ELEMENTS_PART),
         .need = what == ELEMENTS_WANTED ? array->task->need : 0,
         .quiet = what == ELEMENTS_WANTED && rankset_has(&array->asked_quiet, to)};
     if (what == ELEMENTS_ENDED) {
@@ -96,23 +96,12 @@ void say(struct core *core, struct array_record *array, uint32_t to,
     } while (at < set->count);
 }
 
-static void note_failure(struct array_failure *first, uint64_t index_plus_one,
-                         int32_t status)
-{
-    const bool cancelled = status == MOOT_ERR_CANCELLED;
-    const bool alike = cancelled == (first->status == MOOT_ERR_CANCELLED);
-    const bool counts = alike ? index_plus_one < first->index_plus_one : cancelled;
-    if (status != MOOT_OK && (first->index_plus_one == 0 || counts)) {
-        *first = (struct array_failure){index_plus_one, status};
-    }
-}
-
 /* All elements have ended, as is known here.  If only the end is, which of them failed
  * is not; any stands for it. */
 static void tell_all(struct core *core, struct array_record *array, uint32_t to)
 {
     const struct task_record *task = array->task;
-    struct array_failure failure = array->first_fault;
+    struct array_failure failure = array_first_fault(array);
     if (array_is_open(task)) {
         failure = (struct array_failure){task->status != MOOT_OK, task->status};
     }
@@ -148,7 +137,7 @@ void hear_ended(struct core *core, struct array_record *array,
 {
     const bool was_open = array_is_open(array->task);
     add_set(core, &array->ended, set);
-    note_failure(&array->first_fault, failure->index_plus_one, failure->status);
+    array_note_failure(&array->first_fault, failure->index_plus_one, failure->status);
     if (was_open && !array_is_open(array->task)) {
         graph_elements_ended(core, array->task);
         tell_waiting(core, array);
@@ -199,11 +188,16 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
         keeper_hear_owned(core, array, from, set);
     } else if (elements->what == ELEMENTS_LEFT && keeps) {
         keeper_hear_left(core, array, set);
+    } else if (elements->what == ELEMENTS_PART && keeps) {
+        parts_hear(core, array, from, set);
+    } else if (elements->what == ELEMENTS_BACK && keeps) {
+        take_set(core, &array->owned, set);
+        keeper_hear_left(core, array, set);
     } else if (elements->what == ELEMENTS_WANTED && is_told) {
         home_wanted(core, array, elements->need, elements->quiet);
     } else if (elements->what == ELEMENTS_YOURS && is_told && array->begun) {
         if (!is_over(array->task)) {
-            own_elements(core, array, set);
+            own_given(core, array, set);
         }
     } else {
         core->stats.refused++;
@@ -267,6 +261,22 @@ void own_elements(struct core *core, struct array_record *array,
     core->elements.running += range_set_size(fresh);
 }
 
+void own_given(struct core *core, struct array_record *array,
+                      struct range_set *set)
+{
+    struct range_set lacking = {0};
+    if (!array->whole && !MUTANT(PARTWHOLE)) {
+        copy_set(core, &lacking, set);
+        take_set(core, &lacking, &array->part);
+        take_set(core, set, &lacking);
+    }
+    own_elements(core, array, set);
+    if (lacking.count > 0) {
+        say(core, array, array->task->chair, ELEMENTS_BACK, &lacking);
+    }
+    range_set_release(&lacking);
+}
+
 void say_holding(struct core *core, struct array_record *array)
 {
     const struct range_set none = {0};
@@ -275,18 +285,29 @@ void say_holding(struct core *core, struct array_record *array)
     }
 }
 
+/* It has spawned these, and perhaps not the others. */
+static void say_part(struct core *core, struct array_record *array,
+                     const struct range_set *set)
+{
+    if (array->task->chair == core->rank) {
+        keeper_watch(core, array);
+    } else {
+        say(core, array, array->task->chair, ELEMENTS_PART, set);
+    }
+}
+
 /* A rank that runs none of an array that takes others has nothing else to say, nor has
- * one that knows of a cancel. */
+ * one that knows of a cancel.  Who has spawned a part of it has said so. */
 static void say_taking(struct core *core, struct array_record *array)
 {
     const bool cancels = task_ext(array->task)->canceller != NOBODY;
-    if ((array->takes || cancels) && array->mine.count == 0) {
+    if ((array->takes || cancels) && array->whole && array->mine.count == 0) {
         say_holding(core, array);
     }
 }
 
-/* Its own stretch, of which it has given up nothing, is a home's with the spawn: no
- * word is said of it, and no record made. */
+/* What of a home's own stretch it has spawned, and not given up, is its own with that:
+ * no word is said of it, and no record made. */
 static void claim_stretch(struct core *core, struct array_record *array)
 {
     struct range_set fresh = {0};
@@ -296,19 +317,49 @@ static void claim_stretch(struct core *core, struct array_record *array)
         if (!MUTANT(PARTCLAIMS)) {
             take_set(core, &fresh, &array->given_up);
         }
+        if (!array->whole && !MUTANT(PARTWHOLE)) {
+            core->broken |= !range_set_intersect(&fresh, &array->part);
+        }
         own_elements(core, array, &fresh);
     }
     range_set_release(&fresh);
+}
+
+/* This rank has spawned these, of which it had spawned none before: it may hold more of
+ * the array now.  What its chair does not hear of is whole. */
+static void begin_part(struct core *core, struct array_record *array,
+                       const struct range_set *fresh)
+{
+    const struct range all = {0, array->spread.count};
+    const bool grows = array->begun;
+    array->begun = true;
+    add_set(core, &array->part, fresh);
+    array->whole = range_set_covers(&array->part, all);
+    if (array->whole) {
+        range_set_release(&array->part);
+    }
+    if (grows || !array->whole) {
+        say_part(core, array, fresh);
+    }
+    if (!is_over(array->task)) {
+        claim_stretch(core, array);
+    }
+    say_taking(core, array);
+    if (grows && !MUTANT(CANCELLATE)) {
+        elements_cancel(core, array->task);
+    }
 }
 
 int elements_register(struct core *core, const struct core_event *event)
 {
     const struct core_register *reg = event->u.reg;
     struct array_spread spread = *reg->array;
+    struct range_set fresh = {0};
     spread.homes = rankset_count(&core->elements.homes);
     if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
         (reg->flags & ~(uint32_t)CORE_TASK_HINT) != 0 || reg->candidates != NULL ||
-        reg->after_count != reg->input_count) {
+        reg->after_count != reg->input_count ||
+        !range_set_valid(reg->part, reg->part_count, spread.count)) {
         return MOOT_ERR_INVALID;
     }
     if (scope_is_dropped(core, &event->hash)) {
@@ -322,28 +373,16 @@ int elements_register(struct core *core, const struct core_event *event)
     if (!is_card_of(array, &spread)) {
         return MOOT_ERR_INVALID; /* somebody lied: the hash covers it */
     }
-    const int error = graph_register(core, event);
-    if (error != MOOT_OK || array->begun) {
-        return error;
+    int error = parts_find_fresh(array, reg, &fresh);
+    if (error == MOOT_OK) {
+        error = graph_register(core, event);
     }
-    array->begun = true;
-    array->takes = reg->input_count > 0;
-    if (!is_over(task)) {
-        claim_stretch(core, array);
+    if (error == MOOT_OK && (!array->begun || fresh.count > 0)) {
+        array->takes = reg->input_count > 0;
+        begin_part(core, array, &fresh);
     }
-    say_taking(core, array);
-    return core->broken ? MOOT_ERR_NO_MEMORY : MOOT_OK;
-}
-
-/* The failed one of the least index; they stand by place. */
-static uint64_t first_index(const struct array_record *array, struct range places)
-{
-    uint64_t least = UINT64_MAX;
-    for (uint64_t place = places.first; place < places.end; place++) {
-        const uint64_t index = array_index(&array->spread, place);
-        least = index < least ? index : least;
-    }
-    return least;
+    range_set_release(&fresh);
+    return error == MOOT_OK && core->broken ? MOOT_ERR_NO_MEMORY : error;
 }
 
 int elements_ended(struct core *core, const struct core_event *event)
@@ -363,7 +402,7 @@ int elements_ended(struct core *core, const struct core_event *event)
     }
     core->elements.running -= places.end - places.first;
     if (status != MOOT_OK) {
-        note_failure(&array->failure, 1 + first_index(array, places), status);
+        array_note_failure(&array->failure, 1 + array_first_index(array, places), status);
     }
     if (array->left.count == 0 || MUTANT(ARRAYEARLY)) {
         tell_ended(core, array);
@@ -401,7 +440,9 @@ static void enter_view(struct core *core, struct array_record *array)
     rankset_release(&array->to_tell);
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
-    array->wanted = array->wanted_quiet = array->cancel_said = false;
+    array_parts_release(array);
+    parts_forget_unheld(core, array);
+    array->wanted = array->wanted_quiet = array->cancel_said = array->chased = false;
     cancel_enter_view(core, array->task); /* ahead of what was cancelled */
     if (array->task->chair == core->rank) {
         add_set(core, &array->owned, &array->mine);
@@ -413,6 +454,9 @@ static void enter_view(struct core *core, struct array_record *array)
     }
     if (!array->begun) {
         return;
+    }
+    if (!array->whole) {
+        say_part(core, array, &array->part);
     }
     tell_ended(core, array);
     say_taking(core, array);
@@ -463,6 +507,10 @@ static void hold_record(const struct core *core, const struct array_record *arra
     assert(hash_has(&array->task->hash, MOOT_HASH_ARRAY));
     assert(array->begun == array->task->held);
     assert(array->begun || array->mine.count == 0);
+    assert(array->begun || (!array->whole && array->part.count == 0));
+    if (array->begun && !array->whole && !MUTANT(PARTWHOLE)) {
+        hold_within(&array->mine, &array->part);
+    }
     assert(array->spread.homes == rankset_count(&core->elements.homes));
     hold_within(&array->left, &array->mine);
     hold_within(&array->told, &array->mine);

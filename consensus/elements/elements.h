@@ -8,7 +8,8 @@
  * says of it.
  *
  *   elements.c    spawns, ends, and the words about them
- *   home.c        a home that has not spawned the array gives its stretch up
+ *   home.c        a home that has not spawned the array, or some of it, gives that up
+ *   parts.c       who has spawned which elements, and those that nobody has
  *   keeper.c      the chair has somebody run what no home does
  *   cancel_all.c  the chair has all begin none of them any more
  *
@@ -48,6 +49,12 @@ bool elements_quiet(struct core *core, struct task_record *task);
 /* There is so of an array whose end is waited for; and all of those. */
 bool elements_undecided(const struct core *core, moot_hash *which);
 void elements_yield_all(struct core *core);
+/* The least of the arrays of this rank's whose end is waited for, and of which elements
+ * can be given to nobody: no member has spawned them, and no home is to be asked.
+ * False: there is none. */
+bool elements_unheld(const struct core *core, moot_hash *which);
+/* Those of that array end NOT_HELD, if it still is one. */
+void elements_fail_unheld(struct core *core, const moot_hash *which);
 /* This rank has come to rest, or knows more of who holds or wants what. */
 void elements_stir(struct core *core);
 void elements_turn(struct core *core);

@@ -45,6 +45,10 @@ void say(struct core *core, struct array_record *array, uint32_t to,
 void own_elements(struct core *core, struct array_record *array,
                   struct range_set *fresh);
 
+/* Likewise, as the chair says.  What it has not spawned goes back: the chair thought
+ * that it had spawned all. */
+void own_given(struct core *core, struct array_record *array, struct range_set *set);
+
 /* Tells the chair that this rank has spawned the array, and with that its card. */
 void say_holding(struct core *core, struct array_record *array);
 /* Some have ended, wherever. */
@@ -69,6 +73,38 @@ void keeper_hear_left(struct core *core, struct array_record *array,
 /* The array is cancelled: every home is to run its stretch, or give it up, and what is
  * nobody's has ended. */
 void keeper_cancel(struct core *core, struct array_record *array);
+
+/* Elements that are nobody's, and have not ended.  False without memory. */
+bool keeper_find_orphans(const struct core *core, const struct array_record *array,
+                         struct range_set *out);
+/* The rank is known to hold some of it. */
+bool keeper_knows_holder(const struct core *core, const struct array_record *array,
+                         uint32_t rank);
+/* Somebody waits for the end, and a home may yet be told that all is quiet. */
+bool keeper_may_ask(const struct core *core, const struct array_record *array);
+/* Somebody is known here to wait for its end. */
+bool keeper_is_waited_for(const struct core *core, const struct task_record *task);
+/* They are a rank's from now on. */
+void keeper_give(struct core *core, struct array_record *array, uint32_t to,
+                 struct range_set *set);
+
+/* --- parts.c ---------------------------------------------------------------------- */
+
+/* What the program spawns of an array with this event, and had not spawned before:
+ * places of it.  LIMIT: its part would be in too many pieces; NO_MEMORY. */
+int parts_find_fresh(const struct array_record *array, const struct core_register *reg,
+                     struct range_set *fresh);
+/* Who has spawned some has spawned these, too. */
+void parts_hear(struct core *core, struct array_record *array, uint32_t from,
+                const struct range_set *set);
+/* A rank that holds the array has spawned all of a range. */
+bool parts_cover(const struct core *core, const struct array_record *array,
+                 uint32_t rank, struct range range);
+/* Gives orphans to those who have spawned them.  False: some stay nobody's. */
+bool parts_deal(struct core *core, struct array_record *array,
+                const struct range_set *orphans);
+/* A new view: somebody may have spawned what nobody had. */
+void parts_forget_unheld(struct core *core, struct array_record *array);
 
 /* --- home.c ----------------------------------------------------------------------- */
 

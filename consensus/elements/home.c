@@ -1,10 +1,11 @@
-/* home.c - a home that has not spawned an array gives its stretch up (A8).
+/* home.c - a home gives up what it has not spawned of its stretch (A8).
  *
  * Nobody but a home decides of its stretch, as long as it is a member.  The array's
  * chair asks it, as an asker asks a task's chair, and it answers on the evidence on
  * which a chair yields a task (T4): its program is over, has declined the array, or is
  * blocked beyond the place where somebody waits; or nothing moves any more.  A spawn
- * that comes later claims nothing of what was given up.
+ * that comes later claims nothing of what was given up.  Who has spawned a part says by
+ * that itself that the rest is for others, so it gives that up in all modes.
  */
 #include "consensus/elements/elements_private.h"
 
@@ -30,30 +31,36 @@ static bool stretch_here(struct core *core, const struct array_record *array,
     return true;
 }
 
+/* Of the stretch it has not spawned all, and may give that up. */
+static bool gives_up(const struct core *core, const struct array_record *array)
+{
+    const bool may = core->options.mode == CORE_REPAIR || array->begun;
+    return array->given_up.count > 0 || (may && has_evidence(core, array));
+}
+
 void home_consider(struct core *core, struct array_record *array)
 {
-    struct range_set stretch = {0};
-    const bool gives_up =
-        array->wanted && stretch_here(core, array, &stretch) && !array->begun &&
-        (array->given_up.count > 0 ||
-         (core->options.mode == CORE_REPAIR && has_evidence(core, array)));
-    if (array->wanted && array->begun) { /* what it never claimed is nobody's */
+    struct range_set rest = {0};
+    if (!array->wanted || !stretch_here(core, array, &rest)) {
         array->wanted = false;
-        copy_set(core, &stretch, &array->given_up);
-        take_set(core, &stretch, &array->mine);
-    } else if (gives_up) {
-        array->wanted = false;
-        add_set(core, &array->given_up, &stretch);
-    } else {
-        range_set_release(&stretch);
         return;
     }
-    if (stretch.count > 0 && array->task->chair == core->rank) {
-        keeper_hear_left(core, array, &stretch);
-    } else if (stretch.count > 0) {
-        say(core, array, array->task->chair, ELEMENTS_LEFT, &stretch);
+    take_set(core, &rest, &array->mine);
+    const bool lacks = !array->whole && rest.count > 0;
+    if (!lacks || gives_up(core, array)) {
+        array->wanted = false;
+        if (lacks) {
+            add_set(core, &array->given_up, &rest);
+        }
+        copy_set(core, &rest, &array->given_up); /* what it never claimed is nobody's */
+        take_set(core, &rest, &array->mine);
+        if (rest.count > 0 && array->task->chair == core->rank) {
+            keeper_hear_left(core, array, &rest);
+        } else if (rest.count > 0) {
+            say(core, array, array->task->chair, ELEMENTS_LEFT, &rest);
+        }
     }
-    range_set_release(&stretch);
+    range_set_release(&rest);
 }
 
 void home_wanted(struct core *core, struct array_record *array, uint64_t need,

@@ -5,7 +5,7 @@
  * homes have given them up, and those whose homes are members no more.  The chair knows
  * which of them have ended and which somebody else has, since in a new view all tell
  * it before they report; so it decides of none before the view is settled.  It gives
- * the rest to those who hold the array, each a stretch.
+ * the rest to those who have spawned it (parts.c).
  *
  * The chair asks a home that is not known to hold the array when somebody waits for the
  * end, or its own program is over, and it has been idle for the ask delay, as one asks
@@ -76,8 +76,8 @@ uint64_t elements_deadline(const struct core *core)
 
 /* --- What it knows ---------------------------------------------------------------- */
 
-static bool holds(const struct core *core, const struct array_record *array,
-                  uint32_t rank)
+bool keeper_knows_holder(const struct core *core, const struct array_record *array,
+                         uint32_t rank)
 {
     return rank == core->rank ? array->begun
                               : rankset_has(&array->holders, rank) ||
@@ -102,24 +102,23 @@ void keeper_hear_left(struct core *core, struct array_record *array,
 
 /* --- Giving ----------------------------------------------------------------------- */
 
-/* Elements that are nobody's, and have not ended. */
-static void find_orphans(struct core *core, const struct array_record *array,
+bool keeper_find_orphans(const struct core *core, const struct array_record *array,
                          struct range_set *out)
 {
     const struct rankset *homes = &core->elements.homes;
     uint32_t home = 0;
-    copy_set(core, out, &array->spare);
-    for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY;
+    bool fits = range_set_copy(out, &array->spare);
+    for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY && fits;
          rank = rankset_next(homes, rank + 1), home++) {
         if (!rankset_has(&core->members, rank) && !MUTANT(ELEMENTSLOST)) {
-            core->broken |= !range_set_add(out, stretch_of(array, home));
+            fits = range_set_add(out, stretch_of(array, home));
         }
     }
-    take_set(core, out, &array->ended);
-    take_set(core, out, &array->owned);
+    return fits && range_set_subtract(out, &array->ended) &&
+           range_set_subtract(out, &array->owned);
 }
 
-static void give(struct core *core, struct array_record *array, uint32_t to,
+void keeper_give(struct core *core, struct array_record *array, uint32_t to,
                  struct range_set *set)
 {
     if (set->count == 0) {
@@ -132,52 +131,6 @@ static void give(struct core *core, struct array_record *array, uint32_t to,
         say(core, array, to, ELEMENTS_YOURS, set);
     }
     range_set_release(set);
-}
-
-static bool is_leaving(const struct core *core, uint32_t rank)
-{
-    return rankset_has(&core->membership.leavers, rank) ||
-           (rank == core->rank && core->membership.leave.going);
-}
-
-/* Holders of the array that stay, or, if none does, all. */
-static bool find_runners(struct core *core, const struct array_record *array,
-                         bool leaving, struct rankset *out)
-{
-    FOR_MEMBERS(core, rank)
-    {
-        if (holds(core, array, rank) && is_leaving(core, rank) == leaving) {
-            core->broken |= !rankset_add(out, rank);
-        }
-    }
-    return !rankset_empty(out);
-}
-
-/* Each runner gets a stretch, as even as can be. */
-static void deal(struct core *core, struct array_record *array,
-                 const struct range_set *orphans, const struct rankset *runners)
-{
-    const uint64_t count = rankset_count(runners), size = range_set_size(orphans);
-    uint32_t rank = rankset_next(runners, 0), i = 0;
-    struct range rest = range_set_items(orphans)[0];
-    for (uint64_t n = 1; n <= count && !core->broken; n++) {
-        uint64_t most = size * n / count - size * (n - 1) / count;
-        struct range_set share = {0};
-        while (most > 0) {
-            const uint64_t here = rest.end - rest.first;
-            const uint64_t part = here < most ? here : most;
-            core->broken |=
-                !range_set_add(&share, (struct range){rest.first, rest.first + part});
-            rest.first += part;
-            most -= part;
-            if (rest.first == rest.end && ++i < orphans->count) {
-                rest = range_set_items(orphans)[i];
-            }
-        }
-        give(core, array, rank, &share);
-        range_set_release(&share);
-        rank = rankset_next(runners, rank + 1);
-    }
 }
 
 /* Nobody begins those of a cancelled array. */
@@ -193,20 +146,16 @@ static void end_orphans(struct core *core, struct array_record *array,
 static bool give_orphans(struct core *core, struct array_record *array)
 {
     struct range_set orphans = {0};
-    struct rankset runners = {0};
-    find_orphans(core, array, &orphans);
+    core->broken |= !keeper_find_orphans(core, array, &orphans);
     const bool any = orphans.count > 0;
     const bool may = any && core->membership.settled && !core->membership.no_quorum;
-    const bool ends = may && array->cancel_said;
-    const bool given = ends || (may && (find_runners(core, array, false, &runners) ||
-                                        find_runners(core, array, true, &runners)));
-    if (ends) {
+    bool given = may;
+    if (may && array->cancel_said) {
         end_orphans(core, array, &orphans);
-    } else if (given) {
-        deal(core, array, &orphans, &runners);
+    } else if (may) {
+        given = parts_deal(core, array, &orphans);
     }
     range_set_release(&orphans);
-    rankset_release(&runners);
     return any && !given;
 }
 
@@ -214,7 +163,7 @@ static bool give_orphans(struct core *core, struct array_record *array)
 
 /* Here, by a rank that asked, or by who is to end the array: that one owns it because
  * somebody waited, and asks nobody. */
-static bool is_waited_for(const struct core *core, const struct task_record *task)
+bool keeper_is_waited_for(const struct core *core, const struct task_record *task)
 {
     return task->needs_done + task->needs_data > 0 ||
            (task->requests != NULL && task->requests->asker_count > 0) ||
@@ -223,7 +172,7 @@ static bool is_waited_for(const struct core *core, const struct task_record *tas
 
 static bool is_wanted(const struct core *core, const struct task_record *task)
 {
-    return core->step.closed || is_waited_for(core, task);
+    return core->step.closed || keeper_is_waited_for(core, task);
 }
 
 /* When it has been idle for so long that it asks; CORE_NEVER: it is busy. */
@@ -234,7 +183,7 @@ static uint64_t asks_ns(const struct core *core)
                : CORE_NEVER;
 }
 
-/* A home whose stretch is missing, and which is not known to run it. */
+/* A home whose stretch is missing, and which is not known to have spawned all of it. */
 static void ask(struct core *core, struct array_record *array, uint32_t rank,
                 struct range stretch, bool quiet)
 {
@@ -254,7 +203,7 @@ static bool may_ask(const struct core *core, const struct array_record *array,
                     uint32_t rank, struct range stretch, bool quiet)
 {
     return stretch.first < stretch.end && rankset_has(&core->members, rank) &&
-           (quiet || !holds(core, array, rank)) &&
+           (quiet || !parts_cover(core, array, rank, stretch)) &&
            !range_set_covers(&array->ended, stretch) &&
            !range_set_meets(&array->spare, stretch) &&
            !rankset_has(quiet ? &array->asked_quiet : &array->asked, rank);
@@ -273,15 +222,14 @@ static void ask_homes(struct core *core, struct array_record *array, bool quiet)
     }
 }
 
-/* Somebody waits for the end, and a home may yet be told that all is quiet. */
-static bool may_be_given_up(const struct core *core, const struct array_record *array)
+bool keeper_may_ask(const struct core *core, const struct array_record *array)
 {
     const struct rankset *homes = &core->elements.homes;
     const struct task_record *task = array->task;
     bool may = false;
     uint32_t home = 0;
     if (task->chair != core->rank || !array_is_open(task) || is_over(task) ||
-        !is_waited_for(core, task)) {
+        !(array->chased || keeper_is_waited_for(core, task))) {
         return false;
     }
     for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY && !may;
@@ -291,14 +239,19 @@ static bool may_be_given_up(const struct core *core, const struct array_record *
     return may;
 }
 
+/* In other modes than REPAIR, those alone give something up who have spawned some. */
+static bool gives_more_up(const struct core *core, const struct array_record *array)
+{
+    const bool in_parts = array->part_count > 0 || (array->begun && !array->whole);
+    return (core->options.mode == CORE_REPAIR || in_parts) &&
+           keeper_may_ask(core, array);
+}
+
 bool elements_undecided(const struct core *core, moot_hash *which)
 {
     const struct array_record *const end = &core->elements.watched;
     const struct array_record *array = end->next;
-    if (core->options.mode != CORE_REPAIR) {
-        return false;
-    }
-    while (array != end && !may_be_given_up(core, array)) {
+    while (array != end && !gives_more_up(core, array)) {
         array = array->next;
     }
     if (array != end) {
@@ -313,7 +266,7 @@ void elements_yield_all(struct core *core)
     for (struct array_record *array = end->next, *next; array != end && !core->broken;
          array = next) {
         next = array->next;
-        if (may_be_given_up(core, array)) {
+        if (gives_more_up(core, array)) {
             (void)elements_quiet(core, array->task);
         }
     }
@@ -325,6 +278,7 @@ bool elements_quiet(struct core *core, struct task_record *task)
     if (array == NULL || task->chair != core->rank || !array_is_open(task)) {
         return false;
     }
+    array->chased = true;
     ask_homes(core, array, true);
     keeper_watch(core, array);
     return true;

@@ -27,6 +27,7 @@ void graph_pass_end_on(struct core *core, struct task_record *task)
     }
     const struct array_record *array = task_ext(task)->array;
     const struct range all = {0, array->spread.count};
+    const struct array_failure first = array_first_fault(array);
     struct message *message = out_send(core, task->rec, MESSAGE_ELEMENTS, task);
     const struct range *ranges = out_copy_bytes(core, &all, sizeof(all));
     if (message != NULL && ranges != NULL) {
@@ -38,8 +39,8 @@ void graph_pass_end_on(struct core *core, struct task_record *task)
                                       .homes = array->spread.homes,
                                       .range_count = 1,
                                       .ranges = ranges,
-                                      .failed = array->first_fault.index_plus_one,
-                                      .status = array->first_fault.status};
+                                      .failed = first.index_plus_one,
+                                      .status = first.status};
     }
 }
 

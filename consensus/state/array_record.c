@@ -23,7 +23,53 @@ void array_record_free(struct array_record *array)
     rankset_release(&array->to_tell);
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
+    range_set_release(&array->part);
+    range_set_release(&array->unheld);
+    array_parts_release(array);
     free(array);
+}
+
+void array_parts_release(struct array_record *array)
+{
+    for (uint32_t i = 0; i < array->part_count; i++) {
+        range_set_release(&array->parts[i].set);
+    }
+    free(array->parts);
+    array->parts = NULL;
+    array->part_count = array->part_room = 0;
+}
+
+void array_note_failure(struct array_failure *first, uint64_t index_plus_one,
+                        int32_t status)
+{
+    const bool cancelled = status == MOOT_ERR_CANCELLED;
+    const bool alike = cancelled == (first->status == MOOT_ERR_CANCELLED);
+    const bool counts = alike ? index_plus_one < first->index_plus_one : cancelled;
+    if (status != MOOT_OK && (first->index_plus_one == 0 || counts)) {
+        *first = (struct array_failure){index_plus_one, status};
+    }
+}
+
+struct array_failure array_first_fault(const struct array_record *array)
+{
+    struct array_failure first = array->first_fault;
+    array_note_failure(&first, array->not_held.index_plus_one, array->not_held.status);
+    return first;
+}
+
+/* By place the indices of a stretch ascend, if they are not shuffled. */
+uint64_t array_first_index(const struct array_record *array, struct range places)
+{
+    const struct array_spread *spread = &array->spread;
+    uint64_t least = UINT64_MAX, next;
+    for (uint64_t place = places.first; place < places.end; place = next) {
+        const uint64_t index = array_index(spread, place);
+        const uint32_t home = array_slot(spread, place) / ARRAY_SLOTS;
+        least = index < least ? index : least;
+        next = spread->kind == ARRAY_SPREAD_HASHED ? place + 1
+                                                   : array_home_first(spread, home + 1);
+    }
+    return least;
 }
 
 bool array_is_open(const struct task_record *task)
@@ -42,7 +88,7 @@ bool array_runs_here(const struct task_record *task)
 int32_t array_status(const struct task_record *task)
 {
     const struct array_record *array = task_ext(task)->array;
-    return array != NULL ? array->first_fault.status : MOOT_OK;
+    return array != NULL ? array_first_fault(array).status : MOOT_OK;
 }
 
 bool array_is_cancelled(const struct task_record *task)

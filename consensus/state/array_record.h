@@ -21,12 +21,20 @@ struct array_failure {
     int32_t status;
 };
 
+/* Who has spawned some of an array's elements, and not the others. */
+struct array_part {
+    uint32_t rank;
+    struct range_set set;
+};
+
 struct array_record {
     struct array_record *prev, *next; /* in core_elements.known, or .watched, */
     bool due;                         /* whose first ones it is then among */
     struct task_record *task;
     struct array_spread spread;
     bool begun;            /* it is spawned here, */
+    bool whole;            /* all of it, or else */
+    struct range_set part; /* these elements; */
     bool takes;            /* and takes others, which stay until its end is known */
     bool dropping;         /* the host was told to begin none of what it has */
     struct range_set mine; /* this rank's to run, */
@@ -38,13 +46,18 @@ struct array_record {
     uint64_t need;             /* up to that place */
     struct range_set ended;    /* of all, as far as the chair and the owner know, */
     struct array_failure first_fault; /* and among these */
+    struct range_set unheld; /* of those, the ones that nobody had spawned in this view, */
+    struct array_failure not_held; /* as the first of which they have ended */
     /* The array's chair, in this view: */
     struct range_set owned;     /* somebody's, as it has said, or as it was told; */
     struct range_set spare;     /* nobody's, as their homes have said; */
     struct rankset holders;     /* who has spoken of it, */
+    struct array_part *parts;   /* and, of those, who has spawned some of it, */
+    uint32_t part_count, part_room;
     struct rankset to_tell;     /* and wants to know when all have ended; */
     struct rankset asked;       /* homes that were asked whether they run theirs, */
     struct rankset asked_quiet; /* and when nothing moved any more; */
+    bool chased;                /* a CHASE has ended at it; */
     bool cancel_said;           /* and all were told that it is cancelled (A14) */
 };
 
@@ -55,6 +68,15 @@ void array_record_free(struct array_record *array);
 bool array_is_open(const struct task_record *task);
 /* Elements that were given to this rank have not ended: it keeps the array. */
 bool array_runs_here(const struct task_record *task);
+/* The chair knows of no parts any more. */
+void array_parts_release(struct array_record *array);
+/* The first failure among the elements that have ended, as far as is known here. */
+struct array_failure array_first_fault(const struct array_record *array);
+/* It is the first one so far, in the order of struct array_failure. */
+void array_note_failure(struct array_failure *first, uint64_t index_plus_one,
+                        int32_t status);
+/* The least index of elements, which stand by place. */
+uint64_t array_first_index(const struct array_record *array, struct range places);
 /* How an array whose elements have all ended ends. */
 int32_t array_status(const struct task_record *task);
 /* They have, and one was cancelled: so is the array. */

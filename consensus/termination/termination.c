@@ -64,6 +64,23 @@ static bool is_passive(const struct core *core)
 
 /* --- What a polled rank says --------------------------------------------------- */
 
+/* Elements that nobody has spawned are the last orphans of all: when a wait for a task
+ * fails its rank may go on, and spawn them. */
+static void find_unheld_elements(const struct core *core, struct message_pollr *answer,
+                                 moot_hash *orphan)
+{
+    const struct message_orphan last = {.standing = ORPHAN_UNKNOWN,
+                                        .len = UINT64_MAX,
+                                        .asker = core->rank,
+                                        .wait = WAITS_ALONE};
+    moot_hash which;
+    if (!answer->undecided && !answer->orphan && elements_unheld(core, &which)) {
+        answer->orphan = true;
+        answer->least = last;
+        *orphan = which;
+    }
+}
+
 /* As long as there is anything to yield, an orphan stays (`act`). */
 static void find_undecided(const struct core *core, struct message_pollr *answer,
                            moot_hash *orphan)
@@ -86,6 +103,7 @@ static void find_undecided(const struct core *core, struct message_pollr *answer
             *orphan = task->hash;
         }
     }
+    find_unheld_elements(core, answer, orphan);
 }
 
 static void find_stuck(const struct core *core, struct message_pollr *answer)
@@ -197,6 +215,7 @@ static void carry_out(struct core *core, const moot_hash *hash,
         elements_yield_all(core);
     } else if (resolve->what == RESOLVE_NOT_HELD) {
         orphans_fail(core, &resolve->orphan, hash);
+        elements_fail_unheld(core, hash);
     } else if (task == NULL) {
         return;
     } else if (resolve->what == RESOLVE_TELL) {

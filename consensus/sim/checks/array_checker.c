@@ -12,6 +12,7 @@
 /* One array, as far as it has been seen. */
 struct array_seen {
     struct rankset spawned_by;
+    bool **parts; /* by rank: which elements it has spawned; NULL: it says of none */
     struct rankset heirs; /* to whom its end was handed over, by who left */
     uint32_t *runner;     /* by place: 1 + who got it last */
     uint64_t *given_in;   /* likewise: in which generation */
@@ -77,6 +78,12 @@ void array_checker_free(struct array_checker *checker)
         return;
     }
     for (uint32_t i = 0; i < checker->program->task_count; i++) {
+        struct array_seen *seen = &checker->arrays[i];
+        for (uint32_t rank = 0; seen->parts != NULL && rank < checker->rank_limit;
+             rank++) {
+            free(seen->parts[rank]);
+        }
+        free(seen->parts);
         rankset_release(&checker->arrays[i].spawned_by);
         rankset_release(&checker->arrays[i].heirs);
         free(checker->arrays[i].runner);
@@ -131,6 +138,35 @@ static uint32_t home_of(const struct array_checker *checker, uint32_t task,
     return (uint32_t)(array_index(&spread, place) / spec->block % checker->homes);
 }
 
+/* It has spawned the element, whether or not it has others. */
+static bool has_spawned(const struct array_seen *seen, uint32_t rank, uint64_t at)
+{
+    const bool *part = seen->parts != NULL ? seen->parts[rank] : NULL;
+    return rankset_has(&seen->spawned_by, rank) && (part == NULL || part[at]);
+}
+
+/* Places of none: all. */
+static void note_spawned(struct array_checker *checker, const struct sight *sight)
+{
+    struct array_seen *seen = &checker->arrays[sight->task];
+    const uint64_t elements = checker->program->tasks[sight->task].elements;
+    const bool all = sight->places.end == 0;
+    const bool before = rankset_has(&seen->spawned_by, sight->rank);
+    ranks_add(&seen->spawned_by, sight->rank);
+    if (seen->parts == NULL && !all) {
+        seen->parts = zeroed(checker->rank_limit, sizeof(*seen->parts));
+    }
+    if (seen->parts == NULL || (before && seen->parts[sight->rank] == NULL)) {
+        return;
+    }
+    bool **part = &seen->parts[sight->rank];
+    *part = *part == NULL && !all ? zeroed(elements, sizeof(**part)) : *part;
+    const struct range places = all ? (struct range){0, elements} : sight->places;
+    for (uint64_t at = places.first; *part != NULL && at < places.end; at++) {
+        (*part)[at] = true;
+    }
+}
+
 /* 1 + who got the element last in this rank's generation; 0: nobody. */
 static uint32_t runner_of(const struct array_checker *checker,
                           const struct array_seen *seen, uint64_t at, uint32_t rank)
@@ -158,6 +194,12 @@ static void check_given(struct array_checker *checker, struct sim *sim,
     }
     for (uint64_t at = sight->places.first; at < sight->places.end; at++) {
         const uint32_t home = home_of(checker, sight->task, at);
+        if (!has_spawned(seen, rank, at)) {
+            sim_fail(sim, "holds it",
+                     "rank %" PRIu32 " gets the element at %" PRIu64
+                     " of %s, which it has not spawned",
+                     rank, at, name(checker, sight->task));
+        }
         const uint32_t before = runner_of(checker, seen, at, rank);
         if ((home != rank && checker->program->agree && sim_storm(sim) == NULL) ||
             (before != 0 && know_each_other(checker, rank, before - 1))) {
@@ -213,7 +255,7 @@ static uint64_t count_open(const struct array_checker *checker,
     const struct array_seen *seen = &checker->arrays[sight->task];
     const bool good = sight->type == SIGHT_WAITED;
     uint64_t open = 0;
-    if (!good && (spec->cancellers | spec->late_cancellers) == 0) {
+    if (!good && !spec->parted && (spec->cancellers | spec->late_cancellers) == 0) {
         return seen->left;
     }
     for (uint64_t at = 0; at < spec->elements; at++) {
@@ -235,19 +277,43 @@ static void check_ended(const struct array_checker *checker, struct sim *sim,
     }
 }
 
-/* As the chair says it to the owner. */
-static bool is_of_all(const struct message *message)
-{
-    const struct message_elements *elements = &message->u.elements;
-    return elements->ranges[0].first == 0 && elements->ranges[0].end == elements->count;
-}
-
 static uint32_t chair_of(const struct array_checker *checker, const struct sim *sim,
                          uint32_t task, uint32_t viewer)
 {
     const struct rankset *view = &checker->views[viewer];
     return rankset_empty(view) ? sim_chair(sim, task)
                                : placement_chair(sim_root(sim, task), view, NULL);
+}
+
+/* When the chair has an array end of which it counts elements as held by nobody, no
+ * member has spawned one of these.  Where another ends it, or it waits for other ends, a
+ * rank may have spawned some in between. */
+static void check_unheld(const struct array_checker *checker, struct sim *sim,
+                         const struct sight *sight)
+{
+    const struct program_task *spec = &checker->program->tasks[sight->task];
+    const struct array_seen *seen = &checker->arrays[sight->task];
+    const bool at_once = spec->parted && spec->after.count == 0 &&
+                         (spec->cancellers | spec->late_cancellers) == 0 &&
+                         checker->generations[sight->rank] == 0 &&
+                         chair_of(checker, sim, sight->task, sight->rank) == sight->rank;
+    for (uint64_t at = 0; at < spec->elements && at_once; at++) {
+        for (uint32_t rank = 0; rank < checker->rank_limit && !seen->ended[at]; rank++) {
+            if (has_spawned(seen, rank, at) && is_member(checker, sight->rank, rank)) {
+                sim_fail(sim, "not held",
+                         "at rank %" PRIu32 " %s ends without the element at %" PRIu64
+                         ", which rank %" PRIu32 " has spawned",
+                         sight->rank, name(checker, sight->task), at, rank);
+            }
+        }
+    }
+}
+
+/* As the chair says it to the owner. */
+static bool is_of_all(const struct message *message)
+{
+    const struct message_elements *elements = &message->u.elements;
+    return elements->ranges[0].first == 0 && elements->ranges[0].end == elements->count;
 }
 
 /* A cancel costs each member a word of the chair, in a view, and the chair one of each.
@@ -346,9 +412,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         checker->program->tasks[sight->task].elements == 0) {
         return;
     }
-    if (sight->type == SIGHT_SPAWN &&
-        !rankset_add(&checker->arrays[sight->task].spawned_by, sight->rank)) {
-        abort();
+    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_GROW) {
+        note_spawned(checker, sight);
     }
     if (sight->type == SIGHT_RECEIVE && sight->message->type == MESSAGE_RESULT &&
         sight->message->u.result.handover &&
@@ -364,6 +429,9 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     } else if (sight->type == SIGHT_RUN ||
                (sight->type == SIGHT_WAITED && sight->code == MOOT_OK)) {
         check_ended(checker, sim, sight);
+        if (sight->type == SIGHT_RUN) {
+            check_unheld(checker, sim, sight);
+        }
     } else if (sight->type == SIGHT_SEND) {
         check_send(checker, sim, sight);
     }

@@ -6,7 +6,8 @@
  *   one chair  who gets an element is its home, if ranks agree and stay; and nobody
  *              gets one that another has got, but if one of them has left the view of
  *              the other (I60, I61)
- *   holds it   who gets an element has spawned its array (I62)
+ *   holds it   who gets an element has spawned its array, and of a part that (I62)
+ *   not held   an array does not end without an element that a member has spawned (I63)
  *   all ended  an array ends when all of its elements have, and not before (I68); one
  *              that is cancelled, when nobody has one that has not (I74)
  *   begins     who has heard that an array is cancelled begins none of it (I75)

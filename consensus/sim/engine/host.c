@@ -330,7 +330,8 @@ static void show_canaries(struct host *host, uint32_t task)
     rankset_release(&members);
 }
 
-void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopted)
+void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopted,
+                   const struct program_step *step)
 {
     struct sim *sim = host->sim;
     const struct program_task *task = &sim->program->tasks[index];
@@ -341,6 +342,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         return;
     }
     const struct array_spread spread = sim_spread(sim, index);
+    const struct range part = step != NULL ? step->places : (struct range){0, 0};
     struct core_register reg = {
         .scope = spec->scope,
         .parent = spec->parent,
@@ -358,6 +360,8 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .candidates = spec->candidates,
         .spec = task->portable ? spec : NULL,
         .array = task->elements > 0 ? &spread : NULL,
+        .part = part.end > 0 ? &part : NULL,
+        .part_count = part.end > 0,
         .site = task->name,
         .host_size = sizeof(index),
     };
@@ -366,11 +370,16 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     }
     if (adopted) {
         record->adopted = true;
-    } else {
-        record->registered = true;
     }
-    struct sight sight = host_sight(host, adopted ? SIGHT_ADOPT : SIGHT_SPAWN, index);
+    const bool grows = record->registered && step != NULL && step->op == PROGRAM_GROW;
+    record->registered |= !adopted;
+    struct sight sight = host_sight(host,
+                                    adopted ? SIGHT_ADOPT
+                                    : grows ? SIGHT_GROW
+                                            : SIGHT_SPAWN,
+                                    index);
     sight.lane = lane;
+    sight.places = part;
     sim_see(sim, &sight);
     if (sim->options.storm != NULL) {
         show_canaries(host, index);
@@ -379,9 +388,12 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
     if (sight.code == MOOT_OK || !host_goes_on(host)) {
         return;
     }
-    record->registered = record->adopted = false;
-    sight.type = SIGHT_REFUSED;
-    sim_see(sim, &sight);
+    record->adopted = false;
+    record->registered = grows;
+    if (!grows) {
+        sight.type = SIGHT_REFUSED;
+        sim_see(sim, &sight);
+    }
 }
 
 static bool same_bytes(const void *a, const void *b, size_t size)
@@ -426,7 +438,7 @@ static void adopt_if_asked(struct host *host, const struct parcel *parcel)
                  (unsigned)host->rank);
         return;
     }
-    host_register(host, task, 0, true);
+    host_register(host, task, 0, true, NULL);
 }
 
 void host_receive(struct host *host, const struct parcel *parcel)

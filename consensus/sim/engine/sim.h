@@ -140,6 +140,7 @@ enum sight_type {
     SIGHT_RELOADED, /* rank is told that all reload the snapshot id, and begin the
                       generation `step`, behind `meeting`, or 0: it has closed and come
                       to none; or code: they do not */
+    SIGHT_GROW,     /* rank spawns more of an array, `places`, or of none: all the rest */
     SIGHT_GIVEN,    /* the core gives rank the elements `places` of the array `task`, */
     SIGHT_ENDED     /* which have ended there, with code */
 };
@@ -165,7 +166,7 @@ struct sight {
     const moot_hash *id;                     /* of a snapshot */
     const struct core_part *parts;           /* PART, COMMIT */
     uint32_t part_count;
-    struct range places; /* GIVEN, ENDED */
+    struct range places; /* GIVEN, ENDED; SPAWN, GROW: of an array, of none: all */
     uint64_t step;       /* SIGN, SIGNATURE; a generation */
     const moot_hash *hash, *others;
 };

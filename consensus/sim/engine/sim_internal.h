@@ -428,7 +428,9 @@ bool carrier_lingers(const struct host *host);
 void host_open(struct sim *sim, uint32_t rank, uint32_t role);
 void host_release(struct host *host);
 int host_step(struct host *host, const struct core_event *event); /* core_step's */
-void host_register(struct host *host, uint32_t task, uint32_t lane, bool adopted);
+/* `step`: of a script, which may spawn a part; NULL: none. */
+void host_register(struct host *host, uint32_t task, uint32_t lane, bool adopted,
+                   const struct program_step *step);
 void host_arrive(struct host *host, struct sim_flight *flight); /* takes it */
 void host_receive(struct host *host, const struct parcel *parcel);
 void host_poll(struct host *host);

@@ -424,12 +424,13 @@ static bool is_refused(struct host *host)
     return true;
 }
 
-static void spawn(struct host *host, uint32_t lane, uint32_t task)
+static void spawn(struct host *host, uint32_t lane, const struct program_step *step)
 {
+    const uint32_t task = step->tasks.items[0];
     if (is_refused(host)) {
         return;
     }
-    host_register(host, task, lane, false);
+    host_register(host, task, lane, false, step);
     uint64_t cancellers = host->sim->program->tasks[task].cancellers;
     if (host->role < 64 && (cancellers >> host->role & 1)) {
         host_step(host, &(struct core_event){.type = CORE_EV_CANCEL,
@@ -512,7 +513,7 @@ static void take_step(struct host *host, uint32_t lane)
         end_lane(host, lane);
         return;
     }
-    if (step->op != PROGRAM_SPAWN) {
+    if (step->op != PROGRAM_SPAWN) { /* of arrays the core hears at once */
         host_flush(host);
     }
     if (host->undone || disk_asks(host, lane)) {
@@ -520,7 +521,8 @@ static void take_step(struct host *host, uint32_t lane)
     }
     switch (step->op) {
     case PROGRAM_SPAWN:
-        spawn(host, lane, step->tasks.items[0]);
+    case PROGRAM_GROW:
+        spawn(host, lane, step);
         break;
     case PROGRAM_DECLINE:
         decline(host, lane, step->tasks.items[0]);

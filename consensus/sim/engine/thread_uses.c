@@ -10,6 +10,11 @@
 
 /* --- Scopes ----------------------------------------------------------------------- */
 
+static bool spawns(const struct program_step *step)
+{
+    return step->op == PROGRAM_SPAWN || step->op == PROGRAM_GROW;
+}
+
 static void count_use(struct host *host, uint32_t task, uint32_t one)
 {
     host->uses_left[host->sim->program->tasks[task].scope] += one;
@@ -22,7 +27,7 @@ static void count_step(struct host *host, const struct program_step *step, uint3
         const struct program_task *task =
             &host->sim->program->tasks[step->tasks.items[i]];
         count_use(host, step->tasks.items[i], one);
-        if (step->op != PROGRAM_SPAWN) {
+        if (!spawns(step)) {
             continue;
         }
         host->spawns_left[task->scope] += one;
@@ -102,10 +107,10 @@ static void count_task_uses(struct host *host, const struct program_step *step,
         uint32_t index = step->tasks.items[i];
         const struct program_task *task = &host->sim->program->tasks[index];
         host->task_uses_left[index] += one;
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++) {
+        for (uint32_t k = 0; spawns(step) && k < task->inputs.count; k++) {
             host->task_uses_left[task->inputs.items[k]] += one;
         }
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++) {
+        for (uint32_t k = 0; spawns(step) && k < task->after.count; k++) {
             host->task_uses_left[task->after.items[k]] += one;
         }
     }
@@ -158,10 +163,10 @@ static void let_go(struct host *host, const struct program_step *step)
         const struct program_task *task =
             &host->sim->program->tasks[step->tasks.items[i]];
         let_go_if_unused(host, step->tasks.items[i]);
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->inputs.count; k++) {
+        for (uint32_t k = 0; spawns(step) && k < task->inputs.count; k++) {
             let_go_if_unused(host, task->inputs.items[k]);
         }
-        for (uint32_t k = 0; step->op == PROGRAM_SPAWN && k < task->after.count; k++) {
+        for (uint32_t k = 0; spawns(step) && k < task->after.count; k++) {
             let_go_if_unused(host, task->after.items[k]);
         }
     }

@@ -331,7 +331,7 @@ static void start(struct host *host, uint32_t task)
     }
     host_take_input(host, task);
     for (uint32_t i = 0; i < spec->children.count && !spec->fails; i++) {
-        host_register(host, spec->children.items[i], 0, false);
+        host_register(host, spec->children.items[i], 0, false, NULL);
     }
     uint64_t work_ns = UINT64_C(1000) * spec->work_us;
     schedule(host, task, random_between(&sim->durations, work_ns / 2, work_ns));

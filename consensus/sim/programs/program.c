@@ -320,13 +320,14 @@ static void evaluate(struct program *program, uint32_t index)
     struct program_outcome *outcome = &program->outcomes[index];
     outcome->ghostly = program_ghost(program, index);
     bool good = !outcome->ghostly;
+    outcome->ghostly |= task->gaps;
     if (task->elements == 0) {
         good &= all_succeed(program, &task->inputs, &outcome->ghostly);
         good &= all_succeed(program, &task->after, &outcome->ghostly);
     }
     outcome->runs = good && task->elements == 0;
     outcome->fails = true;
-    if (!good || task->fails) {
+    if (!good || task->fails || task->gaps) {
         return;
     }
     bool children_good = true;
@@ -363,7 +364,7 @@ static bool find_shaky(struct program *program)
         const struct program_task *task = &program->tasks[i];
         struct program_outcome *outcome = &program->outcomes[i];
         bool shaky =
-            (task->cancellers | task->late_cancellers) != 0 ||
+            (task->cancellers | task->late_cancellers) != 0 || task->parted ||
             any_shaky(program, &task->inputs) || any_shaky(program, &task->after) ||
             any_shaky(program, &task->children) ||
             (task->parent != PROGRAM_NONE && program->outcomes[task->parent].shaky);

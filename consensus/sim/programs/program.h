@@ -50,6 +50,7 @@
 #ifndef CONSENSUS_SIM_PROGRAMS_PROGRAM_H
 #define CONSENSUS_SIM_PROGRAMS_PROGRAM_H
 
+#include "hashing/base/range.h"
 #include "hashing/rankset.h"
 #include "proto/limits.h"
 
@@ -158,10 +159,13 @@ struct program_task {
                           alone comes after others, however these end; 0: a task */
     uint64_t block;    /* of its spread, */
     uint32_t spread;   /* an array_spread_kind */
+    bool parted;       /* some rank spawns a part of it, */
+    bool gaps;         /* and nobody some element, or so it may be; so it may fail */
 };
 
 enum program_op {
-    PROGRAM_SPAWN,    /* tasks[0] */
+    PROGRAM_SPAWN,    /* tasks[0]; of an array some elements, if there are places */
+    PROGRAM_GROW,     /* more of the array tasks[0], which has been spawned in part */
     PROGRAM_DECLINE,  /* tasks[0], which this rank does not hold */
     PROGRAM_WAIT_ALL, /* until all of tasks[] have ended; completion is enough */
     PROGRAM_WAIT_ANY, /* until one of tasks[] has ended */
@@ -185,6 +189,7 @@ struct program_step {
     uint32_t purpose; /* of a meeting: alike on all ranks, or it fails */
     bool leaves;      /* at the end of a session */
     struct program_list tasks;
+    struct range places; /* SPAWN, GROW: these elements alone; of none: all */
 };
 
 struct program_script {

@@ -4,6 +4,7 @@
  * seed draws.  A task that becomes an array keeps its holders, decliners, lane, scope,
  * hint and place: so all ranks spawn it, or one, or all but one, or half, in any order.
  * Those who would cancel the task cancel the array.
+ * Some are spawned in parts (program_parts.h), of which a rank may spawn more later.
  * An array takes no inputs and has no bytes: who took it as an input comes after it.
  * Some arrays have a *twin* of another count, the task behind, which those spawn who do
  * not spawn the first: as ranks do that count differently.  And some tasks *read* an
@@ -13,6 +14,7 @@
  */
 #include "consensus/sim/programs/program_draft.h"
 
+#include "consensus/sim/programs/program_parts.h"
 #include "hashing/array_spread.h"
 
 #include <assert.h>
@@ -179,6 +181,21 @@ static void close_over(const struct program_draft *draft,
     }
 }
 
+/* Where ranks differ some arrays are spawned in parts. */
+static void draw_parts(const struct program_draft *draft)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_ARRAY_PARTS);
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        struct program_task *task = &program->tasks[i];
+        const bool picked = random_chance(&random, 400);
+        if (task->elements > 0 && picked && has(draft, PROGRAM_SKIPS)) {
+            task->parted = true;
+            task->gaps = parts_leave_gaps(program, i);
+        }
+    }
+}
+
 void draft_arrays(const struct program_draft *draft, const struct program_list *top)
 {
     struct program *program = draft->program;
@@ -208,4 +225,5 @@ void draft_arrays(const struct program_draft *draft, const struct program_list *
     if (!has(draft, PROGRAM_LACKS)) {
         close_over(draft, top);
     }
+    draw_parts(draft);
 }

@@ -74,7 +74,12 @@ static void print_step(const struct program *program, const struct program_step 
 {
     switch (step->op) {
     case PROGRAM_SPAWN:
+    case PROGRAM_GROW:
         print_list(program, " +", &step->tasks, " +", to);
+        if (step->places.end > 0) {
+            fprintf(to, "[%" PRIu64 "..%" PRIu64 "]", step->places.first,
+                    step->places.end - 1);
+        }
         break;
     case PROGRAM_DECLINE:
         print_list(program, " -", &step->tasks, " -", to);

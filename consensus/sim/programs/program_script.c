@@ -5,6 +5,7 @@
  * is its own; rule (W) of program.h is that waits stay below it.
  */
 #include "consensus/sim/programs/program_draft.h"
+#include "consensus/sim/programs/program_parts.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@ struct scribe {
     uint32_t next_harvest;  /* canonical index, */
     uint32_t harvest_every; /* likewise; 0: none */
     uint32_t next_meet;     /* lane 0; the program's count: none */
+    struct program_step *grown; /* to be spawned later: GROW steps, so many */
+    uint32_t grown_count;
 };
 
 static struct program_step *write_step(struct scribe *scribe, enum program_op op,
@@ -29,6 +32,52 @@ static struct program_step *write_step(struct scribe *scribe, enum program_op op
 {
     return program_add_step(scribe->draft->program, scribe->rank, scribe->lane, op,
                             task);
+}
+
+/* The rest of arrays that this rank has spawned in part. */
+static void write_growth(struct scribe *scribe)
+{
+    for (uint32_t i = 0; i < scribe->grown_count; i++) {
+        const struct program_step *step = &scribe->grown[i];
+        write_step(scribe, PROGRAM_GROW, step->tasks.items[0])->places = step->places;
+        free(step->tasks.items);
+    }
+    free(scribe->grown);
+    scribe->grown = NULL;
+    scribe->grown_count = 0;
+}
+
+static void grow_later(struct scribe *scribe, uint32_t task, struct range places)
+{
+    const size_t size = (scribe->grown_count + 1) * sizeof(*scribe->grown);
+    struct program_step *grown = realloc(scribe->grown, size);
+    if (grown == NULL) {
+        abort();
+    }
+    scribe->grown = grown;
+    grown[scribe->grown_count] = (struct program_step){.places = places};
+    program_list_add(&grown[scribe->grown_count++].tasks, task);
+}
+
+/* Of an array in parts the first one, and the others now or later. */
+static void write_spawn(struct scribe *scribe, uint32_t task)
+{
+    const struct program *program = scribe->draft->program;
+    struct range parts[PARTS_MAX];
+    const uint32_t count = program->tasks[task].parted
+                               ? parts_draw(program, task, scribe->rank, parts)
+                               : 0;
+    struct program_step *first = write_step(scribe, PROGRAM_SPAWN, task);
+    if (count > 0) {
+        first->places = parts[0];
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        if ((i + task) % 2 == 0) {
+            grow_later(scribe, task, parts[i]);
+        } else {
+            write_step(scribe, PROGRAM_GROW, task)->places = parts[i];
+        }
+    }
 }
 
 /* Unless the rank may wait for what it lacks, it names what it holds. */
@@ -159,6 +208,7 @@ static void write_gatherings(struct scribe *scribe)
         if (barrier == UINT32_MAX && meet == UINT32_MAX) {
             return;
         }
+        write_growth(scribe); /* nobody is kept waiting for it there */
         if (meet < barrier) {
             write_meet(scribe);
             continue;
@@ -258,7 +308,10 @@ static void write_spawns(struct scribe *scribe, uint32_t *left, uint32_t count,
         while (!is_ready(program, left[at], left, at)) {
             at--; /* left[0] is always ready */
         }
-        write_step(scribe, PROGRAM_SPAWN, left[at]);
+        if (scribe->grown_count > 0 && (left[at] % 3 == 0)) {
+            write_growth(scribe);
+        }
+        write_spawn(scribe, left[at]);
         memmove(&left[at], &left[at + 1], (count - at - 1) * sizeof(left[0]));
         count--;
         scribe->limit = count > 0 ? left[0] : program->task_count;
@@ -271,6 +324,7 @@ static void write_end(struct scribe *scribe)
 {
     const struct program *program = scribe->draft->program;
     scribe->limit = program->task_count;
+    write_growth(scribe);
     write_between(scribe);
     write_declines(scribe, scribe->top->count);
     for (int ghosts = 0; ghosts < 2; ghosts++) {

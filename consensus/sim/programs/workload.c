@@ -1,6 +1,7 @@
 /* workload.c - see workload.h. */
 #include "consensus/sim/programs/workload.h"
 #include "consensus/faultplan/plan_words.h"
+#include "consensus/sim/programs/program_parts.h"
 #include "consensus/sim/programs/random.h"
 #include "hashing/array_spread.h"
 #include <stdlib.h>
@@ -98,7 +99,8 @@ static bool is_spine(uint32_t index) { return index % SPINE == 0; }
 
 static bool has_arrays(enum workload_kind kind)
 {
-    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES || kind == WORKLOAD_CANCELS;
+    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES ||
+           kind == WORKLOAD_PARTS || kind == WORKLOAD_CANCELS;
 }
 
 /* Few elements, or hundreds, in any spread; of one in sixteen an element fails. */
@@ -110,6 +112,7 @@ static void make_array(struct loom *loom, struct program_task *task)
     task->block =
         task->spread == ARRAY_SPREAD_CYCLIC ? random_between(&loom->random, 1, 5) : 0;
     task->fails = random_chance(&loom->random, 63);
+    task->parted = loom->workload->kind == WORKLOAD_PARTS;
 }
 
 /* A leaf of such a workload: an array, or a task that may come after one. */
@@ -204,6 +207,7 @@ static void add_tasks(struct loom *loom)
         case WORKLOAD_BRANCH:
         case WORKLOAD_ARRAY:
         case WORKLOAD_HOLES:
+        case WORKLOAD_PARTS:
         case WORKLOAD_CANCELS:
         case WORKLOAD_ONCE:
         case WORKLOAD_HINT:
@@ -251,7 +255,8 @@ static bool skips(const struct loom *loom, struct random *random, uint32_t index
     enum workload_kind kind = loom->workload->kind;
     return !is_spine(index) &&
            (kind == WORKLOAD_SKIP || kind == WORKLOAD_ONCE || kind == WORKLOAD_HINT ||
-            kind == WORKLOAD_HOLES || kind == WORKLOAD_STEPS) &&
+            kind == WORKLOAD_HOLES || kind == WORKLOAD_STEPS ||
+            (kind == WORKLOAD_PARTS && loom->program->tasks[index].parted)) &&
            random_below(random, ONE_PPM) < loom->workload->rate_ppm;
 }
 
@@ -262,6 +267,33 @@ static bool is_left_over(const struct loom *loom, uint32_t rank, uint32_t index)
            rankset_empty(&loom->program->tasks[index].holders);
 }
 
+/* Some of it, and the others at once, or at the end of the phase. */
+static void spawn_parts(struct loom *loom, uint32_t rank, uint32_t index)
+{
+    struct program *program = loom->program;
+    struct range parts[PARTS_MAX];
+    const uint32_t count = parts_draw(program, index, rank, parts);
+    program_add_step(program, rank, 0, PROGRAM_SPAWN, index)->places = parts[0];
+    for (uint32_t i = 1; i < count && index % 2 == 0; i++) {
+        program_add_step(program, rank, 0, PROGRAM_GROW, index)->places = parts[i];
+    }
+}
+
+static void grow_parts(struct loom *loom, uint32_t rank, uint32_t first, uint32_t end)
+{
+    struct program *program = loom->program;
+    for (uint32_t index = first | 1; index < end; index += 2) {
+        const struct program_task *task = &program->tasks[index];
+        struct range parts[PARTS_MAX];
+        const uint32_t count = task->parted && rankset_has(&task->holders, rank)
+                                   ? parts_draw(program, index, rank, parts)
+                                   : 0;
+        for (uint32_t i = 1; i < count; i++) {
+            program_add_step(program, rank, 0, PROGRAM_GROW, index)->places = parts[i];
+        }
+    }
+}
+
 static void spawn(struct loom *loom, const uint32_t *only, struct random *random,
                   uint32_t rank, uint32_t index)
 {
@@ -270,7 +302,9 @@ static void spawn(struct loom *loom, const uint32_t *only, struct random *random
     if (skips(loom, random, index) && !is_left_over(loom, rank, index)) {
         held = false;
     }
-    if (held) {
+    if (held && program->tasks[index].parted) {
+        spawn_parts(loom, rank, index);
+    } else if (held) {
         (void)program_add_step(program, rank, 0, PROGRAM_SPAWN, index);
     } else if (loom->workload->kind == WORKLOAD_HINT) {
         (void)program_add_step(program, rank, 0, PROGRAM_DECLINE, index);
@@ -360,6 +394,7 @@ static void write_rank(struct loom *loom, const uint32_t *only, uint32_t rank)
             spawn(loom, only, &random, rank, loom->order[i]);
             cancel_some(loom, &random, rank, loom->order[i]);
         }
+        grow_parts(loom, rank, first, end);
         write_waits(loom, rank, first, end);
     }
 }
@@ -385,12 +420,17 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
     loom.program->agree = kind == WORKLOAD_AGREE || kind == WORKLOAD_CHAIN ||
                           kind == WORKLOAD_TREE || kind == WORKLOAD_ARRAY;
     loom.program->waits_alike = loom.program->agree;
-    loom.program->plain = kind != WORKLOAD_STEPS; /* an end may come after what its rank
+    loom.program->plain = kind != WORKLOAD_STEPS && /* an end may come after what its rank
                                                      has skipped */
+                          kind != WORKLOAD_PARTS;
     add_tasks(&loom);
     uint32_t *only = draw_branches(&loom);
     for (uint32_t rank = 0; rank < ranks; rank++) {
         write_rank(&loom, only, rank);
+    }
+    for (uint32_t i = 0; i < loom.program->task_count; i++) {
+        struct program_task *task = &loom.program->tasks[i];
+        task->gaps = task->parted && parts_leave_gaps(loom.program, i);
     }
     program_finish(loom.program);
     free(only);

@@ -30,6 +30,9 @@
       "as agree, and leaves, at this rate, are arrays of tasks")                       \
     X(HOLES, "holes", 100000,                                                          \
       "as skip, and every fourth leaf or so is an array of tasks")                     \
+    X(PARTS, "parts", 250000,                                                          \
+      "every fourth leaf or so is an array of which ranks spawn parts; a rank skips "  \
+      "each at this rate")                                                             \
     X(STEPS, "steps", 50000,                                                           \
       "arrays of tasks, each after the one before; each rank skips each at this rate") \
     X(CANCELS, "cancels", 50000,                                                       \

@@ -48,6 +48,36 @@ void scene_write_array_skipped(struct program *p)
     spawn(p, 2, a);
 }
 
+static void spawn_part(struct program *p, uint32_t rank, enum program_op op,
+                       uint32_t array, uint64_t first, uint64_t end)
+{
+    program_add_step(p, rank, 0, op, array)->places = (struct range){first, end};
+    p->tasks[array].parted = true;
+}
+
+void scene_write_array_parts(struct program *p)
+{
+    uint32_t a = add_array(p, "a", 0);
+    spawn_part(p, 0, PROGRAM_SPAWN, a, 0, 4);
+    spawn_part(p, 1, PROGRAM_SPAWN, a, 2, 3);
+    spawn_part(p, 2, PROGRAM_SPAWN, a, 5, 6);
+    compute(p, 1, 6000);
+    spawn_part(p, 1, PROGRAM_GROW, a, 4, 5);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, a);
+    }
+}
+
+void scene_write_array_unheld(struct program *p)
+{
+    uint32_t a = add_array(p, "a", 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_part(p, rank, PROGRAM_SPAWN, a, 2 * rank, rank < 2 ? 2 * rank + 2 : 5);
+        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, a);
+    }
+    spawn_part(p, 1, PROGRAM_GROW, a, 5, 6);
+}
+
 void scene_write_array_death(struct program *p)
 {
     uint32_t a = add_array(p, "a", 0);

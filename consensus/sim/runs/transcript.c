@@ -250,6 +250,8 @@ static void say_elements(const struct narrator *narrator, const struct sight *si
         [ELEMENTS_WANTED] = "that they are waited for",
         [ELEMENTS_LEFT] = "that it runs none of them",
         [ELEMENTS_YOURS] = "to run them",
+        [ELEMENTS_PART] = "that it has spawned these alone",
+        [ELEMENTS_BACK] = "that it has not spawned them",
     };
     const struct message_elements *it = &sight->message->u.elements;
     char places[128];
@@ -600,6 +602,21 @@ static void say_places(const struct narrator *narrator, const struct sight *sigh
     }
 }
 
+/* A spawn of a task, or of some elements of an array, or of more. */
+static void say_spawn(const struct narrator *narrator, const struct sight *sight,
+                      const char *task)
+{
+    char places[64];
+    const bool grows = sight->type == SIGHT_GROW;
+    if (sight->places.end > 0) {
+        describe_places(&sight->places, 1, places, sizeof(places));
+        say(narrator, sight, "spawns the elements at %s of \"%s\"%s", places, task,
+            grows ? ", too" : "");
+    } else {
+        say(narrator, sight, "spawns %s\"%s\"", grows ? "the rest of " : "", task);
+    }
+}
+
 static void say_waited(struct narrator *narrator, const struct sight *sight,
                        const char *task)
 {
@@ -620,7 +637,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     }
     switch ((int)sight->type) {
     case SIGHT_SPAWN:
-        say(narrator, sight, "spawns \"%s\"", task);
+    case SIGHT_GROW:
+        say_spawn(narrator, sight, task);
         break;
     case SIGHT_ADOPT:
         say(narrator, sight, "adopts \"%s\" from its spec", task);
