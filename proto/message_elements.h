@@ -26,6 +26,7 @@ enum elements_what {
     ELEMENTS_PART,   /* holder -> chair: it has spawned these, and, beside those that it
                         has named so before, no others */
     ELEMENTS_BACK,   /* holder -> chair: it was to run these, and has not spawned them */
+    ELEMENTS_HELD,   /* chair -> member: have you spawned any of these? */
     ELEMENTS_END
 };
 struct message_elements {

@@ -195,6 +195,11 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
         keeper_hear_left(core, array, set);
     } else if (elements->what == ELEMENTS_WANTED && is_told) {
         home_wanted(core, array, elements->need, elements->quiet);
+    } else if (elements->what == ELEMENTS_HELD && is_told) {
+        array->held_asked = true;
+        if (array->whole) { /* of a part the chair knows */
+            say_holding(core, array);
+        }
     } else if (elements->what == ELEMENTS_YOURS && is_told && array->begun) {
         if (!is_over(array->task)) {
             own_given(core, array, set);
@@ -340,6 +345,8 @@ static void begin_part(struct core *core, struct array_record *array,
     }
     if (grows || !array->whole) {
         say_part(core, array, fresh);
+    } else if (array->held_asked) {
+        say_holding(core, array);
     }
     if (!is_over(array->task)) {
         claim_stretch(core, array);
@@ -440,9 +447,11 @@ static void enter_view(struct core *core, struct array_record *array)
     rankset_release(&array->to_tell);
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
+    rankset_release(&array->asked_held);
     array_parts_release(array);
     parts_forget_unheld(core, array);
-    array->wanted = array->wanted_quiet = array->cancel_said = array->chased = false;
+    array->wanted = array->wanted_quiet = array->held_asked = false;
+    array->cancel_said = array->chased = false;
     cancel_enter_view(core, array->task); /* ahead of what was cancelled */
     if (array->task->chair == core->rank) {
         add_set(core, &array->owned, &array->mine);

@@ -103,6 +103,10 @@ bool parts_cover(const struct core *core, const struct array_record *array,
 /* Gives orphans to those who have spawned them.  False: some stay nobody's. */
 bool parts_deal(struct core *core, struct array_record *array,
                 const struct range_set *orphans);
+/* Nobody is known to have spawned some of it, and a member may yet be asked whether it
+ * has; asks all of those. */
+bool parts_may_ask(const struct core *core, const struct array_record *array);
+void parts_ask(struct core *core, struct array_record *array);
 /* A new view: somebody may have spawned what nobody had. */
 void parts_forget_unheld(struct core *core, struct array_record *array);
 

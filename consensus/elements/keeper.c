@@ -236,7 +236,7 @@ bool keeper_may_ask(const struct core *core, const struct array_record *array)
          rank = rankset_next(homes, rank + 1), home++) {
         may = may_ask(core, array, rank, stretch_of(array, home), true);
     }
-    return may;
+    return may || parts_may_ask(core, array);
 }
 
 /* In other modes than REPAIR, those alone give something up who have spawned some. */
@@ -280,6 +280,7 @@ bool elements_quiet(struct core *core, struct task_record *task)
     }
     array->chased = true;
     ask_homes(core, array, true);
+    parts_ask(core, array);
     keeper_watch(core, array);
     return true;
 }

@@ -9,7 +9,8 @@
  * stretch of the group.
  *
  * What nobody has spawned waits.  When nothing moves any more, no home is left to be
- * asked, and somebody waits for the end, it ends NOT_HELD, in the place of an orphan
+ * asked, no member that is not known to hold the array has spawned it, and somebody
+ * waits for the end, it ends NOT_HELD, in the place of an orphan
  * (termination/orphans.c).
  */
 #include "consensus/elements/elements_private.h"
@@ -113,6 +114,43 @@ static bool find_unheld(const struct core *core, const struct array_record *arra
         range_set_release(out);
     }
     return fits;
+}
+
+/* The first member from `rank` on that may have spawned the array, as far as its chair
+ * knows, and was not asked. */
+static uint32_t next_unasked(const struct core *core, const struct array_record *array,
+                             uint32_t rank)
+{
+    rank = rankset_next(&core->members, rank);
+    while (rank != NOBODY && (keeper_knows_holder(core, array, rank) ||
+                              rankset_has(&array->asked_held, rank))) {
+        rank = rankset_next(&core->members, rank + 1);
+    }
+    return rank;
+}
+
+bool parts_may_ask(const struct core *core, const struct array_record *array)
+{
+    struct range_set unheld = {0};
+    const bool may = next_unasked(core, array, 0) != NOBODY &&
+                     find_unheld(core, array, &unheld) && unheld.count > 0;
+    range_set_release(&unheld);
+    return may;
+}
+
+void parts_ask(struct core *core, struct array_record *array)
+{
+    struct range_set unheld = {0};
+    core->broken |= !find_unheld(core, array, &unheld);
+    for (uint32_t rank = next_unasked(core, array, 0);
+         rank != NOBODY && unheld.count > 0 && !core->broken;
+         rank = next_unasked(core, array, rank + 1)) {
+        core->broken |= !rankset_add(&array->asked_held, rank);
+        if (rank != core->rank) {
+            say(core, array, rank, ELEMENTS_HELD, &unheld);
+        }
+    }
+    range_set_release(&unheld);
 }
 
 static uint64_t first_index_of(const struct array_record *array,

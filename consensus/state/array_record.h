@@ -44,6 +44,7 @@ struct array_record {
     struct range_set given_up;    /* of this rank's own stretch: it never runs them */
     bool wanted, wanted_quiet; /* its chair has asked in this view for this stretch, */
     uint64_t need;             /* up to that place */
+    bool held_asked; /* likewise, whether it has spawned some that nobody seems to have */
     struct range_set ended;    /* of all, as far as the chair and the owner know, */
     struct array_failure first_fault; /* and among these */
     struct range_set unheld; /* of those, the ones that nobody had spawned in this view, */
@@ -57,6 +58,7 @@ struct array_record {
     struct rankset to_tell;     /* and wants to know when all have ended; */
     struct rankset asked;       /* homes that were asked whether they run theirs, */
     struct rankset asked_quiet; /* and when nothing moved any more; */
+    struct rankset asked_held;  /* members that were asked whether they hold any; */
     bool chased;                /* a CHASE has ended at it; */
     bool cancel_said;           /* and all were told that it is cancelled (A14) */
 };

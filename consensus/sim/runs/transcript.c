@@ -251,6 +251,7 @@ static void say_elements(const struct narrator *narrator, const struct sight *si
         [ELEMENTS_LEFT] = "that it runs none of them",
         [ELEMENTS_YOURS] = "to run them",
         [ELEMENTS_PART] = "that it has spawned these alone",
+        [ELEMENTS_HELD] = "that nobody is known to have spawned them",
         [ELEMENTS_BACK] = "that it has not spawned them",
     };
     const struct message_elements *it = &sight->message->u.elements;
