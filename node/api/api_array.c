@@ -84,24 +84,40 @@ int moot_map_register(moot *m, const moot_map *map, moot_map_id *out)
 /* --- Arrays -------------------------------------------------------------------------
  */
 
-int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
-                        const char *site)
+/* `some`: NULL, if the call is to spawn all. */
+static int spawn_elements(moot *m, const char *call, const moot_array_spec *spec,
+                          const struct array_ranges *some, moot_array *out,
+                          const char *site)
 {
     if (m == NULL || spec == NULL || out == NULL) {
-        return lane_invalid(m, "moot_array_spawn", "an argument is NULL");
+        return lane_invalid(m, call, "an argument is NULL");
     }
     moot_array_spec room;
     spec = sized_array(spec, &room);
     if (spec == NULL) {
-        return lane_invalid(m, "moot_array_spawn", SIZED_REFUSAL);
+        return lane_invalid(m, call, SIZED_REFUSAL);
     }
     struct lane *lane = engine_enter(m);
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = array_spawn(m, lane, spec, site, out);
+    int error = array_spawn(m, lane, spec, some, site, out);
     engine_leave(m);
     return error;
+}
+
+int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
+                        const char *site)
+{
+    return spawn_elements(m, "moot_array_spawn", spec, NULL, out, site);
+}
+
+int moot_array_spawn_some_at(moot *m, const moot_array_spec *spec,
+                             const moot_range *ranges, size_t range_count,
+                             moot_array *out, const char *site)
+{
+    const struct array_ranges some = {ranges, range_count};
+    return spawn_elements(m, "moot_array_spawn_some", spec, &some, out, site);
 }
 
 int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_task *out,

@@ -14,6 +14,13 @@
  * gives its share up when somebody waits for the array, and those who have spawned it
  * run that, too; so they do with the share of a rank that has died or left.
  *
+ * A rank may spawn a part of an array, by moot_array_spawn_some(), and more of it later.
+ * It runs what it has spawned of its share; the rest of that it gives up when somebody
+ * waits for the array, and those who have spawned it run it.  Elements that nobody has
+ * spawned wait for somebody who does.  The wait for the array ends with
+ * MOOT_ERR_NOT_HELD when no rank can go on and some are still missing; whoever spawns
+ * these later runs nothing of them.
+ *
  * An element is pure: its kernel has no flags but MOOT_KERNEL_PORTABLE, and makes its
  * result of the arguments, the index and its inputs alone.  It spawns no tasks.  If it
  * fails it is tried again as the kernel's retries say, on the rank that ran it.  Ranks
@@ -200,8 +207,23 @@ typedef struct moot_array_spec {
 MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
                                  const char *site);
 
+/* Likewise, but this rank spawns these elements alone: the others are for other ranks to
+ * spawn.  Ranges may overlap and be in any order; other ranks may name some of them,
+ * too.  A rank may call it again while it has a handle of the array, and so spawn more
+ * of it; moot_array_spawn() spawns the rest.  Each call gives a handle.
+ * Errors: as moot_array_spawn; INVALID (no range, an empty one, or one beyond the
+ * count), LIMIT (the part has more than 4096 pieces: in a cyclic spread a range is one
+ * for each rank, in a shuffled one nearly one for each element, or for each element that
+ * is left out, whichever are fewer). */
+#define moot_array_spawn_some(m, ...)                                                  \
+    moot_array_spawn_some_at((m), __VA_ARGS__, MOOT_SITE)
+MOOT_API int moot_array_spawn_some_at(moot *m, const moot_array_spec *spec,
+                                      const moot_range *ranges, size_t range_count,
+                                      moot_array *out, const char *site);
+
 /* Waits until all elements have ended, wherever they run; as moot_task_wait.
- * TASK_FAILED if one of them failed: moot_last_error(m) tells of one. */
+ * TASK_FAILED if one of them failed: moot_last_error(m) tells of one.  NOT_HELD if no
+ * rank has spawned some of them, and none can go on to do so. */
 MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
 
 /* Asks that no element begins any more, on any rank; as moot_task_cancel.  Those that

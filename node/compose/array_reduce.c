@@ -73,7 +73,7 @@ static int spawn_level(struct moot *m, struct lane *lane, const moot_task_spec *
                                   .label = combine->label,
                                   .inputs = &input,
                                   .input_count = 1};
-    return array_spawn(m, lane, &spec, site, out);
+    return array_spawn(m, lane, &spec, NULL, site, out);
 }
 
 static void release(struct moot *m, moot_array array)

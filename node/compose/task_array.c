@@ -2,6 +2,7 @@
 #include "node/compose/task_array.h"
 
 #include "node/compose/array_inputs.h"
+#include "node/compose/array_part.h"
 #include "node/compose/element_read.h"
 #include "node/compose/group.h"
 #include "node/engine/engine.h"
@@ -193,9 +194,59 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel)
                      kernel->name);
 }
 
+/* All that this rank has spawned of it with this call; grows: some of it is new, and the
+ * core is to hear of that. */
+static int add_part(struct lane *lane, const struct elements *elements,
+                    const struct range_set *part, struct range_set *sum, bool *grows)
+{
+    *grows = false;
+    if (elements->whole) {
+        return MOOT_OK;
+    }
+    if (!range_set_copy(sum, part) || !range_set_merge(sum, &elements->part)) {
+        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
+    }
+    *grows = !range_set_equal(sum, &elements->part);
+    return sum->count <= LIMIT_PART_RANGES ? MOOT_OK : array_part_refuse(lane);
+}
+
+/* The core has heard of it. */
+static void keep_part(struct elements *elements, struct range_set *sum)
+{
+    const struct range all = {0, elements->spread.count};
+    elements->whole = elements->whole || range_set_covers(sum, all);
+    range_set_release(&elements->part);
+    if (!elements->whole) {
+        elements->part = *sum;
+        *sum = (struct range_set){0};
+    }
+}
+
+/* Spawns these places of it. */
+static int spawn_part(struct moot *m, struct lane *lane, struct task_facts *facts,
+                      const struct spawned *spawned, const struct range_set *part)
+{
+    struct elements *elements = elements_of(spawned->task);
+    struct range_set sum = {0};
+    int error = add_part(lane, elements, part, &sum, &facts->grows);
+    facts->reg.part = range_set_items(part);
+    facts->reg.part_count = part->count;
+    if (error != MOOT_OK) {
+        spawn_undo(m, spawned);
+    } else {
+        error = spawn_hold(m, lane, facts, spawned);
+    }
+    if (error == MOOT_OK) {
+        keep_part(elements, &sum);
+    }
+    range_set_release(&sum);
+    return error;
+}
+
 static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
                          const struct array_spread *spread,
-                         const struct array_inputs *inputs, moot_array *out)
+                         const struct array_inputs *inputs,
+                         const struct range_set *part, moot_array *out)
 {
     struct spawned spawned;
     struct task_facts *facts = &spawn->facts;
@@ -221,7 +272,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
         spawn_undo(m, &spawned);
         return error;
     }
-    error = spawn_hold(m, lane, facts, &spawned);
+    error = spawn_part(m, lane, facts, &spawned, part);
     if (error != MOOT_OK) {
         return error;
     }
@@ -237,8 +288,20 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     return MOOT_OK;
 }
 
+/* The places that the call names; no ranges: all. */
+static int find_part(struct lane *lane, const struct array_spread *spread,
+                     const struct array_ranges *some, struct range_set *part)
+{
+    const struct range all = {0, spread->count};
+    if (some != NULL) {
+        return array_part_find(lane, spread, some->ranges, some->count, part);
+    }
+    (void)range_set_add(part, all); /* one range takes no memory */
+    return MOOT_OK;
+}
+
 int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
-                const char *site, moot_array *out)
+                const struct array_ranges *some, const char *site, moot_array *out)
 {
     struct array_inputs inputs = {0};
     const moot_task_spec single = {.size = sizeof(single),
@@ -254,6 +317,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                                    .beside = {spec->beside.id}};
     struct array_spread spread;
     struct spawn spawn;
+    struct range_set part = {0};
     int error = array_check_open(m, lane, "moot_array_spawn");
     if (error == MOOT_OK) {
         error = check_spec(lane, m, spec, &spread);
@@ -262,19 +326,22 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
         error = check_beside(lane, m, spec, &spread);
     }
     if (error == MOOT_OK) {
+        error = find_part(lane, &spread, some, &part);
+    }
+    if (error == MOOT_OK) {
         error = array_inputs_find(lane, m, spec, &spread, &inputs);
     }
     if (error == MOOT_OK && lane->group != NULL) {
         error = group_reserve(m, lane);
     }
-    if (error != MOOT_OK) {
-        return error;
-    }
-    error = spawn_check(m, lane, &single, site, NULL, &spawn);
     if (error == MOOT_OK) {
-        spawn.facts.maps = inputs.maps;
-        error = spawn_checked(m, lane, &spawn, &spread, &inputs, out);
+        error = spawn_check(m, lane, &single, site, NULL, &spawn);
+        if (error == MOOT_OK) {
+            spawn.facts.maps = inputs.maps;
+            error = spawn_checked(m, lane, &spawn, &spread, &inputs, &part, out);
+        }
+        rankset_release(&spawn.candidates);
     }
-    rankset_release(&spawn.candidates);
+    range_set_release(&part);
     return error;
 }

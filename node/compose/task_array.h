@@ -14,8 +14,14 @@
 
 struct spawn;
 
+/* The elements that a program names. */
+struct array_ranges {
+    const moot_range *ranges;
+    size_t count;
+};
+/* `some`: these alone; NULL: all. */
 int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
-                const char *site, moot_array *out);
+                const struct array_ranges *some, const char *site, moot_array *out);
 /* Neither inside a kernel nor parked; `call` is what the error's text begins with. */
 int array_check_open(struct moot *m, struct lane *lane, const char *call);
 /* Spawns a task that reads an element. */

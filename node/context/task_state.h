@@ -142,7 +142,8 @@ struct task_facts {
     uint16_t queue_line;
     uint32_t place;    /* hash_place() of the task that it is beside; 0: its own */
     const char *label; /* NULL: none */
-    const struct identity_map *maps; /* of an array, one for each input */
+    const struct identity_map *maps; /* of an array, one for each input; */
+    bool grows;                      /* and this rank had spawned a part of it */
     /* The registration for the core.  Its lane, .input_entries and .spec come in
      * last. */
     struct core_register reg;

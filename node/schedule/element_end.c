@@ -163,11 +163,13 @@ void element_end_array(struct moot *m, struct task *task, int code)
             engine_starve(m, "no memory for the end of an array");
         }
         task_end(m, task, MOOT_OK, card);
-    } else if (elements->story != NULL) {
+    } else if (elements->story != NULL && code != MOOT_ERR_NOT_HELD) {
         task_end(m, task, code, payload_hold(elements->story));
     } else {
         task_describe(&story, task);
-        text_add(&story, ": an element of the array failed on another rank");
+        text_add(&story, code == MOOT_ERR_NOT_HELD
+                             ? ": no rank has spawned some elements of the array"
+                             : ": an element of the array failed on another rank");
         task_end_with_story(m, task, code, NO_ROOT_CAUSE, &story);
     }
 }

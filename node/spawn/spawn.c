@@ -127,7 +127,7 @@ static inline bool find_entries(struct moot *m, const struct task_facts *facts,
 COLD static int hold_again(struct moot *m, struct task *task, struct task_facts *facts)
 {
     priority_raise(m, task, facts->priority);
-    if (!task->let_go) {
+    if (!task->let_go && !facts->grows) {
         return MOOT_OK;
     }
     task->let_go = false;

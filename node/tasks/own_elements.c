@@ -356,6 +356,7 @@ void elements_free(struct moot *m, struct task *task)
     }
     links_free(m, elements);
     payload_drop(elements->story);
+    range_set_release(&elements->part);
     free(elements);
     task->seldom->elements = NULL;
 }

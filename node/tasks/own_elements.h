@@ -13,6 +13,7 @@
 #ifndef NODE_TASKS_OWN_ELEMENTS_H
 #define NODE_TASKS_OWN_ELEMENTS_H
 
+#include "consensus/shape/range_set.h"
 #include "node/tasks/task.h"
 
 #include <stdalign.h>
@@ -57,6 +58,8 @@ struct elements {
     uint32_t here_count;         /* elements in its blocks */
     struct element_link *takers; /* arrays that take from it, by next_taker */
     moot_hash scope;             /* it was spawned in it; zero: in none */
+    bool whole;                  /* this rank has spawned all of it, or else: */
+    struct range_set part;       /* these places */
     struct elements *next;       /* in m->schedule.elements, if it is */
     struct elements *next_taking, **taking; /* in m->tasks.taking, if it has links */
     bool listed;

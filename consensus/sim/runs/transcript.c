@@ -593,28 +593,19 @@ static void say_places(const struct narrator *narrator, const struct sight *sigh
                        const char *task)
 {
     char places[64];
-    describe_places(&sight->places, 1, places, sizeof(places));
-    if (sight->type == SIGHT_GIVEN) {
+    const bool grows = sight->type == SIGHT_GROW;
+    describe_places(&sight->places, sight->places.end > 0, places, sizeof(places));
+    if (sight->places.end == 0) {
+        say(narrator, sight, "spawns %s\"%s\"", grows ? "the rest of " : "", task);
+    } else if (sight->type == SIGHT_GIVEN) {
         say(narrator, sight, "is to run the elements at %s of \"%s\"", places, task);
+    } else if (sight->type != SIGHT_ENDED) {
+        say(narrator, sight, "spawns the elements at %s of \"%s\"%s", places, task,
+            grows ? ", too" : "");
     } else {
         say(narrator, sight, "ends those at %s of \"%s\"%s%s", places, task,
             sight->code == MOOT_OK ? "" : ": ",
             sight->code == MOOT_OK ? "" : error_name(sight->code));
-    }
-}
-
-/* A spawn of a task, or of some elements of an array, or of more. */
-static void say_spawn(const struct narrator *narrator, const struct sight *sight,
-                      const char *task)
-{
-    char places[64];
-    const bool grows = sight->type == SIGHT_GROW;
-    if (sight->places.end > 0) {
-        describe_places(&sight->places, 1, places, sizeof(places));
-        say(narrator, sight, "spawns the elements at %s of \"%s\"%s", places, task,
-            grows ? ", too" : "");
-    } else {
-        say(narrator, sight, "spawns %s\"%s\"", grows ? "the rest of " : "", task);
     }
 }
 
@@ -639,7 +630,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     switch ((int)sight->type) {
     case SIGHT_SPAWN:
     case SIGHT_GROW:
-        say_spawn(narrator, sight, task);
+        say_places(narrator, sight, task);
         break;
     case SIGHT_ADOPT:
         say(narrator, sight, "adopts \"%s\" from its spec", task);
