@@ -512,7 +512,7 @@ fleet: deps-check
 
 # Tests of the core on the bench.
 CORE_UNITS := array_cancel array_map asking await boundary cancel core core_memory crash deserted drop drop_round drop_view element_waits elements keeper last_holder leave link newcomer \
-  lost lot meeting quiet rare referral reload snapshot rare_asks rare_views refusal scope signature silence spread strict stub timers verdict view view_rules
+  lost lot meeting parts quiet rare referral reload snapshot rare_asks rare_views refusal scope signature silence spread strict stub timers verdict view view_rules
 
 # Which arms of the core's conditions the simulator, its storms and the explorer reach, in a
 # build that counts them; M=full takes an hour.

@@ -219,8 +219,8 @@ struct core_register {
                                  those of other such events; ascending, neither empty
                                  nor touching; NULL: all */
     uint32_t part_count;
-    const char *site;                 /* "file:line" or NULL; must outlive the core */
-    size_t host_size;                 /* of the host's part, if it becomes a stub */
+    const char *site; /* "file:line" or NULL; must outlive the core */
+    size_t host_size; /* of the host's part, if it becomes a stub */
 };
 
 /* A rank's part of a snapshot, by what names it. */

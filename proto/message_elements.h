@@ -25,8 +25,8 @@ enum elements_what {
     ELEMENTS_YOURS,  /* chair -> holder: run these */
     ELEMENTS_PART,   /* holder -> chair: it has spawned these, and, beside those that it
                         has named so before, no others */
-    ELEMENTS_BACK,   /* holder -> chair: it was to run these, and has not spawned them */
-    ELEMENTS_HELD,   /* chair -> member: have you spawned any of these? */
+    ELEMENTS_BACK, /* holder -> chair: it was to run these, and has not spawned them */
+    ELEMENTS_HELD, /* chair -> member: have you spawned any of these? */
     ELEMENTS_END
 };
 struct message_elements {
@@ -40,7 +40,7 @@ struct message_elements {
     int32_t status;             /* of that one */
     uint64_t need; /* WANTED: roll position of the one who waits, as a motion has it */
     bool quiet;    /* WANTED: nothing moves any more */
-    bool tell;     /* ENDED, OWNED, PART: the sender wants to know when all have ended */
+    bool tell; /* ENDED, OWNED, PART: the sender wants to know when all have ended */
 };
 
 /* PARTS home -> home: results of elements, for the elements of another array that take

@@ -266,8 +266,7 @@ void own_elements(struct core *core, struct array_record *array,
     core->elements.running += range_set_size(fresh);
 }
 
-void own_given(struct core *core, struct array_record *array,
-                      struct range_set *set)
+void own_given(struct core *core, struct array_record *array, struct range_set *set)
 {
     struct range_set lacking = {0};
     if (!array->whole && !MUTANT(PARTWHOLE)) {
@@ -366,6 +365,7 @@ int elements_register(struct core *core, const struct core_event *event)
     if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
         (reg->flags & ~(uint32_t)CORE_TASK_HINT) != 0 || reg->candidates != NULL ||
         reg->after_count != reg->input_count ||
+        (reg->part != NULL && reg->part_count == 0) ||
         !range_set_valid(reg->part, reg->part_count, spread.count)) {
         return MOOT_ERR_INVALID;
     }
@@ -409,7 +409,8 @@ int elements_ended(struct core *core, const struct core_event *event)
     }
     core->elements.running -= places.end - places.first;
     if (status != MOOT_OK) {
-        array_note_failure(&array->failure, 1 + array_first_index(array, places), status);
+        array_note_failure(&array->failure, 1 + array_first_index(array, places),
+                           status);
     }
     if (array->left.count == 0 || MUTANT(ARRAYEARLY)) {
         tell_ended(core, array);

@@ -34,8 +34,7 @@ int parts_find_fresh(const struct array_record *array, const struct core_registe
     if (reg->part == NULL) {
         fits = range_set_add(fresh, all);
     }
-    fits = fits && range_set_copy(&sum, fresh) &&
-           range_set_merge(&sum, &array->part) &&
+    fits = fits && range_set_copy(&sum, fresh) && range_set_merge(&sum, &array->part) &&
            range_set_subtract(fresh, &array->part);
     const bool many = sum.count > LIMIT_PART_RANGES;
     range_set_release(&sum);
@@ -293,7 +292,8 @@ bool parts_deal(struct core *core, struct array_record *array,
     return all;
 }
 
-/* --- When nothing moves any more --------------------------------------------------- */
+/* --- When nothing moves any more ---------------------------------------------------
+ */
 
 static bool may_fail(const struct core *core, const struct array_record *array)
 {

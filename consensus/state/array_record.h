@@ -44,16 +44,18 @@ struct array_record {
     struct range_set given_up;    /* of this rank's own stretch: it never runs them */
     bool wanted, wanted_quiet; /* its chair has asked in this view for this stretch, */
     uint64_t need;             /* up to that place */
-    bool held_asked; /* likewise, whether it has spawned some that nobody seems to have */
-    struct range_set ended;    /* of all, as far as the chair and the owner know, */
+    bool held_asked; /* likewise, whether it has spawned some that nobody seems to have
+                      */
+    struct range_set ended; /* of all, as far as the chair and the owner know, */
     struct array_failure first_fault; /* and among these */
-    struct range_set unheld; /* of those, the ones that nobody had spawned in this view, */
+    struct range_set
+        unheld; /* of those, the ones that nobody had spawned in this view, */
     struct array_failure not_held; /* as the first of which they have ended */
     /* The array's chair, in this view: */
-    struct range_set owned;     /* somebody's, as it has said, or as it was told; */
-    struct range_set spare;     /* nobody's, as their homes have said; */
-    struct rankset holders;     /* who has spoken of it, */
-    struct array_part *parts;   /* and, of those, who has spawned some of it, */
+    struct range_set owned;   /* somebody's, as it has said, or as it was told; */
+    struct range_set spare;   /* nobody's, as their homes have said; */
+    struct rankset holders;   /* who has spoken of it, */
+    struct array_part *parts; /* and, of those, who has spawned some of it, */
     uint32_t part_count, part_room;
     struct rankset to_tell;     /* and wants to know when all have ended; */
     struct rankset asked;       /* homes that were asked whether they run theirs, */

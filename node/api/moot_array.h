@@ -14,10 +14,10 @@
  * gives its share up when somebody waits for the array, and those who have spawned it
  * run that, too; so they do with the share of a rank that has died or left.
  *
- * A rank may spawn a part of an array, by moot_array_spawn_some(), and more of it later.
- * It runs what it has spawned of its share; the rest of that it gives up when somebody
- * waits for the array, and those who have spawned it run it.  Elements that nobody has
- * spawned wait for somebody who does.  The wait for the array ends with
+ * A rank may spawn a part of an array, by moot_array_spawn_some(), and more of it
+ * later. It runs what it has spawned of its share; the rest of that it gives up when
+ * somebody waits for the array, and those who have spawned it run it.  Elements that
+ * nobody has spawned wait for somebody who does.  The wait for the array ends with
  * MOOT_ERR_NOT_HELD when no rank can go on and some are still missing; whoever spawns
  * these later runs nothing of them.
  *
@@ -207,14 +207,14 @@ typedef struct moot_array_spec {
 MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
                                  const char *site);
 
-/* Likewise, but this rank spawns these elements alone: the others are for other ranks to
- * spawn.  Ranges may overlap and be in any order; other ranks may name some of them,
+/* Likewise, but this rank spawns these elements alone: the others are for other ranks
+ * to spawn.  Ranges may overlap and be in any order; other ranks may name some of them,
  * too.  A rank may call it again while it has a handle of the array, and so spawn more
  * of it; moot_array_spawn() spawns the rest.  Each call gives a handle.
  * Errors: as moot_array_spawn; INVALID (no range, an empty one, or one beyond the
  * count), LIMIT (the part has more than 4096 pieces: in a cyclic spread a range is one
- * for each rank, in a shuffled one nearly one for each element, or for each element that
- * is left out, whichever are fewer). */
+ * for each rank, in a shuffled one nearly one for each element, or for each element
+ * that is left out, whichever are fewer). */
 #define moot_array_spawn_some(m, ...)                                                  \
     moot_array_spawn_some_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_spawn_some_at(moot *m, const moot_array_spec *spec,

@@ -66,8 +66,9 @@ static bool add_cyclic(const struct array_spread *spread, struct range indices,
 {
     bool fits = true;
     for (uint32_t home = 0; home < spread->homes && fits; home++) {
-        fits = range_set_add(out, (struct range){find_place(spread, home, indices.first),
-                                                 find_place(spread, home, indices.end)});
+        fits =
+            range_set_add(out, (struct range){find_place(spread, home, indices.first),
+                                              find_place(spread, home, indices.end)});
     }
     return fits;
 }

@@ -194,8 +194,8 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel)
                      kernel->name);
 }
 
-/* All that this rank has spawned of it with this call; grows: some of it is new, and the
- * core is to hear of that. */
+/* All that this rank has spawned of it with this call; grows: some of it is new, and
+ * the core is to hear of that. */
 static int add_part(struct lane *lane, const struct elements *elements,
                     const struct range_set *part, struct range_set *sum, bool *grows)
 {

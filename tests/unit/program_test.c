@@ -488,6 +488,7 @@ static int named_by(enum program_op op)
 {
     switch (op) {
     case PROGRAM_SPAWN:
+    case PROGRAM_GROW:
         return BY_INPUT;
     case PROGRAM_POLL:
         return BY_POLL;

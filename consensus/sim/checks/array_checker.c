@@ -286,19 +286,21 @@ static uint32_t chair_of(const struct array_checker *checker, const struct sim *
 }
 
 /* When the chair has an array end of which it counts elements as held by nobody, no
- * member has spawned one of these.  Where another ends it, or it waits for other ends, a
- * rank may have spawned some in between. */
+ * member has spawned one of these.  Where another ends it, or it waits for other ends,
+ * a rank may have spawned some in between. */
 static void check_unheld(const struct array_checker *checker, struct sim *sim,
                          const struct sight *sight)
 {
     const struct program_task *spec = &checker->program->tasks[sight->task];
     const struct array_seen *seen = &checker->arrays[sight->task];
-    const bool at_once = spec->parted && spec->after.count == 0 &&
-                         (spec->cancellers | spec->late_cancellers) == 0 &&
-                         checker->generations[sight->rank] == 0 &&
-                         chair_of(checker, sim, sight->task, sight->rank) == sight->rank;
+    const bool at_once =
+        spec->parted && spec->after.count == 0 &&
+        (spec->cancellers | spec->late_cancellers) == 0 &&
+        checker->generations[sight->rank] == 0 &&
+        chair_of(checker, sim, sight->task, sight->rank) == sight->rank;
     for (uint64_t at = 0; at < spec->elements && at_once; at++) {
-        for (uint32_t rank = 0; rank < checker->rank_limit && !seen->ended[at]; rank++) {
+        for (uint32_t rank = 0; rank < checker->rank_limit && !seen->ended[at];
+             rank++) {
             if (has_spawned(seen, rank, at) && is_member(checker, sight->rank, rank)) {
                 sim_fail(sim, "not held",
                          "at rank %" PRIu32 " %s ends without the element at %" PRIu64

@@ -41,8 +41,7 @@ uint32_t parts_draw(const struct program *program, uint32_t task, uint32_t rank,
     const uint64_t of_task = random_mix(program->seed + task);
     struct random alike = random_stream(of_task, STREAM_PARTS);
     struct random own = random_stream(of_task + 1 + rank, STREAM_PARTS);
-    const enum parts_style style =
-        (enum parts_style)random_below(&alike, PARTS_STYLES);
+    const enum parts_style style = (enum parts_style)random_below(&alike, PARTS_STYLES);
     const bool whole = random_chance(&own, WHOLE_PER_MILLE);
     const struct range all = {0, 0};
     uint32_t count = 0;

@@ -1,7 +1,7 @@
 /* program_parts.h - which elements of an array each rank of a drawn program spawns.
  *
- * Drawn of the program's seed, the array and the rank alone, so that who writes a script
- * and who sums all up find the same.
+ * Drawn of the program's seed, the array and the rank alone, so that who writes a
+ * script and who sums all up find the same.
  */
 #ifndef CONSENSUS_SIM_PROGRAMS_PROGRAM_PARTS_H
 #define CONSENSUS_SIM_PROGRAMS_PROGRAM_PARTS_H

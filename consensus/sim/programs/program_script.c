@@ -15,14 +15,14 @@ struct scribe {
     struct random random; /* for orders */
     struct random waits;
     uint32_t rank, lane;
-    uint32_t limit;         /* every own task of a lower index is spawned */
-    uint32_t top_limit;     /* top[0..top_limit-1] have indices below limit */
-    uint32_t next_decline;  /* top[] position */
-    uint32_t next_barrier;  /* canonical index; task_count: none */
-    uint32_t barrier_every; /* tasks between two; 0: none */
-    uint32_t next_harvest;  /* canonical index, */
-    uint32_t harvest_every; /* likewise; 0: none */
-    uint32_t next_meet;     /* lane 0; the program's count: none */
+    uint32_t limit;             /* every own task of a lower index is spawned */
+    uint32_t top_limit;         /* top[0..top_limit-1] have indices below limit */
+    uint32_t next_decline;      /* top[] position */
+    uint32_t next_barrier;      /* canonical index; task_count: none */
+    uint32_t barrier_every;     /* tasks between two; 0: none */
+    uint32_t next_harvest;      /* canonical index, */
+    uint32_t harvest_every;     /* likewise; 0: none */
+    uint32_t next_meet;         /* lane 0; the program's count: none */
     struct program_step *grown; /* to be spawned later: GROW steps, so many */
     uint32_t grown_count;
 };

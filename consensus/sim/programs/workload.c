@@ -99,8 +99,8 @@ static bool is_spine(uint32_t index) { return index % SPINE == 0; }
 
 static bool has_arrays(enum workload_kind kind)
 {
-    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES ||
-           kind == WORKLOAD_PARTS || kind == WORKLOAD_CANCELS;
+    return kind == WORKLOAD_ARRAY || kind == WORKLOAD_HOLES || kind == WORKLOAD_PARTS ||
+           kind == WORKLOAD_CANCELS;
 }
 
 /* Few elements, or hundreds, in any spread; of one in sixteen an element fails. */
@@ -420,8 +420,8 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
     loom.program->agree = kind == WORKLOAD_AGREE || kind == WORKLOAD_CHAIN ||
                           kind == WORKLOAD_TREE || kind == WORKLOAD_ARRAY;
     loom.program->waits_alike = loom.program->agree;
-    loom.program->plain = kind != WORKLOAD_STEPS && /* an end may come after what its rank
-                                                     has skipped */
+    loom.program->plain = kind != WORKLOAD_STEPS && /* an end may come after what its
+                                                     rank has skipped */
                           kind != WORKLOAD_PARTS;
     add_tasks(&loom);
     uint32_t *only = draw_branches(&loom);

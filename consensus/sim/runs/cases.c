@@ -355,12 +355,14 @@ static const struct scene scenes[] = {
      "all it runs none (A8).",
      3, scene_write_array_skipped, false, 0, 0, 0, 0},
     {"array-parts",
-     "Each rank spawns a part of an array.  What its home has not spawned the home gives\n"
+     "Each rank spawns a part of an array.  What its home has not spawned the home "
+     "gives\n"
      "up when it is asked, and who has spawned it runs it; an element that nobody has\n"
      "spawned waits until rank 1 spawns it, too (A5, A8).",
      3, scene_write_array_parts, false, 0, 0, 0, 0},
     {"array-unheld",
-     "No rank spawns the last element of an array before it waits.  When nothing moves\n"
+     "No rank spawns the last element of an array before it waits.  When nothing "
+     "moves\n"
      "any more the array ends without it; rank 1, which spawns it after all, runs\n"
      "nothing (A8).",
      3, scene_write_array_unheld, true, 0, 0, 0, 0},

@@ -304,6 +304,8 @@ static void take_step(struct lane_play *lane, const struct program_step *step)
     case PROGRAM_SPAWN:
         spawn(lane, first);
         break;
+    case PROGRAM_GROW: /* of arrays, which these programs have none of */
+        break;
     case PROGRAM_DECLINE:
         CHECK_OK(moot_decline(m, &lane->play->hashes[first]));
         break;
