@@ -4,7 +4,7 @@
 #include "node/api/moot_array.h"
 #include "tests/conformance/kernels.h"
 
-enum { AT_ONCE = RELAY + 1, LATER, IN_AN_HOUR, PORTABLE, FAILING };
+enum { AT_ONCE = RELAY + 1, LATER, MUCH_LATER, IN_AN_HOUR, PORTABLE, FAILING };
 enum { COUNT = 48, RETRIES = 2 };
 
 static atomic_int runs[COUNT], ranks[COUNT];
@@ -52,6 +52,7 @@ static void retry_kernels(struct seat *seat)
     kernels(seat);
     add(seat, AT_ONCE, "at.once", flaky, 0, 0);
     add(seat, LATER, "later", flaky, 0, MOOT_MILLISECONDS(1));
+    add(seat, MUCH_LATER, "much.later", flaky, 0, MOOT_MILLISECONDS(60));
     add(seat, IN_AN_HOUR, "in.an.hour", flaky, 0, MOOT_SECONDS(3600));
     add(seat, PORTABLE, "portable", steady, MOOT_KERNEL_PORTABLE, -1);
     add(seat, FAILING, "failing", fail, 0, -1);
@@ -147,6 +148,23 @@ static void what_rests_is_cancelled(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, other), MOOT_OK);
 }
 
+/* Nor does it begin when it would have been due. */
+static void what_was_cancelled_is_not_due(struct seat *seat)
+{
+    forget_runs(seat);
+    moot_array array = spawn(seat, MUCH_LATER, 9, NULL);
+    (void)moot_array_wait(seat->m, array, MOOT_MILLISECONDS(5));
+    EXPECT(seat, moot_array_cancel(seat->m, array), MOOT_OK);
+    const int code = moot_array_wait(seat->m, array, MOOT_FOREVER);
+    CHECK(seat, code == MOOT_ERR_CANCELLED || code == MOOT_ERR_TASK_FAILED);
+    nap_ms(70);
+    EXPECT(seat, moot_barrier(seat->m), MOOT_OK);
+    moot_array more = spawn(seat, PORTABLE, 2, NULL);
+    EXPECT(seat, moot_array_wait(seat->m, more, MOOT_FOREVER), MOOT_OK);
+    EXPECT(seat, moot_array_release(seat->m, more), MOOT_OK);
+    EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+}
+
 static void what_lacks_an_input_is_not_tried(struct seat *seat)
 {
     forget_runs(seat);
@@ -194,6 +212,7 @@ static const struct scene scenes[] = {
     RETRY_SCENE(not_more_often_than_is_said, .knobs = NULL),
     RETRY_SCENE(what_rests_is_cancelled, .knobs = NULL),
     RETRY_SCENE(what_rests_is_cancelled, .knobs = workers),
+    RETRY_SCENE(what_was_cancelled_is_not_due, .knobs = NULL),
     RETRY_SCENE(what_lacks_an_input_is_not_tried, .knobs = NULL),
     RETRY_SCENE(an_array_may_be_of_a_portable_kernel, .knobs = NULL),
 };
