@@ -31,7 +31,8 @@
  * Elements may take elements of other arrays, which a *map* names:
  *
  *     moot_map_window near = {-1, 1, MOOT_EDGE_CUT};
- *     moot_array_input last = {before, MOOT_MAP_WINDOW, &near, sizeof(near)};
+ *     moot_array_input last = {.array = before, .map = MOOT_MAP_WINDOW,
+ *                              .map_args = &near, .map_args_size = sizeof(near)};
  *     moot_array_spawn(m, &(moot_array_spec){.kernel = k, .count = n, .inputs = &last,
  *                                            .input_count = 1}, &next);
  *
@@ -39,7 +40,8 @@
  *
  * An element runs when it has its inputs, and does not wait for the other elements of
  * the arrays that it takes from.  Homes send each other what is taken unasked, several
- * results in one message.  An element fails if one that it takes has failed.
+ * results in one message.  An element fails if one that it takes has failed.  An input
+ * may be a single task, too: each element takes its result.
  *
  * Elements run by the priority of their array, among those of other arrays and tasks;
  * of one priority after the tasks, and the oldest array first.
@@ -161,10 +163,13 @@ MOOT_API int moot_map_register(moot *m, const moot_map *map, moot_map_id *out);
 
 enum { MOOT_ARRAY_INPUTS_MAX = 16 };
 
-/* Each element takes some of another array's elements. */
+/* Each element takes some of another array's elements, or the result of one task: one
+ * of the two is given, the other zero.  A rank gets the task's result once for all of
+ * its elements. */
 typedef struct moot_array_input {
     moot_array array;
-    moot_map_id map;      /* zero: element i takes element i */
+    moot_task task;
+    moot_map_id map;      /* of an array; zero: element i takes element i */
     const void *map_args; /* copied */
     size_t map_args_size;
 } moot_array_input;
@@ -199,7 +204,8 @@ typedef struct moot_array_spec {
  * what there is not, or too much.  By one of the program's own a rank is refused it for
  * elements of its own; ranks that are not have them fail.
  * Errors: INVALID (also a kernel with other flags; a map that names elements that there
- * are not), STALE and FOREIGN (the array of an input, or .beside), STATE (inside a
+ * are not), STALE and FOREIGN (the array or task of an
+ * input, or .beside), STATE (inside a
  * kernel, parked, or in a session that began later), LIMIT (an element takes more than
  * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
  * KERNEL_CONFLICT, and what had ended the moot; as moot_task_spawn. */

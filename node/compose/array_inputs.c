@@ -68,11 +68,54 @@ static int check_map(struct lane *lane, const struct moot *m,
     return error == MOOT_OK ? MOOT_OK : refuse_map(lane, i, map, error);
 }
 
+static bool names_both(const moot_array_input *input)
+{
+    return input->array.id != 0 || input->map.id != 0 || input->map_args != NULL ||
+           input->map_args_size != 0;
+}
+
+/* A single task, whose result each element takes. */
+static int find_single(struct lane *lane, struct moot *m, const moot_array_input *input,
+                       struct array_inputs *inputs)
+{
+    const uint32_t i = inputs->count;
+    struct handle *handle;
+    if (names_both(input)) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .inputs[%u] has .task, and .array or "
+                         ".map, too: give a task or an array, and a map for the "
+                         "latter alone",
+                         i);
+    }
+    int error = task_handle_find(m, input->task.id, &handle);
+    if (error != MOOT_OK) {
+        return lane_fail(
+            lane, error,
+            "moot_array_spawn: .inputs[%u].task is no task's handle: it %s", i,
+            error == MOOT_ERR_FOREIGN     ? "belongs to another context"
+            : error == MOOT_ERR_NO_MEMORY ? "has no room in memory"
+                                          : "was released or never valid");
+    }
+    if (elements_of(handle->task) != NULL) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: .inputs[%u].task is an array's handle: "
+                         "give it as .array",
+                         i);
+    }
+    inputs->tasks[i] = handle->task;
+    inputs->handles[i] = input->task;
+    inputs->count++;
+    return MOOT_OK;
+}
+
 static int find_input(struct lane *lane, struct moot *m,
                       const struct array_spread *spread, const moot_array_input *input,
                       struct array_inputs *inputs)
 {
     const uint32_t i = inputs->count;
+    if (input->task.id != 0) {
+        return find_single(lane, m, input, inputs);
+    }
     int error = find_taken(lane, m, input, i, &inputs->from[i]);
     if (error == MOOT_OK) {
         error = check_map(lane, m, spread, input, inputs);
@@ -143,6 +186,19 @@ static void verify_inverse(struct moot *m, struct elements *elements,
     text_release(&text);
 }
 
+static int take_single(struct moot *m, struct lane *lane, struct elements *elements,
+                       const struct array_inputs *inputs, uint32_t i)
+{
+    int error = link_make_single(elements, inputs->tasks[i]);
+    if (error == MOOT_OK) {
+        error = gates_keep(m, elements->links[i]);
+    }
+    return error == MOOT_OK
+               ? MOOT_OK
+               : lane_fail(lane, error, "moot_array_spawn: no memory for .inputs[%u]",
+                           i);
+}
+
 static int take_input(struct moot *m, struct lane *lane, struct elements *elements,
                       const struct array_inputs *inputs, uint32_t i)
 {
@@ -171,7 +227,8 @@ int array_inputs_take(struct moot *m, struct lane *lane, struct elements *elemen
     }
     int error = MOOT_OK;
     for (uint32_t i = 0; error == MOOT_OK && i < inputs->count; i++) {
-        error = take_input(m, lane, elements, inputs, i);
+        error = inputs->from[i] != NULL ? take_input(m, lane, elements, inputs, i)
+                                        : take_single(m, lane, elements, inputs, i);
     }
     return error;
 }

@@ -23,8 +23,9 @@ struct elements;
 /* The inputs of an array, as its spec has them. */
 struct array_inputs {
     uint32_t count;
-    moot_task handles[MOOT_ARRAY_INPUTS_MAX]; /* the ends of these arrays */
-    struct elements *from[MOOT_ARRAY_INPUTS_MAX];
+    moot_task handles[MOOT_ARRAY_INPUTS_MAX];     /* tasks, and the ends of arrays */
+    struct elements *from[MOOT_ARRAY_INPUTS_MAX]; /* NULL: it is a task, */
+    struct task *tasks[MOOT_ARRAY_INPUTS_MAX];    /* this one */
     struct array_mapping mappings[MOOT_ARRAY_INPUTS_MAX];
     struct identity_map maps[MOOT_ARRAY_INPUTS_MAX];
 };

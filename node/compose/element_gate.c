@@ -14,6 +14,7 @@
 #include "node/spawn/spawn.h"
 #include "node/tasks/element_inputs.h"
 #include "node/tasks/kernel.h"
+#include "proto/error.h"
 
 #include <string.h>
 
@@ -54,7 +55,12 @@ static struct element_link *link_of(const struct moot *m, const unsigned char *a
 
 static struct payload *story_of(const struct task *failed)
 {
-    return failed->payload != NULL ? payload_hold(failed->payload) : NULL;
+    if (failed->payload != NULL) {
+        return payload_hold(failed->payload);
+    }
+    const int code = failed->known ? failed->status : task_seldom(failed)->verdict;
+    const char *text = error_text(code != MOOT_OK ? code : MOOT_ERR_TASK_FAILED);
+    return payload_copy(text, strlen(text) + 1);
 }
 
 /* The end of the input's array is not to be had: nor is what homes have not sent. */
@@ -71,7 +77,9 @@ static void fail_all(struct moot *m, struct element_link *link, const struct tas
 static void open_for(struct moot *m, struct element_link *link, uint64_t place,
                      const struct task *gate, const struct task *failed)
 {
-    if (place == GATE_OF_END) {
+    if (link->single && failed != NULL) {
+        link_hear(m, link, place, SOURCE_FAILED, story_of(failed));
+    } else if (place == GATE_OF_END) {
         link->gated = false;
         link_look(m, link);
         if (failed != NULL && !failed->known) {
@@ -105,7 +113,7 @@ static bool open_gate(struct moot *m, struct task *gate, const struct task *fail
     }
     if (is_for_read(gate)) {
         reads_hear_large(m, place, failed == NULL ? task_input(gate, 0) : NULL);
-    } else if (link != NULL && link->from != NULL) {
+    } else if (link != NULL && (link->single || link->from != NULL)) {
         open_for(m, link, place, gate, failed);
     }
     elements_go_on(m);
@@ -226,6 +234,33 @@ static void seek(struct moot *m, struct element_link *link, uint32_t slot)
     }
 }
 
+/* The task's result, of a link that is to one: it may be here already. */
+static void ask_task(struct moot *m, struct element_link *link)
+{
+    const struct task *task = link->task;
+    struct element_source *source = link->sources;
+    if (source->state != SOURCE_AWAITED || source->waiter == 0 || task == NULL) {
+        return;
+    }
+    if (task->known && task->status == MOOT_OK && task->payload != NULL) {
+        link_hear(m, link, 0, SOURCE_HERE, payload_hold(task->payload));
+        return;
+    }
+    source->state = SOURCE_ASKED;
+    if (!gate_link(m, link, 0, &task->hash)) {
+        engine_starve(m, "no memory to ask for an input of an array");
+    }
+}
+
+void gates_ask_tasks(struct moot *m, struct elements *elements)
+{
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        if (elements->links[i]->single) {
+            ask_task(m, elements->links[i]);
+        }
+    }
+}
+
 static bool has_spawned(const struct moot *m, uint32_t rank,
                         const struct elements *elements)
 {
@@ -314,7 +349,7 @@ static bool look_at(struct moot *m, struct element_link *link, bool idle)
 
 int gates_keep(struct moot *m, struct element_link *link)
 {
-    link->kept = task_ticket_begin(m, link->from->task);
+    link->kept = task_ticket_begin(m, link_kept_task(link));
     return link->kept ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
@@ -328,10 +363,11 @@ static bool let_go(struct moot *m, struct elements *elements)
     }
     for (uint32_t i = 0; i < elements->link_count; i++) {
         struct element_link *link = elements->links[i];
-        if (link->kept && link->from != NULL) {
-            task_ticket_end(m, link->from->task);
+        if (link->kept && link_kept_task(link) != NULL) {
+            task_ticket_end(m, link_kept_task(link));
         }
         link->kept = false;
+        link->task = NULL;
     }
     links_close(m, elements);
     return true;
@@ -351,9 +387,10 @@ static void let_some_go(struct moot *m)
     task_tickets_settle(m);
 }
 
-static void look_at_array(struct moot *m, const struct elements *elements)
+static void look_at_array(struct moot *m, struct elements *elements)
 {
     struct gate_watch *watch = &m->compose.gates;
+    gates_ask_tasks(m, elements);
     const uint64_t here = links_waiting(elements);
     for (uint32_t i = 0; here > 0 && i < elements->link_count; i++) {
         struct element_link *link = elements->links[i];
@@ -368,7 +405,7 @@ static void look_at_array(struct moot *m, const struct elements *elements)
 static void pass_on(struct moot *m)
 {
     struct gate_watch *watch = &m->compose.gates;
-    const struct elements *elements = NULL;
+    struct elements *elements = NULL;
     for (uint32_t i = 0;
          i < watch->looks && (elements = links_next(m, LINKS_FOR_IDLE)) != NULL; i++) {
         look_at_array(m, elements);
@@ -396,7 +433,9 @@ static void look_at_news(struct moot *m)
 {
     struct element_link *link;
     for (int i = 0; i < LOOKS_AT_NEWS && (link = link_to_look(m)) != NULL; i++) {
-        if (link->from != NULL && links_waiting(link->by) > 0) {
+        if (link->single) {
+            ask_task(m, link);
+        } else if (link->from != NULL && links_waiting(link->by) > 0) {
             (void)look_at(m, link, false);
         }
     }

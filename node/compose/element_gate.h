@@ -14,8 +14,11 @@
  * once (a *seek*), and each answers what it has.  If all say that they have it not, it
  * is lost.
  *
- * Either is waited for by a *gate*: a task of this rank alone, which its program has
- * not spawned, and which opens the slot instead of running.  So what is missing is
+ * The result of a single task is asked for when elements are here to take it, once for
+ * a rank.
+ *
+ * Each of these is waited for by a *gate*: a task of this rank alone, which its program
+ * has not spawned, and which opens the slot instead of running.  So what is missing is
  * asked for, voted upon, and found to be held by nobody by the rules of all tasks.
  *
  * Under the engine lock.
@@ -30,6 +33,9 @@ struct elements;
 struct named_array;
 
 bool gates_begin(struct moot *m); /* false without memory */
+/* Of tasks whose results the array takes: asks for those that its elements here wait
+ * for, each once. */
+void gates_ask_tasks(struct moot *m, struct elements *elements);
 /* Keeps what the link takes from until all elements of its array have ended. NO_MEMORY.
  */
 int gates_keep(struct moot *m, struct element_link *link);

@@ -3,6 +3,7 @@
 
 #include "node/compose/array_inputs.h"
 #include "node/compose/array_part.h"
+#include "node/compose/element_gate.h"
 #include "node/compose/element_read.h"
 #include "node/compose/group.h"
 #include "node/engine/engine.h"
@@ -279,6 +280,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     out->id = spawned.id;
     if (fresh && inputs->count > 0) {
         parts_take_early(m, elements);
+        gates_ask_tasks(m, elements);
     }
     reads_take_early(m);
     if (lane->group != NULL) {

@@ -24,6 +24,13 @@ void element_carry(struct moot *m, const struct core_output *output)
     } else if (error != MOOT_OK) {
         engine_end_alone(m, error, "an array has too many elements here");
     }
+    if (elements->link_count > 0 &&
+        elements_home_of(&elements->spread, output->u.elements.places.first) !=
+            m->group.rank) {
+        for (uint32_t i = 0; i < elements->link_count; i++) {
+            link_look(m, elements->links[i]); /* what they take is to be looked for */
+        }
+    }
     progress_wake(m);
 }
 
@@ -36,8 +43,13 @@ bool element_lost_input(struct moot_call *call)
     if (link == NULL) {
         return false;
     }
-    const struct array_spread *spread = &link->from->spread;
     const struct payload *story = link->sources[slot].payload;
+    if (link->single) {
+        text_add(&call->why, "input %u, a task, has failed: %s", link->number,
+                 story != NULL ? (const char *)story->data : "");
+        return true;
+    }
+    const struct array_spread *spread = &link->from->spread;
     if (link_place(link, slot) == LINK_NOWHERE) {
         text_add(&call->why, "input %u has none for it: %s", link->number,
                  (const char *)story->data);

@@ -119,6 +119,9 @@ int dealt_find_slots(const struct elements *elements, struct element_block *bloc
     bool good = waits->slots != NULL && waits->first != NULL;
     for (uint32_t i = 0; good && i < elements->link_count; i++) {
         struct slot_list list = {0};
+        if (elements->links[i]->single) {
+            continue;
+        }
         waits->first[i] = calloc(size + 1, sizeof(**waits->first));
         good = list_slots(elements->links[i], block, &list, waits->first[i]);
         waits->slots[i] = list.items;

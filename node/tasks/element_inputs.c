@@ -45,6 +45,9 @@ static uint32_t find_place(const uint64_t *places, uint32_t count, uint64_t plac
 uint32_t link_slot(const struct element_link *link, uint64_t place)
 {
     const struct array_schedule *schedule = link->schedule;
+    if (link->single) {
+        return 0;
+    }
     const uint32_t sent = sent_count(schedule), own = schedule->own_from;
     if (place - link->own_first < own) {
         return (uint32_t)(place - link->own_first);
@@ -268,6 +271,23 @@ int link_make(struct moot *m, struct elements *by, struct elements *from,
     return MOOT_OK;
 }
 
+int link_make_single(struct elements *by, struct task *task)
+{
+    struct element_link *link =
+        calloc(1, sizeof(*link) + sizeof(struct element_source));
+    if (link == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    link->by = by;
+    link->single = true;
+    link->task = task;
+    link->number = by->link_count;
+    link->sources = link->first_sources;
+    link->source_count = link->source_room = 1;
+    by->links[by->link_count++] = link;
+    return MOOT_OK;
+}
+
 /* --- What an element takes -------------------------------------------------------- */
 
 static struct element_block *block_with(const struct elements *elements, uint64_t place)
@@ -283,6 +303,10 @@ static uint32_t slots_of(const struct element_link *link,
                          uint32_t *first)
 {
     const struct element_waits *waits = block->waits;
+    if (link->single) {
+        *first = 0;
+        return 1;
+    }
     if (waits->slots != NULL) {
         const uint32_t *begins = waits->first[link->number];
         *first = begins[offset];
@@ -296,6 +320,9 @@ static uint32_t slots_of(const struct element_link *link,
 static uint32_t slot_at(const struct element_link *link,
                         const struct element_block *block, uint32_t at)
 {
+    if (link->single) {
+        return 0;
+    }
     if (block->waits->slots != NULL) {
         return block->waits->slots[link->number][at];
     }
@@ -323,7 +350,7 @@ HOT static void go_on(struct moot *m, struct elements *elements,
             if (source->state != SOURCE_HERE && source->state != SOURCE_FAILED) {
                 waits->next[offset] = source->waiter;
                 source->waiter = waits->number + offset + 1;
-                if (source->state != SOURCE_AWAITED) {
+                if (source->state != SOURCE_AWAITED || link->single) {
                     link_look(m, link);
                 }
                 return;
@@ -445,19 +472,30 @@ static struct element_waits *waits_begin(struct element_block *block, uint64_t s
     return waits;
 }
 
+/* Whether the links' schedules have the elements of the block. */
+static bool is_covered(const struct moot *m, const struct elements *elements,
+                       const struct element_block *block)
+{
+    const uint64_t first = stretch_first(m, &elements->spread);
+    uint32_t i = 0;
+    while (i < elements->link_count && elements->links[i]->single) {
+        i++;
+    }
+    return i == elements->link_count ||
+           (block->places.first >= first &&
+            block->places.end - first <= elements->links[i]->schedule->own);
+}
+
 int links_wait(struct moot *m, struct elements *elements, struct element_block *block)
 {
     const uint64_t size = block->places.end - block->places.first;
-    const uint64_t first = stretch_first(m, &elements->spread);
-    const uint64_t own = elements->links[0]->schedule->own;
-    const bool covered =
-        block->places.first >= first && block->places.end - first <= own;
     if (size > UINT32_MAX - elements->here_count - 1) {
         return MOOT_ERR_LIMIT;
     }
     block->waits = waits_begin(block, size, elements->here_count);
     elements->here_count += (uint32_t)size;
-    int error = covered ? MOOT_OK : dealt_find_slots(elements, block);
+    int error =
+        is_covered(m, elements, block) ? MOOT_OK : dealt_find_slots(elements, block);
     for (uint64_t i = 0; error == MOOT_OK && i < size; i++) {
         go_on(m, elements, block, (uint32_t)i);
     }
@@ -586,8 +624,8 @@ void links_free(struct moot *m, struct elements *elements)
             }
             *at = link->next_taker;
         }
-        if (link->kept && link->from != NULL) {
-            task_ticket_end(m, link->from->task);
+        if (link->kept && link_kept_task(link) != NULL) {
+            task_ticket_end(m, link_kept_task(link));
         }
         link_unlist(m, link);
         link_look_no_more(m, link);

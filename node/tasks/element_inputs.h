@@ -12,6 +12,9 @@
  * Elements that were dealt to this rank are in no schedule (dealt_inputs.h).  Their
  * sources are slots behind the others, one for each place that is not among those.
  *
+ * A link may be to a single task instead.  It has one slot, for the task's result, at
+ * which all elements wait, and no schedule.
+ *
  * A source may not come by itself: its home has named it only, or is not to be relied
  * on.  Then it is asked for as a task (node/compose/element_gate.h).
  *
@@ -46,7 +49,9 @@ struct element_source {
 
 struct element_link {
     struct elements *by;   /* the array that takes */
-    struct elements *from; /* and the one that is taken from; NULL: forgotten */
+    struct elements *from; /* and the one that is taken from; NULL: forgotten, or */
+    bool single;           /* each element takes the result of this task instead, */
+    struct task *task;     /* as long as it is kept: then there is one source alone */
     uint32_t number;       /* among the inputs of `by` */
     uint64_t by_first,
         own_first; /* places where this rank's stretches of the two begin */
@@ -57,7 +62,7 @@ struct element_link {
     uint32_t source_count, source_room;
     uint64_t *others; /* the places of those */
     uint32_t misses;  /* so many were asked for at a rank, and not had of it */
-    bool kept;        /* `from` is kept for it (task_ticket_begin()) */
+    bool kept;        /* that task, or the end of `from`, is (task_ticket_begin()) */
     bool failed;      /* one is FAILED */
     bool gated;       /* a gate waits for the end of `from` */
     uint64_t seek;    /* the last one's number; 0: there was none */
@@ -94,6 +99,13 @@ int link_make(struct moot *m, struct elements *by, struct elements *from,
 struct array_shape link_shape(const struct moot *m, const struct elements *by,
                               const struct elements *from,
                               const struct array_mapping *mapping);
+/* Likewise the result of that task. */
+int link_make_single(struct elements *by, struct task *task);
+/* What is kept for the link. */
+static inline struct task *link_kept_task(const struct element_link *link)
+{
+    return link->single ? link->task : link->from != NULL ? link->from->task : NULL;
+}
 /* What a block of so many needs behind its results, for the next: */
 size_t links_waits_bytes(size_t count);
 /* A block that is about to be run: each element waits, or is ready.  LIMIT,
