@@ -240,6 +240,11 @@ uint64_t player_reckon_element(const struct medley_player *player, uint32_t arra
             value = player_element_mix(value, digest);
         }
     }
+    if (of->single) {
+        const uint64_t digest = player_single_digest(player, array);
+        fails |= digest == 0;
+        value = player_element_mix(value, digest);
+    }
     const size_t count = player_element_words(player->medley, array, index);
     for (size_t at = 0; at < count; at++) {
         words[at] = player_element_word(value, at);

@@ -3,7 +3,8 @@
  * They are drawn apart from all else, and stand between tasks.  An array is spawned by
  * all ranks, by one, by all but one or by some, by a few of them later than by others,
  * and by some with another count, which is another array.  It may take from earlier
- * ones, by each of the maps and by some of its own (array_own_maps.c).  A rank that has
+ * ones, by each of the maps and by some of its own (array_own_maps.c), and from single
+ * tasks (array_singles.c).  A rank that has
  * not all of these, or has released one, does not spawn it.  Who has spawned it waits
  * for it, at once or later, or only reads elements, by themselves or as inputs of a
  * task, and checks their bytes: array_maps.c says what they are to be.  Some combine
@@ -142,6 +143,7 @@ void medley_draw_arrays(struct medley *medley)
     }
     medley_draw_array_cancels(medley);
     medley_draw_own_maps(medley);
+    medley_draw_singles(medley);
 }
 
 /* --- Kernels ---------------------------------------------------------------------- */
@@ -229,6 +231,7 @@ int player_register_arrays(struct medley_player *player)
     code = code != MOOT_OK
                ? code
                : moot_kernel_register(player->m, &element, &player->element);
+    code = code != MOOT_OK ? code : player_register_singles(player);
     return code != MOOT_OK ? code : player_register_maps(player);
 }
 
@@ -252,6 +255,13 @@ static bool loses_ranks(const struct medley_player *player)
     return (base->killed | base->paused | base->early) != 0;
 }
 
+/* Arrays, or a task. */
+static bool takes_any(const struct medley_player *player, uint32_t array)
+{
+    const struct medley_array *of = &player->medley->arrays[array];
+    return of->input_count > 0 || of->single;
+}
+
 /* An element is not made again if its array takes others, once these have ended, or if
  * its array has failed.  So it may be lost with the rank that has it, and then what
  * takes it fails. */
@@ -261,8 +271,7 @@ static bool may_lack(const struct medley_player *player, uint32_t array)
     bool may = false;
     for (uint32_t i = 0; i < of->input_count; i++) {
         const uint32_t from = of->inputs[i].array;
-        may |= player->medley->arrays[from].input_count > 0 ||
-               player_array_fails(player, from);
+        may |= takes_any(player, from) || player_array_fails(player, from);
     }
     return may && loses_ranks(player);
 }
@@ -284,7 +293,7 @@ static bool judge_code(struct medley_player *player, uint32_t array, int code,
  * was read: by the view without the rank that knew its end. */
 static bool may_be_lost(const struct medley_player *player, uint32_t array)
 {
-    const bool again = player->medley->arrays[array].input_count == 0 &&
+    const bool again = !takes_any(player, array) &&
                        !player_takes_cancel(player, array, MOOT_ERR_TASK_FAILED);
     return loses_ranks(player) && !again && !player_array_fails(player, array);
 }
@@ -492,11 +501,14 @@ static void put_beside(const struct medley_player *player, uint32_t array,
 static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_array *out)
 {
     const struct medley_array *of = &player->medley->arrays[array];
-    moot_array_input inputs[MEDLEY_ARRAY_INPUTS_MAX];
+    moot_array_input inputs[MEDLEY_ARRAY_INPUTS_MAX + 1];
     uint64_t words[MEDLEY_ARRAY_INPUTS_MAX][3];
+    moot_task single = {0};
+    int code = of->single ? player_spawn_single(player, array, &single) : MOOT_OK;
     for (uint32_t i = 0; i < of->input_count; i++) {
         inputs[i] = player_array_input(player, array, i, words[i]);
     }
+    inputs[of->input_count] = (moot_array_input){.task = single};
     const uint64_t urgency = chance_of(player, array, 24);
     moot_array_spec spec = {.size = sizeof(spec),
                             .kernel = player->element,
@@ -504,12 +516,15 @@ static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_arr
                             .args = &array,
                             .args_size = sizeof(array),
                             .inputs = inputs,
-                            .input_count = of->input_count,
+                            .input_count = of->input_count + of->single,
                             .spread = {(enum moot_spread_kind)of->spread, of->block},
                             .priority =
                                 urgency % 3 == 0 ? (int32_t)(urgency >> 8 & 7) - 3 : 0};
     put_beside(player, array, &spec);
-    const int code = moot_array_spawn(player->m, &spec, out);
+    code = code == MOOT_OK ? moot_array_spawn(player->m, &spec, out) : code;
+    if (single.id != 0) {
+        (void)moot_task_release(player->m, single);
+    }
     player->over |= is_out(code);
     if (code != MOOT_OK && !player->over) {
         player_wrong(player, of->at, "an array is not spawned");

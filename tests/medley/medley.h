@@ -124,9 +124,10 @@ struct medley_array {
     uint32_t at, spread;
     struct medley_array_input inputs[MEDLEY_ARRAY_INPUTS_MAX];
     uint32_t input_count;
-    bool alike;  /* it has as many elements as its first input */
-    bool large;  /* results that are not sent unasked */
-    bool beside; /* it is beside its first input, if it is alike */
+    bool alike;                /* it has as many elements as its first input */
+    bool large;                /* results that are not sent unasked */
+    bool beside;               /* it is beside its first input, if it is alike */
+    bool single, single_fails; /* its elements take the result of a task, too */
     uint64_t count, block;
     uint64_t failing;    /* an element; MEDLEY_ARRAY_WELL: none fails */
     uint64_t holders;    /* the ranks that spawn it, */
@@ -169,7 +170,7 @@ struct medley_player {
     struct medley_ledger *ledger;
     moot *m;
     int rank;
-    moot_kernel_id kernels[MEDLEY_KIND_END], child, element, gather;
+    moot_kernel_id kernels[MEDLEY_KIND_END], child, element, gather, single;
     moot_map_id maps[MEDLEY_OWN_MAPS];
     moot_array arrays[MEDLEY_ARRAYS_MAX]; /* 0: not held, or not any more */
     uint64_t *digests[MEDLEY_ARRAYS_MAX]; /* NULL: it has not spawned the array */

@@ -68,6 +68,15 @@ moot_map_id player_own_map(const struct medley_player *player,
 uint32_t player_own_sources(const struct medley_array_input *input, uint64_t index,
                             uint64_t source_count, uint64_t *out);
 
+/* --- array_singles.c ---------------------------------------------------------------
+ */
+
+int player_register_singles(struct medley_player *player);
+void medley_draw_singles(struct medley *medley);
+/* The task that the array takes. */
+int player_spawn_single(struct medley_player *player, uint32_t array, moot_task *out);
+uint64_t player_single_digest(const struct medley_player *player, uint32_t array);
+
 /* --- array_finds.c ---------------------------------------------------------------- */
 
 /* This rank has spawned the array: its hash is known to all. */
