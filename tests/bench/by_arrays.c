@@ -80,8 +80,11 @@ static void take_window(struct taken *taken, moot_array before, enum moot_edge e
 {
     moot_map_window *window = &taken->args[taken->count].window;
     *window = (moot_map_window){.low = -1, .high = 1, .edges = edges};
-    taken->inputs[taken->count++] = (moot_array_input){
-        before, MOOT_MAP_WINDOW, .map_args = window, .map_args_size = sizeof(*window)};
+    taken->inputs[taken->count++] =
+        (moot_array_input){.array = before,
+                           .map = MOOT_MAP_WINDOW,
+                           .map_args = window,
+                           .map_args_size = sizeof(*window)};
 }
 
 static void take_shift(struct taken *taken, moot_array before, long by,
@@ -89,8 +92,10 @@ static void take_shift(struct taken *taken, moot_array before, long by,
 {
     moot_map_shift *shift = &taken->args[taken->count].shift;
     *shift = (moot_map_shift){.by = by, .edges = edges};
-    taken->inputs[taken->count++] = (moot_array_input){
-        before, MOOT_MAP_SHIFT, .map_args = shift, .map_args_size = sizeof(*shift)};
+    taken->inputs[taken->count++] = (moot_array_input){.array = before,
+                                                       .map = MOOT_MAP_SHIFT,
+                                                       .map_args = shift,
+                                                       .map_args_size = sizeof(*shift)};
 }
 
 /* The same shifts as pattern_connects has, each once. */
