@@ -140,9 +140,9 @@ enum sight_type {
     SIGHT_RELOADED, /* rank is told that all reload the snapshot id, and begin the
                       generation `step`, behind `meeting`, or 0: it has closed and come
                       to none; or code: they do not */
-    SIGHT_GROW,  /* rank spawns more of an array, `places`, or of none: all the rest */
-    SIGHT_GIVEN, /* the core gives rank the elements `places` of the array `task`, */
-    SIGHT_ENDED  /* which have ended there, with code */
+    SIGHT_GIVEN,    /* the core gives rank the elements `places` of the array `task`, */
+    SIGHT_ENDED,    /* which have ended there, with code */
+    SIGHT_GROW      /* rank spawns more of an array, `places`, or of none: the rest */
 };
 
 struct sight {
