@@ -13,6 +13,7 @@
 #include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
 #include "node/tasks/element_inputs.h"
+#include "node/tasks/kept_handles.h"
 #include "node/tasks/kernel.h"
 #include "proto/error.h"
 
@@ -420,12 +421,12 @@ static void pass_on(struct moot *m)
 static void begin_pass(struct moot *m)
 {
     struct gate_watch *watch = &m->compose.gates;
-    watch->news = m->schedule.element_news;
+    watch->news = m->tasks.element_news;
     watch->waiting = 0;
     watch->asks = false;
     watch->passes = true;
     watch->looks = 1;
-    m->tasks.taking_at[LINKS_FOR_IDLE] = m->tasks.taking;
+    links_first(m, LINKS_FOR_IDLE);
 }
 
 /* Looks at what there is news of. */
@@ -489,7 +490,7 @@ void gates_look(struct moot *m, uint64_t now_ns)
         watch->since_ns = now_ns; /* and again in as long */
         begin_pass(m);
     }
-    if (watch->passes && watch->news != m->schedule.element_news) {
+    if (watch->passes && watch->news != m->tasks.element_news) {
         begin_pass(m); /* what was counted may wait no more */
     }
     if (watch->passes) {

@@ -5,6 +5,7 @@
 #include "node/engine/lane_scope.h"
 #include "node/schedule/task_handle.h"
 #include "node/spawn/spawn.h"
+#include "node/tasks/kept_handles.h"
 #include "node/tasks/task.h"
 #include "proto/error.h"
 

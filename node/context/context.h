@@ -256,6 +256,7 @@ struct moot_tasks {
     struct elements *taking_at[LINKS_CURSORS]; /* the one that is looked at next; NULL:
                                                   the first */
     struct element_link *unsent; /* list: of which something is to be sent */
+    uint64_t element_news;       /* so often one that waits may have gone on */
     struct element_link *to_look, **last_to_look; /* list: of which something may be
                                                      asked for */
 };
@@ -329,7 +330,6 @@ struct moot_schedule {
     struct resting resting;
     struct elements *elements; /* list: arrays with elements to be run */
     struct moot_parts parts;
-    uint64_t element_news; /* so often one that waits may have gone on */
     uint64_t waiting_told; /* elements that wait, as the core knows */
     struct check *checks, **checks_last;
     uint32_t checks_open; /* told to the core */
@@ -430,7 +430,7 @@ struct moot_compose {
     struct gate_watch {          /* element_gate.c: */
         uint64_t ends, since_ns; /* nothing has ended here since then */
         uint64_t waiting; /* in the arrays that were gone through so far, if it: */
-        uint64_t news;    /* m->schedule.element_news when that began */
+        uint64_t news;    /* m->tasks.element_news when that began */
         bool passes,
             asks;       /* goes through all of them; some of them ask for something */
         uint32_t looks; /* at so many arrays the next time */

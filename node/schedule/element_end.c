@@ -69,7 +69,7 @@ void elements_say_waiting(struct moot *m, uint64_t count)
 
 void elements_go_on(struct moot *m)
 {
-    m->schedule.element_news++;
+    links_news(m);
     if (m->schedule.waiting_told > 0) {
         elements_say_waiting(m, 0);
     }

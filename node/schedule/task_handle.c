@@ -7,6 +7,7 @@
 #include "node/engine/dispatch.h"
 #include "node/engine/lane_scope.h"
 #include "node/schedule/wait.h"
+#include "node/tasks/kept_handles.h"
 
 #include <assert.h>
 
@@ -82,13 +83,6 @@ static inline bool last_may_step(const struct task *task)
     return task->lingers || (task->payload != NULL && !task->own);
 }
 
-static void keep(struct moot *m, struct handle *handle)
-{
-    handle->task->kept = true;
-    handle_keep(&m->tasks.handles, handle);
-    m->tasks.handles.to_settle += handle->task->tickets == 0;
-}
-
 HOT void task_handle_end(struct moot *m, struct handle *handle)
 {
     struct task *task = handle->task;
@@ -99,7 +93,7 @@ HOT void task_handle_end(struct moot *m, struct handle *handle)
     uint64_t mark = handle->scoped ? hash_scope(&task->hash) : 0;
     end_borrow(handle);
     if (task->handle_count == 1 && task->tickets > 0) {
-        keep(m, handle);
+        kept_handle_add(m, handle);
         return;
     }
     handle_free(&m->tasks.handles, handle);
@@ -133,10 +127,9 @@ bool task_ticket_begin(struct moot *m, struct task *task)
         if (id == 0 || handle_find(&m->tasks.handles, id, &handle) != MOOT_OK) {
             return false;
         }
-        keep(m, handle);
+        kept_handle_add(m, handle);
     }
-    m->tasks.handles.to_settle -= task->tickets == 0 && task->kept;
-    task->tickets++;
+    kept_ticket_begin(m, task);
     return true;
 }
 
@@ -144,15 +137,12 @@ bool task_ticket_begin(struct moot *m, struct task *task)
 void task_tickets_settle(struct moot *m)
 {
     struct handle *before = NULL;
-    while (m->tasks.handles.to_settle > 0) {
+    while (kept_handles_to_settle(m)) {
         struct handle *handle = handle_kept_next(&m->tasks.handles, before);
         if (handle == NULL || handle->task->tickets > 0) {
             before = handle;
-            continue;
+        } else {
+            task_handle_end(m, kept_handle_take(m, before));
         }
-        handle = handle_unkeep(&m->tasks.handles, before);
-        handle->task->kept = false;
-        m->tasks.handles.to_settle--;
-        task_handle_end(m, handle);
     }
 }

@@ -32,7 +32,7 @@ void task_try_release(struct moot *m, struct task *task);
 
 /* A ticket needs the task until it is registered.  Meanwhile the last handle stays,
  * though the program releases it, so that nothing forgets the task.  False without
- * memory.  It ends by task_ticket_end() (node/tasks/task.h). */
+ * memory.  It ends by task_ticket_end() (node/tasks/kept_handles.h). */
 bool task_ticket_begin(struct moot *m, struct task *task);
 /* Ends handles that are needed no longer: after some tickets have ended. */
 void task_tickets_settle(struct moot *m);

@@ -5,6 +5,7 @@
 #include "hashing/identity.h"
 #include "node/context/context.h"
 #include "node/tasks/dealt_inputs.h"
+#include "node/tasks/kept_handles.h"
 
 #include <assert.h>
 #include <stdalign.h>
@@ -610,7 +611,7 @@ void links_waits_free(struct element_waits *waits, uint32_t links)
 
 void links_free(struct moot *m, struct elements *elements)
 {
-    m->schedule.element_news++;
+    links_news(m);
     for (struct element_link *link = elements->takers; link != NULL;
          link = link->next_taker) {
         link->from = NULL;

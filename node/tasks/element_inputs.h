@@ -166,6 +166,9 @@ void links_close(struct moot *m, struct elements *elements);
 /* One array that takes others, and then the next, and so on; NULL behind the last, and
  * then from the first on.  Each use has a place of its own. */
 struct elements *links_next(struct moot *m, enum links_cursor cursor);
+void links_first(struct moot *m, enum links_cursor cursor); /* it is the next */
+/* Some element that waits may have gone on, or is gone. */
+void links_news(struct moot *m);
 /* The array goes: it takes nothing any more, and nobody takes from it. */
 void links_free(struct moot *m, struct elements *elements);
 /* The context closes. */

@@ -96,3 +96,10 @@ struct elements *links_next(struct moot *m, enum links_cursor cursor)
     m->tasks.taking_at[cursor] = next != NULL ? next->next_taking : m->tasks.taking;
     return next;
 }
+
+void links_first(struct moot *m, enum links_cursor cursor)
+{
+    m->tasks.taking_at[cursor] = m->tasks.taking;
+}
+
+void links_news(struct moot *m) { m->tasks.element_news++; }

@@ -15,7 +15,6 @@
 #include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 
-#include <assert.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
@@ -461,12 +460,6 @@ void task_carry_forget(struct moot *m, const struct core_output *output)
         expect(tasks, i, count);
         forget(m, tasks[i]);
     }
-}
-
-void task_ticket_end(struct moot *m, struct task *task)
-{
-    assert(task->tickets > 0);
-    m->tasks.handles.to_settle += --task->tickets == 0 && task->kept;
 }
 
 void task_drop_args(struct task *task)

@@ -107,9 +107,6 @@ bool task_order_spec(struct moot *m, struct task *task, struct task *const *inpu
 bool task_relabel(struct moot *m, struct task *task, const char *label);
 void task_reprioritise(struct task *task, int32_t priority);
 
-/* A ticket needs it no longer (node/schedule/task_handle.h). */
-void task_ticket_end(struct moot *m, struct task *task);
-
 /* Frees the arguments of a task that will not run here any more. */
 void task_drop_args(struct task *task);
 

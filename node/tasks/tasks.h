@@ -1,10 +1,10 @@
 /* tasks.h - the room of what this rank keeps of a task beside the core.
  *
  * A record of a task stands behind the core's entry (task.h); programs hold handles
- * (handle.h); kernels are registered alike on all ranks (kernel.h); data stand where
- * sources say (source.h); elements of arrays have a few words each (own_elements.h),
- * and wait for what they take (element_inputs.h); why a task failed travels with its
- * error (error_chain.h).
+ * (handle.h, kept_handles.h); kernels are registered alike on all ranks (kernel.h);
+ * data stand where sources say (source.h); elements of arrays have a few words each
+ * (own_elements.h), and wait for what they take (element_inputs.h); why a task failed
+ * travels with its error (error_chain.h).
  *
  * Writes m->tasks. Under the engine lock.
  *
@@ -20,6 +20,7 @@
 #include "node/tasks/error_chain.h"
 #include "node/tasks/family.h"
 #include "node/tasks/handle.h"
+#include "node/tasks/kept_handles.h"
 #include "node/tasks/kernel.h"
 #include "node/tasks/map.h"
 #include "node/tasks/own_elements.h"
