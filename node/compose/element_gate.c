@@ -78,9 +78,7 @@ static void fail_all(struct moot *m, struct element_link *link, const struct tas
 static void open_for(struct moot *m, struct element_link *link, uint64_t place,
                      const struct task *gate, const struct task *failed)
 {
-    if (link->single && failed != NULL) {
-        link_hear(m, link, place, SOURCE_FAILED, story_of(failed));
-    } else if (place == GATE_OF_END) {
+    if (place == GATE_OF_END) {
         link->gated = false;
         link_look(m, link);
         if (failed != NULL && !failed->known) {
@@ -89,8 +87,8 @@ static void open_for(struct moot *m, struct element_link *link, uint64_t place,
     } else if (failed == NULL) {
         link_hear(m, link, place, SOURCE_HERE,
                   payload_hold(task_input(gate, 0)->payload));
-    } else if (hash_has(&failed->hash, MOOT_HASH_CANDIDATES)) { /* it is gone */
-        link_miss(m, link, place);
+    } else if (!link->single && hash_has(&failed->hash, MOOT_HASH_CANDIDATES)) {
+        link_miss(m, link, place); /* that rank is gone */
     } else {
         link_hear(m, link, place, SOURCE_FAILED, story_of(failed));
     }

@@ -30,11 +30,10 @@ struct narrator *narrator_new(const struct program *program, FILE *to,
 
 void narrator_free(struct narrator *narrator)
 {
-    if (narrator == NULL) {
-        return;
+    if (narrator != NULL) {
+        free(narrator->needs);
+        free(narrator->chairs);
     }
-    free(narrator->needs);
-    free(narrator->chairs);
     free(narrator);
 }
 
@@ -593,7 +592,7 @@ static void say_places(const struct narrator *narrator, const struct sight *sigh
                        const char *task)
 {
     char places[64];
-    const bool grows = sight->type == SIGHT_GROW;
+    const bool grows = sight->type == SIGHT_GROW, good = sight->code == MOOT_OK;
     describe_places(&sight->places, sight->places.end > 0, places, sizeof(places));
     if (sight->places.end == 0) {
         say(narrator, sight, "spawns %s\"%s\"", grows ? "the rest of " : "", task);
@@ -604,8 +603,7 @@ static void say_places(const struct narrator *narrator, const struct sight *sigh
             grows ? ", too" : "");
     } else {
         say(narrator, sight, "ends those at %s of \"%s\"%s%s", places, task,
-            sight->code == MOOT_OK ? "" : ": ",
-            sight->code == MOOT_OK ? "" : error_name(sight->code));
+            good ? "" : ": ", good ? "" : error_name(sight->code));
     }
 }
 
@@ -620,6 +618,20 @@ static void say_waited(struct narrator *narrator, const struct sight *sight,
     }
 }
 
+static void say_end(struct narrator *narrator, const struct sight *sight,
+                    const char *task)
+{
+    const bool good = sight->code == MOOT_OK;
+    say(narrator, sight, "ends \"%s\"%s%s", task, good ? "" : ": ",
+        good ? "" : error_name(sight->code));
+}
+
+static const char *const verbs[] = {[SIGHT_DECLINE] = "declines",
+                                    [SIGHT_CANCEL] = "cancels",
+                                    [SIGHT_WAIT] = "waits for",
+                                    [SIGHT_LAPSED] = "stops waiting for",
+                                    [SIGHT_START] = "starts"};
+
 static void see(void *context, struct sim *sim, const struct sight *sight)
 {
     struct narrator *narrator = context;
@@ -630,40 +642,28 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
     switch ((int)sight->type) {
     case SIGHT_SPAWN:
     case SIGHT_GROW:
+    case SIGHT_GIVEN:
+    case SIGHT_ENDED:
         say_places(narrator, sight, task);
         break;
     case SIGHT_ADOPT:
         say(narrator, sight, "adopts \"%s\" from its spec", task);
         break;
+    case SIGHT_DECLINE:
+    case SIGHT_CANCEL:
+    case SIGHT_WAIT:
+    case SIGHT_LAPSED:
+    case SIGHT_START:
+        say(narrator, sight, "%s \"%s\"", verbs[sight->type], task);
+        break;
     case SIGHT_REFUSED:
         say(narrator, sight, "may not: no candidate is left");
-        break;
-    case SIGHT_DECLINE:
-        say(narrator, sight, "declines \"%s\"", task);
-        break;
-    case SIGHT_CANCEL:
-        say(narrator, sight, "cancels \"%s\"", task);
-        break;
-    case SIGHT_WAIT:
-        say(narrator, sight, "waits for \"%s\"", task);
         break;
     case SIGHT_WAITED:
         say_waited(narrator, sight, task);
         break;
-    case SIGHT_LAPSED:
-        say(narrator, sight, "stops waiting for \"%s\"", task);
-        break;
-    case SIGHT_START:
-        say(narrator, sight, "starts \"%s\"", task);
-        break;
     case SIGHT_END:
-        say(narrator, sight, "ends \"%s\"%s%s", task,
-            sight->code == MOOT_OK ? "" : ": ",
-            sight->code == MOOT_OK ? "" : error_name(sight->code));
-        break;
-    case SIGHT_GIVEN:
-    case SIGHT_ENDED:
-        say_places(narrator, sight, task);
+        say_end(narrator, sight, task);
         break;
     case SIGHT_SEND:
         say_send(narrator, sight);
