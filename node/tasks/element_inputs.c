@@ -540,6 +540,9 @@ moot_hash links_hash(const struct elements *elements, uint64_t place, uint32_t i
         count = slots_of(elements->links[++at], block, offset, &first);
     }
     const struct element_link *link = elements->links[at];
+    if (link->single && link->task != NULL) {
+        return link->task->hash;
+    }
     if (link->from == NULL) { /* by a reload */
         return (moot_hash){{0}};
     }
