@@ -79,6 +79,7 @@ HOT void call_end(struct moot_call *call)
 void call_of_element(struct moot_call *call, struct elements *array, uint64_t place)
 {
     call->array = array;
+    call->input_count = 0; /* those of the task, which may be one that reads */
     call->place = place;
     call->index = array_index(&array->spread, place);
     call->named = ELEMENT_NAMELESS;

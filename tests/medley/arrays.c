@@ -498,6 +498,25 @@ static void put_beside(const struct medley_player *player, uint32_t array,
     }
 }
 
+/* Some ranks spawn it in two parts, the rest while it has a handle of the first: that
+ * is the same array. */
+static int spawn_in_parts(struct medley_player *player, uint32_t array,
+                          const moot_array_spec *spec, moot_array *out)
+{
+    const uint64_t cut = chance_of(player, array, 25) % spec->count;
+    const moot_range tail = {cut, spec->count - cut}, rest = {0, cut};
+    moot_array first;
+    if (chance_of(player, array, 26) % 3 != 0 || cut == 0) {
+        return moot_array_spawn(player->m, spec, out);
+    }
+    int code = moot_array_spawn_some(player->m, spec, &tail, 1, &first);
+    if (code == MOOT_OK) {
+        code = moot_array_spawn_some(player->m, spec, &rest, 1, out);
+        (void)moot_array_release(player->m, first);
+    }
+    return code;
+}
+
 static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_array *out)
 {
     const struct medley_array *of = &player->medley->arrays[array];
@@ -521,7 +540,7 @@ static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_arr
                             .priority =
                                 urgency % 3 == 0 ? (int32_t)(urgency >> 8 & 7) - 3 : 0};
     put_beside(player, array, &spec);
-    code = code == MOOT_OK ? moot_array_spawn(player->m, &spec, out) : code;
+    code = code == MOOT_OK ? spawn_in_parts(player, array, &spec, out) : code;
     if (single.id != 0) {
         (void)moot_task_release(player->m, single);
     }
