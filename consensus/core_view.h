@@ -46,6 +46,9 @@ uint64_t core_roll_len(const struct core *core, uint32_t lane);
 bool core_knows_holder(const struct core *core, const void *entry, uint32_t rank);
 /* All elements of this array have ended, wherever, as far as this rank has heard. */
 bool core_array_ended(const void *entry);
+/* 1 + the least index of its elements that ended otherwise than well, as is known here;
+ * 0: of none. */
+uint64_t core_array_fault(const void *entry);
 /* This rank has closed the scope, by name. */
 bool core_scope_closed(const struct core *core, const moot_hash *scope);
 

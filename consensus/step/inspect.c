@@ -62,6 +62,12 @@ bool core_array_ended(const void *entry)
     return task->have != CORE_HAVE_NOTHING || !array_is_open(task);
 }
 
+uint64_t core_array_fault(const void *entry)
+{
+    const struct array_record *array = task_ext(entry)->array;
+    return array != NULL ? array_first_fault(array).index_plus_one : 0;
+}
+
 bool core_any_leaving(const struct core *core)
 {
     return core->reclaim.drop.leaving > 0;

@@ -228,7 +228,8 @@ MOOT_API int moot_array_spawn_some_at(moot *m, const moot_array_spec *spec,
                                       moot_array *out, const char *site);
 
 /* Waits until all elements have ended, wherever they run; as moot_task_wait.
- * TASK_FAILED if one of them failed: moot_last_error(m) tells of one.  NOT_HELD if no
+ * TASK_FAILED if one of them failed: moot_last_error(m) names one, and says why on the
+ * rank that ran it.  NOT_HELD if no
  * rank has spawned some of them, and none can go on to do so. */
 MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
 

@@ -11,19 +11,34 @@
 /* --- The spec ----------------------------------------------------------------------
  */
 
+static const char *why_refused(const struct array_map *map, int error)
+{
+    if (error == MOOT_ERR_NO_MEMORY) {
+        return "no memory";
+    }
+    if (error == MOOT_ERR_INVALID) {
+        return map->targets == NULL || map->most == NULL
+                   ? "it gives no answer for some element, or one that changes, or "
+                     "names elements that there are not"
+                   : "its arguments are none that it knows or do not fit the counts of "
+                     "the two arrays, or it names elements that there are not";
+    }
+    return map->targets == NULL
+               ? "without .targets a map is asked for all elements, of which there may "
+                 "be 2^20, and each takes up to 4096: give it .targets, or take fewer"
+           : map == &array_map_all
+               ? "an element takes more than 4096, or those of one rank more than 2^20 "
+                 "together: reduce the array first (moot_array_reduce)"
+               : "an element takes more than 4096, or those of one rank more than 2^20 "
+                 "together: take fewer, or share the arrays among more ranks";
+}
+
 static int refuse_map(struct lane *lane, uint32_t i, const struct array_map *map,
                       int error)
 {
-    const char *why =
-        error == MOOT_ERR_INVALID
-            ? "its arguments are none, or it names elements that there are not"
-        : error == MOOT_ERR_LIMIT
-            ? "an element takes more than 4096, or a rank's share of the array more "
-              "than "
-              "2^20: reduce the array first (moot_array_reduce), or take fewer"
-            : "no memory";
-    return lane_fail(lane, error, "moot_array_spawn: .inputs[%u] by the map '%s': %s",
-                     i, map->name, why);
+    return lane_fail(lane, error,
+                     "a task array is not spawned: .inputs[%u] by the map '%s': %s", i,
+                     map->name, why_refused(map, error));
 }
 
 static int find_taken(struct lane *lane, struct moot *m, const moot_array_input *input,

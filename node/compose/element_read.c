@@ -98,6 +98,9 @@ int read_make_again(moot_call *call, void *user)
     if (elements == NULL) {
         return moot_call_fail(call, MOOT_ERR_STATE, "the array is not on this rank");
     }
+    if (elements->link_count > 0) { /* to compare results: what it took is not kept */
+        return moot_call_fail(call, MOOT_ERR_STATE, "its element takes others");
+    }
     const struct kernel *kernel = elements->task->kernel; /* this task comes after it */
     call_of_element(call, elements, place);
     return kernel->fn(call, kernel->user);

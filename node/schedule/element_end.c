@@ -1,6 +1,7 @@
 /* element_end.c - see element_end.h. */
 #include "node/schedule/element_end.h"
 
+#include "consensus/core_view.h"
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/engine/progress.h"
@@ -178,10 +179,18 @@ void element_end_array(struct moot *m, struct task *task, int code)
     } else if (elements->story != NULL && code != MOOT_ERR_NOT_HELD) {
         task_end(m, task, code, payload_hold(elements->story));
     } else {
+        const uint64_t fault = core_array_fault(task_entry(task));
         task_describe(&story, task);
-        text_add(&story, code == MOOT_ERR_NOT_HELD
-                             ? ": no rank has spawned some elements of the array"
-                             : ": an element of the array failed on another rank");
+        if (fault > 0) {
+            text_add(&story, ": element %" PRIu64, fault - 1);
+        } else {
+            text_add(&story, ": an element");
+        }
+        text_add(&story,
+                 code == MOOT_ERR_NOT_HELD
+                     ? ", and perhaps others, no rank has spawned: let one spawn "
+                       "it (moot_array_spawn_some), or do not wait for the array"
+                     : " of the array failed on another rank, which says why");
         task_end_with_story(m, task, code, NO_ROOT_CAUSE, &story);
     }
 }

@@ -7,6 +7,7 @@
 #include "node/schedule/task_handle.h"
 #include "node/schedule/verify.h"
 #include "node/tasks/error_chain.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/task.h"
 #include <string.h>
 
@@ -232,6 +233,17 @@ void task_end_carry_part(struct moot *m, const struct core_output *output)
     }
 }
 
+/* Of an array: who ended it may not know why an element failed here. */
+static void prefer_own_story(struct task *task)
+{
+    const struct elements *elements = elements_of(task);
+    if (task->status == MOOT_ERR_TASK_FAILED && elements != NULL &&
+        elements->story != NULL) {
+        payload_drop(task->payload);
+        task->payload = payload_hold(elements->story);
+    }
+}
+
 void task_end_carry_result(struct moot *m, const struct core_output *output)
 {
     const struct message_result *result = &output->u.result;
@@ -251,6 +263,7 @@ void task_end_carry_result(struct moot *m, const struct core_output *output)
     if (result->data != RESULT_BARE) {
         take_bytes(m, task, result);
     }
+    prefer_own_story(task);
     observe_end(m, task);
     if (result->digest != 0) {
         verify_result(m, task, rank_of_uid(m, result->owner_uid), result->digest);
