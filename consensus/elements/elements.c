@@ -289,7 +289,7 @@ void say_holding(struct core *core, struct array_record *array)
     }
 }
 
-/* It has spawned these, and perhaps not the others. */
+/* The rank has spawned these, and perhaps not the others. */
 static void say_part(struct core *core, struct array_record *array,
                      const struct range_set *set)
 {
@@ -310,8 +310,8 @@ static void say_taking(struct core *core, struct array_record *array)
     }
 }
 
-/* What of a home's own stretch it has spawned, and not given up, is its own with that:
- * no word is said of it, and no record made. */
+/* The part of its own stretch that a home has spawned, and not given up, is its own
+ * with that: no word is said of it, and no record made. */
 static void claim_stretch(struct core *core, struct array_record *array)
 {
     struct range_set fresh = {0};

@@ -90,11 +90,11 @@ void keeper_give(struct core *core, struct array_record *array, uint32_t to,
 
 /* --- parts.c ---------------------------------------------------------------------- */
 
-/* What the program spawns of an array with this event, and had not spawned before:
- * places of it.  LIMIT: its part would be in too many pieces; NO_MEMORY. */
+/* The places that the program spawns of an array with this event, and had not spawned
+ * before: places of it.  LIMIT: its part would be in too many pieces; NO_MEMORY. */
 int parts_find_fresh(const struct array_record *array, const struct core_register *reg,
                      struct range_set *fresh);
-/* Who has spawned some has spawned these, too. */
+/* A rank that has spawned some has spawned these, too. */
 void parts_hear(struct core *core, struct array_record *array, uint32_t from,
                 const struct range_set *set);
 /* A rank that holds the array has spawned all of a range. */

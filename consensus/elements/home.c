@@ -31,7 +31,7 @@ static bool stretch_here(struct core *core, const struct array_record *array,
     return true;
 }
 
-/* Of the stretch it has not spawned all, and may give that up. */
+/* The home has not spawned all of its stretch, and may give the rest up. */
 static bool gives_up(const struct core *core, const struct array_record *array)
 {
     const bool may = core->options.mode == CORE_REPAIR || array->begun;

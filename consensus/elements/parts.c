@@ -90,7 +90,7 @@ bool parts_cover(const struct core *core, const struct array_record *array,
 
 /* --- What nobody has spawned ------------------------------------------------------ */
 
-/* Of what is nobody's, the elements that no member has spawned; none of an array that
+/* Nobody's elements that no member has spawned; none of an array that
  * nobody has: that is no more than a task that nobody holds.  False without memory. */
 static bool find_unheld(const struct core *core, const struct array_record *array,
                         struct range_set *out)
@@ -226,7 +226,7 @@ static void deal(struct core *core, struct array_record *array,
     }
 }
 
-/* Of `group`, keeps what exactly those have spawned who have spawned one of it. */
+/* Keeps of `group` what exactly those have spawned who have spawned one of it. */
 static void keep_alike(struct core *core, const struct array_record *array,
                        const struct rankset *holders, struct range_set *group)
 {

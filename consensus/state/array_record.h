@@ -21,7 +21,7 @@ struct array_failure {
     int32_t status;
 };
 
-/* Who has spawned some of an array's elements, and not the others. */
+/* A rank that has spawned some of an array's elements, and not the others. */
 struct array_part {
     uint32_t rank;
     struct range_set set;
@@ -76,7 +76,7 @@ bool array_runs_here(const struct task_record *task);
 void array_parts_release(struct array_record *array);
 /* The first failure among the elements that have ended, as far as is known here. */
 struct array_failure array_first_fault(const struct array_record *array);
-/* It is the first one so far, in the order of struct array_failure. */
+/* The failure is the first one so far, in the order of struct array_failure. */
 void array_note_failure(struct array_failure *first, uint64_t index_plus_one,
                         int32_t status);
 /* The least index of elements, which stand by place. */

@@ -162,7 +162,7 @@ int array_inputs_find(struct lane *lane, struct moot *m, const moot_array_spec *
 /* --- The links ----------------------------------------------------------------------
  */
 
-/* Of a program's map it is said which element is wrong. */
+/* The refusal of a program's map says which element is wrong. */
 static int refuse_link(struct moot *m, struct lane *lane, struct elements *elements,
                        const struct array_inputs *inputs, uint32_t i, int error)
 {

@@ -79,7 +79,7 @@ static int compare_places(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Of indices that are few: each has a place of its own. */
+/* For few indices: each has a place of its own. */
 static bool add_hashed(const struct array_spread *spread,
                        const struct range_set *indices, struct range_set *out)
 {

@@ -18,7 +18,7 @@ struct lane;
  * case.  INVALID, LIMIT and NO_MEMORY, with a text. */
 int array_part_find(struct lane *lane, const struct array_spread *spread,
                     const moot_range *ranges, size_t count, struct range_set *out);
-/* It has too many pieces: LIMIT, with a text. */
+/* The part has too many pieces: LIMIT, with a text. */
 int array_part_refuse(struct lane *lane);
 
 #endif

@@ -33,7 +33,7 @@ struct elements;
 struct named_array;
 
 bool gates_begin(struct moot *m); /* false without memory */
-/* Of tasks whose results the array takes: asks for those that its elements here wait
+/* Asks for those tasks whose results the array takes, and that its elements here wait
  * for, each once. */
 void gates_ask_tasks(struct moot *m, struct elements *elements);
 /* Keeps what the link takes from until all elements of its array have ended. NO_MEMORY.

@@ -425,7 +425,7 @@ static bool another_may_follow(struct moot *m, struct run *run)
            !progress_is_due(m) && !run->enough(m, run->context);
 }
 
-/* Of one priority tasks before elements, which fewer wait for. */
+/* Tasks of one priority before elements, which fewer wait for. */
 static bool task_is_next(struct moot *m)
 {
     const struct elements *elements = m->schedule.elements;

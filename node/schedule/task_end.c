@@ -233,7 +233,7 @@ void task_end_carry_part(struct moot *m, const struct core_output *output)
     }
 }
 
-/* Of an array: who ended it may not know why an element failed here. */
+/* The rank that ended an array may not know why an element failed here. */
 static void prefer_own_story(struct task *task)
 {
     const struct elements *elements = elements_of(task);

@@ -95,18 +95,18 @@ bool links_open(struct moot *m, struct elements *elements, uint32_t count);
  * is not registered yet.  LIMIT, INVALID: as array_schedule_new(); NO_MEMORY. */
 int link_make(struct moot *m, struct elements *by, struct elements *from,
               const struct array_mapping *mapping);
-/* What a link's schedule is of. */
+/* The shape that a link's schedule is of. */
 struct array_shape link_shape(const struct moot *m, const struct elements *by,
                               const struct elements *from,
                               const struct array_mapping *mapping);
 /* Likewise the result of that task. */
 int link_make_single(struct elements *by, struct task *task);
-/* What is kept for the link. */
+/* The task that is kept for the link. */
 static inline struct task *link_kept_task(const struct element_link *link)
 {
     return link->single ? link->task : link->from != NULL ? link->from->task : NULL;
 }
-/* What a block of so many needs behind its results, for the next: */
+/* Bytes that a block of so many needs behind its results, for the next: */
 size_t links_waits_bytes(size_t count);
 /* A block that is about to be run: each element waits, or is ready.  LIMIT,
  * NO_MEMORY. */

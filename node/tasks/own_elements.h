@@ -22,7 +22,7 @@
 struct element_waits;
 struct element_link;
 
-/* Of each element of a block, once one of them is to be tried again.  Those whose rest
+/* For each element of a block, once one of them is to be tried again.  Those whose rest
  * is over are a queue, by offsets and one more. */
 struct element_tries {
     uint64_t first, last;

@@ -261,7 +261,7 @@ HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *f
     if (portable && !fill_spec(m, task, facts)) {
         return false;
     }
-    /* What takes it has raised it; 0 is that of a new record. */
+    /* A task that takes it has raised it; 0 is that of a new record. */
     bool raised = task->priority > 0 && task->priority > facts->priority;
     task->priority = raised ? task->priority : facts->priority;
     task->queue_line = facts->queue_line;

@@ -201,8 +201,8 @@ static void what_is_found_is_an_input(struct seat *seat)
     EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
 }
 
-/* Who had run them has left: one that has spawned the array makes them again, whichever
- * rank the array's chair is. */
+/* The rank that had run them has left: one that has spawned the array makes them again,
+ * whichever rank the array's chair is. */
 static void who_had_it_is_gone(struct seat *seat)
 {
     enum { KEYS = 6 };

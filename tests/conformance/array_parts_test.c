@@ -173,7 +173,7 @@ static void what_nobody_spawns_is_not_held(struct seat *seat)
     EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
 }
 
-/* Of both arrays each rank spawns another part. */
+/* Each rank spawns another part of both arrays. */
 static void parts_take_parts(struct seat *seat)
 {
     for (int32_t key = 40; key < 43; key++) {

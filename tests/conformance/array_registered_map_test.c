@@ -74,7 +74,7 @@ static void array_kernels(struct seat *seat)
 
 /* --- Maps ------------------------------------------------------------------------- */
 
-/* What the inverse does. */
+/* The inverse, and what it does. */
 enum inverse { RIGHT, NONE, LEAVES_ALL_OUT, LEAVES_SOME_OUT, NAMES_ALL, INVERSES };
 
 /* Element i takes `pieces` elements (args, a word; else PIECES), STRIDE behind each
@@ -408,7 +408,8 @@ static const struct {
     {MOOT_ERR_LIMIT, "element 3 take more than 4096"},
 };
 
-/* Who has the element is refused the array.  Whoever else has it fails that element. */
+/* The home of the element is refused the array.  Whoever else has it fails that
+ * element. */
 static void who_has_the_wrong_element_is_told_which(struct seat *seat)
 {
     for (int i = 0; i < FAULTS; i++) {

@@ -21,7 +21,7 @@ static int first(moot_call *call, void *user)
 
 static uint64_t mix(uint64_t sum, uint64_t next) { return sum * 31 + next; }
 
-/* Of each input its first word and its size. */
+/* The first word and the size of each input. */
 static int next(moot_call *call, void *user)
 {
     uint64_t *out = moot_call_output(call, sizeof(*out)), sum = 0;

@@ -64,7 +64,7 @@ void medley_draw_own_maps(struct medley *medley);
 moot_map_id player_own_map(const struct medley_player *player,
                            const struct medley_array_input *input,
                            struct medley_own_map *args);
-/* What an element takes by it, in order: how many. */
+/* The elements that one takes by it, in order: how many. */
 uint32_t player_own_sources(const struct medley_array_input *input, uint64_t index,
                             uint64_t source_count, uint64_t *out);
 

@@ -372,7 +372,7 @@ static void a_map_that_says_more_has_room_for_it(void **state)
     }
 }
 
-/* It says that there are more each time. */
+/* The map says that there are more each time. */
 static int give_more(const void *user, const void *args, size_t args_size,
                      uint64_t element, const struct array_counts *counts,
                      struct range *out, size_t room)

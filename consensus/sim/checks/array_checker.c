@@ -138,7 +138,7 @@ static uint32_t home_of(const struct array_checker *checker, uint32_t task,
     return (uint32_t)(array_index(&spread, place) / spec->block % checker->homes);
 }
 
-/* It has spawned the element, whether or not it has others. */
+/* The rank has spawned the element, whether or not it has others. */
 static bool has_spawned(const struct array_seen *seen, uint32_t rank, uint64_t at)
 {
     const bool *part = seen->parts != NULL ? seen->parts[rank] : NULL;

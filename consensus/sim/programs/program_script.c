@@ -59,7 +59,7 @@ static void grow_later(struct scribe *scribe, uint32_t task, struct range places
     program_list_add(&grown[scribe->grown_count++].tasks, task);
 }
 
-/* Of an array in parts the first one, and the others now or later. */
+/* The first part of an array in parts, and the others now or later. */
 static void write_spawn(struct scribe *scribe, uint32_t task)
 {
     const struct program *program = scribe->draft->program;
