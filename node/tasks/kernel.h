@@ -28,8 +28,9 @@ static inline uint32_t kernel_number(const struct kernel *kernel)
 }
 
 /* Kernels of the library's own among a context's: those of node/api/listing.h, of
- * node/reference/reference.h, of node/compose/task_array.h and element_gate.h. */
-enum { KERNELS_OWN = 6 };
+ * node/reference/reference.h, of node/compose/element_read.h, element_find.h and
+ * element_gate.h. */
+enum { KERNELS_OWN = 7 };
 
 /* Whether another build of a kernel is another kernel (MOOT_KERNEL_BY_BUILD); before
  * any is added. */

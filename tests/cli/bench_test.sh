@@ -118,6 +118,7 @@ verdict() {
     printf '#!/bin/sh\necho "good 1 1 # as wanted"\n' >"$scratch/b/tests/bench/trust"
     printf '#!/bin/sh\necho "row %s 2.5"\n' "$2" >"$scratch/b/tests/bench/metg"
     printf '#!/bin/sh\necho "arrays 1 1"\n' >"$scratch/b/tests/bench/arrays"
+    printf '#!/bin/sh\necho "waiting 1 1"\n' >"$scratch/b/tests/bench/waiting"
     chmod +x "$scratch"/b/tests/bench/*
     tests/bench/run.sh "$scratch/b" quick >"$scratch/out" 2>&1
     code=$?
