@@ -386,6 +386,7 @@ static void fill_facts(const struct lane *lane, const moot_task_spec *spec,
     facts->priority = spec->priority;
     facts->queue_line = 0;
     facts->label = spec->label;
+    facts->grows = false;
     fill_reg(lane, spec, kernel, parent, &facts->reg);
 }
 
