@@ -326,24 +326,26 @@ static void look_at_source(struct moot *m, struct element_link *link, uint32_t s
     }
 }
 
-/* True: it lacks something that was asked for. */
+/* True: it asks for something now.  Ranks may have spawned arrays in other orders: one
+ * that has asked before, and waits, does not keep those behind it from asking. */
 static bool look_at(struct moot *m, struct element_link *link, bool idle)
 {
     const uint32_t own = link->schedule->own_from;
-    bool asks = link->gated, sought = false;
+    const bool was_gated = link->gated;
+    bool asks = false, sought = false;
     for (uint32_t slot = 0; slot < link->source_count; slot++) {
         const struct element_source *source = &link->sources[slot];
-        const bool was = source->state == SOURCE_SOUGHT;
+        const uint8_t was = source->state;
         if (slot >= own || source->waiter != 0) {
             look_at_source(m, link, slot, idle);
         }
-        asks |= source->state == SOURCE_ASKED;
-        sought |= source->state == SOURCE_SOUGHT && !was;
+        asks |= source->state == SOURCE_ASKED && was != SOURCE_ASKED;
+        sought |= source->state == SOURCE_SOUGHT && was != SOURCE_SOUGHT;
     }
     if (sought) {
         parts_seek(m, link);
     }
-    return asks || sought;
+    return asks || sought || (link->gated && !was_gated);
 }
 
 int gates_keep(struct moot *m, struct element_link *link)
