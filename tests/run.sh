@@ -290,6 +290,7 @@ run_kind() {
         run_one "virtual, seed 20458: inputs are asked for one after the other" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 20458
         run_one "virtual, seed 101022: a rank dies that a read has asked" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 101022
         run_one "virtual, seed 1431: a read waits for a dead rank" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 1431
+        run_one "virtual, seed 660039: arrays wait for each other's gates" 600 "$BUILD/tests/virtual/virtual" --arrays --seed 660039
         run_one "virtual, 20 of them twice" 600 "$BUILD/tests/virtual/virtual" --arrays --seeds 151..170 --digest
         run_one "virtual, 12 long programs" 600 "$BUILD/tests/virtual/virtual" --steady --seeds 1..12
         run_one "virtual, its canaries" 600 sh tests/virtual/canaries.sh
