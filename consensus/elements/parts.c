@@ -4,13 +4,13 @@
  * A rank may spawn a part of an array.  It says so to the array's chair before anything
  * else about it; of who says nothing and has the array on its roll the chair takes it
  * that it has spawned all.  In a new view parts are said again, ahead of the reports.
- * What the chair has to give it gives to those who have spawned it, as evenly as can
+ * The chair gives what it has to give to those who have spawned it, as evenly as can
  * be: elements that the same ranks have spawned are a group, and each of these gets a
  * stretch of the group.
  *
- * What nobody has spawned waits.  When nothing moves any more, no home is left to be
- * asked, no member that is not known to hold the array has spawned it, and somebody
- * waits for the end, it ends NOT_HELD, in the place of an orphan
+ * Elements that nobody has spawned wait.  When nothing moves any more, no home is left
+ * to be asked, no member that is not known to hold the array has spawned it, and
+ * somebody waits for the end, they end NOT_HELD, in the place of an orphan
  * (termination/orphans.c).
  */
 #include "consensus/elements/elements_private.h"

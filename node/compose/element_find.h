@@ -1,11 +1,11 @@
 /* element_find.h - an element of an array that this rank perhaps never heard of.
  *
- * Who knows an array's hash alone knows no element's home.  So to find an element is a
- * task of the library's kernel "moot.find", whose arguments are the hash and the index,
- * and whose input is the end of the array, by that hash: its result says how many
- * elements there are, and where.  It is beside the array's end, so that its chair is
- * the array's; the kernel is portable, so that the chair runs it for a rank that asks
- * alone.  Whoever owns it has the result, or asks for it (read_seek()).
+ * A rank that knows an array's hash alone knows no element's home.  So to find an
+ * element is a task of the library's kernel "moot.find", whose arguments are the hash
+ * and the index, and whose input is the end of the array, by that hash: its result says
+ * how many elements there are, and where.  It is beside the array's end, so that its
+ * chair is the array's; the kernel is portable, so that the chair runs it for a rank
+ * that asks alone.  Whoever owns it has the result, or asks for it (read_seek()).
  *
  * Under the engine lock.
  */

@@ -1,10 +1,10 @@
 /* array_finds.c - elements of a medley's arrays (arrays.c) that ranks find by the
  * array's hash, whether or not they have spawned it, and after they have released it.
  *
- * Who spawns an array that takes nothing puts its hash into the ledger.  A rank that
- * looks at it, or would if it had spawned it, finds an element of it at times.  If it
- * gets one the bytes are to be those of the element.  Else it fails for any reason that
- * an array has: the array is forgotten, its element has failed, or is lost.
+ * A rank that spawns an array that takes nothing puts its hash into the ledger.  A rank
+ * that looks at it, or would if it had spawned it, finds an element of it at times.  If
+ * it gets one the bytes are to be those of the element.  Else it fails for any reason
+ * that an array has: the array is forgotten, its element has failed, or is lost.
  */
 #include "node/api/moot_array.h"
 
