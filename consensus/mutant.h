@@ -80,6 +80,7 @@
     X(PARTCLAIMS, "who spawns an array claims what it has given up of it")             \
     X(ELEMENTSLOST, "nobody runs the elements of who is no member any more")           \
     X(PARTWHOLE, "who spawns a part of an array runs all of it")                       \
+    X(NESTEDHOME, "a home waits for its program to spawn what a task has spawned")     \
     X(PARTFINAL, "what parts lack of an array ends when its homes give it up")         \
     X(ARRAYALONE, "an array that is cancelled ends before its elements have")          \
     X(ARRAYCANCELAGAIN,                                                                \

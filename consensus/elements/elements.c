@@ -301,11 +301,13 @@ static void say_part(struct core *core, struct array_record *array,
 }
 
 /* A rank that runs none of an array that takes others has nothing else to say, nor has
- * one that knows of a cancel.  Who has spawned a part of it has said so. */
+ * one that knows of a cancel.  An array of a task's is on no roll.  Who has spawned a
+ * part of it has said so. */
 static void say_taking(struct core *core, struct array_record *array)
 {
     const bool cancels = task_ext(array->task)->canceller != NOBODY;
-    if ((array->takes || cancels) && array->whole && array->mine.count == 0) {
+    const bool silent = (array->takes || cancels) && array->mine.count == 0;
+    if (array->whole && (silent || is_nested_array(array))) {
         say_holding(core, array);
     }
 }
@@ -363,8 +365,8 @@ int elements_register(struct core *core, const struct core_event *event)
     struct range_set fresh = {0};
     spread.homes = rankset_count(&core->elements.homes);
     if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
-        (reg->flags & ~(uint32_t)CORE_TASK_HINT) != 0 || reg->candidates != NULL ||
-        reg->after_count != reg->input_count ||
+        (reg->flags & ~(uint32_t)(CORE_TASK_HINT | CORE_TASK_NESTED)) != 0 ||
+        reg->candidates != NULL || reg->after_count != reg->input_count ||
         (reg->part != NULL && reg->part_count == 0) ||
         !range_set_valid(reg->part, reg->part_count, spread.count)) {
         return MOOT_ERR_INVALID;

@@ -29,6 +29,12 @@ static inline struct range stretch_of(const struct array_record *array, uint32_t
                           array_home_first(&array->spread, home + 1)};
 }
 
+/* A running task has spawned it, and so nobody else does but who runs that again. */
+static inline bool is_nested_array(const struct array_record *array)
+{
+    return hash_has(&array->task->hash, MOOT_HASH_NESTED);
+}
+
 /* The end of the array is known here: none of its elements has to run any more. */
 static inline bool is_over(const struct task_record *task)
 {

@@ -5,7 +5,9 @@
  * which a chair yields a task (T4): its program is over, has declined the array, or is
  * blocked beyond the place where somebody waits; or nothing moves any more.  A spawn
  * that comes later claims nothing of what was given up.  Who has spawned a part says by
- * that itself that the rest is for others, so it gives that up in all modes.
+ * that itself that the rest is for others, so it gives that up in all modes.  Of an
+ * array that a task has spawned that one's rank alone is to, so another home has
+ * nothing to wait for, in any mode.
  */
 #include "consensus/elements/elements_private.h"
 
@@ -16,7 +18,9 @@ static bool has_evidence(const struct core *core, const struct array_record *arr
     const bool behind = core->gossip.roll_len < core->gossip.before;
     const bool passed = array->need <= core->gossip.roll_len || behind;
     return core->step.closed || array->task->declined || array->wanted_quiet ||
-           scope_is_closed(core, array->task) || (core->step.blocked && passed);
+           scope_is_closed(core, array->task) ||
+           (is_nested_array(array) && !MUTANT(NESTEDHOME)) ||
+           (core->step.blocked && passed);
 }
 
 /* This rank's own stretch, of which something may be given up before. */
@@ -34,7 +38,8 @@ static bool stretch_here(struct core *core, const struct array_record *array,
 /* The home has not spawned all of its stretch, and may give the rest up. */
 static bool gives_up(const struct core *core, const struct array_record *array)
 {
-    const bool may = core->options.mode == CORE_REPAIR || array->begun;
+    const bool may =
+        core->options.mode == CORE_REPAIR || array->begun || is_nested_array(array);
     return array->given_up.count > 0 || (may && has_evidence(core, array));
 }
 

@@ -9,7 +9,8 @@
  *
  * The chair asks a home that is not known to hold the array when somebody waits for the
  * end, or its own program is over, and it has been idle for the ask delay, as one asks
- * for any result (T3).
+ * for any result (T3).  Of an array that a task has spawned nobody else is about to
+ * spawn any, so it asks at once.
  *
  * Arrays are watched while there is something to do about them, now or when something
  * changes: the rest are in a list of their own, at which nobody looks.  An array of
@@ -299,7 +300,9 @@ static void look_at(struct core *core, struct array_record *array)
         !array_is_open(array->task)) {
         return;
     }
-    if (is_wanted(core, array->task) && asks_ns(core) <= core->now_ns) {
+    if (is_nested_array(array)) {
+        ask_homes(core, array, false);
+    } else if (is_wanted(core, array->task) && asks_ns(core) <= core->now_ns) {
         ask_homes(core, array, false);
     } else if (is_wanted(core, array->task)) {
         look_by(core, asks_ns(core));

@@ -101,7 +101,7 @@ static int spawn_elements(moot *m, const char *call, const moot_array_spec *spec
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = array_spawn(m, lane, spec, some, site, out);
+    int error = array_spawn(m, lane, spec, some, NULL, site, out);
     engine_leave(m);
     return error;
 }
@@ -130,7 +130,7 @@ int moot_array_at_at(moot *m, moot_array array, uint64_t index, moot_task *out,
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = array_at(m, lane, array, index, site, out);
+    int error = array_at(m, lane, array, index, NULL, site, out);
     engine_leave(m);
     return error;
 }

@@ -1,10 +1,11 @@
 /* kernel_call.c - what a running kernel calls to have children: it spawns them, and
  * waits for them.  What else it calls stands in node/schedule/call_frame.c.
  */
-#include "node/api/moot.h"
+#include "node/api/moot_array.h"
 
 #include "node/compose/queue.h"
 #include "node/compose/submit.h"
+#include "node/compose/task_array.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
@@ -72,10 +73,10 @@ static int check_call(const moot_call *call, struct lane *lane, const char *what
     return MOOT_OK;
 }
 
-static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec *spec,
-                       moot_task *out, const char *site)
+/* The kernel may spawn, and there is room to note one more child. */
+static int check_spawn(moot_call *call, struct lane *lane, const char *name)
 {
-    int error = check_call(call, lane, "moot_call_spawn");
+    int error = check_call(call, lane, name);
     if (error != MOOT_OK) {
         return error;
     }
@@ -87,21 +88,33 @@ static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec 
     }
     if (call->array != NULL) {
         return lane_fail(lane, MOOT_ERR_STATE,
-                         "moot_call_spawn: an element of an array spawns nothing; let "
-                         "its kernel do the work itself, or spawn a task in its place");
+                         "%s: an element of an array spawns nothing; let its kernel do "
+                         "the work itself, or spawn a task in its place",
+                         name);
     }
-    if (!child_room(call)) {
-        return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a child's handle");
-    }
-    moot_task child;
-    error = queue_inherit(call->m, lane);
+    return child_room(call)
+               ? MOOT_OK
+               : lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for a child's handle");
+}
+
+static void note_child(moot_call *call, uint64_t id)
+{
+    call->children[call->child_count++] = id;
+    handle_at(&call->m->tasks.handles, id)->child = true;
+}
+
+static int spawn_child(moot_call *call, struct lane *lane, const moot_task_spec *spec,
+                       moot_task *out, const char *site)
+{
+    int error = check_spawn(call, lane, "moot_call_spawn");
     if (error == MOOT_OK) {
-        error = spawn_task(call->m, call->lane, spec, site, call->task, &child);
+        error = queue_inherit(call->m, lane);
     }
     if (error == MOOT_OK) {
-        call->children[call->child_count++] = child.id;
-        handle_at(&call->m->tasks.handles, child.id)->child = true;
-        *out = child;
+        error = spawn_task(call->m, call->lane, spec, site, call->task, out);
+    }
+    if (error == MOOT_OK) {
+        note_child(call, out->id);
     }
     return error;
 }
@@ -121,8 +134,11 @@ int moot_call_spawn_at(moot_call *call, const moot_task_spec *spec, moot_task *o
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = spawn_child(call, lane, spec, out, site);
-    if (error != MOOT_OK) {
+    moot_task child;
+    int error = spawn_child(call, lane, spec, &child, site);
+    if (error == MOOT_OK) {
+        *out = child;
+    } else {
         remember(call, call->lane, error, NO_ROOT_CAUSE, "moot_call_spawn failed");
     }
     engine_leave(call->m);
@@ -316,4 +332,83 @@ int moot_call_wait_all(moot_call *call, const moot_task *children, size_t count)
         free(items);
     }
     return error;
+}
+
+/* --- Arrays of children ------------------------------------------------------------
+ */
+
+int moot_call_array_spawn_at(moot_call *call, const moot_array_spec *spec,
+                             moot_array *out, const char *site)
+{
+    static const char name[] = "moot_call_array_spawn";
+    if (call == NULL || spec == NULL || out == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "%s: an argument is NULL", name);
+    }
+    moot_array_spec room;
+    spec = sized_array(spec, &room);
+    if (spec == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "%s: " SIZED_REFUSAL, name);
+    }
+    struct lane *lane = engine_enter(call->m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    moot_array child;
+    int error = check_spawn(call, lane, name);
+    if (error == MOOT_OK) {
+        error = array_spawn(call->m, lane, spec, NULL, call->task, site, &child);
+    }
+    if (error == MOOT_OK) {
+        note_child(call, child.id);
+        *out = child;
+    } else {
+        remember(call, call->lane, error, NO_ROOT_CAUSE,
+                 "moot_call_array_spawn failed");
+    }
+    engine_leave(call->m);
+    return error;
+}
+
+static int read_child(moot_call *call, struct lane *lane, moot_array array,
+                      uint64_t index, const char *site, moot_task *out)
+{
+    static const char name[] = "moot_call_array_at";
+    int error = check_spawn(call, lane, name);
+    if (error == MOOT_OK) {
+        (void)find_child(call, lane, name, (moot_task){array.id}, &error);
+    }
+    if (error == MOOT_OK) {
+        error = array_at(call->m, lane, array, index, call->task, site, out);
+    }
+    if (error == MOOT_OK) {
+        note_child(call, out->id);
+    }
+    return error;
+}
+
+int moot_call_array_at_at(moot_call *call, moot_array array, uint64_t index,
+                          moot_task *out, const char *site)
+{
+    if (call == NULL || out == NULL) {
+        return thread_fail(MOOT_ERR_INVALID, "moot_call_array_at: an argument is NULL");
+    }
+    struct lane *lane = engine_enter(call->m);
+    if (lane == NULL) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    moot_task child;
+    int error = read_child(call, lane, array, index, site, &child);
+    if (error == MOOT_OK) {
+        *out = child;
+    } else {
+        remember(call, call->lane, error, NO_ROOT_CAUSE, "moot_call_array_at failed");
+    }
+    engine_leave(call->m);
+    return error;
+}
+
+int moot_call_array_wait(moot_call *call, moot_array array)
+{
+    const moot_task end = {array.id};
+    return moot_call_wait_all(call, &end, 1);
 }

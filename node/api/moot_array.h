@@ -22,11 +22,11 @@
  * these later runs nothing of them.
  *
  * An element is pure: its kernel has no flags but MOOT_KERNEL_PORTABLE, and makes its
- * result of the arguments, the index and its inputs alone.  It spawns no tasks.  If it
- * fails it is tried again as the kernel's retries say, on the rank that ran it.  Ranks
- * that have not spawned an array run nothing of it, also if its kernel is portable.
- * Queues do not delay an array.  Arrays are for programs in their first
- * session.
+ * result of the arguments, the index and its inputs alone.  It has no children; a task
+ * may have arrays of them (moot_call_array_spawn).  If it fails it is tried again as the
+ * kernel's retries say, on the rank that ran it.  Ranks that have not spawned an array
+ * run nothing of it, also if its kernel is portable.  Queues do not delay an array.
+ * Arrays are for programs in their first session.
  *
  * Elements may take elements of other arrays, which a *map* names:
  *
@@ -280,6 +280,25 @@ MOOT_API int moot_array_reduce_at(moot *m, moot_array array,
 /* Ends the handle.  Elements that have not ended do so all the same.  STALE, FOREIGN.
  */
 MOOT_API int moot_array_release(moot *m, moot_array array);
+
+/* The same inside a kernel, of the running task's children, as moot_call_spawn: nobody
+ * else spawns the array, so the rank that runs the task runs all of its elements (other
+ * ranks give up theirs at once).  An element of an array has no children.
+ * Errors: as moot_array_spawn and moot_call_spawn. */
+#define moot_call_array_spawn(call, ...)                                               \
+    moot_call_array_spawn_at((call), __VA_ARGS__, MOOT_SITE)
+MOOT_API int moot_call_array_spawn_at(moot_call *call, const moot_array_spec *spec,
+                                      moot_array *out, const char *site);
+/* Waits for all elements of an array that the task has spawned; the thread runs other
+ * tasks meanwhile.  Errors: as moot_call_wait. */
+MOOT_API int moot_call_array_wait(moot_call *call, moot_array array);
+/* A child whose result is that of an element of such an array: for moot_call_wait(), or
+ * an input of other children.  Errors: INVALID (no such element), NOT_CHILD, STALE,
+ * FOREIGN, and as moot_call_spawn. */
+#define moot_call_array_at(call, ...)                                                  \
+    moot_call_array_at_at((call), __VA_ARGS__, MOOT_SITE)
+MOOT_API int moot_call_array_at_at(moot_call *call, moot_array array, uint64_t index,
+                                   moot_task *out, const char *site);
 
 /* The kernel's element, and how many there are; in a task that is none, 0 and 1. */
 MOOT_API uint64_t moot_call_index(const moot_call *call);

@@ -73,7 +73,7 @@ static int spawn_level(struct moot *m, struct lane *lane, const moot_task_spec *
                                   .label = combine->label,
                                   .inputs = &input,
                                   .input_count = 1};
-    return array_spawn(m, lane, &spec, NULL, site, out);
+    return array_spawn(m, lane, &spec, NULL, NULL, site, out);
 }
 
 static void release(struct moot *m, moot_array array)
@@ -105,7 +105,7 @@ int array_reduce(struct moot *m, struct lane *lane, moot_array array,
         below = level;
     } while (error == MOOT_OK && count > 1);
     if (error == MOOT_OK) {
-        error = array_at(m, lane, level, 0, site, out);
+        error = array_at(m, lane, level, 0, NULL, site, out);
         release(m, level);
     }
     return error;

@@ -99,7 +99,7 @@ static int find_here(struct moot *m, struct lane *lane, struct elements *element
     if (array.id == 0) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_find: no memory");
     }
-    const int error = array_at(m, lane, array, index, site, out);
+    const int error = array_at(m, lane, array, index, NULL, site, out);
     if (task_handle_find(m, array.id, &handle) == MOOT_OK) {
         task_handle_end(m, handle);
     }
@@ -130,7 +130,8 @@ static int find_elsewhere(struct moot *m, struct lane *lane, const moot_hash *ar
 int array_find(struct moot *m, struct lane *lane, const moot_hash *array,
                uint64_t index, const char *site, moot_task *out)
 {
-    const int error = array_check_open(m, lane, "moot_array_find");
+    const int error = array_check_open(m, lane, "moot_array_find",
+                                       "give the task an input by its hash");
     if (error != MOOT_OK) {
         return error;
     }

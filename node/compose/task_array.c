@@ -16,30 +16,64 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A kernel that asks is told of no other call: none spawns or reads an array there. */
-int array_check_open(struct moot *m, struct lane *lane, const char *call)
+int array_check_open(struct moot *m, struct lane *lane, const char *call,
+                     const char *instead)
 {
     int error = spawn_check_open(m, lane);
     if (error == MOOT_ERR_STATE && lane->call != NULL) {
-        return lane_fail(lane, error, "%s: not inside a kernel: call it outside", call);
+        return lane_fail(lane, error, "%s: not inside a kernel: %s", call, instead);
     }
     return error;
 }
 
+/* A group is the program's, and so is what keeps it from spawning too far ahead. */
+static struct group *group_of(const struct lane *lane, const struct task *parent)
+{
+    return parent == NULL ? lane->group : NULL;
+}
+
+static void end_spawn(struct moot *m, struct lane *lane, const struct task *parent,
+                      moot_task spawned)
+{
+    if (group_of(lane, parent) != NULL) {
+        group_add(m, lane, spawned);
+    }
+    if (parent == NULL) {
+        spawn_make_room(m, lane);
+    } else {
+        spawn_drive(m);
+    }
+}
+
 /* --- Reading ---------------------------------------------------------------------- */
+
+/* A child's handle knows its parent. */
+static int spawn_child_read(struct moot *m, struct lane *lane, struct task_facts *facts,
+                            moot_task *out)
+{
+    struct spawned spawned;
+    lane_forget_stubs(lane, facts->reg.input_count);
+    int error = spawn_enter(m, lane, facts, &spawned);
+    if (error == MOOT_OK) {
+        error = spawn_hold(m, lane, facts, &spawned);
+    }
+    if (error == MOOT_OK) {
+        out->id = spawned.id;
+    }
+    return error;
+}
 
 int array_spawn_read(struct moot *m, struct lane *lane, struct spawn *spawn,
                      moot_task *out)
 {
-    int error = lane->group != NULL ? group_reserve(m, lane) : MOOT_OK;
+    const struct task *parent = spawn->facts.parent;
+    int error = group_of(lane, parent) != NULL ? group_reserve(m, lane) : MOOT_OK;
     if (error == MOOT_OK) {
-        error = spawn_at_once(m, lane, &spawn->facts, out);
-    }
-    if (error == MOOT_OK && lane->group != NULL) {
-        group_add(m, lane, *out);
+        error = parent == NULL ? spawn_at_once(m, lane, &spawn->facts, out)
+                               : spawn_child_read(m, lane, &spawn->facts, out);
     }
     if (error == MOOT_OK) {
-        spawn_make_room(m, lane);
+        end_spawn(m, lane, parent, *out);
     }
     return error;
 }
@@ -47,7 +81,7 @@ int array_spawn_read(struct moot *m, struct lane *lane, struct spawn *spawn,
 /* The array is pinned by its handle. */
 static int read_element(struct moot *m, struct lane *lane, moot_array array,
                         const struct elements *elements, uint64_t index,
-                        const char *site, moot_task *out)
+                        struct task *parent, const char *site, moot_task *out)
 {
     unsigned char args[READ_ARGS_BYTES];
     const moot_task end = {array.id};
@@ -60,7 +94,7 @@ static int read_element(struct moot *m, struct lane *lane, moot_array array,
                                  .label = task_label(elements->task)};
     struct spawn spawn;
     read_pack(&elements->task->hash, index, args);
-    int error = spawn_check(m, lane, &spec, site, NULL, &spawn);
+    int error = spawn_check(m, lane, &spec, site, parent, &spawn);
     if (error == MOOT_OK &&
         !read_aim(m, &spawn.facts, elements_home(&elements->spread, index))) {
         error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_at: no memory");
@@ -80,10 +114,12 @@ static int refuse_handle(struct lane *lane, int error)
 }
 
 int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index,
-             const char *site, moot_task *out)
+             struct task *parent, const char *site, moot_task *out)
 {
     struct handle *handle;
-    int error = array_check_open(m, lane, "moot_array_at");
+    int error = parent != NULL ? spawn_judge_open(m, lane, parent)
+                               : array_check_open(m, lane, "moot_array_at",
+                                                  "moot_call_array_at() is the call");
     if (error != MOOT_OK) {
         return error;
     }
@@ -101,7 +137,7 @@ int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index
                          ": the array has %" PRIu64 ", from 0 on",
                          index, elements->spread.count);
     }
-    return read_element(m, lane, array, elements, index, site, out);
+    return read_element(m, lane, array, elements, index, parent, site, out);
 }
 
 /* --- Spawning --------------------------------------------------------------------- */
@@ -283,10 +319,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
         gates_ask_tasks(m, elements);
     }
     reads_take_early(m);
-    if (lane->group != NULL) {
-        group_add(m, lane, (moot_task){spawned.id});
-    }
-    spawn_make_room(m, lane);
+    end_spawn(m, lane, facts->parent, (moot_task){spawned.id});
     return MOOT_OK;
 }
 
@@ -303,7 +336,8 @@ static int find_part(struct lane *lane, const struct array_spread *spread,
 }
 
 int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
-                const struct array_ranges *some, const char *site, moot_array *out)
+                const struct array_ranges *some, struct task *parent, const char *site,
+                moot_array *out)
 {
     struct array_inputs inputs = {0};
     const moot_task_spec single = {.size = sizeof(single),
@@ -320,7 +354,10 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
     struct array_spread spread;
     struct spawn spawn;
     struct range_set part = {0};
-    int error = array_check_open(m, lane, "moot_array_spawn");
+    int error = parent != NULL
+                    ? spawn_judge_open(m, lane, parent)
+                    : array_check_open(m, lane, "moot_array_spawn",
+                                       "moot_call_array_spawn() is the call");
     if (error == MOOT_OK) {
         error = check_spec(lane, m, spec, &spread);
     }
@@ -333,11 +370,11 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
     if (error == MOOT_OK) {
         error = array_inputs_find(lane, m, spec, &spread, &inputs);
     }
-    if (error == MOOT_OK && lane->group != NULL) {
+    if (error == MOOT_OK && group_of(lane, parent) != NULL) {
         error = group_reserve(m, lane);
     }
     if (error == MOOT_OK) {
-        error = spawn_check(m, lane, &single, site, NULL, &spawn);
+        error = spawn_check(m, lane, &single, site, parent, &spawn);
         if (error == MOOT_OK) {
             spawn.facts.maps = inputs.maps;
             error = spawn_checked(m, lane, &spawn, &spread, &inputs, &part, out);

@@ -19,15 +19,18 @@ struct array_ranges {
     const moot_range *ranges;
     size_t count;
 };
-/* `some`: these alone; NULL: all. */
+/* `some`: these alone; NULL: all.  `parent`: as in spawn_task. */
 int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
-                const struct array_ranges *some, const char *site, moot_array *out);
-/* Neither inside a kernel nor parked; `call` is what the error's text begins with. */
-int array_check_open(struct moot *m, struct lane *lane, const char *call);
+                const struct array_ranges *some, struct task *parent, const char *site,
+                moot_array *out);
+/* Neither inside a kernel nor parked; `call` is what the error's text begins with, and
+ * `instead` what a kernel is told to do. */
+int array_check_open(struct moot *m, struct lane *lane, const char *call,
+                     const char *instead);
 /* Spawns a task that reads an element. */
 int array_spawn_read(struct moot *m, struct lane *lane, struct spawn *spawn,
                      moot_task *out);
 int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index,
-             const char *site, moot_task *out);
+             struct task *parent, const char *site, moot_task *out);
 
 #endif

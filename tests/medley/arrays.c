@@ -232,6 +232,7 @@ int player_register_arrays(struct medley_player *player)
                ? code
                : moot_kernel_register(player->m, &element, &player->element);
     code = code != MOOT_OK ? code : player_register_singles(player);
+    code = code != MOOT_OK ? code : player_register_child_arrays(player);
     return code != MOOT_OK ? code : player_register_maps(player);
 }
 

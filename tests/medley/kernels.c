@@ -166,7 +166,9 @@ static int kernel(moot_call *call, void *user)
     if (fails) {
         return moot_call_fail(call, 7, "it is drawn to fail");
     }
-    int code = run_children(player, call, task);
+    int code = recipe->children > 0 && player_has_child_array(player, task)
+                   ? player_run_child_array(player, call, task)
+                   : run_children(player, call, task);
     if (code != MOOT_OK) {
         return moot_call_fail(call, code, "a child failed");
     }

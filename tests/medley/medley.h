@@ -170,7 +170,8 @@ struct medley_player {
     struct medley_ledger *ledger;
     moot *m;
     int rank;
-    moot_kernel_id kernels[MEDLEY_KIND_END], child, element, gather, single;
+    moot_kernel_id kernels[MEDLEY_KIND_END], child, element, gather, single,
+        array_child, child_sum;
     moot_map_id maps[MEDLEY_OWN_MAPS];
     moot_array arrays[MEDLEY_ARRAYS_MAX]; /* 0: not held, or not any more */
     uint64_t *digests[MEDLEY_ARRAYS_MAX]; /* NULL: it has not spawned the array */

@@ -68,6 +68,15 @@ moot_map_id player_own_map(const struct medley_player *player,
 uint32_t player_own_sources(const struct medley_array_input *input, uint64_t index,
                             uint64_t source_count, uint64_t *out);
 
+/* --- array_children.c ---------------------------------------------------------------
+ */
+
+int player_register_child_arrays(struct medley_player *player);
+/* The parent spawns its children as an array. */
+bool player_has_child_array(const struct medley_player *player, uint32_t task);
+int player_run_child_array(struct medley_player *player, moot_call *call,
+                           uint32_t task);
+
 /* --- array_singles.c ---------------------------------------------------------------
  */
 

@@ -268,6 +268,7 @@ static const struct killer killers[] = {
     {MUTANT_CANCELLATE, .bench = "array_cancel_test"},
     {MUTANT_PARTCLAIMS, .scene = "array-skipped"},
     {MUTANT_PARTWHOLE, .scene = "array-parts"},
+    {MUTANT_NESTEDHOME, .bench = "nested_array_test"},
     {MUTANT_PARTFINAL, .scene = "array-parts"},
     {MUTANT_ELEMENTSLOST, .scene = "array-death"},
     {MUTANT_AMNESIA, .bench = "core_test"},
