@@ -50,8 +50,9 @@
  * one of them a task: to be fetched, or to be an input of others.  That task comes
  * after the whole array.  Of an array of which an element has failed no element can be
  * read.  If the element's home did not run it, or is gone, who reads it may run its
- * kernel again.  A rank that has not spawned the array finds them by its hash
- * (moot_array_find).
+ * kernel again; so may who needs it as an input, and what it was made of is then made
+ * again first if that is gone, too.  A rank that has not spawned the array finds its
+ * elements by its hash (moot_array_find).
  */
 #ifndef NODE_API_MOOT_ARRAY_H
 #define NODE_API_MOOT_ARRAY_H

@@ -6,6 +6,7 @@
 #include "hashing/placement.h"
 #include "node/compose/element_read.h"
 #include "node/engine/engine.h"
+#include "node/schedule/element_again.h"
 #include "node/schedule/element_end.h"
 #include "node/schedule/element_parts.h"
 #include "node/schedule/ready.h"
@@ -198,13 +199,13 @@ static bool gate_link(struct moot *m, const struct element_link *link, uint64_t 
     return take_in_gate(m, &by, link->number, place, input);
 }
 
-/* As a task, of that rank, or of whoever makes it again (UINT32_MAX). */
+/* As a task of that rank. */
 static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32_t rank)
 {
     const uint64_t place = link_place(link, slot);
     const uint64_t index = array_index(&link->from->spread, place);
     moot_hash read;
-    const bool asked = rank != UINT32_MAX && rank != m->group.rank;
+    const bool asked = rank != m->group.rank;
     if (asked && (!members_is_here(m, rank) || core_goes(m->core, rank))) {
         link->sources[slot].state = SOURCE_ELSEWHERE;
         link_look(m, link);
@@ -296,14 +297,15 @@ static void look_at_awaited(struct moot *m, struct element_link *link, uint32_t 
     }
 }
 
-/* No member has it: it is made again, if its array takes nothing. */
+/* No member has it: it is made again. */
 static void look_at_lost(struct moot *m, struct element_link *link, uint32_t slot)
 {
     const struct task *end = link->from->task;
-    if (end->status == MOOT_OK && link->from->link_count == 0) {
-        ask(m, link, slot, UINT32_MAX);
+    const uint64_t place = link_place(link, slot);
+    if (element_again(m, link->from, place)) {
+        link->sources[slot].state = SOURCE_AGAIN;
     } else {
-        link_hear(m, link, link_place(link, slot), SOURCE_FAILED,
+        link_hear(m, link, place, SOURCE_FAILED,
                   end->status != MOOT_OK
                       ? story_of(end)
                       : payload_copy(lost_story, sizeof(lost_story) - 1));
@@ -354,12 +356,12 @@ int gates_keep(struct moot *m, struct element_link *link)
     return link->kept ? MOOT_OK : MOOT_ERR_NO_MEMORY;
 }
 
-/* Lets go what an array takes, once all of its elements have ended; false: they have
- * not. */
+/* Lets go what an array takes, once all of its elements have ended, and none is being
+ * made again; false: not yet. */
 static bool let_go(struct moot *m, struct elements *elements)
 {
     const void *entry = task_entry(elements->task);
-    if (entry != NULL && !core_array_ended(entry)) {
+    if ((entry != NULL && !core_array_ended(entry)) || elements->again > 0) {
         return false;
     }
     for (uint32_t i = 0; i < elements->link_count; i++) {
@@ -370,6 +372,7 @@ static bool let_go(struct moot *m, struct elements *elements)
         link->kept = false;
         link->task = NULL;
     }
+    element_again_let_go(m, elements);
     links_close(m, elements);
     return true;
 }
@@ -480,6 +483,7 @@ void gates_look(struct moot *m, uint64_t now_ns)
         return;
     }
     look_at_view(m);
+    reads_look(m);
     if (m->tasks.taking == NULL) {
         return;
     }

@@ -8,6 +8,7 @@
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
 #include "node/schedule/carry_run.h"
+#include "node/schedule/element_again.h"
 #include "node/schedule/element_parts.h"
 #include "node/schedule/task_end.h"
 #include "node/spawn/spawn.h"
@@ -30,6 +31,7 @@ struct read_seek {
     bool wide;              /* these were all members */
     uint32_t refusals;      /* and so many that have it did not take its task in */
     bool found;             /* it is made again: */
+    bool here;              /* by this rank, or */
     struct rankset makers;  /* these said that they can, */
     uint32_t maker;         /* which is the next to be asked to, */
     bool makes;             /* and the one before was */
@@ -134,16 +136,9 @@ bool read_take_in(struct moot *m, const struct named_array *array, uint64_t inde
         .kernel = kernel, .args = args, .args_size = sizeof(args)};
     facts.reg.flags = kernel->core_flags;
     facts.reg.scope = array->scope;
-    bool good = true;
-    if (rank != UINT32_MAX) {
-        good = rankset_add(&candidates, rank);
-        facts.reg.candidates = &candidates;
-        facts.place = refusals;
-    } else {
-        facts.reg.inputs = &array->hash;
-        facts.reg.input_count = facts.reg.after_count = 1;
-        good = read_aim(m, &facts, elements_home(&array->spread, index));
-    }
+    facts.reg.candidates = &candidates;
+    facts.place = refusals;
+    bool good = rankset_add(&candidates, rank);
     const struct identity identity = spawn_identity(&facts);
     *hash = identity_hash(&identity);
     struct task *task = good ? task_enter(m, hash) : NULL;
@@ -200,7 +195,7 @@ static void ask(struct moot *m, struct read_seek *seek, uint32_t rank)
     seek->number = PARTS_FOR_READS + m->compose.reads.asked++;
     seek->denied = 0;
     seek->wide = rank == UINT32_MAX;
-    seek->makes = false;
+    seek->makes = seek->here = false;
     seek->maker = 0;
     rankset_release(&seek->makers);
     seek->asked = parts_seek_one(m, &seek->array, seek->place, rank, seek->number);
@@ -228,22 +223,17 @@ static uint32_t next_maker(const struct moot *m, const struct read_seek *seek)
     return rank;
 }
 
-/* No rank has it.  Who has spawned an array that takes nothing can make it again: this
- * rank, or another one, if the task looks for such. */
+/* No rank has it.  Who has spawned the array can make it again: this rank, or another
+ * one, if the task looks for such. */
 static void make_again(struct moot *m, struct read_seek **at)
 {
     struct read_seek *seek = *at;
     uint64_t place;
-    const struct elements *here =
-        unpack(m, seek->task->args, seek->task->args_size, &place);
+    struct elements *here = unpack(m, seek->task->args, seek->task->args_size, &place);
     const uint32_t maker = seek->found ? next_maker(m, seek) : UINT32_MAX;
     seek->makes = true;
-    if (here != NULL && here->link_count == 0) {
-        struct task *task = seek->task;
-        *at = seek->next;
-        free_seek(seek);
-        carry_ready(m, task);
-        task->pins--;
+    if (here != NULL && element_again(m, here, place)) {
+        seek->here = true; /* reads_look() */
     } else if (maker == UINT32_MAX) {
         end_seek(m, at, NULL);
     } else {
@@ -394,6 +384,26 @@ bool reads_take_parts(struct moot *m, uint32_t from, const struct message *messa
         deny(m, at, from, said->input != 0);
     }
     return false;
+}
+
+void reads_look(struct moot *m)
+{
+    struct read_seek **at = &m->compose.reads.seeks;
+    while (*at != NULL) {
+        struct read_seek *seek = *at;
+        uint64_t place;
+        struct elements *here =
+            seek->here ? unpack(m, seek->task->args, seek->task->args_size, &place)
+                       : NULL;
+        struct payload *result = here != NULL ? parts_find(here, place) : NULL;
+        if (result != NULL) {
+            end_seek(m, at, payload_hold(result));
+        } else if (seek->here && (here == NULL || !element_again(m, here, place))) {
+            end_seek(m, at, NULL);
+        } else {
+            at = &seek->next;
+        }
+    }
 }
 
 void reads_seek_again(struct moot *m)

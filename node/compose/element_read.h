@@ -9,8 +9,8 @@
  *
  * An owner that has not run the element makes it again, if the array takes nothing: the
  * home had not spawned the array, or is a member no more.  Of an array that takes
- * others it asks all members (a *seek*), since somebody has run it; only if none has
- * the result is it lost.
+ * others it asks all members first (a *seek*), since somebody has run it; only if none
+ * has the result it makes that again (node/schedule/element_again.h).
  *
  * Under the engine lock.
  */
@@ -36,8 +36,7 @@ bool read_unpack(const struct task *task, uint64_t *index);
 bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home);
 
 /* Takes the task in that reads an element, without the program's spawn, for `rank`,
- * which has it, to run, or, of UINT32_MAX, for whoever makes the element again after
- * the end of its array; its hash.  A rank that did not take it in has said so for good:
+ * which has it or is to make it again, to run; its hash.  A rank that did not take it in has said so for good:
  * whoever has seen so many refuse it has another task for each.  False without memory.
  */
 bool read_take_in(struct moot *m, const struct named_array *array, uint64_t index,
@@ -56,6 +55,8 @@ void reads_take_early(struct moot *m);
 bool reads_take_parts(struct moot *m, uint32_t from, const struct message *message);
 /* A gate has opened that waited for the result that a read had found to be large. */
 void reads_hear_large(struct moot *m, uint64_t number, const struct task *result);
+/* What this rank makes again may be there. */
+void reads_look(struct moot *m);
 /* A new view: who was asked may be gone. */
 void reads_seek_again(struct moot *m);
 

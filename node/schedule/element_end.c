@@ -14,12 +14,79 @@
 #include <assert.h>
 #include <inttypes.h>
 
+/* The core hears of a block when all of it has ended: in runs that ended alike. */
+static void tell_block(struct moot *m, struct task *task,
+                       const struct element_block *block)
+{
+    const uint64_t count = block->places.end - block->places.first;
+    struct later event = {
+        .type = CORE_EV_ELEMENTS, .hash = task->hash, .entry = task_entry(task)};
+    for (uint64_t at = 0, next; at < count && !block->again; at = next) {
+        const int status = elements_status(block->results[at]);
+        next = block->failed ? at + 1 : count;
+        while (next < count && status == elements_status(block->results[next])) {
+            next++;
+        }
+        event.places =
+            (struct range){block->places.first + at, block->places.first + next};
+        event.status = status;
+        engine_later(m, &event);
+    }
+}
+
+/* An element that is made again, or has been, is the core's from now on. */
+static void take_over(struct moot *m, struct elements *elements,
+                      struct element_block *block)
+{
+    block->again = false;
+    elements->again -= block->open > 0;
+    if (block->open == 0) {
+        tell_block(m, elements->task, block);
+    }
+}
+
+/* The first in the range that was made again; NULL: there is none. */
+static struct element_block *find_again(const struct elements *elements,
+                                        struct range places)
+{
+    struct element_block *found = NULL;
+    for (struct element_block *block = elements->blocks; block != NULL;
+         block = block->next) {
+        const bool within =
+            block->places.first >= places.first && block->places.end <= places.end;
+        if (block->again && within &&
+            (found == NULL || block->places.first < found->places.first)) {
+            found = block;
+        }
+    }
+    return found;
+}
+
+static int add(struct moot *m, struct elements *elements, struct range places)
+{
+    int error = MOOT_OK;
+    while (error == MOOT_OK && places.first < places.end) {
+        struct element_block *again =
+            elements->any_again ? find_again(elements, places) : NULL;
+        const struct range gap = {places.first,
+                                  again != NULL ? again->places.first : places.end};
+        places.first = again != NULL ? again->places.end : places.end;
+        if (gap.first < gap.end) {
+            error = elements_add(m, elements, gap);
+        }
+        if (again != NULL) {
+            take_over(m, elements, again);
+        }
+    }
+    return error;
+}
+
 void element_carry(struct moot *m, const struct core_output *output)
 {
     struct task *task = output->user;
     struct elements *elements = task != NULL ? elements_of(task) : NULL;
     assert(elements != NULL);
-    const int error = elements_add(m, elements, output->u.elements.places);
+    const int error = add(m, elements, output->u.elements.places);
     if (error == MOOT_ERR_NO_MEMORY) {
         engine_starve(m, "no memory for the elements of an array");
     } else if (error != MOOT_OK) {
@@ -100,36 +167,16 @@ static void note_failure(struct moot *m, struct moot_call *call, int code)
     text_release(&story);
 }
 
-/* The core hears of a block when all of it has ended: in runs that ended alike. */
-static void tell_block(struct moot *m, struct task *task,
-                       const struct element_block *block)
-{
-    const uint64_t count = block->places.end - block->places.first;
-    struct later event = {
-        .type = CORE_EV_ELEMENTS, .hash = task->hash, .entry = task_entry(task)};
-    for (uint64_t at = 0, next; at < count; at = next) {
-        const int status = elements_status(block->results[at]);
-        next = block->failed ? at + 1 : count;
-        while (next < count && status == elements_status(block->results[next])) {
-            next++;
-        }
-        event.places =
-            (struct range){block->places.first + at, block->places.first + next};
-        event.status = status;
-        engine_later(m, &event);
-    }
-}
-
 HOT void element_end(struct moot *m, struct moot_call *call, int code)
 {
     struct task *task = call->task;
-    struct element_block *block = elements_block(call->array, call->place);
     const bool good = code == MOOT_OK && call->output != NULL;
     const bool gives_up = code == MOOT_ERR_CANCELLED && task->cancelled;
     if (task->gone) { /* by a reload */
         payload_drop(call->output);
         return;
     }
+    const struct element_block *block = elements_block(call->array, call->place);
     if (!good) {
         payload_drop(call->output);
     }

@@ -5,6 +5,7 @@
 #include "hashing/base/hot.h"
 #include "node/engine/engine.h"
 #include "node/members/members.h"
+#include "node/schedule/element_again.h"
 #include "node/schedule/element_end.h"
 #include "node/tasks/element_inputs.h"
 #include "proto/copy.h"
@@ -329,7 +330,7 @@ static void answer(struct moot *m, uint32_t from, const struct message *message)
     said->part_count = 0;
     said->of = (moot_hash){{0}};
     if (asked->seek >= PARTS_FOR_READS) {
-        said->input = fits && elements->link_count == 0;
+        said->input = fits && element_can_again(m, elements);
     }
     for (uint32_t i = 0; i < asked->part_count && make_room(m); i++) {
         const uint64_t place = asked->parts[i].place;

@@ -231,11 +231,7 @@ bool links_open(struct moot *m, struct elements *elements, uint32_t count)
     if (m->tasks.schedules == NULL || elements->links == NULL) {
         return false;
     }
-    struct elements **last =
-        m->tasks.last_taking != NULL ? m->tasks.last_taking : &m->tasks.taking;
-    elements->taking = last;
-    *last = elements;
-    m->tasks.last_taking = &elements->next_taking;
+    links_list(m, elements);
     return true;
 }
 
@@ -434,6 +430,18 @@ void link_hear_large(struct moot *m, struct element_link *link, uint64_t place,
     }
 }
 
+/* An own element has failed: others may have it, unless it was lost before. */
+static void miss(struct moot *m, struct element_link *link, uint64_t place)
+{
+    const uint32_t slot = link_slot(link, place);
+    if (slot != UINT32_MAX && link->sources[slot].state == SOURCE_AGAIN) {
+        struct payload *story = link->from->story;
+        come(m, link, slot, SOURCE_FAILED, story != NULL ? payload_hold(story) : NULL);
+    } else {
+        link_hear(m, link, place, SOURCE_ELSEWHERE, NULL);
+    }
+}
+
 HOT void links_give(struct moot *m, struct elements *from, uint64_t place,
                     struct payload *result)
 {
@@ -446,7 +454,7 @@ HOT void links_give(struct moot *m, struct elements *from, uint64_t place,
             link_list(m, link);
         }
         if (result == NULL) {
-            link_hear(m, link, place, SOURCE_ELSEWHERE, NULL);
+            miss(m, link, place);
         } else if (covered) {
             come(m, link, (uint32_t)own, SOURCE_HERE, payload_hold(result));
         } else {
@@ -501,6 +509,27 @@ int links_wait(struct moot *m, struct elements *elements, struct element_block *
         go_on(m, elements, block, (uint32_t)i);
     }
     return error;
+}
+
+void links_look_for(struct moot *m, struct elements *elements,
+                    const struct element_block *block)
+{
+    const uint32_t size = (uint32_t)(block->places.end - block->places.first);
+    for (uint32_t i = 0; i < elements->link_count; i++) {
+        struct element_link *link = elements->links[i];
+        for (uint32_t offset = 0; offset < size && !link->single; offset++) {
+            uint32_t first;
+            const uint32_t count = slots_of(link, block, offset, &first);
+            for (uint32_t at = first; at < first + count; at++) {
+                struct element_source *source =
+                    &link->sources[slot_at(link, block, at)];
+                if (source->state == SOURCE_AWAITED) {
+                    source->state = SOURCE_ELSEWHERE;
+                }
+            }
+        }
+        link_look(m, link);
+    }
 }
 
 uint32_t links_count(const struct elements *elements, uint64_t place)
@@ -593,7 +622,7 @@ uint64_t links_idle(const struct elements *elements)
         const uint64_t size = block->places.end - block->places.first;
         const uint64_t ended = size - block->open;
         const uint64_t lacking = block->closed ? 0 : size - block->waits->ready;
-        idle += block->open > 0 ? lacking + ended : 0;
+        idle += block->open > 0 && !block->again ? lacking + ended : 0;
     }
     return idle;
 }

@@ -33,7 +33,8 @@ enum source_state {
     SOURCE_ELSEWHERE, /* its home does not have it */
     SOURCE_ASKED,     /* it was asked for as a task */
     SOURCE_SOUGHT,    /* all members were asked for it, */
-    SOURCE_LOST,      /* and none has it */
+    SOURCE_LOST,      /* and none has it; */
+    SOURCE_AGAIN,     /* this rank makes it again */
     SOURCE_FAILED     /* there is none, or it is lost */
 };
 
@@ -89,6 +90,8 @@ struct element_waits {
     uint32_t **first;      /* and where each one's begin */
 };
 
+/* The arrays that take others, of which this becomes the last; or does again. */
+void links_list(struct moot *m, struct elements *elements);
 /* The array will take so many.  False without memory. */
 bool links_open(struct moot *m, struct elements *elements, uint32_t count);
 /* The array takes this, with a copy of the arguments; in the order of its inputs.  It
@@ -111,7 +114,12 @@ size_t links_waits_bytes(size_t count);
 /* A block that is about to be run: each element waits, or is ready.  LIMIT,
  * NO_MEMORY. */
 int links_wait(struct moot *m, struct elements *elements, struct element_block *block);
-/* An own element has ended: whoever takes it here has it, or, of NULL, is to ask. */
+/* A block of an array that ended long ago: nothing is about to come for it, so what it
+ * lacks is looked for. */
+void links_look_for(struct moot *m, struct elements *elements,
+                    const struct element_block *block);
+/* An own element has ended: whoever takes it here has it, or, of NULL, is to ask, or if
+ * it was made again has none. */
 void links_give(struct moot *m, struct elements *from, uint64_t place,
                 struct payload *result);
 /* A source has come from elsewhere (HERE or FAILED: one reference of the payload is

@@ -71,6 +71,18 @@ void link_look_no_more(struct moot *m, struct element_link *link)
 
 /* --- Arrays that take others ------------------------------------------------------ */
 
+void links_list(struct moot *m, struct elements *elements)
+{
+    struct elements **last =
+        m->tasks.last_taking != NULL ? m->tasks.last_taking : &m->tasks.taking;
+    if (elements->taking == NULL) {
+        elements->taking = last;
+        elements->next_taking = NULL;
+        *last = elements;
+        m->tasks.last_taking = &elements->next_taking;
+    }
+}
+
 void links_close(struct moot *m, struct elements *elements)
 {
     if (elements->taking == NULL) {

@@ -231,6 +231,7 @@ static void keep(struct moot *m, struct elements *elements, struct element_block
     block->results[place - block->places.first] = result;
     block->open--;
     block->failed |= is_none(result);
+    elements->again -= block->again;
     links_give(m, elements, place, is_none(result) ? NULL : result);
 }
 

@@ -43,7 +43,8 @@ struct element_block {
     bool failed;                 /* one has, and not well */
     bool closed;                 /* none of them begins any more: they are cancelled */
     bool dealt;                  /* another rank is the home of these */
-    struct payload *results[];   /* NULL: it has not ended; or one of these: not well */
+    bool again; /* it was lost, and is made again: the core sees none of it */
+    struct payload *results[]; /* NULL: it has not ended; or one of these: not well */
 };
 
 extern struct payload element_failed, element_cancelled;
@@ -63,6 +64,8 @@ struct elements {
     struct elements *next;       /* in m->schedule.elements, if it is */
     struct elements *next_taking, **taking; /* in m->tasks.taking, if it has links */
     bool listed;
+    uint32_t again; /* so many are being made again, for which it is kept: */
+    bool again_kept, any_again; /* any_again: one has been */
     uint64_t failed;       /* 1 + the least index of those that failed here; 0: none */
     struct payload *story; /* of that one */
     struct element_link *few_links[2];         /* if there are no more */

@@ -6,6 +6,8 @@
 # read with what they compute themselves.  A program whose rank did not come to the
 # drawn point has lost nobody: of all, a third must have.
 #
+# Then tests/mpi/array_chain: a chain of arrays of which one rank dies, early or late.
+#
 # Finds the programs in $BUILD; run from the top of the tree.
 set -u
 
@@ -38,5 +40,19 @@ if [ $((3 * deaths)) -lt "$seeds" ]; then
     failed=$((failed + 1))
     echo "FAIL: $deaths of $seeds programs lost a rank"
 fi
+
+for death in '1 1' '1 40' '2 150' '0 77' '3 170'; do
+    # shellcheck disable=SC2086 # two arguments
+    set -- run --launcher local --no-progress -n 4 "$build/tests/mpi/array_chain" $death
+    timeout -k 5 90 "$build/moot" "$@" >"$scratch/out" 2>&1 </dev/null
+    code=$?
+    if [ $code -eq 0 ] && grep -q 'died' "$scratch/out"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $code: moot $*"
+        sed 's/^/     /' "$scratch/out"
+    fi
+done
 echo "$passed passed, $failed failed, $deaths lost a rank"
 [ $failed -eq 0 ]

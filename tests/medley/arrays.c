@@ -256,23 +256,26 @@ static bool loses_ranks(const struct medley_player *player)
     return (base->killed | base->paused | base->early) != 0;
 }
 
-/* Arrays, or a task. */
-static bool takes_any(const struct medley_player *player, uint32_t array)
+/* An element is not made again if its array has failed or was cancelled, if it takes a
+ * single task that has been let go, or if that is so of what it takes. */
+static bool stays_lost(const struct medley_player *player, uint32_t array)
 {
     const struct medley_array *of = &player->medley->arrays[array];
-    return of->input_count > 0 || of->single;
+    bool stays = of->single || player_array_fails(player, array) ||
+                 player_takes_cancel(player, array, MOOT_ERR_TASK_FAILED);
+    for (uint32_t i = 0; i < of->input_count && !stays; i++) {
+        stays = stays_lost(player, of->inputs[i].array);
+    }
+    return stays;
 }
 
-/* An element is not made again if its array takes others, once these have ended, or if
- * its array has failed.  So it may be lost with the rank that has it, and then what
- * takes it fails. */
+/* So it may be lost with the rank that has it, and then what takes it fails. */
 static bool may_lack(const struct medley_player *player, uint32_t array)
 {
     const struct medley_array *of = &player->medley->arrays[array];
     bool may = false;
     for (uint32_t i = 0; i < of->input_count; i++) {
-        const uint32_t from = of->inputs[i].array;
-        may |= takes_any(player, from) || player_array_fails(player, from);
+        may |= stays_lost(player, of->inputs[i].array);
     }
     return may && loses_ranks(player);
 }
@@ -290,13 +293,12 @@ static bool judge_code(struct medley_player *player, uint32_t array, int code,
     return code == MOOT_OK;
 }
 
-/* An element is not made again if its array takes others, or was cancelled after it
- * was read: by the view without the rank that knew its end. */
+/* An array may be cancelled after it was read: by the view without the rank that knew
+ * its end. */
 static bool may_be_lost(const struct medley_player *player, uint32_t array)
 {
-    const bool again = !takes_any(player, array) &&
-                       !player_takes_cancel(player, array, MOOT_ERR_TASK_FAILED);
-    return loses_ranks(player) && !again && !player_array_fails(player, array);
+    return loses_ranks(player) && stays_lost(player, array) &&
+           !player_array_fails(player, array);
 }
 
 static bool judge_read(struct medley_player *player, uint32_t array, int code,
@@ -409,11 +411,11 @@ static void reckon_tree(uint64_t *digests, uint64_t count)
     } while (count > 1);
 }
 
-/* Nobody makes a level again whose rank is gone. */
+/* Nor is a level of the tree. */
 static bool judge_reduced(struct medley_player *player, uint32_t array, int code)
 {
     const bool lost = (code == MOOT_ERR_TASK_FAILED || code == MOOT_ERR_RESULT_LOST) &&
-                      loses_ranks(player);
+                      loses_ranks(player) && stays_lost(player, array);
     return !lost && judge_code(player, array, code, "a tree of tasks ends otherwise");
 }
 
