@@ -300,11 +300,11 @@ static void look_at(struct core *core, struct array_record *array)
         !array_is_open(array->task)) {
         return;
     }
-    if (is_nested_array(array)) {
+    const bool nested = is_nested_array(array);
+    const bool wanted = nested || is_wanted(core, array->task);
+    if (wanted && (nested || asks_ns(core) <= core->now_ns)) {
         ask_homes(core, array, false);
-    } else if (is_wanted(core, array->task) && asks_ns(core) <= core->now_ns) {
-        ask_homes(core, array, false);
-    } else if (is_wanted(core, array->task)) {
+    } else if (wanted) {
         look_by(core, asks_ns(core));
     }
     if (give_orphans(core, array) && !core->membership.settled) {

@@ -409,6 +409,5 @@ int moot_call_array_at_at(moot_call *call, moot_array array, uint64_t index,
 
 int moot_call_array_wait(moot_call *call, moot_array array)
 {
-    const moot_task end = {array.id};
-    return moot_call_wait_all(call, &end, 1);
+    return moot_call_wait(call, (moot_task){array.id}, NULL, NULL);
 }

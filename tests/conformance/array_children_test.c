@@ -4,7 +4,19 @@
 #include "node/api/moot_array.h"
 #include "tests/conformance/kernels.h"
 
-enum { VALUES = RELAY + 1, SUMS, FAULTY, PARENT, BREEDS, COUNT = 24, FAULTY_AT = 5 };
+#include <stdatomic.h>
+#include <time.h>
+
+enum {
+    VALUES = RELAY + 1,
+    SLOW_VALUES,
+    SUMS,
+    FAULTY,
+    PARENT,
+    BREEDS,
+    COUNT = 24,
+    FAULTY_AT = 5
+};
 
 #define SOON MOOT_SECONDS(60)
 
@@ -28,6 +40,16 @@ static int values(moot_call *call, void *user)
 {
     (void)user;
     return give(call, value_of(moot_call_index(call)));
+}
+
+static atomic_uint slow_ran; /* by all ranks */
+
+static int slow_values(moot_call *call, void *user)
+{
+    const struct timespec work = {.tv_nsec = 500000};
+    nanosleep(&work, NULL);
+    slow_ran++;
+    return values(call, user);
 }
 
 static int sums(moot_call *call, void *user)
@@ -105,8 +127,10 @@ static int parent(moot_call *call, void *user)
 {
     const struct seat *seat = user;
     const uint64_t way = *(const uint64_t *)moot_call_args(call, NULL);
-    const moot_array_spec spec = {
-        .kernel = seat->kernels[way == FAILS ? FAULTY : VALUES], .count = COUNT};
+    const moot_array_spec spec = {.kernel = seat->kernels[way == FAILS    ? FAULTY
+                                                          : way == LEAVES ? SLOW_VALUES
+                                                                          : VALUES],
+                                  .count = COUNT};
     moot_array first;
     uint64_t sum = 0;
     int error = moot_call_array_spawn(call, &spec, &first);
@@ -133,6 +157,7 @@ static void add_kernels(struct seat *seat)
 {
     kernels(seat);
     add(seat, VALUES, "values", values);
+    add(seat, SLOW_VALUES, "slow values", slow_values);
     add(seat, SUMS, "sums", sums);
     add(seat, FAULTY, "faulty", faulty);
     add(seat, PARENT, "parent", parent);
@@ -202,6 +227,7 @@ static void a_group_waits_for_arrays_that_a_task_left(struct seat *seat)
     EXPECT(seat, moot_group_open(seat->m), MOOT_OK);
     (void)spawn_u64(seat, PARENT, LEAVES);
     EXPECT(seat, moot_group_close(seat->m, SOON), MOOT_OK);
+    CHECK(seat, slow_ran > 0 && slow_ran % COUNT == 0); /* each once, in each world */
 }
 
 #define PARENT_SCENE(fn)                                                               \
