@@ -61,11 +61,16 @@ static uint64_t find_place(const struct array_spread *spread, uint32_t home,
     return first;
 }
 
+/* Blocks go round the homes: few of them are of few homes. */
 static bool add_cyclic(const struct array_spread *spread, struct range indices,
                        struct range_set *out)
 {
+    const uint64_t first = indices.first / spread->block;
+    const uint64_t blocks = (indices.end - 1) / spread->block - first + 1;
+    const uint64_t homes = blocks < spread->homes ? blocks : spread->homes;
     bool fits = true;
-    for (uint32_t home = 0; home < spread->homes && fits; home++) {
+    for (uint64_t i = 0; i < homes && fits; i++) {
+        const uint32_t home = (uint32_t)((first + i) % spread->homes);
         fits =
             range_set_add(out, (struct range){find_place(spread, home, indices.first),
                                               find_place(spread, home, indices.end)});
