@@ -15,6 +15,7 @@ bool elements_begin(struct core *core, uint32_t first_size)
     known->prev = known->next = known;
     watched->prev = watched->next = watched;
     core->elements.look_ns = CORE_NEVER;
+    core->elements.home_count = first_size;
     for (uint32_t rank = first_size; rank-- > 0;) {
         if (!rankset_add(&core->elements.homes, rank)) {
             return false;
@@ -216,7 +217,7 @@ void elements_on_elements(struct core *core, uint32_t from, struct task_record *
     const struct array_spread spread = {elements->count, elements->block,
                                         elements->homes,
                                         (enum array_spread_kind)elements->kind};
-    if (spread.homes != rankset_count(&core->elements.homes)) {
+    if (spread.homes != core->elements.home_count) {
         core->stats.refused++;
         return;
     }
@@ -317,9 +318,8 @@ static void say_taking(struct core *core, struct array_record *array)
 static void claim_stretch(struct core *core, struct array_record *array)
 {
     struct range_set fresh = {0};
-    if (rankset_has(&core->elements.homes, core->rank)) {
-        const uint32_t home = rankset_below(&core->elements.homes, core->rank);
-        core->broken |= !range_set_add(&fresh, stretch_of(array, home));
+    if (core->rank < core->elements.home_count) {
+        core->broken |= !range_set_add(&fresh, stretch_of(array, core->rank));
         if (!MUTANT(PARTCLAIMS)) {
             take_set(core, &fresh, &array->given_up);
         }
@@ -363,7 +363,7 @@ int elements_register(struct core *core, const struct core_event *event)
     const struct core_register *reg = event->u.reg;
     struct array_spread spread = *reg->array;
     struct range_set fresh = {0};
-    spread.homes = rankset_count(&core->elements.homes);
+    spread.homes = core->elements.home_count;
     if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
         (reg->flags & ~(uint32_t)(CORE_TASK_HINT | CORE_TASK_NESTED)) != 0 ||
         reg->candidates != NULL || reg->after_count != reg->input_count ||

@@ -27,11 +27,10 @@ static bool has_evidence(const struct core *core, const struct array_record *arr
 static bool stretch_here(struct core *core, const struct array_record *array,
                          struct range_set *out)
 {
-    if (!rankset_has(&core->elements.homes, core->rank)) {
+    if (core->rank >= core->elements.home_count) {
         return false;
     }
-    const uint32_t home = rankset_below(&core->elements.homes, core->rank);
-    core->broken |= !range_set_add(out, stretch_of(array, home));
+    core->broken |= !range_set_add(out, stretch_of(array, core->rank));
     return true;
 }
 

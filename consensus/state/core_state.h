@@ -303,7 +303,8 @@ struct core_ownership {
 
 /* Task arrays: written by elements/. */
 struct core_elements {
-    struct rankset homes;      /* the ranks of the first view (A3) */
+    struct rankset homes;      /* the ranks of the first view (A3): 0 and on, */
+    uint32_t home_count;       /* so many */
     struct array_record known; /* list heads: those for which nothing is to be done, */
     struct array_record watched; /* and those that this rank chairs and that are open,
                                     or whose chairs wait for its word; due ones first */
