@@ -119,7 +119,8 @@ MPI_TEST_SRC := $(wildcard tests/mpi/*.c)
 MPI_PART_SRC := $(wildcard tests/mpi/*/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 BENCH_PART_SRC := $(addprefix tests/bench/,bench.c pattern.c graph.c by_hand.c by_moot.c by_arrays.c search.c \
-  beside.c kit.c ways.c micro_codec.c micro_core.c micro_arrays.c micro_spawn.c)
+  beside.c kit.c ways.c micro_codec.c micro_core.c micro_arrays.c micro_spawn.c \
+  alone.c)
 BENCH_SRC := $(filter-out $(BENCH_PART_SRC) tests/bench/slow_clock.c tests/bench/starpu.c tests/bench/wires_ucx.c,\
   $(wildcard tests/bench/*.c))
 
@@ -135,6 +136,7 @@ CONFORMANCE_TESTS := $(CONFORMANCE_SRC:%.c=$(BUILD)/%)
 SIM_TESTS := $(SIM_TEST_SRC:%.c=$(BUILD)/%)
 MPI_TESTS := $(MPI_TEST_SRC:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_SRC:%.c=$(BUILD)/%)
+INNER_BENCHES := $(addprefix $(BUILD)/tests/bench/,micro large scaling)
 FUZZERS := $(FUZZ_SRC:tests/%.c=$(BUILD)/%)
 HEADERS := $(addprefix node/api/,moot.h moot_array.h moot_mpi.h moot_checkpoint.h moot_data.h moot_fingerprint.h moot_launcher.h moot_queue.h moot_reference.h moot_session.h moot_stream.h \
   moot_transport.h moot_watch.h) \
@@ -387,7 +389,7 @@ $(BUILD)/libbench.a: $(BENCH_PART_SRC:%.c=$(BUILD)/%.o)
 
 # What is measured is the library that programs link; the archive brings what a harness
 # asks of hashing/ (which rank has a task) and nothing that is measured.
-$(filter-out %/micro,$(BENCHES)) $(BUILD)/tests/bench/starpu $(BUILD)/tests/bench/wires_ucx: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a \
+$(filter-out $(INNER_BENCHES),$(BENCHES)) $(BUILD)/tests/bench/starpu $(BUILD)/tests/bench/wires_ucx: $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a \
   $(BUILD)/libmoot.so.$(SOVERSION) $(BUILD)/libmoot.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(BUILD)/libbench.a -L$(BUILD) -l:libmoot.so.$(SOVERSION) \
 	  $(BUILD)/libmoot.a -Wl,-rpath,'$$ORIGIN/../..' $(LIBS)
@@ -409,10 +411,10 @@ trained: $(BUILD)/moot $(addprefix $(BUILD)/examples/,cholesky tree queues condi
 $(BUILD)/tests/bench/slow_clock.so: $(BUILD)/tests/bench/slow_clock.o
 	$(CC) -shared $(LDFLAGS_ALL) -o $@ $<
 
-# Its parts are seen from within only.  It is optimised as the library is, which takes as long as
+# Their parts are seen from within only.  They are optimised as the library is, which takes as long as
 # the library; not for `make check`, which looks at no figure (MICRO_LTO=-fno-lto).
 MICRO_LTO = $(LTO_FLAGS)
-$(BUILD)/tests/bench/micro: $(BUILD)/tests/bench/micro.o $(BUILD)/libbench.a $(LIB_OBJ)
+$(INNER_BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a $(LIB_OBJ)
 	$(CC) $(OPTIMISE) $(MICRO_LTO) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 # Fuzzers have instrumented objects of their own: what each may drive, built once.

@@ -33,14 +33,16 @@ export OMPI_MCA_btl_base_warn_component_unused=0
 : >"$rows"
 
 # on RANKS PROGRAM ARGUMENTS...: pinned to a core each ($bound) if there are as many; waiting
-# ranks must yield where there are not, those written by hand too.
+# ranks must yield where there are not, those written by hand too.  0: without MPI.
 bound=core
 on() {
     ranks=$1 program=$2
     shift 2
     launcher="mpirun -n $ranks"
     [ "$(id -u)" -ne 0 ] || launcher="$launcher --allow-run-as-root"
-    if [ "$ranks" -le "$(nproc)" ]; then
+    if [ "$ranks" -eq 0 ]; then
+        launcher=
+    elif [ "$ranks" -le "$(nproc)" ]; then
         launcher="$launcher --bind-to $bound"
     else
         launcher="env OMPI_MCA_mpi_yield_when_idle=1 $launcher --oversubscribe"
@@ -74,6 +76,8 @@ arrays() {
 quick() {
     arrays --rounds 9 --seconds 8
     metg --rounds 7 --seconds 8
+    on 0 large --repeat 1
+    scaling 2 64
     on 2 waiting --seconds 5 --target 1.2
     on 2 trust --pattern some --pairs 15 --seconds 7 --target 1.03
 }
@@ -87,11 +91,33 @@ instructions() {
         awk '/Collected/ { printf "; %.0f instructions", $NF / 2000 }'
 }
 
+# scaling RANKS...: instructions of a step and rank, and the ratio of the last to those of 2,
+# which come first; nothing without callgrind.
+scaling() {
+    command -v valgrind >/dev/null || return 0
+    : >"$rows.sizes"
+    for ranks in "$@"; do
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=count_steps \
+            "$BUILD/tests/bench/scaling" --ranks "$ranks" --steps 100 >"$rows.part" 2>&1 || {
+            cat "$rows.part" >&2
+            echo "run.sh: scaling failed on $ranks ranks" >&2
+            exit 2
+        }
+        awk -v ranks="$ranks" '/^pieces/ { pieces = $2; frames = $4 } /Collected/ { count = $NF }
+            END { printf "scaling-step-%dranks-instructions %.0f - # %s frames sent\n", ranks,
+                         count / pieces, frames }' "$rows.part" >>"$rows.sizes"
+    done
+    awk -v last="$ranks" 'NR == 1 { first = $2 } { now = $2; print }
+        END { printf "scaling-step-%dranks-to-2 %.3f 1.15 # aim 1.02\n", last, now / first }' \
+        "$rows.sizes" | tee -a "$rows"
+}
+
 # What the parts cost: a row is a time, and behind it instructions.
 micro() {
     for name in $("$BUILD/tests/bench/micro" --list); do
         echo "$("$BUILD/tests/bench/micro" --only "$name")$(instructions "$name")"
     done | tee -a "$rows"
+    scaling 2 4 8 16 32 64
 }
 
 # One cost each.
@@ -138,6 +164,7 @@ all() {
     metg --rounds 15 --csv "$csv"
     on 2 metg --pattern others --width 2 --csv "$csv"
     on 4 metg --pattern others --width 16 --csv "$csv"
+    on 0 large
     on 2 trust --pattern all --pairs 31 --target 1.03
     costs
     wires

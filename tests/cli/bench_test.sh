@@ -77,6 +77,13 @@ rows 3 "skip-10%-tree-3ranks-width5 shuffle-10%-fft-3ranks-width5" \
     diverge --width 5 --steps 20 --repeat 1
 rows 1 "empty-local-task-ns" spawning --tasks 2000
 rows 2 "spawn-remote-task-ns memory-per-remote-task-bytes" spawning --tasks 2000
+rows 1 "large-block-none-16384ranks-us large-cyclic-window-16384ranks-bytes
+    large-block-all-window-16384ranks-us large-cyclic-none-2ranks-us" large --arrays 10 --repeat 1
+for ranks in 1 3; do
+    "$build/tests/bench/scaling" --ranks $ranks --steps 40 >"$scratch/out" 2>&1 || fail "scaling: exit $?"
+    grep -qE "^pieces $((40 * ranks)) frames [0-9.]+\$" "$scratch/out" ||
+        fail "scaling on $ranks ranks counts other pieces: $(cat "$scratch/out")"
+done
 rows 2 "consumer-after-producer-us wait-for-others-task-us result-of-1MiB-time-to-raw
     result-of-64MiB-time-to-raw" wire --rounds 1
 WAYS_QUICK=1 timeout 120 tests/bench/wires.sh "$build" 1 >"$scratch/out" 2>"$scratch/err" || {
@@ -112,17 +119,22 @@ rows 2 "skip-growth-bytes-per-task skip-processor-time-grows" differ --tasks 100
 rows 1 "micro-hash-ns micro-push-ns micro-spawn-remote-release-ns" \
     micro --count 200 --repeat 1
 
-# verdict STATUS VALUE: of a bench-quick in which one program prints this value
+# verdict STATUS VALUE: of a bench-quick in which one program prints this value, and another
+# one's instructions are counted
 verdict() {
     mkdir -p "$scratch/b/tests/bench"
     printf '#!/bin/sh\necho "good 1 1 # as wanted"\n' >"$scratch/b/tests/bench/trust"
     printf '#!/bin/sh\necho "row %s 2.5"\n' "$2" >"$scratch/b/tests/bench/metg"
     printf '#!/bin/sh\necho "arrays 1 1"\n' >"$scratch/b/tests/bench/arrays"
     printf '#!/bin/sh\necho "waiting 1 1"\n' >"$scratch/b/tests/bench/waiting"
-    chmod +x "$scratch"/b/tests/bench/*
-    tests/bench/run.sh "$scratch/b" quick >"$scratch/out" 2>&1
+    printf '#!/bin/sh\necho "large 1 1"\n' >"$scratch/b/tests/bench/large"
+    mkdir -p "$scratch/bin"
+    printf '#!/bin/sh\necho "pieces 1 frames 1"\necho "Collected : 7"\n' >"$scratch/bin/valgrind"
+    chmod +x "$scratch"/b/tests/bench/* "$scratch/bin/valgrind"
+    PATH=$scratch/bin:$PATH tests/bench/run.sh "$scratch/b" quick >"$scratch/out" 2>&1
     code=$?
     [ "$code" -eq "$1" ] || fail "run.sh: exit $code, not $1, for a row of $2"
+    grep -q "^scaling-step-64ranks-to-2 1.000 1.15 " "$scratch/out" || fail "run.sh: no row of 64 ranks"
 }
 
 # How the library was compiled stands before the rows.
