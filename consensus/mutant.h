@@ -71,6 +71,7 @@
     X(NEWCOMERUNTOLD, "a newcomer does not hear of the rolls before its time")         \
     X(BEHIND, "a newcomer yields nothing until it has what the others had")            \
     X(BEFOREWAITS, "a newcomer waits for a push of what was made before its time")     \
+    X(TAKENWAITS, "what a rank took in for another to run waits for a push")           \
     X(TOLDGONE, "newcomers that have gone are told of each view of many members")      \
     X(PUSHMOVED, "what takes a result is taken to have moved with its chair")          \
     X(ROLLUNTOLD, "in a new view a roll is not announced again")                       \

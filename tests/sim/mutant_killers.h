@@ -218,6 +218,7 @@ static const struct killer killers[] = {
     {MUTANT_NEWCOMERUNTOLD, .bench = "newcomer_test"},
     {MUTANT_BEHIND, .bench = "newcomer_test"},
     {MUTANT_BEFOREWAITS, .bench = "newcomer_test"},
+    {MUTANT_TAKENWAITS, .bench = "asking_test"},
     {MUTANT_TOLDGONE, .bench = "newcomer_test"},
     {MUTANT_PUSHMOVED, .bench = "newcomer_test"},
     {MUTANT_ROLLUNTOLD, .bench = "drop_view_test"},

@@ -156,6 +156,29 @@ static void what_takes_what_nobody_holds_may_have_run(void **state)
     bench_close();
 }
 
+/* Which this rank may run, too; that a program has spawned; or neither of these. */
+static void what_was_taken_in_for_another_is_asked_for_at_once(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        bench_open(2, CORE_REPAIR);
+        struct rankset candidates = {0};
+        assert_true(rankset_add(&candidates, 1));
+        assert_true(kind != 0 || rankset_add(&candidates, 0));
+        moot_hash hash = chaired_by(1, 0, MOOT_HASH_CANDIDATES);
+        struct core_register reg = {.candidates = &candidates,
+                                    .flags = kind != 1 ? CORE_TASK_ADOPTED : 0};
+        assert_int_equal(spawn_with(0, 1, hash, reg), MOOT_OK);
+        begin_wait(0, hash);
+        pass_us(DELAY_US - 10);
+        assert_int_equal(motions_of(0), kind == 2 ? 1 : 0);
+        pass_us(20);
+        assert_int_equal(motions_of(0), 1);
+        rankset_release(&candidates);
+        bench_close();
+    }
+}
+
 /* Of one task that rank 0 owns; more than it looks at in a turn. */
 static void all_that_may_have_run_is_asked_for_at_once(void **state)
 {
@@ -305,6 +328,7 @@ int main(void)
         cmocka_unit_test(only_an_idle_time_as_long_as_the_delay_asks),
         cmocka_unit_test(a_busy_rank_asks_for_what_a_lane_waits_for),
         cmocka_unit_test(what_a_remote_rank_waits_for_is_asked_for_by_a_busy_one),
+        cmocka_unit_test(what_was_taken_in_for_another_is_asked_for_at_once),
         cmocka_unit_test(what_cannot_have_run_is_asked_for_bit_by_bit),
         cmocka_unit_test(what_takes_what_is_to_come_cannot_have_run),
         cmocka_unit_test(what_takes_what_nobody_holds_may_have_run),
