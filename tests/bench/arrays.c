@@ -1,4 +1,5 @@
-/* arrays.c - METG(50%) by task arrays beside nonblocking MPI by hand (beside.h).
+/* arrays.c - METG(50%) by task arrays, and by single tasks, beside nonblocking MPI by
+ * hand (beside.h).
  *
  *   mpirun -n 2 arrays [--pattern NAME|all|others] [--width W] [...]
  *
@@ -9,6 +10,9 @@
 int main(int argc, char **argv)
 {
     (void)argc;
-    beside(argv, "arrays", "arrays", &way_by_arrays, &way_by_hand);
+    beside(argv, &(struct beside){"arrays",
+                                  {&way_by_arrays, &way_by_moot},
+                                  &way_by_hand,
+                                  {"arrays", "single"}});
     return 0;
 }

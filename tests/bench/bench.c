@@ -147,7 +147,8 @@ struct figure figure_of(double *values, size_t count)
 {
     qsort(values, count, sizeof(*values), ascending);
     double upper = values[count / 2], lower = values[(count - 1) / 2];
-    return (struct figure){values[0], (lower + upper) / 2, values[count - 1]};
+    return (struct figure){values[0], (lower + upper) / 2, values[count - 1],
+                           values[(count - 1) / 4]};
 }
 
 void bench_row(const struct bench *bench, const char *name, double value, double target,

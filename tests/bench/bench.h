@@ -43,6 +43,7 @@ void bench_meet(moot *m, moot_task any);
 
 struct figure {
     double least, median, most;
+    double quartile; /* the lower one */
 };
 struct figure figure_of(double *values, size_t count); /* sorts; count is not 0 */
 

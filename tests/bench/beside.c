@@ -6,16 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BY_OTHER, BY_MOOT, WAYS };
+enum { BY_OTHER, BY_OURS, WAYS = BY_OURS + BESIDE_OURS_MAX };
 
 struct options {
-    const struct way *ours, *other;
-    const char *prefix;
+    const struct beside *what;
+    int ways; /* the other, and ours */
     const char *pattern;
     long width, steps, rounds;
-    double seconds, target, most_us;
+    double seconds, target, single_target, most_us;
     FILE *csv;
 };
+
+static double target_of(const struct options *options, int way)
+{
+    return way == BY_OURS ? options->target : options->single_target;
+}
 
 /* --- Reporting -------------------------------------------------------------------- */
 
@@ -27,11 +32,11 @@ static void write_csv(const struct bench *bench, const struct options *options,
     }
     fprintf(options->csv, "%s,%d,%d,%ld,%ld", pattern_name(pattern), bench->ranks,
             bench->cores, options->width, options->steps);
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = BY_OTHER; way <= BY_OURS; way++) {
         fprintf(options->csv, ",%.4f,%.4f,%.4f", 1e6 * metg_s[way].median,
                 1e6 * metg_s[way].least, 1e6 * metg_s[way].most);
     }
-    fprintf(options->csv, ",%.3f\n", metg_s[BY_MOOT].median / metg_s[BY_OTHER].median);
+    fprintf(options->csv, ",%.3f\n", metg_s[BY_OURS].median / metg_s[BY_OTHER].median);
     (void)fflush(options->csv);
 }
 
@@ -44,57 +49,82 @@ static void search_both(const struct bench *bench, const struct options *options
         if (round > 0 && bench_took_s(begun_s) > options->seconds) {
             break;
         }
-        for (int way = 0; way < WAYS; way++) {
+        for (int way = 0; way < options->ways; way++) {
             search_round(&search[way], bench, graph);
         }
     }
 }
 
-/* NAN where a search has found no grain.  A third to two thirds of the peak will do:
- * what a task costs beside its kernel hardly depends on the kernel. */
-static double ratio_of(const struct search search[WAYS])
+/* A third to two thirds of the peak will do: what a task costs beside its kernel hardly
+ * depends on the kernel. */
+static bool has_grain(const struct search *search)
 {
-    for (int way = 0; way < WAYS; way++) {
-        if (fabs(search_efficiency(&search[way]).median - 0.5) > 0.15) {
-            return NAN;
-        }
-    }
-    return search_metg_s(&search[BY_MOOT]).median /
-           search_metg_s(&search[BY_OTHER]).median;
+    return fabs(search_efficiency(search).median - 0.5) <= 0.15;
 }
 
-/* Returns moot's METG, in seconds; NAN where no grain was found. */
+/* Of the rounds, each by itself, at the lower quartile. */
+static double quartile_of(const struct search *ours, const struct search *other)
+{
+    double ratios[SEARCH_ROUNDS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < ours->count; i++) {
+        if (i >= SEARCH_ROUNDS_TO_SETTLE || i + 1 == ours->count) {
+            ratios[count++] = ours->metg_s[i] / other->metg_s[i];
+        }
+    }
+    return figure_of(ratios, count).quartile;
+}
+
+/* Returns the METG of ours, in seconds; NAN, as the row says, where one of the two has
+ * found no grain. */
+static double tell_row(const struct bench *bench, const struct options *options,
+                       enum pattern pattern, const struct search *search, int way)
+{
+    const struct search *ours = &search[way], *other = &search[BY_OTHER];
+    const struct figure metg_s = search_metg_s(ours), other_s = search_metg_s(other);
+    const bool found = has_grain(ours) && has_grain(other);
+    char name[96];
+    (void)snprintf(name, sizeof(name), "%s-%s-%dranks-width%ld",
+                   options->what->prefixes[way - BY_OURS], pattern_name(pattern),
+                   bench->ranks, options->width);
+    bench_row(bench, name, found ? metg_s.median / other_s.median : NAN,
+              target_of(options, way),
+              "quartile %.3g, %s %.2f us (%.2f-%.2f) at %.2f, %s %.2f us (%.2f-%.2f) "
+              "at %.2f",
+              found ? quartile_of(ours, other) : NAN, ours->way->name,
+              1e6 * metg_s.median, 1e6 * metg_s.least, 1e6 * metg_s.most,
+              search_efficiency(ours).median, other->way->name, 1e6 * other_s.median,
+              1e6 * other_s.least, 1e6 * other_s.most, search_efficiency(other).median);
+    return found ? metg_s.median : NAN;
+}
+
+/* Returns the first way's METG. */
 static double measure(const struct bench *bench, const struct options *options,
                       enum pattern pattern)
 {
     struct graph graph = graph_new(bench, pattern, options->steps, options->width);
-    struct search search[WAYS] = {{.way = options->other}, {.way = options->ours}};
-    struct figure metg_s[WAYS];
-    search_both(bench, options, &graph, search);
-    for (int way = 0; way < WAYS; way++) {
-        metg_s[way] = search_metg_s(&search[way]);
+    struct search search[WAYS] = {{.way = options->what->other}};
+    double first_s = NAN;
+    for (int way = BY_OURS; way < options->ways; way++) {
+        search[way].way = options->what->ours[way - BY_OURS];
     }
-    char name[96];
-    (void)snprintf(name, sizeof(name), "%s-%s-%dranks-width%ld", options->prefix,
-                   pattern_name(pattern), bench->ranks, options->width);
-    double ratio = ratio_of(search);
-    bench_row(bench, name, ratio, options->target,
-              "%s %.2f us (%.2f-%.2f) at %.2f, %s %.2f us (%.2f-%.2f) at %.2f",
-              options->ours->name, 1e6 * metg_s[BY_MOOT].median,
-              1e6 * metg_s[BY_MOOT].least, 1e6 * metg_s[BY_MOOT].most,
-              search_efficiency(&search[BY_MOOT]).median, options->other->name,
-              1e6 * metg_s[BY_OTHER].median, 1e6 * metg_s[BY_OTHER].least,
-              1e6 * metg_s[BY_OTHER].most, search_efficiency(&search[BY_OTHER]).median);
+    search_both(bench, options, &graph, search);
+    for (int way = BY_OURS; way < options->ways; way++) {
+        const double metg_s = tell_row(bench, options, pattern, search, way);
+        first_s = way == BY_OURS ? metg_s : first_s;
+    }
+    const struct figure metg_s[] = {search_metg_s(&search[BY_OTHER]),
+                                    search_metg_s(&search[BY_OURS])};
     write_csv(bench, options, pattern, metg_s);
     graph_release(&graph);
-    return isnan(ratio) ? NAN : metg_s[BY_MOOT].median;
+    return first_s;
 }
 
 /* --- Starting --------------------------------------------------------------------- */
 
 static bool is_wanted(const struct options *options, enum pattern pattern)
 {
-    if (options->ours == &way_by_arrays && !by_arrays_can(pattern)) {
+    if (options->what->ours[0] == &way_by_arrays && !by_arrays_can(pattern)) {
         return false;
     }
     return strcmp(options->pattern, "all") == 0 ||
@@ -118,8 +148,8 @@ static void measure_wanted(const struct bench *bench, const struct options *opti
         bench_die("%s: no such pattern: %s", bench->name, options->pattern);
     }
     char name[96];
-    (void)snprintf(name, sizeof(name), "%s-most-us-%dranks-width%ld", options->prefix,
-                   bench->ranks, options->width);
+    (void)snprintf(name, sizeof(name), "%s-most-us-%dranks-width%ld",
+                   options->what->prefixes[0], bench->ranks, options->width);
     if (options->most_us > 0) {
         bench_row(bench, name, 1e6 * most_s, options->most_us,
                   "of %d patterns; %d without a grain are left out", wanted,
@@ -144,15 +174,13 @@ static FILE *open_csv(const struct bench *bench, const char *path)
     return file;
 }
 
-void beside(char **argv, const char *name, const char *prefix, const struct way *ours,
-            const struct way *other)
+void beside(char **argv, const struct beside *what)
 {
     struct bench bench;
-    bench_open(&bench, name);
+    bench_open(&bench, what->name);
     struct options options = {
-        .ours = ours,
-        .other = other,
-        .prefix = prefix,
+        .what = what,
+        .ways = what->ours[1] != NULL ? BY_OURS + 2 : BY_OURS + 1,
         .pattern = bench_text(argv, "--pattern", "stencil_1d"),
         .width = bench_number(argv, "--width", 8, 1, PATTERN_WIDTH_MAX),
         .steps = bench_number(argv, "--steps", 1000, 2, 1000000),
@@ -160,6 +188,7 @@ void beside(char **argv, const char *name, const char *prefix, const struct way 
                                SEARCH_ROUNDS_MAX - SEARCH_ROUNDS_TO_SETTLE),
         .seconds = bench_real(argv, "--seconds", 60, 0, BENCH_SECONDS_MAX),
         .target = bench_real(argv, "--target", 0, 0, BENCH_TARGET_MAX),
+        .single_target = bench_real(argv, "--single-target", 0, 0, BENCH_TARGET_MAX),
         .most_us = bench_real(argv, "--most-us", 0, 0, BENCH_TARGET_MAX),
         .csv = open_csv(&bench, bench_text(argv, "--csv", NULL)),
     };

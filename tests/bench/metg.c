@@ -7,6 +7,6 @@
 int main(int argc, char **argv)
 {
     (void)argc;
-    beside(argv, "metg", "metg", &way_by_moot, &way_by_hand);
+    beside(argv, &(struct beside){"metg", {&way_by_moot}, &way_by_hand, {"metg"}});
     return 0;
 }

@@ -21,6 +21,8 @@
 # What was measured stands before them: the machine, and how the library was compiled.
 # With DOC=1 the tables of deploy/doc/PERFORMANCE.md are written anew (write_page.py), unless
 # others had the machine's cores meanwhile.
+# A row misses its target if its value does, or, of one whose remark begins with `quartile`, if
+# that does: the lower one of its rounds.
 # Exit status 1 if a row misses its target, or is missing; 2 if a program fails.
 set -eu
 BUILD=${1:?usage: run.sh BUILD [PART]}
@@ -65,12 +67,12 @@ metg() {
     on 4 metg --pattern stencil_1d --width 16 --target 2.5 "$@"
 }
 
-# Rows of task arrays, each step one.
+# Rows of task arrays, each step one, and of the same steps by single tasks.
 arrays() {
-    on 2 arrays --pattern stencil_1d --width 8 --target 2.0 "$@"
-    on 2 arrays --pattern stencil_1d --width 2 --target 1.7 "$@"
-    on 2 arrays --pattern others --width 8 --target 2.5 "$@"
-    on 4 arrays --pattern stencil_1d --width 16 --target 2.0 "$@"
+    on 2 arrays --pattern stencil_1d --width 8 --target 2.0 --single-target 3.0 "$@"
+    on 2 arrays --pattern stencil_1d --width 2 --target 1.7 --single-target 2.0 "$@"
+    on 2 arrays --pattern others --width 8 --target 2.5 --single-target 4.0 "$@"
+    on 4 arrays --pattern stencil_1d --width 16 --target 2.0 --single-target 2.5 "$@"
 }
 
 quick() {
@@ -230,7 +232,8 @@ esac
 
 [ -z "${DOC-}" ] || python3 tests/bench/write_page.py "$what" "$rows" "$about" deploy/doc/PERFORMANCE.md
 
-awk '$3 != "-" { n++ } $3 != "-" && !($2 > 0 && $2 <= $3) { missed++ }
+awk '{ judged = $5 == "quartile" ? $6 + 0 : $2 }
+    $3 != "-" { n++ } $3 != "-" && !($2 + 0 > 0 && judged <= $3) { missed++ }
     END {
         if (n > 0) print "# " n - missed " of " n " targets reached"
         exit missed > 0 || NR == 0

@@ -184,6 +184,6 @@ int main(int argc, char **argv)
 {
     (void)argc;
     static const struct way way = {"StarPU", 1e-5, open_starpu, run, close_starpu};
-    beside(argv, "starpu", "metg-to-starpu", &way_by_moot, &way);
+    beside(argv, &(struct beside){"starpu", {&way_by_moot}, &way, {"metg-to-starpu"}});
     return 0;
 }

@@ -55,7 +55,7 @@ awk '$1 ~ /^metg-most-us/ { row = $2 == "nan" ? "nan" : $2 + 0; next }
     cat "$scratch/out"
 }
 arrays=$(for p in $patterns; do
-    case $p in dom | tree | random_nearest) ;; *) echo "arrays-$p-3ranks-width7" ;; esac
+    case $p in dom | tree | random_nearest) ;; *) echo "arrays-$p-3ranks-width7 single-$p-3ranks-width7" ;; esac
 done)
 rows 3 "$arrays" arrays --pattern all --width 7 --steps 12 --rounds 1 --seconds 0.01
 # refuses WORDS PROGRAM ARGUMENTS...: the program says so, and measures nothing
@@ -119,12 +119,12 @@ rows 2 "skip-growth-bytes-per-task skip-processor-time-grows" differ --tasks 100
 rows 1 "micro-hash-ns micro-push-ns micro-spawn-remote-release-ns" \
     micro --count 200 --repeat 1
 
-# verdict STATUS VALUE: of a bench-quick in which one program prints this value, and another
+# verdict STATUS ROW: of a bench-quick in which one program prints this row, and another
 # one's instructions are counted
 verdict() {
     mkdir -p "$scratch/b/tests/bench"
     printf '#!/bin/sh\necho "good 1 1 # as wanted"\n' >"$scratch/b/tests/bench/trust"
-    printf '#!/bin/sh\necho "row %s 2.5"\n' "$2" >"$scratch/b/tests/bench/metg"
+    printf '#!/bin/sh\necho "row %s"\n' "$2" >"$scratch/b/tests/bench/metg"
     printf '#!/bin/sh\necho "arrays 1 1"\n' >"$scratch/b/tests/bench/arrays"
     printf '#!/bin/sh\necho "waiting 1 1"\n' >"$scratch/b/tests/bench/waiting"
     printf '#!/bin/sh\necho "large 1 1"\n' >"$scratch/b/tests/bench/large"
@@ -144,24 +144,27 @@ built() {
         sed -n '/^# /p' "$scratch/out"
     }
 }
-verdict 0 2.5
+verdict 0 "2.5 2.5"
 built "in a way that is not known"
 echo "gcc -O2" >"$scratch/b/flags"
-verdict 0 2.5
+verdict 0 "2.5 2.5"
 built "each file by itself (a developer's build)"
 echo "gcc -O2 -flto=auto" >"$scratch/b/flags"
-verdict 0 2.5
+verdict 0 "2.5 2.5"
 built "plainly (make)"
 echo "gcc -O2 -flto=auto -fprofile-use" >"$scratch/b/flags"
-verdict 0 2.5
+verdict 0 "2.5 2.5"
 built "plainly (make)" # counting has failed: there are no counts
 mkdir "$scratch/b/counted"
 : >"$scratch/b/counted/engine.gcda"
-verdict 0 2.5
+verdict 0 "2.5 2.5"
 built "by counts of its work (make PROFILE=1)"
-verdict 1 2.51
-verdict 1 nan
-verdict 1 0
+verdict 1 "2.51 2.5"
+verdict 0 "2.51 2.5 # quartile 2.4, moot"
+verdict 1 "2.61 2.5 # quartile 2.6, moot"
+verdict 1 "nan 2.5 # quartile 2.4, moot"
+verdict 1 "nan 2.5"
+verdict 1 "0 2.5"
 
 # A page's tables are written anew, all or none.
 page=$scratch/page.md rows=$scratch/rows about=$scratch/about
