@@ -135,6 +135,7 @@ costs() {
     on 2 waiting --seconds 5 --target 1.2
     on 4 waiting --seconds 5 --target 1.2
     on "$voters" voting
+    on 4 bound --target 1.2
     on 2 idling
     on 2 access --target 1.1
     on 2 tracing --steps 3000 --pairs 61 --seconds 40 --target 1.03

@@ -109,6 +109,7 @@ script attack.py "attack-frames-time attack-connections-processor"
 script changing.py "changing-grow-2-ms changing-boundary-one-comes-2-ms changing-others-grow-sleep-8 changing-sim-leave-16-ms"
 script storing.sh "storing-open-1-ms storing-first-8-us storing-find-8-us storing-miss-8-us storing-find-64-us storing-large-beside-dd storing-job"
 rows 3 "vote-pure-us vote-once-us vote-parked-us branch-of-10000-alone-to-agreed" voting
+rows 3 "array-bound-to-own" bound --elements 1000 --pairs 2
 rows 2 "idle-core-share-after-1s idle-wake-up-us" idling --rounds 1
 rows 2 "cholesky-access-modes-to-inputs" access --tiles 4 --pairs 2
 rows 2 "" profiled --work step --count 20
