@@ -197,6 +197,8 @@ enum {
     CORE_TASK_HINT = 4,     /* MOOT_TASK_CONDITIONAL */
     CORE_TASK_PORTABLE = 8, /* needs .spec */
     CORE_TASK_IDEMPOTENT = 16,
+    CORE_TASK_STRETCHES = CORE_TASK_IDEMPOTENT, /* of an array: what a home leaves goes
+                                                   to one rank (PROTOCOL.md, A17) */
     CORE_TASK_NONDETERMINISTIC = 32,
     CORE_TASK_ADOPTED = 64, /* from a peer's spec; not on this rank's roll */
     CORE_TASK_BESIDE = 128  /* in a spec alone: its hash has another task's place */

@@ -285,7 +285,9 @@ static inline moot_hash hash_spec(const struct identity *spec,
     put_spec(&state, spec, array);
     moot_hash hash = digest_end(&state);
 
-    int facts = (spec->once ? MOOT_HASH_ONCE : 0) |
+    const bool stretches = array != NULL && spec->once; /* its end may be given again */
+    int facts = (spec->once && !stretches ? MOOT_HASH_ONCE : 0) |
+                (stretches ? MOOT_HASH_STRETCHES : 0) |
                 (may_run_again(spec) ? MOOT_HASH_IDEMPOTENT : 0) |
                 (spec->candidates != NULL ? MOOT_HASH_CANDIDATES : 0) |
                 (spec->nested ? MOOT_HASH_NESTED : 0) |

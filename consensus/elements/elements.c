@@ -365,8 +365,10 @@ int elements_register(struct core *core, const struct core_event *event)
     struct range_set fresh = {0};
     spread.homes = core->elements.home_count;
     if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
-        (reg->flags & ~(uint32_t)(CORE_TASK_HINT | CORE_TASK_NESTED)) != 0 ||
+        (reg->flags &
+         ~(uint32_t)(CORE_TASK_HINT | CORE_TASK_NESTED | CORE_TASK_STRETCHES)) != 0 ||
         reg->candidates != NULL || reg->after_count != reg->input_count ||
+        (reg->part != NULL && hash_has(&event->hash, MOOT_HASH_STRETCHES)) ||
         (reg->part != NULL && reg->part_count == 0) ||
         !range_set_valid(reg->part, reg->part_count, spread.count)) {
         return MOOT_ERR_INVALID;

@@ -226,6 +226,38 @@ static void deal(struct core *core, struct array_record *array,
     }
 }
 
+/* Nobody has spawned a part of it then. */
+static bool goes_by_stretches(const struct array_record *array)
+{
+    return array_has_stretches(array) && !MUTANT(STRETCHSPLIT);
+}
+
+/* Of an array in stretches a home's goes to one runner: the first home's to the first,
+ * and so on. */
+static void deal_stretch(struct core *core, struct array_record *array,
+                         const struct range_set *group, const struct rankset *runners)
+{
+    const uint64_t first = range_set_items(group)[0].first;
+    const uint32_t home = array_slot(&array->spread, first) / ARRAY_SLOTS;
+    struct range_set share = {0};
+    copy_set(core, &share, group);
+    keeper_give(core, array, rankset_at(runners, home % rankset_count(runners)),
+                &share);
+    range_set_release(&share);
+}
+
+/* Keeps of `group` what is of one home with its first. */
+static void keep_stretch(struct core *core, const struct array_record *array,
+                         struct range_set *group)
+{
+    const uint64_t first = range_set_items(group)[0].first;
+    const uint32_t home = array_slot(&array->spread, first) / ARRAY_SLOTS;
+    struct range_set stretch = {0};
+    core->broken |= !range_set_add(&stretch, stretch_of(array, home)) ||
+                    !range_set_intersect(group, &stretch);
+    range_set_release(&stretch);
+}
+
 /* Keeps of `group` what exactly those have spawned who have spawned one of it. */
 static void keep_alike(struct core *core, const struct array_record *array,
                        const struct rankset *holders, struct range_set *group)
@@ -260,7 +292,9 @@ static bool deal_group(struct core *core, struct array_record *array,
     struct rankset runners = {0};
     const bool any = find_runners(core, array, holders, place, false, &runners) ||
                      find_runners(core, array, holders, place, true, &runners);
-    if (any && !core->broken) {
+    if (any && !core->broken && goes_by_stretches(array)) {
+        deal_stretch(core, array, group, &runners);
+    } else if (any && !core->broken) {
         deal(core, array, group, &runners);
     }
     rankset_release(&runners);
@@ -277,7 +311,11 @@ bool parts_deal(struct core *core, struct array_record *array,
     find_holders(core, array, &holders);
     while (rest.count > 0 && !core->broken) {
         copy_set(core, &group, &rest);
-        keep_alike(core, array, &holders, &group);
+        if (goes_by_stretches(array)) {
+            keep_stretch(core, array, &group);
+        } else {
+            keep_alike(core, array, &holders, &group);
+        }
         if (!core->broken) {
             all &= deal_group(core, array, &holders, &group);
         }

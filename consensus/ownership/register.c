@@ -18,11 +18,12 @@ static bool same_scope(const moot_hash *a, const moot_hash *b)
     return (scoped & MOOT_HASH_SCOPED) == 0 || hash_scope(a) == hash_scope(b);
 }
 
-/* IDEMPOTENT is a fact of once tasks alone. */
+/* IDEMPOTENT is a fact of once tasks alone, and STRETCHES, the same bit, of arrays. */
 static bool facts_match(const moot_hash *hash, const struct core_register *reg)
 {
     unsigned facts = hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
-    const uint32_t again = CORE_TASK_ONCE | CORE_TASK_IDEMPOTENT;
+    const uint32_t again = CORE_TASK_IDEMPOTENT |
+                           (reg->array == NULL ? (uint32_t)CORE_TASK_ONCE : 0u);
     unsigned said =
         ((reg->flags & CORE_TASK_ONCE) ? MOOT_HASH_ONCE : 0u) |
         ((reg->flags & again) == again ? MOOT_HASH_IDEMPOTENT : 0u) |

@@ -80,6 +80,11 @@ bool array_is_open(const struct task_record *task)
            !range_set_covers(&array->ended, (struct range){0, array->spread.count});
 }
 
+bool array_has_stretches(const struct array_record *array)
+{
+    return hash_has(&array->task->hash, MOOT_HASH_STRETCHES);
+}
+
 bool array_runs_here(const struct task_record *task)
 {
     const struct array_record *array = task_ext(task)->array;

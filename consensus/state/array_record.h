@@ -70,6 +70,8 @@ void array_record_free(struct array_record *array);
 /* An array of which not all elements are known to have ended: its own end waits for
  * them.  False of any other task. */
 bool array_is_open(const struct task_record *task);
+/* Its elements start at most once: what a home leaves goes to one rank (A17). */
+bool array_has_stretches(const struct array_record *array);
 /* Elements that were given to this rank have not ended: it keeps the array. */
 bool array_runs_here(const struct task_record *task);
 /* The chair knows of no parts any more. */

@@ -98,7 +98,8 @@ void state_hold_task(const struct core *core, const struct task_record *task)
         bool idempotent = (task->flags & CORE_TASK_IDEMPOTENT) != 0;
         bool nested = (task->flags & CORE_TASK_NESTED) != 0;
         assert(once == hash_has(&task->hash, MOOT_HASH_ONCE));
-        assert((once && idempotent) == hash_has(&task->hash, MOOT_HASH_IDEMPOTENT));
+        assert((idempotent && (once || hash_has(&task->hash, MOOT_HASH_ARRAY))) ==
+               hash_has(&task->hash, MOOT_HASH_IDEMPOTENT));
         assert(nested == hash_has(&task->hash, MOOT_HASH_NESTED));
         assert(hash_has(&task->hash, MOOT_HASH_ARRAY) ==
                (task_ext(task)->array != NULL));

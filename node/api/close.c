@@ -21,6 +21,7 @@
 #include "node/compose/element_read.h"
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
+#include "node/compose/stretch.h"
 #include "node/engine/engine.h"
 #include "node/engine/inbox.h"
 #include "node/engine/lane_scope.h"
@@ -350,6 +351,7 @@ void context_free(struct moot *m)
     links_end(m);
     maps_release(m);
     reads_release(m);
+    stretches_release(m);
     parts_release(m);
     exec_release(m);
     handles_release(&m->tasks.handles);

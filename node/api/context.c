@@ -15,6 +15,7 @@
 #include "node/compose/element_find.h"
 #include "node/compose/element_gate.h"
 #include "node/compose/element_read.h"
+#include "node/compose/stretch.h"
 #include "node/config/ending.h"
 #include "node/config/sized.h"
 #include "node/engine/engine.h"
@@ -248,7 +249,7 @@ static int make_parts(struct moot *m, char *story)
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
     const bool lists = listing_begin(m) && reference_begin(m) && reads_begin(m) &&
-                       finds_begin(m) && gates_begin(m);
+                       finds_begin(m) && gates_begin(m) && stretches_begin(m);
     return members_open(m) && joined && may_ask && lists && told && sits
                ? MOOT_OK
                : MOOT_ERR_NO_MEMORY;

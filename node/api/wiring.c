@@ -9,6 +9,7 @@
 #include "node/compose/element_read.h"
 #include "node/compose/group.h"
 #include "node/compose/queue.h"
+#include "node/compose/stretch.h"
 #include "node/engine/engine.h"
 #include "node/explain/leaks.h"
 #include "node/explain/report.h"
@@ -43,7 +44,7 @@ const struct engine_hooks wiring = {
         {
             [CORE_OUT_SEND] = members_carry_send,
             [CORE_OUT_RUN] = carry_run,
-            [CORE_OUT_ELEMENTS] = element_carry,
+            [CORE_OUT_ELEMENTS] = stretch_carry,
             [CORE_OUT_CANCEL] = carry_cancel,
             [CORE_OUT_PART] = task_end_carry_part,
             [CORE_OUT_RESULT] = task_end_carry_result,

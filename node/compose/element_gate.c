@@ -5,6 +5,7 @@
 #include "hashing/base/byte_order.h"
 #include "hashing/placement.h"
 #include "node/compose/element_read.h"
+#include "node/compose/stretch.h"
 #include "node/engine/engine.h"
 #include "node/schedule/element_again.h"
 #include "node/schedule/element_end.h"
@@ -30,9 +31,9 @@ enum {
     LOOKS_AT_ONCE_MAX = 256
 };
 #define GATE_OF_END UINT64_MAX
-#define GATE_FOR_READ                                                                  \
-    UINT64_MAX /* in the place of an input: for that seek of a read                    \
-                */
+/* In the place of an input: for that seek of a read, and that home's stretch. */
+#define GATE_FOR_READ UINT64_MAX
+#define GATE_FOR_STRETCH (UINT64_MAX - 1)
 
 static const char gate_name[] = "moot.gate";
 
@@ -95,10 +96,17 @@ static void open_for(struct moot *m, struct element_link *link, uint64_t place,
     }
 }
 
-static bool is_for_read(const struct task *gate)
+static bool is_for(const struct task *gate, uint64_t what)
 {
     const unsigned char *args = gate->args;
-    return get_word(args + MOOT_HASH_BYTES) == GATE_FOR_READ;
+    return get_word(args + MOOT_HASH_BYTES) == what;
+}
+
+static void open_stretch(struct moot *m, const struct task *gate, uint64_t home)
+{
+    moot_hash array;
+    memcpy(array.bytes, gate->args, MOOT_HASH_BYTES);
+    stretch_hear(m, &array, (uint32_t)home);
 }
 
 /* In the place of a run: what it waits for is here, or has failed. */
@@ -111,7 +119,9 @@ static bool open_gate(struct moot *m, struct task *gate, const struct task *fail
         engine_starve(m, "no memory for an input of an element");
         return true;
     }
-    if (is_for_read(gate)) {
+    if (is_for(gate, GATE_FOR_STRETCH)) {
+        open_stretch(m, gate, place);
+    } else if (is_for(gate, GATE_FOR_READ)) {
         reads_hear_large(m, place, failed == NULL ? task_input(gate, 0) : NULL);
     } else if (link != NULL && (link->single || link->from != NULL)) {
         open_for(m, link, place, gate, failed);
@@ -190,6 +200,12 @@ bool gate_for_read(struct moot *m, const struct named_array *array, uint64_t num
                    const moot_hash *read)
 {
     return take_in_gate(m, array, GATE_FOR_READ, number, read);
+}
+
+bool gate_for_stretch(struct moot *m, const struct named_array *array, uint32_t home,
+                      const moot_hash *leave)
+{
+    return take_in_gate(m, array, GATE_FOR_STRETCH, home, leave);
 }
 
 static bool gate_link(struct moot *m, const struct element_link *link, uint64_t place,
@@ -425,7 +441,7 @@ static void begin_pass(struct moot *m)
 {
     struct gate_watch *watch = &m->compose.gates;
     watch->news = m->tasks.element_news;
-    watch->waiting = 0;
+    watch->waiting = stretches_waiting(m);
     watch->asks = false;
     watch->passes = true;
     watch->looks = 1;
@@ -478,13 +494,15 @@ void gates_look(struct moot *m, uint64_t now_ns)
     if (m->spawn.early != NULL) {
         reads_take_early(m);
     }
-    if ((m->tasks.taking == NULL && m->compose.reads.seeks == NULL) ||
+    if ((m->tasks.taking == NULL && m->compose.reads.seeks == NULL &&
+         m->compose.stretches == NULL) ||
         m->engine.fatal != 0) {
         return;
     }
     look_at_view(m);
     reads_look(m);
-    if (m->tasks.taking == NULL) {
+    stretches_look(m);
+    if (m->tasks.taking == NULL && m->compose.stretches == NULL) {
         return;
     }
     let_some_go(m);

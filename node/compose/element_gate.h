@@ -43,6 +43,9 @@ int gates_keep(struct moot *m, struct element_link *link);
 /* One that waits for the task `read`, for a read's seek (element_read.h). */
 bool gate_for_read(struct moot *m, const struct named_array *array, uint64_t number,
                    const moot_hash *read);
+/* One that waits for the leave to begin that home's stretch (stretch.h). */
+bool gate_for_stretch(struct moot *m, const struct named_array *array, uint32_t home,
+                      const moot_hash *leave);
 /* A chore: asks for what is to be asked for. */
 void gates_look(struct moot *m, uint64_t now_ns);
 

@@ -100,8 +100,10 @@ int read_make_again(moot_call *call, void *user)
     if (elements == NULL) {
         return moot_call_fail(call, MOOT_ERR_STATE, "the array is not on this rank");
     }
-    if (elements->link_count > 0) { /* to compare results: what it took is not kept */
-        return moot_call_fail(call, MOOT_ERR_STATE, "its element takes others");
+    if (!elements_can_repeat(elements)) { /* to compare results */
+        return moot_call_fail(call, MOOT_ERR_STATE,
+                              elements->once ? "its element is not run twice"
+                                             : "its element takes others");
     }
     const struct kernel *kernel = elements->task->kernel; /* this task comes after it */
     call_of_element(call, elements, place);
@@ -315,7 +317,7 @@ static bool open_read(struct moot *m, struct task *task, const struct task *fail
     if (end_cancelled(m, task, elements->task)) {
         return true;
     }
-    if (elements->link_count == 0) {
+    if (elements_can_repeat(elements)) {
         return false;
     }
     const struct named_array array = elements_name(elements);

@@ -219,16 +219,31 @@ static int check_beside(struct lane *lane, struct moot *m, const moot_array_spec
     return MOOT_OK;
 }
 
-static int check_kernel(struct lane *lane, const struct kernel *kernel)
+static int check_kernel(struct lane *lane, const struct kernel *kernel, bool some)
 {
-    if ((kernel->flags & ~(uint32_t)MOOT_KERNEL_PORTABLE) == 0) {
-        return MOOT_OK;
+    const bool once = (kernel->flags & MOOT_KERNEL_ONCE) != 0;
+    if ((kernel->flags & MOOT_KERNEL_IDEMPOTENT) != 0) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: kernel '%s' is idempotent, and no array is: "
+                         "register it without MOOT_KERNEL_IDEMPOTENT, and what may have "
+                         "run ends with MOOT_ERR_MAYBE_RAN; or spawn single tasks",
+                         kernel->name);
     }
-    return lane_fail(lane, MOOT_ERR_INVALID,
-                     "moot_array_spawn: kernel '%s' has flags, and a rank may have to "
-                     "make an element again: register it without any but "
-                     "MOOT_KERNEL_PORTABLE",
-                     kernel->name);
+    if ((kernel->flags & MOOT_KERNEL_NONDETERMINISTIC) != 0 && !once) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn: kernel '%s' is non-deterministic, and a "
+                         "rank may have to make an element again: register it with "
+                         "MOOT_KERNEL_ONCE, or spawn single tasks",
+                         kernel->name);
+    }
+    if (once && some) {
+        return lane_fail(lane, MOOT_ERR_INVALID,
+                         "moot_array_spawn_some: kernel '%s' is once, and an array of "
+                         "such a kernel is spawned as a whole: call moot_array_spawn(), "
+                         "or spawn single tasks",
+                         kernel->name);
+    }
+    return MOOT_OK;
 }
 
 /* All that this rank has spawned of it with this call; grows: some of it is new, and
@@ -266,8 +281,8 @@ static int spawn_part(struct moot *m, struct lane *lane, struct task_facts *fact
     struct elements *elements = elements_of(spawned->task);
     struct range_set sum = {0};
     int error = add_part(lane, elements, part, &sum, &facts->grows);
-    facts->reg.part = range_set_items(part);
-    facts->reg.part_count = part->count;
+    facts->reg.part = elements->once ? NULL : range_set_items(part);
+    facts->reg.part_count = elements->once ? 0 : part->count;
     if (error != MOOT_OK) {
         spawn_undo(m, spawned);
     } else {
@@ -283,13 +298,15 @@ static int spawn_part(struct moot *m, struct lane *lane, struct task_facts *fact
 static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
                          const struct array_spread *spread,
                          const struct array_inputs *inputs,
-                         const struct range_set *part, moot_array *out)
+                         const struct range_set *part, bool some, moot_array *out)
 {
     struct spawned spawned;
     struct task_facts *facts = &spawn->facts;
     facts->reg.array = spread;
-    facts->reg.flags &= ~(uint32_t)CORE_TASK_PORTABLE; /* nobody adopts an array */
-    int error = check_kernel(lane, facts->kernel);
+    const bool once = (facts->kernel->flags & MOOT_KERNEL_ONCE) != 0;
+    facts->reg.flags &= (uint32_t)CORE_TASK_HINT; /* nobody adopts an array */
+    facts->reg.flags |= once ? (uint32_t)CORE_TASK_STRETCHES : 0u;
+    int error = check_kernel(lane, facts->kernel, some);
     if (error == MOOT_OK) {
         error = spawn_enter(m, lane, facts, &spawned);
     }
@@ -303,6 +320,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     }
     struct elements *elements = spawned.task->seldom->elements;
     elements->scope = facts->reg.scope;
+    elements->once = once;
     error = fresh ? array_inputs_take(m, lane, elements, inputs) : MOOT_OK;
     if (error != MOOT_OK) {
         elements_free(m, spawned.task);
@@ -377,7 +395,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
         error = spawn_check(m, lane, &single, site, parent, &spawn);
         if (error == MOOT_OK) {
             spawn.facts.maps = inputs.maps;
-            error = spawn_checked(m, lane, &spawn, &spread, &inputs, &part, out);
+            error = spawn_checked(m, lane, &spawn, &spread, &inputs, &part, some != NULL, out);
         }
         rankset_release(&spawn.candidates);
     }

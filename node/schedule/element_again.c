@@ -26,8 +26,8 @@ static bool is_there(const struct moot *m, const struct element_link *link)
 bool element_can_again(const struct moot *m, const struct elements *elements)
 {
     const struct task *end = elements->task;
-    bool can = end->known && end->status == MOOT_OK && !is_leaving(m, end) &&
-               (end->kernel->flags & MOOT_KERNEL_ONCE) == 0;
+    bool can =
+        end->known && end->status == MOOT_OK && !is_leaving(m, end) && !elements->once;
     for (uint32_t i = 0; i < elements->link_count && can; i++) {
         can = is_there(m, elements->links[i]);
     }
@@ -52,7 +52,8 @@ static void keep(struct moot *m, struct elements *elements)
 
 static void begin(struct moot *m, struct elements *elements, uint64_t place)
 {
-    const int error = elements_add(m, elements, (struct range){place, place + 1});
+    const int error =
+        elements_add(m, elements, (struct range){place, place + 1}, false);
     struct element_block *block = elements_block(elements, place);
     if (error != MOOT_OK || block == NULL) {
         engine_starve(m, "no memory to make an element again");

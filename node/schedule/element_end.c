@@ -62,7 +62,7 @@ static struct element_block *find_again(const struct elements *elements,
     return found;
 }
 
-static int add(struct moot *m, struct elements *elements, struct range places)
+int element_give(struct moot *m, struct elements *elements, struct range places)
 {
     int error = MOOT_OK;
     while (error == MOOT_OK && places.first < places.end) {
@@ -72,7 +72,7 @@ static int add(struct moot *m, struct elements *elements, struct range places)
                                   again != NULL ? again->places.first : places.end};
         places.first = again != NULL ? again->places.end : places.end;
         if (gap.first < gap.end) {
-            error = elements_add(m, elements, gap);
+            error = elements_add(m, elements, gap, false);
         }
         if (again != NULL) {
             take_over(m, elements, again);
@@ -81,12 +81,10 @@ static int add(struct moot *m, struct elements *elements, struct range places)
     return error;
 }
 
-void element_carry(struct moot *m, const struct core_output *output)
+void element_carried(struct moot *m, const struct core_output *output, int error)
 {
-    struct task *task = output->user;
-    struct elements *elements = task != NULL ? elements_of(task) : NULL;
-    assert(elements != NULL);
-    const int error = add(m, elements, output->u.elements.places);
+    const struct task *task = output->user;
+    const struct elements *elements = elements_of(task);
     if (error == MOOT_ERR_NO_MEMORY) {
         engine_starve(m, "no memory for the elements of an array");
     } else if (error != MOOT_OK) {
@@ -205,6 +203,47 @@ void element_cancel_array(struct moot *m, struct task *task)
     for (struct element_block *block = elements->blocks; block != NULL;
          block = block->next) {
         if (elements_close(m, elements, block) && block->open == 0) {
+            elements_go_on(m);
+            tell_block(m, task, block);
+        }
+    }
+    progress_wake(m);
+}
+
+/* The first of them is told, unless one that failed is before it. */
+static void note_denied(struct moot *m, struct elements *elements, uint64_t index)
+{
+    struct text story = {0};
+    if (elements->failed != 0 && elements->failed <= index + 1) {
+        return;
+    }
+    task_describe(&story, elements->task);
+    text_add(
+        &story,
+        ": element %" PRIu64
+        ", and perhaps others, may have run: a rank that is gone had leave to begin "
+        "them, or they began before and were forgotten; none of them is started "
+        "again: look at what they were to do, and spawn an array by another key to "
+        "do it once more",
+        index);
+    payload_drop(elements->story);
+    elements->story =
+        story_payload(&story, (struct root_cause){.code = MOOT_ERR_MAYBE_RAN,
+                                                  .rank = (int)m->group.rank});
+    elements->failed = index + 1;
+    text_release(&story);
+}
+
+void element_deny(struct moot *m, struct elements *elements, uint32_t home)
+{
+    struct task *task = elements->task;
+    for (struct element_block *block = elements->blocks; block != NULL;
+         block = block->next) {
+        const uint64_t first = block->places.first;
+        if (block->held && block->open > 0 &&
+            elements_home_of(&elements->spread, first) == home) {
+            note_denied(m, elements, array_index(&elements->spread, first));
+            elements_deny(m, elements, block);
             elements_go_on(m);
             tell_block(m, task, block);
         }

@@ -7,8 +7,16 @@
 
 #include "node/context/context.h"
 
-/* CORE_OUT_ELEMENTS. */
-void element_carry(struct moot *m, const struct core_output *output);
+struct elements;
+
+/* The core gives these to be run here; of some this rank may have made the results
+ * again. As elements_add(). */
+int element_give(struct moot *m, struct elements *elements, struct range places);
+/* CORE_OUT_ELEMENTS: these were added, with this error. */
+void element_carried(struct moot *m, const struct core_output *output, int error);
+/* Those of that home that are held end, as they may have run elsewhere; the core hears
+ * it. */
+void element_deny(struct moot *m, struct elements *elements, uint32_t home);
 /* Its kernel has returned this code; takes over the output.  The core hears it. */
 void element_end(struct moot *m, struct moot_call *call, int code);
 /* Whether an input of the element has failed; then it is to end so, and call->why says

@@ -39,6 +39,8 @@ static inline moot_hash hash_of(const struct task_facts *facts)
                                             .spread = array->kind,
                                             .maps = facts->maps};
         identity.input_count = facts->reg.input_count; /* to the core they are after */
+        identity.once = (facts->reg.flags & CORE_TASK_STRETCHES) != 0;
+        identity.idempotent = false;
         return identity_array_hash(&identity, &said);
     }
     return identity_hash(&identity);

@@ -622,7 +622,9 @@ uint64_t links_idle(const struct elements *elements)
         const uint64_t size = block->places.end - block->places.first;
         const uint64_t ended = size - block->open;
         const uint64_t lacking = block->closed ? 0 : size - block->waits->ready;
-        idle += block->open > 0 && !block->again ? lacking + ended : 0;
+        idle += block->open == 0 || block->again ? 0
+                : block->held                    ? size
+                                                 : lacking + ended;
     }
     return idle;
 }

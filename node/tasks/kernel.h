@@ -28,9 +28,9 @@ static inline uint32_t kernel_number(const struct kernel *kernel)
 }
 
 /* Kernels of the library's own among a context's: those of node/api/listing.h, of
- * node/reference/reference.h, of node/compose/element_read.h, element_find.h and
- * element_gate.h. */
-enum { KERNELS_OWN = 7 };
+ * node/reference/reference.h, of node/compose/element_read.h, element_find.h,
+ * element_gate.h and stretch.h. */
+enum { KERNELS_OWN = 8 };
 
 /* Whether another build of a kernel is another kernel (MOOT_KERNEL_BY_BUILD); before
  * any is added. */

@@ -68,7 +68,8 @@ void elements_raise(struct moot *m, struct elements *elements)
     }
 }
 
-int elements_add(struct moot *m, struct elements *elements, struct range places)
+int elements_add(struct moot *m, struct elements *elements, struct range places,
+                 bool held)
 {
     const size_t count = places.end - places.first;
     const bool waits = elements->link_count > 0;
@@ -81,6 +82,7 @@ int elements_add(struct moot *m, struct elements *elements, struct range places)
     block->places = places;
     block->begun = places.first;
     block->open = count;
+    block->held = held;
     block->dealt =
         array_slot(&elements->spread, places.first) / ARRAY_SLOTS != m->group.rank;
     *elements->last_block = block;
@@ -94,7 +96,7 @@ int elements_add(struct moot *m, struct elements *elements, struct range places)
 
 static bool can_run(const struct element_block *block)
 {
-    return block->closed                                      ? false
+    return block->closed || block->held                       ? false
            : block->tries != NULL && block->tries->first != 0 ? true
            : block->waits != NULL ? block->waits->begun < block->waits->ready
                                   : block->begun < block->places.end;
@@ -194,17 +196,19 @@ void elements_try(struct moot *m, struct elements *elements, uint64_t place)
 
 /* --- Results ---------------------------------------------------------------------- */
 
-struct payload element_failed, element_cancelled;
+struct payload element_failed, element_cancelled, element_maybe_ran;
 
 static bool is_none(const struct payload *result)
 {
-    return result == NULL || result == &element_failed || result == &element_cancelled;
+    return result == NULL || result == &element_failed ||
+           result == &element_cancelled || result == &element_maybe_ran;
 }
 
 int elements_status(const struct payload *result)
 {
     return result == &element_failed      ? MOOT_ERR_TASK_FAILED
            : result == &element_cancelled ? MOOT_ERR_CANCELLED
+           : result == &element_maybe_ran ? MOOT_ERR_MAYBE_RAN
                                           : MOOT_OK;
 }
 
@@ -286,6 +290,52 @@ bool elements_close(struct moot *m, struct elements *elements,
     return block->open < open;
 }
 
+/* --- Held blocks ------------------------------------------------------------------ */
+
+static bool is_held(const struct elements *elements, const struct element_block *block,
+                    uint32_t home)
+{
+    return block->held && block->open > 0 &&
+           elements_home_of(&elements->spread, block->places.first) == home;
+}
+
+int elements_unhold(struct moot *m, struct elements *elements, uint32_t home)
+{
+    if (!rankset_add(&elements->leaves, home)) {
+        return MOOT_ERR_NO_MEMORY;
+    }
+    for (struct element_block *block = elements->blocks; block != NULL;
+         block = block->next) {
+        block->held = block->held && !is_held(elements, block, home);
+    }
+    elements_list(m, elements);
+    return MOOT_OK;
+}
+
+uint64_t elements_held(const struct elements *elements, uint32_t home)
+{
+    uint64_t held = 0;
+    for (const struct element_block *block = elements->blocks; block != NULL;
+         block = block->next) {
+        const uint64_t size = block->places.end - block->places.first;
+        held += is_held(elements, block, home) ? size : 0;
+    }
+    return held;
+}
+
+void elements_deny(struct moot *m, struct elements *elements,
+                   struct element_block *block)
+{
+    assert(block->held);
+    block->closed = true;
+    block->held = false;
+    for (uint64_t place = block->places.first; place < block->places.end; place++) {
+        if (!elements_has_ended(block, place)) {
+            keep(m, elements, block, place, &element_maybe_ran);
+        }
+    }
+}
+
 struct payload *elements_result(const struct elements *elements, uint64_t place)
 {
     const struct element_block *block = elements_block(elements, place);
@@ -358,6 +408,7 @@ void elements_free(struct moot *m, struct task *task)
     links_free(m, elements);
     payload_drop(elements->story);
     range_set_release(&elements->part);
+    rankset_release(&elements->leaves);
     free(elements);
     task->seldom->elements = NULL;
 }

@@ -43,11 +43,12 @@ struct element_block {
     bool failed;                 /* one has, and not well */
     bool closed;                 /* none of them begins any more: they are cancelled */
     bool dealt;                  /* another rank is the home of these */
+    bool held;                   /* none begins yet: this rank has no leave to */
     bool again; /* it was lost, and is made again: the core sees none of it */
     struct payload *results[]; /* NULL: it has not ended; or one of these: not well */
 };
 
-extern struct payload element_failed, element_cancelled;
+extern struct payload element_failed, element_cancelled, element_maybe_ran;
 
 struct elements {
     struct task *task; /* the array's end */
@@ -59,6 +60,8 @@ struct elements {
     uint32_t here_count;         /* elements in its blocks */
     struct element_link *takers; /* arrays that take from it, by next_taker */
     moot_hash scope;             /* it was spawned in it; zero: in none */
+    bool once;                   /* no element begins twice (node/compose/stretch.h); */
+    struct rankset leaves;       /* the stretches of these homes may begin here */
     bool whole;                  /* this rank has spawned all of it, or else: */
     struct range_set part;       /* these places */
     struct elements *next;       /* in m->schedule.elements, if it is */
@@ -92,8 +95,20 @@ static inline struct elements *elements_of(const struct task *task)
 /* The task is to stand for such an array; false without memory. */
 bool elements_make(struct moot *m, struct task *task, const struct array_spread *spread,
                    const void *args, size_t args_size);
-/* CORE_OUT_ELEMENTS: these are to be run here.  NO_MEMORY, LIMIT. */
-int elements_add(struct moot *m, struct elements *elements, struct range places);
+/* An element whose result is gone may be made of nothing but its arguments. */
+static inline bool elements_can_repeat(const struct elements *elements)
+{
+    return elements->link_count == 0 && !elements->once;
+}
+
+/* CORE_OUT_ELEMENTS: these are to be run here; held: not before they are unheld.
+ * NO_MEMORY, LIMIT. */
+int elements_add(struct moot *m, struct elements *elements, struct range places,
+                 bool held);
+/* This rank has leave to begin those of that home, now and later.  NO_MEMORY. */
+int elements_unhold(struct moot *m, struct elements *elements, uint32_t home);
+/* How many are in blocks of that home that are held, and have not ended. */
+uint64_t elements_held(const struct elements *elements, uint32_t home);
 /* The next one to be run, which is given to a thread; NULL: there is none. */
 struct elements *elements_take(struct moot *m, uint64_t *place);
 /* Some of it can be run: it stands in the list of such. */
@@ -112,6 +127,9 @@ void elements_keep(struct moot *m, struct elements *elements, uint64_t place,
 /* Those of the block that have not begun end, cancelled.  False: there were none. */
 bool elements_close(struct moot *m, struct elements *elements,
                     struct element_block *block);
+/* All of a block that is held end, as they may have run elsewhere. */
+void elements_deny(struct moot *m, struct elements *elements,
+                   struct element_block *block);
 /* How it ended, for the core. */
 int elements_status(const struct payload *result);
 /* NULL: this rank does not run it. */

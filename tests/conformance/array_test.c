@@ -337,7 +337,7 @@ static void what_is_no_array_is_refused(struct seat *seat)
                .kernel = kernel, .count = 1, .spread = {(enum moot_spread_kind)9, 0}},
            ".spread.kind");
     refuse(seat, (moot_array_spec){.kernel = seat->kernels[VARYING], .count = 1},
-           "flags");
+           "non-deterministic");
     moot_array array = spawn_squares(seat, 3, 0, spreads[0]);
     EXPECT(seat, moot_array_at(seat->m, array, 3, &task), MOOT_ERR_INVALID);
     EXPECT(seat, moot_array_at(seat->m, (moot_array){0}, 0, &task), MOOT_ERR_STALE);
