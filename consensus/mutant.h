@@ -82,6 +82,7 @@
     X(ELEMENTSLOST, "nobody runs the elements of who is no member any more")           \
     X(PARTWHOLE, "who spawns a part of an array runs all of it")                       \
     X(NESTEDHOME, "a home waits for its program to spawn what a task has spawned")     \
+    X(ENDUNSAID, "that an array had ended is forgotten with the bytes of its end")     \
     X(STRETCHSPLIT, "what a home leaves of a once array is dealt to all")              \
     X(PARTFINAL, "what parts lack of an array ends when its homes give it up")         \
     X(ARRAYALONE, "an array that is cancelled ends before its elements have")          \

@@ -39,8 +39,8 @@ enum {
     MOOT_HASH_SCOPED = 8,      /* in a named scope */
     MOOT_HASH_IDEMPOTENT = 16, /* with ONCE: may be re-run if its owner has died */
     MOOT_HASH_ARRAY = 32,      /* a task array, or an element of one */
-    MOOT_HASH_STRETCHES = MOOT_HASH_IDEMPOTENT, /* with ARRAY: its elements start at most
-                                                   once, a home's by one rank */
+    MOOT_HASH_STRETCHES = MOOT_HASH_IDEMPOTENT, /* with ARRAY: its elements start at
+                                                   most once, a home's by one rank */
     MOOT_HASH_FACTS = 63
 };
 

@@ -462,7 +462,8 @@ static void enter_view(struct core *core, struct array_record *array)
         add_set(core, &array->owned, &array->mine);
         keeper_watch(core, array);
     }
-    if (array->task->have != CORE_HAVE_NOTHING || !array_is_open(array->task)) {
+    const bool was_over = is_over(array->task) || array->task->seen;
+    if ((was_over && !MUTANT(ENDUNSAID)) || !array_is_open(array->task)) {
         tell_all(core, array, array->task->chair);
         return;
     }
@@ -489,7 +490,7 @@ void elements_enter_view(struct core *core, struct rankset *told)
          array = next) {
         next = array->next;
         enter_view(core, array);
-        if ((array->begun || is_over(array->task)) &&
+        if ((array->begun || is_over(array->task) || array->task->seen) &&
             array->task->chair != core->rank) {
             core->broken |= !rankset_add(told, array->task->chair);
         }

@@ -22,8 +22,8 @@ static bool same_scope(const moot_hash *a, const moot_hash *b)
 static bool facts_match(const moot_hash *hash, const struct core_register *reg)
 {
     unsigned facts = hash->bytes[MOOT_HASH_BYTES - 1] & MOOT_HASH_FACTS;
-    const uint32_t again = CORE_TASK_IDEMPOTENT |
-                           (reg->array == NULL ? (uint32_t)CORE_TASK_ONCE : 0u);
+    const uint32_t again =
+        CORE_TASK_IDEMPOTENT | (reg->array == NULL ? (uint32_t)CORE_TASK_ONCE : 0u);
     unsigned said =
         ((reg->flags & CORE_TASK_ONCE) ? MOOT_HASH_ONCE : 0u) |
         ((reg->flags & again) == again ? MOOT_HASH_IDEMPOTENT : 0u) |

@@ -52,7 +52,8 @@ static int run_leave(moot_call *call, void *user)
     struct elements *elements = find_elements(m, &hash);
     int error = MOOT_OK;
     if (elements != NULL) {
-        error = elements_unhold(m, elements, (uint32_t)get_word(args + MOOT_HASH_BYTES));
+        error =
+            elements_unhold(m, elements, (uint32_t)get_word(args + MOOT_HASH_BYTES));
         elements_go_on(m);
         progress_wake(m);
     }
@@ -191,7 +192,8 @@ uint64_t stretches_waiting(const struct moot *m)
     for (const struct stretch *stretch = m->compose.stretches; stretch != NULL;
          stretch = stretch->next) {
         const struct elements *elements = find_elements(m, &stretch->array);
-        if (elements != NULL && elements->link_count == 0) { /* else links_idle() does */
+        if (elements != NULL &&
+            elements->link_count == 0) { /* else links_idle() does */
             waiting += elements_held(elements, stretch->home);
         }
     }

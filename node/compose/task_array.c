@@ -223,11 +223,12 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel, bool som
 {
     const bool once = (kernel->flags & MOOT_KERNEL_ONCE) != 0;
     if ((kernel->flags & MOOT_KERNEL_IDEMPOTENT) != 0) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn: kernel '%s' is idempotent, and no array is: "
-                         "register it without MOOT_KERNEL_IDEMPOTENT, and what may have "
-                         "run ends with MOOT_ERR_MAYBE_RAN; or spawn single tasks",
-                         kernel->name);
+        return lane_fail(
+            lane, MOOT_ERR_INVALID,
+            "moot_array_spawn: kernel '%s' is idempotent, and no array is: "
+            "register it without MOOT_KERNEL_IDEMPOTENT, and what may have "
+            "run ends with MOOT_ERR_MAYBE_RAN; or spawn single tasks",
+            kernel->name);
     }
     if ((kernel->flags & MOOT_KERNEL_NONDETERMINISTIC) != 0 && !once) {
         return lane_fail(lane, MOOT_ERR_INVALID,
@@ -237,11 +238,12 @@ static int check_kernel(struct lane *lane, const struct kernel *kernel, bool som
                          kernel->name);
     }
     if (once && some) {
-        return lane_fail(lane, MOOT_ERR_INVALID,
-                         "moot_array_spawn_some: kernel '%s' is once, and an array of "
-                         "such a kernel is spawned as a whole: call moot_array_spawn(), "
-                         "or spawn single tasks",
-                         kernel->name);
+        return lane_fail(
+            lane, MOOT_ERR_INVALID,
+            "moot_array_spawn_some: kernel '%s' is once, and an array of "
+            "such a kernel is spawned as a whole: call moot_array_spawn(), "
+            "or spawn single tasks",
+            kernel->name);
     }
     return MOOT_OK;
 }
@@ -395,7 +397,8 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
         error = spawn_check(m, lane, &single, site, parent, &spawn);
         if (error == MOOT_OK) {
             spawn.facts.maps = inputs.maps;
-            error = spawn_checked(m, lane, &spawn, &spread, &inputs, &part, some != NULL, out);
+            error = spawn_checked(m, lane, &spawn, &spread, &inputs, &part,
+                                  some != NULL, out);
         }
         rankset_release(&spawn.candidates);
     }

@@ -130,9 +130,8 @@ static int read_one(struct seat *seat, moot_array array, uint64_t index,
 }
 
 static const moot_spread block = {MOOT_SPREAD_BLOCK, 0};
-static const moot_spread spreads[] = {{MOOT_SPREAD_BLOCK, 0},
-                                      {MOOT_SPREAD_CYCLIC, 7},
-                                      {MOOT_SPREAD_HASHED, 0}};
+static const moot_spread spreads[] = {
+    {MOOT_SPREAD_BLOCK, 0}, {MOOT_SPREAD_CYCLIC, 7}, {MOOT_SPREAD_HASHED, 0}};
 
 static void each_element_starts_once(struct seat *seat)
 {
@@ -211,8 +210,8 @@ static void who_leaves_has_run_its_own(struct seat *seat)
     }
     check_runs(seat, 80);
     if (seat->rank != 1) {
-        const int code =
-            read_one(seat, array, (uint64_t)(120 / seat->size), 120 / (uint64_t)seat->size);
+        const int code = read_one(seat, array, (uint64_t)(120 / seat->size),
+                                  120 / (uint64_t)seat->size);
         CHECK(seat, code == MOOT_ERR_RESULT_LOST || code == MOOT_OK);
         EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
     }
