@@ -142,6 +142,7 @@ void medley_draw_arrays(struct medley *medley)
         of->large = draw(&more, 8) == 0 && of->count < LARGE_COUNT;
     }
     medley_draw_array_cancels(medley);
+    medley_draw_array_onces(medley);
     medley_draw_own_maps(medley);
     medley_draw_singles(medley);
 }
@@ -166,15 +167,15 @@ static bool fails_once(struct medley_player *player, uint32_t array, uint64_t in
 {
     const uint64_t bit = index < 64 ? UINT64_C(1) << index : 0;
     const bool fails = MEDLEY_HAS(player->medley, RETRIES) && bit != 0 &&
+                       !player->medley->arrays[array].once &&
                        word_of(player->medley, array, index, 246) % 6 == 0 &&
                        (player->tried[array] & bit) == 0;
     player->tried[array] |= fails ? bit : 0;
     return fails;
 }
 
-static int element_kernel(moot_call *call, void *user)
+int player_run_element(moot_call *call, struct medley_player *player)
 {
-    struct medley_player *player = user;
     const struct medley *medley = player->medley;
     const uint64_t index = moot_call_index(call), count = moot_call_count(call);
     size_t size = 0;
@@ -199,6 +200,11 @@ static int element_kernel(moot_call *call, void *user)
         out[i] = player_element_word(value, i);
     }
     return MOOT_OK;
+}
+
+static int element_kernel(moot_call *call, void *user)
+{
+    return player_run_element(call, user);
 }
 
 /* A task that takes elements. */
@@ -231,6 +237,7 @@ int player_register_arrays(struct medley_player *player)
     code = code != MOOT_OK
                ? code
                : moot_kernel_register(player->m, &element, &player->element);
+    code = code != MOOT_OK ? code : player_register_onces(player);
     code = code != MOOT_OK ? code : player_register_singles(player);
     code = code != MOOT_OK ? code : player_register_child_arrays(player);
     return code != MOOT_OK ? code : player_register_maps(player);
@@ -250,18 +257,19 @@ static uint64_t chance_of(const struct medley_player *player, uint32_t array,
 }
 
 /* A rank dies, leaves or is out in this program. */
-static bool loses_ranks(const struct medley_player *player)
+bool player_loses_ranks(const struct medley_player *player)
 {
     const struct medley_base *base = &player->medley->base;
     return (base->killed | base->paused | base->early) != 0;
 }
 
-/* An element is not made again if its array has failed or was cancelled, if it takes a
- * single task that has been let go, or if that is so of what it takes. */
+/* An element is not made again if its array has failed or was cancelled, if it may run
+ * once, if it takes a single task that has been let go, or if that is so of what it
+ * takes. */
 static bool stays_lost(const struct medley_player *player, uint32_t array)
 {
     const struct medley_array *of = &player->medley->arrays[array];
-    bool stays = of->single || player_array_fails(player, array) ||
+    bool stays = of->single || of->once || player_array_fails(player, array) ||
                  player_takes_cancel(player, array, MOOT_ERR_TASK_FAILED);
     for (uint32_t i = 0; i < of->input_count && !stays; i++) {
         stays = stays_lost(player, of->inputs[i].array);
@@ -277,7 +285,7 @@ static bool may_lack(const struct medley_player *player, uint32_t array)
     for (uint32_t i = 0; i < of->input_count; i++) {
         may |= stays_lost(player, of->inputs[i].array);
     }
-    return may && loses_ranks(player);
+    return may && player_loses_ranks(player);
 }
 
 static bool judge_code(struct medley_player *player, uint32_t array, int code,
@@ -287,6 +295,7 @@ static bool judge_code(struct medley_player *player, uint32_t array, int code,
     player->over |= is_out(code);
     const bool lacks = may_lack(player, array) && code == MOOT_ERR_TASK_FAILED;
     if (!player->over && !lacks && !player_takes_cancel(player, array, code) &&
+        !player_may_have_run(player, array, code) &&
         code != (fails ? MOOT_ERR_TASK_FAILED : MOOT_OK)) {
         player_wrong(player, player->medley->arrays[array].at, what);
     }
@@ -297,7 +306,7 @@ static bool judge_code(struct medley_player *player, uint32_t array, int code,
  * its end. */
 static bool may_be_lost(const struct medley_player *player, uint32_t array)
 {
-    return loses_ranks(player) && stays_lost(player, array) &&
+    return player_loses_ranks(player) && stays_lost(player, array) &&
            !player_array_fails(player, array);
 }
 
@@ -415,7 +424,7 @@ static void reckon_tree(uint64_t *digests, uint64_t count)
 static bool judge_reduced(struct medley_player *player, uint32_t array, int code)
 {
     const bool lost = (code == MOOT_ERR_TASK_FAILED || code == MOOT_ERR_RESULT_LOST) &&
-                      loses_ranks(player) && stays_lost(player, array);
+                      player_loses_ranks(player) && stays_lost(player, array);
     return !lost && judge_code(player, array, code, "a tree of tasks ends otherwise");
 }
 
@@ -509,7 +518,8 @@ static int spawn_in_parts(struct medley_player *player, uint32_t array,
     const uint64_t cut = chance_of(player, array, 25) % spec->count;
     const moot_range tail = {cut, spec->count - cut}, rest = {0, cut};
     moot_array first;
-    if (chance_of(player, array, 26) % 3 != 0 || cut == 0) {
+    if (chance_of(player, array, 26) % 3 != 0 || cut == 0 ||
+        player->medley->arrays[array].once) {
         return moot_array_spawn(player->m, spec, out);
     }
     int code = moot_array_spawn_some(player->m, spec, &tail, 1, &first);
@@ -533,12 +543,14 @@ static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_arr
     inputs[of->input_count] = (moot_array_input){.task = single};
     const uint64_t urgency = chance_of(player, array, 24);
     moot_array_spec spec = {.size = sizeof(spec),
-                            .kernel = player->element,
+                            .kernel = of->once ? player->deed : player->element,
                             .count = player_array_count(player, array),
                             .args = &array,
                             .args_size = sizeof(array),
                             .inputs = inputs,
                             .input_count = of->input_count + of->single,
+                            .key = of->once ? &array : NULL,
+                            .key_size = of->once ? sizeof(array) : 0,
                             .spread = {(enum moot_spread_kind)of->spread, of->block},
                             .priority =
                                 urgency % 3 == 0 ? (int32_t)(urgency >> 8 & 7) - 3 : 0};

@@ -136,6 +136,7 @@ struct medley_array {
     uint64_t twice;      /* these spawn it twice, */
     uint64_t let_go;     /* and these release its inputs then */
     uint64_t cancellers; /* ranks that cancel it, if they have spawned it */
+    bool once;           /* no element of it starts twice */
 };
 
 struct medley {
@@ -154,6 +155,7 @@ struct medley_times {
     uint64_t began_ns, ended_ns; /* of the last run */
 };
 
+enum { MEDLEY_ELEMENT_STARTS = 1 << 14 };
 struct medley_ledger {
     struct medley_ends ledger;
     struct medley_times times[MEDLEY_TASKS];
@@ -163,6 +165,7 @@ struct medley_ledger {
         atomic_uint state;
         moot_hash hash;
     } names[MEDLEY_ARRAYS_MAX];
+    atomic_ullong element_starts[MEDLEY_ELEMENT_STARTS]; /* array_onces.c: by hash */
 };
 
 struct medley_player {
@@ -170,7 +173,7 @@ struct medley_player {
     struct medley_ledger *ledger;
     moot *m;
     int rank;
-    moot_kernel_id kernels[MEDLEY_KIND_END], child, element, gather, single,
+    moot_kernel_id kernels[MEDLEY_KIND_END], child, element, deed, gather, single,
         array_child, child_sum;
     moot_map_id maps[MEDLEY_OWN_MAPS];
     moot_array arrays[MEDLEY_ARRAYS_MAX]; /* 0: not held, or not any more */

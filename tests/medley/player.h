@@ -102,6 +102,21 @@ void player_meet_arrays(struct medley_player *player, uint32_t task, bool waits)
 /* Looks at all that it has, unless it has left, and lets them go. */
 void player_end_arrays(struct medley_player *player);
 
+/* A rank dies, leaves or is out in this program. */
+bool player_loses_ranks(const struct medley_player *player);
+/* The kernel of elements. */
+int player_run_element(moot_call *call, struct medley_player *player);
+
+/* --- array_onces.c ---------------------------------------------------------------- */
+
+void medley_draw_array_onces(struct medley *medley);
+int player_register_onces(struct medley_player *player);
+/* Its kernel has started. */
+void player_begin_once(struct medley_player *player, uint32_t array,
+                       const moot_hash *element);
+/* The array, or a task that takes of it, may end so, as a rank was lost. */
+bool player_may_have_run(const struct medley_player *player, uint32_t array, int code);
+
 /* --- array_cancels.c -------------------------------------------------------------- */
 
 void medley_draw_array_cancels(struct medley *medley);
