@@ -329,15 +329,14 @@ static void count_found(struct moot *m, const struct diskstore_found *found)
 }
 
 /* Whether a once task without an end may have begun. */
-static enum checkpoint_answer find_start(struct diskstore *store,
-                                         const struct task *task,
+static enum checkpoint_answer find_start(struct diskstore *store, const moot_hash *hash,
                                          struct call_checkpoint *call)
 {
     struct diskstore_found start;
-    if (!diskstore_find(store, &task->hash, DISKSTORE_ACCEPTED, NULL)) {
+    if (!diskstore_find(store, hash, DISKSTORE_ACCEPTED, NULL)) {
         return CHECKPOINT_NOTHING;
     }
-    call->began = diskstore_find(store, &task->hash, DISKSTORE_ACCEPTED, &start);
+    call->began = diskstore_find(store, hash, DISKSTORE_ACCEPTED, &start);
     if (call->began) {
         free(start.data);
     }
@@ -363,5 +362,16 @@ enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
     if (!call->accepts) {
         return CHECKPOINT_NOTHING;
     }
-    return out->unread != NULL ? CHECKPOINT_UNREAD : find_start(store, task, call);
+    return out->unread != NULL ? CHECKPOINT_UNREAD
+                               : find_start(store, &task->hash, call);
+}
+
+bool checkpoint_may_begin(struct moot *m, const moot_hash *element,
+                          struct call_checkpoint *call)
+{
+    call->accepts = m->knobs.checkpoint_once != 0;
+    call->generation = diskstore_generation(m->checkpoint.store);
+    call->may_have = call->accepts && find_start(m->checkpoint.store, element, call) !=
+                                          CHECKPOINT_NOTHING;
+    return !call->may_have;
 }

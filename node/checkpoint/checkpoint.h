@@ -97,6 +97,14 @@ enum checkpoint_answer checkpoint_find(struct moot *m, const struct task *task,
 bool checkpoint_accept(struct moot *m, const struct task *task,
                        const struct call_checkpoint *call);
 
+/* Whether an element of a once array has not begun before; and stores that it starts.
+ * The task is the array.  Likewise. */
+bool checkpoint_may_begin(struct moot *m, const moot_hash *element,
+                          struct call_checkpoint *call);
+bool checkpoint_accept_element(struct moot *m, const struct task *task,
+                               const moot_hash *element,
+                               const struct call_checkpoint *call);
+
 /* --- A kernel that has returned, or stores its own state ---------------------------
  */
 

@@ -244,6 +244,15 @@ bool checkpoint_accept(struct moot *m, const struct task *task,
     return diskstore_put_now(m->checkpoint.store, &record);
 }
 
+bool checkpoint_accept_element(struct moot *m, const struct task *task,
+                               const moot_hash *element,
+                               const struct call_checkpoint *call)
+{
+    struct diskstore_record record = record_of(task, call, DISKSTORE_ACCEPTED);
+    record.hash = *element;
+    return diskstore_put_now(m->checkpoint.store, &record);
+}
+
 /* --- Half-done state -------------------------------------------------------------- */
 
 bool checkpoint_put_state(struct moot *m, const struct task *task,

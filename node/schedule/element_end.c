@@ -154,6 +154,14 @@ static void note_failure(struct moot *m, struct moot_call *call, int code)
     if (failures > 0) {
         text_add(&story, "failed %" PRIu32 " times, last: ", failures + 1);
     }
+    if (call->checkpoint.may_have) {
+        text_add(
+            &call->why,
+            "it began before, as the checkpoint %s says, and is not started again: "
+            "look at what it was to do, and spawn an array by another key to do it "
+            "once more",
+            m->knobs.checkpoint);
+    }
     if (code == MOOT_OK) {
         code = call->no_memory ? MOOT_ERR_NO_MEMORY : MOOT_ERR_NO_OUTPUT;
     }
@@ -182,9 +190,10 @@ HOT void element_end(struct moot *m, struct moot_call *call, int code)
         note_failure(m, call, code);
     }
     elements_keep(m, call->array, call->place,
-                  good       ? call->output
-                  : gives_up ? &element_cancelled
-                             : &element_failed);
+                  good                        ? call->output
+                  : gives_up                  ? &element_cancelled
+                  : call->checkpoint.may_have ? &element_maybe_ran
+                                              : &element_failed);
     if (call->array->takers != NULL && block->dealt) {
         parts_send_dealt(m, call->array, call->place);
     }

@@ -163,6 +163,10 @@ static void run_kernel(struct run *run)
     if (stored && found_instead(&run->call, &run->code)) {
         return;
     }
+    const bool noted = run->call.element && run->call.array->once;
+    if (noted && checkpoint_is_on(m) && !found_element_begins(&run->call, &run->code)) {
+        return;
+    }
     uint64_t began_ns = is_timed(m) ? clock_ns() : 0;
     run->code = kernel->fn(&run->call, kernel->user);
     if (run->call.queues.top != NULL) {

@@ -116,6 +116,24 @@ bool found_instead(struct moot_call *call, int *code)
     return false;
 }
 
+bool found_element_begins(struct moot_call *call, int *code)
+{
+    struct moot *m = call->m;
+    const moot_hash *element = moot_call_hash(call);
+    if (!checkpoint_may_begin(m, element, &call->checkpoint)) {
+        *code = MOOT_ERR_MAYBE_RAN;
+        count_refused(m, true);
+        return false;
+    }
+    if (call->checkpoint.accepts &&
+        !checkpoint_accept_element(m, call->task, element, &call->checkpoint)) {
+        *code = refuse_start(call);
+        count_refused(m, true);
+        return false;
+    }
+    return true;
+}
+
 /* Whether it leaves nothing to be done.  A parent without a result runs again, and
  * spawns its children again; a once task does not, so that its result says more than
  * none, if all children are over. */

@@ -11,6 +11,9 @@
 
 /* In the kernel's place.  True: it does not run, and *code is what it returned. */
 bool found_instead(struct moot_call *call, int *code);
+/* Of an element of a once array: false if it must not start, as the checkpoint says
+ * that it began before (MAYBE_RAN), or cannot note that it does (FILE). */
+bool found_element_begins(struct moot_call *call, int *code);
 /* The kernel has returned this, after so long. */
 void found_keep(struct moot_call *call, int code, uint64_t took_ns);
 /* Ends the task of a kernel that did not run.  Takes over the output.  Under the lock.

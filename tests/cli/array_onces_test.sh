@@ -34,4 +34,15 @@ for moment in 60 110 160 210; do
 done
 evidence="$scratch/all"
 check "the dead" "none of them had begun anything" says ' [1-9][0-9]* of [0-9]* arrays may'
+
+# Later jobs of the same checkpoint start nothing again, on another number of ranks either.
+rm -f "$scratch/starts"
+evidence="$scratch/said"
+for ranks in 3 3 2; do
+    rounds=$((${rounds:-2} + 2)) name="a job of $ranks ranks, $rounds rounds"
+    timeout -k 5 60 "$build/moot" run --launcher local -n "$ranks" --checkpoint "$scratch/store" \
+        "$build/tests/mpi/array_onces" "$scratch/starts" "$rounds" again >"$evidence" 2>&1 </dev/null
+    note $? "it ends otherwise"
+done
+check "the last job" "it found nothing of those before" says ' [1-9] of 8 arrays may'
 check_end

@@ -350,6 +350,40 @@ static void the_dead_ones_elements_are_dealt_but_for_those_that_ended(void **sta
     }
 }
 
+/* A17.  Each rank's own stretch, and then the dead ones', each of which is whole. */
+static void a_stretch_of_an_array_of_stretches_goes_to_one(void **state)
+{
+    (void)state;
+    const struct array_spread spread = {.count = 5 * COUNT, .kind = ARRAY_SPREAD_BLOCK};
+    const struct core_register reg = {.array = &spread, .flags = CORE_TASK_STRETCHES};
+    const struct range some = {0, 1};
+    struct core_register part = reg;
+    part.part = &some;
+    part.part_count = 1;
+    bench_open_with(5, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    const moot_hash hash = chaired_by(0, 0, MOOT_HASH_ARRAY | MOOT_HASH_STRETCHES);
+    assert_int_equal(spawn_with(0, ARRAY, hash, part), MOOT_ERR_INVALID);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        assert_int_equal(spawn_with(rank, ARRAY, hash, reg), MOOT_OK);
+    }
+    die(4);
+    die(3);
+    uint64_t size = 0;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        for (uint32_t i = 0; i < bench.given_count[rank]; i++) {
+            const struct range given = bench.given[rank][i];
+            assert_true(given.first % COUNT == 0 && given.end % COUNT == 0);
+            size += given.end - given.first;
+            end_elements(rank, hash, given.first, given.end);
+        }
+    }
+    assert_int_equal(size, 5 * COUNT);
+    pass(20 * MS);
+    assert_int_equal(bench.runs[ARRAY], 1);
+    bench_close();
+}
+
 static void what_the_dead_one_said_has_ended_is_not_run_again(void **state)
 {
     (void)state;
@@ -505,6 +539,7 @@ int main(void)
         cmocka_unit_test(what_is_given_up_is_dealt_evenly_to_those_who_hold_it),
         cmocka_unit_test(what_somebody_owns_is_dealt_once),
         cmocka_unit_test(the_dead_ones_elements_are_dealt_but_for_those_that_ended),
+        cmocka_unit_test(a_stretch_of_an_array_of_stretches_goes_to_one),
         cmocka_unit_test(what_the_dead_one_said_has_ended_is_not_run_again),
         cmocka_unit_test(so_they_are_given_up_after_a_death_if_another_owns_the_end),
         cmocka_unit_test(who_leaves_ends_its_elements_first),

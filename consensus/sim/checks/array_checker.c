@@ -177,6 +177,43 @@ static uint32_t runner_of(const struct array_checker *checker,
     return same && seen->given_in[at] == checker->generations[rank] ? before : 0;
 }
 
+/* Of an array that goes by stretches nobody else whom the rank counts has an element of
+ * that home which has not ended. */
+static void check_stretch(const struct array_checker *checker, struct sim *sim,
+                          const struct sight *sight, uint32_t home)
+{
+    const struct array_seen *seen = &checker->arrays[sight->task];
+    const uint64_t elements = checker->program->tasks[sight->task].elements;
+    for (uint64_t at = 0; at < elements; at++) {
+        const uint32_t other = home_of(checker, sight->task, at) == home
+                                   ? runner_of(checker, seen, at, sight->rank)
+                                   : 0;
+        if (other != 0 && other != sight->rank + 1 && !seen->ended[at] &&
+            know_each_other(checker, sight->rank, other - 1)) {
+            sim_fail(sim, "one stretch",
+                     "rank %" PRIu32 " gets elements of %s whose home is rank %" PRIu32
+                     ", and rank %" PRIu32 " has others of that home",
+                     sight->rank, name(checker, sight->task), home, other - 1);
+        }
+    }
+}
+
+static void check_stretches(const struct array_checker *checker, struct sim *sim,
+                            const struct sight *sight)
+{
+    uint32_t before = UINT32_MAX;
+    if (!checker->program->tasks[sight->task].stretches) {
+        return;
+    }
+    for (uint64_t at = sight->places.first; at < sight->places.end; at++) {
+        const uint32_t home = home_of(checker, sight->task, at);
+        if (home != before) {
+            check_stretch(checker, sim, sight, home);
+        }
+        before = home;
+    }
+}
+
 static void check_given(struct array_checker *checker, struct sim *sim,
                         const struct sight *sight)
 {
@@ -212,6 +249,7 @@ static void check_given(struct array_checker *checker, struct sim *sim,
         seen->given_in[at] = checker->generations[rank];
         seen->barred[at] = rankset_has(&seen->ordered, rank);
     }
+    check_stretches(checker, sim, sight);
 }
 
 static void note_ended(struct array_checker *checker, struct sim *sim,

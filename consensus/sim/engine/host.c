@@ -349,6 +349,7 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .lane = lane,
         .flags = (task->once ? (uint32_t)CORE_TASK_ONCE : 0u) |
                  (task->idempotent ? (uint32_t)CORE_TASK_IDEMPOTENT : 0u) |
+                 (task->stretches ? (uint32_t)CORE_TASK_STRETCHES : 0u) |
                  (nested ? (uint32_t)CORE_TASK_NESTED : 0u) |
                  (task->hint ? (uint32_t)CORE_TASK_HINT : 0u) |
                  (task->portable ? (uint32_t)CORE_TASK_PORTABLE : 0u) |

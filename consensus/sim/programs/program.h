@@ -161,6 +161,7 @@ struct program_task {
     uint32_t spread;   /* an array_spread_kind */
     bool parted;       /* some rank spawns a part of it, */
     bool gaps;         /* and nobody some element, or so it may be; so it may fail */
+    bool stretches;    /* what a home leaves of it goes to one rank (A17) */
 };
 
 enum program_op {

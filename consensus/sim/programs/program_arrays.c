@@ -4,7 +4,8 @@
  * seed draws.  A task that becomes an array keeps its holders, decliners, lane, scope,
  * hint and place: so all ranks spawn it, or one, or all but one, or half, in any order.
  * Those who would cancel the task cancel the array.
- * Some are spawned in parts (program_parts.h), of which a rank may spawn more later.
+ * Some are spawned in parts (program_parts.h), of which a rank may spawn more later;
+ * some of the others go by stretches, as those of once kernels do.
  * An array takes no inputs and has no bytes: who took it as an input comes after it.
  * Some arrays have a *twin* of another count, the task behind, which those spawn who do
  * not spawn the first: as ranks do that count differently.  And some tasks *read* an
@@ -196,6 +197,17 @@ static void draw_parts(const struct program_draft *draft)
     }
 }
 
+/* Some of the others have elements that start at most once. */
+static void draw_stretches(struct program *program)
+{
+    struct random random = random_stream(program->seed, STREAM_ARRAY_STRETCHES);
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        struct program_task *task = &program->tasks[i];
+        const bool picked = random_chance(&random, 400);
+        task->stretches = task->elements > 0 && picked && !task->parted;
+    }
+}
+
 void draft_arrays(const struct program_draft *draft, const struct program_list *top)
 {
     struct program *program = draft->program;
@@ -226,4 +238,5 @@ void draft_arrays(const struct program_draft *draft, const struct program_list *
         close_over(draft, top);
     }
     draw_parts(draft);
+    draw_stretches(program);
 }

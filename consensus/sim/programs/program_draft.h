@@ -28,6 +28,7 @@ enum {
 #define STREAM_HARVESTS (STREAM_SCOPES - 5)
 #define STREAM_ARRAYS (STREAM_SCOPES - 6)
 #define STREAM_ARRAY_PARTS (STREAM_SCOPES - 7)
+#define STREAM_ARRAY_STRETCHES (STREAM_SCOPES - 8)
 #define STREAM_PARKS (UINT64_MAX / 4) /* and of each script */
 
 struct style {

@@ -59,8 +59,9 @@ static void print_task(const struct program *program, uint32_t index, FILE *to)
         fprintf(to, " beside %s", program->tasks[task->beside].name);
     }
     if (task->elements > 0) {
-        fprintf(to, " array of %" PRIu64 " spread %" PRIu32 ",%" PRIu64, task->elements,
-                task->spread, task->block);
+        fprintf(to, " array of %" PRIu64 " spread %" PRIu32 ",%" PRIu64 "%s",
+                task->elements, task->spread, task->block,
+                task->stretches ? " by stretches" : "");
     }
     fprintf(to, "%s%s%s%s%s%s%s %" PRIu32 " bytes\n", task->once ? " once" : "",
             task->idempotent ? " idempotent" : "", task->portable ? " portable" : "",

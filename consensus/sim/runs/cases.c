@@ -370,6 +370,10 @@ static const struct scene scenes[] = {
      "Rank 1 dies before its elements have ended.  In the view without it the array's\n"
      "chair has those run that nobody has (A12).",
      3, scene_write_array_death, false, 0, 0, 20000, 0},
+    {"array-stretch",
+     "The same array, of a once kernel: what rank 1 leaves goes to one rank, all of\n"
+     "it (A17).",
+     3, scene_write_array_stretch, false, 0, 0, 20000, 0},
     {"array-cancel",
      "Rank 1 cancels an array: its chair tells all, and no element begins any more.\n"
      "The end comes when those that had begun have ended.  Rank 2, which spawns the\n"

@@ -88,6 +88,12 @@ void scene_write_array_death(struct program *p)
     }
 }
 
+void scene_write_array_stretch(struct program *p)
+{
+    scene_write_array_death(p);
+    p->tasks[0].stretches = true;
+}
+
 void scene_write_array_cancel(struct program *p)
 {
     uint32_t a = add_array(p, "a", 0);

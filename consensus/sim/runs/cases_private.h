@@ -64,6 +64,7 @@ void scene_write_array_skipped(struct program *p);
 void scene_write_array_parts(struct program *p);
 void scene_write_array_unheld(struct program *p);
 void scene_write_array_death(struct program *p);
+void scene_write_array_stretch(struct program *p);
 void scene_write_array_cancel(struct program *p);
 
 #endif
