@@ -405,6 +405,37 @@ static void what_the_dead_one_said_has_ended_is_not_run_again(void **state)
     bench_close();
 }
 
+static void need_end(uint32_t rank, moot_hash hash, enum core_event_type type)
+{
+    struct core_event event = {.type = type, .hash = hash};
+    event.u.need.want = WANT_DONE;
+    assert_int_equal(step(rank, &event), MOOT_OK);
+    set_lane(rank, type == CORE_EV_NEED ? CORE_LANE_BLOCKED : CORE_LANE_RUNNING);
+}
+
+/* Its bytes went with the rank that had ended it. */
+static void an_end_that_was_seen_is_told_of_all_elements(void **state)
+{
+    (void)state;
+    bench_open_with(3, CORE_REPAIR, HEARTBEAT_NS);
+    pass(50 * MS);
+    const moot_hash hash = array_of(2);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        spawn_array(rank, hash);
+    }
+    need_end(0, hash, CORE_EV_NEED);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        end_latest(rank, hash);
+    }
+    pass(50 * MS);
+    assert_int_equal(bench.ended[0][ARRAY], 1);
+    need_end(0, hash, CORE_EV_UNNEED);
+    die(2);
+    assert_int_equal(bench.given_count[0], 1);
+    assert_int_equal(bench.given_count[1], 1);
+    bench_close();
+}
+
 /* Rank 0 owns the end, and so asks nobody for it any more: the chair of the new view is
  * to know that it is waited for. */
 static void so_they_are_given_up_after_a_death_if_another_owns_the_end(void **state)
@@ -541,6 +572,7 @@ int main(void)
         cmocka_unit_test(the_dead_ones_elements_are_dealt_but_for_those_that_ended),
         cmocka_unit_test(a_stretch_of_an_array_of_stretches_goes_to_one),
         cmocka_unit_test(what_the_dead_one_said_has_ended_is_not_run_again),
+        cmocka_unit_test(an_end_that_was_seen_is_told_of_all_elements),
         cmocka_unit_test(so_they_are_given_up_after_a_death_if_another_owns_the_end),
         cmocka_unit_test(who_leaves_ends_its_elements_first),
         cmocka_unit_test(who_leaves_does_not_wait_for_the_elements_of_others),
