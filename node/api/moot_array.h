@@ -21,12 +21,19 @@
  * MOOT_ERR_NOT_HELD when no rank can go on and some are still missing; whoever spawns
  * these later runs nothing of them.
  *
- * An element is pure: its kernel has no flags but MOOT_KERNEL_PORTABLE, and makes its
- * result of the arguments, the index and its inputs alone.  It has no children; a task
- * may have arrays of them (moot_call_array_spawn).  If it fails it is tried again as the
- * kernel's retries say, on the rank that ran it.  Ranks that have not spawned an array
- * run nothing of it, also if its kernel is portable.  Queues do not delay an array.
- * Arrays are for programs in their first session.
+ * An element is pure, unless its kernel is once: it makes its result of the arguments,
+ * the index and its inputs alone.  It has no children; a task may have arrays of them
+ * (moot_call_array_spawn).  If it fails it is tried again as the kernel's retries say,
+ * on the rank that ran it.  Ranks that have not spawned an array run nothing of it, also
+ * if its kernel is portable.  Queues do not delay an array.
+ *
+ * An element of a kernel with MOOT_KERNEL_ONCE starts at most once, ever, whoever dies:
+ * it may have effects outside.  Such an array needs a .key, and all ranks spawn it as a
+ * whole.  Before a rank begins the elements of a home a quorum accepts it, at the cost
+ * of a once task.  If it dies in the midst of them, those elements of the home that are
+ * not known to have ended end MAYBE_RAN, begun or not, and with them the array; all
+ * others run.  If it dies before, others run them.  A result that is lost is not made
+ * again.  Arrays are for programs in their first session.
  *
  * Elements may take elements of other arrays, which a *map* names:
  *
@@ -204,9 +211,9 @@ typedef struct moot_array_spec {
  * By a map that is built in all ranks are refused an array of which any element takes
  * what there is not, or too much.  By one of the program's own a rank is refused it for
  * elements of its own; ranks that are not have them fail.
- * Errors: INVALID (also a kernel with other flags; a map that names elements that there
- * are not), STALE and FOREIGN (the array or task of an
- * input, or .beside), STATE (inside a
+ * Errors: INVALID (also a kernel that is idempotent, or non-deterministic and not once;
+ * a map that names elements that there are not), NO_KEY (a once kernel, and no .key),
+ * STALE and FOREIGN (the array or task of an input, or .beside), STATE (inside a
  * kernel, parked, or in a session that began later), LIMIT (an element takes more than
  * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
  * KERNEL_CONFLICT, and what had ended the moot; as moot_task_spawn. */
@@ -221,7 +228,7 @@ MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_arra
  * Errors: as moot_array_spawn; INVALID (no range, an empty one, or one beyond the
  * count), LIMIT (the part has more than 4096 pieces: in a cyclic spread a range is one
  * for each rank, in a shuffled one nearly one for each element, or for each element
- * that is left out, whichever are fewer). */
+ * that is left out, whichever are fewer); INVALID of a once kernel, too. */
 #define moot_array_spawn_some(m, ...)                                                  \
     moot_array_spawn_some_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_spawn_some_at(moot *m, const moot_array_spec *spec,
@@ -230,8 +237,9 @@ MOOT_API int moot_array_spawn_some_at(moot *m, const moot_array_spec *spec,
 
 /* Waits until all elements have ended, wherever they run; as moot_task_wait.
  * TASK_FAILED if one of them failed: moot_last_error(m) names one, and says why on the
- * rank that ran it.  NOT_HELD if no
- * rank has spawned some of them, and none can go on to do so. */
+ * rank that ran it.  MAYBE_RAN if some of a once kernel may have run, and how they
+ * ended is not known.  NOT_HELD if no rank has spawned some of them, and none can go on
+ * to do so. */
 MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
 
 /* Asks that no element begins any more, on any rank; as moot_task_cancel.  Those that
