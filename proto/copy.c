@@ -60,6 +60,23 @@ static const struct rankset *put_set(struct copier *copier, const struct rankset
     return to;
 }
 
+static const struct message_map *put_maps(struct copier *copier,
+                                          const struct message_spec *spec)
+{
+    const size_t count = spec->maps != NULL ? spec->input_count : 0;
+    struct message_map *maps = PUT_LIST(copier, spec->maps, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct message_map *map = &spec->maps[i];
+        const char *name = put_text(copier, map->name);
+        const void *args = put(copier, map->args, map->args_size, 1);
+        if (maps != NULL) {
+            maps[i].name = name;
+            maps[i].args = args;
+        }
+    }
+    return maps;
+}
+
 static const struct message_spec *put_spec(struct copier *copier,
                                            const struct message_spec *spec)
 {
@@ -74,6 +91,7 @@ static const struct message_spec *put_spec(struct copier *copier,
     to.candidates = put_set(copier, spec->candidates);
     to.label = put_text(copier, spec->label);
     to.site = put_text(copier, spec->site);
+    to.maps = put_maps(copier, spec);
     return put(copier, &to, sizeof(to), alignof(struct message_spec));
 }
 
@@ -193,6 +211,7 @@ static void put_of_elements(struct copier *copier, struct message *to)
     if (to->type == MESSAGE_ELEMENTS) {
         struct message_elements *elements = &to->u.elements;
         elements->ranges = PUT_LIST(copier, elements->ranges, elements->range_count);
+        elements->spec = put_spec(copier, elements->spec);
     } else {
         struct message_parts *parts = &to->u.parts;
         parts->parts = PUT_LIST(copier, parts->parts, parts->part_count);

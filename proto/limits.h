@@ -42,6 +42,8 @@
 #define LIMIT_ROLL_HASHES 4096u       /* hashes in one HASHES message */
 #define LIMIT_FAMILY_HASHES 4096u     /* children in one FAMILY message */
 #define LIMIT_ELEMENT_RANGES 256u     /* of places, in one ELEMENTS message */
+#define LIMIT_ARRAY_INPUTS 16u        /* inputs of an array */
+#define LIMIT_MAPS_BYTES (1u << 16)   /* arguments of maps, in one spec */
 #define LIMIT_PART_RANGES 4096u       /* of places, in a rank's part of an array */
 #define LIMIT_ELEMENT_PARTS 1024u     /* results of elements, in one PARTS message, */
 #define LIMIT_ELEMENT_PARTS_BYTES (1u << 16) /* and their bytes, together */

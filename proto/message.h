@@ -129,7 +129,16 @@ enum want {
 
 #define NEED_NONE UINT64_MAX /* nobody waits: the demand bound "infinity" */
 
-/* The spec of a portable task: what a rank needs to run one that it has not spawned. */
+/* By which map an array takes the elements of an input. */
+struct message_map {
+    const char *name; /* NULL: the input is a single task's result, and the rest is 0 */
+    uint32_t version;
+    const void *args;
+    size_t args_size;
+};
+
+/* The spec of a portable task, or task array: what a rank needs to run one that it has
+ * not spawned. */
 struct message_spec {
     const char *kernel_name;
     uint32_t kernel_version;
@@ -147,6 +156,9 @@ struct message_spec {
     int32_t priority;
     const char *label;
     const char *site;
+    uint64_t count, block; /* of a task array: its card, but for the homes; else 0 */
+    uint32_t spread;       /* likewise, enum array_spread_kind */
+    const struct message_map *maps; /* of an array: one for each input; NULL: none */
 };
 
 /* MOTION asker -> chair: the request for a result, and the ballot paper. */

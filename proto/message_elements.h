@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct message_spec;
+
 /* ELEMENTS: about some elements of an array, whose hash is the message's.  With them
  * goes its card, what their chairs follow from; places are as so many homes count them
  * (PROTOCOL.md, A2 and A4). */
@@ -40,6 +42,8 @@ struct message_elements {
     int32_t status;             /* of that one */
     uint64_t need; /* WANTED: roll position of the one who waits, as a motion has it */
     bool quiet;    /* WANTED: nothing moves any more */
+    const struct message_spec *spec; /* WANTED: of the array, if it is portable and its
+                                        chair has it; else NULL */
     bool tell; /* ENDED, OWNED, PART: the sender wants to know when all have ended */
 };
 

@@ -28,7 +28,7 @@ const char *wire_check_set_or_null(const struct rankset *set)
     return set != NULL ? wire_check_set(set) : NULL;
 }
 
-static const char *check_name(const char *name)
+const char *wire_check_name(const char *name)
 {
     if (name == NULL || name[0] == '\0') {
         return "a kernel has no name";
@@ -39,7 +39,7 @@ static const char *check_name(const char *name)
     return NULL;
 }
 
-static const char *check_hashes(const moot_hash *hashes, size_t count)
+const char *wire_check_hashes(const moot_hash *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (hash_is_zero(&hashes[i])) {
@@ -65,36 +65,6 @@ static const char *check_stretch(uint32_t lane, uint64_t first, uint32_t count)
 }
 static_assert(ROLL_CHUNK_TASKS_MAX == LIMIT_ROLL_HASHES, "a chunk is one stretch");
 
-static const char *check_spec(const struct message_spec *spec)
-{
-    const char *why = check_name(spec->kernel_name);
-    if (why == NULL) {
-        why = wire_check_set_or_null(spec->candidates);
-    }
-    if (why == NULL && spec->input_count > LIMIT_INPUTS) {
-        why = "a spec has too many inputs";
-    }
-    if (why == NULL) {
-        why = check_hashes(spec->inputs, spec->input_count);
-    }
-    if (why != NULL) {
-        return why;
-    }
-    if (spec->args == NULL && spec->args_size > 0) {
-        return "a spec's arguments are missing";
-    }
-    if (spec->args_size > LIMIT_ARGS_BYTES) {
-        return "a spec's arguments are too large";
-    }
-    if (spec->after_count > spec->input_count) {
-        return "a spec has more order inputs than inputs";
-    }
-    if (spec->key_size > LIMIT_KEY_BYTES) {
-        return "a spec's key is too long";
-    }
-    return NULL;
-}
-
 static const char *check_motion(const struct message *message)
 {
     const struct message_motion *motion = &message->u.motion;
@@ -103,7 +73,7 @@ static const char *check_motion(const struct message *message)
     }
     const char *why = wire_check_set_or_null(motion->candidates);
     if (why == NULL && motion->spec != NULL) {
-        why = check_spec(motion->spec);
+        why = wire_check_spec(&message->hash, motion->spec);
     }
     return why;
 }
@@ -237,7 +207,7 @@ static const char *check_hash_list(const struct message *message)
     const struct message_hashes *list = &message->u.hashes;
     const char *why = check_stretch(list->lane, list->first, list->count);
     if (why == NULL) {
-        why = check_hashes(list->hashes, list->count);
+        why = wire_check_hashes(list->hashes, list->count);
     }
     for (uint32_t i = 0; why == NULL && list->sites != NULL && i < list->count; i++) {
         if (list->sites[i] == NULL) {
@@ -292,7 +262,7 @@ static const char *check_chase(const struct message *message)
     if (chase->path_count > LIMIT_CHASE_HOPS) {
         return "CHASE: the path is too long";
     }
-    return check_hashes(chase->path, chase->path_count);
+    return wire_check_hashes(chase->path, chase->path_count);
 }
 
 static const char *check_diverged(const struct message *message)
@@ -322,7 +292,7 @@ static const char *check_kernel(const struct message *message)
     if (message->u.kernel.build_size > LIMIT_BUILD_BYTES) {
         return "a build id is too long";
     }
-    return check_name(message->u.kernel.name);
+    return wire_check_name(message->u.kernel.name);
 }
 
 static const char *check_family(const struct message *message)
@@ -332,7 +302,7 @@ static const char *check_family(const struct message *message)
         family->first > LIMIT_TASKS) {
         return "FAMILY: no or too many children";
     }
-    return check_hashes(family->children, family->count);
+    return wire_check_hashes(family->children, family->count);
 }
 
 static const char *check_released(const struct message *message)

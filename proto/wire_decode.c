@@ -16,7 +16,7 @@ enum {
     ARENA_BYTES_MAX = 24 * LIMIT_FRAME_BYTES,
     /* What a message that is not flat takes besides its bytes: protobuf-c's structs and
      * the arena's rounding.  A guess, for the first block. */
-    ARENA_MESSAGE_BYTES = 320,
+    ARENA_MESSAGE_BYTES = 384,
     ARENA_SLACK_BYTES = 64,                  /* for rounding */
     PIECE_BYTES_MIN = 2,                     /* a key and a type */
     MESSAGE_BYTES_MIN = PIECE_BYTES_MIN + 2, /* and before them a key and a size */

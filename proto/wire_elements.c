@@ -12,7 +12,8 @@
 
 size_t wire_elements_scratch_bytes(const struct message_elements *elements)
 {
-    return 2 * (size_t)elements->range_count * sizeof(uint64_t);
+    return 2 * (size_t)elements->range_count * sizeof(uint64_t) +
+           wire_spec_scratch_bytes(elements->spec);
 }
 
 void wire_put_elements(struct encoder *encoder, const struct message *message)
@@ -39,6 +40,7 @@ void wire_put_elements(struct encoder *encoder, const struct message *message)
         to->places[2 * i + 1] = range->end - range->first;
         at = range->end;
     }
+    to->spec = elements->spec != NULL ? wire_put_spec(encoder, elements->spec) : NULL;
 }
 
 bool wire_get_elements(struct reader *reader, const Moot__Message *message,
@@ -77,7 +79,7 @@ bool wire_get_elements(struct reader *reader, const Moot__Message *message,
         .failed = from->failed,
         .status = from->status,
     };
-    return true;
+    return from->spec == NULL || wire_get_spec(reader, from->spec, &to->spec);
 }
 
 const char *wire_check_elements(const struct message *message)
@@ -110,5 +112,11 @@ const char *wire_check_elements(const struct message *message)
         (elements->failed != 0) != (elements->status != 0)) {
         return "ELEMENTS: no such failure";
     }
-    return NULL;
+    if (elements->spec == NULL) {
+        return NULL;
+    }
+    if (elements->what != ELEMENTS_WANTED || elements->spec->count != elements->count) {
+        return "ELEMENTS: a spec of another array";
+    }
+    return wire_check_spec(&message->hash, elements->spec);
 }

@@ -37,7 +37,7 @@ enum {
     HASH_FIELD_BYTES = 2 + MOOT_HASH_BYTES,
     SMALL_MAX = 0x7f, /* what a varint of one byte holds */
     VARINT_BYTES_MAX = 10,
-    FIELDS_MAX = 11,
+    FIELDS_MAX = 12,
     RANGES_KEY = 6 << 3 | WIRE_BYTES,
     ASKERS_MAX = 4,       /* of a DECISION that is flat */
     RANGES_MAX = 2,       /* of an ELEMENTS */
@@ -152,7 +152,7 @@ static const struct flat_field elements_fields[] = {
     UINT32(5, elements.homes),  FIELD(WIRE_BYTES, 6, FLAT_RANGES, elements),
     UINT64(7, elements.failed), SINT32(8, elements.status),
     FIXED64(9, elements.need),  BOOL(10, elements.quiet),
-    BOOL(11, elements.tell),
+    BOOL(11, elements.tell),    UNUSED(12, elements.spec),
 };
 
 /* A type that may be flat. */

@@ -84,6 +84,10 @@ static inline uint64_t wire_get_u64(const uint8_t *from)
  * are cut on the way out and checked on the way in. */
 const char *message_check(const struct message *message);
 
+/* NULL, or what is wrong with the name of a kernel or a map, or with hashes. */
+const char *wire_check_name(const char *name);
+const char *wire_check_hashes(const moot_hash *hashes, size_t count);
+
 /* NULL, or what is wrong with a set that must be there and not be empty. */
 const char *wire_check_set(const struct rankset *set);
 /* Likewise, of one that may be NULL. */
@@ -214,6 +218,10 @@ void wire_write_message(struct encoder *encoder, const struct message *message);
 /* What each type's writer is made of.  Scratch is taken in multiples of what it holds:
  * who takes 64-bit numbers first and 32-bit ones after keeps all of them aligned. */
 ProtobufCBinaryData wire_borrow(const void *bytes, size_t size);
+/* Absent, if it is zero. */
+ProtobufCBinaryData wire_borrow_hash(const moot_hash *hash);
+/* NULL is absent; text for people is cut. */
+ProtobufCBinaryData wire_borrow_text(const char *text, size_t bytes_max);
 void *wire_scratch_take(struct encoder *encoder, size_t size);
 size_t wire_set_scratch_bytes(const struct rankset *set);
 /* NULL is absent. */
@@ -231,6 +239,14 @@ size_t wire_census_scratch_bytes(const struct message_census *census);
 
 put_fn wire_put_heartbeat, wire_put_grant, wire_put_signature;
 size_t wire_beat_scratch_bytes(const struct message *message);
+
+/* --- wire_spec.c ------------------------------------------------------------------ */
+
+/* Stands in encoder->spec. */
+Moot__Spec *wire_put_spec(struct encoder *encoder, const struct message_spec *spec);
+size_t wire_spec_scratch_bytes(const struct message_spec *spec); /* accepts NULL */
+/* Of the task, or array, that has that hash. */
+const char *wire_check_spec(const moot_hash *hash, const struct message_spec *spec);
 
 /* --- wire_elements.c -------------------------------------------------------------- */
 
@@ -293,6 +309,12 @@ bool wire_take_payload(struct reader *reader, struct message_result *result);
 /* What each type's reader is made of.  False: refused, and reader->why says why, or the
  * arena failed. */
 bool wire_refuse(struct reader *reader, const char *why);
+/* Absent is zero. */
+bool wire_get_hash(struct reader *reader, const ProtobufCBinaryData *from,
+                   moot_hash *to);
+/* Absent is NULL. */
+bool wire_get_text(struct reader *reader, const ProtobufCBinaryData *from,
+                   size_t bytes_max, const char **to);
 /* A list of hashes borrows its bytes. */
 bool wire_get_hashes(struct reader *reader, const ProtobufCBinaryData *from,
                      const moot_hash **to, size_t *count);
@@ -320,6 +342,11 @@ get_fn wire_get_heartbeat, wire_get_grant, wire_get_signature;
 /* --- wire_census.c ---------------------------------------------------------------- */
 
 get_fn wire_get_census;
+
+/* --- wire_spec.c ------------------------------------------------------------------ */
+
+bool wire_get_spec(struct reader *reader, const Moot__Spec *from,
+                   const struct message_spec **out);
 
 /* --- wire_elements.c -------------------------------------------------------------- */
 

@@ -18,8 +18,8 @@ bool wire_refuse(struct reader *reader, const char *why)
 }
 
 /* Absent is the zero hash, which is not written otherwise. */
-static bool get_hash(struct reader *reader, const ProtobufCBinaryData *from,
-                     moot_hash *to)
+bool wire_get_hash(struct reader *reader, const ProtobufCBinaryData *from,
+                   moot_hash *to)
 {
     *to = (moot_hash){{0}};
     if (from->len == 0) {
@@ -71,8 +71,8 @@ bool wire_get_set(struct reader *reader, const ProtobufCBinaryData *from,
 }
 
 /* Absent is NULL.  The arena has put the NUL behind the bytes. */
-static bool get_text(struct reader *reader, const ProtobufCBinaryData *from,
-                     size_t bytes_max, const char **to)
+bool wire_get_text(struct reader *reader, const ProtobufCBinaryData *from,
+                   size_t bytes_max, const char **to)
 {
     *to = NULL;
     if (from->len == 0) {
@@ -86,40 +86,6 @@ static bool get_text(struct reader *reader, const ProtobufCBinaryData *from,
     }
     *to = (const char *)from->data;
     return true;
-}
-
-static bool get_spec(struct reader *reader, const Moot__Spec *from,
-                     const struct message_spec **out)
-{
-    struct message_spec *to = arena_take(&reader->arena, sizeof(*to));
-    if (to == NULL) {
-        return false;
-    }
-    *to = (struct message_spec){
-        .kernel_version = from->kernel_version,
-        .flags = from->flags,
-        .args = from->args.data,
-        .args_size = from->args.len,
-        .after_count = from->after_count,
-        .key = from->has_key ? from->key.data : NULL,
-        .key_size = from->key.len,
-        .priority = from->priority,
-    };
-    if (from->has_key && to->key == NULL) {
-        to->key = ""; /* empty, but there */
-    }
-    if (!from->has_key && from->key.len > 0) {
-        return wire_refuse(reader, "a key that is none");
-    }
-    *out = to;
-    return get_text(reader, &from->kernel_name, LIMIT_KERNEL_NAME_BYTES,
-                    &to->kernel_name) &&
-           wire_get_hashes(reader, &from->inputs, &to->inputs, &to->input_count) &&
-           wire_get_set(reader, &from->candidates, &to->candidates) &&
-           get_hash(reader, &from->scope, &to->scope) &&
-           get_hash(reader, &from->parent, &to->parent) &&
-           get_text(reader, &from->label, LIMIT_LABEL_BYTES, &to->label) &&
-           get_text(reader, &from->site, LIMIT_SITE_BYTES, &to->site);
 }
 
 static bool get_motion(struct reader *reader, const Moot__Message *message,
@@ -136,9 +102,9 @@ static bool get_motion(struct reader *reader, const Moot__Message *message,
     to->priority = from->priority;
     to->wait = from->wait;
     to->spec = NULL;
-    return get_hash(reader, &from->scope, &to->scope) &&
+    return wire_get_hash(reader, &from->scope, &to->scope) &&
            wire_get_set(reader, &from->candidates, &to->candidates) &&
-           (from->spec == NULL || get_spec(reader, from->spec, &to->spec));
+           (from->spec == NULL || wire_get_spec(reader, from->spec, &to->spec));
 }
 
 static bool get_decision(struct reader *reader, const Moot__Message *message,
@@ -335,7 +301,7 @@ static bool get_state(struct reader *reader, const Moot__Message *message,
     to->len = from->len;
     to->need = from->need;
     to->load = from->load;
-    return get_text(reader, &from->site, LIMIT_SITE_BYTES, &to->site);
+    return wire_get_text(reader, &from->site, LIMIT_SITE_BYTES, &to->site);
 }
 
 static bool get_poll(struct reader *reader, const Moot__Message *message,
@@ -365,8 +331,8 @@ static bool get_pollr(struct reader *reader, const Moot__Message *message,
         (struct message_orphan){(enum orphan_standing)from->least_standing,
                                 from->least_len, from->least_asker, from->least_wait};
     to->exit_code = from->exit_code;
-    return get_hash(reader, &from->undecided_hash, &to->undecided_hash) &&
-           get_hash(reader, &from->stuck_hash, &to->stuck_hash);
+    return wire_get_hash(reader, &from->undecided_hash, &to->undecided_hash) &&
+           wire_get_hash(reader, &from->stuck_hash, &to->stuck_hash);
 }
 
 static bool get_resolve(struct reader *reader, const Moot__Message *message,
@@ -390,7 +356,7 @@ static bool get_chase(struct reader *reader, const Moot__Message *message,
     }
     to->path_count = (uint32_t)count;
     to->hops = message->chase->hops;
-    return get_hash(reader, &message->chase->mark, &to->mark);
+    return wire_get_hash(reader, &message->chase->mark, &to->mark);
 }
 
 static bool get_family(struct reader *reader, const Moot__Message *message,
@@ -419,8 +385,8 @@ static bool get_diverged(struct reader *reader, const Moot__Message *message,
     to->sides = (uint32_t)from->n_sides;
     for (uint32_t i = 0; i < to->sides; i++) {
         const Moot__Diverged__Side *side = from->sides[i];
-        if (!get_hash(reader, &side->hash, &to->side[i].hash) ||
-            !get_text(reader, &side->site, LIMIT_SITE_BYTES, &to->side[i].site) ||
+        if (!wire_get_hash(reader, &side->hash, &to->side[i].hash) ||
+            !wire_get_text(reader, &side->site, LIMIT_SITE_BYTES, &to->side[i].site) ||
             !wire_get_set(reader, &side->ranks, &to->side[i].ranks)) {
             return false;
         }
@@ -446,7 +412,8 @@ static bool get_kernel(struct reader *reader, const Moot__Message *message,
     out->u.kernel.rank_plus_one = from->rank_plus_one;
     out->u.kernel.build = from->build.data;
     out->u.kernel.build_size = from->build.len;
-    return get_text(reader, &from->name, LIMIT_KERNEL_NAME_BYTES, &out->u.kernel.name);
+    return wire_get_text(reader, &from->name, LIMIT_KERNEL_NAME_BYTES,
+                         &out->u.kernel.name);
 }
 
 static bool get_released(struct reader *reader, const Moot__Message *message,
@@ -532,7 +499,7 @@ bool wire_read_message(struct reader *reader, const Moot__Message *from,
     }
     to->type = (enum message_type)type;
     to->cut = from->cut;
-    if (!get_hash(reader, &from->hash, &to->hash)) {
+    if (!wire_get_hash(reader, &from->hash, &to->hash)) {
         return false;
     }
     return bodies[type].get == NULL || bodies[type].get(reader, from, to);

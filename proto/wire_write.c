@@ -22,13 +22,13 @@ ProtobufCBinaryData wire_borrow(const void *bytes, size_t size)
     return (ProtobufCBinaryData){.len = size, .data = (uint8_t *)(uintptr_t)bytes};
 }
 
-static ProtobufCBinaryData borrow_hash(const moot_hash *hash)
+ProtobufCBinaryData wire_borrow_hash(const moot_hash *hash)
 {
     return wire_borrow(hash->bytes, hash_is_zero(hash) ? 0 : sizeof(hash->bytes));
 }
 
 /* NULL is absent; text for people is cut. */
-static ProtobufCBinaryData borrow_text(const char *text, size_t bytes_max)
+ProtobufCBinaryData wire_borrow_text(const char *text, size_t bytes_max)
 {
     return wire_borrow(text, text != NULL ? strnlen(text, bytes_max) : 0);
 }
@@ -66,27 +66,6 @@ ProtobufCBinaryData wire_put_set(struct encoder *encoder, const struct rankset *
     return wire_borrow(bytes, words * sizeof(uint64_t));
 }
 
-static Moot__Spec *put_spec(struct encoder *encoder, const struct message_spec *spec)
-{
-    Moot__Spec *to = &encoder->spec;
-    moot__spec__init(to);
-    to->kernel_name = borrow_text(spec->kernel_name, LIMIT_KERNEL_NAME_BYTES);
-    to->kernel_version = spec->kernel_version;
-    to->flags = spec->flags;
-    to->args = wire_borrow(spec->args, spec->args_size);
-    to->inputs = wire_borrow(spec->inputs, spec->input_count * sizeof(*spec->inputs));
-    to->after_count = (uint32_t)spec->after_count;
-    to->has_key = spec->key != NULL;
-    to->key = wire_borrow(spec->key, spec->key != NULL ? spec->key_size : 0);
-    to->candidates = wire_put_set(encoder, spec->candidates);
-    to->scope = borrow_hash(&spec->scope);
-    to->parent = borrow_hash(&spec->parent);
-    to->priority = spec->priority;
-    to->label = borrow_text(spec->label, LIMIT_LABEL_BYTES);
-    to->site = borrow_text(spec->site, LIMIT_SITE_BYTES);
-    return to;
-}
-
 static void put_motion(struct encoder *encoder, const struct message *message)
 {
     const struct message_motion *motion = &message->u.motion;
@@ -98,9 +77,9 @@ static void put_motion(struct encoder *encoder, const struct message *message)
     to->want = motion->want;
     to->need = motion->need;
     to->len = motion->len;
-    to->scope = borrow_hash(&motion->scope);
+    to->scope = wire_borrow_hash(&motion->scope);
     to->candidates = wire_put_set(encoder, motion->candidates);
-    to->spec = motion->spec != NULL ? put_spec(encoder, motion->spec) : NULL;
+    to->spec = motion->spec != NULL ? wire_put_spec(encoder, motion->spec) : NULL;
     to->priority = motion->priority;
     to->wait = motion->wait;
 }
@@ -259,7 +238,7 @@ static void put_state(struct encoder *encoder, const struct message *message)
     to->len = state->len;
     to->need = state->need;
     to->load = state->load;
-    to->site = borrow_text(state->site, LIMIT_SITE_BYTES);
+    to->site = wire_borrow_text(state->site, LIMIT_SITE_BYTES);
 }
 
 static void put_poll(struct encoder *encoder, const struct message *message)
@@ -288,8 +267,8 @@ static void put_pollr(struct encoder *encoder, const struct message *message)
     to->least_len = pollr->least.len;
     to->least_asker = pollr->least.asker;
     to->least_wait = pollr->least.wait;
-    to->undecided_hash = borrow_hash(&pollr->undecided_hash);
-    to->stuck_hash = borrow_hash(&pollr->stuck_hash);
+    to->undecided_hash = wire_borrow_hash(&pollr->undecided_hash);
+    to->stuck_hash = wire_borrow_hash(&pollr->stuck_hash);
     to->exit_code = pollr->exit_code;
 }
 
@@ -312,7 +291,7 @@ static void put_chase(struct encoder *encoder, const struct message *message)
     moot__chase__init(to);
     to->path = wire_borrow(chase->path, chase->path_count * sizeof(*chase->path));
     to->hops = chase->hops;
-    to->mark = borrow_hash(&chase->mark);
+    to->mark = wire_borrow_hash(&chase->mark);
 }
 
 static void put_family(struct encoder *encoder, const struct message *message)
@@ -337,8 +316,8 @@ static void put_diverged(struct encoder *encoder, const struct message *message)
     for (uint32_t i = 0; i < diverged->sides; i++) {
         Moot__Diverged__Side *side = encoder->sides[i] = &encoder->side[i];
         moot__diverged__side__init(side);
-        side->hash = borrow_hash(&diverged->side[i].hash);
-        side->site = borrow_text(diverged->side[i].site, LIMIT_SITE_BYTES);
+        side->hash = wire_borrow_hash(&diverged->side[i].hash);
+        side->site = wire_borrow_text(diverged->side[i].site, LIMIT_SITE_BYTES);
         side->ranks = wire_put_set(encoder, diverged->side[i].ranks);
     }
 }
@@ -356,7 +335,7 @@ static void put_kernel(struct encoder *encoder, const struct message *message)
     const struct message_kernel *kernel = &message->u.kernel;
     Moot__Kernel *to = encoder->message.kernel = &encoder->body.kernel;
     moot__kernel__init(to);
-    to->name = borrow_text(kernel->name, LIMIT_KERNEL_NAME_BYTES);
+    to->name = wire_borrow_text(kernel->name, LIMIT_KERNEL_NAME_BYTES);
     to->version = kernel->version;
     to->flags = kernel->flags;
     to->rank_plus_one = kernel->rank_plus_one;
@@ -454,9 +433,7 @@ size_t wire_write_scratch_bytes(const struct message *message)
 
     if (message->type == MESSAGE_MOTION) {
         bytes = wire_set_scratch_bytes(motion->candidates);
-        if (motion->spec != NULL) {
-            bytes += wire_set_scratch_bytes(motion->spec->candidates);
-        }
+        bytes += wire_spec_scratch_bytes(motion->spec);
     } else if (message->type == MESSAGE_DECISION) {
         bytes = message->u.decision.asker_count * ENCODER_ASKER_BYTES;
     } else if (message->type == MESSAGE_REFER) {
@@ -483,7 +460,7 @@ void wire_write_message(struct encoder *encoder, const struct message *message)
 {
     moot__message__init(&encoder->message);
     encoder->message.type = (Moot__Message__Type)message->type;
-    encoder->message.hash = borrow_hash(&message->hash);
+    encoder->message.hash = wire_borrow_hash(&message->hash);
     encoder->message.cut = message->cut;
     encoder->message.body_case = bodies[message->type].body_case;
     if (bodies[message->type].put != NULL) {

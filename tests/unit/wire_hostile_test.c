@@ -189,6 +189,7 @@ static void an_empty_message_is_refused(void **state)
     wire_writer_free(writer);
 }
 
+#define ONE_HASH "01010101010101010101010101010101"
 #define H "12100102030405060708090a0b0c0d0e0f10" /* field 2, a task hash */
 
 #define A "12100102030405060708090a0b0c0d0e0f30" /* likewise, an array's */
@@ -229,6 +230,12 @@ static const struct {
     {"0801" H "1a1642140a01612a0f0102030405060708090a0b0c0d0e0f",
      "a list of hashes is cut off"},
     {"0801" H "1a0742050a01613001", "a spec has more order inputs than inputs"},
+    {"0801" H "1a0942070a016192010100", "a spec has more maps than inputs"},
+    {"0801" H "1a0942070a01619a010100", "a spec has no map for each input"},
+    {"0801" H "1a1f421d0a01612a10" ONE_HASH "9a010100a2010100",
+     "a spec has no name for each map"},
+    {"0801" H "1a2342210a01612a10" ONE_HASH "920101009a010100a2010105",
+     "a spec's map has no such arguments"},
     {"0801" H "1a0842060a01613a0162", "a key that is none"},
     {"0802" H "2203120105", "DECISION: the lists of askers differ in length"},
     {"0802" H "22021005", "body: a list is not packed"},

@@ -196,33 +196,78 @@ static void what_breaks_a_limit_is_refused_for_good(void **state)
     rankset_release(&beyond);
 }
 
+/* An ELEMENTS without a spec. */
+static struct message *next_plain_row(struct message *rows, size_t *count)
+{
+    struct message *row = next_row(rows, count, MESSAGE_ELEMENTS);
+    row->u.elements.spec = NULL;
+    return row;
+}
+
 static void what_elements_cannot_be_is_refused(void **state)
 {
     (void)state;
     struct message m[16];
     size_t n = 0;
-#define ROW(name) (&next_row(m, &n, MESSAGE_##name)->u)
+#define ROW() (&next_plain_row(m, &n)->u)
     const struct range touching[] = {{0, 2}, {2, 3}}, empty[] = {{1, 1}},
                        descending[] = {{5, 6}, {1, 2}};
-    ROW(ELEMENTS)->elements.what = ELEMENTS_END;
-    ROW(ELEMENTS)->elements.count = 0;
-    ROW(ELEMENTS)->elements.count = 11; /* places are beyond it */
-    ROW(ELEMENTS)->elements.homes = LIMIT_RANKS + 1;
-    ROW(ELEMENTS)->elements.block = 0; /* of a spread in blocks */
-    ROW(ELEMENTS)->elements.kind = ARRAY_SPREAD_HASHED + 1;
-    ROW(ELEMENTS)->elements.range_count = LIMIT_ELEMENT_RANGES + 1;
-    ROW(ELEMENTS)->elements.range_count = 0;
-    ROW(ELEMENTS)->elements.ranges = touching;
-    ROW(ELEMENTS)->elements.ranges = descending;
-    struct message_elements *elements = &ROW(ELEMENTS)->elements;
+    ROW()->elements.what = ELEMENTS_END;
+    ROW()->elements.count = 0;
+    ROW()->elements.count = 11; /* places are beyond it */
+    ROW()->elements.homes = LIMIT_RANKS + 1;
+    ROW()->elements.block = 0; /* of a spread in blocks */
+    ROW()->elements.kind = ARRAY_SPREAD_HASHED + 1;
+    ROW()->elements.range_count = LIMIT_ELEMENT_RANGES + 1;
+    ROW()->elements.range_count = 0;
+    ROW()->elements.ranges = touching;
+    ROW()->elements.ranges = descending;
+    struct message_elements *elements = &ROW()->elements;
     elements->ranges = empty;
     elements->range_count = 1;
-    ROW(ELEMENTS)->elements.failed = ARRAY_COUNT_MAX + 1;
-    ROW(ELEMENTS)->elements.failed = 0; /* and a status */
-    ROW(ELEMENTS)->elements.status = 1;
-    next_row(m, &n, MESSAGE_ELEMENTS)->hash.bytes[MOOT_HASH_BYTES - 1] = 0;
+    ROW()->elements.failed = ARRAY_COUNT_MAX + 1;
+    ROW()->elements.failed = 0; /* and a status */
+    ROW()->elements.status = 1;
+    next_plain_row(m, &n)->hash.bytes[MOOT_HASH_BYTES - 1] = 0;
     next_row(m, &n, MESSAGE_TYPE_END);
 #undef ROW
+    assert_true(n <= sizeof(m) / sizeof(*m));
+    refuse_all(m, n);
+}
+
+/* Of an array in an ELEMENTS, and of a task in a MOTION. */
+static void a_spec_that_is_of_no_array_is_refused(void **state)
+{
+    (void)state;
+    enum { SPECS = 9 };
+    struct message m[16];
+    struct message_spec spec[SPECS], task = samples.specs[TYPICAL];
+    struct message_map of_task[3], huge[3], unnamed[3];
+    size_t n = 0;
+    memcpy(of_task, samples.maps, sizeof(of_task));
+    memcpy(huge, samples.maps, sizeof(huge));
+    memcpy(unnamed, samples.maps, sizeof(unnamed));
+    for (size_t i = 0; i < SPECS; i++) {
+        spec[i] = samples.array_spec;
+        next_row(m, &n, MESSAGE_ELEMENTS)->u.elements.spec = &spec[i];
+    }
+    spec[0].count--; /* the message's is another */
+    spec[1].block = 0;
+    spec[2].spread = ARRAY_SPREAD_HASHED + 1;
+    spec[3].maps = NULL;
+    spec[4].after_count--;
+    spec[5].input_count = spec[5].after_count = LIMIT_ARRAY_INPUTS + 1;
+    of_task[0].version = 1; /* and no name */
+    spec[6].maps = of_task;
+    huge[1].args = huge[2].args = samples.args;
+    huge[1].args_size = 1;
+    huge[2].args_size = LIMIT_MAPS_BYTES;
+    spec[7].maps = huge;
+    unnamed[1].name = "";
+    spec[8].maps = unnamed;
+    next_row(m, &n, MESSAGE_ELEMENTS)->u.elements.what = ELEMENTS_HELD;
+    task.count = 1;
+    next_row(m, &n, MESSAGE_MOTION)->u.motion.spec = &task;
     assert_true(n <= sizeof(m) / sizeof(*m));
     refuse_all(m, n);
 }
@@ -407,6 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_breaks_a_limit_is_refused_for_good),
         cmocka_unit_test(what_elements_cannot_be_is_refused),
+        cmocka_unit_test(a_spec_that_is_of_no_array_is_refused),
         cmocka_unit_test(what_parts_cannot_be_is_refused),
         cmocka_unit_test(texts_for_people_are_cut),
         cmocka_unit_test(a_full_frame_says_so_and_is_good),

@@ -43,6 +43,17 @@ static bool same_hashes(const moot_hash *a, size_t a_count, const moot_hash *b,
     return same_bytes(a, a_count * sizeof(*a), b, b_count * sizeof(*b));
 }
 
+static bool same_maps(const struct message_spec *a, const struct message_spec *b)
+{
+    bool same = (a->maps == NULL) == (b->maps == NULL);
+    for (size_t i = 0; same && a->maps != NULL && i < a->input_count; i++) {
+        const struct message_map *of_a = &a->maps[i], *of_b = &b->maps[i];
+        same = same_text(of_a->name, of_b->name) && of_a->version == of_b->version &&
+               same_bytes(of_a->args, of_a->args_size, of_b->args, of_b->args_size);
+    }
+    return same;
+}
+
 static bool same_spec(const struct message_spec *a, const struct message_spec *b)
 {
     if (a == NULL || b == NULL) {
@@ -56,7 +67,9 @@ static bool same_spec(const struct message_spec *a, const struct message_spec *b
            same_bytes(a->key, a->key_size, b->key, b->key_size) &&
            same_set(a->candidates, b->candidates) && hash_equal(&a->scope, &b->scope) &&
            hash_equal(&a->parent, &b->parent) && a->priority == b->priority &&
-           same_text(a->label, b->label) && same_text(a->site, b->site);
+           same_text(a->label, b->label) && same_text(a->site, b->site) &&
+           a->count == b->count && a->block == b->block && a->spread == b->spread &&
+           same_maps(a, b);
 }
 
 static bool same_motion(const struct message_motion *a, const struct message_motion *b)
@@ -235,7 +248,7 @@ static bool same_elements(const struct message_elements *a,
                 a->kind == b->kind && a->homes == b->homes &&
                 a->range_count == b->range_count && a->failed == b->failed &&
                 a->status == b->status && a->need == b->need && a->quiet == b->quiet &&
-                a->tell == b->tell;
+                a->tell == b->tell && same_spec(a->spec, b->spec);
     for (uint32_t i = 0; same && i < a->range_count; i++) {
         same = a->ranges[i].first == b->ranges[i].first &&
                a->ranges[i].end == b->ranges[i].end;

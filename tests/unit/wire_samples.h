@@ -37,7 +37,8 @@ static struct {
     char site[LIMIT_SITE_BYTES + 1];
     struct rankset sets[LEVELS];
     struct rankset left; /* in none of the smaller ones */
-    struct message_spec specs[LEVELS];
+    struct message_spec specs[LEVELS], array_spec;
+    struct message_map maps[LIMIT_ARRAY_INPUTS];
     struct message_newcomer newcomers[LIMIT_NEWCOMERS];
     uint64_t places[LIMIT_LANES];
     struct message_past past[LEVELS][LIMIT_PAST_VIEWS];
@@ -118,6 +119,19 @@ static void samples_init_specs(void)
                                     : "main.c:12",
         };
     }
+}
+
+/* Of an array with three inputs: a single task's result, and those of two maps. */
+static void samples_init_array_spec(void)
+{
+    samples.array_spec = samples.specs[TYPICAL];
+    samples.array_spec.after_count = samples.array_spec.input_count;
+    samples.array_spec.count = ARRAY_COUNT_MAX;
+    samples.array_spec.block = 3;
+    samples.array_spec.spread = ARRAY_SPREAD_CYCLIC;
+    samples.array_spec.maps = samples.maps;
+    samples.maps[1] = (struct message_map){.name = "same"};
+    samples.maps[2] = (struct message_map){samples.name[TYPICAL], 7, samples.args, 24};
 }
 
 /* The past of TYPICAL has sets of one word and of several, that of MOST all ranks in
@@ -219,6 +233,7 @@ static void samples_init(void)
         rankset_add(&samples.sets[MOST], rank);
     }
     samples_init_specs();
+    samples_init_array_spec();
     samples_init_signatures();
     samples_init_parts();
     samples_init_views();
@@ -404,7 +419,8 @@ static void sample_view_message(enum message_type type, enum level level,
         m->u.elements = (struct message_elements){
             .what = (enum elements_what)(level == LEAST  ? ELEMENTS_OWNED
                                          : level == MOST ? ELEMENTS_END - 1
-                                                         : ELEMENTS_ENDED),
+                                                         : ELEMENTS_WANTED),
+            .spec = level == TYPICAL ? &samples.array_spec : NULL,
             .count = level == LEAST ? 1 : ARRAY_COUNT_MAX,
             .block = level == TYPICAL ? 3 : 0,
             .kind = level == TYPICAL ? ARRAY_SPREAD_CYCLIC
@@ -487,6 +503,7 @@ static void sample_message(enum message_type type, enum level level,
     struct message m = {.type = type, .hash = samples.hashes[0]};
     if (type == MESSAGE_MOTION) {
         sample_motion(level, &m.u.motion);
+        m.hash.bytes[MOOT_HASH_BYTES - 1] &= (uint8_t)~MOOT_HASH_ARRAY; /* its spec */
     } else if (type == MESSAGE_DECISION) {
         m.u.decision =
             (struct message_decision){(enum evidence)(level * (EVIDENCE_END - 1) / 2),
