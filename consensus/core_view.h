@@ -59,10 +59,11 @@ bool core_past(const struct core *core, uint32_t index, uint64_t *epoch,
                const struct rankset **members);
 
 /* True if a MOTION that carries a spec should be adopted: it passes Rule E, this rank
- * chairs the task and does not hold it.  The host then registers it with
- * CORE_TASK_ADOPTED before it feeds the MOTION itself. */
+ * chairs the task and does not hold it.  Likewise an ELEMENTS, by a home of an array
+ * that is asked for its stretch.  The host then registers it with CORE_TASK_ADOPTED
+ * before it feeds the message itself. */
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
-                      const struct message *motion);
+                      const struct message *message);
 
 /* The rank leaves, as far as this one knows: it adopts nothing. */
 bool core_goes(const struct core *core, uint32_t rank);

@@ -89,6 +89,8 @@
     X(ARRAYCANCELAGAIN,                                                                \
       "an array's chair tells of a cancel with each word that comes")                  \
     X(CANCELLATE, "who spawns an array late begins what was cancelled")                \
+    X(ADOPTPART, "the spec of an array comes from who has spawned a part of it")       \
+    X(ADOPTCANCELLED, "an array that is cancelled is adopted")                         \
     X(ARRAYEARLY, "an array's end is told when some of a rank's elements have ended")  \
     X(SCOPEDOUBT, "a new view is not told which scopes have ended")                    \
     X(DROPDOUBT,                                                                       \

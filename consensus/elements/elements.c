@@ -14,7 +14,7 @@ bool elements_begin(struct core *core, uint32_t first_size)
     struct array_record *watched = &core->elements.watched;
     known->prev = known->next = known;
     watched->prev = watched->next = watched;
-    core->elements.look_ns = CORE_NEVER;
+    core->elements.look_ns = core->elements.busy_look_ns = CORE_NEVER;
     core->elements.home_count = first_size;
     for (uint32_t rank = first_size; rank-- > 0;) {
         if (!rankset_add(&core->elements.homes, rank)) {
@@ -45,6 +45,7 @@ static struct array_record *record_get(struct core *core, struct task_record *ta
     }
     array->spread = *spread;
     array->task = task;
+    array->wanted_ns = CORE_NEVER;
     array->next = &core->elements.known;
     array->prev = core->elements.known.prev;
     array->prev->next = core->elements.known.prev = array;
@@ -74,15 +75,23 @@ static void say_some(struct core *core, struct array_record *array, uint32_t to,
     message->u.elements.homes = array->spread.homes;
 }
 
+/* From a peer's spec, and not spawned by this rank's program. */
+static bool is_adopted(const struct array_record *array)
+{
+    return array->begun && (array->task->flags & CORE_TASK_ADOPTED) != 0;
+}
+
 void say(struct core *core, struct array_record *array, uint32_t to,
          enum elements_what what, const struct range_set *set)
 {
     assert(to != core->rank && what < ELEMENTS_END);
     struct message_elements words = {
         .what = what,
-        .tell = array->takes && (what <= ELEMENTS_OWNED || what == ELEMENTS_PART),
+        .tell = (array->takes || is_adopted(array)) &&
+                (what <= ELEMENTS_OWNED || what == ELEMENTS_PART),
         .need = what == ELEMENTS_WANTED ? array->task->need : 0,
-        .quiet = what == ELEMENTS_WANTED && rankset_has(&array->asked_quiet, to)};
+        .quiet = what == ELEMENTS_WANTED && rankset_has(&array->asked_quiet, to),
+        .spec = what == ELEMENTS_WANTED ? adopt_spec_for(core, array, to) : NULL};
     if (what == ELEMENTS_ENDED) {
         words.failed = array->failure.index_plus_one;
         words.status = array->failure.status;
@@ -265,6 +274,7 @@ void own_elements(struct core *core, struct array_record *array,
         }
     }
     core->elements.running += range_set_size(fresh);
+    adopt_begin_elements(core);
 }
 
 void own_given(struct core *core, struct array_record *array, struct range_set *set)
@@ -302,12 +312,13 @@ static void say_part(struct core *core, struct array_record *array,
 }
 
 /* A rank that runs none of an array that takes others has nothing else to say, nor has
- * one that knows of a cancel.  An array of a task's is on no roll.  Who has spawned a
- * part of it has said so. */
+ * one that knows of a cancel, or has adopted it.  An array of a task's is on no roll.
+ * Who has spawned a part of it has said so. */
 static void say_taking(struct core *core, struct array_record *array)
 {
     const bool cancels = task_ext(array->task)->canceller != NOBODY;
-    const bool silent = (array->takes || cancels) && array->mine.count == 0;
+    const bool says = array->takes || cancels || is_adopted(array);
+    const bool silent = says && array->mine.count == 0;
     if (array->whole && (silent || is_nested_array(array))) {
         say_holding(core, array);
     }
@@ -346,17 +357,25 @@ static void begin_part(struct core *core, struct array_record *array,
     }
     if (grows || !array->whole) {
         say_part(core, array, fresh);
-    } else if (array->held_asked) {
+    } else if (array->held_asked || is_adopted(array)) {
         say_holding(core, array);
     }
     if (!is_over(array->task)) {
         claim_stretch(core, array);
     }
-    say_taking(core, array);
+    if (!is_adopted(array)) {
+        say_taking(core, array);
+    }
     if (grows && !MUTANT(CANCELLATE)) {
         elements_cancel(core, array->task);
     }
 }
+
+/* What an array may be, of a task. */
+enum {
+    ARRAY_FLAGS = CORE_TASK_HINT | CORE_TASK_NESTED | CORE_TASK_STRETCHES |
+                  CORE_TASK_PORTABLE | CORE_TASK_ADOPTED
+};
 
 int elements_register(struct core *core, const struct core_event *event)
 {
@@ -365,9 +384,8 @@ int elements_register(struct core *core, const struct core_event *event)
     struct range_set fresh = {0};
     spread.homes = core->elements.home_count;
     if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
-        (reg->flags &
-         ~(uint32_t)(CORE_TASK_HINT | CORE_TASK_NESTED | CORE_TASK_STRETCHES)) != 0 ||
-        reg->candidates != NULL || reg->after_count != reg->input_count ||
+        (reg->flags & ~(uint32_t)ARRAY_FLAGS) != 0 || reg->candidates != NULL ||
+        reg->after_count != reg->input_count ||
         (reg->part != NULL && hash_has(&event->hash, MOOT_HASH_STRETCHES)) ||
         (reg->part != NULL && reg->part_count == 0) ||
         !range_set_valid(reg->part, reg->part_count, spread.count)) {
@@ -390,6 +408,7 @@ int elements_register(struct core *core, const struct core_event *event)
     }
     if (error == MOOT_OK && (!array->begun || fresh.count > 0)) {
         array->takes = reg->input_count > 0;
+        core->elements.any_portable |= reg->spec != NULL;
         begin_part(core, array, &fresh);
     }
     range_set_release(&fresh);
@@ -457,6 +476,7 @@ static void enter_view(struct core *core, struct array_record *array)
     parts_forget_unheld(core, array);
     array->wanted = array->wanted_quiet = array->held_asked = false;
     array->cancel_said = array->chased = false;
+    array->wanted_ns = CORE_NEVER;
     cancel_enter_view(core, array->task); /* ahead of what was cancelled */
     if (array->task->chair == core->rank) {
         add_set(core, &array->owned, &array->mine);
@@ -495,6 +515,7 @@ void elements_enter_view(struct core *core, struct rankset *told)
             core->broken |= !rankset_add(told, array->task->chair);
         }
     }
+    adopt_begin_elements(core);
 }
 
 void elements_owned(struct core *core, struct task_record *task)

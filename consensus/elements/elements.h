@@ -11,6 +11,7 @@
  *   home.c        a home that has not spawned the array, or some of it, gives that up
  *   parts.c       who has spawned which elements, and those that nobody has
  *   keeper.c      the chair has somebody run what no home does
+ *   adopt.c       a portable array is run also by who has not spawned it
  *   cancel_all.c  the chair has all begin none of them any more
  *
  * This room writes core_elements and the array_records.
@@ -55,6 +56,12 @@ void elements_yield_all(struct core *core);
 bool elements_unheld(const struct core *core, moot_hash *which);
 /* Those of that array end NOT_HELD, if it still is one. */
 void elements_fail_unheld(struct core *core, const moot_hash *which);
+/* A message with a spec is about an array that this rank does not hold: whether it may
+ * adopt it, as the array's chair or as a home that is asked for its stretch.  NULL:
+ * nothing is known of it. */
+bool elements_would_adopt(const struct core *core, uint32_t from,
+                          const struct task_record *task,
+                          const struct message *message);
 /* This rank has come to rest, or knows more of who holds or wants what. */
 void elements_stir(struct core *core);
 void elements_turn(struct core *core);

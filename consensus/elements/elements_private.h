@@ -94,6 +94,18 @@ bool keeper_is_waited_for(const struct core *core, const struct task_record *tas
 void keeper_give(struct core *core, struct array_record *array, uint32_t to,
                  struct range_set *set);
 
+/* --- adopt.c ---------------------------------------------------------------------- */
+
+/* The spec that goes to a rank with the question for its stretch; or NULL. */
+const struct message_spec *
+adopt_spec_for(const struct core *core, const struct array_record *array, uint32_t to);
+/* Elements begin to run here. */
+void adopt_begin_elements(struct core *core);
+/* Whether arrays are to be looked at now although this rank is busy. */
+bool adopt_looks(struct core *core);
+/* The array's chair, which looks at it, asks the homes now although it is busy. */
+bool adopt_is_due(struct core *core, struct array_record *array, bool wanted);
+
 /* --- parts.c ---------------------------------------------------------------------- */
 
 /* The places that the program spawns of an array with this event, and had not spawned

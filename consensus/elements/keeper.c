@@ -72,7 +72,11 @@ void elements_stir(struct core *core)
 
 uint64_t elements_deadline(const struct core *core)
 {
-    return core->elements.watched.next->due ? core->now_ns : core->elements.look_ns;
+    const uint64_t busy_ns = core->elements.busy_look_ns;
+    const uint64_t look_ns = core->elements.look_ns;
+    return core->elements.watched.next->due ? core->now_ns
+           : busy_ns < look_ns              ? busy_ns
+                                            : look_ns;
 }
 
 /* --- What it knows ---------------------------------------------------------------- */
@@ -302,7 +306,8 @@ static void look_at(struct core *core, struct array_record *array)
     }
     const bool nested = is_nested_array(array);
     const bool wanted = nested || is_wanted(core, array->task);
-    if (wanted && (nested || asks_ns(core) <= core->now_ns)) {
+    const bool asks = adopt_is_due(core, array, wanted) || nested;
+    if (wanted && (asks || asks_ns(core) <= core->now_ns)) {
         ask_homes(core, array, false);
     } else if (wanted) {
         look_by(core, asks_ns(core));
@@ -341,6 +346,7 @@ void elements_turn(struct core *core)
         looks = false;
         look_by(core, asks_ns(core));
     }
+    looks |= adopt_looks(core);
     core->elements.wanted = core->elements.wanted && !gives;
     for (struct array_record *array = watched->next, *next;
          array != watched && (looks || gives || array->due) && !core->broken;

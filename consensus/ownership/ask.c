@@ -164,7 +164,7 @@ static bool send_motion(struct core *core, struct task_record *task, uint32_t to
     if (message == NULL) {
         return false;
     }
-    bool portable = task->held && task_ext(task)->spec != NULL;
+    const struct message_spec *spec = task->held ? spec_to_send(task) : NULL;
     message->u.motion = (struct message_motion){
         .holds = task->held,
         .hint = task->held && hints(core, task, to),
@@ -175,8 +175,7 @@ static bool send_motion(struct core *core, struct task_record *task, uint32_t to
         .wait = waits_of(task),
         .scope = task->scope != NULL ? task->scope->hash : (moot_hash){{0}},
         .candidates = task->candidates, /* known by spec, or by referral */
-        .spec = portable && !roll_knows_holder(core, task, to) ? task_ext(task)->spec
-                                                               : NULL,
+        .spec = spec != NULL && !roll_knows_holder(core, task, to) ? spec : NULL,
     };
     tell_waits(task);
     core->stats.motions_sent++;

@@ -71,7 +71,7 @@ static bool push_is_expected(const struct core *core, const struct task_record *
     return !task->finder && roll_knows_holder(core, task, task->chair);
 }
 
-static uint64_t busy_delay_ns(const struct core *core)
+uint64_t ask_busy_delay_ns(const struct core *core)
 {
     uint64_t delay = core->options.ask_delay_ns; /* a chair's push is not at issue */
     return delay > CORE_NEVER / ASK_BUSY_FACTOR
@@ -86,7 +86,7 @@ static uint64_t busy_due_ns(const struct core *core, const struct task_record *t
                             bool pushed)
 {
     bool waited = task->lane_needs > 0 || (task->need != NEED_NONE && !pushed);
-    return waited ? add_ns(task->at.since_ns, busy_delay_ns(core)) : CORE_NEVER;
+    return waited ? add_ns(task->at.since_ns, ask_busy_delay_ns(core)) : CORE_NEVER;
 }
 
 HOT static uint64_t delay_ns(const struct core *core, const struct task_record *task,
@@ -208,7 +208,7 @@ HOT void ask_queue_add(struct core *core, struct task_record *task)
         return;
     }
     sooner(&core->ownership.pending_due.busy_ns,
-           add_ns(core->now_ns, busy_delay_ns(core)));
+           add_ns(core->now_ns, ask_busy_delay_ns(core)));
     if (core->step.idle) {
         sooner(&core->ownership.pending_due.idle_ns,
                add_ns(core->now_ns, timers_least_ask_ns(core)));
@@ -309,7 +309,7 @@ static void look(struct core *core)
     struct pending_due *due = &core->ownership.pending_due;
     uint64_t pause_ns = goes_on ? 0 : timers_least_ask_ns(core);
     sooner(&due->idle_ns, add_ns(core->now_ns, pause_ns));
-    sooner(&due->busy_ns, add_ns(core->now_ns, busy_delay_ns(core)));
+    sooner(&due->busy_ns, add_ns(core->now_ns, ask_busy_delay_ns(core)));
     if (rest->demanded) {
         sooner(&due->urgent_ns, add_ns(core->now_ns, core->options.ask_delay_ns));
     }

@@ -73,6 +73,16 @@ uint64_t array_first_index(const struct array_record *array, struct range places
     return least;
 }
 
+const struct message_spec *spec_to_send(const struct task_record *task)
+{
+    const struct task_ext *ext = task_ext(task);
+    const struct array_record *array = ext->array;
+    const bool in_part = array != NULL && !array->whole && !MUTANT(ADOPTPART);
+    const bool ends =
+        array != NULL && ext->canceller != NOBODY && !MUTANT(ADOPTCANCELLED);
+    return task->held && !in_part && !ends ? ext->spec : NULL;
+}
+
 bool array_is_open(const struct task_record *task)
 {
     const struct array_record *array = task_ext(task)->array;

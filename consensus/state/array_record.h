@@ -12,6 +12,7 @@
 #include "hashing/array_spread.h"
 #include "hashing/rankset.h"
 
+struct message_spec;
 struct task_record;
 
 /* The failure of the element with the least index, of those that failed; or, if one was
@@ -44,6 +45,8 @@ struct array_record {
     struct range_set given_up;    /* of this rank's own stretch: it never runs them */
     bool wanted, wanted_quiet; /* its chair has asked in this view for this stretch, */
     uint64_t need;             /* up to that place */
+    uint64_t wanted_ns; /* as its chair: of a portable one, since when somebody has
+                           waited for its end, as was seen; CORE_NEVER */
     bool held_asked; /* likewise, whether it has spawned some that nobody seems to have
                       */
     struct range_set ended; /* of all, as far as the chair and the owner know, */
@@ -67,6 +70,9 @@ struct array_record {
 
 /* Accepts NULL. */
 void array_record_free(struct array_record *array);
+/* The spec of a portable task that this rank holds, or of an array of which it holds
+ * all, and of which no cancel is known; or NULL. */
+const struct message_spec *spec_to_send(const struct task_record *task);
 /* An array of which not all elements are known to have ended: its own end waits for
  * them.  False of any other task. */
 bool array_is_open(const struct task_record *task);

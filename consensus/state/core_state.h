@@ -314,6 +314,8 @@ struct core_elements {
     bool wanted;      /* some array's chair waits for this rank's word on its stretch */
     uint64_t look_ns; /* when all that are watched are looked at, besides those that
                          are due; CORE_NEVER */
+    bool any_portable;     /* an array whose spec may travel has been here */
+    uint64_t busy_look_ns; /* as look_ns, for those while elements run here */
 };
 
 /* Scopes and chunks on their way out: written by reclaim/. */

@@ -365,34 +365,51 @@ static bool is_gone(const struct core *core, const moot_hash *hash)
 }
 
 /* It, or what it takes, is of a scope that has ended everywhere. */
-static bool is_of_the_past(const struct core *core, const struct message *motion)
+static bool is_of_the_past(const struct core *core, const moot_hash *hash,
+                           const struct message_spec *spec)
 {
-    const struct message_spec *spec = motion->u.motion.spec;
-    bool past = is_gone(core, &motion->hash);
+    bool past = is_gone(core, hash);
     for (uint32_t i = 0; !past && i < spec->input_count; i++) {
         past = is_gone(core, &spec->inputs[i]);
     }
     return past;
 }
 
-bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
-                      const struct message *motion)
+/* NULL: the message has none. */
+static const struct message_spec *spec_of(const struct message *message)
 {
-    bool stale = MUTANT(ADOPTSTALE) && motion->epoch < core->epoch &&
-                 rankset_has(&core->members, from);
-    if ((rule_e(core, from, uid, motion) != E_TAKE && !stale) ||
-        motion->type != MESSAGE_MOTION || motion->u.motion.spec == NULL ||
-        core->termination.adjourned || core->membership.leave.going ||
-        (memory_is_short(core) && !MUTANT(SHORTADOPTS)) ||
-        is_of_the_past(core, motion)) {
-        return false;
-    }
-    const void *known = table_look(core, &motion->hash);
+    return message->type == MESSAGE_MOTION     ? message->u.motion.spec
+           : message->type == MESSAGE_ELEMENTS ? message->u.elements.spec
+                                               : NULL;
+}
+
+/* Nobody adopts what it holds, will not hold, or has decided of. */
+static bool is_free(const struct core *core, uint32_t from,
+                    const struct message *message)
+{
+    const void *known = table_look(core, &message->hash);
     const struct task_record *task = known;
     if (known != NULL && (is_stub(known) || task->held || task->declined ||
                           task->rec != NOBODY)) { /* a stub is held */
         return false;
     }
-    return placement_chair(&motion->hash, &core->members,
-                           motion->u.motion.spec->candidates) == core->rank;
+    return !hash_has(&message->hash, MOOT_HASH_ARRAY) ||
+           elements_would_adopt(core, from, task, message);
+}
+
+bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
+                      const struct message *message)
+{
+    const struct message_spec *spec = spec_of(message);
+    bool stale = MUTANT(ADOPTSTALE) && message->epoch < core->epoch &&
+                 rankset_has(&core->members, from);
+    if (spec == NULL || (rule_e(core, from, uid, message) != E_TAKE && !stale) ||
+        core->termination.adjourned || core->membership.leave.going ||
+        (memory_is_short(core) && !MUTANT(SHORTADOPTS)) ||
+        is_of_the_past(core, &message->hash, spec) || !is_free(core, from, message)) {
+        return false;
+    }
+    return message->type == MESSAGE_ELEMENTS ||
+           placement_chair(&message->hash, &core->members, spec->candidates) ==
+               core->rank;
 }

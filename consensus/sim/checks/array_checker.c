@@ -167,6 +167,33 @@ static void note_spawned(struct array_checker *checker, const struct sight *sigh
     }
 }
 
+/* Who adopts an array has the spec of one that has spawned all of it, or has adopted it
+ * itself, and knows of no cancel. */
+static void check_adopted(const struct array_checker *checker, struct sim *sim,
+                          const struct sight *sight)
+{
+    const struct array_seen *seen = &checker->arrays[sight->task];
+    const uint64_t elements = checker->program->tasks[sight->task].elements;
+    bool whole = false;
+    for (uint32_t rank = 0; rank < checker->rank_limit && !whole; rank++) {
+        uint64_t has = 0;
+        while (has < elements && has_spawned(seen, rank, has)) {
+            has++;
+        }
+        whole = has == elements;
+    }
+    if (!whole) {
+        sim_fail(sim, "adopts",
+                 "rank %" PRIu32 " adopts %s, of which no rank has spawned all",
+                 sight->rank, name(checker, sight->task));
+    }
+    if (rankset_has(&seen->ordered, sight->rank)) {
+        sim_fail(sim, "adopts",
+                 "rank %" PRIu32 " adopts %s, and knows that it is cancelled",
+                 sight->rank, name(checker, sight->task));
+    }
+}
+
 /* 1 + who got the element last in this rank's generation; 0: nobody. */
 static uint32_t runner_of(const struct array_checker *checker,
                           const struct array_seen *seen, uint64_t at, uint32_t rank)
@@ -452,7 +479,11 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         checker->program->tasks[sight->task].elements == 0) {
         return;
     }
-    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_GROW) {
+    if (sight->type == SIGHT_ADOPT) {
+        check_adopted(checker, sim, sight);
+    }
+    if (sight->type == SIGHT_SPAWN || sight->type == SIGHT_GROW ||
+        sight->type == SIGHT_ADOPT) {
         note_spawned(checker, sight);
     }
     if (sight->type == SIGHT_RECEIVE && sight->message->type == MESSAGE_RESULT &&

@@ -330,6 +330,14 @@ static void show_canaries(struct host *host, uint32_t task)
     rankset_release(&members);
 }
 
+/* It is portable, and there is room in a spec for what it names. */
+static bool travels(const struct sim *sim, uint32_t index)
+{
+    const struct program_task *task = &sim->program->tasks[index];
+    return task->portable &&
+           (task->elements == 0 || task->after.count <= LIMIT_ARRAY_INPUTS);
+}
+
 void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopted,
                    const struct program_step *step)
 {
@@ -352,14 +360,14 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
                  (task->stretches ? (uint32_t)CORE_TASK_STRETCHES : 0u) |
                  (nested ? (uint32_t)CORE_TASK_NESTED : 0u) |
                  (task->hint ? (uint32_t)CORE_TASK_HINT : 0u) |
-                 (task->portable ? (uint32_t)CORE_TASK_PORTABLE : 0u) |
+                 (travels(sim, index) ? (uint32_t)CORE_TASK_PORTABLE : 0u) |
                  (task->varies ? (uint32_t)CORE_TASK_NONDETERMINISTIC : 0u) |
                  (adopted ? (uint32_t)CORE_TASK_ADOPTED : 0u),
         .inputs = spec->inputs,
         .input_count = spec->input_count,
         .after_count = spec->after_count,
         .candidates = spec->candidates,
-        .spec = task->portable ? spec : NULL,
+        .spec = travels(sim, index) ? spec : NULL,
         .array = task->elements > 0 ? &spread : NULL,
         .part = part.end > 0 ? &part : NULL,
         .part_count = part.end > 0,
@@ -418,7 +426,9 @@ static bool is_spec_of(const struct sim *sim, uint32_t task,
            spec->key_size == own->key_size &&
            same_bytes(spec->key, own->key, own->key_size) &&
            hash_equal(&spec->scope, &own->scope) &&
-           hash_equal(&spec->parent, &own->parent) &&
+           hash_equal(&spec->parent, &own->parent) && spec->count == own->count &&
+           spec->block == own->block && spec->spread == own->spread &&
+           (spec->maps == NULL) == (own->maps == NULL) &&
            (spec->candidates == NULL) == (own->candidates == NULL) &&
            (own->candidates == NULL ||
             rankset_equal(spec->candidates, own->candidates));
@@ -428,13 +438,17 @@ static void adopt_if_asked(struct host *host, const struct parcel *parcel)
 {
     struct sim *sim = host->sim;
     const struct message *message = parcel->message;
-    if (message->type != MESSAGE_MOTION || message->u.motion.spec == NULL ||
+    const struct message_spec *spec =
+        message->type == MESSAGE_MOTION     ? message->u.motion.spec
+        : message->type == MESSAGE_ELEMENTS ? message->u.elements.spec
+                                            : NULL;
+    if (spec == NULL ||
         !core_would_adopt(host->core, parcel->from, sim->uids[parcel->from], message)) {
         return;
     }
     uint32_t task = sim_task(sim, &message->hash);
-    if (task == sim->program->task_count || !sim->program->tasks[task].portable ||
-        !is_spec_of(sim, task, message->u.motion.spec)) {
+    if (task == sim->program->task_count || !travels(sim, task) ||
+        !is_spec_of(sim, task, spec)) {
         sim_fail(sim, "contract", "rank %u adopts what the program does not have",
                  (unsigned)host->rank);
         return;

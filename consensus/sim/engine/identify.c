@@ -194,6 +194,9 @@ static void gather_inputs(struct sim *sim, uint32_t index)
     }
 }
 
+/* An array comes after what it names, and takes nothing of it. */
+static const struct message_map order_alone[LIMIT_ARRAY_INPUTS];
+
 static void make_spec(struct sim *sim, uint32_t index)
 {
     const struct program_task *task = &sim->program->tasks[index];
@@ -215,6 +218,10 @@ static void make_spec(struct sim *sim, uint32_t index)
         .key = task->once ? sim->keys[index] : NULL,
         .key_size = task->once ? PROGRAM_KEY_BYTES : 0,
         .candidates = task->candidates != 0 ? &sim->candidates[index] : NULL,
+        .count = task->elements,
+        .block = task->elements > 0 ? task->block : 0,
+        .spread = task->elements > 0 ? task->spread : 0,
+        .maps = task->elements > 0 && task->after.count > 0 ? order_alone : NULL,
     };
     if (task->parent != PROGRAM_NONE) {
         sim->specs[index].scope = sim->specs[index].parent = sim->hashes[task->parent];

@@ -276,8 +276,9 @@ static void carry_elements(struct host *host, const struct core_output *output)
     if (record == NULL) {
         return;
     }
-    if (!record->registered || output->u.elements.places.end >
-                                   host->sim->program->tasks[record->task].elements) {
+    const bool held = record->registered || record->adopted;
+    if (!held || output->u.elements.places.end >
+                     host->sim->program->tasks[record->task].elements) {
         contract(host, output, "runs elements that there are not");
         return;
     }

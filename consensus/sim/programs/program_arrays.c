@@ -6,6 +6,7 @@
  * Those who would cancel the task cancel the array.
  * Some are spawned in parts (program_parts.h), of which a rank may spawn more later;
  * some of the others go by stretches, as those of once kernels do.
+ * Some are portable, so that ranks which do not spawn them adopt them.
  * An array takes no inputs and has no bytes: who took it as an input comes after it.
  * Some arrays have a *twin* of another count, the task behind, which those spawn who do
  * not spawn the first: as ranks do that count differently.  And some tasks *read* an
@@ -208,6 +209,20 @@ static void draw_stretches(struct program *program)
     }
 }
 
+/* Some can be adopted by ranks that do not spawn them. */
+static void draw_portable(const struct program_draft *draft)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_ARRAY_PORTABLES);
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        struct program_task *task = &program->tasks[i];
+        const bool picked = random_chance(&random, 400);
+        if (task->elements > 0 && has(draft, PROGRAM_PORTABLE)) {
+            task->portable = picked && !task->stretches;
+        }
+    }
+}
+
 void draft_arrays(const struct program_draft *draft, const struct program_list *top)
 {
     struct program *program = draft->program;
@@ -239,4 +254,5 @@ void draft_arrays(const struct program_draft *draft, const struct program_list *
     }
     draw_parts(draft);
     draw_stretches(program);
+    draw_portable(draft);
 }

@@ -29,6 +29,7 @@ enum {
 #define STREAM_ARRAYS (STREAM_SCOPES - 6)
 #define STREAM_ARRAY_PARTS (STREAM_SCOPES - 7)
 #define STREAM_ARRAY_STRETCHES (STREAM_SCOPES - 8)
+#define STREAM_ARRAY_PORTABLES (STREAM_SCOPES - 9)
 #define STREAM_PARKS (UINT64_MAX / 4) /* and of each script */
 
 struct style {

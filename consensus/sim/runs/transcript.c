@@ -257,7 +257,9 @@ static void say_elements(const struct narrator *narrator, const struct sight *si
     char places[128];
     describe_places(it->ranges, it->range_count, places, sizeof(places));
     say(narrator, sight, "tells rank %" PRIu32 " of the elements at %s of \"%s\" %s",
-        sight->peer, places, name(narrator, sight->task), words[it->what]);
+        sight->peer, places, name(narrator, sight->task),
+        it->spec != NULL ? "that they are waited for (its spec comes along)"
+                         : words[it->what]);
 }
 
 static void say_other_send(const struct narrator *narrator, const struct sight *sight)

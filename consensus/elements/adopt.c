@@ -1,0 +1,87 @@
+/* adopt.c - a portable array is run also by ranks that have not spawned it (A8).
+ *
+ * The spec of a portable array comes to its chair with the motion of a rank that waits,
+ * as that of a task does, and from the chair to each home that is not known to hold the
+ * array, with the question for its stretch.  Who takes it holds the array as if its
+ * program had spawned all of it, claims its stretch as with any spawn, and tells the
+ * chair so in place of giving the stretch up.  Only who holds all of the array sends
+ * the spec: of what nobody has spawned it is the program that is at fault.
+ *
+ * A chair that runs elements itself is not idle before they have ended, and would ask
+ * too late.  So it asks for a portable array while it is busy, too, once somebody
+ * has waited for that for as long as a busy rank waits with a motion (T3).  It looks at
+ * its arrays for that once in such a time.
+ */
+#include "consensus/elements/elements_private.h"
+
+#include "consensus/ownership/ownership.h"
+
+#include <assert.h>
+
+/* --- The one who has it ----------------------------------------------------------- */
+
+const struct message_spec *adopt_spec_for(const struct core *core,
+                                          const struct array_record *array, uint32_t to)
+{
+    return keeper_knows_holder(core, array, to) ? NULL : spec_to_send(array->task);
+}
+
+/* --- Asking while this rank is busy ----------------------------------------------- */
+
+static void look_by(struct core *core, uint64_t time_ns)
+{
+    if (time_ns < core->elements.busy_look_ns) {
+        core->elements.busy_look_ns = time_ns;
+    }
+}
+
+bool adopt_looks(struct core *core)
+{
+    const bool looks = core->elements.busy_look_ns <= core->now_ns;
+    if (looks) {
+        core->elements.busy_look_ns = CORE_NEVER;
+    }
+    return looks;
+}
+
+void adopt_begin_elements(struct core *core)
+{
+    if (core->elements.any_portable) {
+        look_by(core, add_ns(core->now_ns, ask_busy_delay_ns(core)));
+    }
+}
+
+bool adopt_is_due(struct core *core, struct array_record *array, bool wanted)
+{
+    if (spec_to_send(array->task) == NULL) {
+        return false;
+    }
+    if (!wanted || array->wanted_ns == CORE_NEVER) {
+        array->wanted_ns = wanted ? core->now_ns : CORE_NEVER;
+    }
+    const uint64_t since_ns = wanted ? array->wanted_ns : core->now_ns;
+    const uint64_t due_ns = add_ns(since_ns, ask_busy_delay_ns(core));
+    if (due_ns > core->now_ns && elements_run(core)) {
+        look_by(core, due_ns);
+    }
+    return due_ns <= core->now_ns;
+}
+
+/* --- The one who adopts ----------------------------------------------------------- */
+
+bool elements_would_adopt(const struct core *core, uint32_t from,
+                          const struct task_record *task, const struct message *message)
+{
+    const struct array_record *array = task != NULL ? task_ext(task)->array : NULL;
+    if (task != NULL && (is_over(task) || (task_ext(task)->canceller != NOBODY &&
+                                           !MUTANT(ADOPTCANCELLED)))) {
+        return false;
+    }
+    if (array != NULL && (array->given_up.count > 0 || !array_is_open(task))) {
+        return false;
+    }
+    return message->type == MESSAGE_MOTION ||
+           (placement_chair(&message->hash, &core->members,
+                            message->u.elements.spec->candidates) == from &&
+            rankset_has(&core->elements.homes, core->rank));
+}
