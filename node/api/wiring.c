@@ -4,6 +4,7 @@
 #include "node/api/close.h"
 #include "node/checkpoint/checkpoint.h"
 #include "node/checkpoint/snapshots.h"
+#include "node/compose/array_adopt.h"
 #include "node/compose/bulk_region.h"
 #include "node/compose/element_gate.h"
 #include "node/compose/element_read.h"
@@ -70,7 +71,7 @@ const struct engine_hooks wiring = {
         },
     .messages =
         {
-            [MESSAGE_MOTION] = early_take_motion,
+            [MESSAGE_MOTION] = array_take_motion,
             [MESSAGE_DECISION] = priority_take_decision,
             [MESSAGE_RESULT] = inbox_take_result,
             [MESSAGE_ADJOURN] = members_take_adjourn,
@@ -81,6 +82,7 @@ const struct engine_hooks wiring = {
             [MESSAGE_INQUIRY] = dismissal_take_inquiry,
             [MESSAGE_ACCOUNT] = window_take_account,
             [MESSAGE_PARTS] = reads_take_parts,
+            [MESSAGE_ELEMENTS] = array_take_elements,
         },
     .turn_begins = faults_begin_turn,
     .turn_ends = faults_end_turn,

@@ -1,6 +1,7 @@
 /* task_array.c - see task_array.h. */
 #include "node/compose/task_array.h"
 
+#include "node/compose/array_adopt.h"
 #include "node/compose/array_inputs.h"
 #include "node/compose/array_part.h"
 #include "node/compose/element_gate.h"
@@ -306,7 +307,9 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     struct task_facts *facts = &spawn->facts;
     facts->reg.array = spread;
     const bool once = (facts->kernel->flags & MOOT_KERNEL_ONCE) != 0;
-    facts->reg.flags &= (uint32_t)CORE_TASK_HINT; /* nobody adopts an array */
+    const bool adoptable = array_has_spec(inputs) && !once;
+    facts->reg.flags &= (uint32_t)(CORE_TASK_HINT | CORE_TASK_NESTED) |
+                        (adoptable ? (uint32_t)CORE_TASK_PORTABLE : 0u);
     facts->reg.flags |= once ? (uint32_t)CORE_TASK_STRETCHES : 0u;
     int error = check_kernel(lane, facts->kernel, some);
     if (error == MOOT_OK) {

@@ -92,7 +92,8 @@ static void adopt(struct moot *m, uint32_t from, const struct message *motion)
 bool early_take_motion(struct moot *m, uint32_t from, const struct message *motion)
 {
     priority_hear(m, &motion->hash, motion->u.motion.priority);
-    if (core_would_adopt(m->core, from, m->group.uids[from], motion)) {
+    if (!hash_has(&motion->hash, MOOT_HASH_ARRAY) &&
+        core_would_adopt(m->core, from, m->group.uids[from], motion)) {
         adopt(m, from, motion);
     }
     return true;

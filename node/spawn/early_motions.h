@@ -14,8 +14,8 @@
 struct moot;
 struct kernel;
 
-/* MOTION (dispatch.h): the spec that it may carry is adopted if the core wants it, at
- * once if this rank knows the kernel. */
+/* MOTION (dispatch.h): the spec of a task that it may carry is adopted if the core
+ * wants it, at once if this rank knows the kernel. */
 bool early_take_motion(struct moot *m, uint32_t from, const struct message *motion);
 /* Of a motion that the core would adopt.  It takes the place of what that rank said of
  * the task before, and what the core would adopt no longer goes: it is decided, or came

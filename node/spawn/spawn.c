@@ -29,7 +29,7 @@
 /* A rank that only spawns still answers its peers this often. */
 enum { SPAWN_DRIVE_NS = 20000 };
 
-static inline moot_hash hash_of(const struct task_facts *facts)
+moot_hash spawn_hash_of(const struct task_facts *facts)
 {
     struct identity identity = spawn_identity(facts);
     const struct array_spread *array = facts->reg.array;
@@ -226,7 +226,7 @@ HOT static inline int spawn_name(struct moot *m, struct lane *lane,
     if (!facts->kernel->told) {
         outbox_tell_kernel(m, facts->kernel);
     }
-    moot_hash hash = hash_of(facts);
+    moot_hash hash = spawn_hash_of(facts);
     core_expect(m->core, &hash);
     if (core_any_leaving(m->core)) {
         window_wait_while_leaving(m, lane, &hash, facts);
@@ -529,7 +529,7 @@ int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
     struct task *parent = lane->call != NULL ? lane->call->task : NULL;
     int error = spawn_check(m, lane, spec, NULL, parent, &spawn);
     if (error == MOOT_OK) {
-        *out = hash_of(&spawn.facts);
+        *out = spawn_hash_of(&spawn.facts);
     }
     rankset_release(&spawn.candidates);
     return error;
@@ -551,7 +551,7 @@ int spawn_take_in(struct moot *m, struct task *task, struct task_facts *facts)
     return register_task(m, task, facts, true);
 }
 
-static struct kernel *portable_kernel(struct moot *m, const struct message_spec *spec)
+struct kernel *spawn_portable_kernel(struct moot *m, const struct message_spec *spec)
 {
     struct kernel *kernel = kernel_find(&m->tasks.kernels, spec->kernel_name);
     bool usable = kernel != NULL && !kernel->conflict &&
@@ -562,7 +562,7 @@ static struct kernel *portable_kernel(struct moot *m, const struct message_spec 
 void spawn_adopt(struct moot *m, const struct message *motion)
 {
     const struct message_spec *spec = motion->u.motion.spec;
-    struct kernel *kernel = portable_kernel(m, spec);
+    struct kernel *kernel = spawn_portable_kernel(m, spec);
     if (kernel == NULL || m->engine.fatal != 0) {
         return;
     }
@@ -586,7 +586,7 @@ void spawn_adopt(struct moot *m, const struct message *motion)
         .after_count = spec->after_count,
         .candidates = spec->candidates,
         .site = spec->site};
-    moot_hash hash = hash_of(&facts);
+    moot_hash hash = spawn_hash_of(&facts);
     if (!hash_equal(&hash, &motion->hash)) {
         return; /* not the task that it says it is */
     }

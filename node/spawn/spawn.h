@@ -75,6 +75,9 @@ static inline struct identity spawn_identity(const struct task_facts *facts)
                              .scope = reg->scope,
                              .place = facts->place};
 }
+moot_hash spawn_hash_of(const struct task_facts *facts);
+/* The kernel of a spec, if this rank has it and it is portable here, too; or NULL. */
+struct kernel *spawn_portable_kernel(struct moot *m, const struct message_spec *spec);
 /* The hash that it would have. */
 int spawn_hash(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                moot_hash *out);

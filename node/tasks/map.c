@@ -72,13 +72,15 @@ static int call_targets(const void *user, const void *args, size_t args_size,
 /* --- Registering -------------------------------------------------------------------
  */
 
+static const struct array_map *const built_in[] = {
+    &array_map_same,  &array_map_all,       &array_map_window,
+    &array_map_shift, &array_map_transpose, &array_map_blocks};
+enum { BUILT_IN = sizeof(built_in) / sizeof(built_in[0]) };
+
 const struct array_map *map_find(const struct moot *m, moot_map_id id)
 {
-    static const struct array_map *const built_in[] = {
-        &array_map_same,  &array_map_all,       &array_map_window,
-        &array_map_shift, &array_map_transpose, &array_map_blocks};
     uint32_t number = 0;
-    if (id.id < sizeof(built_in) / sizeof(built_in[0])) {
+    if (id.id < BUILT_IN) {
         return built_in[id.id];
     }
     if (handle_find_kernel(&m->tasks.handles, id.id, &number) != MOOT_OK ||
@@ -95,6 +97,20 @@ static uint32_t find_name(const struct moot *m, const char *name)
         i++;
     }
     return i;
+}
+
+const struct array_map *map_find_named(const struct moot *m, const char *name,
+                                       uint32_t version)
+{
+    const struct array_map *map = NULL;
+    for (uint32_t i = 0; i < BUILT_IN && map == NULL; i++) {
+        map = strcmp(built_in[i]->name, name) == 0 ? built_in[i] : NULL;
+    }
+    const uint32_t at = map == NULL ? find_name(m, name) : m->tasks.map_count;
+    if (at < m->tasks.map_count) {
+        map = &m->tasks.maps[at]->map;
+    }
+    return map != NULL && map->version == version ? map : NULL;
 }
 
 static bool is_equal(const struct program_map *map, const moot_map *said)

@@ -20,6 +20,10 @@ enum { MAPS_MAX = 1024 };
 /* The map of an id, built in or registered; NULL: it is of neither. */
 const struct array_map *map_find(const struct moot *m, moot_map_id id);
 
+/* The map of that name and version, likewise; NULL: there is none here. */
+const struct array_map *map_find_named(const struct moot *m, const char *name,
+                                       uint32_t version);
+
 /* Registers a checked map, or finds the equal one: its id.  INVALID: there is another
  * one of the name; LIMIT, NO_MEMORY. */
 int map_add(struct moot *m, const moot_map *map, moot_map_id *out);

@@ -172,6 +172,44 @@ static const struct rankset *keep_candidates(struct moot *m, const struct rankse
     return copy;
 }
 
+/* Of the spec of an array: its card, and its maps, whose names stay. */
+COLD static bool fill_array(struct moot *m, struct message_spec *spec,
+                            const struct task_facts *facts)
+{
+    const struct array_spread *spread = facts->reg.array;
+    const size_t count = facts->reg.input_count;
+    struct message_map *maps =
+        count > 0 ? pool_take(&m->store.pool, count * sizeof(*maps)) : NULL;
+    bool fits = count == 0 || maps != NULL;
+    spec->count = spread->count;
+    spec->block = spread->block;
+    spec->spread = spread->kind;
+    spec->maps = maps;
+    for (size_t i = 0; i < count && fits; i++) {
+        const struct identity_map *map = &facts->maps[i];
+        const bool has = map->name != NULL && map->args_size > 0;
+        if (map->name != NULL) {
+            maps[i] = (struct message_map){.name = map->name, .version = map->version};
+        }
+        if (has) {
+            maps[i].args = pool_copy(&m->store.pool, map->args, map->args_size);
+            maps[i].args_size = map->args_size;
+            fits = maps[i].args != NULL;
+        }
+    }
+    return fits;
+}
+
+COLD static void give_maps(struct moot *m, const struct message_spec *spec)
+{
+    for (size_t i = 0; spec->maps != NULL && i < spec->input_count; i++) {
+        if (spec->maps[i].args != NULL) {
+            pool_give(&m->store.pool, spec->maps[i].args, spec->maps[i].args_size);
+        }
+    }
+    pool_give(&m->store.pool, spec->maps, spec->input_count * sizeof(*spec->maps));
+}
+
 /* What peers are sent of a portable task.  Everything in it lives in the pool. */
 COLD static bool fill_spec(struct moot *m, struct task *task,
                            const struct task_facts *facts)
@@ -208,12 +246,16 @@ COLD static bool fill_spec(struct moot *m, struct task *task,
             return false;
         }
     }
+    if (facts->reg.array != NULL && !fill_array(m, spec, facts)) {
+        return false;
+    }
     task->seldom->spec = spec; /* made before */
     return true;
 }
 
 COLD static void give_spec(struct moot *m, const struct message_spec *spec)
 {
+    give_maps(m, spec);
     pool_give(&m->store.pool, spec->inputs,
               spec->input_count > 0 ? spec->input_count * sizeof(*spec->inputs) : 1);
     pool_give(&m->store.pool, spec->key, spec->key_size > 0 ? spec->key_size : 1);
@@ -235,8 +277,7 @@ static void give_label(struct moot *m, struct task_seldom *seldom)
 
 HOT bool task_fill(struct moot *m, struct task *task, const struct task_facts *facts)
 {
-    bool portable =
-        (facts->kernel->flags & MOOT_KERNEL_PORTABLE) != 0 && facts->reg.array == NULL;
+    bool portable = (facts->reg.flags & CORE_TASK_PORTABLE) != 0;
     size_t bytes;
     char *room = core_entry_room(m->core, &task->entry, &bytes);
     bool fits = bytes >= room_bytes(facts);
