@@ -8,9 +8,9 @@
  * the spec: of what nobody has spawned it is the program that is at fault.
  *
  * A chair that runs elements itself is not idle before they have ended, and would ask
- * too late.  So it asks for a portable array while it is busy, too, once somebody
- * has waited for that for as long as a busy rank waits with a motion (T3).  It looks at
- * its arrays for that once in such a time.
+ * too late.  So it asks for a portable array while it is busy, too, once somebody has
+ * waited for that for some ask delays, as who waits asks the chair (ask_queue.c).  It
+ * looks at its arrays for that once in such a time.
  */
 #include "consensus/elements/elements_private.h"
 
@@ -47,7 +47,7 @@ bool adopt_looks(struct core *core)
 void adopt_begin_elements(struct core *core)
 {
     if (core->elements.any_portable) {
-        look_by(core, add_ns(core->now_ns, ask_busy_delay_ns(core)));
+        look_by(core, add_ns(core->now_ns, ask_portable_delay_ns(core)));
     }
 }
 
@@ -60,7 +60,7 @@ bool adopt_is_due(struct core *core, struct array_record *array, bool wanted)
         array->wanted_ns = wanted ? core->now_ns : CORE_NEVER;
     }
     const uint64_t since_ns = wanted ? array->wanted_ns : core->now_ns;
-    const uint64_t due_ns = add_ns(since_ns, ask_busy_delay_ns(core));
+    const uint64_t due_ns = add_ns(since_ns, ask_portable_delay_ns(core));
     if (due_ns > core->now_ns && elements_run(core)) {
         look_by(core, due_ns);
     }

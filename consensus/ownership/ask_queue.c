@@ -71,7 +71,7 @@ static bool push_is_expected(const struct core *core, const struct task_record *
     return !task->finder && roll_knows_holder(core, task, task->chair);
 }
 
-uint64_t ask_busy_delay_ns(const struct core *core)
+static uint64_t busy_delay_ns(const struct core *core)
 {
     uint64_t delay = core->options.ask_delay_ns; /* a chair's push is not at issue */
     return delay > CORE_NEVER / ASK_BUSY_FACTOR
@@ -79,14 +79,25 @@ uint64_t ask_busy_delay_ns(const struct core *core)
                : add_ns(delay * ASK_BUSY_FACTOR, ASK_BUSY_NS);
 }
 
+uint64_t ask_portable_delay_ns(const struct core *core)
+{
+    const uint64_t delay = core->options.ask_delay_ns;
+    return delay > CORE_NEVER / ASK_PORTABLE_FACTOR ? CORE_NEVER
+                                                    : delay * ASK_PORTABLE_FACTOR;
+}
+
 /* A rank that is busy elsewhere still asks for what one of its lanes waits for,
  * directly or through an owned task whose input nobody is known to push: the lane may
- * be what the busy ones wait for. */
+ * be what the busy ones wait for.  Of a portable array the chair, and others by it, are
+ * to hear sooner: they may be idle. */
 static uint64_t busy_due_ns(const struct core *core, const struct task_record *task,
                             bool pushed)
 {
     bool waited = task->lane_needs > 0 || (task->need != NEED_NONE && !pushed);
-    return waited ? add_ns(task->at.since_ns, ask_busy_delay_ns(core)) : CORE_NEVER;
+    bool shares = waited && !pushed && hash_has(&task->hash, MOOT_HASH_ARRAY) &&
+                  spec_to_send(task) != NULL;
+    uint64_t delay = shares ? ask_portable_delay_ns(core) : busy_delay_ns(core);
+    return waited ? add_ns(task->at.since_ns, delay) : CORE_NEVER;
 }
 
 HOT static uint64_t delay_ns(const struct core *core, const struct task_record *task,
@@ -208,7 +219,7 @@ HOT void ask_queue_add(struct core *core, struct task_record *task)
         return;
     }
     sooner(&core->ownership.pending_due.busy_ns,
-           add_ns(core->now_ns, ask_busy_delay_ns(core)));
+           add_ns(core->now_ns, busy_delay_ns(core)));
     if (core->step.idle) {
         sooner(&core->ownership.pending_due.idle_ns,
                add_ns(core->now_ns, timers_least_ask_ns(core)));
@@ -309,7 +320,7 @@ static void look(struct core *core)
     struct pending_due *due = &core->ownership.pending_due;
     uint64_t pause_ns = goes_on ? 0 : timers_least_ask_ns(core);
     sooner(&due->idle_ns, add_ns(core->now_ns, pause_ns));
-    sooner(&due->busy_ns, add_ns(core->now_ns, ask_busy_delay_ns(core)));
+    sooner(&due->busy_ns, add_ns(core->now_ns, busy_delay_ns(core)));
     if (rest->demanded) {
         sooner(&due->urgent_ns, add_ns(core->now_ns, core->options.ask_delay_ns));
     }

@@ -404,7 +404,9 @@ static uint64_t due_ns(const struct core *core, const struct await *await)
     if (await->told || delay > CORE_NEVER / ASK_BUSY_FACTOR) {
         return CORE_NEVER;
     }
-    uint64_t busy_ns = add_ns(await->since_ns, delay * ASK_BUSY_FACTOR + ASK_BUSY_NS);
+    const uint64_t busy_delay = await->shares ? ask_portable_delay_ns(core)
+                                              : delay * ASK_BUSY_FACTOR + ASK_BUSY_NS;
+    const uint64_t busy_ns = add_ns(await->since_ns, busy_delay);
     if (!core->step.idle) {
         return busy_ns;
     }
@@ -533,6 +535,8 @@ static void note_stretch(const struct core *core, const struct core_event *event
         const struct task_record *task = event->u.await.tasks[i];
         assert(task->lane == await->lane && task->position != 0);
         uint64_t at = task->lane_position;
+        await->shares |=
+            hash_has(&task->hash, MOOT_HASH_ARRAY) && spec_to_send(task) != NULL;
         await->first = at < await->first ? at : await->first;
         await->last = at > await->last ? at : await->last;
     }

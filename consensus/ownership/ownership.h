@@ -134,8 +134,8 @@ void ask_tell(struct core *core, struct task_record *task);
 void ask_queue_owe(struct core *core,
                    struct task_record *task); /* T1: at the next turn */
 void ask_queue_forget(struct task_record *task);
-/* A rank that is busy asks for what is waited for after so long. */
-uint64_t ask_busy_delay_ns(const struct core *core);
+/* A rank that is busy asks for a portable array that is waited for after so long. */
+uint64_t ask_portable_delay_ns(const struct core *core);
 bool ask_queue_none(const struct core *core); /* no motion is held back */
 void ask_queue_idle(struct core *core);       /* this rank has just come to be idle */
 void ask_queue_look_again(struct core *core); /* a delay may have become shorter */

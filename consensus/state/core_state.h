@@ -36,6 +36,9 @@ enum { ASK_CONSUMER_FACTOR = 20, ASK_WAITER_FACTOR = 4 };
 
 /* A rank that is never idle asks after so many ask delays, and this on top. */
 enum { ASK_BUSY_FACTOR = 100, ASK_BUSY_NS = 1000000 };
+/* And for a portable array, whose elements others could run meanwhile, after so many.
+ */
+enum { ASK_PORTABLE_FACTOR = 4 };
 
 /* Early needs (ask_queue.c) that are asked for at a look; twice as many after each ask
  * delay for which this rank has sat idle.  And needs that are looked at for each. */
@@ -243,6 +246,7 @@ struct await {
     bool apart; /* of some more is to be said than a word */
     bool told;  /* the host: what has not ended is to be asked for; */
     bool asked; /* which it is */
+    bool shares; /* one is a portable array: idle ranks are to hear of it */
 };
 
 /* An ENDED, as far as it was looked at. */
