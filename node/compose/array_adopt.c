@@ -40,7 +40,7 @@ static bool find_array(struct moot *m, const struct array_spread *spread,
     inputs->from[i] = from;
     inputs->mappings[i] = (struct array_mapping){map, said->args, said->args_size};
     inputs->maps[i] =
-        (struct identity_map){said->name, said->version, said->args, said->args_size};
+        (struct identity_map){map->name, map->version, said->args, said->args_size};
     return array_schedule_can_be(spread, &from->spread, &inputs->mappings[i]) ==
            MOOT_OK;
 }

@@ -66,7 +66,7 @@ uint64_t player_array_count(const struct medley_player *player, uint32_t array)
     const uint64_t count = of->input_count > 0 && of->alike
                                ? player_array_count(player, of->inputs[0].array)
                                : of->count;
-    return count + (player_is_of(player, of->contrary) ? 3 : 0);
+    return count + (player_is_of(player, of->contrary) ? MEDLEY_CONTRARY_MORE : 0);
 }
 
 struct counts {

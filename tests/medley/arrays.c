@@ -174,6 +174,22 @@ static bool fails_once(struct medley_player *player, uint32_t array, uint64_t in
     return fails;
 }
 
+static bool is_portable(const struct medley_player *player)
+{
+    return player->medley->base.seed % 3 == 0;
+}
+
+/* It is this rank's, or, if arrays are adopted, that of a rank that counts otherwise.
+ */
+static bool may_be_count(const struct medley_player *player, uint32_t array,
+                         uint64_t count)
+{
+    const uint64_t own = player_array_count(player, array);
+    const bool others =
+        count == own + MEDLEY_CONTRARY_MORE || count + MEDLEY_CONTRARY_MORE == own;
+    return count == own || (others && is_portable(player));
+}
+
 int player_run_element(moot_call *call, struct medley_player *player)
 {
     const struct medley *medley = player->medley;
@@ -181,7 +197,7 @@ int player_run_element(moot_call *call, struct medley_player *player)
     size_t size = 0;
     const uint32_t *array = moot_call_args(call, &size);
     const struct medley_array *of = &medley->arrays[*array];
-    if (index >= count || count != player_array_count(player, *array)) {
+    if (index >= count || !may_be_count(player, *array, count)) {
         player_wrong(player, of->at, "an element is not of its array");
     }
     const uint64_t word = word_of(medley, *array, index, 254);
@@ -226,7 +242,7 @@ int player_register_arrays(struct medley_player *player)
         .name = "element",
         .fn = element_kernel,
         .user = player,
-        .flags = player->medley->base.seed % 3 == 0 ? MOOT_KERNEL_PORTABLE : 0,
+        .flags = is_portable(player) ? MOOT_KERNEL_PORTABLE : 0,
         .retries = again ? MEDLEY_RETRIES : 0,
         .retry_backoff = again && rests ? MOOT_MILLISECONDS(1) : 0};
     const moot_kernel gather = {.name = "gather", .fn = gather_kernel};

@@ -51,6 +51,7 @@ enum {
     MEDLEY_DATA_MAX = 3,
     MEDLEY_ACCESS_MAX = 2,
     MEDLEY_REGIONS_MAX = 8,
+    MEDLEY_CONTRARY_MORE = 3,
     MEDLEY_ARRAYS_MAX = 10,
     MEDLEY_ARRAY_INPUTS_MAX = 3,
     MEDLEY_RETRIES = 2 /* so often a run is made again */
@@ -132,7 +133,7 @@ struct medley_array {
     uint64_t failing;    /* an element; MEDLEY_ARRAY_WELL: none fails */
     uint64_t holders;    /* the ranks that spawn it, */
     uint64_t late;       /* of these a few tasks later than the others, */
-    uint64_t contrary;   /* and with three elements more */
+    uint64_t contrary;   /* and with more elements */
     uint64_t twice;      /* these spawn it twice, */
     uint64_t let_go;     /* and these release its inputs then */
     uint64_t cancellers; /* ranks that cancel it, if they have spawned it */
