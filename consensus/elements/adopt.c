@@ -20,10 +20,17 @@
 
 /* --- The one who has it ----------------------------------------------------------- */
 
+/* It goes with the question for a stretch, and to the chair from who is to end the
+ * array in its place: that one asks nobody. */
 const struct message_spec *adopt_spec_for(const struct core *core,
-                                          const struct array_record *array, uint32_t to)
+                                          const struct array_record *array, uint32_t to,
+                                          enum elements_what what)
 {
-    return keeper_knows_holder(core, array, to) ? NULL : spec_to_send(array->task);
+    const struct task_record *task = array->task;
+    const bool ends = what == ELEMENTS_OWNED && task->own == CORE_OWN_WAIT;
+    const bool lacks =
+        (what == ELEMENTS_WANTED || ends) && !keeper_knows_holder(core, array, to);
+    return lacks ? spec_to_send(task) : NULL;
 }
 
 /* --- Asking while this rank is busy ----------------------------------------------- */
@@ -80,8 +87,13 @@ bool elements_would_adopt(const struct core *core, uint32_t from,
     if (array != NULL && (array->given_up.count > 0 || !array_is_open(task))) {
         return false;
     }
-    return message->type == MESSAGE_MOTION ||
-           (placement_chair(&message->hash, &core->members,
-                            message->u.elements.spec->candidates) == from &&
-            rankset_has(&core->elements.homes, core->rank));
+    if (message->type == MESSAGE_MOTION) {
+        return true;
+    }
+    const struct message_elements *words = &message->u.elements;
+    const uint32_t chair =
+        placement_chair(&message->hash, &core->members, words->spec->candidates);
+    return words->what == ELEMENTS_OWNED
+               ? chair == core->rank
+               : chair == from && rankset_has(&core->elements.homes, core->rank);
 }

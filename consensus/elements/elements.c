@@ -91,7 +91,7 @@ void say(struct core *core, struct array_record *array, uint32_t to,
                 (what <= ELEMENTS_OWNED || what == ELEMENTS_PART),
         .need = what == ELEMENTS_WANTED ? array->task->need : 0,
         .quiet = what == ELEMENTS_WANTED && rankset_has(&array->asked_quiet, to),
-        .spec = what == ELEMENTS_WANTED ? adopt_spec_for(core, array, to) : NULL};
+        .spec = adopt_spec_for(core, array, to, what)};
     if (what == ELEMENTS_ENDED) {
         words.failed = array->failure.index_plus_one;
         words.status = array->failure.status;

@@ -96,9 +96,10 @@ void keeper_give(struct core *core, struct array_record *array, uint32_t to,
 
 /* --- adopt.c ---------------------------------------------------------------------- */
 
-/* The spec that goes to a rank with the question for its stretch; or NULL. */
-const struct message_spec *
-adopt_spec_for(const struct core *core, const struct array_record *array, uint32_t to);
+/* The spec that goes along with such a word; or NULL. */
+const struct message_spec *adopt_spec_for(const struct core *core,
+                                          const struct array_record *array, uint32_t to,
+                                          enum elements_what what);
 /* Elements begin to run here. */
 void adopt_begin_elements(struct core *core);
 /* Whether arrays are to be looked at now although this rank is busy. */

@@ -383,18 +383,19 @@ static const struct message_spec *spec_of(const struct message *message)
                                                : NULL;
 }
 
-/* Nobody adopts what it holds, will not hold, or has decided of. */
+/* Nobody adopts what it holds, will not hold, or has decided of; of an array the last
+ * says no more than who ends it. */
 static bool is_free(const struct core *core, uint32_t from,
                     const struct message *message)
 {
     const void *known = table_look(core, &message->hash);
     const struct task_record *task = known;
-    if (known != NULL && (is_stub(known) || task->held || task->declined ||
-                          task->rec != NOBODY)) { /* a stub is held */
-        return false;
+    if (known != NULL && (is_stub(known) || task->held || task->declined)) {
+        return false; /* a stub is held */
     }
-    return !hash_has(&message->hash, MOOT_HASH_ARRAY) ||
-           elements_would_adopt(core, from, task, message);
+    return hash_has(&message->hash, MOOT_HASH_ARRAY)
+               ? elements_would_adopt(core, from, task, message)
+               : known == NULL || task->rec == NOBODY;
 }
 
 bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
