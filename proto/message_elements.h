@@ -42,7 +42,7 @@ struct message_elements {
     int32_t status;             /* of that one */
     uint64_t need; /* WANTED: roll position of the one who waits, as a motion has it */
     bool quiet;    /* WANTED: nothing moves any more */
-    const struct message_spec *spec; /* WANTED, OWNED: of the array, if it is portable,
+    const struct message_spec *spec; /* ENDED, OWNED, WANTED: of it, if it is portable,
                                         its sender has it and the receiver may lack it;
                                         else NULL */
     bool tell; /* ENDED, OWNED, PART: the sender wants to know when all have ended */

@@ -115,8 +115,7 @@ const char *wire_check_elements(const struct message *message)
     if (elements->spec == NULL) {
         return NULL;
     }
-    if ((elements->what != ELEMENTS_WANTED && elements->what != ELEMENTS_OWNED) ||
-        elements->spec->count != elements->count) {
+    if (elements->what > ELEMENTS_WANTED || elements->spec->count != elements->count) {
         return "ELEMENTS: a spec of another array";
     }
     return wire_check_spec(&message->hash, elements->spec);

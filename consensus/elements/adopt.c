@@ -1,11 +1,12 @@
 /* adopt.c - a portable array is run also by ranks that have not spawned it (A8).
  *
  * The spec of a portable array comes to its chair with the motion of a rank that waits,
- * as that of a task does, and from the chair to each home that is not known to hold the
- * array, with the question for its stretch.  Who takes it holds the array as if its
- * program had spawned all of it, claims its stretch as with any spawn, and tells the
- * chair so in place of giving the stretch up.  Only who holds all of the array sends
- * the spec: of what nobody has spawned it is the program that is at fault.
+ * as that of a task does, or with a word about elements, and from the chair to each
+ * home that is not known to hold the array, with the question for its stretch.  Who
+ * takes it holds the array as if its program had spawned all of it, claims its stretch
+ * as with any spawn, and tells the chair so in place of giving the stretch up.  Only
+ * who holds all of the array sends the spec: of what nobody has spawned it is the
+ * program that is at fault.
  *
  * A chair that runs elements itself is not idle before they have ended, and would ask
  * too late.  So it asks for a portable array while it is busy, too, once somebody has
@@ -18,19 +19,33 @@
 
 #include <assert.h>
 
+enum { SMALL_SPEC_BYTES = 256 };
+
 /* --- The one who has it ----------------------------------------------------------- */
 
-/* It goes with the question for a stretch, and to the chair from who is to end the
- * array in its place: that one asks nobody. */
+/* A chair that has closed asks for what it has heard of, and gives its own stretch up,
+ * so what it hears brings the spec: if that takes much, only if it is known to have
+ * closed. */
+static bool goes_along(const struct core *core, const struct message_spec *spec,
+                       uint32_t chair)
+{
+    size_t bytes = spec->args_size;
+    for (size_t i = 0; spec->maps != NULL && i < spec->input_count; i++) {
+        bytes += sizeof(moot_hash) + spec->maps[i].args_size;
+    }
+    return bytes <= SMALL_SPEC_BYTES || peer_seen(core, chair)->state.closed;
+}
+
 const struct message_spec *adopt_spec_for(const struct core *core,
                                           const struct array_record *array, uint32_t to,
                                           enum elements_what what)
 {
-    const struct task_record *task = array->task;
-    const bool ends = what == ELEMENTS_OWNED && task->own == CORE_OWN_WAIT;
-    const bool lacks =
-        (what == ELEMENTS_WANTED || ends) && !keeper_knows_holder(core, array, to);
-    return lacks ? spec_to_send(task) : NULL;
+    const struct message_spec *spec = spec_to_send(array->task);
+    if (spec == NULL || what > ELEMENTS_WANTED ||
+        keeper_knows_holder(core, array, to)) {
+        return NULL;
+    }
+    return what == ELEMENTS_WANTED || goes_along(core, spec, to) ? spec : NULL;
 }
 
 /* --- Asking while this rank is busy ----------------------------------------------- */
@@ -93,7 +108,7 @@ bool elements_would_adopt(const struct core *core, uint32_t from,
     const struct message_elements *words = &message->u.elements;
     const uint32_t chair =
         placement_chair(&message->hash, &core->members, words->spec->candidates);
-    return words->what == ELEMENTS_OWNED
-               ? chair == core->rank
-               : chair == from && rankset_has(&core->elements.homes, core->rank);
+    return words->what == ELEMENTS_WANTED
+               ? chair == from && rankset_has(&core->elements.homes, core->rank)
+               : chair == core->rank;
 }

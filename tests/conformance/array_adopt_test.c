@@ -101,7 +101,6 @@ static void check_share(struct seat *seat, int array, int share)
         CHECK(seat, runs[array][i] == 1);
         own += ran_by[array][i] == seat->rank;
     }
-    if(own!=share) fprintf(stderr,"rank %d array %d own %d\n",seat->rank,array,own);
     CHECK(seat, own == share);
     pthread_barrier_wait(seat->barrier);
 }
