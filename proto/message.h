@@ -16,6 +16,7 @@
 #include "proto/message_elements.h"
 #include "proto/message_ended.h"
 #include "proto/message_snapshot.h"
+#include "proto/message_spec.h"
 #include <stddef.h>
 
 /* Properties of a type of messages: the columns of MESSAGE_TYPES. */
@@ -128,38 +129,6 @@ enum want {
 };
 
 #define NEED_NONE UINT64_MAX /* nobody waits: the demand bound "infinity" */
-
-/* By which map an array takes the elements of an input. */
-struct message_map {
-    const char *name; /* NULL: the input is a single task's result, and the rest is 0 */
-    uint32_t version;
-    const void *args;
-    size_t args_size;
-};
-
-/* The spec of a portable task, or task array: what a rank needs to run one that it has
- * not spawned. */
-struct message_spec {
-    const char *kernel_name;
-    uint32_t kernel_version;
-    uint32_t flags; /* CORE_TASK_* that identity covers or that bind */
-    const void *args;
-    size_t args_size;
-    const moot_hash *inputs; /* data inputs, then `after` */
-    size_t input_count;
-    size_t after_count; /* how many at the end of inputs are order only */
-    const void *key;
-    size_t key_size;
-    const struct rankset *candidates; /* NULL: all */
-    moot_hash scope;
-    moot_hash parent; /* the spawning task; zero if top level */
-    int32_t priority;
-    const char *label;
-    const char *site;
-    uint64_t count, block; /* of a task array: its card, but for the homes; else 0 */
-    uint32_t spread;       /* likewise, enum array_spread_kind */
-    const struct message_map *maps; /* of an array: one for each input; NULL: none */
-};
 
 /* MOTION asker -> chair: the request for a result, and the ballot paper. */
 struct message_motion {

@@ -24,8 +24,8 @@
  * An element is pure, unless its kernel is once: it makes its result of the arguments,
  * the index and its inputs alone.  It has no children; a task may have arrays of them
  * (moot_call_array_spawn).  If it fails it is tried again as the kernel's retries say,
- * on the rank that ran it.  Ranks that have not spawned an array run nothing of it, also
- * if its kernel is portable.  Queues do not delay an array.
+ * on the rank that ran it.  Queues do not delay an array.  Arrays are for programs in
+ * their first session.
  *
  * An element of a kernel with MOOT_KERNEL_ONCE starts at most once, ever, whoever dies:
  * it may have effects outside.  Such an array needs a .key, and all ranks spawn it as a
@@ -33,7 +33,16 @@
  * of a once task.  If it dies in the midst of them, those elements of the home that are
  * not known to have ended end MAYBE_RAN, begun or not, and with them the array; all
  * others run.  If it dies before, others run them.  A result that is lost is not made
- * again.  Arrays are for programs in their first session.
+ * again.
+ *
+ * An array of a portable kernel is run by all ranks that have the kernel, also if one
+ * rank alone has spawned all of it and waits: the others take its spec in place of
+ * giving their share up.  Of what they do not have they run nothing: such a rank needs
+ * the maps of the array's inputs (registered by the same name and version), and holds,
+ * by spawn or by spec, the arrays that it takes; tasks that it takes come along.  The
+ * spec goes out from ranks that have spawned the whole array: what nobody has spawned
+ * of one in parts runs nowhere.  What a rank runs so stays in its memory until the
+ * scope of the array ends: spawn such arrays in scopes.
  *
  * Elements may take elements of other arrays, which a *map* names:
  *

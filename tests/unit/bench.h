@@ -57,6 +57,7 @@ static struct bench {
     struct rankset came[RANKS_MAX]; /* who came, */
     char words[RANKS_MAX][64];      /* and with what words */
     size_t words_size[RANKS_MAX];
+    void (*comes)(const struct parcel *parcel); /* NULL, or: ahead of each message */
     uint64_t epoch[RANKS_MAX]; /* as the last CORE_OUT_VIEW said; 0: none */
     struct {
         uint32_t cut;          /* number of the last CORE_OUT_CUT; 0: none */
@@ -350,6 +351,9 @@ static inline void deliver(struct parcel *parcel)
         event.u.recv.from = from;
         event.u.recv.uid = bench.uids[from];
         event.u.recv.message = parcel->message;
+        if (bench.comes != NULL) {
+            bench.comes(parcel);
+        }
         assert_int_equal(step(to, &event), MOOT_OK);
     }
     parcel_free(parcel);

@@ -256,10 +256,9 @@ static void say_elements(const struct narrator *narrator, const struct sight *si
     const struct message_elements *it = &sight->message->u.elements;
     char places[128];
     describe_places(it->ranges, it->range_count, places, sizeof(places));
-    say(narrator, sight, "tells rank %" PRIu32 " of the elements at %s of \"%s\" %s",
-        sight->peer, places, name(narrator, sight->task),
-        it->spec != NULL ? "that they are waited for (its spec comes along)"
-                         : words[it->what]);
+    say(narrator, sight, "tells rank %" PRIu32 " of the elements at %s of \"%s\" %s%s",
+        sight->peer, places, name(narrator, sight->task), words[it->what],
+        it->spec != NULL ? " (the spec comes along)" : "");
 }
 
 static void say_other_send(const struct narrator *narrator, const struct sight *sight)
