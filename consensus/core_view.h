@@ -7,6 +7,7 @@
 #define CONSENSUS_CORE_VIEW_H
 
 #include "consensus/core.h"
+#include "hashing/some_elements.h"
 
 /* --- What may be spawned ---------------------------------------------------------- */
 
@@ -125,6 +126,22 @@ struct core_task_view {
 bool core_task_look(struct core *core, const moot_hash *hash,
                     struct core_task_view *out);
 void core_task_view_release(struct core_task_view *view);
+
+/* The elements of a task array, as its chair knows of them; others know little. */
+struct core_array_view {
+    uint64_t count, ended; /* all of them, and those that have ended, wherever */
+    bool keeps;            /* this rank is the chair: */
+    struct some_elements unspawned; /* nobody's, which no member has spawned */
+    struct some_elements unclaimed; /* whose homes have neither spawned them, */
+    struct rankset lacking;         /* which are these, nor given them up */
+    struct rankset partial; /* those of them that have spawned others of its elements */
+    struct rankset homes;   /* that have spawned theirs, of which some have not ended */
+};
+/* False, and nothing to release, if nothing is known of the array.  Makes an entry of a
+ * stub. */
+bool core_array_look(struct core *core, const moot_hash *hash,
+                     struct core_array_view *out);
+void core_array_view_release(struct core_array_view *view);
 
 /* One that has begun under this number waits to be let in, as this rank has heard. */
 bool core_is_asked_by(const struct core *core, uint32_t rank);

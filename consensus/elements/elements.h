@@ -13,6 +13,7 @@
  *   keeper.c      the chair has somebody run what no home does
  *   adopt.c       a portable array is run also by who has not spawned it
  *   cancel_all.c  the chair has all begin none of them any more
+ *   array_look.c  what reports say of them
  *
  * This room writes core_elements and the array_records.
  */

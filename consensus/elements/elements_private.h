@@ -116,6 +116,13 @@ int parts_find_fresh(const struct array_record *array, const struct core_registe
 /* A rank that has spawned some has spawned these, too. */
 void parts_hear(struct core *core, struct array_record *array, uint32_t from,
                 const struct range_set *set);
+/* What a rank that holds the array has spawned of it; NULL: all. */
+const struct range_set *parts_of(const struct core *core,
+                                 const struct array_record *array, uint32_t rank);
+/* Nobody's elements that no member has spawned; none of an array that
+ * nobody has: that is no more than a task that nobody holds.  False without memory. */
+bool parts_find_unheld(const struct core *core, const struct array_record *array,
+                       struct range_set *out);
 /* A rank that holds the array has spawned all of a range. */
 bool parts_cover(const struct core *core, const struct array_record *array,
                  uint32_t rank, struct range range);

@@ -53,9 +53,8 @@ static struct array_part *find_part(const struct array_record *array, uint32_t r
     return NULL;
 }
 
-/* NULL: who holds it has spawned all. */
-static const struct range_set *part_of(const struct core *core,
-                                       const struct array_record *array, uint32_t rank)
+const struct range_set *parts_of(const struct core *core,
+                                 const struct array_record *array, uint32_t rank)
 {
     if (rank == core->rank) {
         return array->whole ? NULL : &array->part;
@@ -83,22 +82,20 @@ void parts_hear(struct core *core, struct array_record *array, uint32_t from,
 bool parts_cover(const struct core *core, const struct array_record *array,
                  uint32_t rank, struct range range)
 {
-    const struct range_set *part = part_of(core, array, rank);
+    const struct range_set *part = parts_of(core, array, rank);
     return keeper_knows_holder(core, array, rank) &&
            (part == NULL || range_set_covers(part, range));
 }
 
 /* --- What nobody has spawned ------------------------------------------------------ */
 
-/* Nobody's elements that no member has spawned; none of an array that
- * nobody has: that is no more than a task that nobody holds.  False without memory. */
-static bool find_unheld(const struct core *core, const struct array_record *array,
-                        struct range_set *out)
+bool parts_find_unheld(const struct core *core, const struct array_record *array,
+                       struct range_set *out)
 {
     bool fits = keeper_find_orphans(core, array, out), held = false;
     for (uint32_t rank = rankset_next(&core->members, 0); rank != NOBODY && fits;
          rank = rankset_next(&core->members, rank + 1)) {
-        const struct range_set *part = part_of(core, array, rank);
+        const struct range_set *part = parts_of(core, array, rank);
         if (!keeper_knows_holder(core, array, rank)) {
             continue;
         }
@@ -132,7 +129,7 @@ bool parts_may_ask(const struct core *core, const struct array_record *array)
 {
     struct range_set unheld = {0};
     const bool may = next_unasked(core, array, 0) != NOBODY &&
-                     find_unheld(core, array, &unheld) && unheld.count > 0;
+                     parts_find_unheld(core, array, &unheld) && unheld.count > 0;
     range_set_release(&unheld);
     return may;
 }
@@ -140,7 +137,7 @@ bool parts_may_ask(const struct core *core, const struct array_record *array)
 void parts_ask(struct core *core, struct array_record *array)
 {
     struct range_set unheld = {0};
-    core->broken |= !find_unheld(core, array, &unheld);
+    core->broken |= !parts_find_unheld(core, array, &unheld);
     for (uint32_t rank = next_unasked(core, array, 0);
          rank != NOBODY && unheld.count > 0 && !core->broken;
          rank = next_unasked(core, array, rank + 1)) {
@@ -190,7 +187,7 @@ static bool find_runners(struct core *core, const struct array_record *array,
 {
     for (uint32_t rank = rankset_next(holders, 0); rank != NOBODY;
          rank = rankset_next(holders, rank + 1)) {
-        const struct range_set *part = part_of(core, array, rank);
+        const struct range_set *part = parts_of(core, array, rank);
         if ((part == NULL || range_set_has(part, place)) &&
             is_leaving(core, rank) == leaving) {
             core->broken |= !rankset_add(out, rank);
@@ -265,7 +262,7 @@ static void keep_alike(struct core *core, const struct array_record *array,
     const uint64_t place = range_set_items(group)[0].first;
     for (uint32_t rank = rankset_next(holders, 0); rank != NOBODY && !core->broken;
          rank = rankset_next(holders, rank + 1)) {
-        const struct range_set *part = part_of(core, array, rank);
+        const struct range_set *part = parts_of(core, array, rank);
         if (part != NULL && range_set_has(part, place)) {
             core->broken |= !range_set_intersect(group, part);
         } else if (part != NULL) {
@@ -321,7 +318,7 @@ bool parts_deal(struct core *core, struct array_record *array,
         }
         take_set(core, &rest, &group);
     }
-    if (!all && MUTANT(PARTFINAL) && find_unheld(core, array, &group)) {
+    if (!all && MUTANT(PARTFINAL) && parts_find_unheld(core, array, &group)) {
         end_unheld(core, array, &group);
     }
     range_set_release(&rest);
@@ -352,7 +349,7 @@ bool elements_unheld(const struct core *core, moot_hash *which)
         struct range_set unheld = {0};
         const moot_hash *hash = &array->task->hash;
         if ((!found || hash_compare(hash, which) < 0) && may_fail(core, array) &&
-            find_unheld(core, array, &unheld) && unheld.count > 0) {
+            parts_find_unheld(core, array, &unheld) && unheld.count > 0) {
             found = true;
             *which = *hash;
         }
@@ -367,7 +364,7 @@ void elements_fail_unheld(struct core *core, const moot_hash *which)
     struct array_record *array = task != NULL ? task_ext(task)->array : NULL;
     struct range_set unheld = {0};
     if (array != NULL && may_fail(core, array)) {
-        core->broken |= !find_unheld(core, array, &unheld);
+        core->broken |= !parts_find_unheld(core, array, &unheld);
         end_unheld(core, array, &unheld);
     }
     range_set_release(&unheld);

@@ -1,5 +1,5 @@
 /* diagnosis.c - see diagnosis.h. */
-#include "node/explain/diagnosis.h"
+#include "node/explain/diagnosis_private.h"
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
@@ -23,15 +23,14 @@ const char *cause_name(enum cause cause)
 
 /* --- One wait, followed ----------------------------------------------------------- */
 
-static void conclude(struct finding *finding, enum cause cause, uint32_t culprit)
+void conclude(struct finding *finding, enum cause cause, uint32_t culprit)
 {
     finding->cause = cause;
     finding->culprit = culprit;
 }
 
-/* Of whom nothing can be learnt: dead, cut off, or not driving progress. */
-static void conclude_silent(const struct picture *picture, struct finding *finding,
-                            uint32_t rank)
+void conclude_silent(const struct picture *picture, struct finding *finding,
+                     uint32_t rank)
 {
     const Moot__Account__Peer *peer = picture_peer(picture, rank);
     bool stopped = peer != NULL && peer->process == 'T';
@@ -45,7 +44,7 @@ static void conclude_silent(const struct picture *picture, struct finding *findi
     }
 }
 
-static void conclude_lost(struct finding *finding, uint32_t from, uint32_t to)
+void conclude_lost(struct finding *finding, uint32_t from, uint32_t to)
 {
     conclude(finding, CAUSE_LOST, to);
     finding->from = from;
@@ -65,10 +64,8 @@ static const Moot__Account__Task *kernel_at_work(const Moot__Account *account)
     return NULL;
 }
 
-/* A kernel is slow once it has run for a tenth of what a stall takes, or for a second.
- */
-static void conclude_running(struct finding *finding, const Moot__Account *account,
-                             uint32_t owner, const Moot__Account__Task *kernel)
+void conclude_running(struct finding *finding, const Moot__Account *account,
+                      uint32_t owner, const Moot__Account__Task *kernel)
 {
     uint64_t slow_ns = account->stall_ns / 10;
     slow_ns = slow_ns < SLOW_NS ? slow_ns : SLOW_NS;
@@ -76,8 +73,8 @@ static void conclude_running(struct finding *finding, const Moot__Account *accou
     finding->root = account_hash(&kernel->hash);
 }
 
-static void conclude_ready(struct finding *finding, const Moot__Account *account,
-                           uint32_t owner)
+void conclude_ready(struct finding *finding, const Moot__Account *account,
+                    uint32_t owner)
 {
     const Moot__Account__Task *kernel = kernel_at_work(account);
     bool busy = account->running > account->stopped;
@@ -270,6 +267,10 @@ static bool follow(const struct picture *picture, struct finding *finding,
         }
         return false;
     }
+    const enum elements_way way = follow_elements(picture, finding, asker, hash);
+    if (way != ELEMENTS_WAY_NONE) {
+        return way == ELEMENTS_WAY_ON;
+    }
     if (owner == PLACEMENT_NOBODY) {
         follow_chair(picture, finding, *asker, who, hash);
         return false;
@@ -331,7 +332,7 @@ static bool same_finding(const struct finding *a, const struct finding *b)
         return true; /* nothing is amiss: not worth a cause for each */
     }
     if (a->cause != b->cause || a->culprit != b->culprit ||
-        (a->chain_count == 0) != (b->chain_count == 0)) {
+        a->elements != b->elements || (a->chain_count == 0) != (b->chain_count == 0)) {
         return false;
     }
     switch (a->cause) {
@@ -594,68 +595,7 @@ static void diagnose_kernels(const struct picture *picture, struct diagnosis *di
     }
 }
 
-/* --- Disputes ------------------------------------------------------------------- */
-
-static bool says_other(const struct picture *picture, const Moot__Account__Task *task,
-                       const Moot__Account__Task *there)
-{
-    return there != NULL && there->owner < picture->size && there->owner != task->owner;
-}
-
-/* The first rank that says other than this one; PLACEMENT_NOBODY: none does. */
-static uint32_t find_opponent(const struct picture *picture, uint32_t rank,
-                              const Moot__Account__Task *task, const moot_hash *hash)
-{
-    const Moot__Account__Task *there = picture_task(picture, task->owner, hash);
-    bool says_no = picture->seats[task->owner].account != NULL &&
-                   (there == NULL || there->own == CORE_OWN_NONE);
-    uint32_t first = says_no && task->owner != rank ? task->owner : PLACEMENT_NOBODY;
-    struct said said = picture_said(picture, hash);
-    while (picture_next(&said) && said.rank < first) {
-        if (said.rank != rank && says_other(picture, task, said.task)) {
-            return said.rank;
-        }
-    }
-    return first;
-}
-
-static void find_dispute(const struct picture *picture, struct diagnosis *diagnosis,
-                         uint32_t rank, const Moot__Account__Task *task)
-{
-    moot_hash hash = account_hash(&task->hash);
-    for (uint32_t i = 0; i < diagnosis->dispute_count; i++) {
-        if (hash_equal(&diagnosis->disputes[i].hash, &hash)) {
-            return;
-        }
-    }
-    uint32_t other = diagnosis->dispute_count < DISPUTES_MAX
-                         ? find_opponent(picture, rank, task, &hash)
-                         : PLACEMENT_NOBODY;
-    if (other == PLACEMENT_NOBODY) {
-        return;
-    }
-    const Moot__Account__Task *there = picture_task(picture, other, &hash);
-    diagnosis->disputes[diagnosis->dispute_count++] = (struct dispute){
-        .hash = hash,
-        .rank = rank,
-        .other = other,
-        .owner = task->owner,
-        .other_owner =
-            says_other(picture, task, there) ? there->owner : PLACEMENT_NOBODY};
-}
-
-static void find_disputes(const struct picture *picture, struct diagnosis *diagnosis)
-{
-    for (uint32_t rank = 0; rank < picture->size; rank++) {
-        const Moot__Account *account = picture->seats[rank].account;
-        for (size_t i = 0; account != NULL && i < account->n_tasks; i++) {
-            const Moot__Account__Task *task = account->tasks[i];
-            if (task->owner < picture->size && task->have == CORE_HAVE_NOTHING) {
-                find_dispute(picture, diagnosis, rank, task);
-            }
-        }
-    }
-}
+/* --- All of them ------------------------------------------------------------------ */
 
 struct diagnosis *diagnosis_new(const struct picture *given)
 {
@@ -683,7 +623,7 @@ struct diagnosis *diagnosis_new(const struct picture *given)
         count_ends(&diagnosis->findings[i]);
     }
     if (diagnosis != NULL) {
-        find_disputes(picture, diagnosis);
+        diagnosis_find_disputes(picture, diagnosis);
     }
     picture_unsort(picture);
     return diagnosis;

@@ -50,6 +50,7 @@ struct finding {
     } chain[CHAIN_MAX];   /* from what is waited for to the cause */
     uint32_t chain_count; /* 0: a close or a meeting; of several the first one's */
     uint32_t tasks;       /* how many different ones stand at the chains' ends */
+    bool elements;        /* it is about elements of the array at the chain's end */
     moot_hash root;       /* SLOW: the task whose kernel runs; zero: none does */
     uint32_t cycle_begin; /* CYCLE: where in the chain */
     bool cut;             /* the chain goes on */

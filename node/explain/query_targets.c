@@ -58,7 +58,7 @@ static bool make_room(struct questions *questions, const struct picture *picture
     size_t wanted = 1, told = 1; /* calloc() of nothing may give NULL */
     for (uint32_t rank = 0; rank < picture->size; rank++) {
         const Moot__Account *account = picture->seats[rank].account;
-        wanted += account != NULL ? account->n_waits + account->n_tasks : 0;
+        wanted += account != NULL ? account->n_waits + 2 * account->n_tasks : 0;
         told += account != NULL ? account->n_tasks : 0;
     }
     questions->wanted = calloc(wanted, sizeof(*questions->wanted));
@@ -86,6 +86,9 @@ static void take_account(struct questions *questions, uint32_t rank,
             .hash = account_hash(&task->hash), .rank = rank, .task = task};
         if (task->input.len > 0) {
             want(questions, &task->input);
+        }
+        if (task->elements != NULL && task->elements->input.len > 0) {
+            want(questions, &task->elements->input);
         }
     }
 }

@@ -8,6 +8,7 @@
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
 #include "node/config/ending.h"
+#include "node/explain/array_snapshot.h"
 #include "node/explain/exit_report.h"
 #include "node/explain/report.h"
 #include "node/explain/session_snapshot.h"
@@ -223,6 +224,11 @@ static void name_call(void *context, const struct moot_call *call)
     (void)name_task(context, &call->task->hash, TASKS_MAX);
 }
 
+static void name_array(void *context, const moot_hash *hash)
+{
+    (void)name_task(context, hash, TASKS_MAX - OPEN_MAX / 2);
+}
+
 static void name_tasks(struct snapshot_draft *draft, const moot_hash *asked,
                        uint32_t count)
 {
@@ -234,6 +240,7 @@ static void name_tasks(struct snapshot_draft *draft, const moot_hash *asked,
         (void)name_task(draft, &asked[i], TASKS_MAX);
     }
     exec_each_call(draft->m, name_call, draft);
+    array_snapshot_each(draft->m, name_array, draft);
     if (draft->task_count < OPEN_MAX) {
         core_each_open(draft->m->core, name_open, draft);
     }
@@ -294,6 +301,32 @@ static void put_view(struct snapshot_draft *draft, Moot__Account__Task *to,
     }
 }
 
+/* An array runs while elements of it do. */
+static void put_elements(struct snapshot_draft *draft, Moot__Account__Task *to,
+                         const moot_hash *hash, const struct task *task)
+{
+    struct core_array_view view;
+    struct array_told *told =
+        hash_has(hash, MOOT_HASH_ARRAY) ? take(draft, sizeof(*told)) : NULL;
+    if (told == NULL || !core_array_look(draft->m->core, hash, &view)) {
+        return;
+    }
+    array_snapshot_fill(draft->m, task, &view, told);
+    told->message.partial = put_set(draft, &view.partial);
+    told->message.lacking = put_set(draft, &view.lacking);
+    told->message.homes = put_set(draft, &view.homes);
+    core_array_view_release(&view);
+    to->elements = &told->message;
+    if (told->message.running != 0) {
+        to->stage = TASK_RUNNING;
+        to->runs_ns = told->runs_ns;
+        to->longest_ns = task->kernel->longest_ns;
+    }
+    if (told->message.input.len > 0) {
+        (void)name_task(draft, &told->input, TASKS_MAX);
+    }
+}
+
 /* Tells of the tasks named so far, and of the inputs that they name in turn. */
 static void put_tasks(struct snapshot_draft *draft)
 {
@@ -314,6 +347,7 @@ static void put_tasks(struct snapshot_draft *draft)
         if (task != NULL) {
             put_names(draft, to, task);
         }
+        put_elements(draft, to, hash, task);
         core_task_view_release(&view);
         draft->account.n_tasks++;
         to++;

@@ -8,6 +8,7 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
+#include "node/explain/array_snapshot.h"
 #include "node/members/members.h"
 
 #include <string.h>
@@ -34,6 +35,15 @@ static bool good_rank(const Moot__Account *account, uint32_t rank)
     return rank < account->size || rank == PLACEMENT_NOBODY;
 }
 
+static bool good_elements(const Moot__Account *account,
+                          const Moot__Account__Elements *elements)
+{
+    return elements == NULL ||
+           (array_snapshot_check(elements) && good_ranks(account, &elements->lacking) &&
+            good_ranks(account, &elements->homes) &&
+            good_ranks(account, &elements->partial));
+}
+
 static bool good_task(const Moot__Account *account, const Moot__Account__Task *task)
 {
     return good_hash(&task->hash, true) && good_hash(&task->input, false) &&
@@ -43,7 +53,8 @@ static bool good_task(const Moot__Account *account, const Moot__Account__Task *t
            task->lack < CORE_LACK_END && good_ranks(account, &task->holders) &&
            good_ranks(account, &task->asked_by) &&
            good_ranks(account, &task->awaited) &&
-           good_ranks(account, &task->candidates);
+           good_ranks(account, &task->candidates) &&
+           good_elements(account, task->elements);
 }
 
 static bool good_spawns(const Moot__Account__Spawns *spawns)

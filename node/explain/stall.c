@@ -71,7 +71,8 @@ void stall_add_task(struct text *text, const struct picture *picture,
 {
     char digits[MOOT_HASH_TEXT_BYTES];
     const Moot__Account__Task *task = best_told(picture, hash);
-    text_add(text, "task %.8s", hash_format(hash, digits));
+    text_add(text, hash_has(hash, MOOT_HASH_ARRAY) ? "array %.8s" : "task %.8s",
+             hash_format(hash, digits));
     if (task != NULL && task->kernel.len > 0) {
         text_add(text, " of kernel '");
         text_add_told(text, task->kernel.data, task->kernel.len);
@@ -286,6 +287,7 @@ static void add_waited(struct text *text, const struct picture *picture,
         stall_add_few_ranks(text, &waited->candidates);
     }
     text_add(text, "\n");
+    stall_add_progress(text, picture, &waited->hash);
 }
 
 /* Spawned at the same line, waited for by the same ranks, and as far; chairs and

@@ -15,7 +15,8 @@
 void stall_compose(struct text *text, const struct picture *given,
                    const struct diagnosis *diagnosis);
 
-/* "task 1a2b3c4d of kernel 'square' 'label' (file:line)", as far as anyone told. */
+/* "task 1a2b3c4d of kernel 'square' 'label' (file:line)", as far as anyone told; or
+ * "array 1a2b3c4d ...". */
 void stall_add_task(struct text *text, const struct picture *picture,
                     const moot_hash *hash);
 /* "rank 3", "ranks 0-2,5" */
@@ -27,8 +28,25 @@ void stall_add_hosts(struct text *text, const struct picture *picture);
 /* What a program does, lane by lane, in a few words. */
 void stall_add_program(struct text *text, const Moot__Account *account);
 
+/* stall_array.c: "elements 0-39,60-99 and 12 more", of so many, as an account tells of
+ * them. */
+void stall_add_some(struct text *text, uint64_t count, const uint64_t *at, size_t n);
+/* Of an array that is waited for: how far its elements are, a line; nothing of a task.
+ */
+void stall_add_progress(struct text *text, const struct picture *picture,
+                        const moot_hash *hash);
+/* What a finding is about whose cause is among elements, and what to do: true; false:
+ * it is told as of a task. */
+bool stall_say_elements(struct text *text, const struct picture *picture,
+                        const struct finding *finding);
+
 /* stall_cause.c: one finding, in several lines. */
 void stall_add_finding(struct text *text, const struct picture *picture,
                        const struct finding *finding);
+/* What keeps the moot from ending such a wait with `code`; `advice`: what the user can
+ * do about it, an infinitive. */
+void stall_say_busy(struct text *text, const struct picture *picture,
+                    const struct finding *finding, const char *advice,
+                    const char *code);
 
 #endif

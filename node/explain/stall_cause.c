@@ -200,10 +200,8 @@ static bool is_parked(const Moot__Account *account)
     return parked && !other;
 }
 
-/* `advice`: what the user can do about it, an infinitive. */
-static void say_busy(struct text *text, const struct picture *picture,
-                     const struct finding *finding, const char *advice,
-                     const char *code)
+void stall_say_busy(struct text *text, const struct picture *picture,
+                    const struct finding *finding, const char *advice, const char *code)
 {
     uint32_t first = rankset_next(&finding->busy, 0);
     text_add(text, "\n      next: %s; ", advice);
@@ -245,8 +243,8 @@ static void say_cycle(struct text *text, const struct picture *picture,
     text_add(text, "a cycle of waits: %u task%s for %s", tasks,
              tasks == 1 ? " waits" : "s wait", tasks == 1 ? "itself" : "each other");
     text_add(text, "; ranks declare their order differently where they spawn them");
-    say_busy(text, picture, finding, "let every rank declare the same order",
-             "MOOT_ERR_CYCLE");
+    stall_say_busy(text, picture, finding, "let every rank declare the same order",
+                   "MOOT_ERR_CYCLE");
 }
 
 /* Of what all have released and dropped no rank knows any more. */
@@ -310,7 +308,7 @@ static void say_barred(struct text *text, const struct picture *picture,
              one ? "is none" : "are none", either(finding, "its", "their"),
              finding->culprit, either(finding, "it", "them"));
     say_candidates(text, finding);
-    say_busy(
+    stall_say_busy(
         text, picture, finding,
         either(finding,
                "spawn it on a candidate, name the rank that spawns it as one (.owner, "
@@ -339,11 +337,11 @@ static void say_nobody(struct text *text, const struct picture *picture,
     say_gone(text, picture, finding);
     say_forgotten(text, picture, finding);
     say_candidates(text, finding);
-    say_busy(text, picture, finding,
-             either(finding,
-                    "spawn it on some rank, or do not wait where that is skipped",
-                    "spawn them on some rank, or do not wait where that is skipped"),
-             "MOOT_ERR_NOT_HELD");
+    stall_say_busy(
+        text, picture, finding,
+        either(finding, "spawn it on some rank, or do not wait where that is skipped",
+               "spawn them on some rank, or do not wait where that is skipped"),
+        "MOOT_ERR_NOT_HELD");
 }
 
 /* --- Undecided -------------------------------------------------------------------- */
@@ -648,7 +646,9 @@ void stall_add_finding(struct text *text, const struct picture *picture,
         [CAUSE_ABSENT] = say_absent, [CAUSE_MOVING] = say_moving,
     };
     text_add(text, " [%s]: ", cause_name(finding->cause));
-    say[finding->cause](text, picture, finding);
+    if (!stall_say_elements(text, picture, finding)) {
+        say[finding->cause](text, picture, finding);
+    }
     if (rankset_empty(&finding->waiting)) {
         text_add(text, "      keeps nobody waiting yet\n");
         return;

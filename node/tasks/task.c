@@ -518,7 +518,8 @@ void task_drop_args(struct task *task)
 void task_describe_hash(struct text *text, const moot_hash *hash)
 {
     char digits[MOOT_HASH_TEXT_BYTES];
-    text_add(text, "task %.8s", hash_format(hash, digits));
+    text_add(text, hash_has(hash, MOOT_HASH_ARRAY) ? "array %.8s" : "task %.8s",
+             hash_format(hash, digits));
 }
 
 void task_describe(struct text *text, const struct task *task)

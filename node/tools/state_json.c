@@ -43,7 +43,8 @@ static void bytes_print(const char *name, const ProtobufCBinaryData *bytes)
 {
     static const char *const hashes[] = {"hash", "waiter", "input", "waits_for", NULL};
     static const char *const sets[] = {"members",    "holders",   "asked_by", "awaited",
-                                       "candidates", "differing", NULL};
+                                       "candidates", "differing", "lacking",  "homes",
+                                       "partial",    NULL};
     if (is_one_of(name, sets)) {
         ranks_print(bytes);
     } else if (is_one_of(name, hashes)) {
@@ -165,6 +166,14 @@ static void value_print(const char *message_name, const ProtobufCFieldDescriptor
     }
 }
 
+/* Of a repeated field's. */
+static size_t item_size(const ProtobufCFieldDescriptor *field)
+{
+    return field->type == PROTOBUF_C_TYPE_UINT64  ? sizeof(uint64_t)
+           : field->type == PROTOBUF_C_TYPE_BYTES ? sizeof(ProtobufCBinaryData)
+                                                  : sizeof(void *);
+}
+
 void state_json(const ProtobufCMessage *message)
 {
     const ProtobufCMessageDescriptor *kind = message->descriptor;
@@ -178,13 +187,13 @@ void state_json(const ProtobufCMessage *message)
             continue;
         }
         size_t count;
-        const char *items; /* in accounts, messages alone are repeated */
+        const char *items;
         memcpy(&count, (const char *)message + field->quantifier_offset, sizeof(count));
         memcpy(&items, at, sizeof(items));
         putchar('[');
         for (size_t j = 0; j < count; j++) {
             printf("%s", j > 0 ? ", " : "");
-            value_print(kind->short_name, field, items + j * sizeof(void *));
+            value_print(kind->short_name, field, items + j * item_size(field));
         }
         putchar(']');
     }

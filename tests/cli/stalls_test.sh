@@ -1,7 +1,7 @@
 #!/bin/sh
 # stalls_test.sh - ranks stand still under mpirun, and the report names the reason.
 #
-# A row is a case of tests/mpi/stalls.c, the number of ranks, what `moot run` is given
+# A row is a case of tests/mpi/stalls.c, or of tests/mpi/array_stalls.c (array-...), the number of ranks, what `moot run` is given
 # (a fault plan, knobs), and what the first report must say, each pattern on a line of
 # its own.  The cause stands in brackets: the row fails if another one is named, too,
 # that the row does not.  What waited must have ended well when the reason was gone.
@@ -30,10 +30,12 @@ row() {
     shift 4
     cat >"$scratch/patterns"
     case $only in "  " | *" $case "*) ;; *) return ;; esac
+    program=stalls
+    case $case in array-*) program=array_stalls ;; esac
     # Options, and then settings, and then the program: words are meant to split.
     # shellcheck disable=SC2048,SC2086
     MOOT_STALL=900ms timeout -k 5 60 "$build/moot" run -n "$ranks" $* \
-        "$build/tests/mpi/stalls" "$case" >"$scratch/out" 2>&1 </dev/null
+        "$build/tests/mpi/$program" "$case" >"$scratch/out" 2>&1 </dev/null
     code=$?
     [ "$code" -eq "$status" ] || complain "exit $code, not $status"
     # A rank that ends because of that may look as if it had died.
@@ -244,6 +246,43 @@ END
 row trust 3 1 undecided MOOT_DIVERGENCE=trust MOOT_STALL_ABORT=1 <<'END'
 \[undecided\]: .*its chair \(default owner\), rank 0, has not spawned it, and outside of repair mode nobody votes
 MOOT_DIVERGENCE=repair would vote
+END
+
+# Task arrays: elements that nobody has spawned, a share that its rank does not spawn, one
+# whose kernel is slow, and arrays that take a task or an array that is not there.
+row array-unspawned 3 0 nobody <<'END'
+\[nobody\]: no rank has spawned elements 40-59 of array [0-9a-f]{8} of kernel 'work' 'grid' \(.*array_stalls\.c:[0-9]+\): each rank has spawned a part of it, or nothing, and rank 2 may yet spawn more
+next: let a rank spawn them \(moot_array_spawn_some\), .*MOOT_ERR_NOT_HELD once all ranks rest; rank 2 does not \(lane 0 in the program's own code
+elements: [0-9]+ of 100 are known to have ended; no rank has spawned elements 40-59$
+keeps ranks 0-1 waiting
+END
+row array-away 3 0 undecided <<'END'
+\[undecided\]: elements 34-66 of array [0-9a-f]{8} of kernel 'work' 'grid' .* are for rank 1 to run, which is not known to have spawned them; rank 1 has neither spawned its share nor given it up \(
+next: spawn them there; if it takes another branch, moot_decline\(\)
+elements: 67 of 100 are known to have ended; elements 34-66 are for rank 1 to run, or to give up$
+^moot: rank 1 of 3 keeps others waiting: no lane yet
+keeps ranks 0,2 waiting
+END
+row array-trust 3 1 undecided MOOT_DIVERGENCE=trust MOOT_STALL_ABORT=1 <<'END'
+\[undecided\]: elements 34-66 of array [0-9a-f]{8} .* are for rank 1 to run, which is not known to have spawned them; outside of repair mode nobody runs them instead
+MOOT_DIVERGENCE=repair would have others run them
+END
+row array-slow 3 0 slow <<'END'
+\[slow\]: element 70 of array [0-9a-f]{8} of kernel 'work' 'grid' .* runs on rank 2, for .*, and 29 more of it are to run there
+elements: 67 of 100 are known to have ended$
+rank 2 is to run elements 70-99; element 70 has run for
+keeps ranks 0-2 waiting
+END
+row array-task 3 0 nobody <<'END'
+\[nobody\]: no rank holds task [0-9a-f]{8} of kernel 'work' 'seed': .*rank 2 may yet spawn it
+chain: array [0-9a-f]{8} of kernel 'work' 'grid' \(.*array_stalls\.c:[0-9]+\) on rank 0
+waits for task [0-9a-f]{8} of kernel 'work' 'seed'
+rank 1 is to run elements 34-66; 33 lack what they take$
+END
+row array-chain 3 0 undecided <<'END'
+\[undecided\]: elements 34-66 of array [0-9a-f]{8} of kernel 'work' 'grid' .* are for rank 1 to run
+chain: array [0-9a-f]{8} of kernel 'work' 'next' \(.*array_stalls\.c:[0-9]+\) on rank [0-2]
+waits for array [0-9a-f]{8} of kernel 'work' 'grid' \(.*array_stalls\.c:[0-9]+\) on rank [0-2]
 END
 
 # Nothing stands still, and nothing is said.

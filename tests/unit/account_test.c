@@ -8,6 +8,7 @@
  */
 #include "tests/unit/pictures.h"
 
+#include "hashing/some_elements.h"
 #include "node/tools/state_sockets.h"
 
 #include <setjmp.h>
@@ -134,6 +135,33 @@ static void longer_sample(struct kit *kit)
 {
     spawn_lines(kit, 1, 1, LIMIT_ACCOUNT_SAMPLE_BYTES + 1);
 }
+
+/* Rank 1 says this of the elements of a task that is there. */
+static void elements_of_rank_1(struct kit *kit, size_t numbers, size_t input_bytes,
+                               uint64_t ranks)
+{
+    static uint64_t at[2 * SOME_RANGES + 2];
+    static Moot__Account__Elements elements;
+    static uint8_t input[sizeof(moot_hash)];
+    moot__account__elements__init(&elements);
+    elements.count = elements.own = UINT64_MAX;
+    elements.own_at = elements.unspawned_at = elements.unclaimed_at = at;
+    elements.n_own_at = elements.n_unspawned_at = elements.n_unclaimed_at = numbers;
+    elements.input = (ProtobufCBinaryData){input_bytes, input};
+    elements.lacking = elements.homes = elements.partial = kit_ranks(kit, ranks);
+    kit_task(kit, 1, 0)->elements = &elements;
+}
+static void all_elements(struct kit *kit)
+{
+    elements_of_rank_1(kit, (size_t)2 * SOME_RANGES, sizeof(moot_hash), 0x7);
+}
+static void half_a_range(struct kit *kit) { elements_of_rank_1(kit, 1, 0, 0x7); }
+static void more_ranges(struct kit *kit)
+{
+    elements_of_rank_1(kit, (size_t)2 * SOME_RANGES + 2, 0, 0x7);
+}
+static void half_an_input(struct kit *kit) { elements_of_rank_1(kit, 2, 8, 0x7); }
+static void home_beyond(struct kit *kit) { elements_of_rank_1(kit, 2, 0, 0xf); }
 
 static void no_such_mode(struct kit *kit)
 {
@@ -265,6 +293,11 @@ static void an_account_is_sound_or_refused(void **state)
         {"spawns", more_spawns, false},
         {"samples", more_samples, false},
         {"longer sample", longer_sample, false},
+        {"all elements", all_elements, true},
+        {"half a range", half_a_range, false},
+        {"more ranges", more_ranges, false},
+        {"half an input", half_an_input, false},
+        {"a home beyond", home_beyond, false},
         {"no session", no_session, true},
         {"all sets", all_sets, true},
         {"nobody gone", nobody_gone, true},

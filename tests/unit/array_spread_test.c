@@ -5,6 +5,7 @@
 #include "hashing/array_spread.h"
 
 #include "hashing/placement.h"
+#include "hashing/some_elements.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -261,6 +262,63 @@ static void only_homes_are_chairs(void **state)
     }
 }
 
+/* --- Some of them, for people -------------------------------------------------------
+ */
+
+static void some_elements_are_told_by_index(void **state)
+{
+    (void)state;
+    static const struct {
+        struct array_spread spread;
+        struct range places[2];
+        uint64_t count;
+        struct range ranges[SOME_RANGES + 1];
+    } rows[] = {
+        {{100, 0, 2, ARRAY_SPREAD_BLOCK},
+         {{3, 5}, {7, 8}},
+         3,
+         {{3, 5}, {7, 8}}}, /* as they stand */
+        {{100, 0, 2, ARRAY_SPREAD_BLOCK}, {{3, 5}, {5, 8}}, 5, {{3, 8}}},
+        {{100, 10, 2, ARRAY_SPREAD_CYCLIC},
+         {{45, 55}},
+         10,
+         {{85, 90}, {10, 15}}}, /* home 0 has 80-89 last, home 1 has 10-19 first */
+        {{100, 1, 1, ARRAY_SPREAD_CYCLIC}, {{0, 100}}, 100, {{0, 100}}},
+        {{100, 1, 2, ARRAY_SPREAD_CYCLIC},
+         {{0, 50}},
+         50,
+         {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}}}, /* and 44 more */
+        {{100, 0, 2, ARRAY_SPREAD_BLOCK}, {{3, 3}}, 0, {{0}}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct some_elements some = {0};
+        uint32_t count = 0;
+        some_elements_add(&some, &rows[i].spread, rows[i].places[0]);
+        some_elements_add(&some, &rows[i].spread, rows[i].places[1]);
+        while (rows[i].ranges[count].end > 0) {
+            assert_int_equal(some.ranges[count].first, rows[i].ranges[count].first);
+            assert_int_equal(some.ranges[count].end, rows[i].ranges[count].end);
+            count++;
+        }
+        assert_int_equal(some.range_count, count);
+        assert_int_equal(some.count, rows[i].count);
+    }
+}
+
+static void some_of_very_many_take_no_time(void **state)
+{
+    (void)state;
+    const struct array_spread one = {ARRAY_COUNT_MAX, 1, 1, ARRAY_SPREAD_CYCLIC};
+    const struct array_spread hashed = {ARRAY_COUNT_MAX, 0, 3, ARRAY_SPREAD_HASHED};
+    struct some_elements some = {0};
+    some_elements_add(&some, &one, (struct range){0, ARRAY_COUNT_MAX});
+    assert_int_equal(some.count, ARRAY_COUNT_MAX);
+    some = (struct some_elements){0};
+    some_elements_add(&some, &hashed, (struct range){5, ARRAY_COUNT_MAX});
+    assert_int_equal(some.range_count, SOME_RANGES);
+    assert_int_equal(some.ranges[0].first, array_index(&hashed, 5));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +330,8 @@ int main(void)
         cmocka_unit_test(a_slot_belongs_to_its_home_while_that_is_there),
         cmocka_unit_test(a_death_moves_its_own_share_to_several),
         cmocka_unit_test(only_homes_are_chairs),
+        cmocka_unit_test(some_elements_are_told_by_index),
+        cmocka_unit_test(some_of_very_many_take_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

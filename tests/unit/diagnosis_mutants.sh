@@ -33,7 +33,7 @@ compile() {
 link() {
     mkdir -p "$scratch/$(dirname "$1")"
     mpicc -pthread -o "$scratch/$1" "$build/$1.o" "$scratch/broken.o" \
-        "$build/libmoot.a" -lcmocka -lprotobuf-c -lsodium -lm
+        "$build/libmoot.a" -lcmocka -lprotobuf-c -lsodium -llmdb -lxxhash -ljansson -lzip -lm
 }
 test_passes() {
     : >"$scratch/out" # one file, twice to be appended to
@@ -64,10 +64,12 @@ mutant() {
     fi
 }
 rank_sees() {
-    link tests/mpi/stalls || return 1
     mkdir -p "$scratch/ranks/tests/mpi"
+    for program in stalls array_stalls; do
+        link tests/mpi/$program || return 1
+        ln -sf "$scratch/tests/mpi/$program" "$scratch/ranks/tests/mpi/$program"
+    done
     ln -sf "$build/moot" "$scratch/ranks/moot"
-    ln -sf "$scratch/tests/mpi/stalls" "$scratch/ranks/tests/mpi/stalls"
     ! BUILD="$scratch/ranks" sh tests/cli/stalls_test.sh "$row" >"$scratch/rows" 2>&1 &&
         grep -q "^FAIL $row:" "$scratch/rows"
 }
@@ -77,7 +79,7 @@ if ! compile node/explain/diagnosis.c || ! link tests/unit/diagnosis_test || ! t
     exit 1
 fi
 
-d=diagnosis.c o=overrun.c p=job_snapshot.c c=stall_cause.c s=stall.c
+a=array_cause.c d=diagnosis.c o=overrun.c p=job_snapshot.c c=stall_cause.c s=stall.c
 
 # Who is silent, and why.
 mutant DEADISSILENT $d dead 's/if (picture_is_dead(picture, rank)) {/if (false) {/'
@@ -178,7 +180,24 @@ mutant RELOADISMEETING $c reload-late 's/waiting != NULL && waiting->reload_ns !
 mutant CLOSEDISOPEN $d - 's/: account->closing_ns != 0 ||/: false ||/'
 
 # Disputes.
-mutant NODISPUTE $d - 's/^        find_disputes(picture, diagnosis);//'
+mutant NODISPUTE $d - 's/^        diagnosis_find_disputes(picture, diagnosis);//'
+
+# Elements of arrays.  A row of stalls_test.sh for each that has one there.
+mutant NOELEMENTS $d array-unspawned 's/if (way != ELEMENTS_WAY_NONE) {/if (false) {/'
+mutant UNSPAWNEDUNSEEN $a array-unspawned 's/if (elements->unspawned > 0) {/if (false) {/'
+mutant HOMEUNHEARD $a - 's/picture_is_silent(picture, rank)) {/false) {/'
+mutant HOMELOST $a - 's/} else if (picture_loses(picture, rank, chair)) {/} else if (false) {/'
+mutant UNCLAIMEDUNSEEN $a array-away 's/blame_unclaimed(picture, finding, chair, hash)) {/false) {/'
+mutant RESTINGHOME $a - 's/!goes_on(picture->seats\[rank\].account))) {/false)) {/'
+mutant BUSYKEEPER $a - 's/(trusts || goes_on(account))) {/trusts) {/'
+mutant ALLVOTE $a - 's/trusts = account->mode != CORE_REPAIR;/trusts = false;/'
+mutant HELDUNHEARD $a array-task 's/if (there == NULL || !there->held ||/if (true ||/'
+mutant PARTISALL $a - 's/^            rankset_has(&known, rank)) {/            false) {/'
+mutant NORUNNER $a - 's/if (runner < picture->size) {/if (false) {/'
+mutant RUNSSHORT $a - 's/said.task->runs_ns > longest->runs_ns)) {/false)) {/'
+mutant LACKSUNSEEN $a - 's/if (lacks < picture->size) {/if (false) {/'
+mutant FASTENDS $a - 's/if (finding->cause == CAUSE_SLOW || lacks == PLACEMENT_NOBODY) {/if (true) {/'
+mutant READYUNSEEN $a - 's/if (ready < picture->size) {/if (false) {/'
 
 # What is said of it.
 mutant NOVOTE $c voters 's/if (!rankset_empty(&finding->awaited) && find.*/if (false) {/'

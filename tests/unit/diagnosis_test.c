@@ -6,6 +6,7 @@
  * ranks, where some of these are hard to bring about; diagnosis_mutants.sh breaks the
  * rules one by one, and a row here must see each.
  */
+#include "tests/unit/array_scenes.h"
 #include "tests/unit/standing_scenes.h"
 
 #include "node/explain/stall.h"
@@ -312,6 +313,62 @@ static const struct row {
     {"untold", told_by_nobody, "moving", NOBODY, {"is on its way"}},
     {"two move", two_that_move, "moving", 1, {"what 2 waits are for is on its way"}},
     {"nothing", nothing, "", NOBODY, {"no wait is open"}},
+    {"unspawned",
+     elements_of_nobody,
+     "nobody",
+     NOBODY,
+     {"no rank has spawned elements 40-59,70 and 14 more of array 20202020 of kernel "
+      "'work': each rank has spawned a part of it, or nothing, and rank 3 may yet "
+      "spawn "
+      "more\n",
+      "with MOOT_ERR_NOT_HELD once all ranks rest; rank 3 does not",
+      "elements: 20 of 100 are known to have ended; no rank has spawned elements 40"}},
+    {"unclaimed",
+     elements_unclaimed,
+     "undecided",
+     2,
+     {"elements 50-74 of array 20202020 of kernel 'work' are for rank 2 to run, which "
+      "is not known to have spawned them; rank 2 has neither spawned its share nor "
+      "given it up (lane 0 in the program's own code",
+      "next: spawn them there;", "are for rank 2 to run, or to give up\n"}},
+    {"given up soon", elements_about_to_be_given_up, "moving", 1, {NULL}},
+    {"busy chair",
+     elements_whose_chair_is_busy,
+     "undecided",
+     1,
+     {"the array's chair, rank 1, asks for them when its program waits (lane 0"}},
+    {"unheard", elements_spawned_unheard, "moving", 1, {NULL}},
+    {"a part", elements_of_a_part, "undecided", 2, {"rank 2 has neither spawned"}},
+    {"elements, mode",
+     elements_outside_repair,
+     "undecided",
+     2,
+     {"outside of repair mode nobody runs them", "MOOT_DIVERGENCE=repair would"}},
+    {"home silent", home_silent, "silent", 2, {"rank 2 does not drive progress"}},
+    {"home lost", word_of_a_home_lost, "lost", 1, {"from rank 2 to rank 1"}},
+    {"element",
+     element_slow,
+     "slow",
+     3,
+     {"element 70 of array 20202020 of kernel 'work' runs on rank 3, for 3.000 s, and "
+      "29 more of it are to run there\n",
+      "rank 3 is to run elements 70-99; element 70 has run for 3.000 s\n",
+      "rank 2 is to run elements 70-99; element 70 has run for 1 ms\n"}},
+    {"element, fast", element_fast, "moving", 2, {NULL}},
+    {"elements, away",
+     elements_away,
+     "away",
+     2,
+     {"elements 50-74 of array 20202020 of kernel 'work' wait on rank 2, where no "
+      "thread runs tasks"}},
+    {"elements, chain",
+     elements_lack_others,
+     "slow",
+     3,
+     {"element 70 of array 20202020",
+      "chain: array 22222222 of kernel 'work' on rank 0",
+      "waits for array 20202020 of kernel 'work' on rank 1",
+      "rank 0 is to run elements 0-24; 25 lack what they take"}},
     {"dispute",
      two_say_who_owns_it,
      "moving",
