@@ -14,7 +14,7 @@
 enum { ROW_DEADLINE_S = 60 };
 
 static const struct row *const tables[] = {rows_holders, rows_order, rows_evidence,
-                                           rows_program};
+                                           rows_arrays, rows_program};
 
 static bool is_chosen(const char *name, int count, char **names)
 {

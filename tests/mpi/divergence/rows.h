@@ -20,6 +20,7 @@ struct row {
 extern const struct row rows_holders[];  /* who holds a task */
 extern const struct row rows_order[];    /* in which order, and what waits for what */
 extern const struct row rows_evidence[]; /* why a chair yields */
+extern const struct row rows_arrays[];   /* task arrays, and their elements */
 extern const struct row rows_program[];  /* threads, nesting, phases, ends */
 
 #endif
