@@ -204,7 +204,12 @@ void stall_say_busy(struct text *text, const struct picture *picture,
                     const struct finding *finding, const char *advice, const char *code)
 {
     uint32_t first = rankset_next(&finding->busy, 0);
+    const Moot__Account *own = account_of(picture, picture->rank);
     text_add(text, "\n      next: %s; ", advice);
+    if (own != NULL && own->mode == CORE_TRUST) {
+        text_add(text, "in trust mode the moot ends no such wait\n");
+        return;
+    }
     if (first == PLACEMENT_NOBODY) {
         text_add(text, "the moot will find this and end a wait with %s\n", code);
         return;

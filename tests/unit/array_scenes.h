@@ -47,6 +47,14 @@ static void elements_of_nobody(struct kit *kit)
     kit->ranks[3].lane.state = CORE_LANE_RUNNING;
 }
 
+static void elements_of_nobody_in_trust(struct kit *kit)
+{
+    elements_of_nobody(kit);
+    for (uint32_t rank = 0; rank < KIT_RANKS; rank++) {
+        kit->ranks[rank].account.mode = CORE_TRUST;
+    }
+}
+
 static Moot__Account__Elements *share_of_rank_2(struct kit *kit)
 {
     static uint64_t at[] = {50, 25};
