@@ -57,6 +57,7 @@ const verdict = () => {
     "; ranks waited, or had closed, for ", bold(percent(V.idle)),
     " of their time since moot_open. ",
     bold(count(V.tasks, "task")), " (" + count(V.runs, "run") +
+    (V.elements ? ", " + V.elements + " of them of array elements" : "") +
     (V.failed ? ", " + V.failed + " failed" : "") +
     (V.found ? ", " + V.found + " not run: found in the checkpoint" : "") + "), ",
     bold(count(V.votes, "vote")), ", ",

@@ -215,6 +215,23 @@ void trace_write_end(struct moot *m, struct task *task)
     end(m, &record);
 }
 
+void trace_write_element_start(struct moot *m, struct task *array, uint64_t index)
+{
+    struct trace_record record =
+        begin_of(m, KIND(ELEMENT_START), array, engine_look_at_clock(m));
+    trace_put(&record, FIELD_VALUE, index);
+    end(m, &record);
+}
+
+void trace_write_element_end(struct moot *m, struct task *array, uint64_t index,
+                             int code)
+{
+    struct trace_record record = begin_of(m, KIND(ELEMENT_END), array, m->now_ns);
+    trace_put(&record, FIELD_VALUE, index);
+    trace_put_signed(&record, FIELD_CODE, code);
+    end(m, &record);
+}
+
 void trace_write_verdict(struct moot *m, struct task *task, int code)
 {
     struct trace_record record = begin_of(m, KIND(VERDICT), task, m->now_ns);

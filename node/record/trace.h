@@ -53,6 +53,9 @@ void trace_write_spawn(struct moot *m, const struct trace_spawned *spawned,
                        const struct task_facts *facts, uint32_t lane, bool adopted);
 void trace_write_ready(struct moot *m, struct task *task);
 void trace_write_start(struct moot *m, struct task *task);
+void trace_write_element_start(struct moot *m, struct task *array, uint64_t index);
+void trace_write_element_end(struct moot *m, struct task *array, uint64_t index,
+                             int code);
 void trace_write_found(struct moot *m, struct task *task);
 void trace_write_end(struct moot *m, struct task *task);
 void trace_write_wait(struct moot *m, const struct wait *wait, bool over, int code);
@@ -93,6 +96,10 @@ void trace_fails(struct moot *m); /* for the end that engine_fail() is */
 
 TRACE_HOOK(ready, (struct moot * m, struct task *task), (m, task))
 TRACE_HOOK(start, (struct moot * m, struct task *task), (m, task))
+TRACE_HOOK(element_start, (struct moot * m, struct task *array, uint64_t index),
+           (m, array, index))
+TRACE_HOOK(element_end, (struct moot * m, struct task *array, uint64_t index, int code),
+           (m, array, index, code))
 TRACE_HOOK(found, (struct moot * m, struct task *task), (m, task))
 TRACE_HOOK(end, (struct moot * m, struct task *task), (m, task))
 TRACE_HOOK(wait, (struct moot * m, const struct wait *wait, bool over, int code),

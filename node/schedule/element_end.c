@@ -173,6 +173,14 @@ static void note_failure(struct moot *m, struct moot_call *call, int code)
     text_release(&story);
 }
 
+int element_code(const struct moot_call *call, int code)
+{
+    const bool gives_up = code == MOOT_ERR_CANCELLED && call->task->cancelled;
+    return code == MOOT_OK && call->output != NULL ? MOOT_OK
+           : gives_up                              ? MOOT_ERR_CANCELLED
+                                                   : MOOT_ERR_TASK_FAILED;
+}
+
 HOT void element_end(struct moot *m, struct moot_call *call, int code)
 {
     struct task *task = call->task;

@@ -18,6 +18,8 @@ void element_carried(struct moot *m, const struct core_output *output, int error
  * it. */
 void element_deny(struct moot *m, struct elements *elements, uint32_t home);
 /* Its kernel has returned this code; takes over the output.  The core hears it. */
+/* How it ends, for records. */
+int element_code(const struct moot_call *call, int code);
 void element_end(struct moot *m, struct moot_call *call, int code);
 /* Whether an input of the element has failed; then it is to end so, and call->why says
  * which. */

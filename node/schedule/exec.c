@@ -235,6 +235,8 @@ HOT static void end_run(struct moot *m, struct run *run)
     if (goes_again(m, &run->call, run->code)) {
         payload_drop(run->call.output);
     } else if (run->call.element) {
+        trace_element_end(m, task, run->call.index,
+                          element_code(&run->call, run->code));
         element_end(m, &run->call, run->code);
         parts_ended(m, call_ran_ns(&run->call, m->now_ns) > ELEMENT_SLOW_NS);
     } else {
@@ -372,6 +374,7 @@ static bool begin_element(struct moot *m, struct lane *lane, struct run *run)
     }
     run->call.began_ns = m->now_ns;
     m->schedule.running++;
+    trace_element_start(m, elements->task, run->call.index);
     return true;
 }
 

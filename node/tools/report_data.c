@@ -16,8 +16,8 @@ double report_us(int64_t ns) { return (double)ns / 1e3; }
 static void verdict_write(const struct model *model, FILE *file)
 {
     const struct trace_job *trace = model->trace;
-    uint64_t dead = 0, removed = 0, ran = 0, found = 0, failed = 0, whole = 0,
-             spawned = 0;
+    uint64_t dead = 0, removed = 0, ran = 0, elements = 0, found = 0, failed = 0,
+             whole = 0, spawned = 0;
     int32_t code = 0;
     for (uint32_t r = 0; r < trace->rank_count; r++) {
         const struct trace_rank *rank = &trace->ranks[r];
@@ -28,6 +28,8 @@ static void verdict_write(const struct model *model, FILE *file)
     }
     for (uint32_t i = 0; i < trace->run_count; i++) {
         ran += trace->runs[i].start_ns != TRACE_NEVER;
+        elements +=
+            trace->runs[i].start_ns != TRACE_NEVER && trace->runs[i].element != 0;
         found += trace->runs[i].found;
         failed += trace->runs[i].end_ns != TRACE_NEVER && trace->runs[i].code != 0;
     }
@@ -37,13 +39,14 @@ static void verdict_write(const struct model *model, FILE *file)
     fprintf(file,
             "\"verdict\":{\"ranks\":%u,\"present\":%u,\"whole\":%" PRIu64
             ",\"makespan\":%.3f,\"path\":%.3f,\"work\":%.3f,\"idle\":%.6f,"
-            "\"tasks\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"found\":%" PRIu64
-            ",\"failed\":%" PRIu64 ",\"votes\":%" PRIu64 ",\"dead\":%" PRIu64
-            ",\"removed\":%" PRIu64 ",\"stalls\":%" PRIu64 ",\"faults\":%" PRIu64
-            ",\"motions\":%" PRIu64 ",\"backward\":%" PRIu64 ",\"timeout\":%.3f,",
+            "\"tasks\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"elements\":%" PRIu64
+            ",\"found\":%" PRIu64 ",\"failed\":%" PRIu64 ",\"votes\":%" PRIu64
+            ",\"dead\":%" PRIu64 ",\"removed\":%" PRIu64 ",\"stalls\":%" PRIu64
+            ",\"faults\":%" PRIu64 ",\"motions\":%" PRIu64 ",\"backward\":%" PRIu64
+            ",\"timeout\":%.3f,",
             trace->rank_count, trace->present_count, whole,
             report_us(trace->makespan_ns), model->path_ns / 1e3, model->work_ns / 1e3,
-            model->idle_share, spawned, ran, found, failed,
+            model->idle_share, spawned, ran, elements, found, failed,
             trace_count(trace, MOOT__RECORD__KIND__VOTE), dead, removed,
             trace_count(trace, MOOT__RECORD__KIND__STALL),
             trace_count(trace, MOOT__RECORD__KIND__FAULT),

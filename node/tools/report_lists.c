@@ -48,8 +48,9 @@ static bool ready_write(const struct model *model, FILE *file)
     fprintf(file, ",\n\"ready_from\":%.3f,\"ready\":[", report_us(first_ns));
     for (uint32_t i = 0; sums && i < trace->run_count; i++) {
         const struct trace_run *run = &trace->runs[i];
-        const int64_t until_ns = run->start_ns != TRACE_NEVER
-                                     ? run->start_ns
+        const int64_t until_ns = run->start_ns != TRACE_NEVER ? run->start_ns
+                                 : run->end_ns != TRACE_NEVER
+                                     ? run->end_ns
                                      : trace->ranks[run->rank].last_ns;
         int64_t at_ns = run->ready_ns > first_ns ? run->ready_ns : first_ns;
         while (at_ns < until_ns) {

@@ -450,6 +450,9 @@ static void runs_choose(struct trace_job *trace)
 {
     for (uint32_t i = 0; i < trace->run_count; i++) {
         const struct trace_run *run = &trace->runs[i];
+        if (run->element != 0) { /* no run of the array's end */
+            continue;
+        }
         uint32_t *chosen = &trace->tasks[run->task].run;
         const struct trace_run *other =
             *chosen != TRACE_NONE ? &trace->runs[*chosen] : NULL;

@@ -1,10 +1,10 @@
 /* trace_chrome.c - a trace as Chrome's Trace Event Format, which Perfetto reads, too.
  *
  * A rank is a process.  Its threads: the program, whose waits are slices; one per
- * kernel that it ran at a time; and the wire, where messages are slices of no length
- * that are joined by flows.  A vote is an async span at its chair, from the first
- * motion for the task to the vote.  Faults, deaths, views, failures and stalls are
- * instants of the rank that recorded them.
+ * kernel that it ran at a time, of a task or of an array's element; and the wire, where
+ * messages are slices of no length that are joined by flows.  A vote is an async span
+ * at its chair, from the first motion for the task to the vote.  Faults, deaths, views,
+ * failures and stalls are instants of the rank that recorded them.
  */
 #include "node/tools/json.h"
 #include "node/tools/trace_export.h"
@@ -67,12 +67,15 @@ static void runs_write(const struct trace_job *trace, const struct export_rows *
         }
         const int64_t end_ns =
             run->end_ns != TRACE_NEVER ? run->end_ns : trace->ranks[run->rank].last_ns;
-        trace_task_name(trace, run->task, name, sizeof(name));
+        trace_run_name(trace, run, name, sizeof(name));
         slice_begin(file, *task->label ? task->label : task->kernel, "task", run->rank,
                     TID_KERNELS + rows->of_run[i], run->start_ns, end_ns);
         json_pair(file, "task", name);
         putc(',', file);
         json_pair(file, "site", task->site);
+        if (run->element != 0) {
+            fprintf(file, ",\"element\":%" PRIu64, run->element - 1);
+        }
         fprintf(file, ",\"ended\":%s,\"code\":%" PRId32 "}}",
                 run->end_ns != TRACE_NEVER ? "true" : "false", run->code);
     }

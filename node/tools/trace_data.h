@@ -42,6 +42,7 @@ struct trace_task {
  * has end_ns TRACE_NEVER, what never started has start_ns so. */
 struct trace_run {
     uint32_t task, rank;
+    uint64_t element; /* 1 + the index of an element of the array `task`; 0: none */
     int64_t ready_ns, start_ns, end_ns;
     int64_t waited_ns; /* for its children */
     int64_t since_ns;  /* while that is added up: the beginning of a wait */
@@ -150,6 +151,9 @@ uint64_t trace_count(const struct trace_job *trace, Moot__Record__Kind kind);
 /* "kernel 'label' 1a2b3c4d", cut. */
 char *trace_task_name(const struct trace_job *trace, uint32_t task, char *text,
                       size_t size);
+/* "element 7 of kernel 'label' 1a2b3c4d" */
+char *trace_run_name(const struct trace_job *trace, const struct trace_run *run,
+                     char *text, size_t size);
 /* What befell a rank, as a verb: "enters view"; NULL for all that is no such event. */
 const char *trace_event_word(Moot__Record__Kind kind);
 

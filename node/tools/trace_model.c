@@ -171,6 +171,10 @@ static void event_step(struct at *at, const struct trace_event *event)
         kernel_begins(at, event->task);
     } else if (event->kind == MOOT__RECORD__KIND__END) {
         kernel_ends(at, event->task);
+    } else if (event->kind == MOOT__RECORD__KIND__ELEMENT_START) {
+        kernel_on(at, event->task);
+    } else if (event->kind == MOOT__RECORD__KIND__ELEMENT_END) {
+        kernel_off(at, event->task);
     } else if (event->kind == MOOT__RECORD__KIND__WAIT) {
         lane_waits(at, event);
     } else if (event->kind == MOOT__RECORD__KIND__WAITED) {
@@ -204,6 +208,8 @@ static bool changes_state(Moot__Record__Kind kind)
 {
     return kind == MOOT__RECORD__KIND__READY || kind == MOOT__RECORD__KIND__START ||
            kind == MOOT__RECORD__KIND__END || kind == MOOT__RECORD__KIND__WAIT ||
+           kind == MOOT__RECORD__KIND__ELEMENT_START ||
+           kind == MOOT__RECORD__KIND__ELEMENT_END ||
            kind == MOOT__RECORD__KIND__WAITED || kind == MOOT__RECORD__KIND__CLOSE ||
            kind == MOOT__RECORD__KIND__OPENED;
 }

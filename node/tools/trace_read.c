@@ -34,6 +34,8 @@ struct trace_reader {
     uint32_t *tasks;         /* by the file's number, from 1 */
     uint32_t *open_run;      /* run of a task that is ready or runs here; TRACE_NONE */
     uint64_t task_room, open_room;
+    uint32_t elements[LIMIT_RUNS]; /* runs of elements that have not ended */
+    uint32_t element_count;
     uint32_t task_count;
     const char **names;
     uint64_t name_room;
@@ -186,6 +188,49 @@ static void run_take(struct trace_reader *reader, const Moot__Record *record)
         run->end_ns = reader->now_ns;
         run->code = record->code;
         *open = TRACE_NONE;
+    }
+}
+
+/* Of those that have not ended; element_count: it is none of them. */
+static uint32_t element_find(const struct trace_reader *reader, uint32_t task,
+                             uint64_t element)
+{
+    const struct trace_run *runs = reader->trace->runs;
+    uint32_t at = 0;
+    while (at < reader->element_count &&
+           (runs[reader->elements[at]].task != task ||
+            runs[reader->elements[at]].element != element)) {
+        at++;
+    }
+    return at;
+}
+
+/* One that is tried again starts again, as a task does. */
+static void element_take(struct trace_reader *reader, const Moot__Record *record)
+{
+    const bool starts = record->kind == MOOT__RECORD__KIND__ELEMENT_START;
+    const bool ends = record->kind == MOOT__RECORD__KIND__ELEMENT_END;
+    const uint32_t task = starts || ends ? task_of(reader, record->task) : TRACE_NONE;
+    const uint32_t at = element_find(reader, task, record->value + 1);
+    const bool fresh = at == reader->element_count;
+    if (task == TRACE_NONE || record->value == UINT64_MAX ||
+        (fresh && (!starts || at == LIMIT_RUNS))) {
+        return;
+    }
+    const uint32_t number = fresh ? run_add(reader, task) : reader->elements[at];
+    if (number == TRACE_NONE) {
+        return;
+    }
+    struct trace_run *run = &reader->trace->runs[number];
+    if (starts) {
+        run->element = record->value + 1;
+        run->start_ns = reader->now_ns;
+        reader->elements[at] = number;
+        reader->element_count += fresh;
+    } else {
+        run->end_ns = reader->now_ns;
+        run->code = record->code;
+        reader->elements[at] = reader->elements[--reader->element_count];
     }
 }
 
@@ -419,6 +464,7 @@ static bool record_take(struct trace_reader *reader, const Moot__Record *record)
         record->kind == MOOT__RECORD__KIND__FOUND) {
         run_take(reader, record);
     }
+    element_take(reader, record);
     if (record->kind == MOOT__RECORD__KIND__VERDICT) {
         verdict_take(reader, record);
     }

@@ -2,6 +2,7 @@
  */
 #include "hashing/identity.h"
 #include "node/tools/trace_data.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +190,17 @@ char *trace_task_name(const struct trace_job *trace, uint32_t task, char *text,
         snprintf(text, size, "%s%s%.8s", each->kernel, *each->kernel ? " " : "",
                  digits);
     }
+    return text;
+}
+
+char *trace_run_name(const struct trace_job *trace, const struct trace_run *run,
+                     char *text, size_t size)
+{
+    int length = 0;
+    if (run->element != 0) {
+        length = snprintf(text, size, "element %" PRIu64 " of ", run->element - 1);
+    }
+    trace_task_name(trace, run->task, text + length, size - (size_t)length);
     return text;
 }
 

@@ -279,6 +279,23 @@ done
 cmp -s "$scratch/graph-0" "$scratch/graph-1" && [ "$(wc -l <"$scratch/graph-0")" -gt 1000 ]
 note $? "the two ranks do not tell the same graph"
 
+# --- Task arrays: elements are slices, on the ranks that run them ---
+
+arrays=$scratch/arrays
+expect run_arrays 0 "$moot" run -n 3 --trace "$arrays" blocks 100
+expect report_arrays 0 "$moot" report "$arrays" -o "$scratch/arrays.html"
+equal "runs of elements" "$(figure elements "$scratch/arrays.html")" 100
+expect chrome_arrays 0 "$moot" trace export "$arrays" -o "$scratch/arrays.json"
+equal "slices of elements" "$(grep -c '"args":{"task":"element [0-9]* of .*"element":[0-9]*,' "$scratch/arrays.json")" 100
+equal "each of them once" "$(grep -o '"element":[0-9]*' "$scratch/arrays.json" | sort -u | wc -l)" 100
+for rank in 0 1 2; do # a rank writes of its own share alone
+    share=$(grep -c '"pid":'"$rank"',.*"element":' "$scratch/arrays.json")
+    [ "$share" -ge 33 ] && [ "$share" -le 34 ]
+    note $? "rank $rank has recorded $share elements"
+done
+python3 -m json.tool "$scratch/arrays.json" >/dev/null
+note $? "no JSON of arrays"
+
 # --- Metrics ---
 
 expect metrics 0 env MOOT_METRICS="$scratch/m.prom" "$moot" run -n 2 cholesky 4 16

@@ -22,6 +22,7 @@ enum {
     FIELD_TASK = 3,
     FIELD_PEER = 4,
     FIELD_VALUE = 5,
+    FIELD_CODE = 6,
     FIELD_HASH = 7,
     FIELD_TEXT = 16
 };
@@ -225,6 +226,57 @@ static void what_was_written_is_read(void **state)
     }
     trace_release(&trace);
     free(text);
+}
+
+static void element(struct trace_file *file, unsigned kind, uint64_t index, int code,
+                    int64_t at_ns)
+{
+    struct trace_record record = trace_record_begin(file, kind, (uint64_t)at_ns);
+    trace_put(&record, FIELD_TASK, 1);
+    trace_put(&record, FIELD_VALUE, index);
+    trace_put_signed(&record, FIELD_CODE, code);
+    trace_record_end(file, &record);
+}
+
+/* Two at a time; one is tried again, one never ends, and one never started. */
+static void elements_are_runs_of_their_array(void **state)
+{
+    (void)state;
+    static const uint8_t hash[MOOT_HASH_BYTES] = {7};
+    struct trace_file file = file_begin(0, 0, 1000);
+    struct trace_record record = trace_record_begin(&file, KIND(TASK), 1000);
+    char name[100];
+    trace_put(&record, FIELD_TASK, 1);
+    trace_put_bytes(&record, FIELD_HASH, hash, sizeof(hash));
+    trace_record_end(&file, &record);
+    element(&file, KIND(ELEMENT_START), 5, 0, 1010);
+    element(&file, KIND(ELEMENT_START), 0, 0, 1020);
+    element(&file, KIND(ELEMENT_END), 5, 0, 1030);
+    element(&file, KIND(ELEMENT_START), 0, 0, 1040);
+    element(&file, KIND(ELEMENT_END), 0, MOOT_ERR_TASK_FAILED, 1050);
+    element(&file, KIND(ELEMENT_END), 9, MOOT_ERR_TASK_FAILED, 1060);
+    element(&file, KIND(ELEMENT_START), 5, 0, 1070);
+    element(&file, KIND(ELEMENT_START), UINT64_MAX, 0, 1080);
+    trace_file_close(&file);
+    struct trace_job trace = read_back();
+    static const struct trace_run wanted[] = {
+        {.element = 6, .start_ns = 10, .end_ns = 30},
+        {.element = 1, .start_ns = 40, .end_ns = 50, .code = MOOT_ERR_TASK_FAILED},
+        {.element = 6, .start_ns = 70, .end_ns = TRACE_NEVER},
+    };
+    assert_int_equal(trace.run_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct trace_run *run = &trace.runs[i];
+        assert_int_equal(run->task, 0);
+        assert_int_equal(run->element, wanted[i].element);
+        assert_int_equal(run->start_ns, wanted[i].start_ns);
+        assert_int_equal(run->end_ns, wanted[i].end_ns);
+        assert_int_equal(run->code, wanted[i].code);
+    }
+    assert_int_equal(trace.tasks[0].run, TRACE_NONE);
+    trace_run_name(&trace, &trace.runs[1], name, sizeof(name));
+    assert_string_equal(name, "element 0 of 07000000");
+    trace_release(&trace);
 }
 
 /* Cut at every byte, the whole records before are there, and the rest is counted. */
@@ -440,6 +492,7 @@ int main(void)
         TEST(messages_within_a_host_say_nothing_of_clocks),
         TEST(no_message_that_came_within_a_turn_runs_backwards),
         TEST(what_was_written_is_read),
+        TEST(elements_are_runs_of_their_array),
         TEST(a_torn_end_is_skipped),
         TEST(zeros_are_no_records),
         TEST(times_beyond_all_clocks_are_torn),
