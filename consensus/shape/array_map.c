@@ -389,6 +389,9 @@ int array_targets(const struct array_mapping *mapping, uint64_t element,
     const int count = ask_map(mapping, mapping->map->targets, element, counts,
                               TARGET_RANGES_MAX, out);
     int kept = 0;
+    if (count < 0 && count != MOOT_ERR_NO_MEMORY && mapping->map->most == NULL) {
+        return 0; /* a program's inverse that is wrong costs time alone */
+    }
     for (int i = 0; i < count; i++) {
         struct range range = out->ranges[i];
         range.end = range.end < counts->takes ? range.end : counts->takes;

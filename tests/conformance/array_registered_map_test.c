@@ -75,7 +75,15 @@ static void array_kernels(struct seat *seat)
 /* --- Maps ------------------------------------------------------------------------- */
 
 /* The inverse, and what it does. */
-enum inverse { RIGHT, NONE, LEAVES_ALL_OUT, LEAVES_SOME_OUT, NAMES_ALL, INVERSES };
+enum inverse {
+    RIGHT,
+    NONE,
+    LEAVES_ALL_OUT,
+    LEAVES_SOME_OUT,
+    NAMES_ALL,
+    FAILS,
+    INVERSES
+};
 
 /* Element i takes `pieces` elements (args, a word; else PIECES), STRIDE behind each
  * other, round and round. */
@@ -120,6 +128,9 @@ static int targets(void *user, const void *args, size_t args_size, uint64_t elem
         (*inverse == LEAVES_SOME_OUT && element % 3 == 0)) {
         return 0;
     }
+    if (*inverse == FAILS) {
+        return -1;
+    }
     if (*inverse == NAMES_ALL) {
         out[0] = (moot_range){0, UINT64_MAX};
         return 1;
@@ -134,12 +145,13 @@ static int targets(void *user, const void *args, size_t args_size, uint64_t elem
     return found;
 }
 
-static enum inverse inverses[INVERSES] = {RIGHT, NONE, LEAVES_ALL_OUT, LEAVES_SOME_OUT,
-                                          NAMES_ALL};
+static enum inverse inverses[INVERSES] = {RIGHT,           NONE,      LEAVES_ALL_OUT,
+                                          LEAVES_SOME_OUT, NAMES_ALL, FAILS};
 
 static moot_map_id add_map(struct seat *seat, enum inverse inverse)
 {
-    static const char *const names[] = {"right", "none", "all out", "some out", "all"};
+    static const char *const names[] = {"right",    "none", "all out",
+                                        "some out", "all",  "fails"};
     moot_map_id id = {0};
     const moot_map map = {.name = names[inverse],
                           .version = 3,
