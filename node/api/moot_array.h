@@ -59,8 +59,17 @@
  * results in one message.  An element fails if one that it takes has failed.  An input
  * may be a single task, too: each element takes its result.
  *
+ * An array's handle is that of a task, its end: (moot_task){array.id} may be waited for
+ * with tasks (moot_task_wait_all, moot_task_wait_any), watched, asked about
+ * (moot_task_info), and be what others come `after`.  Its data, as moot_task_fetch and
+ * .inputs give them, are the library's own.
+ *
  * Elements run by the priority of their array, among those of other arrays and tasks;
  * of one priority after the tasks, and the oldest array first.
+ *
+ * A rank keeps 8 bytes for each element of its share from the spawn on, and some 60 if
+ * the array takes others: 10^8 elements on one rank are 0.8 GB before any of them runs.
+ * Spread larger arrays over more ranks, or give an element more to do.
  *
  * Results stay where they were made until the array is released.  moot_array_at() makes
  * one of them a task: to be fetched, or to be an input of others.  That task comes
@@ -157,11 +166,11 @@ typedef int (*moot_map_fn)(void *user, const void *args, size_t args_size,
  * for all elements, once for a shape, of an array of up to 2^20 elements.  With it a
  * rank calls either for its own share alone.
  *
- * An inverse that is wrong costs time, and never a result.  Whom it leaves out has what
- * it takes when the input's whole array has ended, and it has asked for it; whom it
- * names in vain is sent something.  With MOOT_VERIFY above 0 a rank compares the two
- * for the elements that it touches, once for a shape, and reports the first that
- * differs. */
+ * An inverse that is wrong, or gives no answer, costs time, and never a result.  Whom
+ * it leaves out has what it takes when the input's whole array has ended, and it has
+ * asked for it; whom it names in vain is sent something.  With MOOT_VERIFY above 0 a
+ * rank compares the two for the elements that it touches, once for a shape, and reports
+ * the first that differs. */
 typedef struct moot_map {
     size_t size;      /* sizeof(moot_map), or 0 */
     const char *name; /* 1 to 128 bytes, not "moot." and more; copied */

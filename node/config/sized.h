@@ -70,7 +70,7 @@ SIZED_TAKE(checkpoint, moot_checkpoint_options, timeout, timeout)
 /* What the call says is at least what the first release had. */
 #define SIZED_ADMITS(size, type, first) ((size) >= SIZED_END(type, first))
 SIZED_FULL(moot_task_info, code_rank);
-SIZED_FULL(moot_stats, tasks_undone);
+SIZED_FULL(moot_stats, elements_taken);
 SIZED_FULL(moot_session_info, process);
 SIZED_FULL(moot_pset_info, size);
 SIZED_FULL(moot_ticket_view, site);

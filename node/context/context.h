@@ -509,7 +509,8 @@ struct moot {
     struct {
         uint32_t entered; /* modulo 2^32 */
         uint64_t spawned, run, failed, retried, reloads, undone, verified,
-            nondeterministic, results_received, frames_refused, stalls;
+            nondeterministic, results_received, frames_refused, stalls, elements_run,
+            elements_failed, elements_taken;
     } counts;
     struct moot_engine engine;
     struct moot_store store;

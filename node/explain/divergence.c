@@ -77,6 +77,11 @@ static void cut_beginning(char *text)
 
 /* --- Cells ---------------------------------------------------------------------- */
 
+static const char *spawn_word(const moot_hash *hash)
+{
+    return hash_has(hash, MOOT_HASH_ARRAY) ? "array" : "task";
+}
+
 static void fill(struct cell *cell, const struct divergence_spawn *spawn)
 {
     memset(cell, 0, sizeof(*cell));
@@ -88,7 +93,7 @@ static void fill(struct cell *cell, const struct divergence_spawn *spawn)
     (void)snprintf(cell->line[0], CELL_BYTES, "%s",
                    spawn->site != NULL ? spawn->site : "at an unknown place");
     (void)snprintf(
-        cell->line[1], CELL_BYTES, "  task %.8s%s%s%s",
+        cell->line[1], CELL_BYTES, "  %s %.8s%s%s%s", spawn_word(&spawn->hash),
         hash_format(&spawn->hash, digits), spawn->kernel != NULL ? " of kernel '" : "",
         spawn->kernel != NULL ? spawn->kernel : "", spawn->kernel != NULL ? "'" : "");
     if (spawn->label != NULL) {
@@ -208,8 +213,8 @@ static void add_spawn(struct text *text, const struct divergence_spawn *spawn)
         return;
     }
     (void)snprintf(
-        what, sizeof(what), "task %.8s%s%s%s%s%s%s", hash_format(&spawn->hash, digits),
-        spawn->kernel != NULL ? " of kernel '" : "",
+        what, sizeof(what), "%s %.8s%s%s%s%s%s%s", spawn_word(&spawn->hash),
+        hash_format(&spawn->hash, digits), spawn->kernel != NULL ? " of kernel '" : "",
         spawn->kernel != NULL ? spawn->kernel : "", spawn->kernel != NULL ? "'" : "",
         spawn->label != NULL ? " '" : "", spawn->label != NULL ? spawn->label : "",
         spawn->label != NULL ? "'" : "");

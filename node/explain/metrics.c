@@ -29,6 +29,8 @@ static const struct metric {
      "Runs of kernels that failed and were made again.", false},
     {"tasks_taken_over", "moot_tasks_taken_over_total", NULL,
      "Tasks run in the place of a rank that was lost.", false},
+    {"elements_run", "moot_elements_run_total", NULL,
+     "Elements of task arrays that ended.", false},
     {"votes_closed", "moot_votes_total", "evidence=\"closed\"",
      "Votes cast as chair, by their evidence.", false},
     {"votes_declined", "moot_votes_total", "evidence=\"declined\"", NULL, false},

@@ -59,6 +59,9 @@ void stats_fill(const struct moot *m, moot_stats *out)
         .rolls_differing = core->rolls_differing,
         .reloads = m->counts.reloads,
         .tasks_undone = m->counts.undone,
+        .elements_run = m->counts.elements_run,
+        .elements_failed = m->counts.elements_failed,
+        .elements_taken = m->counts.elements_taken,
     };
     for (int type = 0; type < MESSAGE_TYPE_END; type++) {
         out->messages_sent += core->sent[type];
@@ -155,6 +158,7 @@ size_t summary_figures(const struct moot *m, struct figure out[SUMMARY_FIGURES])
         {"violations", stats.violations},
         {"ranks_lost", stats.ranks_lost},
         {"tasks_taken_over", stats.tasks_taken_over},
+        {"elements_run", stats.elements_run},
         {"peers_by_ring", wire.peers_by_ring},
         {"peers_by_wire", transport_group_ever(&m->group) - 1 - wire.peers_by_ring},
     };

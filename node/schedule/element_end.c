@@ -202,6 +202,9 @@ HOT void element_end(struct moot *m, struct moot_call *call, int code)
                   : gives_up                  ? &element_cancelled
                   : call->checkpoint.may_have ? &element_maybe_ran
                                               : &element_failed);
+    m->counts.elements_run++;
+    m->counts.elements_failed += !good;
+    m->counts.elements_taken += block->dealt;
     if (call->array->takers != NULL && block->dealt) {
         parts_send_dealt(m, call->array, call->place);
     }

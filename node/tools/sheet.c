@@ -94,6 +94,7 @@ static const struct sheet_key {
     STAT(violations),
     STAT(ranks_lost),
     STAT(tasks_taken_over),
+    STAT(elements_run),
 };
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
@@ -473,6 +474,23 @@ static void spawned_print(const struct sheet *sum, FILE *to)
     fputc('\n', to);
 }
 
+static void elements_print(const struct sheets *sheets, const struct sheet *sum,
+                           FILE *to)
+{
+    fprintf(to, "  elements run   %" PRIu64 ", of task arrays",
+            sum->stats.elements_run);
+    for (size_t r = 0; r < sheets->count && sheets->count <= RANKS_LISTED; r++) {
+        const struct sheet *sheet = &sheets->items[r];
+        fputs(r == 0 ? ", by rank:" : "", to);
+        if (sheet->present) {
+            fprintf(to, " %" PRIu64, sheet->stats.elements_run);
+        } else {
+            fputs(" ?", to);
+        }
+    }
+    fputc('\n', to);
+}
+
 static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FILE *to)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -494,6 +512,9 @@ static void tasks_print(const struct sheets *sheets, const struct sheet *sum, FI
         fprintf(to, " %" PRIu64 " to %" PRIu64, least, most);
     }
     fputc('\n', to);
+    if (sum->stats.elements_run > 0) {
+        elements_print(sheets, sum, to);
+    }
     if (is_complete(sheets)) {
         spawned_print(sum, to);
     }

@@ -283,6 +283,9 @@ note $? "the two ranks do not tell the same graph"
 
 arrays=$scratch/arrays
 expect run_arrays 0 "$moot" run -n 3 --trace "$arrays" blocks 100
+says err "  elements run   100, of task arrays, by rank: 3"
+equal "elements in the metrics" "$("$moot" trace export "$arrays" --format prometheus |
+    awk '/^moot_elements_run_total/ { n += $2 } END { print n }')" 100
 expect report_arrays 0 "$moot" report "$arrays" -o "$scratch/arrays.html"
 equal "runs of elements" "$(figure elements "$scratch/arrays.html")" 100
 expect chrome_arrays 0 "$moot" trace export "$arrays" -o "$scratch/arrays.json"

@@ -181,6 +181,15 @@ static void expect_once(struct arrays *arrays)
     }
 }
 
+static uint64_t count_own(const struct arrays *arrays)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < ARRAYS_MAX * COUNT; i++) {
+        count += arrays->ran[i];
+    }
+    return count;
+}
+
 /* Who reads an element that its home did not run may run it again: so they are counted
  * before that. */
 static void finish(struct arrays *arrays)
@@ -188,6 +197,9 @@ static void finish(struct arrays *arrays)
     moot_stats stats;
     wait_for_all(arrays);
     CHECK_OK(moot_barrier(arrays->m));
+    CHECK_OK(moot_stats_get(arrays->m, &stats));
+    CHECK(stats.elements_run == count_own(arrays), "%llu elements are said to have run",
+          (unsigned long long)stats.elements_run);
     expect_once(arrays);
     read_all(arrays);
     CHECK_OK(moot_stats_get(arrays->m, &stats));
