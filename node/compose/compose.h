@@ -27,6 +27,7 @@
 #include "node/compose/meet_wait.h"
 #include "node/compose/queue.h"
 #include "node/compose/queue_line.h"
+#include "node/compose/stretch.h"
 #include "node/compose/submit.h"
 #include "node/compose/task_array.h"
 #include "node/compose/task_wait.h"

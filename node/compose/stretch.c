@@ -21,8 +21,8 @@ static const char stretch_name[] = "moot.stretch";
 enum { LEAVE_BYTES = MOOT_HASH_BYTES + 8 };
 
 /* A stretch, or more of one, whose leave has not ended here. */
-struct stretch {
-    struct stretch *next;
+struct held_stretch {
+    struct held_stretch *next;
     moot_hash array;
     uint32_t home;
     bool asked;
@@ -72,7 +72,7 @@ bool stretches_begin(struct moot *m)
 void stretches_release(struct moot *m)
 {
     while (m->compose.stretches != NULL) {
-        struct stretch *stretch = m->compose.stretches;
+        struct held_stretch *stretch = m->compose.stretches;
         m->compose.stretches = stretch->next;
         free(stretch);
     }
@@ -86,7 +86,7 @@ static int hold(struct moot *m, struct elements *elements, struct range places)
     const uint32_t home = elements_home_of(&elements->spread, places.first);
     const bool has_leave = rankset_has(&elements->leaves, home);
     const bool asks = !has_leave && elements_held(elements, home) == 0;
-    struct stretch *stretch = asks ? calloc(1, sizeof(*stretch)) : NULL;
+    struct held_stretch *stretch = asks ? calloc(1, sizeof(*stretch)) : NULL;
     if (asks && stretch == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
@@ -158,9 +158,9 @@ static int ask(struct moot *m, const struct elements *elements, uint32_t home)
 
 void stretches_look(struct moot *m)
 {
-    struct stretch **at = &m->compose.stretches;
+    struct held_stretch **at = &m->compose.stretches;
     while (*at != NULL) {
-        struct stretch *stretch = *at;
+        struct held_stretch *stretch = *at;
         struct elements *elements = find_elements(m, &stretch->array);
         const bool waits =
             elements != NULL && elements_held(elements, stretch->home) > 0;
@@ -189,7 +189,7 @@ void stretches_look(struct moot *m)
 uint64_t stretches_waiting(const struct moot *m)
 {
     uint64_t waiting = 0;
-    for (const struct stretch *stretch = m->compose.stretches; stretch != NULL;
+    for (const struct held_stretch *stretch = m->compose.stretches; stretch != NULL;
          stretch = stretch->next) {
         const struct elements *elements = find_elements(m, &stretch->array);
         if (elements != NULL &&

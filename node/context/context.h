@@ -437,7 +437,7 @@ struct moot_compose {
         uint64_t epoch; /* of the view in which all was sent again */
         uint32_t made;  /* so many gates were */
     } gates;
-    struct stretch *stretches, **last_stretch; /* stretch.c: those held here */
+    struct held_stretch *stretches, **last_stretch; /* stretch.c: those held here */
 };
 
 /* Lists of a scope's tasks, which all ranks are shown (node/api/listing.h). */
