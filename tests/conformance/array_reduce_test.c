@@ -170,7 +170,7 @@ static void what_cannot_be_combined_is_refused(struct seat *seat)
     flagged.kernel = seat->kernels[FLAGGED];
     refuse(seat, array, with_input, MOOT_ERR_INVALID, ".inputs");
     refuse(seat, array, owned, MOOT_ERR_INVALID, ".owner");
-    refuse(seat, array, flagged, MOOT_ERR_INVALID, "has flags");
+    refuse(seat, array, flagged, MOOT_ERR_INVALID, "non-deterministic");
     refuse(seat, (moot_array){task.id}, good, MOOT_ERR_INVALID, "a task's");
     refuse(seat, (moot_array){0}, good, MOOT_ERR_STALE, "moot_array_reduce");
     EXPECT(seat, moot_task_release(seat->m, task), MOOT_OK);
