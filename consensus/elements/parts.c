@@ -6,7 +6,8 @@
  * that it has spawned all.  In a new view parts are said again, ahead of the reports.
  * The chair gives what it has to give to those who have spawned it, as evenly as can
  * be: elements that the same ranks have spawned are a group, and each of these gets a
- * stretch of the group.
+ * stretch of the group.  Of an array of a once kernel the elements of one home go to
+ * one rank, since one leave is for all of them (A17).
  *
  * Elements that nobody has spawned wait.  When nothing moves any more, no home is left
  * to be asked, no member that is not known to hold the array has spawned it, and

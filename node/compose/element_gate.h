@@ -16,7 +16,7 @@
  * is lost.
  *
  * The result of a single task is asked for when elements are here to take it, once for
- * a rank.
+ * a rank.  Elements of a once kernel wait for the leave of their stretch (stretch.h).
  *
  * Each of these is waited for by a *gate*: a task of this rank alone, which its program
  * has not spawned, and which opens the slot instead of running.  So what is missing is
