@@ -1,14 +1,17 @@
-/* access.c - what it costs to let moot find the inputs.
+/* access.c - what it costs to let moot find the inputs, and what to keep data at a
+ * rank.
  *
  *   mpirun -n 2 access [--tiles T] [--tile-rows R] [--pairs N] [--seconds N]
  *                      [--target RATIO]
  *
  * The tasks of a tiled Cholesky factorisation, T x T tiles of R x R numbers: once the
  * program keeps the newest version of each tile and names it as an input, once it gives
- * access modes on data handles (moot_data.h).  The tasks are the same, to their hashes,
- * and so is the kernel, R^3 multiplications.  The two take turns, the first of a pair
- * by turns, too; a pair gives one ratio of times, and the median of the pairs is the
- * row: N pairs, or as many as begin within so many seconds.
+ * access modes on data handles (moot_data.h), and once these are handles whose versions
+ * are made beside each other (MOOT_DATA_BESIDE).  The tasks of the first two are the
+ * same, to their hashes, and so is the kernel, R^3 multiplications.  The ways take
+ * turns, forwards and backwards by turns; each round gives ratios of times, and the
+ * median of the rounds is the row: N, or as many as begin within so many seconds.  Of
+ * `beside` the bytes that all ranks send are a row, too.
  */
 #include "tests/bench/kit.h"
 
@@ -17,6 +20,8 @@
 #include <string.h>
 
 enum { TILES_MAX = 32, PAIRS_MAX = 101 };
+
+enum way { BY_INPUTS, BY_ACCESS, BESIDE, WAYS };
 
 struct options {
     long tiles, rows, pairs;
@@ -130,13 +135,16 @@ static void spawn_all(struct factorisation *f,
     }
 }
 
-static void make_tile(struct factorisation *f, int32_t i, int32_t j, bool by_access)
+static void make_tile(struct factorisation *f, int32_t i, int32_t j, enum way way)
 {
     struct place place = {i, j, -1, f->rows};
     f->tile[i][j] = spawn(f, f->make, &place, NULL, 0);
-    if (by_access) {
-        bench_check(f->kit.m, moot_data_new(f->kit.m, f->tile[i][j], &f->data[i][j]),
-                    "moot_data_new");
+    if (way != BY_INPUTS) {
+        bench_check(f->kit.m,
+                    moot_data_new_with(f->kit.m, f->tile[i][j],
+                                       way == BESIDE ? MOOT_DATA_BESIDE : 0,
+                                       &f->data[i][j]),
+                    "moot_data_new_with");
         kit_release(&f->kit, f->tile[i][j]);
     }
 }
@@ -160,8 +168,12 @@ static void finish(struct factorisation *f, bool by_access)
                 "moot_task_wait_all");
 }
 
-static double turn_s(const struct bench *bench, const struct options *options,
-                     bool by_access)
+struct turn {
+    double took_s, bytes; /* of the slowest rank, and that all sent */
+};
+
+static struct turn take_turn(const struct bench *bench, const struct options *options,
+                             enum way way)
 {
     struct factorisation *f = bench_alloc(1, sizeof(*f));
     f->kit = kit_open(bench, NULL);
@@ -173,41 +185,50 @@ static double turn_s(const struct bench *bench, const struct options *options,
     double begun_s = bench_now_s();
     for (int32_t i = 0; i < f->tiles; i++) {
         for (int32_t j = 0; j <= i; j++) {
-            make_tile(f, i, j, by_access);
+            make_tile(f, i, j, way);
         }
     }
-    spawn_all(f, by_access ? step_by_access : step_by_inputs);
-    finish(f, by_access);
-    double took_s = bench_now_s() - begun_s;
+    spawn_all(f, way != BY_INPUTS ? step_by_access : step_by_inputs);
+    finish(f, way != BY_INPUTS);
+    const double took_s = bench_now_s() - begun_s;
+    const double sent = kit_sent_bytes(&f->kit);
+    struct turn turn;
     kit_close(&f->kit);
     free(f);
-    double most_s;
-    MPI_Allreduce(&took_s, &most_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return most_s;
+    MPI_Allreduce(&took_s, &turn.took_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&sent, &turn.bytes, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return turn;
 }
 
 static void measure(const struct bench *bench, const struct options *options)
 {
-    double ratios[PAIRS_MAX], by_inputs_s[PAIRS_MAX], begun_s = bench_now_s();
-    long pairs = 0;
-    while (pairs < options->pairs &&
-           (pairs == 0 || bench_took_s(begun_s) < options->seconds)) {
-        double by_access_s = 0;
-        if (pairs % 2 == 0) {
-            by_access_s = turn_s(bench, options, true);
+    double access[PAIRS_MAX], beside[PAIRS_MAX], bytes[PAIRS_MAX],
+        by_inputs_s[PAIRS_MAX], begun_s = bench_now_s();
+    size_t rounds = 0;
+    while (rounds < (size_t)options->pairs &&
+           (rounds == 0 || bench_took_s(begun_s) < options->seconds)) {
+        struct turn turns[WAYS];
+        for (int i = 0; i < WAYS; i++) {
+            const int way = rounds % 2 == 0 ? i : WAYS - 1 - i;
+            turns[way] = take_turn(bench, options, (enum way)way);
         }
-        by_inputs_s[pairs] = turn_s(bench, options, false);
-        if (pairs % 2 != 0) {
-            by_access_s = turn_s(bench, options, true);
-        }
-        ratios[pairs] = by_access_s / by_inputs_s[pairs];
-        pairs++;
+        by_inputs_s[rounds] = turns[BY_INPUTS].took_s;
+        access[rounds] = turns[BY_ACCESS].took_s / turns[BY_INPUTS].took_s;
+        beside[rounds] = turns[BESIDE].took_s / turns[BY_ACCESS].took_s;
+        bytes[rounds] = turns[BESIDE].bytes / turns[BY_ACCESS].bytes;
+        rounds++;
     }
-    struct figure ratio = figure_of(ratios, (size_t)pairs);
+    const struct figure ratio = figure_of(access, rounds);
     bench_row(bench, "cholesky-access-modes-to-inputs", ratio.median, options->target,
-              "%.3f-%.3f in %ld pairs; %ld x %ld tiles of %ld rows take %.1f ms",
-              ratio.least, ratio.most, pairs, options->tiles, options->tiles,
-              options->rows, 1e3 * figure_of(by_inputs_s, (size_t)pairs).median);
+              "%.3f-%.3f in %zu rounds; %ld x %ld tiles of %ld rows take %.1f ms",
+              ratio.least, ratio.most, rounds, options->tiles, options->tiles,
+              options->rows, 1e3 * figure_of(by_inputs_s, rounds).median);
+    const struct figure time = figure_of(beside, rounds);
+    bench_row(bench, "cholesky-beside-to-not-time", time.median, 0, "%.3f-%.3f",
+              time.least, time.most);
+    const struct figure sent = figure_of(bytes, rounds);
+    bench_row(bench, "cholesky-beside-to-not-bytes", sent.median, 0, "%.3f-%.3f",
+              sent.least, sent.most);
 }
 
 int main(int argc, char **argv)

@@ -145,6 +145,13 @@ double kit_half_round_trip_s(const struct bench *bench, size_t size, int rounds)
     return least_s;
 }
 
+double kit_sent_bytes(const struct kit *kit)
+{
+    moot_stats stats = {0};
+    bench_check(kit->m, moot_stats_get(kit->m, &stats), "moot_stats_get");
+    return (double)stats.bytes_sent;
+}
+
 double kit_resident_bytes(void)
 {
     double whole, resident = 0;

@@ -45,6 +45,9 @@ void kit_meet(struct kit *kit, int64_t end);
  */
 double kit_half_round_trip_s(const struct bench *bench, size_t size, int rounds);
 
+/* That this rank has sent so far. */
+double kit_sent_bytes(const struct kit *kit);
+
 /* Bytes that this process has in memory. */
 double kit_resident_bytes(void);
 

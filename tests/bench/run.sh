@@ -138,6 +138,7 @@ costs() {
     on 4 bound --target 1.2
     on 2 idling
     on 2 access --target 1.1
+    on 2 words
     on 2 tracing --steps 3000 --pairs 61 --seconds 40 --target 1.03
     on 1 longrun --tasks 10000000
     on 2 longrun --tasks 10000000

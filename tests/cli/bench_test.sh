@@ -111,7 +111,9 @@ script storing.sh "storing-open-1-ms storing-first-8-us storing-find-8-us storin
 rows 3 "vote-pure-us vote-once-us vote-parked-us branch-of-10000-alone-to-agreed" voting
 rows 3 "array-bound-to-own" bound --elements 1000 --pairs 2
 rows 2 "idle-core-share-after-1s idle-wake-up-us" idling --rounds 1
-rows 2 "cholesky-access-modes-to-inputs" access --tiles 4 --pairs 2
+rows 2 "cholesky-access-modes-to-inputs cholesky-beside-to-not-time cholesky-beside-to-not-bytes" \
+    access --tiles 4 --pairs 2
+rows 2 "words-beside-to-not-time words-beside-to-not-bytes" words --rounds 1
 rows 2 "" profiled --work step --count 20
 rows 2 "" profiled --work spawn
 rows 1 "" profiled --work local --count 2000
