@@ -237,10 +237,11 @@ static void deal_stretch(struct core *core, struct array_record *array,
 {
     const uint64_t first = range_set_items(group)[0].first;
     const uint32_t home = array_slot(&array->spread, first) / ARRAY_SLOTS;
+    const uint32_t count = rankset_count(runners);
     struct range_set share = {0};
+    assert(count > 0);
     copy_set(core, &share, group);
-    keeper_give(core, array, rankset_at(runners, home % rankset_count(runners)),
-                &share);
+    keeper_give(core, array, rankset_at(runners, home % count), &share);
     range_set_release(&share);
 }
 
