@@ -136,17 +136,22 @@ HOT static void add_fresh(struct element_link *link, uint32_t own)
     }
 }
 
+/* Of what somebody takes.  One that another block has may yet be run here. */
 void link_list_all(struct moot *m, struct element_link *link)
 {
-    const uint32_t own = link->schedule->own_from;
+    const struct array_schedule *schedule = link->schedule;
+    const uint32_t own = schedule->own_from;
     const struct element_block *first = elements_block(link->from, link->own_first);
     const bool none_has = first != NULL && first->places.end - link->own_first >= own &&
                           first->open == first->places.end - first->places.first;
-    for (uint32_t i = 0; !none_has && i < own; i++) {
-        const struct element_block *block =
-            elements_block(link->from, link->own_first + i);
-        if (block == NULL || elements_has_ended(block, link->own_first + i)) {
-            add_fresh(link, i);
+    for (uint32_t i = 0; !none_has && i < schedule->taker_count; i++) {
+        const struct array_peer *taker = &schedule->takers[i];
+        for (uint32_t at = taker->first; at < taker->first + taker->count; at++) {
+            const uint64_t place = link->own_first + schedule->given[at];
+            const struct element_block *block = elements_block(link->from, place);
+            if (block == NULL || elements_has_ended(block, place)) {
+                add_fresh(link, schedule->given[at]);
+            }
         }
     }
     if (link->fresh_count > 0) {
@@ -449,7 +454,7 @@ HOT void links_give(struct moot *m, struct elements *from, uint64_t place,
          link = link->next_taker) {
         const uint64_t own = place - link->own_first;
         const bool covered = own < link->schedule->own_from;
-        if (covered) {
+        if (covered && link->schedule->taker_count > 0) {
             add_fresh(link, (uint32_t)own);
             link_list(m, link);
         }

@@ -53,7 +53,9 @@ static const struct large LARGE[] = {
     {"block-all-window", MANY, MOOT_SPREAD_BLOCK, MAP_WINDOW, true},
     {"cyclic-all-window", MANY, MOOT_SPREAD_CYCLIC, MAP_WINDOW, true},
     {"block-none", FEW, MOOT_SPREAD_BLOCK, MAP_NONE, false},
-    {"cyclic-none", FEW, MOOT_SPREAD_CYCLIC, MAP_NONE, false}};
+    {"block-same", FEW, MOOT_SPREAD_BLOCK, MAP_SAME, false},
+    {"cyclic-none", FEW, MOOT_SPREAD_CYCLIC, MAP_NONE, false},
+    {"cyclic-same", FEW, MOOT_SPREAD_CYCLIC, MAP_SAME, false}};
 enum { LARGE_COUNT = sizeof(LARGE) / sizeof(*LARGE) };
 
 struct chain {
