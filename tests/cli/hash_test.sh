@@ -168,6 +168,27 @@ for python in python3 /usr/bin/python3; do
         break
     fi
 done
+# --- Elements of task arrays -------------------------------------------------------------
+for ranks in 1 2 3; do
+    timeout -k 5 60 "$build/moot" run --no-progress -n $ranks "$build/tests/mpi/element_hashes" \
+        2>"$evidence" </dev/null | grep '^[0-9a-f]' >"$scratch/elements-$ranks"
+    check "elements at $ranks ranks" "not 9 lines" [ "$(wc -l <"$scratch/elements-$ranks")" -eq 9 ]
+    check "elements at $ranks ranks" "other hashes than at one" \
+        cmp -s "$scratch/elements-1" "$scratch/elements-$ranks"
+done
+array=$(sed -n 's/  array 50$//p' "$scratch/elements-1")
+# shellcheck disable=SC2046 # indices
+"$build/moot" hash --element "$array" $(seq 0 7 49) >"$scratch/out" 2>"$evidence"
+check "moot hash --element" "another than kernels have" \
+    [ "$(sed 1d "$scratch/elements-1")" = "$(cat "$scratch/out")" ]
+for wrong in "" "$array" "12 3" "$(printf %032d 0) 3" "$array x" "$array 4294967296" "$array 1 -1"; do
+    # shellcheck disable=SC2086 # words
+    "$build/moot" hash --element $wrong >"$scratch/out" 2>"$evidence"
+    status=$?
+    check "moot hash --element $wrong" "a hash" [ ! -s "$scratch/out" ]
+    check "moot hash --element $wrong" "status $status, and not 2" [ $status -eq 2 ]
+done
+
 [ -n "${compared-}" ] || echo "skip  against NumPy: python3-numpy is not installed"
 
 check_end
