@@ -48,6 +48,14 @@ void scene_write_array_skipped(struct program *p)
     spawn(p, 2, a);
 }
 
+void scene_write_array_adopted(struct program *p)
+{
+    uint32_t a = add_array(p, "a", 1);
+    p->tasks[a].portable = true;
+    spawn(p, 0, a);
+    program_add_step(p, 0, 0, PROGRAM_WAIT_ALL, a);
+}
+
 static void spawn_part(struct program *p, uint32_t rank, enum program_op op,
                        uint32_t array, uint64_t first, uint64_t end)
 {

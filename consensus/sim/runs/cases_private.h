@@ -61,6 +61,7 @@ static inline void cancel(struct program *program, uint32_t rank, uint32_t task)
 void scene_write_array(struct program *p);
 void scene_write_array_after(struct program *p);
 void scene_write_array_skipped(struct program *p);
+void scene_write_array_adopted(struct program *p);
 void scene_write_array_parts(struct program *p);
 void scene_write_array_unheld(struct program *p);
 void scene_write_array_death(struct program *p);
