@@ -25,7 +25,7 @@ enum { SMALL_SPEC_BYTES = 256 };
 
 /* A chair that has closed asks for what it has heard of, and gives its own stretch up,
  * so what it hears brings the spec: if that takes much, only if it is known to have
- * closed. */
+ * closed.  Who has adopted the array has the spec from a chair. */
 static bool goes_along(const struct core *core, const struct message_spec *spec,
                        uint32_t chair)
 {
@@ -45,7 +45,9 @@ const struct message_spec *adopt_spec_for(const struct core *core,
         keeper_knows_holder(core, array, to)) {
         return NULL;
     }
-    return what == ELEMENTS_WANTED || goes_along(core, spec, to) ? spec : NULL;
+    const bool adopted = (array->task->flags & CORE_TASK_ADOPTED) != 0;
+    return what == ELEMENTS_WANTED || (!adopted && goes_along(core, spec, to)) ? spec
+                                                                               : NULL;
 }
 
 /* --- Asking while this rank is busy ----------------------------------------------- */

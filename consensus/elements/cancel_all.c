@@ -20,7 +20,7 @@ void elements_cancel_begin(struct core *core, struct task_record *task)
 {
     struct array_record *array = task_ext(task)->array;
     if (array != NULL && array->begun && !is_over(task)) {
-        say_holding(core, array);
+        say_card(core, array);
     }
     cancel_begin(core, task);
     elements_cancel(core, task);

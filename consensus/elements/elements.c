@@ -300,6 +300,15 @@ void say_holding(struct core *core, struct array_record *array)
     }
 }
 
+void say_card(struct core *core, struct array_record *array)
+{
+    const struct message_elements words = {.what = ELEMENTS_OWNED,
+                                           .tell = array->takes};
+    if (array->task->chair != core->rank) {
+        say_some(core, array, array->task->chair, &words);
+    }
+}
+
 /* The rank has spawned these, and perhaps not the others. */
 static void say_part(struct core *core, struct array_record *array,
                      const struct range_set *set)

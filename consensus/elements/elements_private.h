@@ -57,6 +57,8 @@ void own_given(struct core *core, struct array_record *array, struct range_set *
 
 /* Tells the chair that this rank has spawned the array, and with that its card. */
 void say_holding(struct core *core, struct array_record *array);
+/* Likewise, ahead of a cancel: nobody is to adopt it. */
+void say_card(struct core *core, struct array_record *array);
 /* Some have ended, wherever. */
 void hear_ended(struct core *core, struct array_record *array,
                 const struct range_set *set, const struct array_failure *failure);

@@ -355,9 +355,10 @@ static const struct scene scenes[] = {
      "all it runs none (A8).",
      3, scene_write_array_skipped, false, 0, 0, 0, 0},
     {"array-adopted",
-     "Rank 0 alone spawns a portable array.  Its spec goes to the chair, and from "
-     "there\n"
-     "to the other home: both adopt the array and run their stretches (A8).",
+     "Rank 0 alone spawns a portable array, and chairs it.  With the question for "
+     "their\n"
+     "stretches the spec goes to the other homes: they adopt the array and run these\n"
+     "(A8).",
      3, scene_write_array_adopted, false, 0, 0, 0, 0},
     {"array-parts",
      "Each rank spawns a part of an array.  What its home has not spawned the home "
