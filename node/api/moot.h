@@ -577,10 +577,10 @@ typedef struct moot_stats {
     /* How often this rank went back to a snapshot (moot_checkpoint_reload), and its
      * runs of kernels before the last time, which tasks_run counts, too. */
     uint64_t reloads, tasks_undone;
-    /* Elements of task arrays (moot_array.h) that ended on this rank: all, those of them
-     * that failed or were cancelled, and those that are in another rank's share, which
-     * had given them up or was lost.  An array is one of tasks_run beside, on the rank
-     * that ends it. */
+    /* Elements of task arrays (moot_array.h) that ended on this rank: all, those of
+     * them that failed or were cancelled, and those that are in another rank's share,
+     * which had given them up or was lost.  An array is one of tasks_run beside, on the
+     * rank that ends it. */
     uint64_t elements_run, elements_failed, elements_taken;
 } moot_stats;
 #define moot_stats_get(m, out) moot_stats_get_sized((m), (out), sizeof(moot_stats))

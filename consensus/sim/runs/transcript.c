@@ -229,7 +229,6 @@ static void describe_places(const struct range *ranges, uint32_t count, char *te
                             size_t size)
 {
     size_t used = 0;
-    text[0] = '\0';
     for (uint32_t i = 0; i < count && used < size; i++) {
         const uint64_t last = ranges[i].end - 1;
         const int n = ranges[i].first == last
@@ -254,7 +253,7 @@ static void say_elements(const struct narrator *narrator, const struct sight *si
         [ELEMENTS_BACK] = "that it has not spawned them",
     };
     const struct message_elements *it = &sight->message->u.elements;
-    char places[128];
+    char places[128] = "";
     describe_places(it->ranges, it->range_count, places, sizeof(places));
     say(narrator, sight, "tells rank %" PRIu32 " of the elements at %s of \"%s\" %s%s",
         sight->peer, places, name(narrator, sight->task), words[it->what],
@@ -592,7 +591,7 @@ static void see_storm(struct narrator *narrator, struct sim *sim,
 static void say_places(const struct narrator *narrator, const struct sight *sight,
                        const char *task)
 {
-    char places[64];
+    char places[64] = "";
     const bool grows = sight->type == SIGHT_GROW, good = sight->code == MOOT_OK;
     describe_places(&sight->places, sight->places.end > 0, places, sizeof(places));
     if (sight->places.end == 0) {
