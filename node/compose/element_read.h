@@ -36,8 +36,9 @@ bool read_unpack(const struct task *task, uint64_t *index);
 bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home);
 
 /* Takes the task in that reads an element, without the program's spawn, for `rank`,
- * which has it or is to make it again, to run; its hash.  A rank that did not take it in has said so for good:
- * whoever has seen so many refuse it has another task for each.  False without memory.
+ * which has it or is to make it again, to run; its hash.  A rank that did not take it
+ * in has said so for good: whoever has seen so many refuse it has another task for
+ * each.  False without memory.
  */
 bool read_take_in(struct moot *m, const struct named_array *array, uint64_t index,
                   uint32_t rank, uint32_t refusals, moot_hash *hash);
