@@ -239,13 +239,14 @@ bool stall_say_elements(struct text *text, const struct picture *picture,
     const moot_hash *hash = finding->chain_count > 0
                                 ? &finding->chain[finding->chain_count - 1].hash
                                 : NULL;
+    if (hash == NULL || !finding->elements) {
+        return false;
+    }
     const Moot__Account__Task *there =
-        finding->elements && finding->culprit < picture->size
-            ? picture_task(picture, finding->culprit, hash)
-            : NULL;
+        finding->culprit < picture->size ? picture_task(picture, finding->culprit, hash)
+                                         : NULL;
     const Moot__Account__Elements *own = there != NULL ? there->elements : NULL;
-    const Moot__Account__Elements *chair =
-        finding->elements ? elements_of_chair(picture, hash) : NULL;
+    const Moot__Account__Elements *chair = elements_of_chair(picture, hash);
     if (chair != NULL && finding->cause == CAUSE_NOBODY) {
         say_unspawned(text, picture, finding, chair);
     } else if (chair != NULL && finding->cause == CAUSE_UNDECIDED) {
