@@ -513,7 +513,7 @@ fleet: deps-check
 	@BUILD=$(CHECK_BUILD) sh tests/cli/fleet.sh
 
 # Tests of the core on the bench.
-CORE_UNITS := array_adopt array_cancel array_map asking await boundary cancel core core_memory crash deserted drop drop_round drop_view element_waits elements keeper last_holder leave link nested_array newcomer \
+CORE_UNITS := array_adopt array_cancel array_map asking await boundary cancel core core_memory crash deserted drop drop_round drop_view element_waits elements homes keeper last_holder leave link nested_array newcomer \
   lost lot meeting parts quiet rare referral reload snapshot rare_asks rare_views refusal scope signature silence spread strict stub timers verdict view view_rules
 
 # Which arms of the core's conditions the simulator, its storms and the explorer reach, in a

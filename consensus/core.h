@@ -217,6 +217,9 @@ struct core_register {
     const struct message_spec *spec;  /* if PORTABLE; must outlive the core */
     const struct array_spread *array; /* a task array: how many elements, and whose;
                                          the core counts the homes; NULL: a task */
+    const struct rankset
+        *homes;               /* of that; NULL: the ranks of the first view; copied */
+    bool bound;               /* these are its candidates */
     const struct range *part; /* of an array: this rank spawns these places alone, and
                                  those of other such events; ascending, neither empty
                                  nor touching; NULL: all */

@@ -84,6 +84,7 @@
     X(NESTEDHOME, "a home waits for its program to spawn what a task has spawned")     \
     X(ENDUNSAID, "that an array had ended is forgotten with the bytes of its end")     \
     X(STRETCHSPLIT, "what a home leaves of a once array is dealt to all")              \
+    X(HOMESTRANGE, "what candidates leave of an array goes to who is none")            \
     X(PARTFINAL, "what parts lack of an array ends when its homes give it up")         \
     X(ARRAYALONE, "an array that is cancelled ends before its elements have")          \
     X(ARRAYCANCELAGAIN,                                                                \

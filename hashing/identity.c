@@ -3,11 +3,11 @@
  * The spec is streamed into BLAKE2b; no encoded copy of it exists.  What enters is
  *
  *   u8  facts            1: a key, 2: once, 4: candidates, 8: a scope, 16: idempotent,
- *                        64: beside another
+ *                        64: beside another, 128: homes
  *   n                    bytes of arguments
  *   n                    input hashes
  *   n                    bytes of the key, if there is one
- *   n                    candidates, if not all ranks are
+ *   n                    candidates, if not all ranks are; or homes
  *   the arguments; the input hashes, in order; the key; the candidates, ascending, each
  *   as an n; the scope's 16 bytes, if it is not zero; the three bytes of the place that
  *   it shares, if it is beside another
@@ -24,8 +24,10 @@
  * its count, the kind of its spread and how large a block of it is, and for each input
  * the bytes of its map's name, or 0 for a single task's result, and if it has a map the
  * map's version and the bytes of its arguments.  At the end stand the names and the
- * arguments of the maps, in order.  An element is the digest of its array's 16 bytes
- * and its index as an n, with the array's facts and scope.
+ * arguments of the maps, in order.  An array's candidates are its homes, and so are
+ * the ranks of the session in which it is spawned, if there are none; the ranks that
+ * the moot was opened with are not covered.  An element is the digest of its array's 16
+ * bytes and its index as an n, with the array's facts and scope.
  *
  * Whether a task is nested is not in the digest but in its facts: the scope of a nested
  * task is its parent's hash, which is the hash of no scope.
@@ -64,7 +66,8 @@ enum {
     FACT_SCOPE = 8,
     FACT_IDEMPOTENT = 16, /* only with FACT_ONCE */
     FACT_ARRAY = 32,
-    FACT_BESIDE = 64
+    FACT_BESIDE = 64,
+    FACT_HOMES = 128 /* only with FACT_ARRAY */
 };
 
 /* --- Writing a spec --------------------------------------------------------------- */
@@ -226,23 +229,33 @@ static void put_maps(digest_state *state, const struct identity_array *array,
     }
 }
 
+static inline unsigned ranks_fact(const struct identity *spec,
+                                  const struct identity_array *array)
+{
+    const bool any = array != NULL ? array->homes != NULL : spec->candidates != NULL;
+    return !any                             ? 0u
+           : array != NULL && !array->bound ? (unsigned)FACT_HOMES
+                                            : (unsigned)FACT_CANDIDATES;
+}
+
 static inline void put_spec(digest_state *state, const struct identity *spec,
                             const struct identity_array *array)
 {
     bool scoped = !hash_is_zero(&spec->scope);
-    put_byte(
-        state,
-        (spec->key != NULL ? FACT_KEY : 0u) | (spec->once ? FACT_ONCE : 0u) |
-            (spec->candidates != NULL ? FACT_CANDIDATES : 0u) |
-            (scoped ? FACT_SCOPE : 0u) | (may_run_again(spec) ? FACT_IDEMPOTENT : 0u) |
-            (array != NULL ? FACT_ARRAY : 0u) | (spec->place != 0 ? FACT_BESIDE : 0u));
+    const struct rankset *ranks = array != NULL ? array->homes : spec->candidates;
+    put_byte(state, (spec->key != NULL ? FACT_KEY : 0u) |
+                        (spec->once ? FACT_ONCE : 0u) | ranks_fact(spec, array) |
+                        (scoped ? FACT_SCOPE : 0u) |
+                        (may_run_again(spec) ? FACT_IDEMPOTENT : 0u) |
+                        (array != NULL ? FACT_ARRAY : 0u) |
+                        (spec->place != 0 ? FACT_BESIDE : 0u));
     put_number(state, spec->args_size);
     put_number(state, spec->input_count);
     if (spec->key != NULL) {
         put_number(state, spec->key_size);
     }
-    if (spec->candidates != NULL) {
-        put_number(state, rankset_count(spec->candidates));
+    if (ranks != NULL) {
+        put_number(state, rankset_count(ranks));
     }
     if (array != NULL) {
         put_array(state, array, spec->input_count);
@@ -252,8 +265,8 @@ static inline void put_spec(digest_state *state, const struct identity *spec,
     if (spec->key != NULL) {
         put_bytes(state, spec->key, spec->key_size);
     }
-    if (spec->candidates != NULL) {
-        put_candidates(state, spec->candidates);
+    if (ranks != NULL) {
+        put_candidates(state, ranks);
     }
     if (scoped) {
         put_bytes(state, spec->scope.bytes, sizeof(spec->scope.bytes));

@@ -41,7 +41,7 @@ struct identity {
     bool once;
     bool idempotent; /* says nothing of what is not once */
     bool nested;
-    const struct rankset *candidates; /* NULL: all ranks */
+    const struct rankset *candidates; /* NULL: all ranks; none of an array */
     moot_hash scope;
     uint32_t place; /* hash_place() of a task that it is beside; 0: its own */
 };
@@ -72,6 +72,9 @@ struct identity_array {
     uint64_t block;  /* elements of a block, if the spread has blocks; else 0 */
     uint32_t spread; /* its kind */
     const struct identity_map *maps; /* one for each input */
+    const struct rankset *homes; /* NULL: the ranks of the first view, which it does not
+                                    cover */
+    bool bound;                  /* these are its candidates */
 };
 
 /* The hash of the array, which is not one of a task. */

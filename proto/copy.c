@@ -212,6 +212,7 @@ static void put_of_elements(struct copier *copier, struct message *to)
         struct message_elements *elements = &to->u.elements;
         elements->ranges = PUT_LIST(copier, elements->ranges, elements->range_count);
         elements->spec = put_spec(copier, elements->spec);
+        elements->ranks = put_set(copier, elements->ranks);
     } else {
         struct message_parts *parts = &to->u.parts;
         parts->parts = PUT_LIST(copier, parts->parts, parts->part_count);

@@ -8,6 +8,7 @@
 
 #include "hashing/base/range.h"
 #include "hashing/moot_hash.h"
+#include "hashing/rankset.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +37,9 @@ struct message_elements {
     uint64_t count, block; /* of the array's spread; */
     uint32_t kind;         /* likewise, enum array_spread_kind */
     uint32_t homes;
+    const struct rankset
+        *ranks; /* these are its homes; NULL: those of the first view */
+    bool bound; /* no other rank runs any of it: it has candidates */
     uint32_t range_count;
     const struct range *ranges; /* ascending, neither empty nor touching */
     uint64_t failed;            /* 1 + the first index of those that failed; 0: none */

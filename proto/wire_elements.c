@@ -13,7 +13,8 @@
 size_t wire_elements_scratch_bytes(const struct message_elements *elements)
 {
     return 2 * (size_t)elements->range_count * sizeof(uint64_t) +
-           wire_spec_scratch_bytes(elements->spec);
+           wire_spec_scratch_bytes(elements->spec) +
+           wire_set_scratch_bytes(elements->ranks);
 }
 
 void wire_put_elements(struct encoder *encoder, const struct message *message)
@@ -30,6 +31,8 @@ void wire_put_elements(struct encoder *encoder, const struct message *message)
     to->need = elements->need;
     to->quiet = elements->quiet;
     to->tell = elements->tell;
+    to->ranks = wire_put_set(encoder, elements->ranks);
+    to->bound = elements->bound;
     to->failed = elements->failed;
     to->status = elements->status;
     to->n_places = 2 * (size_t)elements->range_count;
@@ -74,12 +77,26 @@ bool wire_get_elements(struct reader *reader, const Moot__Message *message,
         .need = from->need,
         .quiet = from->quiet,
         .tell = from->tell,
+        .bound = from->bound,
         .range_count = (uint32_t)(from->n_places / 2),
         .ranges = ranges,
         .failed = from->failed,
         .status = from->status,
     };
-    return from->spec == NULL || wire_get_spec(reader, from->spec, &to->spec);
+    return wire_get_set(reader, &from->ranks, &to->ranks) &&
+           (from->spec == NULL || wire_get_spec(reader, from->spec, &to->spec));
+}
+
+/* Its homes, if they are named, are as many as its places are counted with. */
+static const char *check_ranks(const struct message_elements *elements)
+{
+    if (elements->ranks == NULL) {
+        return elements->bound ? "ELEMENTS: candidates that are not named" : NULL;
+    }
+    const char *why = wire_check_set(elements->ranks);
+    return why == NULL && rankset_count(elements->ranks) != elements->homes
+               ? "ELEMENTS: other homes than it counts"
+               : why;
 }
 
 const char *wire_check_elements(const struct message *message)
@@ -112,8 +129,9 @@ const char *wire_check_elements(const struct message *message)
         (elements->failed != 0) != (elements->status != 0)) {
         return "ELEMENTS: no such failure";
     }
-    if (elements->spec == NULL) {
-        return NULL;
+    const char *why = check_ranks(elements);
+    if (elements->spec == NULL || why != NULL) {
+        return why;
     }
     if (elements->what > ELEMENTS_WANTED || elements->spec->count != elements->count) {
         return "ELEMENTS: a spec of another array";

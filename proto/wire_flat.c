@@ -37,7 +37,7 @@ enum {
     HASH_FIELD_BYTES = 2 + MOOT_HASH_BYTES,
     SMALL_MAX = 0x7f, /* what a varint of one byte holds */
     VARINT_BYTES_MAX = 10,
-    FIELDS_MAX = 12,
+    FIELDS_MAX = 14,
     RANGES_KEY = 6 << 3 | WIRE_BYTES,
     ASKERS_MAX = 4,       /* of a DECISION that is flat */
     RANGES_MAX = 2,       /* of an ELEMENTS */
@@ -153,6 +153,7 @@ static const struct flat_field elements_fields[] = {
     UINT64(7, elements.failed), SINT32(8, elements.status),
     FIXED64(9, elements.need),  BOOL(10, elements.quiet),
     BOOL(11, elements.tell),    UNUSED(12, elements.spec),
+    UNUSED(13, elements.ranks), BOOL(14, elements.bound),
 };
 
 /* A type that may be flat. */

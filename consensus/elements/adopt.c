@@ -108,9 +108,10 @@ bool elements_would_adopt(const struct core *core, uint32_t from,
         return true;
     }
     const struct message_elements *words = &message->u.elements;
-    const uint32_t chair =
-        placement_chair(&message->hash, &core->members, words->spec->candidates);
+    const struct rankset *homes =
+        words->ranks != NULL ? words->ranks : &core->elements.homes;
+    const uint32_t chair = placement_chair(&message->hash, &core->members, NULL);
     return words->what == ELEMENTS_WANTED
-               ? chair == from && rankset_has(&core->elements.homes, core->rank)
+               ? chair == from && rankset_has(homes, core->rank)
                : chair == core->rank;
 }

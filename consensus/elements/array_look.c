@@ -45,7 +45,7 @@ static void add_some(struct some_elements *some, const struct array_spread *spre
 static void look_as_chair(struct core *core, const struct array_record *array,
                           struct core_array_view *out)
 {
-    const struct rankset *homes = &core->elements.homes;
+    const struct rankset *homes = array_home_ranks(core, array);
     struct range_set unclaimed = {0}, unspawned = {0};
     uint32_t home = 0;
     for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY;

@@ -31,19 +31,33 @@ void elements_forget_all(struct core *core)
     core->elements.running = core->elements.waiting = 0;
 }
 
+/* False without memory. */
+static bool homes_take(struct core *core, struct array_record *array,
+                       const struct array_homes *card)
+{
+    array->spread = card->spread;
+    array->bound = card->bound;
+    if (card->ranks != NULL && !rankset_copy(&array->homes, card->ranks)) {
+        core->broken = true;
+        return false;
+    }
+    core->elements.any_gone |= !homes_are_here(core, array);
+    return true;
+}
+
 /* That of an array, made if need be; NULL without memory. */
 static struct array_record *record_get(struct core *core, struct task_record *task,
-                                       const struct array_spread *spread)
+                                       const struct array_homes *card)
 {
     struct task_ext *ext = task_ext_get(core, task);
     if (ext->array != NULL || core->broken) {
         return ext->array;
     }
     struct array_record *array = core_alloc(core, sizeof(*array));
-    if (array == NULL) {
+    if (array == NULL || !homes_take(core, array, card)) {
+        free(array);
         return NULL;
     }
-    array->spread = *spread;
     array->task = task;
     array->wanted_ns = CORE_NEVER;
     array->next = &core->elements.known;
@@ -69,10 +83,7 @@ static void say_some(struct core *core, struct array_record *array, uint32_t to,
     }
     message->u.elements = *what;
     message->u.elements.ranges = ranges;
-    message->u.elements.count = array->spread.count;
-    message->u.elements.block = array->spread.block;
-    message->u.elements.kind = array->spread.kind;
-    message->u.elements.homes = array->spread.homes;
+    array_put_homes(core, array, &message->u.elements);
 }
 
 /* From a peer's spec, and not spawned by this rank's program. */
@@ -172,12 +183,26 @@ static void tell_ended(struct core *core, struct array_record *array)
     range_set_release(&fresh);
 }
 
-static bool is_card_of(const struct array_record *array,
-                       const struct array_spread *spread)
+static const struct rankset *ranks_of(const struct core *core,
+                                      const struct array_homes *card)
 {
+    return card->ranks != NULL ? card->ranks : &core->elements.homes;
+}
+
+static uint32_t count_of(const struct core *core, const struct array_homes *card)
+{
+    return card->ranks != NULL ? rankset_count(card->ranks) : core->elements.home_count;
+}
+
+static bool is_card_of(const struct core *core, const struct array_record *array,
+                       const struct array_homes *card)
+{
+    const struct array_spread *spread = &card->spread;
     return array->spread.count == spread->count &&
            array->spread.block == spread->block &&
-           array->spread.homes == spread->homes && array->spread.kind == spread->kind;
+           array->spread.homes == spread->homes && array->spread.kind == spread->kind &&
+           array->bound == card->bound &&
+           rankset_equal(array_home_ranks(core, array), ranks_of(core, card));
 }
 
 static void hear(struct core *core, struct array_record *array, uint32_t from,
@@ -223,19 +248,20 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
 void elements_on_elements(struct core *core, uint32_t from, struct task_record *task,
                           const struct message_elements *elements)
 {
-    const struct array_spread spread = {elements->count, elements->block,
-                                        elements->homes,
-                                        (enum array_spread_kind)elements->kind};
-    if (spread.homes != core->elements.home_count) {
+    const struct array_homes card = {{elements->count, elements->block, elements->homes,
+                                      (enum array_spread_kind)elements->kind},
+                                     elements->ranks,
+                                     elements->bound};
+    if (elements->homes != count_of(core, &card)) {
         core->stats.refused++;
         return;
     }
-    struct array_record *array = record_get(core, task, &spread);
+    struct array_record *array = record_get(core, task, &card);
     struct range_set set = {0};
     if (array == NULL) {
         return;
     }
-    if (!is_card_of(array, &spread)) {
+    if (!is_card_of(core, array, &card)) {
         core->stats.refused++;
         return;
     }
@@ -338,8 +364,7 @@ static void say_taking(struct core *core, struct array_record *array)
 static void claim_stretch(struct core *core, struct array_record *array)
 {
     struct range_set fresh = {0};
-    if (core->rank < core->elements.home_count) {
-        core->broken |= !range_set_add(&fresh, stretch_of(array, core->rank));
+    if (own_stretch(core, array, &fresh)) {
         if (!MUTANT(PARTCLAIMS)) {
             take_set(core, &fresh, &array->given_up);
         }
@@ -386,29 +411,50 @@ enum {
                   CORE_TASK_PORTABLE | CORE_TASK_ADOPTED
 };
 
+static bool is_sane(const struct core_event *event, const struct array_homes *card)
+{
+    const struct core_register *reg = event->u.reg;
+    return hash_has(&event->hash, MOOT_HASH_ARRAY) &&
+           array_spread_valid(&card->spread) && (card->ranks != NULL || !card->bound) &&
+           (reg->flags & ~(uint32_t)ARRAY_FLAGS) == 0 && reg->candidates == NULL &&
+           reg->after_count == reg->input_count &&
+           (reg->part == NULL ||
+            (reg->part_count > 0 && !hash_has(&event->hash, MOOT_HASH_STRETCHES))) &&
+           range_set_valid(reg->part, reg->part_count, card->spread.count);
+}
+
+/* None of its candidates is a member, and this rank does not hold it: as of a task with
+ * candidates (ownership/register.c). */
+static bool is_refused(struct core *core, const struct core_event *event)
+{
+    const struct core_register *reg = event->u.reg;
+    const struct task_record *before = event_find(core, event);
+    return reg->bound && core->options.mode != CORE_STRICT &&
+           (before == NULL || !before->held) &&
+           rankset_count_both(reg->homes, &core->members) == 0;
+}
+
 int elements_register(struct core *core, const struct core_event *event)
 {
     const struct core_register *reg = event->u.reg;
-    struct array_spread spread = *reg->array;
+    struct array_homes card = {*reg->array, reg->homes, reg->bound};
     struct range_set fresh = {0};
-    spread.homes = core->elements.home_count;
-    if (!hash_has(&event->hash, MOOT_HASH_ARRAY) || !array_spread_valid(&spread) ||
-        (reg->flags & ~(uint32_t)ARRAY_FLAGS) != 0 || reg->candidates != NULL ||
-        reg->after_count != reg->input_count ||
-        (reg->part != NULL && hash_has(&event->hash, MOOT_HASH_STRETCHES)) ||
-        (reg->part != NULL && reg->part_count == 0) ||
-        !range_set_valid(reg->part, reg->part_count, spread.count)) {
+    card.spread.homes = count_of(core, &card);
+    if (!is_sane(event, &card)) {
         return MOOT_ERR_INVALID;
     }
     if (scope_is_dropped(core, &event->hash)) {
         return MOOT_ERR_SCOPE_CLOSED;
     }
+    if (is_refused(core, event)) {
+        return MOOT_ERR_NO_CANDIDATE;
+    }
     struct task_record *task = event_enter(core, event);
-    struct array_record *array = task != NULL ? record_get(core, task, &spread) : NULL;
+    struct array_record *array = task != NULL ? record_get(core, task, &card) : NULL;
     if (array == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    if (!is_card_of(array, &spread)) {
+    if (!is_card_of(core, array, &card)) {
         return MOOT_ERR_INVALID; /* somebody lied: the hash covers it */
     }
     int error = parts_find_fresh(array, reg, &fresh);
@@ -514,10 +560,11 @@ void elements_enter_view(struct core *core, struct rankset *told)
 {
     struct array_record *const end = &core->elements.known;
     keeper_watch_none(core);
-    core->elements.any_spare = false;
+    core->elements.any_spare = core->elements.any_gone = false;
     for (struct array_record *array = end->next, *next; array != end && !core->broken;
          array = next) {
         next = array->next;
+        core->elements.any_gone |= !homes_are_here(core, array);
         enter_view(core, array);
         if ((array->begun || is_over(array->task) || array->task->seen) &&
             array->task->chair != core->rank) {
@@ -556,7 +603,8 @@ static void hold_record(const struct core *core, const struct array_record *arra
     if (array->begun && !array->whole && !MUTANT(PARTWHOLE)) {
         hold_within(&array->mine, &array->part);
     }
-    assert(array->spread.homes == rankset_count(&core->elements.homes));
+    assert(array->spread.homes == rankset_count(array_home_ranks(core, array)));
+    assert(!array->bound || !rankset_empty(&array->homes));
     hold_within(&array->left, &array->mine);
     hold_within(&array->told, &array->mine);
     for (uint32_t i = 0; i < array->told.count; i++) {

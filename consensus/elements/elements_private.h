@@ -35,6 +35,26 @@ static inline bool is_nested_array(const struct array_record *array)
     return hash_has(&array->task->hash, MOOT_HASH_NESTED);
 }
 
+/* Adds this rank's own one.  False: it is no home of the array. */
+static inline bool own_stretch(struct core *core, const struct array_record *array,
+                               struct range_set *out)
+{
+    const struct rankset *homes = array_home_ranks(core, array);
+    const bool is_home = rankset_has(homes, core->rank);
+    core->broken |=
+        is_home &&
+        !range_set_add(out, stretch_of(array, rankset_below(homes, core->rank)));
+    return is_home;
+}
+
+/* All of its homes are members. */
+static inline bool homes_are_here(const struct core *core,
+                                  const struct array_record *array)
+{
+    return rankset_count_both(array_home_ranks(core, array), &core->members) ==
+           array->spread.homes;
+}
+
 /* The end of the array is known here: none of its elements has to run any more. */
 static inline bool is_over(const struct task_record *task)
 {
@@ -128,6 +148,9 @@ bool parts_find_unheld(const struct core *core, const struct array_record *array
 /* A rank that holds the array has spawned all of a range. */
 bool parts_cover(const struct core *core, const struct array_record *array,
                  uint32_t rank, struct range range);
+/* The least index of those, by their places. */
+uint64_t parts_first_index(const struct array_record *array,
+                           const struct range_set *set);
 /* Gives orphans to those who have spawned them.  False: some stay nobody's. */
 bool parts_deal(struct core *core, struct array_record *array,
                 const struct range_set *orphans);

@@ -23,17 +23,6 @@ static bool has_evidence(const struct core *core, const struct array_record *arr
            (core->step.blocked && passed);
 }
 
-/* This rank's own stretch, of which something may be given up before. */
-static bool stretch_here(struct core *core, const struct array_record *array,
-                         struct range_set *out)
-{
-    if (core->rank >= core->elements.home_count) {
-        return false;
-    }
-    core->broken |= !range_set_add(out, stretch_of(array, core->rank));
-    return true;
-}
-
 /* The home has not spawned all of its stretch, and may give the rest up. */
 static bool gives_up(const struct core *core, const struct array_record *array)
 {
@@ -45,7 +34,7 @@ static bool gives_up(const struct core *core, const struct array_record *array)
 void home_consider(struct core *core, struct array_record *array)
 {
     struct range_set rest = {0};
-    if (!array->wanted || !stretch_here(core, array, &rest)) {
+    if (!array->wanted || !own_stretch(core, array, &rest)) {
         array->wanted = false;
         return;
     }

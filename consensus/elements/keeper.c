@@ -110,7 +110,7 @@ void keeper_hear_left(struct core *core, struct array_record *array,
 bool keeper_find_orphans(const struct core *core, const struct array_record *array,
                          struct range_set *out)
 {
-    const struct rankset *homes = &core->elements.homes;
+    const struct rankset *homes = array_home_ranks(core, array);
     uint32_t home = 0;
     bool fits = range_set_copy(out, &array->spare);
     for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY && fits;
@@ -138,12 +138,12 @@ void keeper_give(struct core *core, struct array_record *array, uint32_t to,
     range_set_release(set);
 }
 
-/* Nobody begins those of a cancelled array. */
+/* Nobody begins those of a cancelled array, or of one without a candidate. */
 static void end_orphans(struct core *core, struct array_record *array,
                         const struct range_set *orphans)
 {
-    const struct array_failure failure = {1 + range_set_items(orphans)[0].first,
-                                          MOOT_ERR_CANCELLED};
+    const int32_t why = array->cancel_said ? MOOT_ERR_CANCELLED : MOOT_ERR_NO_CANDIDATE;
+    const struct array_failure failure = {1 + parts_first_index(array, orphans), why};
     hear_ended(core, array, orphans, &failure);
 }
 
@@ -155,7 +155,7 @@ static bool give_orphans(struct core *core, struct array_record *array)
     const bool any = orphans.count > 0;
     const bool may = any && core->membership.settled && !core->membership.no_quorum;
     bool given = may;
-    if (may && array->cancel_said) {
+    if (may && (array->cancel_said || array_has_no_candidate(core, array))) {
         end_orphans(core, array, &orphans);
     } else if (may) {
         given = parts_deal(core, array, &orphans);
@@ -216,7 +216,7 @@ static bool may_ask(const struct core *core, const struct array_record *array,
 
 static void ask_homes(struct core *core, struct array_record *array, bool quiet)
 {
-    const struct rankset *homes = &core->elements.homes;
+    const struct rankset *homes = array_home_ranks(core, array);
     uint32_t home = 0;
     for (uint32_t rank = rankset_next(homes, 0); rank != NOBODY;
          rank = rankset_next(homes, rank + 1), home++) {
@@ -229,7 +229,7 @@ static void ask_homes(struct core *core, struct array_record *array, bool quiet)
 
 bool keeper_may_ask(const struct core *core, const struct array_record *array)
 {
-    const struct rankset *homes = &core->elements.homes;
+    const struct rankset *homes = array_home_ranks(core, array);
     const struct task_record *task = array->task;
     bool may = false;
     uint32_t home = 0;
@@ -317,22 +317,12 @@ static void look_at(struct core *core, struct array_record *array)
     }
 }
 
-static bool all_homes_are_here(const struct core *core)
-{
-    const struct rankset *homes = &core->elements.homes;
-    uint32_t rank = rankset_next(homes, 0);
-    while (rank != NOBODY && rankset_has(&core->members, rank)) {
-        rank = rankset_next(homes, rank + 1);
-    }
-    return rank == NOBODY;
-}
-
 /* Nothing can be asked or given by now, whatever array is looked at: there may be
  * thousands, and the news come often. */
 static bool is_in_vain(const struct core *core)
 {
     return asks_ns(core) > core->now_ns && !core->elements.any_spare &&
-           !core->elements.wanted && all_homes_are_here(core);
+           !core->elements.wanted && !core->elements.any_gone;
 }
 
 void elements_turn(struct core *core)

@@ -101,6 +101,9 @@ bool parts_find_unheld(const struct core *core, const struct array_record *array
             continue;
         }
         held = true;
+        if (!array_may_run(array, rank)) {
+            continue;
+        }
         if (part == NULL) {
             range_set_release(out);
         } else {
@@ -119,8 +122,9 @@ static uint32_t next_unasked(const struct core *core, const struct array_record 
                              uint32_t rank)
 {
     rank = rankset_next(&core->members, rank);
-    while (rank != NOBODY && (keeper_knows_holder(core, array, rank) ||
-                              rankset_has(&array->asked_held, rank))) {
+    while (rank != NOBODY &&
+           (!array_may_run(array, rank) || keeper_knows_holder(core, array, rank) ||
+            rankset_has(&array->asked_held, rank))) {
         rank = rankset_next(&core->members, rank + 1);
     }
     return rank;
@@ -150,8 +154,8 @@ void parts_ask(struct core *core, struct array_record *array)
     range_set_release(&unheld);
 }
 
-static uint64_t first_index_of(const struct array_record *array,
-                               const struct range_set *set)
+uint64_t parts_first_index(const struct array_record *array,
+                           const struct range_set *set)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < set->count; i++) {
@@ -167,7 +171,7 @@ static void end_unheld(struct core *core, struct array_record *array,
     const struct array_failure none = {0};
     if (unheld->count > 0 && !core->broken) {
         add_set(core, &array->unheld, unheld);
-        array_note_failure(&array->not_held, 1 + first_index_of(array, unheld),
+        array_note_failure(&array->not_held, 1 + parts_first_index(array, unheld),
                            MOOT_ERR_NOT_HELD);
         hear_ended(core, array, unheld, &none);
     }
@@ -278,7 +282,8 @@ static void find_holders(struct core *core, const struct array_record *array,
 {
     FOR_MEMBERS(core, rank)
     {
-        if (keeper_knows_holder(core, array, rank)) {
+        const bool may = array_may_run(array, rank) || MUTANT(HOMESTRANGE);
+        if (may && keeper_knows_holder(core, array, rank)) {
             core->broken |= !rankset_add(out, rank);
         }
     }

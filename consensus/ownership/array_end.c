@@ -32,14 +32,11 @@ void graph_pass_end_on(struct core *core, struct task_record *task)
     const struct range *ranges = out_copy_bytes(core, &all, sizeof(all));
     if (message != NULL && ranges != NULL) {
         message->u.elements = (struct message_elements){.what = ELEMENTS_ENDED,
-                                                        .count = array->spread.count,
-                                                        .block = array->spread.block,
-                                                        .kind = array->spread.kind,
-                                                        .homes = array->spread.homes,
                                                         .range_count = 1,
                                                         .ranges = ranges,
                                                         .failed = first.index_plus_one,
                                                         .status = first.status};
+        array_put_homes(core, array, &message->u.elements);
     }
 }
 

@@ -12,6 +12,7 @@ void array_record_free(struct array_record *array)
     }
     array->prev->next = array->next;
     array->next->prev = array->prev;
+    rankset_release(&array->homes);
     range_set_release(&array->mine);
     range_set_release(&array->left);
     range_set_release(&array->told);
@@ -28,6 +29,29 @@ void array_record_free(struct array_record *array)
     range_set_release(&array->unheld);
     array_parts_release(array);
     free(array);
+}
+
+const struct rankset *array_home_ranks(const struct core *core,
+                                       const struct array_record *array)
+{
+    return rankset_empty(&array->homes) ? &core->elements.homes : &array->homes;
+}
+
+bool array_has_no_candidate(const struct core *core, const struct array_record *array)
+{
+    return array->bound && rankset_count_both(&array->homes, &core->members) == 0;
+}
+
+void array_put_homes(struct core *core, const struct array_record *array,
+                     struct message_elements *message)
+{
+    const bool own = !rankset_empty(&array->homes);
+    message->count = array->spread.count;
+    message->block = array->spread.block;
+    message->kind = array->spread.kind;
+    message->homes = array->spread.homes;
+    message->ranks = own ? out_copy_set(core, &array->homes) : NULL;
+    message->bound = array->bound;
 }
 
 void array_parts_release(struct array_record *array)

@@ -11,7 +11,9 @@
 #include "consensus/shape/range_set.h"
 #include "hashing/array_spread.h"
 #include "hashing/rankset.h"
+#include "proto/message_elements.h"
 
+struct core;
 struct message_spec;
 struct task_record;
 
@@ -33,6 +35,8 @@ struct array_record {
     bool due;                         /* whose first ones it is then among */
     struct task_record *task;
     struct array_spread spread;
+    struct rankset homes;  /* of its own; empty: the ranks of the first view */
+    bool bound;            /* these are its candidates: no other rank runs any of it */
     bool begun;            /* it is spawned here, */
     bool whole;            /* all of it, or else */
     struct range_set part; /* these elements; */
@@ -67,6 +71,27 @@ struct array_record {
     bool chased;                /* a CHASE has ended at it; */
     bool cancel_said;           /* and all were told that it is cancelled (A14) */
 };
+
+/* All that the homes of an array's elements follow from. */
+struct array_homes {
+    struct array_spread spread;
+    const struct rankset *ranks; /* NULL: those of the first view */
+    bool bound;
+};
+
+/* The ranks that are its homes. */
+const struct rankset *array_home_ranks(const struct core *core,
+                                       const struct array_record *array);
+/* The rank may be given elements. */
+static inline bool array_may_run(const struct array_record *array, uint32_t rank)
+{
+    return !array->bound || rankset_has(&array->homes, rank);
+}
+/* It has candidates, of which none is a member: nobody runs what has not ended. */
+bool array_has_no_candidate(const struct core *core, const struct array_record *array);
+/* Says all of that in a message about it. */
+void array_put_homes(struct core *core, const struct array_record *array,
+                     struct message_elements *message);
 
 /* Accepts NULL. */
 void array_record_free(struct array_record *array);

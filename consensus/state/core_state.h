@@ -314,6 +314,7 @@ struct core_elements {
                                     or whose chairs wait for its word; due ones first */
     uint64_t running; /* elements that the host has and that have not ended, */
     uint64_t waiting; /* and of them, those that wait for tasks */
+    bool any_gone;    /* a home of some array is no member of this view */
     bool any_spare;   /* some array has had something of the kind, in this view */
     bool wanted;      /* some array's chair waits for this rank's word on its stretch */
     uint64_t look_ns; /* when all that are watched are looked at, besides those that

@@ -101,7 +101,7 @@ static int spawn_elements(moot *m, const char *call, const moot_array_spec *spec
     if (lane == NULL) {
         return MOOT_ERR_NO_MEMORY;
     }
-    int error = array_spawn(m, lane, spec, some, NULL, site, out);
+    int error = array_spawn(m, lane, spec, some, NULL, NULL, site, out);
     engine_leave(m);
     return error;
 }

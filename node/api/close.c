@@ -55,6 +55,7 @@
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
 #include "node/tasks/map.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/source.h"
 #include "node/tasks/task_list.h"
 
@@ -349,6 +350,7 @@ void context_free(struct moot *m)
         task_each(m, free_task, NULL);
     }
     links_end(m);
+    founders_end(m);
     maps_release(m);
     reads_release(m);
     stretches_release(m);

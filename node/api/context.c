@@ -44,6 +44,7 @@
 #include "node/tasks/board.h"
 #include "node/tasks/handle.h"
 #include "node/tasks/kernel.h"
+#include "node/tasks/own_elements.h"
 #include "node/tasks/task.h"
 #include "node/transport/mpi/mpi.h"
 #include "proto/error.h"
@@ -249,7 +250,8 @@ static int make_parts(struct moot *m, char *story)
     chain_kernel_init(&m->compose.join_kernel);
     handles_init(&m->tasks.handles, m->group.uids[m->group.rank]);
     const bool lists = listing_begin(m) && reference_begin(m) && reads_begin(m) &&
-                       finds_begin(m) && gates_begin(m) && stretches_begin(m);
+                       finds_begin(m) && gates_begin(m) && stretches_begin(m) &&
+                       founders_begin(m);
     return members_open(m) && joined && may_ask && lists && told && sits
                ? MOOT_OK
                : MOOT_ERR_NO_MEMORY;

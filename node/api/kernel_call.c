@@ -356,7 +356,7 @@ int moot_call_array_spawn_at(moot_call *call, const moot_array_spec *spec,
     moot_array child;
     int error = check_spawn(call, lane, name);
     if (error == MOOT_OK) {
-        error = array_spawn(call->m, lane, spec, NULL, call->task, site, &child);
+        error = array_spawn(call->m, lane, spec, NULL, NULL, call->task, site, &child);
     }
     if (error == MOOT_OK) {
         note_child(call, child.id);

@@ -21,6 +21,12 @@
  * MOOT_ERR_NOT_HELD when no rank can go on and some are still missing; whoever spawns
  * these later runs nothing of them.
  *
+ * An array may have *candidates*: these ranks are its homes then, and no other rank
+ * runs any of it.  All may spawn it, wait for it, read it and take from it.  What one
+ * of them leaves goes to those of them who have spawned it; when none is there any more
+ * the wait ends with MOOT_ERR_NO_CANDIDATE, and when none of them spawns it with
+ * NOT_HELD.
+ *
  * An element is pure, unless its kernel is once: it makes its result of the arguments,
  * the index and its inputs alone.  It has no children; a task may have arrays of them
  * (moot_call_array_spawn).  If it fails it is tried again as the kernel's retries say,
@@ -212,6 +218,9 @@ typedef struct moot_array_spec {
     const void *key; /* makes equal specs distinct arrays; copied; as in a task's */
     size_t key_size;
     moot_spread spread;
+    moot_ranks candidates; /* these ranks alone run it, and are its homes; none: the
+                              ranks of the session are; as in moot_task_spec, copied */
+    const char *pset;      /* in place of candidates: the processes of this set */
     int32_t priority;  /* of its elements, among elements and tasks; above 0, what they
                           take gets it, too, wherever that runs */
     uint32_t flags;    /* none yet: 0 */
@@ -219,7 +228,8 @@ typedef struct moot_array_spec {
     /* An array of as many elements at whose homes these are to be, index by index, so
      * that they take each other's results from their own memory; 0: none.  .spread is
      * zero or that array's, which this one has then.  The hash covers the *place* of
-     * that array, as moot_task_spec.beside says.  Not waited for, not an input. */
+     * that array, as moot_task_spec.beside says.  Its candidates are this one's, which
+     * names none.  Not waited for, not an input. */
     moot_array beside;
 } moot_array_spec;
 
@@ -234,7 +244,7 @@ typedef struct moot_array_spec {
  * STALE and FOREIGN (the array or task of an input, or .beside), STATE (inside a
  * kernel, parked, or in a session that began later), LIMIT (an element takes more than
  * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
- * KERNEL_CONFLICT, and what had ended the moot; as moot_task_spawn. */
+ * KERNEL_CONFLICT, NO_CANDIDATE, and what had ended the moot; as moot_task_spawn. */
 #define moot_array_spawn(m, ...) moot_array_spawn_at((m), __VA_ARGS__, MOOT_SITE)
 MOOT_API int moot_array_spawn_at(moot *m, const moot_array_spec *spec, moot_array *out,
                                  const char *site);
@@ -256,8 +266,8 @@ MOOT_API int moot_array_spawn_some_at(moot *m, const moot_array_spec *spec,
 /* Waits until all elements have ended, wherever they run; as moot_task_wait.
  * TASK_FAILED if one of them failed: moot_last_error(m) names one, and says why on the
  * rank that ran it.  MAYBE_RAN if some of a once kernel may have run, and how they
- * ended is not known.  NOT_HELD if no rank has spawned some of them, and none can go on
- * to do so. */
+ * ended is not known.  NOT_HELD if no rank, of its candidates, has spawned some of
+ * them, and none can go on to do so; NO_CANDIDATE if no candidate is there any more. */
 MOOT_API int moot_array_wait(moot *m, moot_array array, moot_duration timeout);
 
 /* Asks that no element begins any more, on any rank; as moot_task_cancel.  Those that
@@ -294,10 +304,11 @@ MOOT_API int moot_array_find_at(moot *m, const moot_hash *array, uint64_t index,
  * with up to MOOT_REDUCE_WAYS inputs in the order of the elements, whose shape depends
  * on the count alone.  So its result has the same bytes at every number of ranks, also
  * where the kernel is not associative in its last bits (sums of floating point).  Each
- * level is an array; `out` is the task that gives the result, for the caller to
- * release.  Of `combine` count kernel, args, key, priority and label.  Does not wait.
- * Errors: INVALID (also what an array cannot be of: inputs, after, owner, candidates,
- * beside, flags), STALE, FOREIGN, and as moot_array_spawn. */
+ * level is an array at the homes of this one, whose candidates it does not have; `out`
+ * is the task that gives the result, for the caller to release.  Of `combine` count
+ * kernel, args, key, priority and label.  Does not wait. Errors: INVALID (also what an
+ * array cannot be of: inputs, after, owner, candidates, beside, flags), STALE, FOREIGN,
+ * and as moot_array_spawn. */
 #define moot_array_reduce(m, ...) moot_array_reduce_at((m), __VA_ARGS__, MOOT_SITE)
 enum { MOOT_REDUCE_WAYS = 8 };
 MOOT_API int moot_array_reduce_at(moot *m, moot_array array,

@@ -104,7 +104,8 @@ static void take_in(struct moot *m, struct task *task, struct task_facts *facts,
                     const struct array_inputs *inputs)
 {
     const struct array_spread *spread = facts->reg.array;
-    if (!elements_make(m, task, spread, facts->args, facts->args_size)) {
+    const struct element_homes founders = {0};
+    if (!elements_make(m, task, spread, &founders, facts->args, facts->args_size)) {
         return;
     }
     struct elements *elements = elements_of(task);
@@ -131,7 +132,7 @@ static void adopt(struct moot *m, const moot_hash *hash,
                                         .kind = (enum array_spread_kind)spec->spread};
     struct array_inputs inputs = {0};
     struct task_facts facts;
-    if (kernel == NULL || m->engine.fatal != 0 || m->session.members != NULL ||
+    if (kernel == NULL || m->engine.fatal != 0 ||
         !find_inputs(m, spec, &spread, &inputs)) {
         return;
     }

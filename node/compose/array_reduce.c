@@ -34,8 +34,8 @@ static int check_combine(struct lane *lane, const moot_task_spec *combine)
     return MOOT_OK;
 }
 
-static int count_of(struct moot *m, struct lane *lane, moot_array array,
-                    uint64_t *count)
+static int find_elements(struct moot *m, struct lane *lane, moot_array array,
+                         const struct elements **out)
 {
     static const char call[] = "moot_array_reduce";
     struct handle *handle;
@@ -47,14 +47,14 @@ static int count_of(struct moot *m, struct lane *lane, moot_array array,
     if (elements == NULL) {
         return lane_fail(lane, MOOT_ERR_INVALID, "%s: the handle is a task's", call);
     }
-    *count = elements->spread.count;
+    *out = elements;
     return MOOT_OK;
 }
 
-/* The level above `below`. */
+/* The level above `below`, at the homes of the array `of`.  Others may run it, too. */
 static int spawn_level(struct moot *m, struct lane *lane, const moot_task_spec *combine,
-                       moot_array below, uint64_t count, const char *site,
-                       moot_array *out)
+                       moot_array below, const struct elements *of, uint64_t count,
+                       const char *site, moot_array *out)
 {
     unsigned char ways[ARRAY_BLOCKS_BYTES];
     put_word(ways, MOOT_REDUCE_WAYS);
@@ -73,7 +73,7 @@ static int spawn_level(struct moot *m, struct lane *lane, const moot_task_spec *
                                   .label = combine->label,
                                   .inputs = &input,
                                   .input_count = 1};
-    return array_spawn(m, lane, &spec, NULL, NULL, site, out);
+    return array_spawn(m, lane, &spec, NULL, of, NULL, site, out);
 }
 
 static void release(struct moot *m, moot_array array)
@@ -88,16 +88,18 @@ static void release(struct moot *m, moot_array array)
 int array_reduce(struct moot *m, struct lane *lane, moot_array array,
                  const moot_task_spec *combine, const char *site, moot_task *out)
 {
-    uint64_t count = 0;
+    const struct elements *elements = NULL;
+    uint64_t count = 1;
     moot_array below = array, level = {0};
     int error = check_combine(lane, combine);
     if (error == MOOT_OK) {
-        error = count_of(m, lane, array, &count);
+        error = find_elements(m, lane, array, &elements);
+        count = elements != NULL ? elements->spread.count : 1;
     }
     do {
         count = (count - 1) / MOOT_REDUCE_WAYS + 1;
         if (error == MOOT_OK) {
-            error = spawn_level(m, lane, combine, below, count, site, &level);
+            error = spawn_level(m, lane, combine, below, elements, count, site, &level);
         }
         if (below.id != array.id) {
             release(m, below);

@@ -41,32 +41,40 @@ static struct elements *elements_here(const struct moot *m, const moot_hash *has
     return task != NULL && !core_is_stub(task) ? elements_of(task) : NULL;
 }
 
-/* In the place of a run. */
-static bool open_find(struct moot *m, struct task *task, const struct task *failed)
+static void find_element(struct moot *m, struct task *task,
+                         const struct named_array *array, uint64_t index)
 {
-    const struct task *end = failed == NULL ? task_input(task, 0) : NULL;
-    struct named_array array = {.hash = end != NULL ? end->hash : (moot_hash){{0}}};
-    uint64_t index;
-    if (end == NULL || !elements_card_read(end->payload, &array.spread) ||
-        !read_unpack(task, &index)) {
-        return false;
-    }
-    if (index >= array.spread.count) {
-        refuse_index(m, task, index, array.spread.count);
-        return true;
-    }
-    const uint64_t place = array_place(&array.spread, index);
-    const struct elements *here = elements_here(m, &array.hash);
+    const uint64_t place = array_place(&array->spread, index);
+    const struct elements *here = elements_here(m, &array->hash);
     struct payload *result = here != NULL ? parts_find(here, place) : NULL;
     if (result != NULL) {
         task_end(m, task, MOOT_OK, payload_hold(result));
         progress_wake(m);
     } else {
-        read_seek(m, task, &array, place, true);
+        read_seek(m, task, array, place, true);
     }
-    return true;
 }
 
+/* In the place of a run. */
+static bool open_find(struct moot *m, struct task *task, const struct task *failed)
+{
+    const struct task *end = failed == NULL ? task_input(task, 0) : NULL;
+    struct named_array array = {.hash = end != NULL ? end->hash : (moot_hash){{0}}};
+    struct rankset ranks = {0};
+    uint64_t index;
+    if (end == NULL || !read_unpack(task, &index) ||
+        !elements_card_read(end->payload, &array.spread, &array.homes, &ranks)) {
+        return false;
+    }
+    array.homes.ranks = array.homes.ranks != NULL ? &ranks : &m->tasks.founders;
+    if (index < array.spread.count) {
+        find_element(m, task, &array, index);
+    } else {
+        refuse_index(m, task, index, array.spread.count);
+    }
+    rankset_release(&ranks);
+    return true;
+}
 bool finds_begin(struct moot *m)
 {
     const moot_kernel find = {.name = "moot.find",

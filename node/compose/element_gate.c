@@ -215,13 +215,13 @@ static bool gate_link(struct moot *m, const struct element_link *link, uint64_t 
     return take_in_gate(m, &by, link->number, place, input);
 }
 
-/* As a task of that rank. */
+/* As a task of that rank, or of whoever has it made again (UINT32_MAX). */
 static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32_t rank)
 {
     const uint64_t place = link_place(link, slot);
     const uint64_t index = array_index(&link->from->spread, place);
     moot_hash read;
-    const bool asked = rank != m->group.rank;
+    const bool asked = rank != m->group.rank && rank != UINT32_MAX;
     if (asked && (!members_is_here(m, rank) || core_goes(m->core, rank))) {
         link->sources[slot].state = SOURCE_ELSEWHERE;
         link_look(m, link);
@@ -300,7 +300,8 @@ static bool is_to_come(const struct moot *m, const struct element_link *link,
  * asked for, too, but not before the input's array has ended. */
 static void look_at_awaited(struct moot *m, struct element_link *link, uint32_t slot)
 {
-    const uint32_t home = elements_home_of(&link->from->spread, link_place(link, slot));
+    const uint32_t home = elements_home_of(&link->from->spread, &link->from->homes,
+                                           link_place(link, slot));
     const bool comes = is_to_come(m, link, slot, home);
     if (comes && (home == m->group.rank || array_map_is_sure(link->mapping.map))) {
         return;
@@ -313,13 +314,16 @@ static void look_at_awaited(struct moot *m, struct element_link *link, uint32_t 
     }
 }
 
-/* No member has it: it is made again. */
+/* No member has it: it is made again, by a candidate if this rank is none. */
 static void look_at_lost(struct moot *m, struct element_link *link, uint32_t slot)
 {
     const struct task *end = link->from->task;
     const uint64_t place = link_place(link, slot);
     if (element_again(m, link->from, place)) {
         link->sources[slot].state = SOURCE_AGAIN;
+    } else if (end->status == MOOT_OK && !link->from->once &&
+               !elements_may_run(m, &link->from->homes)) {
+        ask(m, link, slot, UINT32_MAX);
     } else {
         link_hear(m, link, place, SOURCE_FAILED,
                   end->status != MOOT_OK

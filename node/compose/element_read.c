@@ -26,6 +26,7 @@ struct read_seek {
     struct read_seek *next;
     struct task *task;
     struct named_array array;
+    struct rankset homes;   /* that one's */
     uint64_t place, number; /* of the asking; PARTS_FOR_READS and more */
     uint32_t asked, denied; /* so many were, and do not have it */
     bool wide;              /* these were all members */
@@ -110,20 +111,19 @@ int read_make_again(moot_call *call, void *user)
     return kernel->fn(call, kernel->user);
 }
 
-bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home)
+bool read_aim(const struct moot *m, struct task_facts *facts,
+              const struct element_homes *homes, uint32_t home)
 {
     const struct identity identity = spawn_identity(facts);
     moot_hash hash = identity_hash(&identity);
-    struct rankset founders = {0};
-    bool good = true;
-    for (uint32_t rank = m->group.founders; rank-- > 0;) {
-        good &= rankset_add(&founders, rank);
-    }
-    while (good && placement_chair(&hash, &founders, NULL) != home) {
+    struct rankset among = {0};
+    const bool good =
+        rankset_copy(&among, &m->tasks.founders) && rankset_merge(&among, homes->ranks);
+    while (good && placement_chair(&hash, &among, NULL) != home) {
         hash_set_place(&hash, hash_place(&hash) + 1);
     }
     facts->place = hash_place(&hash);
-    rankset_release(&founders);
+    rankset_release(&among);
     return good;
 }
 
@@ -138,9 +138,17 @@ bool read_take_in(struct moot *m, const struct named_array *array, uint64_t inde
         .kernel = kernel, .args = args, .args_size = sizeof(args)};
     facts.reg.flags = kernel->core_flags;
     facts.reg.scope = array->scope;
-    facts.reg.candidates = &candidates;
-    facts.place = refusals;
-    bool good = rankset_add(&candidates, rank);
+    bool good = true;
+    if (rank != UINT32_MAX) {
+        good = rankset_add(&candidates, rank);
+        facts.reg.candidates = &candidates;
+        facts.place = refusals;
+    } else {
+        facts.reg.inputs = &array->hash;
+        facts.reg.input_count = facts.reg.after_count = 1;
+        good = read_aim(m, &facts, &array->homes,
+                        elements_home(&array->spread, &array->homes, index));
+    }
     const struct identity identity = spawn_identity(&facts);
     *hash = identity_hash(&identity);
     struct task *task = good ? task_enter(m, hash) : NULL;
@@ -159,6 +167,7 @@ void reads_take_early(struct moot *m)
 static void free_seek(struct read_seek *seek)
 {
     rankset_release(&seek->makers);
+    rankset_release(&seek->homes);
     free(seek);
 }
 
@@ -260,18 +269,21 @@ void read_seek(struct moot *m, struct task *task, const struct named_array *arra
                uint64_t place, bool found)
 {
     struct read_seek *seek = calloc(1, sizeof(*seek));
-    if (seek == NULL) {
+    if (seek == NULL || !rankset_copy(&seek->homes, array->homes.ranks)) {
+        free(seek);
         engine_starve(m, "no memory to ask for an element");
         return;
     }
-    *seek = (struct read_seek){.next = m->compose.reads.seeks,
-                               .task = task,
-                               .array = *array,
-                               .place = place,
-                               .found = found};
+    seek->next = m->compose.reads.seeks;
+    seek->task = task;
+    seek->array = *array;
+    seek->array.homes.ranks = &seek->homes;
+    seek->place = place;
+    seek->found = found;
     task->pins++;
     m->compose.reads.seeks = seek;
-    ask(m, seek, found ? elements_home_of(&array->spread, place) : UINT32_MAX);
+    ask(m, seek,
+        found ? elements_home_of(&array->spread, &array->homes, place) : UINT32_MAX);
     if (seek->asked == 0) {
         go_on(m, &m->compose.reads.seeks);
     }
@@ -317,11 +329,12 @@ static bool open_read(struct moot *m, struct task *task, const struct task *fail
     if (end_cancelled(m, task, elements->task)) {
         return true;
     }
-    if (elements_can_repeat(elements)) {
+    const bool may = elements_may_run(m, &elements->homes);
+    if (elements_can_repeat(elements) && may) {
         return false;
     }
     const struct named_array array = elements_name(elements);
-    read_seek(m, task, &array, place, false);
+    read_seek(m, task, &array, place, !may);
     return true;
 }
 

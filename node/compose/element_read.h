@@ -10,7 +10,9 @@
  * An owner that has not run the element makes it again, if the array takes nothing: the
  * home had not spawned the array, or is a member no more.  Of an array that takes
  * others it asks all members first (a *seek*), since somebody has run it; only if none
- * has the result it makes that again (node/schedule/element_again.h).
+ * has the result it makes that again (node/schedule/element_again.h).  An owner that is
+ * no candidate of the array makes none of it: it asks the home, then all, and then
+ * candidates to make the element again.
  *
  * Under the engine lock.
  */
@@ -19,6 +21,7 @@
 
 #include "node/context/context.h"
 
+struct element_homes;
 struct named_array;
 
 /* Arguments: the array's hash, and the index. */
@@ -30,15 +33,17 @@ void reads_release(struct moot *m);
 void read_pack(const moot_hash *array, uint64_t index, unsigned char *args);
 /* The index that the task's arguments name; false: they are none. */
 bool read_unpack(const struct task *task, uint64_t *index);
-/* The task's place: the next behind its own whose chair is that founder, as long as
- * that is a member.  So the readings of one home have different chairs after it.  False
- * without memory. */
-bool read_aim(const struct moot *m, struct task_facts *facts, uint32_t home);
+/* The task's place: the next behind its own whose chair is that home of the array's, as
+ * long as that is a member, among the founders and the homes.  So the readings of one
+ * home have different chairs after it.  False without memory. */
+bool read_aim(const struct moot *m, struct task_facts *facts,
+              const struct element_homes *homes, uint32_t home);
 
 /* Takes the task in that reads an element, without the program's spawn, for `rank`,
- * which has it or is to make it again, to run; its hash.  A rank that did not take it
- * in has said so for good: whoever has seen so many refuse it has another task for
- * each.  False without memory.
+ * which has it or is to make it again, to run, or, of UINT32_MAX, for whoever has it
+ * made again after the end of its array; its hash.  A rank that did not take it in has
+ * said so for good: whoever has seen so many refuse it has another task for each.
+ * False without memory.
  */
 bool read_take_in(struct moot *m, const struct named_array *array, uint64_t index,
                   uint32_t rank, uint32_t refusals, moot_hash *hash);

@@ -17,7 +17,7 @@
 
 static const char stretch_name[] = "moot.stretch";
 
-/* The arguments of a leave: the array's hash, and the home. */
+/* The arguments of a leave: the array's hash, and the home's number among its homes. */
 enum { LEAVE_BYTES = MOOT_HASH_BYTES + 8 };
 
 /* A stretch, or more of one, whose leave has not ended here. */
@@ -83,7 +83,7 @@ void stretches_release(struct moot *m)
 /* One stretch, or a part of it. */
 static int hold(struct moot *m, struct elements *elements, struct range places)
 {
-    const uint32_t home = elements_home_of(&elements->spread, places.first);
+    const uint32_t home = elements_stretch(&elements->spread, places.first);
     const bool has_leave = rankset_has(&elements->leaves, home);
     const bool asks = !has_leave && elements_held(elements, home) == 0;
     struct held_stretch *stretch = asks ? calloc(1, sizeof(*stretch)) : NULL;
@@ -107,7 +107,7 @@ static int hold_all(struct moot *m, struct elements *elements, struct range plac
 {
     int error = MOOT_OK;
     while (places.first < places.end && error == MOOT_OK) {
-        const uint32_t home = elements_home_of(&elements->spread, places.first);
+        const uint32_t home = elements_stretch(&elements->spread, places.first);
         const uint64_t next = array_home_first(&elements->spread, home + 1);
         const struct range part = {places.first, next < places.end ? next : places.end};
         error = hold(m, elements, part);
@@ -139,7 +139,8 @@ static int ask(struct moot *m, const struct elements *elements, uint32_t home)
                                .priority = elements->task->priority};
     facts.reg.flags = kernel->core_flags;
     facts.reg.scope = elements->scope;
-    if (!read_aim(m, &facts, home)) {
+    if (!read_aim(m, &facts, &elements->homes,
+                  rankset_at(elements->homes.ranks, home))) {
         return MOOT_ERR_NO_MEMORY;
     }
     const struct identity identity = spawn_identity(&facts);

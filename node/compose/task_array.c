@@ -2,6 +2,7 @@
 #include "node/compose/task_array.h"
 
 #include "node/compose/array_adopt.h"
+#include "node/compose/array_homes.h"
 #include "node/compose/array_inputs.h"
 #include "node/compose/array_part.h"
 #include "node/compose/element_gate.h"
@@ -97,7 +98,8 @@ static int read_element(struct moot *m, struct lane *lane, moot_array array,
     read_pack(&elements->task->hash, index, args);
     int error = spawn_check(m, lane, &spec, site, parent, &spawn);
     if (error == MOOT_OK &&
-        !read_aim(m, &spawn.facts, elements_home(&elements->spread, index))) {
+        !read_aim(m, &spawn.facts, &elements->homes,
+                  elements_home(&elements->spread, &elements->homes, index))) {
         error = lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_at: no memory");
     }
     if (error == MOOT_OK) {
@@ -143,17 +145,13 @@ int array_at(struct moot *m, struct lane *lane, moot_array array, uint64_t index
 
 /* --- Spawning --------------------------------------------------------------------- */
 
-static int check_spec(struct lane *lane, const struct moot *m,
-                      const moot_array_spec *spec, struct array_spread *spread)
+static int check_spec(struct lane *lane, const moot_array_spec *spec,
+                      struct array_spread *spread)
 {
     static const enum array_spread_kind kinds[] = {
         [MOOT_SPREAD_BLOCK] = ARRAY_SPREAD_BLOCK,
         [MOOT_SPREAD_CYCLIC] = ARRAY_SPREAD_CYCLIC,
         [MOOT_SPREAD_HASHED] = ARRAY_SPREAD_HASHED};
-    if (m->session.members != NULL) {
-        return lane_fail(lane, MOOT_ERR_STATE,
-                         "moot_array_spawn: arrays are for the first session alone");
-    }
     if (spec->count == 0 || spec->count > ARRAY_COUNT_MAX) {
         return lane_fail(lane, MOOT_ERR_INVALID,
                          "moot_array_spawn: .count is %" PRIu64 ", not 1 to 2^32",
@@ -177,14 +175,13 @@ static int check_spec(struct lane *lane, const struct moot *m,
     *spread = (struct array_spread){
         .count = spec->count,
         .block = block < spec->count || !cyclic ? block : spec->count,
-        .homes = m->group.founders,
         .kind = kinds[spec->spread.kind]};
     return MOOT_OK;
 }
 
 /* The array beside which this one is to be gives it its spread. */
 static int check_beside(struct lane *lane, struct moot *m, const moot_array_spec *spec,
-                        struct array_spread *spread)
+                        struct array_spread *spread, const struct elements **beside)
 {
     struct handle *handle;
     if (spec->beside.id == 0) {
@@ -217,6 +214,7 @@ static int check_beside(struct lane *lane, struct moot *m, const moot_array_spec
                          "out, and this array has the other's");
     }
     *spread = other->spread;
+    *beside = other;
     return MOOT_OK;
 }
 
@@ -300,14 +298,17 @@ static int spawn_part(struct moot *m, struct lane *lane, struct task_facts *fact
 
 static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
                          const struct array_spread *spread,
+                         const struct element_homes *homes,
                          const struct array_inputs *inputs,
                          const struct range_set *part, bool some, moot_array *out)
 {
     struct spawned spawned;
     struct task_facts *facts = &spawn->facts;
     facts->reg.array = spread;
+    facts->reg.homes = homes->ranks;
+    facts->reg.bound = homes->bound;
     const bool once = (facts->kernel->flags & MOOT_KERNEL_ONCE) != 0;
-    const bool adoptable = array_has_spec(inputs) && !once;
+    const bool adoptable = array_has_spec(inputs) && !once && homes->ranks == NULL;
     facts->reg.flags &= (uint32_t)(CORE_TASK_HINT | CORE_TASK_NESTED) |
                         (adoptable ? (uint32_t)CORE_TASK_PORTABLE : 0u);
     facts->reg.flags |= once ? (uint32_t)CORE_TASK_STRETCHES : 0u;
@@ -319,7 +320,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
         return error;
     }
     const bool fresh = elements_of(spawned.task) == NULL;
-    if (!elements_make(m, spawned.task, spread, facts->args, facts->args_size)) {
+    if (!elements_make(m, spawned.task, spread, homes, facts->args, facts->args_size)) {
         spawn_undo(m, &spawned);
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");
     }
@@ -359,8 +360,8 @@ static int find_part(struct lane *lane, const struct array_spread *spread,
 }
 
 int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
-                const struct array_ranges *some, struct task *parent, const char *site,
-                moot_array *out)
+                const struct array_ranges *some, const struct elements *near,
+                struct task *parent, const char *site, moot_array *out)
 {
     struct array_inputs inputs = {0};
     const moot_task_spec single = {.size = sizeof(single),
@@ -374,6 +375,8 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                                    .priority = spec->priority,
                                    .label = spec->label,
                                    .beside = {spec->beside.id}};
+    const struct elements *beside = NULL;
+    struct homes_said said = {.count = 0};
     struct array_spread spread;
     struct spawn spawn;
     struct range_set part = {0};
@@ -382,10 +385,14 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                     : array_check_open(m, lane, "moot_array_spawn",
                                        "moot_call_array_spawn() is the call");
     if (error == MOOT_OK) {
-        error = check_spec(lane, m, spec, &spread);
+        error = check_spec(lane, spec, &spread);
     }
     if (error == MOOT_OK) {
-        error = check_beside(lane, m, spec, &spread);
+        error = check_beside(lane, m, spec, &spread, &beside);
+    }
+    if (error == MOOT_OK) {
+        error = array_homes_find(m, lane, spec, beside, near, &said);
+        spread.homes = said.count;
     }
     if (error == MOOT_OK) {
         error = find_part(lane, &spread, some, &part);
@@ -400,11 +407,12 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
         error = spawn_check(m, lane, &single, site, parent, &spawn);
         if (error == MOOT_OK) {
             spawn.facts.maps = inputs.maps;
-            error = spawn_checked(m, lane, &spawn, &spread, &inputs, &part,
+            error = spawn_checked(m, lane, &spawn, &spread, &said.homes, &inputs, &part,
                                   some != NULL, out);
         }
         rankset_release(&spawn.candidates);
     }
+    rankset_release(&said.ranks);
     range_set_release(&part);
     return error;
 }

@@ -12,6 +12,7 @@
 #include "node/api/moot_array.h"
 #include "node/context/context.h"
 
+struct elements;
 struct spawn;
 
 /* The elements that a program names. */
@@ -19,10 +20,11 @@ struct array_ranges {
     const moot_range *ranges;
     size_t count;
 };
-/* `some`: these alone; NULL: all.  `parent`: as in spawn_task. */
+/* `some`: these alone; NULL: all.  `near`: an array whose homes it is to have; or NULL.
+ * `parent`: as in spawn_task. */
 int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
-                const struct array_ranges *some, struct task *parent, const char *site,
-                moot_array *out);
+                const struct array_ranges *some, const struct elements *near,
+                struct task *parent, const char *site, moot_array *out);
 /* Neither inside a kernel nor parked; `call` is what the error's text begins with, and
  * `instead` what a kernel is told to do. */
 int array_check_open(struct moot *m, struct lane *lane, const char *call,

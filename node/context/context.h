@@ -245,11 +245,11 @@ struct moot_tasks {
     bool undoing;            /* what it forgets now is undone by a reload */
     struct site_name *sites; /* task.c: each spelling once */
     uint32_t site_count, site_room;
-    const char *site_last;   /* of the last spawn: a loop spawns from one place */
-    struct run_board *board; /* board.h */
-    bool board_own;          /* it is not shared */
-    struct rankset
-        homes; /* of the elements of arrays; with the first that has inputs */
+    const char *site_last;    /* of the last spawn: a loop spawns from one place */
+    struct run_board *board;  /* board.h */
+    bool board_own;           /* it is not shared */
+    struct rankset founders;  /* the homes of most arrays, */
+    struct rankset all_homes; /* and those of any that this rank has known */
     struct schedule_cache *schedules;       /* of those; NULL: none had */
     struct elements *taking, **last_taking; /* list: arrays that take others, the oldest
                                                first; */

@@ -26,8 +26,8 @@ static bool is_there(const struct moot *m, const struct element_link *link)
 bool element_can_again(const struct moot *m, const struct elements *elements)
 {
     const struct task *end = elements->task;
-    bool can =
-        end->known && end->status == MOOT_OK && !is_leaving(m, end) && !elements->once;
+    bool can = end->known && end->status == MOOT_OK && !is_leaving(m, end) &&
+               !elements->once && elements_may_run(m, &elements->homes);
     for (uint32_t i = 0; i < elements->link_count && can; i++) {
         can = is_there(m, elements->links[i]);
     }

@@ -91,8 +91,8 @@ void element_carried(struct moot *m, const struct core_output *output, int error
         engine_end_alone(m, error, "an array has too many elements here");
     }
     if (elements->link_count > 0 &&
-        elements_home_of(&elements->spread, output->u.elements.places.first) !=
-            m->group.rank) {
+        elements_home_of(&elements->spread, &elements->homes,
+                         output->u.elements.places.first) != m->group.rank) {
         for (uint32_t i = 0; i < elements->link_count; i++) {
             link_look(m, elements->links[i]); /* what they take is to be looked for */
         }
@@ -261,7 +261,7 @@ void element_deny(struct moot *m, struct elements *elements, uint32_t home)
          block = block->next) {
         const uint64_t first = block->places.first;
         if (block->held && block->open > 0 &&
-            elements_home_of(&elements->spread, first) == home) {
+            elements_stretch(&elements->spread, first) == home) {
             note_denied(m, elements, array_index(&elements->spread, first));
             elements_deny(m, elements, block);
             elements_go_on(m);
@@ -277,12 +277,16 @@ void element_end_array(struct moot *m, struct task *task, int code)
     struct text story = {0};
     m->counts.run++; /* an array counts as one task */
     if (code == MOOT_OK) {
-        struct payload *card = elements_card(&elements->spread);
+        const bool own = elements->homes.ranks == &elements->own_homes;
+        const struct element_homes homes = {own ? elements->homes.ranks : NULL,
+                                            elements->homes.bound};
+        struct payload *card = elements_card(&elements->spread, &homes);
         if (card == NULL) {
             engine_starve(m, "no memory for the end of an array");
         }
         task_end(m, task, MOOT_OK, card);
-    } else if (elements->story != NULL && code != MOOT_ERR_NOT_HELD) {
+    } else if (elements->story != NULL && code != MOOT_ERR_NOT_HELD &&
+               code != MOOT_ERR_NO_CANDIDATE) {
         task_end(m, task, code, payload_hold(elements->story));
     } else {
         const uint64_t fault = core_array_fault(task_entry(task));
@@ -293,7 +297,10 @@ void element_end_array(struct moot *m, struct task *task, int code)
             text_add(&story, ": an element");
         }
         text_add(&story,
-                 code == MOOT_ERR_NOT_HELD
+                 code == MOOT_ERR_NO_CANDIDATE
+                     ? ", and perhaps others: no candidate of the array is there any "
+                       "more, and nobody else runs them"
+                 : code == MOOT_ERR_NOT_HELD
                      ? ", and perhaps others, no rank has spawned: let one spawn "
                        "it (moot_array_spawn_some), or do not wait for the array"
                      : " of the array failed on another rank, which says why");

@@ -170,7 +170,7 @@ static bool add_homes(const struct moot *m, const struct elements *by,
 {
     bool good = true;
     for (uint64_t index = range.first; good && index < range.end; index++) {
-        const uint32_t home = elements_home(&by->spread, index);
+        const uint32_t home = elements_home(&by->spread, &by->homes, index);
         if (home != m->group.rank && members_is_here(m, home)) {
             good = rankset_add(out, home);
         }

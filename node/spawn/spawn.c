@@ -37,7 +37,9 @@ moot_hash spawn_hash_of(const struct task_facts *facts)
         const struct identity_array said = {.count = array->count,
                                             .block = array->block,
                                             .spread = array->kind,
-                                            .maps = facts->maps};
+                                            .maps = facts->maps,
+                                            .homes = facts->reg.homes,
+                                            .bound = facts->reg.bound};
         identity.input_count = facts->reg.input_count; /* to the core they are after */
         identity.once = (facts->reg.flags & CORE_TASK_STRETCHES) != 0;
         identity.idempotent = false;

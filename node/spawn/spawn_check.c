@@ -264,14 +264,14 @@ COLD static int check_beside(struct moot *m, struct lane *lane,
                : MOOT_OK;
 }
 
-static int add_candidate(struct moot *m, struct lane *lane, struct spawn *spawn,
+static int add_candidate(struct moot *m, struct lane *lane, struct rankset *out,
                          const char *field, int rank)
 {
     if (rank < 0 || (uint32_t)rank >= m->session.size) {
         return lane_fail(lane, MOOT_ERR_INVALID, ".%s: rank %d is not one of 0..%u",
                          field, rank, m->session.size - 1);
     }
-    if (!rankset_add(&spawn->candidates, session_member(m, (uint32_t)rank))) {
+    if (!rankset_add(out, session_member(m, (uint32_t)rank))) {
         return lane_fail(lane, MOOT_ERR_NO_MEMORY, "no memory for the candidates");
     }
     return MOOT_OK;
@@ -283,14 +283,14 @@ static int check_owner(struct moot *m, struct lane *lane, const moot_task_spec *
     int rank = spec->owner.rank_plus_one - 1;
     if (rank < 0 || rank >= WORD_RANKS || (uint32_t)rank >= m->session.size ||
         m->session.members != NULL) {
-        return add_candidate(m, lane, spawn, "owner", rank);
+        return add_candidate(m, lane, &spawn->candidates, "owner", rank);
     }
     spawn->candidates.low = UINT64_C(1) << rank;
     return MOOT_OK;
 }
 
 COLD static int check_candidates(struct moot *m, struct lane *lane,
-                                 const moot_task_spec *spec, struct spawn *spawn)
+                                 const moot_task_spec *spec, struct rankset *out)
 {
     const moot_ranks *ranks = &spec->candidates;
     if (spec->owner.rank_plus_one != 0) {
@@ -306,13 +306,13 @@ COLD static int check_candidates(struct moot *m, struct lane *lane,
     }
     int error = MOOT_OK;
     for (size_t i = 0; error == MOOT_OK && i < ranks->count; i++) {
-        error = add_candidate(m, lane, spawn, "candidates", ranks->ranks[i]);
+        error = add_candidate(m, lane, out, "candidates", ranks->ranks[i]);
     }
     return error;
 }
 
 COLD static int check_pset(struct moot *m, struct lane *lane,
-                           const moot_task_spec *spec, struct spawn *spawn)
+                           const moot_task_spec *spec, struct rankset *out)
 {
     uint32_t index;
     if (spec->owner.rank_plus_one != 0 || spec->candidates.ranks != NULL ||
@@ -320,7 +320,7 @@ COLD static int check_pset(struct moot *m, struct lane *lane,
         return lane_fail(lane, MOOT_ERR_INVALID, ".pset and .%s are both given",
                          spec->owner.rank_plus_one != 0 ? "owner" : "candidates");
     }
-    switch (session_pset_take(m, spec->pset, &spawn->candidates, &index)) {
+    switch (session_pset_take(m, spec->pset, out, &index)) {
     case MOOT_OK:
         return MOOT_OK;
     case MOOT_ERR_NO_MEMORY:
@@ -332,6 +332,13 @@ COLD static int check_pset(struct moot *m, struct lane *lane,
     }
 }
 
+int spawn_check_candidates(struct moot *m, struct lane *lane,
+                           const moot_task_spec *spec, struct rankset *out)
+{
+    return spec->pset != NULL ? check_pset(m, lane, spec, out)
+                              : check_candidates(m, lane, spec, out);
+}
+
 static int check_ranks(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                        struct spawn *spawn)
 {
@@ -341,11 +348,9 @@ static int check_ranks(struct moot *m, struct lane *lane, const moot_task_spec *
         return check_beside(m, lane, spec, spawn);
     }
     spawn->facts.reg.candidates = &spawn->candidates;
-    if (spec->pset != NULL) {
-        return check_pset(m, lane, spec, spawn);
-    }
-    if (spec->candidates.ranks != NULL || spec->candidates.count > 0) {
-        return check_candidates(m, lane, spec, spawn);
+    if (spec->pset != NULL || spec->candidates.ranks != NULL ||
+        spec->candidates.count > 0) {
+        return spawn_check_candidates(m, lane, spec, &spawn->candidates);
     }
     if (spec->owner.rank_plus_one != 0) {
         return check_owner(m, lane, spec, spawn);

@@ -27,6 +27,9 @@ static inline int spawn_check_open(struct moot *m, struct lane *lane)
  */
 int spawn_check(struct moot *m, struct lane *lane, const moot_task_spec *spec,
                 const char *site, struct task *parent, struct spawn *spawn);
+/* Adds the members that the spec's candidates, or its process set, stand for. */
+int spawn_check_candidates(struct moot *m, struct lane *lane,
+                           const moot_task_spec *spec, struct rankset *out);
 /* Room for so many inputs in the lane's scratch. */
 bool spawn_input_room(struct lane *lane, size_t count);
 

@@ -16,9 +16,13 @@
 /* --- Slots and places ------------------------------------------------------------- */
 
 /* The first place of this rank's stretch of that array. */
-static uint64_t stretch_first(const struct moot *m, const struct array_spread *spread)
+static uint64_t stretch_first(const struct moot *m, const struct elements *elements)
 {
-    return m->group.rank < spread->homes ? array_home_first(spread, m->group.rank) : 0;
+    const struct rankset *homes = elements->homes.ranks;
+    return rankset_has(homes, m->group.rank)
+               ? array_home_first(&elements->spread,
+                                  rankset_below(homes, m->group.rank))
+               : 0;
 }
 
 static uint32_t sent_count(const struct array_schedule *schedule)
@@ -184,10 +188,10 @@ struct array_shape link_shape(const struct moot *m, const struct elements *by,
                               const struct elements *from,
                               const struct array_mapping *mapping)
 {
-    return (struct array_shape){.takes = {by->spread, &m->tasks.homes},
-                                .from = {from->spread, &m->tasks.homes},
+    return (struct array_shape){.takes = {by->spread, by->homes.ranks},
+                                .from = {from->spread, from->homes.ranks},
                                 .mapping = *mapping,
-                                .members = &m->tasks.homes,
+                                .members = &m->tasks.all_homes,
                                 .rank = m->group.rank};
 }
 
@@ -223,11 +227,6 @@ bool links_open(struct moot *m, struct elements *elements, uint32_t count)
 {
     if (m->tasks.schedules == NULL) {
         m->tasks.schedules = schedule_cache_new();
-        for (uint32_t rank = m->group.founders; rank-- > 0;) {
-            if (!rankset_add(&m->tasks.homes, rank)) {
-                return false;
-            }
-        }
     }
     const bool few =
         count <= sizeof(elements->few_links) / sizeof(struct element_link *);
@@ -243,7 +242,6 @@ bool links_open(struct moot *m, struct elements *elements, uint32_t count)
 void links_end(struct moot *m)
 {
     schedule_cache_free(m->tasks.schedules);
-    rankset_release(&m->tasks.homes);
     m->tasks.schedules = NULL;
 }
 
@@ -264,8 +262,8 @@ int link_make(struct moot *m, struct elements *by, struct elements *from,
     link->by = by;
     link->from = from;
     link->number = by->link_count;
-    link->by_first = stretch_first(m, &by->spread);
-    link->own_first = stretch_first(m, &from->spread);
+    link->by_first = stretch_first(m, by);
+    link->own_first = stretch_first(m, from);
     take_over(m, link);
     by->links[by->link_count++] = link;
     link->next_taker = from->takers;
@@ -490,7 +488,7 @@ static struct element_waits *waits_begin(struct element_block *block, uint64_t s
 static bool is_covered(const struct moot *m, const struct elements *elements,
                        const struct element_block *block)
 {
-    const uint64_t first = stretch_first(m, &elements->spread);
+    const uint64_t first = stretch_first(m, elements);
     uint32_t i = 0;
     while (i < elements->link_count && elements->links[i]->single) {
         i++;

@@ -10,8 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool founders_begin(struct moot *m)
+{
+    bool good = true;
+    for (uint32_t rank = m->group.founders; good && rank-- > 0;) {
+        good = rankset_add(&m->tasks.founders, rank);
+    }
+    return good && rankset_copy(&m->tasks.all_homes, &m->tasks.founders);
+}
+
+void founders_end(struct moot *m)
+{
+    rankset_release(&m->tasks.founders);
+    rankset_release(&m->tasks.all_homes);
+}
+
+static bool take_homes(struct moot *m, struct elements *elements,
+                       const struct element_homes *homes)
+{
+    const struct rankset *ranks = homes->ranks;
+    elements->homes.bound = homes->bound;
+    elements->homes.ranks = ranks != NULL ? &elements->own_homes : &m->tasks.founders;
+    return ranks == NULL || (rankset_copy(&elements->own_homes, ranks) &&
+                             rankset_merge(&m->tasks.all_homes, ranks));
+}
+
 bool elements_make(struct moot *m, struct task *task, const struct array_spread *spread,
-                   const void *args, size_t args_size)
+                   const struct element_homes *homes, const void *args,
+                   size_t args_size)
 {
     struct task_seldom *seldom = task_seldom_of(m, task);
     if (seldom == NULL || seldom->elements != NULL) {
@@ -23,6 +49,11 @@ bool elements_make(struct moot *m, struct task *task, const struct array_spread 
     }
     *elements =
         (struct elements){.task = task, .spread = *spread, .args_size = args_size};
+    if (!take_homes(m, elements, homes)) {
+        rankset_release(&elements->own_homes);
+        free(elements);
+        return false;
+    }
     if (args_size > 0) {
         memcpy(elements->args, args, args_size);
     }
@@ -83,8 +114,8 @@ int elements_add(struct moot *m, struct elements *elements, struct range places,
     block->begun = places.first;
     block->open = count;
     block->held = held;
-    block->dealt =
-        array_slot(&elements->spread, places.first) / ARRAY_SLOTS != m->group.rank;
+    block->dealt = elements_home_of(&elements->spread, &elements->homes,
+                                    places.first) != m->group.rank;
     *elements->last_block = block;
     elements->last_block = &block->next;
     if (waits) {
@@ -296,7 +327,7 @@ static bool is_held(const struct elements *elements, const struct element_block 
                     uint32_t home)
 {
     return block->held && block->open > 0 &&
-           elements_home_of(&elements->spread, block->places.first) == home;
+           elements_stretch(&elements->spread, block->places.first) == home;
 }
 
 int elements_unhold(struct moot *m, struct elements *elements, uint32_t home)
@@ -344,46 +375,9 @@ struct payload *elements_result(const struct elements *elements, uint64_t place)
     return is_none(result) ? NULL : result;
 }
 
-uint32_t elements_home(const struct array_spread *spread, uint64_t index)
+bool elements_may_run(const struct moot *m, const struct element_homes *homes)
 {
-    return array_slot(spread, array_place(spread, index)) / ARRAY_SLOTS;
-}
-
-/* --- Cards ------------------------------------------------------------------------ */
-
-/* Count, size of a block, homes, kind. */
-enum { CARD_BYTES = 4 * 8 };
-
-struct payload *elements_card(const struct array_spread *spread)
-{
-    struct payload *card = payload_new(CARD_BYTES);
-    if (card != NULL) {
-        unsigned char *bytes = card->data;
-        put_word(bytes, spread->count);
-        put_word(bytes + 8, spread->block);
-        put_word(bytes + 16, spread->homes);
-        put_word(bytes + 24, spread->kind);
-    }
-    return card;
-}
-
-bool elements_card_read(const struct payload *card, struct array_spread *out)
-{
-    if (card == NULL || card->size != CARD_BYTES) {
-        return false;
-    }
-    const unsigned char *bytes = card->data;
-    const uint64_t homes = get_word(bytes + 16), kind = get_word(bytes + 24);
-    const struct array_spread spread = {.count = get_word(bytes),
-                                        .block = get_word(bytes + 8),
-                                        .homes = (uint32_t)homes,
-                                        .kind = (enum array_spread_kind)kind};
-    if (homes > ARRAY_HOMES_MAX || kind > ARRAY_SPREAD_HASHED ||
-        !array_spread_valid(&spread)) {
-        return false;
-    }
-    *out = spread;
-    return true;
+    return !homes->bound || rankset_has(homes->ranks, m->group.rank);
 }
 
 void elements_free(struct moot *m, struct task *task)
@@ -409,6 +403,7 @@ void elements_free(struct moot *m, struct task *task)
     payload_drop(elements->story);
     range_set_release(&elements->part);
     rankset_release(&elements->leaves);
+    rankset_release(&elements->own_homes);
     free(elements);
     task->seldom->elements = NULL;
 }

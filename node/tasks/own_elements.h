@@ -50,9 +50,17 @@ struct element_block {
 
 extern struct payload element_failed, element_cancelled, element_maybe_ran;
 
+/* An array's homes, ascending: as many as its spread's. */
+struct element_homes {
+    const struct rankset *ranks; /* NULL: the founders */
+    bool bound;                  /* no other rank runs any of it: they are candidates */
+};
+
 struct elements {
     struct task *task; /* the array's end */
     struct array_spread spread;
+    struct element_homes homes; /* .ranks: the context's or its own, never NULL */
+    struct rankset own_homes;
     size_t args_size;
     struct element_block *blocks, **last_block;
     struct element_link **links; /* what it takes; */
@@ -79,11 +87,12 @@ struct elements {
 struct named_array {
     moot_hash hash, scope; /* scope: as above */
     struct array_spread spread;
+    struct element_homes homes; /* .ranks is borrowed, and not NULL */
 };
 static inline struct named_array elements_name(const struct elements *elements)
 {
-    return (struct named_array){elements->task->hash, elements->scope,
-                                elements->spread};
+    return (struct named_array){elements->task->hash, elements->scope, elements->spread,
+                                elements->homes};
 }
 
 /* NULL: the task is no array that this rank has spawned. */
@@ -94,7 +103,11 @@ static inline struct elements *elements_of(const struct task *task)
 
 /* The task is to stand for such an array; false without memory. */
 bool elements_make(struct moot *m, struct task *task, const struct array_spread *spread,
-                   const void *args, size_t args_size);
+                   const struct element_homes *homes, const void *args,
+                   size_t args_size);
+/* Before any: the founders are all that begin the moot.  False without memory. */
+bool founders_begin(struct moot *m);
+void founders_end(struct moot *m);
 /* An element whose result is gone may be made of nothing but its arguments. */
 static inline bool elements_can_repeat(const struct elements *elements)
 {
@@ -142,18 +155,35 @@ static inline bool elements_has_ended(const struct element_block *block, uint64_
 bool elements_has(const struct elements *elements, uint64_t place);
 /* NULL: there is none here, or not yet. */
 struct payload *elements_result(const struct elements *elements, uint64_t place);
-/* The home of an element among the founders. */
-uint32_t elements_home(const struct array_spread *spread, uint64_t index);
-static inline uint32_t elements_home_of(const struct array_spread *spread,
+/* In whose stretch that place is, by the home's number among the homes. */
+static inline uint32_t elements_stretch(const struct array_spread *spread,
                                         uint64_t place)
 {
     return array_slot(spread, place) / ARRAY_SLOTS;
 }
+/* The home of the element at that place, and of that index. */
+static inline uint32_t elements_home_of(const struct array_spread *spread,
+                                        const struct element_homes *homes,
+                                        uint64_t place)
+{
+    return rankset_at(homes->ranks, elements_stretch(spread, place));
+}
+static inline uint32_t elements_home(const struct array_spread *spread,
+                                     const struct element_homes *homes, uint64_t index)
+{
+    return elements_home_of(spread, homes, array_place(spread, index));
+}
+/* This rank may run its elements. */
+bool elements_may_run(const struct moot *m, const struct element_homes *homes);
 void elements_free(struct moot *m, struct task *task); /* that has some, or none */
 
-/* The result of an array's end says what its spread is, for those who know its hash
- * alone.  NULL without memory; false: it is none. */
-struct payload *elements_card(const struct array_spread *spread);
-bool elements_card_read(const struct payload *card, struct array_spread *out);
+/* The result of an array's end says what its spread and its homes are, for those who
+ * know its hash alone (element_card.c).  NULL without memory. */
+struct payload *elements_card(const struct array_spread *spread,
+                              const struct element_homes *homes);
+/* Into `ranks` go those that are not the founders; release it if true is returned.
+ * False: it is none, or there is no memory. */
+bool elements_card_read(const struct payload *card, struct array_spread *spread,
+                        struct element_homes *homes, struct rankset *ranks);
 
 #endif

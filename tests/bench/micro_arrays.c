@@ -83,7 +83,8 @@ static void hash_array(void *argument, long i)
     const moot_hash input = {{1}};
     const struct identity_map map = {"moot.window", 1, state->window,
                                      sizeof(state->window)};
-    const struct identity_array array = {FEW, 0, ARRAY_SPREAD_BLOCK, &map};
+    const struct identity_array array = {
+        .count = FEW, .spread = ARRAY_SPREAD_BLOCK, .maps = &map};
     moot_hash hash = identity_array_hash(&(struct identity){.kernel = &state->kernel,
                                                             .args = args,
                                                             .args_size = sizeof(args),

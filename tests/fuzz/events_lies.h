@@ -245,6 +245,11 @@ static inline void say_of_elements(struct message *message)
         .need = draw(10),
         .quiet = draw_bool(),
     };
+    if (draw(3) == 0) {
+        message->u.elements.ranks = &said_set;
+        message->u.elements.homes = rankset_count(&said_set);
+        message->u.elements.bound = draw_bool();
+    }
 }
 
 /* A message of the receiver's epoch or one beside it; what it borrows lives until the

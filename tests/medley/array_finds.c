@@ -40,7 +40,7 @@ void player_name_array(struct medley_player *player, uint32_t array)
 static bool may_end_so(int code)
 {
     return code == MOOT_ERR_TASK_FAILED || code == MOOT_ERR_RESULT_LOST ||
-           code == MOOT_ERR_NOT_HELD;
+           code == MOOT_ERR_NOT_HELD || code == MOOT_ERR_NO_CANDIDATE;
 }
 
 static void judge_found(struct medley_player *player, uint32_t array, uint64_t index,

@@ -10,6 +10,7 @@
  * task, and checks their bytes: array_maps.c says what they are to be.  Some combine
  * all elements by a tree of tasks.  An array of which an element fails ends so on every
  * rank that waits, and so does one that a rank cancels (array_cancels.c), if it does.
+ * Some have candidates (array_candidates.c).
  *
  * Nobody waits for an array that it has not spawned, but ranks find elements by its
  * hash (array_finds.c).  So whatever happens to others, each wait for an array ends as
@@ -145,6 +146,7 @@ void medley_draw_arrays(struct medley *medley)
     medley_draw_array_onces(medley);
     medley_draw_own_maps(medley);
     medley_draw_singles(medley);
+    medley_draw_array_candidates(medley);
 }
 
 /* --- Kernels ---------------------------------------------------------------------- */
@@ -519,7 +521,9 @@ static void put_beside(const struct medley_player *player, uint32_t array,
 {
     const struct medley_array *of = &player->medley->arrays[array];
     const uint32_t other = of->inputs[0].array;
-    if (of->beside && of->input_count > 0 && of->alike &&
+    const bool any = of->candidates != 0 || player->medley->arrays[other].candidates !=
+                                                0; /* not all of these */
+    if (!any && of->beside && of->input_count > 0 && of->alike &&
         player_array_count(player, other) == spec->count) {
         spec->beside = player->arrays[other];
         spec->spread = (moot_spread){MOOT_SPREAD_BLOCK, 0};
@@ -557,6 +561,8 @@ static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_arr
         inputs[i] = player_array_input(player, array, i, words[i]);
     }
     inputs[of->input_count] = (moot_array_input){.task = single};
+    int ranks[MEDLEY_RANKS_MAX];
+    const size_t candidates = player_array_candidates(player, array, ranks);
     const uint64_t urgency = chance_of(player, array, 24);
     moot_array_spec spec = {.size = sizeof(spec),
                             .kernel = of->once ? player->deed : player->element,
@@ -568,6 +574,7 @@ static int spawn_as_drawn(struct medley_player *player, uint32_t array, moot_arr
                             .key = of->once ? &array : NULL,
                             .key_size = of->once ? sizeof(array) : 0,
                             .spread = {(enum moot_spread_kind)of->spread, of->block},
+                            .candidates = {candidates > 0 ? ranks : NULL, candidates},
                             .priority =
                                 urgency % 3 == 0 ? (int32_t)(urgency >> 8 & 7) - 3 : 0};
     put_beside(player, array, &spec);

@@ -138,6 +138,7 @@ struct medley_array {
     uint64_t let_go;     /* and these release its inputs then */
     uint64_t cancellers; /* ranks that cancel it, if they have spawned it */
     bool once;           /* no element of it starts twice */
+    uint64_t candidates; /* ranks that may run it; 0: all */
 };
 
 struct medley {

@@ -125,4 +125,11 @@ void player_cancel_array(struct medley_player *player, uint32_t array, bool spaw
 /* The task may end so, since somebody cancels it, or an array that it takes from. */
 bool player_takes_cancel(const struct medley_player *player, uint32_t array, int code);
 
+/* --- array_candidates.c ----------------------------------------------------------- */
+
+void medley_draw_array_candidates(struct medley *medley);
+/* How many it has, and which; 0: none. */
+size_t player_array_candidates(const struct medley_player *player, uint32_t array,
+                               int ranks[MEDLEY_RANKS_MAX]);
+
 #endif

@@ -5,8 +5,9 @@
  *
  * The seed draws some arrays.  An array is spawned by all ranks, by some, or with two
  * counts, in an order that differs from rank to rank; then it is waited for, read,
- * summed up by tasks, or released at once.  An element may fail, and so its array does.
- * Some are of a once kernel: with a death such an array may end MAYBE_RAN.
+ * summed up by tasks, or released at once.  Some have candidates.  An element may fail,
+ * and so its array does.  Some are of a once kernel: with a death such an array may end
+ * MAYBE_RAN.
  * Each rank compares what it reads with what it computes itself.  A wrong value, an
  * error that the program does not explain, or a wait of a minute ends the rank, and it
  * prints the line that repeats the program.
@@ -31,6 +32,7 @@ struct drawn {
     moot_array_spec spec;
     struct args args;
     uint64_t holders; /* a set of ranks */
+    int candidates[8];
     bool held, waits, sums, early, once;
     moot_array handle;
 };
@@ -71,10 +73,12 @@ static void expect(const moot *m, const char *what, uint64_t array, int got, int
     }
 }
 
+/* Who dies. */
+static int victim(void) { return (int)(mix(seed ^ 1) % (unsigned)size); }
+
 static void pass(enum point point)
 {
-    if (deadly && self == (int)(mix(seed ^ 1) % (unsigned)size) && point == death_at &&
-        death_after-- == 0) {
+    if (deadly && self == victim() && point == death_at && death_after-- == 0) {
         (void)raise(SIGKILL);
     }
 }
@@ -149,6 +153,25 @@ static bool is_lost(const struct drawn *drawn, int code)
     return deadly && drawn->once &&
            (code == MOOT_ERR_MAYBE_RAN || code == MOOT_ERR_TASK_FAILED ||
             code == MOOT_ERR_RESULT_LOST);
+}
+
+/* Some ranks, and of those who spawn it, with an even number and with an odd one, one
+ * each that lives. */
+static void draw_candidates(uint64_t at)
+{
+    struct drawn *drawn = &arrays[at];
+    const uint64_t word = mix(seed * ARRAYS_MAX + at), some = mix(word ^ 10);
+    size_t count = 0, firsts[2] = {0};
+    if (mix(word ^ 11) % 3 != 0 || size > 8) {
+        return;
+    }
+    for (int rank = 0; rank < size; rank++) {
+        const bool holds = drawn->holders >> rank & 1 && !(deadly && rank == victim());
+        if ((some >> rank & 1) != 0 || (holds && firsts[rank % 2]++ == 0)) {
+            drawn->candidates[count++] = rank;
+        }
+    }
+    drawn->spec.candidates = (moot_ranks){count > 0 ? drawn->candidates : NULL, count};
 }
 
 static void fetch(moot *m, uint64_t at, moot_task task, uint64_t value, bool good)
@@ -228,6 +251,7 @@ static void play(void)
     const uint64_t count = 1 + mix(seed) % ARRAYS_MAX;
     for (uint64_t at = 0; at < count; at++) {
         draw_array(at, making, once);
+        draw_candidates(at);
     }
     const uint64_t turn = mix(seed ^ 4) % 2 ? (uint64_t)self : 0;
     for (uint64_t i = 0; i < count; i++) {

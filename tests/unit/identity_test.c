@@ -137,14 +137,17 @@ static size_t parse_maps(char *text, struct identity_map *maps)
     return count;
 }
 
-static moot_hash hash_array(char **field, const struct identity *spec)
+static moot_hash hash_array(char **field, const struct identity *spec,
+                            const struct rankset *homes, bool bound)
 {
     struct identity_map maps[INPUTS_MAX];
     const struct identity_array array = {.count = strtoull(field[0], NULL, 10),
                                          .spread =
                                              (uint32_t)strtoul(field[1], NULL, 10),
                                          .block = strtoull(field[2], NULL, 10),
-                                         .maps = maps};
+                                         .maps = maps,
+                                         .homes = homes,
+                                         .bound = bound};
     size_t count = parse_maps(field[3], maps);
     assert_int_equal(count, spec->input_count);
     moot_hash hash = identity_array_hash(spec, &array);
@@ -167,6 +170,7 @@ static moot_hash hash_spec_row(struct row *row)
                             .scope = parse_hash(row->field[9])};
     moot_hash inputs[INPUTS_MAX];
     struct rankset candidates = {0};
+    bool at = false;
     unsigned char *args = parse_bytes(row->field[3], &spec.args_size);
     unsigned char *key = NULL;
     spec.args = args;
@@ -176,7 +180,8 @@ static moot_hash hash_spec_row(struct row *row)
         spec.key = key = parse_bytes(row->field[5], &spec.key_size);
     }
     if (strcmp(row->field[8], "all") != 0) {
-        parse_candidates(row->field[8], &candidates);
+        at = row->field[8][0] == '@';
+        parse_candidates(row->field[8] + at, &candidates);
         spec.candidates = &candidates;
     }
     struct identity_kernel kernel;
@@ -186,7 +191,9 @@ static moot_hash hash_spec_row(struct row *row)
     moot_hash again = identity_hash(&spec);
     assert_true(hash_equal(&hash, &again));
     if (is_array) {
-        hash = hash_array(row->field + 10, &spec);
+        const struct rankset *homes = spec.candidates;
+        spec.candidates = NULL;
+        hash = hash_array(row->field + 10, &spec, homes, !at);
         assert_true(hash_has(&hash, MOOT_HASH_ARRAY));
     }
     rankset_release(&candidates);

@@ -207,8 +207,9 @@ static struct message *next_plain_row(struct message *rows, size_t *count)
 static void what_elements_cannot_be_is_refused(void **state)
 {
     (void)state;
-    struct message m[16];
+    struct message m[24];
     size_t n = 0;
+    static const struct rankset nobody;
 #define ROW() (&next_plain_row(m, &n)->u)
     const struct range touching[] = {{0, 2}, {2, 3}}, empty[] = {{1, 1}},
                        descending[] = {{5, 6}, {1, 2}};
@@ -228,6 +229,11 @@ static void what_elements_cannot_be_is_refused(void **state)
     ROW()->elements.failed = ARRAY_COUNT_MAX + 1;
     ROW()->elements.failed = 0; /* and a status */
     ROW()->elements.status = 1;
+    ROW()->elements.bound = true; /* to whom? */
+    ROW()->elements.ranks = &samples.sets[LEAST];
+    elements = &ROW()->elements;
+    elements->ranks = &nobody;
+    elements->homes = 0;
     next_plain_row(m, &n)->hash.bytes[MOOT_HASH_BYTES - 1] = 0;
     next_row(m, &n, MESSAGE_TYPE_END);
 #undef ROW

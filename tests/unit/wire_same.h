@@ -248,7 +248,8 @@ static bool same_elements(const struct message_elements *a,
                 a->kind == b->kind && a->homes == b->homes &&
                 a->range_count == b->range_count && a->failed == b->failed &&
                 a->status == b->status && a->need == b->need && a->quiet == b->quiet &&
-                a->tell == b->tell && same_spec(a->spec, b->spec);
+                a->tell == b->tell && a->bound == b->bound &&
+                same_set(a->ranks, b->ranks) && same_spec(a->spec, b->spec);
     for (uint32_t i = 0; same && i < a->range_count; i++) {
         same = a->ranges[i].first == b->ranges[i].first &&
                a->ranges[i].end == b->ranges[i].end;

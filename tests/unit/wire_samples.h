@@ -436,6 +436,8 @@ static void sample_view_message(enum message_type type, enum level level,
             .need = sample_u64[level],
             .quiet = level == MOST,
             .tell = level == MOST,
+            .ranks = level == MOST ? &samples.sets[MOST] : NULL,
+            .bound = level == MOST,
         };
     } else if (type == MESSAGE_PARTS) {
         m->hash.bytes[MOOT_HASH_BYTES - 1] |= MOOT_HASH_ARRAY;

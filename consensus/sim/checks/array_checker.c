@@ -28,7 +28,8 @@ struct array_seen {
 
 struct array_checker {
     const struct program *program;
-    uint32_t homes;
+    const struct storm *storm;
+    uint32_t homes;            /* of an array without candidates */
     struct array_seen *arrays; /* by task */
     struct rankset *views;     /* by rank: the members that it knows; empty: all */
     uint64_t *generations;     /* by rank: of its view; in each all is spawned anew */
@@ -51,6 +52,7 @@ struct array_checker *array_checker_new(const struct program *program,
 {
     struct array_checker *checker = zeroed(1, sizeof(*checker));
     checker->program = program;
+    checker->storm = storm;
     checker->homes = storm != NULL ? storm->first : program->rank_count;
     checker->arrays = zeroed(program->task_count, sizeof(*checker->arrays));
     for (uint32_t i = 0; i < program->task_count; i++) {
@@ -123,19 +125,48 @@ static bool know_each_other(const struct array_checker *checker, uint32_t a, uin
     return is_member(checker, a, b) && is_member(checker, b, a);
 }
 
+/* Of an array that has some; 0: it has none. */
+static uint64_t candidates_of(const struct array_checker *checker, uint32_t task)
+{
+    return sim_homes(checker->program, checker->storm, task);
+}
+
+static bool may_run(const struct array_checker *checker, uint32_t task, uint32_t rank)
+{
+    const uint64_t candidates = candidates_of(checker, task);
+    return candidates == 0 || (rank < 64 && (candidates >> rank & 1) != 0);
+}
+
+/* The candidate that has so many before it. */
+static uint32_t nth_of(uint64_t candidates, uint32_t before)
+{
+    uint32_t rank = 0;
+    while ((candidates >> rank & 1) == 0 || before-- > 0) {
+        rank++;
+    }
+    return rank;
+}
+
 /* By arithmetic of its own: blocks go round, all else lies evenly. */
 static uint32_t home_of(const struct array_checker *checker, uint32_t task,
                         uint64_t place)
 {
     const struct program_task *spec = &checker->program->tasks[task];
+    const uint64_t candidates = candidates_of(checker, task);
+    uint32_t homes = candidates == 0 ? checker->homes : 0, home;
+    for (uint64_t rest = candidates; rest != 0; rest &= rest - 1) {
+        homes++;
+    }
     const struct array_spread spread = {.count = spec->elements,
                                         .block = spec->block,
-                                        .homes = checker->homes,
+                                        .homes = homes,
                                         .kind = (enum array_spread_kind)spec->spread};
     if (spread.kind != ARRAY_SPREAD_CYCLIC) {
-        return (uint32_t)(place * checker->homes / spec->elements);
+        home = (uint32_t)(place * homes / spec->elements);
+    } else {
+        home = (uint32_t)(array_index(&spread, place) / spec->block % homes);
     }
-    return (uint32_t)(array_index(&spread, place) / spec->block % checker->homes);
+    return candidates == 0 ? home : nth_of(candidates, home);
 }
 
 /* The rank has spawned the element, whether or not it has others. */
@@ -251,6 +282,11 @@ static void check_given(struct array_checker *checker, struct sim *sim,
                  "rank %" PRIu32 " gets elements of %s, and spawned none", rank,
                  name(checker, sight->task));
     }
+    if (!may_run(checker, sight->task, rank)) {
+        sim_fail(sim, "candidate",
+                 "rank %" PRIu32 " gets elements of %s, and is no candidate", rank,
+                 name(checker, sight->task));
+    }
     if (rankset_has(&seen->heirs, rank)) {
         sim_fail(sim, "over",
                  "rank %" PRIu32 " gets elements of %s, which it knows to have ended",
@@ -320,7 +356,8 @@ static uint64_t count_open(const struct array_checker *checker,
     const struct array_seen *seen = &checker->arrays[sight->task];
     const bool good = sight->type == SIGHT_WAITED;
     uint64_t open = 0;
-    if (!good && !spec->parted && (spec->cancellers | spec->late_cancellers) == 0) {
+    if (!good && !spec->parted && spec->homes == 0 &&
+        (spec->cancellers | spec->late_cancellers) == 0) {
         return seen->left;
     }
     for (uint64_t at = 0; at < spec->elements; at++) {
@@ -339,6 +376,22 @@ static void check_ended(const struct array_checker *checker, struct sim *sim,
                  "at rank %" PRIu32 " %s ends, and %" PRIu64
                  " of its elements have not",
                  sight->rank, name(checker, sight->task), left);
+    }
+}
+
+/* It ends for want of candidates when none is a member, and has any then. */
+static void check_no_candidate(const struct array_checker *checker, struct sim *sim,
+                               const struct sight *sight)
+{
+    bool any = candidates_of(checker, sight->task) == 0;
+    for (uint32_t rank = 0; rank < checker->homes; rank++) {
+        any |= may_run(checker, sight->task, rank) &&
+               is_member(checker, sight->rank, rank);
+    }
+    if (any) {
+        sim_fail(sim, "candidate",
+                 "at rank %" PRIu32 " %s ends for want of candidates, and has some",
+                 sight->rank, name(checker, sight->task));
     }
 }
 
@@ -366,7 +419,8 @@ static void check_unheld(const struct array_checker *checker, struct sim *sim,
     for (uint64_t at = 0; at < spec->elements && at_once; at++) {
         for (uint32_t rank = 0; rank < checker->rank_limit && !seen->ended[at];
              rank++) {
-            if (has_spawned(seen, rank, at) && is_member(checker, sight->rank, rank)) {
+            if (may_run(checker, sight->task, rank) && has_spawned(seen, rank, at) &&
+                is_member(checker, sight->rank, rank)) {
                 sim_fail(sim, "not held",
                          "at rank %" PRIu32 " %s ends without the element at %" PRIu64
                          ", which rank %" PRIu32 " has spawned",
@@ -503,6 +557,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         if (sight->type == SIGHT_RUN) {
             check_unheld(checker, sim, sight);
         }
+    } else if (sight->type == SIGHT_WAITED && sight->code == MOOT_ERR_NO_CANDIDATE) {
+        check_no_candidate(checker, sim, sight);
     } else if (sight->type == SIGHT_SEND) {
         check_send(checker, sim, sight);
     }

@@ -6,6 +6,8 @@
  *   one chair  who gets an element is its home, if ranks agree and stay; and nobody
  *              gets one that another has got, but if one of them has left the view of
  *              the other (I60, I61)
+ *   candidate  who gets an element of an array with candidates is one of these, and it
+ *              ends for want of them only when none is a member (I92)
  *   holds it   who gets an element has spawned its array, and of a part that (I62)
  *   not held   an array does not end without an element that a member has spawned (I63)
  *   all ended  an array ends when all of its elements have, and not before (I68); one

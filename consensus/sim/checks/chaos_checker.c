@@ -112,7 +112,8 @@ static void turn_to(struct storm_checker *checker, uint32_t generation)
     if (*seen == NULL) {
         *seen = zeroed(checker->program->task_count + 1, sizeof(**seen));
         for (uint32_t i = 0; i < checker->program->task_count; i++) {
-            (*seen)[i].excused = program_shaky(checker->program, i);
+            (*seen)[i].excused = program_shaky(checker->program, i) ||
+                                 program_homed(checker->program, i);
         }
     }
     checker->tasks = *seen;

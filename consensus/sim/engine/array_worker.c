@@ -12,14 +12,24 @@
 
 enum { PIECE_MAX = 16 };
 
+uint64_t sim_homes(const struct program *program, const struct storm *storm,
+                   uint32_t task)
+{
+    const uint32_t first = storm != NULL ? storm->first : program->rank_count;
+    return program->tasks[task].homes &
+           (first < 64 ? (UINT64_C(1) << first) - 1 : UINT64_MAX);
+}
+
 struct array_spread sim_spread(const struct sim *sim, uint32_t task)
 {
     const struct program_task *spec = &sim->program->tasks[task];
     const struct storm *storm = sim->options.storm;
+    const struct rankset homes = {.low = sim_homes(sim->program, storm, task)};
     return (struct array_spread){.count = spec->elements,
                                  .block = spec->block,
-                                 .homes = storm != NULL ? storm->first
-                                                        : sim->program->rank_count,
+                                 .homes = homes.low != 0  ? rankset_count(&homes)
+                                          : storm != NULL ? storm->first
+                                                          : sim->program->rank_count,
                                  .kind = (enum array_spread_kind)spec->spread};
 }
 

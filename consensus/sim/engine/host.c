@@ -350,6 +350,8 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         return;
     }
     const struct array_spread spread = sim_spread(sim, index);
+    const struct rankset homes = {
+        .low = sim_homes(sim->program, sim->options.storm, index)};
     const struct range part = step != NULL ? step->places : (struct range){0, 0};
     struct core_register reg = {
         .scope = spec->scope,
@@ -369,6 +371,8 @@ void host_register(struct host *host, uint32_t index, uint32_t lane, bool adopte
         .candidates = spec->candidates,
         .spec = travels(sim, index) ? spec : NULL,
         .array = task->elements > 0 ? &spread : NULL,
+        .homes = homes.low != 0 ? &homes : NULL,
+        .bound = homes.low != 0,
         .part = part.end > 0 ? &part : NULL,
         .part_count = part.end > 0,
         .site = task->name,

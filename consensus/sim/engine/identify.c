@@ -61,8 +61,13 @@ static moot_hash identify(const struct program *program, uint32_t index,
     } else if (task->scope != 0) {
         spec.scope = sim_scope(task->scope);
     }
-    const struct identity_array array = {
-        .count = task->elements, .block = task->block, .spread = task->spread};
+    struct rankset homes;
+    set_ranks(&homes, task->homes);
+    const struct identity_array array = {.count = task->elements,
+                                         .block = task->block,
+                                         .spread = task->spread,
+                                         .homes = task->homes != 0 ? &homes : NULL,
+                                         .bound = task->homes != 0};
     moot_hash hash =
         task->elements > 0 ? identity_array_hash(&spec, &array) : identity_hash(&spec);
     free(inputs);

@@ -207,6 +207,9 @@ uint64_t sim_clock_ns(const struct sim *sim, uint32_t rank);
 /* The hash of the task beside which it is, and that of no other: where its chair is to
  * be, by no word of its own hash. */
 const moot_hash *sim_root(const struct sim *sim, uint32_t task);
+/* The candidates of an array, of the ranks of the first view; 0: it has none. */
+uint64_t sim_homes(const struct program *program, const struct storm *storm,
+                   uint32_t task);
 /* The task's chair: placement over all ranks or its candidates. */
 uint32_t sim_chair(const struct sim *sim, uint32_t task);
 

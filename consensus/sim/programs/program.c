@@ -256,6 +256,17 @@ bool program_runs(const struct program *program, uint32_t task)
     return program->outcomes[task].runs;
 }
 
+bool program_homed(const struct program *program, uint32_t task)
+{
+    return program->outcomes[task].homed;
+}
+
+bool program_is_home(const struct program *program, uint32_t task, uint32_t rank)
+{
+    const uint64_t homes = program->tasks[task].homes;
+    return homes == 0 || (rank < 64 && (homes >> rank & 1) != 0);
+}
+
 bool program_shaky(const struct program *program, uint32_t task)
 {
     return program->outcomes[task].shaky;
@@ -347,6 +358,31 @@ static void evaluate(struct program *program, uint32_t index)
     evaluate_result(program, index);
 }
 
+static bool any_homed(const struct program *program, const struct program_list *list)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        any |= program->outcomes[list->items[i]].homed;
+    }
+    return any;
+}
+
+static bool find_homed(struct program *program)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        const struct program_task *task = &program->tasks[i];
+        struct program_outcome *outcome = &program->outcomes[i];
+        const bool homed =
+            task->homes != 0 || any_homed(program, &task->inputs) ||
+            any_homed(program, &task->after) || any_homed(program, &task->children) ||
+            (task->parent != PROGRAM_NONE && program->outcomes[task->parent].homed);
+        found |= homed && !outcome->homed;
+        outcome->homed |= homed;
+    }
+    return found;
+}
+
 static bool any_shaky(const struct program *program, const struct program_list *list)
 {
     bool any = false;
@@ -384,6 +420,9 @@ void program_finish(struct program *program)
         } else if (!program->outcomes[program->tasks[i].parent].runs) {
             program->outcomes[i].fails = true;
         }
+    }
+    while (find_homed(program)) {
+        continue;
     }
     while (find_shaky(program)) {
         continue;

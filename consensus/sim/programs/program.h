@@ -159,6 +159,7 @@ struct program_task {
                           alone comes after others, however these end; 0: a task */
     uint64_t block;    /* of its spread, */
     uint32_t spread;   /* an array_spread_kind */
+    uint64_t homes;    /* its candidates, as those of a task; 0: all ranks are homes */
     bool parted;       /* some rank spawns a part of it, */
     bool gaps;         /* and nobody some element, or so it may be; so it may fail */
     bool stretches;    /* what a home leaves of it goes to one rank (A17) */
@@ -215,7 +216,8 @@ struct program {
     struct program_script *scripts; /* rank_count * lane_count */
     struct program_outcome {
         bool fails, runs, ghostly;
-        bool shaky;     /* it, or something that it takes, may be cancelled */
+        bool shaky;     /* it, or something that it takes, may be cancelled, */
+        bool homed;     /* or is an array that has candidates */
         uint8_t *bytes; /* tasks[i].result_bytes of them, unless it fails */
     } *outcomes;        /* by index, after program_finish() */
 };
@@ -289,6 +291,11 @@ bool program_runs(const struct program *program, uint32_t task);
 /* It, or something that it takes, may be cancelled: then it fails, or is never spawned,
  * whatever the oracle says. */
 bool program_shaky(const struct program *program, uint32_t task);
+/* It, or something that it takes, may end for want of an array's candidates, where
+ * these die. */
+bool program_homed(const struct program *program, uint32_t task);
+/* The rank may run elements of that array. */
+bool program_is_home(const struct program *program, uint32_t task, uint32_t rank);
 /* The number of its tasks that are poison. */
 uint32_t program_poison_count(const struct program *program);
 /* Nobody will ever spawn it. */

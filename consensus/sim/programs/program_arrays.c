@@ -183,6 +183,38 @@ static void close_over(const struct program_draft *draft,
     }
 }
 
+uint64_t draft_homes(const struct program *program, struct random *random)
+{
+    const uint32_t first = program->rank_count < 2 ? program->rank_count : 2;
+    const uint32_t ranks = program->rank_count < 64 ? program->rank_count : 64;
+    uint64_t homes = UINT64_C(1) << random_below(random, first);
+    if (random_chance(random, 700)) {
+        homes |= random_ranks(random, ranks, 400);
+    }
+    return homes;
+}
+
+/* Some arrays have candidates; one of these that is there from the beginning holds it.
+ */
+static void draw_homes(const struct program_draft *draft)
+{
+    struct program *program = draft->program;
+    struct random random = random_stream(program->seed, STREAM_ARRAY_HOMES);
+    const uint32_t per_mille[] = {0, 150, 500};
+    const uint32_t rate = per_mille[random_below(&random, 3)];
+    for (uint32_t i = 0; i < program->task_count; i++) {
+        if (program->tasks[i].elements > 0 && random_chance(&random, rate)) {
+            struct program_task *task = &program->tasks[i];
+            task->homes = draft_homes(program, &random);
+            const uint64_t one = task->homes & (~task->homes + 1);
+            if ((task->homes & 3 & task->holders.low) == 0) {
+                task->holders.low |= one;
+                task->decliners.low &= ~one;
+            }
+        }
+    }
+}
+
 /* Where ranks differ some arrays are spawned in parts. */
 static void draw_parts(const struct program_draft *draft)
 {
@@ -249,6 +281,7 @@ void draft_arrays(const struct program_draft *draft, const struct program_list *
             make_readers(draft, &random, top, i);
         }
     }
+    draw_homes(draft);
     if (!has(draft, PROGRAM_LACKS)) {
         close_over(draft, top);
     }

@@ -30,6 +30,7 @@ enum {
 #define STREAM_ARRAY_PARTS (STREAM_SCOPES - 7)
 #define STREAM_ARRAY_STRETCHES (STREAM_SCOPES - 8)
 #define STREAM_ARRAY_PORTABLES (STREAM_SCOPES - 9)
+#define STREAM_ARRAY_HOMES (STREAM_SCOPES - 10)
 #define STREAM_PARKS (UINT64_MAX / 4) /* and of each script */
 
 struct style {
@@ -77,6 +78,10 @@ static inline bool list_has(const struct program_list *list, uint32_t item)
     return false;
 }
 
+/* Each of so many ranks with that chance, which is of a thousand. */
+uint64_t random_ranks(struct random *random, uint32_t count, uint32_t per_mille);
+/* An array's candidates, of which one is there from the beginning. */
+uint64_t draft_homes(const struct program *program, struct random *random);
 /* Makes some of the tasks arrays (program_arrays.c). */
 void draft_arrays(const struct program_draft *draft, const struct program_list *top);
 

@@ -65,7 +65,8 @@ bool parts_leave_gaps(const struct program *program, uint32_t task)
     for (uint32_t rank = rankset_next(&spec->holders, 0); rank != UINT32_MAX;
          rank = rankset_next(&spec->holders, rank + 1)) {
         struct range parts[PARTS_MAX];
-        const uint32_t count = parts_draw(program, task, rank, parts);
+        const bool runs = program_is_home(program, task, rank);
+        const uint32_t count = runs ? parts_draw(program, task, rank, parts) : 0;
         for (uint32_t i = 0; i < count; i++) {
             const uint64_t end = parts[i].end > 0 ? parts[i].end : spec->elements;
             for (uint64_t at = parts[i].first; at < end; at++) {

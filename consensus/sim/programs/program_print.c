@@ -62,6 +62,7 @@ static void print_task(const struct program *program, uint32_t index, FILE *to)
         fprintf(to, " array of %" PRIu64 " spread %" PRIu32 ",%" PRIu64 "%s",
                 task->elements, task->spread, task->block,
                 task->stretches ? " by stretches" : "");
+        print_word(" at ", task->homes, to);
     }
     fprintf(to, "%s%s%s%s%s%s%s %" PRIu32 " bytes\n", task->once ? " once" : "",
             task->idempotent ? " idempotent" : "", task->portable ? " portable" : "",

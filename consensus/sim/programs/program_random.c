@@ -179,7 +179,7 @@ static uint64_t all_ranks(const struct program *program)
     return UINT64_MAX >> (PROGRAM_RANKS_MAX - program->rank_count);
 }
 
-static uint64_t random_ranks(struct random *random, uint32_t count, uint32_t per_mille)
+uint64_t random_ranks(struct random *random, uint32_t count, uint32_t per_mille)
 {
     uint64_t ranks = 0;
     for (uint32_t rank = 0; rank < count; rank++) {

@@ -1,6 +1,7 @@
 /* workload.c - see workload.h. */
 #include "consensus/sim/programs/workload.h"
 #include "consensus/faultplan/plan_words.h"
+#include "consensus/sim/programs/program_draft.h"
 #include "consensus/sim/programs/program_parts.h"
 #include "consensus/sim/programs/random.h"
 #include "hashing/array_spread.h"
@@ -12,12 +13,14 @@ enum {
     STREAM_WORKLOAD_HOLDERS,
     STREAM_WORKLOAD_PACE,
     STREAM_WORKLOAD_SIZE,
+    STREAM_WORKLOAD_HOMES,
     PHASES = 8, /* of spawns and then waits; fewer if there are few tasks */
     SPINE = 8,  /* every so many tasks one is of the spine */
     ONE_PPM = 1000000,
     ARRAYS_PPM = 250000,
-    ARRAY_SMALL = 8,  /* elements, at most, */
-    ARRAY_LARGE = 500 /* and of some */
+    HOMES_PER_MILLE = 125, /* of arrays have candidates */
+    ARRAY_SMALL = 8,       /* elements, at most, */
+    ARRAY_LARGE = 500      /* and of some */
 };
 
 const char *workload_name(enum workload_kind kind)
@@ -80,7 +83,7 @@ struct loom {
     uint32_t phase;  /* tasks of one */
     bool *fetched;   /* by task: who spawns it fetches it */
     uint32_t *order; /* of a phase, for the rank that is written */
-    struct random random;
+    struct random random, homes;
 };
 
 static uint32_t add_task(struct loom *loom, int32_t parent)
@@ -113,6 +116,9 @@ static void make_array(struct loom *loom, struct program_task *task)
         task->spread == ARRAY_SPREAD_CYCLIC ? random_between(&loom->random, 1, 5) : 0;
     task->fails = random_chance(&loom->random, 63);
     task->parted = loom->workload->kind == WORKLOAD_PARTS;
+    if (random_chance(&loom->homes, HOMES_PER_MILLE)) {
+        task->homes = draft_homes(loom->program, &loom->homes);
+    }
 }
 
 /* A leaf of such a workload: an array, or a task that may come after one. */
@@ -401,6 +407,17 @@ static void write_rank(struct loom *loom, const uint32_t *only, uint32_t rank)
 
 /* --- The whole -------------------------------------------------------------------- */
 
+/* Nobody spawns it of the ranks that may run it. */
+static bool lacks_home(const struct program *program, uint32_t task)
+{
+    const struct rankset *holders = &program->tasks[task].holders;
+    uint32_t rank = rankset_next(holders, 0);
+    while (rank != UINT32_MAX && !program_is_home(program, task, rank)) {
+        rank = rankset_next(holders, rank + 1);
+    }
+    return rank == UINT32_MAX && program->tasks[task].homes != 0;
+}
+
 static struct program *weave(const struct workload *workload, uint64_t seed,
                              uint32_t ranks, uint32_t tasks)
 {
@@ -411,6 +428,7 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
         .tasks = tasks,
         .fetched = calloc((size_t)tasks + 1, sizeof(*loom.fetched)),
         .random = random_stream(seed, STREAM_WORKLOAD_TASKS),
+        .homes = random_stream(seed, STREAM_WORKLOAD_HOMES),
     };
     loom.phase = SPINE * ((tasks + PHASES * SPINE - 1) / (PHASES * SPINE));
     loom.order = calloc(loom.phase, sizeof(*loom.order));
@@ -430,7 +448,8 @@ static struct program *weave(const struct workload *workload, uint64_t seed,
     }
     for (uint32_t i = 0; i < loom.program->task_count; i++) {
         struct program_task *task = &loom.program->tasks[i];
-        task->gaps = task->parted && parts_leave_gaps(loom.program, i);
+        task->gaps = (task->parted && parts_leave_gaps(loom.program, i)) ||
+                     lacks_home(loom.program, i);
     }
     program_finish(loom.program);
     free(only);

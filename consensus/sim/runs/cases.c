@@ -380,6 +380,12 @@ static const struct scene scenes[] = {
      "The same array, of a once kernel: what rank 1 leaves goes to one rank, all of\n"
      "it (A17).",
      3, scene_write_array_stretch, false, 0, 0, 20000, 0},
+    {"array-candidates",
+     "An array with candidates, ranks 1 and 3: these are its homes.  Rank 1 dies "
+     "before\n"
+     "its elements have ended; they are given to rank 3, though all have spawned the\n"
+     "array (A3, A12).",
+     4, scene_write_array_candidates, false, 0, 0, 20000, 0},
     {"array-cancel",
      "Rank 1 cancels an array: its chair tells all, and no element begins any more.\n"
      "The end comes when those that had begun have ended.  Rank 2, which spawns the\n"

@@ -102,6 +102,18 @@ void scene_write_array_stretch(struct program *p)
     p->tasks[0].stretches = true;
 }
 
+void scene_write_array_candidates(struct program *p)
+{
+    uint32_t a = add_array(p, "a", 0);
+    p->tasks[a].work_us = 100;
+    p->tasks[a].homes = 1u << 1 | 1u << 3;
+    seat(p, a, 0);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        spawn(p, rank, a);
+        program_add_step(p, rank, 0, PROGRAM_WAIT_ALL, a);
+    }
+}
+
 void scene_write_array_cancel(struct program *p)
 {
     uint32_t a = add_array(p, "a", 0);

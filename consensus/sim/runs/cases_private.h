@@ -66,6 +66,7 @@ void scene_write_array_parts(struct program *p);
 void scene_write_array_unheld(struct program *p);
 void scene_write_array_death(struct program *p);
 void scene_write_array_stretch(struct program *p);
+void scene_write_array_candidates(struct program *p);
 void scene_write_array_cancel(struct program *p);
 
 #endif
