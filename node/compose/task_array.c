@@ -333,8 +333,14 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
         spawn_undo(m, &spawned);
         return error;
     }
+    spawned.task->pins++;
     error = spawn_part(m, lane, facts, &spawned, part);
+    spawned.task->pins--;
     if (error != MOOT_OK) {
+        if (fresh) { /* nothing keeps what it was to take */
+            elements_free(m, spawned.task);
+        }
+        task_try_free(m, spawned.task);
         return error;
     }
     out->id = spawned.id;
