@@ -30,8 +30,7 @@
  * An element is pure, unless its kernel is once: it makes its result of the arguments,
  * the index and its inputs alone.  It has no children; a task may have arrays of them
  * (moot_call_array_spawn).  If it fails it is tried again as the kernel's retries say,
- * on the rank that ran it.  Queues do not delay an array.  Arrays are for programs in
- * their first session.
+ * on the rank that ran it.  Queues do not delay an array.
  *
  * An element of a kernel with MOOT_KERNEL_ONCE starts at most once, ever, whoever dies:
  * it may have effects outside.  Such an array needs a .key, and all ranks spawn it as a
@@ -49,6 +48,10 @@
  * spec goes out from ranks that have spawned the whole array: what nobody has spawned
  * of one in parts runs nowhere.  What a rank runs so stays in its memory until the
  * scope of the array ends: spawn such arrays in scopes.
+ *
+ * In a later session (moot_session.h) the homes of an array are the ranks of that
+ * session, and its hash covers them: equal specs are one array in sessions of the same
+ * ranks.  Arrays of the session before stay valid, and may be taken from and read.
  *
  * Elements may take elements of other arrays, which a *map* names:
  *
@@ -242,7 +245,7 @@ typedef struct moot_array_spec {
  * Errors: INVALID (also a kernel that is idempotent, or non-deterministic and not once;
  * a map that names elements that there are not), NO_KEY (a once kernel, and no .key),
  * STALE and FOREIGN (the array or task of an input, or .beside), STATE (inside a
- * kernel, parked, or in a session that began later), LIMIT (an element takes more than
+ * kernel, or parked), LIMIT (an element takes more than
  * 4096; a rank's share is more than 2^20 inputs), NO_MEMORY, CLOSED, DECLINED,
  * KERNEL_CONFLICT, NO_CANDIDATE, and what had ended the moot; as moot_task_spawn. */
 #define moot_array_spawn(m, ...) moot_array_spawn_at((m), __VA_ARGS__, MOOT_SITE)

@@ -18,6 +18,19 @@ static bool copy_homes(const struct elements *of, bool bound, struct homes_said 
     return rankset_copy(&out->ranks, &of->own_homes);
 }
 
+/* The ranks of the session; NULL, if these are the founders. */
+static bool take_session(const struct moot *m, struct homes_said *out)
+{
+    bool good = true;
+    for (uint32_t rank = m->session.size; good && rank-- > 0;) {
+        good = rankset_add(&out->ranks, session_member(m, rank));
+    }
+    const bool founders = good && rankset_equal(&out->ranks, &m->tasks.founders);
+    out->homes.ranks = founders ? NULL : &out->ranks;
+    out->count = m->session.size;
+    return good;
+}
+
 static int find_candidates(struct moot *m, struct lane *lane,
                            const moot_array_spec *spec, struct homes_said *out)
 {
@@ -48,9 +61,7 @@ int array_homes_find(struct moot *m, struct lane *lane, const moot_array_spec *s
     } else if (near != NULL) {
         good = copy_homes(near, false, out);
     } else if (m->session.members != NULL) {
-        return lane_fail(lane, MOOT_ERR_STATE,
-                         "moot_array_spawn: without .candidates arrays are for the "
-                         "first session alone");
+        good = take_session(m, out);
     }
     return good ? MOOT_OK
                 : lane_fail(lane, MOOT_ERR_NO_MEMORY, "moot_array_spawn: no memory");

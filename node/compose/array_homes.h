@@ -1,7 +1,8 @@
 /* array_homes.h - whose the elements of an array are to be, as its spec says it.
  *
  * The homes are the array's candidates.  If it has none they are those of the array
- * beside which it is; or else the founders, in the first session alone.
+ * beside which it is; or else the ranks of the session in which it is spawned, which
+ * are the founders in the first one.
  *
  * Under the engine lock.
  */

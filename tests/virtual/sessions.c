@@ -4,6 +4,7 @@
 #include "hashing/identity.h"
 #include "node/api/moot_session.h"
 #include "tests/medley/medley.h"
+#include "tests/virtual/session_arrays.h"
 #include "tests/virtual/world.h"
 
 #include <stdarg.h>
@@ -22,6 +23,7 @@ struct player {
     uint32_t process;
     moot_kernel_id kernel, once;
     moot_task tasks[SESSION_TASKS];
+    struct session_arrays arrays;
 };
 
 /* --- What is drawn ---------------------------------------------------------------- */
@@ -94,15 +96,20 @@ __attribute__((format(printf, 2, 3))) static void say_wrong(struct player *playe
     va_end(args);
 }
 
-/* Few are left, and a rank that died was on another host, where its death is not seen.
- */
-static bool is_cut_off(const struct player *player, int code)
+static bool has_anybody_died(const struct player *player)
 {
     bool died = false;
     for (uint32_t rank = 0; rank < player->ledger->ranks; rank++) {
         died |= world_is_dead(rank, NULL);
     }
-    return code == MOOT_ERR_NO_QUORUM && died;
+    return died;
+}
+
+/* Few are left, and a rank that died was on another host, where its death is not seen.
+ */
+static bool is_cut_off(const struct player *player, int code)
+{
+    return code == MOOT_ERR_NO_QUORUM && has_anybody_died(player);
 }
 
 /* --- Tasks ------------------------------------------------------------------------ */
@@ -318,6 +325,19 @@ static void note_sets(struct player *player)
     player->ledger->saw[now(player)][player->process] = true;
 }
 
+/* --- Arrays ----------------------------------------------------------------------- */
+
+static void run_arrays(struct player *player)
+{
+    const char *wrong = session_arrays_run(&player->arrays);
+    const int code = player->arrays.code;
+    const bool excused = code != MOOT_OK && has_anybody_died(player) &&
+                         session_arrays_may_end(code) && !player->arrays.strays;
+    if (wrong != NULL && !excused) {
+        say_wrong(player, "%s: %s", wrong, moot_err_name(code));
+    }
+}
+
 /* --- A rank ----------------------------------------------------------------------- */
 
 static bool go_on(struct player *player)
@@ -354,6 +374,11 @@ static void register_kernels(struct player *player)
         moot_session_info_get(player->m, &player->session) != MOOT_OK) {
         say_wrong(player, "it does not begin");
     }
+    const char *wrong = session_arrays_begin(&player->arrays, player->m,
+                                             player->ledger->seed, &player->session);
+    if (wrong != NULL) {
+        say_wrong(player, "%s", wrong);
+    }
 }
 
 void sessions_play(struct sessions_ledger *ledger, moot *m)
@@ -364,7 +389,8 @@ void sessions_play(struct sessions_ledger *ledger, moot *m)
     bool here = true;
     while (here) {
         note_sets(&player);
-        run_tasks(&player);
+        run_tasks(&player); /* first: who lags behind a small window finds none */
+        run_arrays(&player);
         define_sets(&player);
         here = now(&player) < session_count(&player) && go_on(&player);
     }

@@ -3,7 +3,8 @@
  * Two to four sessions.  In each every rank spawns most of a few tasks: anybody's, one
  * rank's own by MOOT_ON, of a process set, once tasks, some of which were named in an
  * earlier session already.  It waits for most, defines and deletes sets, and goes on to
- * the next session, or leaves.  One rank may be killed at any moment.
+ * the next session, or leaves.  It spawns task arrays, too (session_arrays.h).  One
+ * rank may be killed at any moment.
  *
  * These must be true: a result is right; a wait ends ill only for a reason (all that
  * may run it are gone, or a once task's rank died, or the ranks that are left are too
