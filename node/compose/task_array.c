@@ -383,7 +383,7 @@ int array_spawn(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                                    .beside = {spec->beside.id}};
     const struct elements *beside = NULL;
     struct homes_said said = {.count = 0};
-    struct array_spread spread;
+    struct array_spread spread = {.count = 0};
     struct spawn spawn;
     struct range_set part = {0};
     int error = parent != NULL
