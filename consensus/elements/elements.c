@@ -516,6 +516,19 @@ bool elements_run(const struct core *core)
 
 /* --- Views (A12) ------------------------------------------------------------------ */
 
+/* What this rank, which chairs it now, has given up of its own stretch: nobody asks it
+ * again, unless somebody waits. */
+static void note_given_up(struct core *core, struct array_record *array)
+{
+    struct range_set rest = {0};
+    copy_set(core, &rest, &array->given_up);
+    take_set(core, &rest, &array->mine);
+    if (rest.count > 0) {
+        keeper_hear_left(core, array, &rest);
+    }
+    range_set_release(&rest);
+}
+
 /* All told, asked and given in the last view may be lost, or was to another. */
 static void enter_view(struct core *core, struct array_record *array)
 {
@@ -535,6 +548,7 @@ static void enter_view(struct core *core, struct array_record *array)
     cancel_enter_view(core, array->task); /* ahead of what was cancelled */
     if (array->task->chair == core->rank) {
         add_set(core, &array->owned, &array->mine);
+        note_given_up(core, array);
         keeper_watch(core, array);
     }
     const bool was_over = is_over(array->task) || array->task->seen;

@@ -160,7 +160,7 @@ const char *session_arrays_run(struct session_arrays *arrays)
     if (code == MOOT_OK) {
         code = look(arrays, taken, session - across, second, &wrong);
     }
-    if (first.id != 0) {
+    if (first.id != 0 && code == MOOT_OK) {
         const int ended = moot_array_wait(arrays->m, first, MOOT_FOREVER);
         code = code == MOOT_OK ? ended : code;
     }
