@@ -9,6 +9,7 @@
 #include "hashing/moot_hash.h"
 #include "hashing/rankset.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,12 +34,14 @@ struct message_spec {
     size_t after_count; /* how many at the end of inputs are order only */
     const void *key;
     size_t key_size;
-    const struct rankset *candidates; /* NULL: all */
+    const struct rankset *candidates; /* NULL: all; of an array: its homes, or NULL:
+                                         those of the first view */
     moot_hash scope;
     moot_hash parent; /* the spawning task; zero if top level */
     int32_t priority;
     const char *label;
     const char *site;
+    bool bound;            /* the homes are the array's candidates */
     uint64_t count, block; /* of a task array: its card, but for the homes; else 0 */
     uint32_t spread;       /* likewise, enum array_spread_kind */
     const struct message_map *maps; /* of an array: one for each input; NULL: none */

@@ -73,6 +73,7 @@ Moot__Spec *wire_put_spec(struct encoder *encoder, const struct message_spec *sp
     to->has_key = spec->key != NULL;
     to->key = wire_borrow(spec->key, spec->key != NULL ? spec->key_size : 0);
     to->candidates = wire_put_set(encoder, spec->candidates);
+    to->bound = spec->bound;
     to->scope = wire_borrow_hash(&spec->scope);
     to->parent = wire_borrow_hash(&spec->parent);
     to->priority = spec->priority;
@@ -153,6 +154,7 @@ bool wire_get_spec(struct reader *reader, const Moot__Spec *from,
         .count = from->count,
         .block = from->block,
         .spread = from->spread,
+        .bound = from->bound,
     };
     if (from->has_key && to->key == NULL) {
         to->key = ""; /* empty, but there */
@@ -200,11 +202,11 @@ static const char *check_array(const moot_hash *hash, const struct message_spec 
     const bool inputs = spec->input_count > 0;
     if (!hash_has(hash, MOOT_HASH_ARRAY)) {
         return spec->count != 0 || spec->block != 0 || spec->spread != 0 ||
-                       spec->maps != NULL
+                       spec->maps != NULL || spec->bound
                    ? "a spec of a task has what arrays have"
                    : NULL;
     }
-    if (!array_spread_valid(&spread)) {
+    if (!array_spread_valid(&spread) || (spec->bound && spec->candidates == NULL)) {
         return "a spec is of no such array";
     }
     if (inputs != (spec->maps != NULL) || spec->input_count > LIMIT_ARRAY_INPUTS ||

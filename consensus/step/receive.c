@@ -410,7 +410,8 @@ bool core_would_adopt(const struct core *core, uint32_t from, uint64_t uid,
         is_of_the_past(core, &message->hash, spec) || !is_free(core, from, message)) {
         return false;
     }
+    const struct rankset *among = /* not the homes of an array: its end has none */
+        hash_has(&message->hash, MOOT_HASH_ARRAY) ? NULL : spec->candidates;
     return message->type == MESSAGE_ELEMENTS ||
-           placement_chair(&message->hash, &core->members, spec->candidates) ==
-               core->rank;
+           placement_chair(&message->hash, &core->members, among) == core->rank;
 }

@@ -47,7 +47,8 @@
  * by spawn or by spec, the arrays that it takes; tasks that it takes come along.  The
  * spec goes out from ranks that have spawned the whole array: what nobody has spawned
  * of one in parts runs nowhere.  What a rank runs so stays in its memory until the
- * scope of the array ends: spawn such arrays in scopes.
+ * scope of the array ends: spawn such arrays in scopes.  If the array has candidates
+ * these alone run it so.
  *
  * In a later session (moot_session.h) the homes of an array are the ranks of that
  * session, and its hash covers them: equal specs are one array in sessions of the same

@@ -95,7 +95,8 @@ static void fill_facts(struct task_facts *facts, struct kernel *kernel,
         .inputs = spec->inputs,
         .input_count = spec->input_count,
         .after_count = spec->after_count,
-        .candidates = spec->candidates,
+        .homes = spec->candidates,
+        .bound = spec->bound,
         .site = spec->site};
 }
 
@@ -104,8 +105,8 @@ static void take_in(struct moot *m, struct task *task, struct task_facts *facts,
                     const struct array_inputs *inputs)
 {
     const struct array_spread *spread = facts->reg.array;
-    const struct element_homes founders = {0};
-    if (!elements_make(m, task, spread, &founders, facts->args, facts->args_size)) {
+    const struct element_homes homes = {facts->reg.homes, facts->reg.bound};
+    if (!elements_make(m, task, spread, &homes, facts->args, facts->args_size)) {
         return;
     }
     struct elements *elements = elements_of(task);
@@ -128,7 +129,9 @@ static void adopt(struct moot *m, const moot_hash *hash,
     struct kernel *kernel = spawn_portable_kernel(m, spec);
     const struct array_spread spread = {.count = spec->count,
                                         .block = spec->block,
-                                        .homes = m->group.founders,
+                                        .homes = spec->candidates != NULL
+                                                     ? rankset_count(spec->candidates)
+                                                     : m->group.founders,
                                         .kind = (enum array_spread_kind)spec->spread};
     struct array_inputs inputs = {0};
     struct task_facts facts;

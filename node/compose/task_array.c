@@ -308,7 +308,7 @@ static int spawn_checked(struct moot *m, struct lane *lane, struct spawn *spawn,
     facts->reg.homes = homes->ranks;
     facts->reg.bound = homes->bound;
     const bool once = (facts->kernel->flags & MOOT_KERNEL_ONCE) != 0;
-    const bool adoptable = array_has_spec(inputs) && !once && homes->ranks == NULL;
+    const bool adoptable = array_has_spec(inputs) && !once;
     facts->reg.flags &= (uint32_t)(CORE_TASK_HINT | CORE_TASK_NESTED) |
                         (adoptable ? (uint32_t)CORE_TASK_PORTABLE : 0u);
     facts->reg.flags |= once ? (uint32_t)CORE_TASK_STRETCHES : 0u;

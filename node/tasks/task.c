@@ -184,6 +184,7 @@ COLD static bool fill_array(struct moot *m, struct message_spec *spec,
     spec->count = spread->count;
     spec->block = spread->block;
     spec->spread = spread->kind;
+    spec->bound = facts->reg.bound;
     spec->maps = maps;
     for (size_t i = 0; i < count && fits; i++) {
         const struct identity_map *map = &facts->maps[i];
@@ -240,8 +241,10 @@ COLD static bool fill_spec(struct moot *m, struct task *task,
         .priority = facts->priority,
         .label = task_label(task),
         .site = task_site(task)};
-    if (facts->reg.candidates != NULL) {
-        spec->candidates = keep_candidates(m, facts->reg.candidates);
+    const struct rankset *ranks =
+        facts->reg.array != NULL ? facts->reg.homes : facts->reg.candidates;
+    if (ranks != NULL) {
+        spec->candidates = keep_candidates(m, ranks);
         if (spec->candidates == NULL) {
             return false;
         }

@@ -158,6 +158,31 @@ static void all_ran_their_share(struct seat *seat)
     }
 }
 
+/* The last rank spawns it, and is no candidate, unless it is alone. */
+static void one_who_is_no_candidate_spawns(struct seat *seat)
+{
+    static const int ranks[] = {0, 1, 2, 3};
+    forget_runs(seat);
+    for (int32_t i = 0; i < ARRAYS && seat->rank == seat->size - 1; i++) {
+        moot_array_spec spec = spec_of(seat, TRACKED, &i, i);
+        spec.candidates.ranks = ranks;
+        spec.candidates.count = seat->size > 1 ? (size_t)seat->size - 1 : 1;
+        moot_array array = spawn(seat, &spec);
+        EXPECT(seat, moot_array_wait(seat->m, array, MOOT_FOREVER), MOOT_OK);
+        check_element(seat, array, 7, 21);
+        EXPECT(seat, moot_array_release(seat->m, array), MOOT_OK);
+    }
+}
+
+static void candidates_ran_their_share(struct seat *seat)
+{
+    const int candidates = seat->size > 1 ? seat->size - 1 : 1;
+    closes_well(seat);
+    for (int i = 0; i < ARRAYS; i++) {
+        check_share(seat, i, seat->rank < candidates ? COUNT / candidates : 0);
+    }
+}
+
 /* A chain: of a window, of the whole, and of a task that this rank alone has. */
 static void one_rank_alone_spawns_a_chain(struct seat *seat)
 {
@@ -287,6 +312,8 @@ static const struct scene scenes[] = {
     ADOPT_SCENE(one_rank_alone_spawns, portable_kernels, all_ran_their_share, NULL),
     ADOPT_SCENE(one_rank_alone_spawns, portable_kernels, all_ran_their_share, workers),
     ADOPT_SCENE(one_rank_alone_spawns, portable_kernels, all_ran_their_share, trusting),
+    ADOPT_SCENE(one_who_is_no_candidate_spawns, portable_kernels,
+                candidates_ran_their_share, NULL),
     ADOPT_SCENE(one_rank_alone_spawns_a_chain, portable_kernels,
                 all_ran_their_share_of_the_first, NULL),
     ADOPT_SCENE(one_rank_alone_spawns_a_chain, portable_kernels,

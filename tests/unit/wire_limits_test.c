@@ -245,9 +245,9 @@ static void what_elements_cannot_be_is_refused(void **state)
 static void a_spec_that_is_of_no_array_is_refused(void **state)
 {
     (void)state;
-    enum { SPECS = 9 };
+    enum { SPECS = 10 };
     struct message m[16];
-    struct message_spec spec[SPECS], task = samples.specs[TYPICAL];
+    struct message_spec spec[SPECS], task = samples.specs[TYPICAL], bound;
     struct message_map of_task[3], huge[3], unnamed[3];
     size_t n = 0;
     memcpy(of_task, samples.maps, sizeof(of_task));
@@ -271,8 +271,12 @@ static void a_spec_that_is_of_no_array_is_refused(void **state)
     spec[7].maps = huge;
     unnamed[1].name = "";
     spec[8].maps = unnamed;
+    spec[9].candidates = NULL; /* bound to whom? */
     next_row(m, &n, MESSAGE_ELEMENTS)->u.elements.what = ELEMENTS_HELD;
     task.count = 1;
+    bound = samples.specs[TYPICAL];
+    bound.bound = true;
+    next_row(m, &n, MESSAGE_MOTION)->u.motion.spec = &bound;
     next_row(m, &n, MESSAGE_MOTION)->u.motion.spec = &task;
     assert_true(n <= sizeof(m) / sizeof(*m));
     refuse_all(m, n);

@@ -69,7 +69,7 @@ static bool same_spec(const struct message_spec *a, const struct message_spec *b
            hash_equal(&a->parent, &b->parent) && a->priority == b->priority &&
            same_text(a->label, b->label) && same_text(a->site, b->site) &&
            a->count == b->count && a->block == b->block && a->spread == b->spread &&
-           same_maps(a, b);
+           a->bound == b->bound && same_maps(a, b);
 }
 
 static bool same_motion(const struct message_motion *a, const struct message_motion *b)

@@ -130,6 +130,7 @@ static void samples_init_array_spec(void)
     samples.array_spec.block = 3;
     samples.array_spec.spread = ARRAY_SPREAD_CYCLIC;
     samples.array_spec.maps = samples.maps;
+    samples.array_spec.bound = true;
     samples.maps[1] = (struct message_map){.name = "same"};
     samples.maps[2] = (struct message_map){samples.name[TYPICAL], 7, samples.args, 24};
 }
