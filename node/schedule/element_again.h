@@ -3,10 +3,12 @@
  * A rank dies, and with it results of elements that no other rank had.  Who needs one
  * has asked all members for it in vain.  It makes the element again, if it has spawned
  * the array and that has ended well: it is pure.  The core sees none of this, as the
- * array's end stands.  If the element takes others it waits for these as elements that
- * were dealt to this rank do.  What it takes may be lost, too, and is then made again
- * first, and so on, back to what is still there.  An array that has been forgotten on
- * all ranks is not: what was made of its elements is lost with their ranks.
+ * array's end stands.  Who is no candidate of the array has a candidate do so, by a
+ * task that reads the element (node/compose/element_read.h).  If the element takes
+ * others it waits for these as elements that were dealt to this rank do.  What it takes
+ * may be lost, too, and is then made again first, and so on, back to what is still
+ * there.  An array that has been forgotten on all ranks is not: what was made of its
+ * elements is lost with their ranks.
  *
  * An array of which an element is made again is kept, and so are those that it takes
  * from, until no element of it is (element_again_let_go()).
