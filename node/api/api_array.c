@@ -102,6 +102,9 @@ static int spawn_elements(moot *m, const char *call, const moot_array_spec *spec
         return MOOT_ERR_NO_MEMORY;
     }
     int error = array_spawn(m, lane, spec, some, NULL, NULL, site, out);
+    if (error != MOOT_OK && some != NULL) {
+        lane_name_call(lane, "moot_array_spawn", call);
+    }
     engine_leave(m);
     return error;
 }

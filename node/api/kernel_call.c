@@ -362,6 +362,7 @@ int moot_call_array_spawn_at(moot_call *call, const moot_array_spec *spec,
         note_child(call, child.id);
         *out = child;
     } else {
+        lane_name_call(lane, "moot_array_spawn", name);
         remember(call, call->lane, error, NO_ROOT_CAUSE,
                  "moot_call_array_spawn failed");
     }
@@ -401,6 +402,7 @@ int moot_call_array_at_at(moot_call *call, moot_array array, uint64_t index,
     if (error == MOOT_OK) {
         *out = child;
     } else {
+        lane_name_call(lane, "moot_array_at", "moot_call_array_at");
         remember(call, call->lane, error, NO_ROOT_CAUSE, "moot_call_array_at failed");
     }
     engine_leave(call->m);

@@ -240,7 +240,7 @@ static void ask(struct moot *m, struct element_link *link, uint32_t slot, uint32
 static void seek(struct moot *m, struct element_link *link, uint32_t slot)
 {
     const struct task *end = link->from->task;
-    if (end->known) {
+    if (end->known || link->from->has_ended) {
         link->sources[slot].state = SOURCE_SOUGHT;
     } else if (!link->gated) {
         link->gated = true;

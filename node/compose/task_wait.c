@@ -23,7 +23,8 @@ int task_wait_check(struct moot *m, struct lane *lane, const char *call,
 {
     if (lane->call != NULL) {
         return lane_fail(lane, MOOT_ERR_STATE,
-                         "%s inside a kernel: moot_call_wait() is the call to use",
+                         "%s inside a kernel: moot_call_wait() is the call to use, and "
+                         "of an array moot_call_array_wait()",
                          call);
     }
     if (observe_is_telling(lane)) {

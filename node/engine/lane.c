@@ -343,6 +343,18 @@ int lane_fail(struct lane *lane, int code, const char *format, ...)
     return code;
 }
 
+void lane_name_call(struct lane *lane, const char *shared, const char *call)
+{
+    const char *said = text_get(&lane->error);
+    const size_t length = strlen(shared);
+    if (strncmp(said, shared, length) == 0 && said[length] == ':') {
+        struct text named = {0};
+        text_add(&named, "%s%s", call, said + length);
+        text_release(&lane->error);
+        lane->error = named;
+    }
+}
+
 int thread_fail(int code, const char *format, ...)
 {
     struct thread *thread = this_thread(true);

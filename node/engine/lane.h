@@ -63,6 +63,11 @@ void lane_forget_inputs(struct lane *lane, size_t count);
 int lane_fail(struct lane *lane, int code, const char *format, ...)
     __attribute__((cold, format(printf, 3, 4)));
 
+/* A call's errors may be told by what it shares with another, whose name they begin
+ * with, before a colon: then `call` stands in its place. */
+void lane_name_call(struct lane *lane, const char *shared, const char *call)
+    __attribute__((cold));
+
 /* The same for calls without a context: moot_open, or a NULL context. */
 int thread_fail(int code, const char *format, ...)
     __attribute__((cold, format(printf, 2, 3)));

@@ -26,8 +26,9 @@ static bool is_there(const struct moot *m, const struct element_link *link)
 bool element_can_again(const struct moot *m, const struct elements *elements)
 {
     const struct task *end = elements->task;
-    bool can = end->known && end->status == MOOT_OK && !is_leaving(m, end) &&
-               !elements->once && elements_may_run(m, &elements->homes);
+    const bool well = end->known ? end->status == MOOT_OK : elements->has_ended;
+    bool can = well && !is_leaving(m, end) && !elements->once &&
+               elements_may_run(m, &elements->homes);
     for (uint32_t i = 0; i < elements->link_count && can; i++) {
         can = is_there(m, elements->links[i]);
     }
@@ -40,6 +41,9 @@ static void keep(struct moot *m, struct elements *elements)
     elements->again_kept = true;
     for (uint32_t i = 0; i < elements->link_count && good; i++) {
         struct element_link *link = elements->links[i];
+        if (link->from != NULL) {
+            link->from->has_ended = true;
+        }
         if (!link->kept && link->from != NULL) {
             link->kept = good = task_ticket_begin(m, link->from->task);
         }

@@ -7,7 +7,8 @@
  * task that reads the element (node/compose/element_read.h).  If the element takes
  * others it waits for these as elements that were dealt to this rank do.  What it takes
  * may be lost, too, and is then made again first, and so on, back to what is still
- * there.  An array that has been forgotten on all ranks is not: what was made of its
+ * there.  Whether those arrays have ended is not asked: what took from them has ended
+ * well.  An array that has been forgotten on all ranks is not: what was made of its
  * elements is lost with their ranks.
  *
  * An array of which an element is made again is kept, and so are those that it takes

@@ -303,6 +303,10 @@ void element_end_array(struct moot *m, struct task *task, int code)
                  : code == MOOT_ERR_NOT_HELD
                      ? ", and perhaps others, no rank has spawned: let one spawn "
                        "it (moot_array_spawn_some), or do not wait for the array"
+                 : code == MOOT_ERR_MAYBE_RAN
+                     ? ", and perhaps others, may have run on a rank that is gone, and "
+                       "is not started again: look at what it does outside, or spawn "
+                       "an array with another key"
                      : " of the array failed on another rank, which says why");
         task_end_with_story(m, task, code, NO_ROOT_CAUSE, &story);
     }

@@ -77,6 +77,8 @@ struct elements {
     bool listed;
     uint32_t again; /* so many are being made again, for which it is kept: */
     bool again_kept, any_again; /* any_again: one has been */
+    bool
+        has_ended; /* what takes from it has ended well, so it has, if nobody says so */
     uint64_t failed;       /* 1 + the least index of those that failed here; 0: none */
     struct payload *story; /* of that one */
     struct element_link *few_links[2];         /* if there are no more */

