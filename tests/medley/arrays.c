@@ -181,14 +181,15 @@ static bool is_portable(const struct medley_player *player)
     return player->medley->base.seed % 3 == 0;
 }
 
-/* It is this rank's, or, if arrays are adopted, that of a rank that counts otherwise.
- */
+/* It is this rank's, or, if arrays are adopted, that of a rank that counts otherwise,
+ * or counts more otherwise of what an array that is alike takes. */
 static bool may_be_count(const struct medley_player *player, uint32_t array,
                          uint64_t count)
 {
     const uint64_t own = player_array_count(player, array);
-    const bool others =
-        count == own + MEDLEY_CONTRARY_MORE || count + MEDLEY_CONTRARY_MORE == own;
+    const uint64_t apart = count < own ? own - count : count - own;
+    const bool others = apart % MEDLEY_CONTRARY_MORE == 0 &&
+                        apart <= (uint64_t)MEDLEY_CONTRARY_MORE * MEDLEY_ARRAYS_MAX;
     return count == own || (others && is_portable(player));
 }
 
