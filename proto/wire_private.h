@@ -245,7 +245,7 @@ size_t wire_beat_scratch_bytes(const struct message *message);
 /* Stands in encoder->spec. */
 Moot__Spec *wire_put_spec(struct encoder *encoder, const struct message_spec *spec);
 size_t wire_spec_scratch_bytes(const struct message_spec *spec); /* accepts NULL */
-/* Of the task, or array, that has that hash. */
+/* The spec of the task, or array, that has that hash. */
 const char *wire_check_spec(const moot_hash *hash, const struct message_spec *spec);
 
 /* --- wire_elements.c -------------------------------------------------------------- */

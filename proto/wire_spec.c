@@ -1,8 +1,9 @@
 /* wire_spec.c - the spec of a portable task, or task array, on the wire (wire_write.c,
  * wire_read.c and wire_check.c say how these are called).
  *
- * It stands in a MOTION and in an ELEMENTS.  The spec of an array has its card, and a
- * map for each of its inputs, which has no name if the input is a single task's result.
+ * A spec stands in a MOTION and in an ELEMENTS.  The spec of an array has its card, and
+ * a map for each of its inputs, which has no name if the input is a single task's
+ * result.
  */
 #include "proto/wire_private.h"
 

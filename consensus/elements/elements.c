@@ -348,7 +348,7 @@ static void say_part(struct core *core, struct array_record *array,
 
 /* A rank that runs none of an array that takes others has nothing else to say, nor has
  * one that knows of a cancel, or has adopted it.  An array of a task's is on no roll.
- * Who has spawned a part of it has said so. */
+ * The holder of a part has said so. */
 static void say_taking(struct core *core, struct array_record *array)
 {
     const bool cancels = task_ext(array->task)->canceller != NOBODY;
@@ -405,7 +405,7 @@ static void begin_part(struct core *core, struct array_record *array,
     }
 }
 
-/* What an array may be, of a task. */
+/* Flags of a task that an array may have. */
 enum {
     ARRAY_FLAGS = CORE_TASK_HINT | CORE_TASK_NESTED | CORE_TASK_STRETCHES |
                   CORE_TASK_PORTABLE | CORE_TASK_ADOPTED
@@ -516,8 +516,8 @@ bool elements_run(const struct core *core)
 
 /* --- Views (A12) ------------------------------------------------------------------ */
 
-/* What this rank, which chairs it now, has given up of its own stretch: nobody asks it
- * again, unless somebody waits. */
+/* The part of its own stretch that this rank, which chairs it now, has given up: nobody
+ * asks it again, unless somebody waits. */
 static void note_given_up(struct core *core, struct array_record *array)
 {
     struct range_set rest = {0};

@@ -138,7 +138,7 @@ int parts_find_fresh(const struct array_record *array, const struct core_registe
 /* A rank that has spawned some has spawned these, too. */
 void parts_hear(struct core *core, struct array_record *array, uint32_t from,
                 const struct range_set *set);
-/* What a rank that holds the array has spawned of it; NULL: all. */
+/* The part that a rank which holds the array has spawned of it; NULL: all. */
 const struct range_set *parts_of(const struct core *core,
                                  const struct array_record *array, uint32_t rank);
 /* Nobody's elements that no member has spawned; none of an array that

@@ -234,7 +234,7 @@ static bool goes_by_stretches(const struct array_record *array)
     return array_has_stretches(array) && !MUTANT(STRETCHSPLIT);
 }
 
-/* Of an array in stretches a home's goes to one runner: the first home's to the first,
+/* In an array of stretches a home's goes to one runner: the first home's to the first,
  * and so on. */
 static void deal_stretch(struct core *core, struct array_record *array,
                          const struct range_set *group, const struct rankset *runners)

@@ -228,8 +228,8 @@ static void pull(struct core *core, struct task_record *task)
 
 /* T3a: what nobody can know to push.  Of what was there before a newcomer all has been
  * pushed to whom it was to be. */
-/* What this rank took in for another to run stands on no roll, so nobody can know that
- * it waits here: such reads a large result of an element (A9). */
+/* A task that this rank took in for another to run stands on no roll, so nobody can
+ * know that it waits here: such reads a large result of an element (A9). */
 static bool is_for_another(const struct core *core, const struct task_record *task)
 {
     return (task->flags & CORE_TASK_ADOPTED) != 0 && task->candidates != NULL &&

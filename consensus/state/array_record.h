@@ -87,7 +87,8 @@ static inline bool array_may_run(const struct array_record *array, uint32_t rank
 {
     return !array->bound || rankset_has(&array->homes, rank);
 }
-/* It has candidates, of which none is a member: nobody runs what has not ended. */
+/* The array has candidates, of which none is a member: nobody runs what has not ended.
+ */
 bool array_has_no_candidate(const struct core *core, const struct array_record *array);
 /* Says all of that in a message about it. */
 void array_put_homes(struct core *core, const struct array_record *array,

@@ -16,9 +16,9 @@
  * with spawn_by_access().  Hashes and results are the same, to the bit: "L" in the
  * output is a digest of the factor.
  *
- * It has no task arrays (heat.c has): the tasks of a step take one tile, two or three,
- * by where they are in a triangle that shrinks from step to step, and an array's
- * elements take theirs by one map.
+ * There are no task arrays in it (heat.c has some): the tasks of a step take one tile,
+ * two or three, by where they are in a triangle that shrinks from step to step, and an
+ * array's elements take theirs by one map.
  *
  * The matrix is made by tasks too: entries from a hash of (row, column) in [0, 1), and
  * n more on the diagonal, which makes it positive definite.

@@ -19,9 +19,9 @@ struct homes_said {
     uint32_t count;
 };
 
-/* Of a spec whose .beside is checked, and is of that array, or NULL.  `near`: an array
- * whose homes this one has, too, and not its candidates; or NULL.  With a text:
- * INVALID, LIMIT, NO_MEMORY.
+/* The homes of a spec whose .beside is checked, and is of that array, or NULL.  `near`:
+ * an array whose homes this one has, too, and not its candidates; or NULL.  With a
+ * text: INVALID, LIMIT, NO_MEMORY.
  */
 int array_homes_find(struct moot *m, struct lane *lane, const moot_array_spec *spec,
                      const struct elements *beside, const struct elements *near,

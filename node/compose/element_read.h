@@ -61,7 +61,7 @@ void reads_take_early(struct moot *m);
 bool reads_take_parts(struct moot *m, uint32_t from, const struct message *message);
 /* A gate has opened that waited for the result that a read had found to be large. */
 void reads_hear_large(struct moot *m, uint64_t number, const struct task *result);
-/* What this rank makes again may be there. */
+/* A result that this rank makes again may be there. */
 void reads_look(struct moot *m);
 /* A new view: who was asked may be gone. */
 void reads_seek_again(struct moot *m);

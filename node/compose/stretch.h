@@ -31,7 +31,7 @@ void stretches_release(struct moot *m);
 void stretch_carry(struct moot *m, const struct core_output *output);
 /* Part of a chore: asks for the leaves of stretches that are new here. */
 void stretches_look(struct moot *m);
-/* So many elements wait for a leave that nothing else is counted of. */
+/* The elements that wait for a leave and are counted nowhere else. */
 uint64_t stretches_waiting(const struct moot *m);
 /* The leave has ended, well or not: `gate` has it for an input. */
 void stretch_hear(struct moot *m, const moot_hash *array, uint32_t home);

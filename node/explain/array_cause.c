@@ -27,7 +27,7 @@ static bool goes_on(const Moot__Account *account)
     return on;
 }
 
-/* Of these ranks one cannot be heard, or not by the chair. */
+/* One of these ranks cannot be heard, or not by the chair. */
 static bool blame_unheard(const struct picture *picture, struct finding *finding,
                           uint32_t chair, const ProtobufCBinaryData *ranks)
 {

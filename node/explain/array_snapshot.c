@@ -45,7 +45,7 @@ static bool is_waited_for(const struct element_link *link)
     return waits;
 }
 
-/* What an element of this rank's lacks; NULL: nothing, or what is forgotten. */
+/* The first source that an element of this rank's lacks; NULL: none, or forgotten. */
 static const moot_hash *find_lacked(const struct elements *elements)
 {
     for (uint32_t i = 0; i < elements->link_count; i++) {

@@ -7,7 +7,7 @@
 /* --- diagnosis.c ------------------------------------------------------------------ */
 
 void conclude(struct finding *finding, enum cause cause, uint32_t culprit);
-/* Of whom nothing can be learnt: dead, cut off, or not driving progress. */
+/* A rank of which nothing can be learnt: dead, cut off, or not driving progress. */
 void conclude_silent(const struct picture *picture, struct finding *finding,
                      uint32_t rank);
 void conclude_lost(struct finding *finding, uint32_t from, uint32_t to);

@@ -31,11 +31,11 @@ void stall_add_program(struct text *text, const Moot__Account *account);
 /* stall_array.c: "elements 0-39,60-99 and 12 more", of so many, as an account tells of
  * them. */
 void stall_add_some(struct text *text, uint64_t count, const uint64_t *at, size_t n);
-/* Of an array that is waited for: how far its elements are, a line; nothing of a task.
+/* An array that is waited for: how far its elements are, a line; nothing of a task.
  */
 void stall_add_progress(struct text *text, const struct picture *picture,
                         const moot_hash *hash);
-/* What a finding is about whose cause is among elements, and what to do: true; false:
+/* The subject of a finding whose cause is among elements, and what to do: true; false:
  * it is told as of a task. */
 bool stall_say_elements(struct text *text, const struct picture *picture,
                         const struct finding *finding);
@@ -43,8 +43,8 @@ bool stall_say_elements(struct text *text, const struct picture *picture,
 /* stall_cause.c: one finding, in several lines. */
 void stall_add_finding(struct text *text, const struct picture *picture,
                        const struct finding *finding);
-/* What keeps the moot from ending such a wait with `code`; `advice`: what the user can
- * do about it, an infinitive. */
+/* The reason why the moot does not end such a wait with `code`; `advice`: what the user
+ * can do about it, an infinitive. */
 void stall_say_busy(struct text *text, const struct picture *picture,
                     const struct finding *finding, const char *advice,
                     const char *code);

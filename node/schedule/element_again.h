@@ -23,8 +23,8 @@
 
 /* Elements of the array can be made again here, if what they take can. */
 bool element_can_again(const struct moot *m, const struct elements *elements);
-/* It runs when it has what it takes; it may do so already.  False: it cannot be, or has
- * failed. */
+/* The element runs when it has what it takes; it may do so already.  False: it cannot
+ * be, or has failed. */
 bool element_again(struct moot *m, struct elements *elements, uint64_t place);
 /* None is being made again. */
 void element_again_let_go(struct moot *m, struct elements *elements);

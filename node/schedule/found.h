@@ -11,7 +11,7 @@
 
 /* In the kernel's place.  True: it does not run, and *code is what it returned. */
 bool found_instead(struct moot_call *call, int *code);
-/* Of an element of a once array: false if it must not start, as the checkpoint says
+/* An element of a once array: false if it must not start, as the checkpoint says
  * that it began before (MAYBE_RAN), or cannot note that it does (FILE). */
 bool found_element_begins(struct moot_call *call, int *code);
 /* The kernel has returned this, after so long. */

@@ -140,7 +140,8 @@ HOT static void add_fresh(struct element_link *link, uint32_t own)
     }
 }
 
-/* Of what somebody takes.  One that another block has may yet be run here. */
+/* Only of results that somebody takes.  One that another block has may yet be run here.
+ */
 void link_list_all(struct moot *m, struct element_link *link)
 {
     const struct array_schedule *schedule = link->schedule;

@@ -172,7 +172,7 @@ static const struct rankset *keep_candidates(struct moot *m, const struct rankse
     return copy;
 }
 
-/* Of the spec of an array: its card, and its maps, whose names stay. */
+/* In the spec of an array: its card, and its maps, whose names stay. */
 COLD static bool fill_array(struct moot *m, struct message_spec *spec,
                             const struct task_facts *facts)
 {

@@ -166,7 +166,7 @@ static void value_print(const char *message_name, const ProtobufCFieldDescriptor
     }
 }
 
-/* Of a repeated field's. */
+/* The size of a value of a repeated field's. */
 static size_t item_size(const ProtobufCFieldDescriptor *field)
 {
     return field->type == PROTOBUF_C_TYPE_UINT64  ? sizeof(uint64_t)

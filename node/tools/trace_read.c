@@ -191,7 +191,7 @@ static void run_take(struct trace_reader *reader, const Moot__Record *record)
     }
 }
 
-/* Of those that have not ended; element_count: it is none of them. */
+/* The first of those that have not ended; element_count: it is none of them. */
 static uint32_t element_find(const struct trace_reader *reader, uint32_t task,
                              uint64_t element)
 {

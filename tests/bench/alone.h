@@ -24,7 +24,7 @@ struct alone_wire *alone_wire_new(uint32_t ranks);
 moot *alone_open(struct alone_wire *wire, uint32_t rank, const char *knob);
 /* Something was sent to the rank, and it has not heard it yet. */
 bool alone_is_sent(const struct alone_wire *wire, uint32_t rank);
-/* So many frames, to whomever, so far. */
+/* Frames sent so far, to whomever. */
 uint64_t alone_frames(const struct alone_wire *wire);
 
 #endif

@@ -62,7 +62,7 @@ static bool has_grain(const struct search *search)
     return fabs(search_efficiency(search).median - 0.5) <= 0.15;
 }
 
-/* Of the rounds, each by itself, at the lower quartile. */
+/* The lower quartile of the rounds, each by itself. */
 static double quartile_of(const struct search *ours, const struct search *other)
 {
     double ratios[SEARCH_ROUNDS_MAX];

@@ -131,7 +131,7 @@ static void spawn_next(struct chain *chain)
     chain->number++;
 }
 
-/* What is ready runs. */
+/* All that is ready runs. */
 static void run_ready(const struct chain *chain)
 {
     if (moot_array_wait(chain->m, chain->before, 0) != MOOT_ERR_TIMEOUT) {

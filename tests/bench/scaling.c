@@ -107,7 +107,7 @@ static void spawn_stretch(const struct crowd *crowd, struct rank *rank)
     }
 }
 
-/* It hears what it was sent, and runs what is ready. */
+/* The rank hears what it was sent, and runs what is ready. */
 static void go_on(struct rank *rank)
 {
     const int code = moot_array_wait(rank->m, rank->last, 0);

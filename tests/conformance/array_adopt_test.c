@@ -8,7 +8,7 @@
 enum { TRACKED = RELAY + 1, AFTER, START };
 enum { COUNT = 240, ELSEWHERE = -1, ARRAYS = 3 };
 
-/* Of the array whose number is its only argument. */
+/* Runs of each element, by its array's number, which is its only argument. */
 static atomic_int runs[ARRAYS][COUNT], ran_by[ARRAYS][COUNT];
 
 static void note_run(const struct seat *seat, moot_call *call)
@@ -92,7 +92,7 @@ static void forget_runs(struct seat *seat)
     pthread_barrier_wait(seat->barrier);
 }
 
-/* So many elements of the array ran on this rank, and each has run once. */
+/* The number of elements of the array that ran on this rank, and each has run once. */
 static void check_share(struct seat *seat, int array, int share)
 {
     int own = 0;
@@ -273,7 +273,7 @@ static void the_last_ran_nothing(struct seat *seat)
     pthread_barrier_wait(seat->barrier);
 }
 
-/* What nobody has spawned runs nowhere: who has a part sends no spec. */
+/* Elements that nobody has spawned run nowhere: who has a part sends no spec. */
 static void a_part_is_not_adopted(struct seat *seat)
 {
     const int32_t number = 0;

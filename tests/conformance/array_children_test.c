@@ -107,7 +107,7 @@ static int read_all(const struct seat *seat, moot_call *call, moot_array first,
     return error == MOOT_OK ? moot_call_array_wait(call, second) : error;
 }
 
-/* What the call gave. */
+/* The code that the call gave. */
 static int misuse(const struct seat *seat, moot_call *call, enum way way,
                   moot_array child)
 {

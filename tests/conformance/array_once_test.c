@@ -197,7 +197,7 @@ static void arrays_take_from_it_and_it_takes(struct seat *seat)
     }
 }
 
-/* What the leaver had run is gone with it, and is not run again to be read. */
+/* A result of the leaver is gone with it, and is not made again to be read. */
 static void who_leaves_has_run_its_own(struct seat *seat)
 {
     forget_runs(seat);

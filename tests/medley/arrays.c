@@ -181,8 +181,8 @@ static bool is_portable(const struct medley_player *player)
     return player->medley->base.seed % 3 == 0;
 }
 
-/* It is this rank's, or, if arrays are adopted, that of a rank that counts otherwise,
- * or counts more otherwise of what an array that is alike takes. */
+/* The count is this rank's, or, if arrays are adopted, that of a rank that counts
+ * otherwise, or counts more otherwise of what an array that is alike takes. */
 static bool may_be_count(const struct medley_player *player, uint32_t array,
                          uint64_t count)
 {

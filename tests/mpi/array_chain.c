@@ -3,7 +3,7 @@
  *     array_chain [RANK ELEMENTS]    that rank kills itself in its so many-th element
  *
  * Each step is an array that takes its neighbours of the step before, and lets that go.
- * What the dead rank had made is gone with it, and is made again from what is left,
+ * The dead rank's results are gone with it, and are made again from what is left,
  * back to the first step if need be.  Every rank that goes on waits for the last step,
  * reads it, and compares it with what it computes itself.
  */

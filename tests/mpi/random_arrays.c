@@ -73,7 +73,7 @@ static void expect(const moot *m, const char *what, uint64_t array, int got, int
     }
 }
 
-/* Who dies. */
+/* The rank that dies. */
 static int victim(void) { return (int)(mix(seed ^ 1) % (unsigned)size); }
 
 static void pass(enum point point)

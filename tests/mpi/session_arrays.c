@@ -25,7 +25,7 @@ enum { SHARE = 24, RANKS_MAX = 64 };
 
 static unsigned ran[3];
 
-/* Of which array, and of which session. */
+/* The array's number, and the session's. */
 struct args {
     uint64_t which, session;
 };

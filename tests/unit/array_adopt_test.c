@@ -100,7 +100,7 @@ static void who_cannot_gives_its_stretch_up(void **state)
     bench_close();
 }
 
-/* What rank 0 has not spawned others may, and nobody else runs it. */
+/* Elements that rank 0 has not spawned others may spawn, and nobody else runs them. */
 static void only_who_has_all_of_it_sends_the_spec(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 /* Their hashes have the fact of an array: 20... and 22... */
 enum { GRID = 31, NEXT = 33 };
 
-/* What a rank says of the elements of an array of 100. */
+/* A rank's account of the elements of an array of 100. */
 static Moot__Account__Elements *elements_told(struct kit *kit, uint32_t rank, int array)
 {
     static Moot__Account__Elements told[KIT_RANKS * KIT_TASKS];
@@ -72,7 +72,7 @@ static void elements_unclaimed(struct kit *kit)
     kit->ranks[2].lane.state = CORE_LANE_RUNNING;
 }
 
-/* It gives them up as soon as it is asked. */
+/* The rank gives them up as soon as it is asked. */
 static void elements_about_to_be_given_up(struct kit *kit)
 {
     (void)share_of_rank_2(kit);

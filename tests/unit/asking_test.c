@@ -156,7 +156,8 @@ static void what_takes_what_nobody_holds_may_have_run(void **state)
     bench_close();
 }
 
-/* Which this rank may run, too; that a program has spawned; or neither of these. */
+/* A task which this rank may run, too; that a program has spawned; or neither of these.
+ */
 static void what_was_taken_in_for_another_is_asked_for_at_once(void **state)
 {
     (void)state;

@@ -241,7 +241,7 @@ static void what_elements_cannot_be_is_refused(void **state)
     refuse_all(m, n);
 }
 
-/* Of an array in an ELEMENTS, and of a task in a MOTION. */
+/* The spec of an array in an ELEMENTS, and of a task in a MOTION. */
 static void a_spec_that_is_of_no_array_is_refused(void **state)
 {
     (void)state;

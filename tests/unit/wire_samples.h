@@ -121,7 +121,8 @@ static void samples_init_specs(void)
     }
 }
 
-/* Of an array with three inputs: a single task's result, and those of two maps. */
+/* The spec of an array with three inputs: a single task's result, and those of two
+ * maps. */
 static void samples_init_array_spec(void)
 {
     samples.array_spec = samples.specs[TYPICAL];

@@ -23,7 +23,7 @@ static uint64_t count_of(const struct session_arrays *arrays)
     return 1 + word_of(arrays, 0, 1) % COUNT_MAX;
 }
 
-/* Of the second array of a session of so many ranks; 0: none. */
+/* The count of the second array of a session of so many ranks; 0: none. */
 static uint64_t candidates_of(const struct session_arrays *arrays, uint64_t session,
                               int size)
 {

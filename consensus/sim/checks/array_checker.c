@@ -125,7 +125,7 @@ static bool know_each_other(const struct array_checker *checker, uint32_t a, uin
     return is_member(checker, a, b) && is_member(checker, b, a);
 }
 
-/* Of an array that has some; 0: it has none. */
+/* The elements of an array that has some; 0: it has none. */
 static uint64_t candidates_of(const struct array_checker *checker, uint32_t task)
 {
     return sim_homes(checker->program, checker->storm, task);
@@ -198,8 +198,8 @@ static void note_spawned(struct array_checker *checker, const struct sight *sigh
     }
 }
 
-/* Who adopts an array has the spec of one that has spawned all of it, or has adopted it
- * itself, and knows of no cancel. */
+/* An adopter of an array has the spec of one that has spawned all of it, or has adopted
+ * it itself, and knows of no cancel. */
 static void check_adopted(const struct array_checker *checker, struct sim *sim,
                           const struct sight *sight)
 {
@@ -235,7 +235,7 @@ static uint32_t runner_of(const struct array_checker *checker,
     return same && seen->given_in[at] == checker->generations[rank] ? before : 0;
 }
 
-/* Of an array that goes by stretches nobody else whom the rank counts has an element of
+/* In an array that goes by stretches nobody else whom the rank counts has an element of
  * that home which has not ended. */
 static void check_stretch(const struct array_checker *checker, struct sim *sim,
                           const struct sight *sight, uint32_t home)
@@ -379,7 +379,7 @@ static void check_ended(const struct array_checker *checker, struct sim *sim,
     }
 }
 
-/* It ends for want of candidates when none is a member, and has any then. */
+/* An array ends for want of candidates when none is a member, and has any then. */
 static void check_no_candidate(const struct array_checker *checker, struct sim *sim,
                                const struct sight *sight)
 {

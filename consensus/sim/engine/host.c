@@ -330,7 +330,7 @@ static void show_canaries(struct host *host, uint32_t task)
     rankset_release(&members);
 }
 
-/* It is portable, and there is room in a spec for what it names. */
+/* The array is portable, and there is room in a spec for what it names. */
 static bool travels(const struct sim *sim, uint32_t index)
 {
     const struct program_task *task = &sim->program->tasks[index];

@@ -291,8 +291,8 @@ bool program_runs(const struct program *program, uint32_t task);
 /* It, or something that it takes, may be cancelled: then it fails, or is never spawned,
  * whatever the oracle says. */
 bool program_shaky(const struct program *program, uint32_t task);
-/* It, or something that it takes, may end for want of an array's candidates, where
- * these die. */
+/* The task, or something that it takes, may end for want of an array's candidates,
+ * where these die. */
 bool program_homed(const struct program *program, uint32_t task);
 /* The rank may run elements of that array. */
 bool program_is_home(const struct program *program, uint32_t task, uint32_t rank);

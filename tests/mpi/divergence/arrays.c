@@ -190,8 +190,8 @@ static uint64_t count_own(const struct arrays *arrays)
     return count;
 }
 
-/* Who reads an element that its home did not run may run it again: so they are counted
- * before that. */
+/* A reader of an element that its home did not run may run it again: so they are
+ * counted before that. */
 static void finish(struct arrays *arrays)
 {
     moot_stats stats;
@@ -263,7 +263,7 @@ static void other_order(void)
     finish(arrays);
 }
 
-/* What some take for an array of 95 is one of 96 to the others: two arrays. */
+/* An array that some take for one of 95 is one of 96 to the others: two arrays. */
 static void contrary_counts(void)
 {
     struct arrays *arrays = arrays_open(NULL);
