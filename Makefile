@@ -420,8 +420,8 @@ $(INNER_BENCHES): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libbench.a $(LIB_OBJ)
 # Fuzzers have instrumented objects of their own: what each may drive, built once.
 FUZZ_LIB_SRC := $(call sources,$(BASE_ROOMS) $(CORE_ROOMS) consensus/sim/programs) \
   $(wildcard node/config/*.c) \
-  $(addprefix node/explain/,snapshot_read.c job_snapshot.c diagnosis.c stall.c stall_cause.c stall_hosts.c \
-  overrun.c) \
+  $(addprefix node/explain/,snapshot_read.c job_snapshot.c array_cause.c diagnosis.c dispute.c stall.c stall_array.c \
+  stall_cause.c stall_hosts.c overrun.c) \
   $(wildcard node/arrays/*.c node/diskstore/*.c) \
   $(addprefix node/tools/,state_text.c state_session.c state_json.c json.c) \
   $(addprefix node/transport/,exchange.c exchange_rings.c transfer.c hello.c transport.c) \

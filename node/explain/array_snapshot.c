@@ -146,17 +146,3 @@ void array_snapshot_each(const struct moot *m,
         see(context, &elements->task->hash);
     }
 }
-
-/* --- From elsewhere ----------------------------------------------------------------
- */
-
-bool array_snapshot_check(const Moot__Account__Elements *elements)
-{
-    return elements->n_own_at <= (size_t)2 * SOME_RANGES &&
-           elements->n_own_at % 2 == 0 &&
-           elements->n_unspawned_at <= (size_t)2 * SOME_RANGES &&
-           elements->n_unspawned_at % 2 == 0 &&
-           elements->n_unclaimed_at <= (size_t)2 * SOME_RANGES &&
-           elements->n_unclaimed_at % 2 == 0 &&
-           (elements->input.len == 0 || elements->input.len == sizeof(moot_hash));
-}

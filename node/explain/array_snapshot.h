@@ -25,7 +25,5 @@ void array_snapshot_fill(struct moot *m, const struct task *task,
 void array_snapshot_each(const struct moot *m,
                          void (*see)(void *context, const moot_hash *hash),
                          void *context);
-/* The elements that came from elsewhere are a list of ranges. */
-bool array_snapshot_check(const Moot__Account__Elements *elements);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "consensus/core_view.h"
 #include "hashing/identity.h"
-#include "node/explain/array_snapshot.h"
+#include "hashing/some_elements.h"
 #include "node/members/members.h"
 
 #include <string.h>
@@ -35,11 +35,23 @@ static bool good_rank(const Moot__Account *account, uint32_t rank)
     return rank < account->size || rank == PLACEMENT_NOBODY;
 }
 
+/* Lists of ranges, and a hash. */
+static bool good_lists(const Moot__Account__Elements *elements)
+{
+    return elements->n_own_at <= (size_t)2 * SOME_RANGES &&
+           elements->n_own_at % 2 == 0 &&
+           elements->n_unspawned_at <= (size_t)2 * SOME_RANGES &&
+           elements->n_unspawned_at % 2 == 0 &&
+           elements->n_unclaimed_at <= (size_t)2 * SOME_RANGES &&
+           elements->n_unclaimed_at % 2 == 0 &&
+           (elements->input.len == 0 || elements->input.len == sizeof(moot_hash));
+}
+
 static bool good_elements(const Moot__Account *account,
                           const Moot__Account__Elements *elements)
 {
     return elements == NULL ||
-           (array_snapshot_check(elements) && good_ranks(account, &elements->lacking) &&
+           (good_lists(elements) && good_ranks(account, &elements->lacking) &&
             good_ranks(account, &elements->homes) &&
             good_ranks(account, &elements->partial));
 }
