@@ -34,6 +34,7 @@ struct array_checker {
     struct rankset *views;     /* by rank: the members that it knows; empty: all */
     uint64_t *generations;     /* by rank: of its view; in each all is spawned anew */
     uint64_t *epochs;          /* by rank: 1 + that of its view; 0: the first one */
+    uint64_t *begun;           /* by rank: likewise of the first view of a generation */
     uint64_t first_epoch;      /* 1 + that of the first word of all; 0: none was said */
     uint32_t rank_limit;       /* of these; 0: not made yet */
 };
@@ -103,6 +104,7 @@ void array_checker_free(struct array_checker *checker)
     free(checker->views);
     free(checker->generations);
     free(checker->epochs);
+    free(checker->begun);
     free(checker->arrays);
     free(checker);
 }
@@ -510,6 +512,9 @@ static void note_view(struct array_checker *checker, const struct sight *sight)
          i++) {
         rankset_remove(&checker->arrays[i].heirs, sight->rank);
     }
+    if (checker->generations[sight->rank] != sight->step) {
+        checker->begun[sight->rank] = 1 + sight->epoch;
+    }
     checker->generations[sight->rank] = sight->step;
 }
 
@@ -522,6 +527,7 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         checker->generations =
             zeroed(checker->rank_limit, sizeof(*checker->generations));
         checker->epochs = zeroed(checker->rank_limit, sizeof(*checker->epochs));
+        checker->begun = zeroed(checker->rank_limit, sizeof(*checker->begun));
     }
     if (sight->type == SIGHT_SEND && checker->first_epoch == 0) {
         checker->first_epoch = 1 + sight->message->epoch;
@@ -541,7 +547,8 @@ static void see(void *context, struct sim *sim, const struct sight *sight)
         note_spawned(checker, sight);
     }
     if (sight->type == SIGHT_RECEIVE && sight->message->type == MESSAGE_RESULT &&
-        sight->message->u.result.handover &&
+        sight->message->u.result.handover && /* and not of before a reload */
+        sight->message->epoch + 1 >= checker->begun[sight->rank] &&
         !rankset_add(&checker->arrays[sight->task].heirs, sight->rank)) {
         abort();
     }
