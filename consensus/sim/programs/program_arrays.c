@@ -215,7 +215,8 @@ static void draw_homes(const struct program_draft *draft)
     }
 }
 
-/* Where ranks differ some arrays are spawned in parts. */
+/* Where ranks differ some arrays are spawned in parts.  None with candidates that may
+ * not be there from the beginning: what nobody spawns of it would depend on that. */
 static void draw_parts(const struct program_draft *draft)
 {
     struct program *program = draft->program;
@@ -223,7 +224,8 @@ static void draw_parts(const struct program_draft *draft)
     for (uint32_t i = 0; i < program->task_count; i++) {
         struct program_task *task = &program->tasks[i];
         const bool picked = random_chance(&random, 400);
-        if (task->elements > 0 && picked && has(draft, PROGRAM_SKIPS)) {
+        const bool founded = (task->homes & ~UINT64_C(1)) == 0;
+        if (task->elements > 0 && picked && founded && has(draft, PROGRAM_SKIPS)) {
             task->parted = true;
             task->gaps = parts_leave_gaps(program, i);
         }
@@ -241,7 +243,8 @@ static void draw_stretches(struct program *program)
     }
 }
 
-/* Some can be adopted by ranks that do not spawn them. */
+/* Some can be adopted by ranks that do not spawn them.  None that has gaps among what
+ * its candidates spawn: these adopt it of another rank that has spawned all. */
 static void draw_portable(const struct program_draft *draft)
 {
     struct program *program = draft->program;
@@ -250,7 +253,8 @@ static void draw_portable(const struct program_draft *draft)
         struct program_task *task = &program->tasks[i];
         const bool picked = random_chance(&random, 400);
         if (task->elements > 0 && has(draft, PROGRAM_PORTABLE)) {
-            task->portable = picked && !task->stretches;
+            const bool filled = task->gaps && task->homes != 0;
+            task->portable = picked && !task->stretches && !filled;
         }
     }
 }
