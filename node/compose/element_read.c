@@ -7,7 +7,6 @@
 #include "node/compose/element_gate.h"
 #include "node/engine/engine.h"
 #include "node/schedule/call_frame.h"
-#include "node/schedule/carry_run.h"
 #include "node/schedule/element_again.h"
 #include "node/schedule/element_parts.h"
 #include "node/schedule/task_end.h"
