@@ -4,6 +4,7 @@
  * Only where every rank has finished and nothing was forgotten: then each task ran
  * once, unless the others went on without a rank that was about to have closed.
  */
+#include "proto/moot_error.h"
 #include "tests/medley/medley.h"
 
 #include <stdio.h>
@@ -71,6 +72,12 @@ static int judge_bulk(const struct medley *medley, const struct medley_ledger *l
     return 1;
 }
 
+/* Whether the owner's spawn was refused, so that its chains have not got the task. */
+static bool is_refused(const struct medley_ledger *ledger, int owner, uint32_t task)
+{
+    return ledger->ledger.ends[task][owner].code == MOOT_ERR_NO_CANDIDATE;
+}
+
 /* The task that its owner spawned before it in a sequential region. */
 static int judge_chain(const struct medley *medley, const struct medley_ledger *ledger,
                        FILE *to, const struct medley_region *region, uint32_t task)
@@ -81,7 +88,8 @@ static int judge_chain(const struct medley *medley, const struct medley_ledger *
         return 0;
     }
     for (uint32_t before = task; before > region->from; before--) {
-        if (medley->base.tasks[before - 1].holders >> owner & 1) {
+        if ((medley->base.tasks[before - 1].holders >> owner & 1) &&
+            !is_refused(ledger, owner, before - 1)) {
             return expect_order(ledger, to, before - 1, task,
                                 "which its chain has first");
         }
