@@ -596,7 +596,7 @@ void core_view(const struct core *core, uint64_t *epoch, uint64_t *view_id);
 
 /* --- Beside the steps ----------------------------------------------------------- */
 
-/* These five change what a core takes into account, and put nothing out: they cost
+/* These seven change what a core takes into account, and put nothing out: they cost
  * less than a step where a host does little else.  They are not to be called within
  * one. */
 
@@ -619,6 +619,12 @@ void core_press(struct core *core, uint32_t together);
  * member knows: its next one is met + 1.  Not while it is at one, and only before any
  * has met to which it came in time. */
 void core_meet_from(struct core *core, uint64_t met);
+
+/* The host has sent a message of its own to a member, or taken one from `from` that says
+ * this epoch and view.  While such are on their way all is not quiet, so each that is
+ * sent in a view is to be said, and each that comes. */
+void core_sent_own(struct core *core);
+void core_took_own(struct core *core, uint32_t from, uint64_t epoch, uint64_t view_id);
 
 /* Asserts all that must be true of a core between two steps, room by room.  Takes as
  * long as there are tasks: for tests and simulators.  core_step() itself looks at a

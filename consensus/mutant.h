@@ -42,6 +42,7 @@
     X(NOTFOUND, "what nobody holds fails before what is held is yielded")              \
     X(ONEROUND, "one quiet round of polls is enough")                                  \
     X(NOCOUNT, "quiet rounds do not compare messages sent and received")               \
+    X(OWNUNCOUNTED, "quiet rounds do not count the host's own messages")               \
     X(RESTISPEACE, "a rank with a lane that may wake counts as passive")               \
     X(QUORUMREST, "a rank without a quorum counts as resting")                         \
     X(QUORUMMAYBE, "a chair without a quorum says that a once task may have run")      \

@@ -336,6 +336,13 @@ struct core_reclaim {
     bool forget_due; /* of what is dropped: with the next message or tick */
 };
 
+/* Messages of the host's own (MESSAGE_IS_HOST) in this view; of a view that is to come
+ * those from others who are in it already. */
+struct own_counts {
+    uint64_t sent, taken;
+    uint64_t next_epoch, next_view_id, next_taken;
+};
+
 /* The state that this rank has told, and whether anything still moves: written by
  * termination/. */
 struct core_termination {
@@ -349,6 +356,7 @@ struct core_termination {
     bool adjourned;
 
     struct poll poll;
+    struct own_counts own;
 };
 
 /* Meetings: written by meeting/. */

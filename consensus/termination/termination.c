@@ -140,6 +140,27 @@ static void count_messages(const struct core *core, struct message_pollr *answer
                 core->stats.received[type] - core->membership.received_before[type];
         }
     }
+    if (!MUTANT(OWNUNCOUNTED)) {
+        answer->sent += core->termination.own.sent;
+        answer->received += core->termination.own.taken;
+    }
+}
+
+void core_sent_own(struct core *core) { core->termination.own.sent++; }
+
+/* As Rule E has it for the core's own. */
+void core_took_own(struct core *core, uint32_t from, uint64_t epoch, uint64_t view_id)
+{
+    struct own_counts *own = &core->termination.own;
+    if (epoch > core->epoch && epoch >= own->next_epoch) {
+        const bool more = epoch == own->next_epoch && view_id == own->next_view_id;
+        own->next_taken = more ? own->next_taken + 1 : 1;
+        own->next_epoch = epoch;
+        own->next_view_id = view_id;
+    } else if (epoch == core->epoch && view_id == core->view_id &&
+               rankset_has(&core->members, from)) {
+        own->taken++;
+    }
 }
 
 static struct message_pollr answer_now(const struct core *core, uint64_t round,
@@ -677,4 +698,8 @@ void termination_enter_view(struct core *core)
     struct poll *poll = &core->termination.poll;
     poll->open = poll->visited = poll->matched = false;
     core->termination.state_ever = false; /* the newcomers have heard nothing */
+    struct own_counts *own = &core->termination.own;
+    const bool ahead =
+        own->next_epoch == core->epoch && own->next_view_id == core->view_id;
+    *own = (struct own_counts){.taken = ahead ? own->next_taken : 0};
 }

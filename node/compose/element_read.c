@@ -376,6 +376,7 @@ static void deny(struct moot *m, struct read_seek **at, uint32_t from, bool can_
 bool reads_take_parts(struct moot *m, uint32_t from, const struct message *message)
 {
     const struct message_parts *said = &message->u.parts;
+    core_took_own(m->core, from, message->epoch, message->view_id);
     if (said->seek < PARTS_FOR_READS || !hash_is_zero(&said->of)) {
         return parts_take(m, from, message);
     }

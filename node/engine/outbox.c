@@ -403,6 +403,9 @@ HOT void outbox_add(struct moot *m, uint32_t to, const struct message *message,
 void outbox_add_own(struct moot *m, uint32_t to, struct message *message)
 {
     core_view(m->core, &message->epoch, &message->view_id);
+    if (message->type == MESSAGE_PARTS) {
+        core_sent_own(m->core);
+    }
     outbox_add(m, to, message, NULL);
 }
 

@@ -55,6 +55,38 @@ static void the_wait_of_who_has_come_least_far_ends(void **state)
     bench.direct_max = 0;
 }
 
+static void take_own(uint32_t from, uint32_t to, uint64_t epoch, uint64_t view_id)
+{
+    core_took_own(bench.core[to], from, epoch, view_id);
+}
+
+/* It might let the one go on that spawns what is missing. */
+static void nothing_fails_while_a_message_of_a_host_is_on_its_way(void **state)
+{
+    (void)state;
+    for (uint32_t direct_max = 0; direct_max < 2; direct_max++) {
+        bench.direct_max = direct_max;
+        bench_open(3, CORE_REPAIR);
+        uint64_t epoch, view_id;
+        core_view(bench.core[2], &epoch, &view_id);
+        core_sent_own(bench.core[2]);
+        for (uint32_t rank = 1; rank < 3; rank++) {
+            set_lane(rank, CORE_LANE_BLOCKED);
+        }
+        wait_for(0, MISSING, chaired_by(1, 0, 0));
+        settle_until(bench.now + 1000 * MS);
+        assert_int_equal(bench.ended[0][MISSING], 0);
+        take_own(2, 1, epoch, view_id + 1); /* of no view of theirs */
+        settle_until(bench.now + 1000 * MS);
+        assert_int_equal(bench.ended[0][MISSING], 0);
+        take_own(2, 1, epoch, view_id);
+        settle_until(bench.now + 2000 * MS);
+        assert_int_equal(bench.ended[0][MISSING], MOOT_ERR_NOT_HELD);
+        bench_close();
+    }
+    bench.direct_max = 0;
+}
+
 static void need(uint32_t rank, int number, moot_hash hash, uint64_t wait)
 {
     struct core_event event = {.type = CORE_EV_NEED, .hash = hash};
@@ -463,6 +495,7 @@ int main(void)
     bench_break_a_rule();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wait_of_who_has_come_least_far_ends),
+        cmocka_unit_test(nothing_fails_while_a_message_of_a_host_is_on_its_way),
         cmocka_unit_test(what_one_wait_needs_fails_in_one_round),
         cmocka_unit_test(what_the_same_waits_need_fails_in_one_round),
         cmocka_unit_test(what_another_rank_waits_for_besides_fails_alone),
