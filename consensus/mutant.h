@@ -81,6 +81,7 @@
     X(CUTLEAVING, "what is about to be dropped is cut")                                \
     X(PARTCLAIMS, "who spawns an array claims what it has given up of it")             \
     X(ELEMENTSLOST, "nobody runs the elements of who is no member any more")           \
+    X(YOURSDEAF, "who is given elements of an array that it does not hold is silent")  \
     X(PARTWHOLE, "who spawns a part of an array runs all of it")                       \
     X(NESTEDHOME, "a home waits for its program to spawn what a task has spawned")     \
     X(ENDUNSAID, "that an array had ended is forgotten with the bytes of its end")     \

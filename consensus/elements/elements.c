@@ -226,8 +226,7 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
     } else if (elements->what == ELEMENTS_PART && keeps) {
         parts_hear(core, array, from, set);
     } else if (elements->what == ELEMENTS_BACK && keeps) {
-        take_set(core, &array->owned, set);
-        keeper_hear_left(core, array, set);
+        keeper_hear_back(core, array, from, set);
     } else if (elements->what == ELEMENTS_WANTED && is_told) {
         home_wanted(core, array, elements->need, elements->quiet);
     } else if (elements->what == ELEMENTS_HELD && is_told) {
@@ -239,6 +238,9 @@ static void hear(struct core *core, struct array_record *array, uint32_t from,
         if (!is_over(array->task)) {
             own_given(core, array, set);
         }
+    } else if (elements->what == ELEMENTS_YOURS && is_told && !MUTANT(YOURSDEAF)) {
+        array->held_asked = true;
+        say(core, array, from, ELEMENTS_BACK, set);
     } else {
         core->stats.refused++;
     }
@@ -540,6 +542,7 @@ static void enter_view(struct core *core, struct array_record *array)
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
     rankset_release(&array->asked_held);
+    rankset_release(&array->strangers);
     array_parts_release(array);
     parts_forget_unheld(core, array);
     array->wanted = array->wanted_quiet = array->held_asked = false;

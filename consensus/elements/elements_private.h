@@ -94,6 +94,9 @@ bool keeper_is_needed(const struct core *core, const struct array_record *array)
 /* Somebody holds the array, and has such elements. */
 void keeper_hear_owned(struct core *core, struct array_record *array, uint32_t from,
                        const struct range_set *set);
+/* They go back to the chair: this rank has not spawned them. */
+void keeper_hear_back(struct core *core, struct array_record *array, uint32_t from,
+                      const struct range_set *set);
 /* A home runs none of these. */
 void keeper_hear_left(struct core *core, struct array_record *array,
                       const struct range_set *set);

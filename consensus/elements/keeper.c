@@ -86,7 +86,8 @@ bool keeper_knows_holder(const struct core *core, const struct array_record *arr
 {
     return rank == core->rank ? array->begun
                               : rankset_has(&array->holders, rank) ||
-                                    roll_knows_holder(core, array->task, rank);
+                                    (roll_knows_holder(core, array->task, rank) &&
+                                     !rankset_has(&array->strangers, rank));
 }
 
 void keeper_hear_owned(struct core *core, struct array_record *array, uint32_t from,
@@ -103,6 +104,16 @@ void keeper_hear_left(struct core *core, struct array_record *array,
     add_set(core, &array->spare, set);
     core->elements.any_spare = true;
     keeper_watch(core, array);
+}
+
+void keeper_hear_back(struct core *core, struct array_record *array, uint32_t from,
+                      const struct range_set *set)
+{
+    if (!rankset_has(&array->holders, from)) {
+        core->broken |= !rankset_add(&array->strangers, from);
+    }
+    take_set(core, &array->owned, set);
+    keeper_hear_left(core, array, set);
 }
 
 /* --- Giving ----------------------------------------------------------------------- */

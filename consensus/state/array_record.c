@@ -25,6 +25,7 @@ void array_record_free(struct array_record *array)
     rankset_release(&array->asked);
     rankset_release(&array->asked_quiet);
     rankset_release(&array->asked_held);
+    rankset_release(&array->strangers);
     range_set_release(&array->part);
     range_set_release(&array->unheld);
     array_parts_release(array);

@@ -68,8 +68,10 @@ struct array_record {
     struct rankset asked;       /* homes that were asked whether they run theirs, */
     struct rankset asked_quiet; /* and when nothing moved any more; */
     struct rankset asked_held;  /* members that were asked whether they hold any; */
-    bool chased;                /* a CHASE has ended at it; */
-    bool cancel_said;           /* and all were told that it is cancelled (A14) */
+    struct rankset strangers; /* and that gave back what they were given, since they do
+                                 not hold it, whatever their rolls had been; */
+    bool chased;              /* a CHASE has ended at it; */
+    bool cancel_said;         /* and all were told that it is cancelled (A14) */
 };
 
 /* All that the homes of an array's elements follow from. */

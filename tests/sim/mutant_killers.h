@@ -271,6 +271,7 @@ static const struct killer killers[] = {
     {MUTANT_ADOPTCANCELLED, .bench = "array_adopt_test"},
     {MUTANT_PARTCLAIMS, .scene = "array-skipped"},
     {MUTANT_OWNUNCOUNTED, .bench = "quiet_test"},
+    {MUTANT_YOURSDEAF, .bench = "elements_test"},
     {MUTANT_PARTWHOLE, .scene = "array-parts"},
     {MUTANT_NESTEDHOME, .bench = "nested_array_test"},
     {MUTANT_PARTFINAL, .scene = "array-parts"},

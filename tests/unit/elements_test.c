@@ -155,11 +155,10 @@ static void so_does_one_that_took_the_other_branch(void **state)
     see_given_up(hash);
 }
 
-/* Rank 1 waits for what nobody runs, and has given its stretch up. */
-static moot_hash give_up_blocked(uint32_t chair)
+/* Rank 1 waits for what nobody runs, so it will give its stretch up. */
+static void block_with_a_run(void)
 {
-    bench_open(2, CORE_REPAIR);
-    const moot_hash hash = array_of(chair), other = chaired_by(1, 1, 0);
+    const moot_hash other = chaired_by(1, 1, 0);
     bench.hold_runs = true;
     spawn(1, OTHER, other);
     spawn(1, OTHER + 1, chaired_by(1, 2, 0));
@@ -168,8 +167,14 @@ static moot_hash give_up_blocked(uint32_t chair)
     bench.hold_runs = false;
     struct core_event done = {.type = CORE_EV_DONE, .hash = chaired_by(1, 2, 0)};
     assert_int_equal(step(1, &done), MOOT_OK);
-    wait_alone(hash);
-    return hash;
+}
+
+static moot_hash give_up_blocked(uint32_t chair)
+{
+    bench_open(2, CORE_REPAIR);
+    block_with_a_run();
+    wait_alone(array_of(chair));
+    return array_of(chair);
 }
 
 static void so_does_one_that_waits_beyond_the_place_where_it_is_wanted(void **state)
@@ -531,6 +536,46 @@ static void tell(uint32_t from, uint32_t to, moot_hash hash, enum elements_what 
     deliver_all();
 }
 
+/* The sender's roll has, or has had, a task of that hash. */
+static void tell_hash(uint32_t from, uint32_t to, moot_hash hash)
+{
+    struct message message = {.type = MESSAGE_HASHES};
+    struct core_event event = {.type = CORE_EV_RECV};
+    core_view(bench.core[from], &message.epoch, &message.view_id);
+    message.u.hashes = (struct message_hashes){.first = 1, .hashes = &hash, .count = 1};
+    event.u.recv.from = from;
+    event.u.recv.uid = bench.uids[from];
+    event.u.recv.message = &message;
+    assert_int_equal(step(to, &event), MOOT_OK);
+}
+
+/* Rank 1 has had an array of that hash, which has been dropped since. */
+static void what_is_given_to_who_does_not_hold_it_comes_back(void **state)
+{
+    (void)state;
+    for (int spawns_late = 0; spawns_late < 2; spawns_late++) {
+        bench_open(2, CORE_REPAIR);
+        const moot_hash hash = array_of(0);
+        block_with_a_run();
+        bench.holds[1][0] = true;
+        wait_alone(hash);
+        tell_hash(1, 0, hash);
+        let_go(1, 0);
+        settle();
+        assert_int_equal(bench.given_count[1], 0);
+        assert_given(0, 1, 4, 6);
+        assert_given(0, 2, 6, 8);
+        if (spawns_late != 0) {
+            spawn_array(1, hash); /* it has none left to run */
+            assert_int_equal(bench.given_count[1], 0);
+        }
+        end_elements(0, hash, 4, 8);
+        settle();
+        assert_int_equal(bench.ended[0][ARRAY], 1);
+        bench_close();
+    }
+}
+
 static void words_that_cannot_be_are_refused(void **state)
 {
     (void)state;
@@ -576,6 +621,7 @@ int main(void)
         cmocka_unit_test(so_they_are_given_up_after_a_death_if_another_owns_the_end),
         cmocka_unit_test(who_leaves_ends_its_elements_first),
         cmocka_unit_test(who_leaves_does_not_wait_for_the_elements_of_others),
+        cmocka_unit_test(what_is_given_to_who_does_not_hold_it_comes_back),
         cmocka_unit_test(words_that_cannot_be_are_refused),
     };
     bench_break_a_rule();
