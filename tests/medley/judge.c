@@ -171,10 +171,12 @@ static bool stopped(const struct court *court)
     return (court->base->paused >> court->rank & 1) != 0;
 }
 
+/* Of those who had not left: these alone are members. */
 static bool minority(const struct court *court)
 {
     uint64_t away = court->gone | court->base->paused;
-    return 2 * count_ranks(away) >= court->base->ranks || stopped(court);
+    uint32_t left = count_ranks(court->base->early & ~away);
+    return 2 * count_ranks(away) >= court->base->ranks - left || stopped(court);
 }
 
 /* --- Judging ---------------------------------------------------------------------- */
