@@ -4,6 +4,12 @@
 
 #include "consensus/termination/termination.h"
 
+/* --- in_flight.c ------------------------------------------------------------------ */
+
+/* Fills in what this rank has sent in this view, and what has come. */
+void in_flight_count(const struct core *core, struct message_pollr *answer);
+void in_flight_enter_view(struct core *core);
+
 /* --- orphans.c -------------------------------------------------------------------- */
 
 /* How an undecided task without a holder stands among such; false: nobody waits for it.
