@@ -124,6 +124,24 @@ static void children_and_properties(void **state)
                    "rank 3 lane 0: +root\n");
 }
 
+static void a_task_array_has_elements(void **state)
+{
+    (void)state;
+    assert_program("task a\n"
+                   "task grid[2] elements 1000 after a fails work 3us\n"
+                   "task last after grid\n"
+                   "on all\n"
+                   "  spawn a grid last\n"
+                   "  wait grid\n",
+                   2,
+                   "a  held by 0-1 8 bytes\n"
+                   "grid[0] after a  held by 0-1 array of 1000 spread 0,0 fails 8 bytes\n"
+                   "grid[1] after a  held by 0-1 array of 1000 spread 0,0 fails 8 bytes\n"
+                   "last after grid[0] grid[1]  held by 0-1 8 bytes\n"
+                   "rank 0 lane 0: +a +grid[0] +grid[1] +last !grid[0]&grid[1]\n"
+                   "rank 1 lane 0: +a +grid[0] +grid[1] +last !grid[0]&grid[1]\n");
+}
+
 static void chances_and_orders_differ_by_rank(void **state)
 {
     (void)state;
@@ -178,6 +196,14 @@ static const struct {
     {"task b[4]\ntask a in b", 2, 11, 1, "a task has one parent"},
     {"task b fails\ntask a in b", 2, 11, 1, "a kernel that fails spawns nothing"},
     {"task a candidates 70", 1, 19, 2, "candidates are among the first 64 ranks"},
+    {"task a elements", 1, 16, 1, "a whole number is missing here"},
+    {"task a elements 0", 1, 17, 1, "an array has 1 to 10000000 elements"},
+    {"task a elements 10000001", 1, 17, 8, "an array has 1 to 10000000 elements"},
+    {"task a elements 5 once", 1, 23, 1, "a task array has other properties here"},
+    {"task a elements 5\ntask b in a", 2, 11, 1,
+     "elements of a task array spawn nothing"},
+    {"task a elements 5\ntask b <- a", 2, 11, 1,
+     "\"a\" is a task array: \"b\" comes after it"},
     {"task a\nspawn a", 2, 1, 5, "say on which ranks first: on all"},
     {"on", 1, 3, 1, "a set of ranks is missing here"},
     {"on 0-", 1, 4, 2, "\"0-\" is no set of ranks"},
@@ -257,6 +283,7 @@ int main(void)
         cmocka_unit_test(actions_become_steps),
         cmocka_unit_test(arrays_are_counted),
         cmocka_unit_test(children_and_properties),
+        cmocka_unit_test(a_task_array_has_elements),
         cmocka_unit_test(chances_and_orders_differ_by_rank),
         cmocka_unit_test(mistakes_are_shown_where_they_are),
         cmocka_unit_test(a_mistake_has_a_caret),

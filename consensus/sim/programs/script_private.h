@@ -38,6 +38,7 @@ struct script_set {
     uint32_t depth;
     uint32_t work_us, result_bytes;
     uint64_t candidates;
+    uint64_t elements; /* each is a task array of so many; 0: a task */
     bool once, idempotent, portable, hint, fails, loose, poison;
     struct script_place place;
 };

@@ -83,6 +83,9 @@ static bool read_parent(struct script_reader *reader, struct script_set *set)
         return script_wrong(reader, "name, name[3], or name[=] of an array as long",
                             "a task has one parent");
     }
+    if (parent->elements > 0) {
+        return script_wrong(reader, "", "elements of a task array spawn nothing");
+    }
     if (parent == set) {
         return script_wrong(reader, "", "a task is no child of its own");
     }
@@ -138,12 +141,34 @@ static bool read_candidates(struct script_reader *reader, struct script_set *set
     return true;
 }
 
+static bool read_elements(struct script_reader *reader, struct script_set *set)
+{
+    (void)script_next_word(reader);
+    if (!lex_integer(&reader->word, &set->elements)) {
+        return false;
+    }
+    if (set->elements < 1 || set->elements > SCRIPT_ELEMENTS_MAX) {
+        return script_wrong(reader, "", "an array has 1 to %d elements",
+                            SCRIPT_ELEMENTS_MAX);
+    }
+    return script_word_ends(reader, "number");
+}
+
+/* An array is of a simple kind here. */
+static bool is_plain(const struct script_set *set)
+{
+    return !set->child && set->inputs.count == 0 && set->candidates == 0 &&
+           !set->once && !set->idempotent && !set->portable && !set->hint &&
+           !set->poison;
+}
+
 static bool read_flag(struct script_reader *reader, struct script_set *set)
 {
     static const char *const flags[] = {"once",  "idempotent", "portable", "hint",
                                         "fails", "loose",      "poison"};
-    static const char allowed[] = "<-, after, in, work, result, candidates, once, "
-                                  "idempotent, portable, hint, fails, loose, poison";
+    static const char allowed[] =
+        "<-, after, in, work, result, candidates, elements, "
+        "once, idempotent, portable, hint, fails, loose, poison";
     bool *fields[] = {&set->once,  &set->idempotent, &set->portable, &set->hint,
                       &set->fails, &set->loose,      &set->poison};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
@@ -185,10 +210,15 @@ static bool read_clauses(struct script_reader *reader, struct script_set *set)
                          ? read_size(reader, &set->result_bytes)
                      : script_is_word(reader, "candidates")
                          ? read_candidates(reader, set)
-                         : read_flag(reader, set))) {
+                     : script_is_word(reader, "elements") ? read_elements(reader, set)
+                                                          : read_flag(reader, set))) {
             return false;
         }
         more = script_next_word(reader);
+    }
+    if (set->elements > 0 && !is_plain(set)) {
+        return script_wrong(reader, "after, work, fails",
+                            "a task array has other properties here");
     }
     return true;
 }

@@ -135,11 +135,11 @@ bool script_read_ranks(struct script_reader *reader, struct plan_ranks *out)
 
 /* Words of the language that end a list of tasks; none is a task's name. */
 static const char *const reserved[] = {
-    "<-",       "after", "in",         "work",   "result", "candidates", "once",
-    "portable", "hint",  "fails",      "loose",  "for",    "chance",     "shuffled",
-    "all",      "on",    "task",       "lane",   "spawn",  "wait",       "any",
-    "fetch",    "poll",  "decline",    "cancel", "each",   "end",        "compute",
-    "barrier",  "meet",  "idempotent", "poison"};
+    "<-",       "after", "in",         "work",   "result",  "candidates", "once",
+    "portable", "hint",  "fails",      "loose",  "for",     "chance",     "shuffled",
+    "all",      "on",    "task",       "lane",   "spawn",   "wait",       "any",
+    "fetch",    "poll",  "decline",    "cancel", "each",    "end",        "compute",
+    "barrier",  "meet",  "idempotent", "poison", "elements"};
 
 bool script_is_reserved(const struct script_reader *reader)
 {

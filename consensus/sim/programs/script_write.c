@@ -107,6 +107,20 @@ static bool may_take(const struct program *program, uint32_t task, uint32_t inpu
            (parent != PROGRAM_NONE && list_has(&program->tasks[parent].inputs, input));
 }
 
+/* An array is nobody's input: it comes before. */
+static bool gives_a_result(struct writer *writer, uint32_t task, uint32_t input,
+                           const struct script_ref *ref)
+{
+    const struct program *program = writer->program;
+    if (program->tasks[input].elements == 0) {
+        return true;
+    }
+    script_error_set(writer->error, ref->place,
+                     "\"%s\" is a task array: \"%s\" comes after it",
+                     program->tasks[input].name, program->tasks[task].name);
+    return false;
+}
+
 static bool add_inputs(struct writer *writer, const struct script_refs *refs,
                        uint32_t task, uint32_t same, struct program_list *to)
 {
@@ -123,6 +137,10 @@ static bool add_inputs(struct writer *writer, const struct script_refs *refs,
                                                : "\"%s\" is out of reach of \"%s\"",
                                  writer->script->sets[refs->items[i].set].name,
                                  writer->program->tasks[task].name);
+                return false;
+            }
+            if (to == &writer->program->tasks[task].inputs &&
+                !gives_a_result(writer, task, input, &refs->items[i])) {
                 return false;
             }
             program_list_add(to, input);
@@ -161,6 +179,7 @@ static bool write_task(struct writer *writer, const struct script_set *set,
     task->hint = set->hint;
     task->fails = set->fails;
     task->poison = set->poison;
+    task->elements = set->elements;
     task->awaited = set->child && !set->loose;
     begin_list(writer);
     return add_inputs(writer, &set->inputs, index, same, &task->inputs) &&
